@@ -1,0 +1,69 @@
+package config
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clear makes the environment of the test that of a machine where nothing is set.
+func clear(t *testing.T) {
+	for _, name := range []string{"PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "LOG_FORMAT", "LOG_LEVEL", "RUN_AS"} {
+		t.Setenv(name, "")
+	}
+}
+
+func TestNothingSetGivesTheDefaults(t *testing.T) {
+	clear(t)
+	got, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := filepath.Abs("data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, LogFormat: "text", LogLevel: slog.LevelInfo}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestEverySettingIsRead(t *testing.T) {
+	clear(t)
+	for name, value := range map[string]string{
+		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1",
+		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532",
+	} {
+		t.Setenv(name, value)
+	}
+	got, err := Read()
+	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, LogFormat: "json",
+		LogLevel: slog.LevelWarn, RunAs: 65532}
+	if err != nil || got != want {
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
+	}
+	if path := got.DatabasePath(); path != "/srv/people/users.db" {
+		t.Errorf("the database is %s", path)
+	}
+}
+
+func TestAMistakeIsNamedWithItsValue(t *testing.T) {
+	for _, mistake := range []struct{ name, value string }{
+		{"PORT", "abc"}, {"PORT", " 3000 "}, {"PORT", "1e3"}, {"PORT", "-1"}, {"PORT", "70000"}, {"PORT", "0x10"},
+		{"LIST_MEMORY_MIB", "lots"}, {"LOG_FORMAT", "xml"}, {"LOG_LEVEL", "loud"}, {"RUN_AS", "nobody"},
+	} {
+		t.Run(mistake.name+" "+mistake.value, func(t *testing.T) {
+			clear(t)
+			t.Setenv(mistake.name, mistake.value)
+			_, err := Read()
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if !strings.Contains(err.Error(), mistake.name) || !strings.Contains(err.Error(), mistake.value) {
+				t.Errorf("the error names neither the variable nor the value: %v", err)
+			}
+		})
+	}
+}
