@@ -1,0 +1,23 @@
+package models
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// writable returns nil when this process may write to path, and otherwise who may, and the command that helps.
+func writable(path string) error {
+	const write = 2 // W_OK of access(2)
+	err := syscall.Access(path, write)
+	if err == nil {
+		return nil
+	}
+	info, statErr := os.Stat(path)
+	if statErr != nil {
+		return fmt.Errorf("cannot look at the database: %w", statErr)
+	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
+	return fmt.Errorf("%s cannot be written (%w): it belongs to uid %d with mode %s and this process is uid %d; `chown -R %d %s` helps",
+		path, err, owner, info.Mode(), os.Geteuid(), os.Geteuid(), path)
+}
