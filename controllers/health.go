@@ -1,0 +1,16 @@
+package controllers
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+)
+
+// health is the answer of a service that lives.
+type health struct {
+	Status string `json:"status"`
+}
+
+// Health answers GET and HEAD /health. It asks nothing of storage: a lock or a long commit is no reason to be
+// restarted.
+func Health(c *gin.Context) { answer(c, http.StatusOK, health{"ok"}) }

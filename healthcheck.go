@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"users-api/config"
+)
+
+// healthcheck asks a running service on this machine whether it lives: for a container image without a shell.
+func healthcheck(settings config.Config) error {
+	url := fmt.Sprintf("http://127.0.0.1:%d/health", settings.Port)
+	client := &http.Client{Timeout: 2 * time.Second}
+	answer, err := client.Get(url)
+	if err != nil {
+		return fmt.Errorf("unhealthy: %w", err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read only for its status
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("unhealthy: %s answered %s", url, answer.Status)
+	}
+	fmt.Println("healthy:", url, "answered", answer.Status)
+	return nil
+}

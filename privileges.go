@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"users-api/config"
+)
+
+// becomeUser gives up root for the uid and gid of RUN_AS, once the data directory belongs to them. Only the container
+// image sets RUN_AS: an engine hands a fresh bind mount to root, and nothing in the image but this program could
+// change that. A process that is not root, by --user for one, stays who it is.
+func becomeUser(settings config.Config) error {
+	if settings.RunAs == 0 || os.Geteuid() != 0 {
+		return nil
+	}
+	id := int(settings.RunAs)
+	takeOver(settings.DataDir, settings.DatabasePath(), id)
+	for _, become := range []func() error{
+		func() error { return syscall.Setgroups(nil) },
+		func() error { return syscall.Setgid(id) },
+		func() error { return syscall.Setuid(id) },
+	} {
+		if err := become(); err != nil {
+			return fmt.Errorf("cannot become uid %d: %w; grant SETUID and SETGID, or start as that user (--user %d:%d)", id, err, id, id)
+		}
+	}
+	return nil
+}
+
+// takeOver makes the directory and the database files in it belong to id. Where it may not, opening the database
+// says so, with the owner and what to do.
+func takeOver(directory, database string, id int) {
+	_ = os.MkdirAll(directory, 0o755)
+	files, _ := filepath.Glob(database + "*") // with -wal and -shm
+	for _, path := range append(files, directory) {
+		_ = os.Lchown(path, id, id)
+	}
+}
