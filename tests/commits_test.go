@@ -1,0 +1,125 @@
+package tests
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// atOnce sends n requests at the same time, while another program holds the write lock, so that they come together
+// in one commit. It returns their answers.
+func atOnce(t *testing.T, p *program.Program, other *program.Other, n int, body func(i int) string) []program.Answer {
+	t.Helper()
+	answers := make([]program.Answer, n)
+	conns := make([]*program.Conn, n)
+	for i := range conns {
+		conns[i] = p.Dial(t)
+		conns[i].Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body(i)))
+		conns[i].Expect("HTTP/1.1 100 Continue\r\n")
+		conns[i].Expect("\r\n")
+	}
+	other.Do("BEGIN IMMEDIATE")
+	for i := range conns {
+		conns[i].Send("%s", body(i)) // all handlers run until their write waits
+	}
+	p.Do(t, "GET", "/api/users", "")
+	other.Do("COMMIT")
+	var wait sync.WaitGroup
+	for i := range conns {
+		wait.Go(func() { answers[i] = conns[i].Answer() })
+	}
+	wait.Wait()
+	return answers
+}
+
+func count(answers []program.Answer, status int) (n int) {
+	for _, answer := range answers {
+		if answer.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+func TestADuplicateAmongAHundredFailsAlone(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.Create(t, "Ada", "user50@example.org")
+	answers := atOnce(t, p, program.OpenOther(t, p.DatabasePath()), 100, func(i int) string {
+		return program.Body("n", fmt.Sprintf("user%d@example.org", i))
+	})
+	if count(answers, 201) != 99 || answers[50].Status != 500 {
+		t.Fatalf("%d were created, and the duplicate was answered %d", count(answers, 201), answers[50].Status)
+	}
+	if want := `{"error":"constraint failed: UNIQUE constraint failed: users.email (2067)"}`; answers[50].Body != want {
+		t.Errorf("the duplicate was answered %s", answers[50].Body)
+	}
+	expectStored(t, p, answers, 1)
+}
+
+// expectStored compares the list with the answers: each user answered 201 is there with its id, and nobody else but
+// so many that were there before.
+func expectStored(t *testing.T, p *program.Program, answers []program.Answer, before int) {
+	t.Helper()
+	listed := map[int64]string{}
+	for _, user := range p.List(t) {
+		listed[user.ID] = user.Email
+	}
+	for _, answer := range answers {
+		if answer.Status != http.StatusCreated {
+			continue
+		}
+		if user := answer.User(t); listed[user.ID] != user.Email {
+			t.Errorf("%d was answered for %s and is %q", user.ID, user.Email, listed[user.ID])
+		}
+	}
+	if want := count(answers, 201) + before; len(listed) != want {
+		t.Errorf("%d users are listed and %d were stored", len(listed), want)
+	}
+}
+
+// Rules that another program's table may have, and what becomes of a creation of the name "bad" among others.
+var tableRules = []struct{ name, table, trigger, says string }{
+	{name: "a trigger that aborts", trigger: `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(ABORT, 'not him'); END`,
+		says: "not him"},
+	{name: "a trigger that fails after it stored something", trigger: `CREATE TRIGGER r AFTER INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(FAIL, 'not him'); END`,
+		says: "not him"},
+	{name: "a trigger that rolls back", trigger: `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`,
+		says: "not him"},
+	{name: "a trigger that ignores", trigger: `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(IGNORE); END`,
+		says: "not stored"},
+	{name: "a check", table: `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`,
+		says: "CHECK constraint failed"},
+	{name: "a check that rolls back", table: `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE ON CONFLICT ROLLBACK, email TEXT, created_at TEXT);
+		INSERT INTO users VALUES (1, 'bad', '', '')`, says: "UNIQUE constraint failed"},
+}
+
+func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
+	t.Parallel()
+	for _, rule := range tableRules {
+		t.Run(rule.name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
+			other := program.OpenOther(t, p.DatabasePath())
+			if rule.table != "" {
+				other.Do("DROP TABLE users", rule.table)
+			}
+			if rule.trigger != "" {
+				other.Do(rule.trigger)
+			}
+			before := len(p.List(t))
+			answers := atOnce(t, p, other, 20, func(i int) string {
+				name := map[bool]string{true: "bad", false: fmt.Sprint("n", i)}[i == 7 || i == 13]
+				return program.Body(name, fmt.Sprintf("%d@example.org", i))
+			})
+			if count(answers, 201) != 18 || answers[7].Status != 500 || !strings.Contains(answers[13].Body, rule.says) {
+				t.Errorf("%d were created, the bad ones were answered %v", count(answers, 201), answers[13])
+			}
+			expectStored(t, p, answers, before)
+		})
+	}
+}

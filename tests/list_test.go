@@ -1,0 +1,200 @@
+package tests
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// Times as other programs store them, and how the list shows them.
+var times = []struct{ name, stored, shown string }{
+	{"as SQLite writes it", `'2024-01-02 03:04:05'`, "2024-01-02 03:04:05"},
+	{"in ISO form", `'2024-01-02T03:04:05Z'`, "2024-01-02 03:04:05"},
+	{"in ISO form without a zone", `'2024-01-02T03:04:05'`, "2024-01-02 03:04:05"},
+	{"with a fraction", `'2024-01-02 03:04:05.678'`, "2024-01-02 03:04:05"},
+	{"as JavaScript writes it", `'2024-01-02T03:04:05.678Z'`, "2024-01-02 03:04:05"},
+	{"with an offset", `'2024-01-02 03:04:05+02:00'`, "2024-01-02 01:04:05"},
+	{"as GORM writes it", `'2024-01-02 03:04:05.123456789-05:30'`, "2024-01-02 08:34:05"},
+	{"a day", `'2024-01-02'`, "2024-01-02 00:00:00"},
+	{"NULL", `NULL`, ""},
+	{"empty", `''`, ""},
+	{"no time", `'yesterday'`, "yesterday"},
+	{"a word that SQLite takes for a time", `'now'`, "now"},
+	{"a number", `1700000000`, "1700000000"},
+	{"a small number, which SQLite takes for a Julian day", `12345`, "12345"},
+	{"a fraction", `1.5`, "1.5"},
+	{"a month that is none", `'2024-13-41T03:04:05Z'`, "2024-13-41T03:04:05Z"},
+	{"bytes", `x'6162'`, "ab"},
+}
+
+func TestATimeThatAnotherProgramStoredIsShownInOneForm(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i, row := range times {
+		other.Do(fmt.Sprintf("INSERT INTO users (name, email, created_at) VALUES ('%s', %d, %s)", row.name, i, row.stored))
+	}
+	users := p.List(t)
+	if len(users) != len(times) {
+		t.Fatalf("%d users of %d are listed", len(users), len(times))
+	}
+	for i, row := range times {
+		if users[i].CreatedAt != row.shown {
+			t.Errorf("%s: %s is shown as %q, want %q", row.name, row.stored, users[i].CreatedAt, row.shown)
+		}
+	}
+}
+
+func TestOddRowsDoNotBreakTheList(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	program.OpenOther(t, filepath.Join(directory, "users.db")).Do(
+		"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME)",
+		"INSERT INTO users VALUES (-3, NULL, NULL, NULL), (5, 1.5, x'c3a9', 'x'), (9223372036854775807, CAST(x'ff' AS TEXT), char(0x2028), '')")
+	p := start(t, "DATA_DIR="+directory)
+	want := `[{"id":-3,"name":"","email":"","created_at":""},{"id":5,"name":"1.5","email":"é","created_at":"x"},` +
+		`{"id":9223372036854775807,"name":"\ufffd","email":"\u2028","created_at":""}]`
+	if list := p.Do(t, "GET", "/api/users", "").Body; list != want {
+		t.Errorf("the list is\n%s\nwant\n%s", list, want)
+	}
+}
+
+func TestTheListIsInOrderOfID(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (id, name, email) VALUES (30, 'c', 'c'), (10, 'a', 'z'), (20, 'b', 'y')")
+	if users := p.List(t); len(users) != 3 || users[0].ID != 10 || users[1].ID != 20 || users[2].ID != 30 {
+		t.Errorf("the list is %v", users)
+	}
+}
+
+func TestAListShowsWhatAnotherProgramHasJustCommitted(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i := range 50 {
+		other.Do(fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', '%d')", i))
+		if users := p.List(t); len(users) != i+1 {
+			t.Fatalf("after %d commits %d users are listed", i+1, len(users))
+		}
+	}
+	other.Do("UPDATE users SET name = 'm' WHERE id = 7")
+	if users := p.List(t); users[6].Name != "m" {
+		t.Errorf("the changed user is listed as %v", users[6])
+	}
+	other.Do("DELETE FROM users")
+	if users := p.List(t); len(users) != 0 {
+		t.Errorf("deleted users are listed: %v", users)
+	}
+}
+
+func TestAListThatHasNotChangedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	first := p.Do(t, "GET", "/api/users", "")
+	etag := first.Header.Get("ETag")
+	if !strings.HasPrefix(etag, `"`) || first.Header.Get("Cache-Control") != "no-cache" {
+		t.Fatalf("the list has the headers %v", first.Header)
+	}
+	for header, status := range map[string]int{
+		etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200, strings.Trim(etag, `"`): 200,
+	} {
+		answer := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+header)
+		if answer.Status != status || (status == 304) != (answer.Body == "") || answer.Header.Get("ETag") != etag {
+			t.Errorf("If-None-Match: %s is answered %d %s with %v", header, answer.Status, answer.Body, answer.Header)
+		}
+	}
+	p.Create(t, "Alan", "alan@example.org")
+	if second := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag); second.Status != 200 || second.Header.Get("ETag") == etag {
+		t.Errorf("a list that has changed is answered %d with %v", second.Status, second.Header)
+	}
+}
+
+func TestAnETagOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	etag := p.Do(t, "GET", "/api/users", "").Header.Get("ETag")
+	p.Stop(t)
+	again := start(t, "DATA_DIR="+p.DataDir)
+	if answer := again.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag); answer.Status != 304 {
+		t.Errorf("the same list is answered %d", answer.Status)
+	}
+}
+
+func TestAStreamedListIsTheSameList(t *testing.T) {
+	t.Parallel()
+	kept := start(t)
+	streamed := start(t, "LIST_MEMORY_MIB=0")
+	for _, p := range []*program.Program{kept, streamed} {
+		other := program.OpenOther(t, p.DatabasePath())
+		for _, size := range []int{0, 1, 999, 1000, 1001, 2000, 5001} {
+			other.Do("DELETE FROM users", "DELETE FROM sqlite_sequence")
+			other.Fill(size)
+			users := p.List(t)
+			if len(users) != size {
+				t.Errorf("%d users of %d are listed", len(users), size)
+			}
+			for i, user := range users {
+				if user.ID != int64(i+1) || user.Email != fmt.Sprintf("user%d@example.org", i+1) {
+					t.Fatalf("number %d of %d is %v", i, size, user)
+				}
+			}
+		}
+	}
+	if answer := kept.Do(t, "GET", "/api/users", ""); answer.Header.Get("Content-Length") != fmt.Sprint(len(answer.Body)) {
+		t.Errorf("a kept list has the headers %v", answer.Header)
+	}
+	if answer := streamed.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") != "" {
+		t.Errorf("a streamed list has the headers %v", answer.Header)
+	}
+	if answer := streamed.Do(t, "HEAD", "/api/users", ""); answer.Status != 200 || answer.Body != "" {
+		t.Errorf("HEAD of a streamed list is answered %d with %d bytes", answer.Status, len(answer.Body))
+	}
+}
+
+func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
+	t.Parallel()
+	p := start(t, "LIST_MEMORY_MIB=1")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(20_000)
+	for range 2 {
+		if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") != "" {
+			t.Error("2 MB are kept although 1 MiB may be")
+		}
+	}
+	other.Do("DELETE FROM users WHERE id > 100")
+	p.List(t) // is streamed, and found to be small
+	if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") == "" {
+		t.Error("a small list is still streamed")
+	}
+}
+
+func TestAListThatFailsAfterItsFirstByteIsBrokenOff(t *testing.T) {
+	t.Parallel()
+	p := start(t, "LIST_MEMORY_MIB=0")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(200_000)
+	response, err := http.Get(p.URL + "/api/users")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it is broken anyway
+	if _, err := io.CopyN(io.Discard, response.Body, 1000); err != nil {
+		t.Fatal(err)
+	}
+	other.Do("DROP TABLE users") // while most of the list waits for this reader
+	if n, err := io.Copy(io.Discard, response.Body); err == nil {
+		t.Errorf("%d more bytes came and the answer looks whole", n)
+	}
+	answer := p.Do(t, "GET", "/api/users", "")
+	if answer.Status != 500 || answer.Body != `{"error":"SQL logic error: no such table: users (1)"}` {
+		t.Errorf("a list without a table is answered %d %s", answer.Status, answer.Body)
+	}
+}

@@ -1,0 +1,122 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// User is a user as the list shows it.
+type User struct {
+	ID        int64  `json:"id"`
+	Name      string `json:"name"`
+	Email     string `json:"email"`
+	CreatedAt string `json:"created_at"`
+}
+
+// Answer is an HTTP answer with its whole body.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// client keeps as many connections as the largest test has clients.
+var client = &http.Client{
+	Timeout:   60 * time.Second,
+	Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
+}
+
+// Send sends a request with header lines such as "Origin: https://other.example". The error is one of the
+// connection: the program is not there, or broke it off.
+func (p *Program) Send(method, path, body string, header ...string) (Answer, error) {
+	request, err := http.NewRequest(method, p.URL+path, strings.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read to its end
+	text, err := io.ReadAll(response.Body)
+	return Answer{response.StatusCode, response.Header, string(text)}, err
+}
+
+// Do is Send for tests that always expect an answer.
+func (p *Program) Do(t testing.TB, method, path, body string, header ...string) Answer {
+	t.Helper()
+	answer, err := p.Send(method, path, body, header...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", method, path, err, p.Log())
+	}
+	return answer
+}
+
+// Body is the request body that creates a user.
+func Body(name, email string) string {
+	body, err := json.Marshal(map[string]string{"name": name, "email": email})
+	if err != nil {
+		panic(err) // text always marshals
+	}
+	return string(body)
+}
+
+// Create creates a user and returns its id.
+func (p *Program) Create(t testing.TB, name, email string) int64 {
+	t.Helper()
+	answer := p.Do(t, http.MethodPost, "/api/users", Body(name, email))
+	if answer.Status != http.StatusCreated {
+		t.Fatalf("creating %s: %d %s", email, answer.Status, answer.Body)
+	}
+	return answer.User(t).ID
+}
+
+// Delete deletes a user.
+func (p *Program) Delete(t testing.TB, id int64) {
+	t.Helper()
+	if answer := p.Do(t, http.MethodDelete, fmt.Sprintf("/api/users/%d", id), ""); answer.Status != http.StatusNoContent {
+		t.Fatalf("deleting %d: %d %s", id, answer.Status, answer.Body)
+	}
+}
+
+// List returns all users.
+func (p *Program) List(t testing.TB) []User {
+	t.Helper()
+	return p.Do(t, http.MethodGet, "/api/users", "").Users(t)
+}
+
+// User reads the answer to a creation.
+func (a Answer) User(t testing.TB) (user User) {
+	t.Helper()
+	a.decode(t, &user)
+	return user
+}
+
+// Users reads a list.
+func (a Answer) Users(t testing.TB) (users []User) {
+	t.Helper()
+	if a.Status != http.StatusOK {
+		t.Fatalf("the list was answered %d %s", a.Status, a.Body)
+	}
+	a.decode(t, &users)
+	return users
+}
+
+func (a Answer) decode(t testing.TB, into any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewBufferString(a.Body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		t.Fatalf("not the JSON that was expected: %v in %.200s", err, a.Body)
+	}
+}
