@@ -229,12 +229,15 @@ func (c *committer) execute(statement string) error {
 
 // checkFiles returns ErrLost, and closes lost, once a restart would not find what was written.
 func (c *committer) checkFiles() error {
-	err := c.files.check()
-	if err != nil && !c.isLost {
+	if !c.isLost && !c.files.inPlace() {
 		c.isLost = true
+		c.files.setAside()
 		close(c.lost)
 	}
-	return err
+	if c.isLost {
+		return ErrLost
+	}
+	return nil
 }
 
 // answer tells the writes of a batch how their commit ended. One that was refused before keeps its own error.

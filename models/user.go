@@ -17,8 +17,8 @@ type User struct {
 	ID int64 `gorm:"primaryKey;autoIncrement" json:"id"`
 	NewUser
 	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". Storage sets it: GORM's own time would
-	// be stored with nanoseconds and the offset of the process.
-	CreatedAt string `gorm:"->;type:datetime;default:CURRENT_TIMESTAMP" json:"created_at"`
+	// be stored with nanoseconds and the offset of the process. Without the parentheses the default would be a text.
+	CreatedAt string `gorm:"->;type:datetime;default:(CURRENT_TIMESTAMP)" json:"created_at"`
 }
 
 // UnmarshalJSON takes the fields by their exact names, where encoding/json would take "NAME" for "name" too.

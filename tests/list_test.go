@@ -50,6 +50,15 @@ func TestATimeThatAnotherProgramStoredIsShownInOneForm(t *testing.T) {
 	}
 }
 
+func TestARowThatAnotherProgramInsertsGetsItsTime(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('n', 'e')")
+	if users := p.List(t); !isTime(users[0].CreatedAt) {
+		t.Errorf("it was created at %q", users[0].CreatedAt)
+	}
+}
+
 func TestOddRowsDoNotBreakTheList(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()

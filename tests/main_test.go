@@ -14,8 +14,8 @@ import (
 // binary is the built program.
 var binary string
 
-// long asks for the tests that take minutes: go test ./tests -long
-var long = flag.Bool("long", false, "run the long form of the fault tests, and the soak")
+// long asks for the tests that take minutes, with a soak of so long: go test ./tests -long 15m
+var long = flag.Duration("long", 0, "run the long form of the fault tests, and a soak of this length")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -28,7 +28,11 @@ func build(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(directory) //nolint:errcheck // the system cleans up as well
+	defer os.RemoveAll(directory)                      //nolint:errcheck // the system cleans up as well
+	if err := os.Chmod(directory, 0o755); err != nil { // for the tests that run it as another user
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	if binary, err = program.Build(directory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

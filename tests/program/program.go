@@ -75,6 +75,12 @@ func (p *Program) WaitForAddress(t testing.TB) {
 // Launch starts the program and does not wait for it to listen.
 func Launch(t testing.TB, path string, settings ...string) *Program {
 	t.Helper()
+	return LaunchAs(t, os.Geteuid(), path, settings...)
+}
+
+// LaunchAs is Launch as another user, which only root may ask for.
+func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
+	t.Helper()
 	p := &Program{DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{})}
 	environment := []string{"PORT=0", "DATA_DIR=" + p.DataDir, "PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
 	for _, setting := range settings {
@@ -85,6 +91,10 @@ func Launch(t testing.TB, path string, settings ...string) *Program {
 	p.command = exec.Command(path)
 	p.command.Env = append(environment, settings...)
 	p.command.Dir = t.TempDir()
+	if uid != os.Geteuid() {
+		p.command.Dir = "/"
+		p.command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
 	p.command.Stderr = p.log
 	p.Started = time.Now()
 	if err := p.command.Start(); err != nil {
