@@ -15,12 +15,6 @@ import (
 	"users-api/models"
 )
 
-// maxBody is the largest request body in bytes, and bodyTime how long one may take to arrive.
-const (
-	maxBody  = 1 << 20
-	bodyTime = 20 * time.Second
-)
-
 // refuseAll answers every request with the same refusal.
 func refuseAll(refusal *controllers.Error) gin.HandlerFunc {
 	return func(c *gin.Context) { controllers.Refuse(c, refusal) }
@@ -110,14 +104,12 @@ func secure() gin.HandlerFunc {
 	}
 }
 
-// limitBody bounds how large a request body may be and how long it may take.
-func limitBody() gin.HandlerFunc {
+// hurryBody bounds how long a request body may take to arrive. It holds for what a handler leaves unread too, which
+// net/http reads before the next request.
+func hurryBody() gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if c.Request.ContentLength == 0 {
-			return
+		if c.Request.ContentLength != 0 { // known, or -1 for chunks
+			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
 		}
-		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
-		// It holds for what the handler leaves unread too, which net/http reads before the next request.
-		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyTime))
 	}
 }

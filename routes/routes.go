@@ -20,7 +20,7 @@ func New(users *models.Users, logger *slog.Logger) http.Handler {
 	_ = engine.SetTrustedProxies(nil)    // no header of a proxy is believed
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
-	engine.Use(log(logger), recoverPanic(logger), secure(), limitBody())
+	engine.Use(log(logger), recoverPanic(logger), secure(), hurryBody())
 
 	api := controllers.NewUsers(users)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -29,5 +29,6 @@ func New(users *models.Users, logger *slog.Logger) http.Handler {
 	}
 	engine.POST("/api/users", controllers.Handle(api.Create))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
-	return engine
+	// Around Gin and not within: its writer hides what net/http needs to answer 413 before the rest has arrived.
+	return http.MaxBytesHandler(engine, maxBody)
 }

@@ -11,10 +11,14 @@ import (
 	"users-api/models"
 )
 
+// maxBody is the largest request body, in bytes.
+const maxBody = 1 << 20
+
 // How long a client may keep a connection busy without doing its part. There is no time for a whole answer: a long
 // list to a slow reader takes as long as it takes, see [Patient].
 const (
 	headerTime = 10 * time.Second  // to send a request's headers
+	bodyTime   = 20 * time.Second  // to send a request's body
 	idleTime   = 120 * time.Second // between two requests; longer than proxies keep theirs, so that they close first
 	stallTime  = 25 * time.Second  // to take any byte of an answer
 )

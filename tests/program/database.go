@@ -33,6 +33,9 @@ func OpenOther(t testing.TB, path string) *Other {
 	return &Other{t, db}
 }
 
+// On returns the same program, failing another test: a fuzz target has one of its own.
+func (o *Other) On(t testing.TB) *Other { return &Other{t, o.db} }
+
 // Do runs statements.
 func (o *Other) Do(statements ...string) {
 	o.t.Helper()

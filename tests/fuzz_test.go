@@ -1,0 +1,74 @@
+package tests
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// FuzzBody sends any bytes as the body of a creation. None may give a 500 that is not storage's, and what is stored
+// is what was answered: nothing after a refusal, and the same user after a 201.
+func FuzzBody(f *testing.F) {
+	for _, s := range scenarios {
+		if s.method == http.MethodPost && len(s.body) < 1000 {
+			f.Add([]byte(s.body))
+		}
+	}
+	p := start(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answer := p.Do(t, "POST", "/api/users", string(body))
+		users := p.List(t)
+		switch answer.Status {
+		case 201:
+			user := answer.User(t)
+			if len(users) != 1 || users[0].Name != user.Name || users[0].Email != user.Email || users[0].ID != user.ID {
+				t.Errorf("answered %v and stored %v", user, users)
+			}
+			if user.Name == "" || user.Email == "" || !json.Valid(body) {
+				t.Errorf("%q was accepted", body)
+			}
+			p.Delete(t, user.ID)
+		case 400, 413:
+			if len(users) != 0 {
+				t.Errorf("%q was refused and stored: %v", body, users)
+			}
+			forbid(t, answer.Body, "json:", "EOF", "models.", "unmarshal")
+		default:
+			t.Errorf("%q was answered %d %s", body, answer.Status, answer.Body)
+		}
+	})
+}
+
+// FuzzID sends any text as the id of a deletion. It deletes the user whose id it is, written as the API writes it,
+// and nobody else.
+func FuzzID(f *testing.F) {
+	for _, id := range []string{"1", "2", "3", "-3", "9223372036854775807", "01", "+1", "1.0", "1e0", "0x1", " 1", "1 ", "1;2", "1 OR 1=1", "%31", "١", "1\x00", "../1", ""} {
+		f.Add(id)
+	}
+	p := start(f)
+	ids := []string{"-3", "1", "2", "9223372036854775807"}
+	other := program.OpenOther(f, p.DatabasePath())
+	f.Fuzz(func(t *testing.T, id string) {
+		for _, existing := range ids {
+			other.On(t).Do("INSERT OR IGNORE INTO users (id, name, email) VALUES (" + existing + ", 'n', '" + existing + "')")
+		}
+		answer := p.Do(t, "DELETE", "/api/users/"+url.PathEscape(id), "")
+		left := map[string]bool{}
+		for _, user := range p.List(t) {
+			left[strconv.FormatInt(user.ID, 10)] = true
+		}
+		for _, existing := range ids {
+			if left[existing] == (existing == id) {
+				t.Errorf("after DELETE of %q, answered %d, these are left: %v", id, answer.Status, left)
+			}
+		}
+		if deleted := !left[id] && strings.Contains(strings.Join(ids, " "), id) && answer.Status == 204; answer.Status != 404 && !deleted {
+			t.Errorf("DELETE of %q was answered %d %s", id, answer.Status, answer.Body)
+		}
+	})
+}
