@@ -26,7 +26,7 @@ func (u *Users) Stream(ctx context.Context) iter.Seq2[[]byte, error] {
 		for query := users; ; {
 			page, err := readPage(query, piece)
 			if err != nil {
-				yield(nil, err)
+				yield(nil, u.orClosed(err))
 				return
 			}
 			total += len(page.json)

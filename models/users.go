@@ -17,6 +17,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 )
@@ -34,6 +35,7 @@ type Users struct {
 	db        *gorm.DB
 	committer *committer
 	keeper    *keeper
+	closed    atomic.Bool
 }
 
 // Open opens the database file at path and makes what is missing: the directory, the file, the table. The list is
@@ -99,7 +101,19 @@ func (u *Users) Delete(ctx context.Context, id int64) error {
 
 // List returns all users, with every commit that was complete when it was called, or nil when the list is too large
 // to be kept: then Stream has it. The caller releases the list.
-func (u *Users) List(ctx context.Context) (*List, error) { return u.keeper.get(ctx) }
+func (u *Users) List(ctx context.Context) (*List, error) {
+	list, err := u.keeper.get(ctx)
+	return list, u.orClosed(err)
+}
+
+// orClosed returns ErrClosed for an error that came because the database was closed: the drivers' words for that are
+// of connections and pools.
+func (u *Users) orClosed(err error) error {
+	if err != nil && u.closed.Load() {
+		return ErrClosed
+	}
+	return err
+}
 
 // Lost is closed when the database file was found removed or replaced. From then on every write fails with ErrLost,
 // and only another start helps.
@@ -109,6 +123,7 @@ func (u *Users) Lost() <-chan struct{} { return u.committer.lost }
 //
 // A lost file is left as it is: SQLite would delete the -wal file by its name, which is another's by now.
 func (u *Users) Close() error {
+	u.closed.Store(true)
 	u.committer.close()
 	select {
 	case <-u.committer.lost:

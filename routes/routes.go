@@ -20,7 +20,7 @@ func New(users *models.Users, logger *slog.Logger) http.Handler {
 	_ = engine.SetTrustedProxies(nil)    // no header of a proxy is believed
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
-	engine.Use(log(logger), recoverPanic(logger), secure(), hurryBody())
+	use(engine, logger)
 
 	api := controllers.NewUsers(users)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -31,4 +31,9 @@ func New(users *models.Users, logger *slog.Logger) http.Handler {
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
 	// Around Gin and not within: its writer hides what net/http needs to answer 413 before the rest has arrived.
 	return http.MaxBytesHandler(engine, maxBody)
+}
+
+// use puts every middleware around what comes after, the first outermost.
+func use(engine *gin.Engine, logger *slog.Logger) {
+	engine.Use(log(logger), recoverPanic(logger), secure(), hurryBody())
 }

@@ -1,0 +1,60 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// texts are names as people, scripts and other programs may have stored them.
+var texts = []string{
+	"", "Ada Lovelace", "Émilie du Châtelet", "山田 太郎", "😀", `"quoted"`, `back\slash`, "tab\tand\nnewline", "\x00\x01\x1f\x7f",
+	"<b>&amp;</b>", "line\u2028paragraph\u2029", "\xff broken \xc3", "\xed\xa0\x80", strings.Repeat("long ", 1000),
+}
+
+// encode is what encoding/json makes of a value, not HTML-escaped.
+func encode(t testing.TB, value any) string {
+	t.Helper()
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(buffer.String(), "\n")
+}
+
+func TestAUserIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
+	for _, text := range texts {
+		user := User{ID: -7, NewUser: NewUser{Name: text, Email: text}, CreatedAt: text}
+		want := encode(t, struct {
+			ID        int64  `json:"id"`
+			Name      string `json:"name"`
+			Email     string `json:"email"`
+			CreatedAt string `json:"created_at"`
+		}{user.ID, user.Name, user.Email, user.CreatedAt})
+		if got := string(appendUser([]byte("before"), &user)); got != "before"+want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func FuzzAppendText(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, want := string(appendText(nil, text)), encode(t, text); got != want {
+			t.Errorf("%q is written as %s, want %s", text, got, want)
+		}
+	})
+}
+
+func BenchmarkAppendUser(b *testing.B) {
+	user := User{ID: 123456, NewUser: NewUser{Name: "Ada Lovelace", Email: "ada.lovelace@example.org"}, CreatedAt: "2026-11-20 15:42:07"}
+	var buffer []byte
+	for b.Loop() {
+		buffer = appendUser(buffer[:0], &user)
+	}
+}
