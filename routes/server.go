@@ -20,7 +20,7 @@ const (
 	headerTime = 10 * time.Second  // to send a request's headers
 	bodyTime   = 20 * time.Second  // to send a request's body
 	idleTime   = 120 * time.Second // between two requests; longer than proxies keep theirs, so that they close first
-	stallTime  = 25 * time.Second  // to take any byte of an answer
+	stallTime  = 24 * time.Second  // to take any byte of an answer
 )
 
 // NewServer returns the server of all requests.
@@ -51,16 +51,22 @@ func (l patientListener) Accept() (net.Conn, error) {
 
 type patientConn struct{ *net.TCPConn }
 
-// Write writes all of data, unless the other side takes none of it for stallTime.
+// Write writes all of data, unless the other side takes none of it for stallTime. The kernel does not tell when a
+// byte was taken, so each tick tries again and sees.
 func (c patientConn) Write(data []byte) (written int, err error) {
-	for {
-		if err := c.SetWriteDeadline(time.Now().Add(stallTime)); err != nil {
+	const ticks = 6
+	for idle := 0; idle < ticks; idle++ {
+		if err := c.SetWriteDeadline(time.Now().Add(stallTime / ticks)); err != nil {
 			return written, err
 		}
 		n, err := c.TCPConn.Write(data[written:])
 		written += n
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}
+		if n > 0 {
+			idle = 0
+		}
 	}
+	return written, os.ErrDeadlineExceeded
 }

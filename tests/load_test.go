@@ -1,0 +1,242 @@
+package tests
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// needsLong skips a test that takes minutes, unless they were asked for.
+func needsLong(t *testing.T) {
+	t.Helper()
+	if *long == 0 {
+		t.Skip("takes minutes: go test ./tests -timeout 60m -long 15m")
+	}
+}
+
+func TestStalledClientsAreClosedAndHoldNobodyUp(t *testing.T) {
+	needsLong(t)
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(200_000)
+	p.List(t)
+	before, calm := p.OpenFiles(t), pace(t, p, "calm", 5*time.Second)
+
+	stalledAt := time.Now()
+	stall(t, p, 100, "GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n")
+	stall(t, p, 800, "GET /api/users HTTP/1.1\r\nHost: x\r\nX-Half: ")
+	stall(t, p, 100, "POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"name\":")
+	slow := make(chan error, 1)
+	go func() { slow <- readSlowly(p, 200_000, 35*time.Second) }()
+	stalled := pace(t, p, "stalled", 10*time.Second)
+
+	waitFor(t, "every stalled connection is closed", func() bool { return p.OpenFiles(t) <= before+10 })
+	t.Logf("calm %s; among stalled clients %s; all of them closed after %s; peak memory %d MiB", calm, stalled,
+		time.Since(stalledAt).Round(time.Second), p.Memory(t, "VmHWM")>>20)
+	if closed := time.Since(stalledAt); closed > 30*time.Second {
+		t.Errorf("a stalled connection was open for %s", closed)
+	}
+	if peak := p.Memory(t, "VmHWM"); peak > 256<<20 {
+		t.Errorf("the peak of memory is %d MiB", peak>>20)
+	}
+	if err := <-slow; err != nil {
+		t.Errorf("a slow reader that makes progress: %v", err)
+	}
+}
+
+// stall opens connections that send a beginning, and then neither send nor read.
+func stall(t *testing.T, p *program.Program, n int, beginning string) {
+	t.Helper()
+	for range n {
+		conn := p.Dial(t)
+		if err := conn.Conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+			t.Fatal(err)
+		}
+		conn.Send("%s", beginning)
+	}
+}
+
+// readSlowly reads the list steadily, over so long a time, and checks that it is whole.
+func readSlowly(p *program.Program, users int, over time.Duration) error {
+	response, err := http.Get(p.URL + "/api/users")
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // it is read to its end
+	const steps = 200
+	size := response.ContentLength
+	if size < 0 {
+		size = int64(users) * 100
+	}
+	var body strings.Builder
+	for range steps {
+		time.Sleep(over / steps) // the slowness is what is tried
+		if _, err := io.CopyN(&body, response.Body, size/steps); err == io.EOF {
+			break
+		} else if err != nil {
+			return fmt.Errorf("after %d bytes: %w", body.Len(), err)
+		}
+	}
+	if _, err := io.Copy(&body, response.Body); err != nil {
+		return fmt.Errorf("after %d bytes: %w", body.Len(), err)
+	}
+	var list []program.User
+	if err := json.Unmarshal([]byte(body.String()), &list); err != nil {
+		return err
+	}
+	if len(list) < users {
+		return fmt.Errorf("%d users of %d", len(list), users)
+	}
+	return nil
+}
+
+// A rhythm is how quickly one client was served.
+type rhythm struct{ creation, list time.Duration }
+
+func (r rhythm) String() string {
+	return fmt.Sprintf("a creation took %s and a list %s", r.creation.Round(10*time.Microsecond), r.list.Round(time.Millisecond))
+}
+
+// pace creates and lists for a while, one after the other, and returns the mean times.
+func pace(t *testing.T, p *program.Program, name string, during time.Duration) rhythm {
+	t.Helper()
+	var creations, lists time.Duration
+	n := 0
+	for began := time.Now(); time.Since(began) < during; n++ {
+		start := time.Now()
+		for i := range 10 {
+			p.Create(t, "n", fmt.Sprintf("%s-%d-%d", name, n, i))
+		}
+		created := time.Now()
+		if answer := p.Do(t, "GET", "/api/users", ""); answer.Status != 200 {
+			t.Errorf("a list was answered %d", answer.Status)
+		}
+		creations += created.Sub(start) / 10
+		lists += time.Since(created)
+	}
+	return rhythm{creations / time.Duration(n), lists / time.Duration(n)}
+}
+
+func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
+	needsLong(t)
+	p := start(t)
+	pace(t, p, "before", time.Second)
+	calm := pace(t, p, "calm", time.Second)
+	var refused, served atomic.Int64
+	var wait sync.WaitGroup
+	var slowest atomic.Int64
+	for i := range 2000 {
+		wait.Go(func() {
+			for n := range 5 {
+				began := time.Now()
+				answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprintf("%d-%d", i, n)))
+				if err != nil || answer.Status != 201 {
+					refused.Add(1)
+					t.Errorf("answered %d %s, %v", answer.Status, answer.Body, err)
+					continue
+				}
+				served.Add(1)
+				took := int64(time.Since(began))
+				for old := slowest.Load(); took > old && !slowest.CompareAndSwap(old, took); old = slowest.Load() {
+				}
+			}
+		})
+	}
+	wait.Wait()
+	afterwards := pace(t, p, "after", time.Second)
+	t.Logf("%d served, %d refused, the slowest in %s; before %s, in the second afterwards %s; peak memory %d MiB", served.Load(), refused.Load(),
+		time.Duration(slowest.Load()).Round(time.Millisecond), calm, afterwards, p.Memory(t, "VmHWM")>>20)
+	if peak := p.Memory(t, "VmHWM"); peak > 256<<20 {
+		t.Errorf("the peak of memory is %d MiB", peak>>20)
+	}
+}
+
+// A reading is what a long run may not make grow.
+type reading struct {
+	memory, wal int64
+	files       int
+}
+
+func take(t *testing.T, p *program.Program) reading {
+	t.Helper()
+	info, err := os.Stat(p.DatabasePath() + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reading{p.Memory(t, "VmRSS"), info.Size(), p.OpenFiles(t)}
+}
+
+func TestASoakLeavesEverythingLevel(t *testing.T) {
+	needsLong(t)
+	fresh := start(t)
+	fresh.List(t)
+	idle := goroutines(t, fresh)
+
+	p := start(t)
+	var requests atomic.Int64
+	soak(t, p, *long/3, &requests)
+	first := take(t, p)
+	soak(t, p, *long-*long/3, &requests)
+	last := take(t, p)
+	left := goroutines(t, p)
+
+	t.Logf("%d requests in %s; after a third %s, %d files, -wal %d KiB; at the end %s, %d files, -wal %d KiB; goroutines %d, of a fresh program %d",
+		requests.Load(), *long, mib(first.memory), first.files, first.wal>>10, mib(last.memory), last.files, last.wal>>10, left, idle)
+	if last.memory > first.memory+first.memory/4+8<<20 || last.files > first.files+2 || last.wal > 2*first.wal+1<<20 || left > idle+5 {
+		t.Error("something has grown")
+	}
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+
+// soak lets clients create, delete and list for a while, so that about a thousand users stay. Nothing may fail.
+func soak(t *testing.T, p *program.Program, during time.Duration, requests *atomic.Int64) {
+	t.Helper()
+	until := time.Now().Add(during)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			var mine []int64
+			for time.Now().Before(until) {
+				requests.Add(1)
+				switch choice := rand.IntN(10); {
+				case choice < 5:
+					p.List(t)
+				case len(mine) > 128 || choice == 5 && len(mine) > 0:
+					p.Delete(t, mine[0])
+					mine = mine[1:]
+				default:
+					mine = append(mine, p.Create(t, "n", fmt.Sprint(rand.Uint64())))
+				}
+			}
+			for _, id := range mine {
+				p.Delete(t, id)
+			}
+		})
+	}
+	wait.Wait()
+	client.CloseIdleConnections()
+}
+
+var client = program.Client()
+
+// goroutines ends the program with SIGQUIT, upon which Go's runtime writes every goroutine, and counts them.
+func goroutines(t *testing.T, p *program.Program) int {
+	t.Helper()
+	client.CloseIdleConnections()
+	waitFor(t, "every connection is closed", func() bool { return p.Sockets(t) <= 1 })
+	p.Signal(syscall.SIGQUIT)
+	p.Wait(t)
+	return strings.Count(p.Log(), "\ngoroutine ")
+}
