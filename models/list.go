@@ -39,17 +39,19 @@ type keeper struct {
 	users    *gorm.DB // the users in the order of the list, read through conn
 	maxBytes int
 
-	mu   sync.Mutex
-	next *look
+	mu     sync.Mutex
+	next   *look         // the look that has not begun, when somebody has asked for one
+	wake   chan struct{} // says that there is one
+	closed bool
+	done   chan struct{} // closed when the last look is over
 
-	// What follows belongs to the look under way, which holds turn.
-	turn       sync.Mutex
+	tooLarge atomic.Bool // the list was larger than maxBytes when it was last seen
+
+	// What follows belongs to the goroutine that looks.
 	version    int64 // the data_version at which current was built
 	current    *List
 	sizeHint   int
 	superseded []*List // older lists that are still being sent to somebody
-
-	tooLarge atomic.Bool // the list was larger than maxBytes when it was last seen
 }
 
 // look is one look at the database, for everybody who asked before it began.
@@ -60,17 +62,37 @@ type look struct {
 	err    error
 }
 
-func newKeeper(db *gorm.DB, conn *sql.Conn, maxBytes int) *keeper {
+func startKeeper(db *gorm.DB, conn *sql.Conn, maxBytes int) *keeper {
 	onConn := db.WithContext(context.Background()) // a statement of its own, to put conn into
 	onConn.Statement.ConnPool = conn
-	return &keeper{conn: conn, users: listed(onConn).Session(&gorm.Session{}), maxBytes: maxBytes}
+	k := &keeper{
+		conn:     conn,
+		users:    listed(onConn).Session(&gorm.Session{}),
+		maxBytes: maxBytes,
+		wake:     make(chan struct{}, 1),
+		done:     make(chan struct{}),
+	}
+	go k.loop()
+	return k
 }
 
-// close waits for the look under way and closes the connection.
-func (k *keeper) close() {
-	k.turn.Lock()
-	defer k.turn.Unlock()
-	_ = k.conn.Close() // back into the pool, which closes it
+// loop looks for as long as somebody asks. It is one goroutine and not one for each look because SQLite goes deep: each
+// new one would grow its stack anew.
+func (k *keeper) loop() {
+	defer close(k.done)
+	for range k.wake {
+		k.answer()
+	}
+}
+
+// close ends the looking: those who have asked are answered, and those who ask later are refused.
+func (k *keeper) close() error {
+	k.mu.Lock()
+	k.closed = true
+	close(k.wake)
+	k.mu.Unlock()
+	<-k.done
+	return k.conn.Close()
 }
 
 // seen tells how large the list was when it was last streamed: it may have become small enough to be kept.
@@ -78,7 +100,10 @@ func (k *keeper) seen(bytes int) { k.tooLarge.Store(bytes > k.maxBytes) }
 
 // get returns the list as of a moment after the call, or nil when it is too large to be kept.
 func (k *keeper) get(ctx context.Context) (*List, error) {
-	l := k.join()
+	l, err := k.join()
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case <-l.done:
 		return l.list, l.err
@@ -88,16 +113,19 @@ func (k *keeper) get(ctx context.Context) (*List, error) {
 	}
 }
 
-// join returns the look that has not begun yet, and begins one when there is none.
-func (k *keeper) join() *look {
+// join returns the look that has not begun yet, and asks for one when there is none.
+func (k *keeper) join() (*look, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return nil, ErrClosed
+	}
 	if k.next == nil {
 		k.next = &look{done: make(chan struct{})}
-		go k.look(k.next)
+		k.wake <- struct{}{} // there is room: the loop takes next and the wake that goes with it
 	}
 	k.next.askers++
-	return k.next
+	return k.next, nil
 }
 
 // leave releases the list of an asker that has gone.
@@ -108,11 +136,11 @@ func (l *look) leave() {
 	}
 }
 
-func (k *keeper) look(l *look) {
-	k.turn.Lock()
-	defer k.turn.Unlock()
+// answer looks for everybody who has asked so far. Who asks from here on may know of a commit that it does not see.
+func (k *keeper) answer() {
 	k.mu.Lock()
-	k.next = nil // who asks from here on may know of a commit that this look does not see
+	l := k.next
+	k.next = nil
 	k.mu.Unlock()
 	defer close(l.done)
 	if k.tooLarge.Load() {

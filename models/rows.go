@@ -8,16 +8,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// listedColumns are the columns of a user as the list shows them, whatever another program has put into the table.
-//
-// They are expressions because the driver looks up the declared type of a plain column for each value, and turns
-// a DATETIME into a time.Time. Times in ISO form, with fractions or an offset become UTC in the specification's
-// format; what is no time stays as it stands, and strftime would take text such as "now" for one.
-const listedColumns = `id, COALESCE(name, '') AS name, COALESCE(email, '') AS email, CASE
-	WHEN created_at GLOB '????-??-?? ??:??:??' THEN created_at || ''
-	WHEN created_at GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'
-		THEN COALESCE(strftime('%Y-%m-%d %H:%M:%S', created_at), created_at || '')
-	ELSE COALESCE(created_at || '', '') END AS created_at`
+// listedColumns are the columns of a user. They are expressions because the driver looks up the declared type of a
+// plain column for each value, and turns a DATETIME into a time.Time; and because another program's may be NULL.
+const listedColumns = `id, COALESCE(name, ''), COALESCE(email, ''), COALESCE(created_at || '', '')`
 
 // listed selects the users as the list shows them, in its order.
 func listed(db *gorm.DB) *gorm.DB {
@@ -41,6 +34,7 @@ func appendUsers(json []byte, rows *sql.Rows, maxBytes int) (page, error) {
 		if err := rows.Scan(&user.ID, &user.Name, &user.Email, &user.CreatedAt); err != nil {
 			return p, errors.Join(err, rows.Close())
 		}
+		user.CreatedAt = shownTime(user.CreatedAt)
 		if !bytes.HasSuffix(p.json, []byte("[")) {
 			p.json = append(p.json, ',')
 		}

@@ -25,8 +25,11 @@ func (u *Users) Stream(ctx context.Context) iter.Seq2[[]byte, error] {
 		piece, total := []byte{'['}, 0
 		for query := users; ; {
 			page, err := readPage(query, piece)
+			if err != nil && u.closed.Load() {
+				err = ErrClosed // the pool's own words would be of Go
+			}
 			if err != nil {
-				yield(nil, u.orClosed(err))
+				yield(nil, err)
 				return
 			}
 			total += len(page.json)

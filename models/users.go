@@ -60,7 +60,7 @@ func Open(path string, listMemory int) (*Users, error) {
 	return &Users{
 		db:        db,
 		committer: startCommitter(writer, opened),
-		keeper:    newKeeper(db, lister, listMemory),
+		keeper:    startKeeper(db, lister, listMemory),
 	}, nil
 }
 
@@ -101,19 +101,7 @@ func (u *Users) Delete(ctx context.Context, id int64) error {
 
 // List returns all users, with every commit that was complete when it was called, or nil when the list is too large
 // to be kept: then Stream has it. The caller releases the list.
-func (u *Users) List(ctx context.Context) (*List, error) {
-	list, err := u.keeper.get(ctx)
-	return list, u.orClosed(err)
-}
-
-// orClosed returns ErrClosed for an error that came because the database was closed: the drivers' words for that are
-// of connections and pools.
-func (u *Users) orClosed(err error) error {
-	if err != nil && u.closed.Load() {
-		return ErrClosed
-	}
-	return err
-}
+func (u *Users) List(ctx context.Context) (*List, error) { return u.keeper.get(ctx) }
 
 // Lost is closed when the database file was found removed or replaced. From then on every write fails with ErrLost,
 // and only another start helps.
@@ -123,17 +111,15 @@ func (u *Users) Lost() <-chan struct{} { return u.committer.lost }
 //
 // A lost file is left as it is: SQLite would delete the -wal file by its name, which is another's by now.
 func (u *Users) Close() error {
-	u.closed.Store(true)
+	if u.closed.Swap(true) {
+		return nil // it is closed already
+	}
 	u.committer.close()
 	select {
 	case <-u.committer.lost:
 		return nil
 	default:
 	}
-	u.keeper.close()
 	pool, err := u.db.DB()
-	if err != nil {
-		return err
-	}
-	return errors.Join(u.committer.conn.Close(), pool.Close())
+	return errors.Join(err, u.keeper.close(), u.committer.conn.Close(), pool.Close())
 }
