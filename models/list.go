@@ -67,7 +67,7 @@ func startKeeper(db *gorm.DB, conn *sql.Conn, maxBytes int) *keeper {
 	onConn.Statement.ConnPool = conn
 	k := &keeper{
 		conn:     conn,
-		users:    listed(onConn).Session(&gorm.Session{}),
+		users:    ordered(onConn).Session(&gorm.Session{}),
 		maxBytes: maxBytes,
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
@@ -196,11 +196,7 @@ func (k *keeper) rebuild() (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := k.users.Rows()
-	if err != nil {
-		return nil, err
-	}
-	page, err := appendUsers(append(make([]byte, 0, k.sizeHint), '['), rows, k.maxBytes)
+	page, err := readUsers(k.users, append(make([]byte, 0, k.sizeHint), '['), k.maxBytes)
 	if err != nil {
 		return nil, err
 	}

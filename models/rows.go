@@ -4,34 +4,57 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"strconv"
+	"strings"
 
 	"gorm.io/gorm"
 )
 
-// listedColumns are the columns of a user. They are expressions because the driver looks up the declared type of a
-// plain column for each value, and turns a DATETIME into a time.Time; and because another program's may be NULL.
-const listedColumns = `id, COALESCE(name, ''), COALESCE(email, ''), COALESCE(created_at || '', '')`
+// The columns of a user, as one text and as four. They are expressions because the driver looks up the declared type
+// of a plain column for each value, and turns a DATETIME into a time.Time; and because another program's may be NULL.
+//
+// The driver takes longer to hand over a column than SQLite to read it: a list of 1,000 takes 0.7 ms as one text for
+// each user, and 1.4 ms as four columns.
+const (
+	separator   = "\x1f" // ASCII's unit separator
+	packedUser  = "id || '" + separator + "' || COALESCE(name, '') || '" + separator + "' || COALESCE(email, '') || '" + separator + "' || COALESCE(created_at, '')"
+	userColumns = "id, COALESCE(name, ''), COALESCE(email, ''), COALESCE(created_at || '', '')"
+)
 
-// listed selects the users as the list shows them, in its order.
-func listed(db *gorm.DB) *gorm.DB {
-	return db.Model(&User{}).Select(listedColumns).Order("users.id")
-}
+// errAmbiguous: a user's own text holds the separator.
+var errAmbiguous = errors.New("a packed user has more than four parts")
+
+// ordered is all users in the order of the list.
+func ordered(db *gorm.DB) *gorm.DB { return db.Model(&User{}).Order("users.id") }
 
 // page is a part of the list.
 type page struct {
 	json     []byte
 	count    int
 	lastID   int64
-	complete bool // rows had no more
+	complete bool // the query had no more
 }
 
-// appendUsers appends users to json, the list so far, until no row is left or json is longer than maxBytes, and
-// closes rows. Each user but the first of the list has a comma before it.
-func appendUsers(json []byte, rows *sql.Rows, maxBytes int) (page, error) {
+// readUsers appends the users that a query selects to json, the list so far, until none is left or json is longer
+// than maxBytes.
+func readUsers(query *gorm.DB, json []byte, maxBytes int) (page, error) {
+	p, err := appendUsers(json, maxBytes, query.Select(packedUser), packedScanner())
+	if errors.Is(err, errAmbiguous) {
+		return appendUsers(json, maxBytes, query.Select(userColumns), scanColumns)
+	}
+	return p, err
+}
+
+// appendUsers appends users as scan reads them. Each but the first of the list has a comma before it.
+func appendUsers(json []byte, maxBytes int, query *gorm.DB, scan func(*sql.Rows, *User) error) (page, error) {
+	rows, err := query.Rows()
+	if err != nil {
+		return page{}, err
+	}
 	p := page{json: json}
 	var user User
 	for rows.Next() {
-		if err := rows.Scan(&user.ID, &user.Name, &user.Email, &user.CreatedAt); err != nil {
+		if err := scan(rows, &user); err != nil {
 			return p, errors.Join(err, rows.Close())
 		}
 		user.CreatedAt = shownTime(user.CreatedAt)
@@ -47,4 +70,26 @@ func appendUsers(json []byte, rows *sql.Rows, maxBytes int) (page, error) {
 	}
 	p.complete = true
 	return p, errors.Join(rows.Err(), rows.Close())
+}
+
+func scanColumns(rows *sql.Rows, user *User) error {
+	return rows.Scan(&user.ID, &user.Name, &user.Email, &user.CreatedAt)
+}
+
+// packedScanner returns a scan of packed users that uses its text again for each row.
+func packedScanner() func(*sql.Rows, *User) error {
+	var packed string
+	return func(rows *sql.Rows, user *User) (err error) {
+		if err := rows.Scan(&packed); err != nil {
+			return err
+		}
+		if strings.Count(packed, separator) != 3 {
+			return errAmbiguous
+		}
+		id, rest, _ := strings.Cut(packed, separator)
+		user.Name, rest, _ = strings.Cut(rest, separator)
+		user.Email, user.CreatedAt, _ = strings.Cut(rest, separator)
+		user.ID, err = strconv.ParseInt(id, 10, 64)
+		return err
+	}
 }

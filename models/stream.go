@@ -21,7 +21,7 @@ const (
 // created or deleted meanwhile may be.
 func (u *Users) Stream(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		users := listed(u.db.WithContext(ctx)).Limit(pageUsers).Session(&gorm.Session{})
+		users := ordered(u.db.WithContext(ctx)).Limit(pageUsers).Session(&gorm.Session{})
 		piece, total := []byte{'['}, 0
 		for query := users; ; {
 			page, err := readPage(query, piece)
@@ -39,18 +39,15 @@ func (u *Users) Stream(ctx context.Context) iter.Seq2[[]byte, error] {
 			if !yield(page.json, nil) || page.complete {
 				return
 			}
-			query, piece = users.Where("users.id > ?", page.lastID), page.json[:0]
+			query = users.Where("users.id > ?", page.lastID).Session(&gorm.Session{})
+			piece = page.json[:0]
 		}
 	}
 }
 
 // readPage appends one page of the list to piece, and the end of the list to the last one.
 func readPage(query *gorm.DB, piece []byte) (page, error) {
-	rows, err := query.Rows()
-	if err != nil {
-		return page{}, err
-	}
-	p, err := appendUsers(piece, rows, pageBytes)
+	p, err := readUsers(query, piece, pageBytes)
 	if p.complete = p.complete && p.count < pageUsers; p.complete {
 		p.json = append(p.json, ']')
 	}

@@ -73,6 +73,28 @@ func TestOddRowsDoNotBreakTheList(t *testing.T) {
 	}
 }
 
+// Between the parts of a user the program has SQLite put a control character. A user may hold it as well.
+func TestAUserMayHoldAnyCharacter(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
+		p := start(t, setting)
+		for char := range rune(0x100) {
+			p.Create(t, "before"+string(char)+"after", string(char))
+			p.Create(t, string([]rune{char, char, char, char}), "x"+string([]rune{char, char}))
+		}
+		for i, user := range p.List(t) {
+			char := string(rune(i / 2))
+			name, email := "before"+char+"after", char
+			if i%2 == 1 {
+				name, email = char+char+char+char, "x"+char+char
+			}
+			if user.Name != name || user.Email != email || !isTime(user.CreatedAt) {
+				t.Fatalf("%q and %q are listed as %+v", name, email, user)
+			}
+		}
+	}
+}
+
 func TestTheListIsInOrderOfID(t *testing.T) {
 	t.Parallel()
 	p := start(t)
