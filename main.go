@@ -23,6 +23,10 @@ import (
 // after 10 s; what is left is for the last checkpoint.
 const stopTime = 7 * time.Second
 
+// sameSignal is how long a second signal counts as the first: air, among others, sends one to the process and another
+// to its process group, and the requests under way must outlive both.
+const sameSignal = time.Second
+
 func main() {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if err := run(os.Args[1:]); err != nil {
@@ -52,7 +56,7 @@ func serve(settings config.Config) error {
 	slog.SetDefault(newLogger(settings))
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	context.AfterFunc(stop, cancel) // a second signal ends the program at once
+	context.AfterFunc(stop, func() { time.AfterFunc(sameSignal, cancel) }) // a later signal ends the program at once
 
 	if err := becomeUser(settings); err != nil {
 		return err
