@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"users-api/config"
@@ -34,8 +33,7 @@ func becomeUser(settings config.Config) error {
 // says so, with the owner and what to do.
 func takeOver(directory, database string, id int) {
 	_ = os.MkdirAll(directory, 0o755)
-	files, _ := filepath.Glob(database + "*") // with -wal and -shm
-	for _, path := range append(files, directory) {
+	for _, path := range []string{directory, database, database + "-wal", database + "-shm", database + "-journal"} {
 		_ = os.Lchown(path, id, id)
 	}
 }
