@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,6 +11,9 @@ import (
 
 // healthcheck asks a running service on this machine whether it lives: for a container image without a shell.
 func healthcheck(settings config.Config) error {
+	if settings.Port == 0 {
+		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; set PORT to a number")
+	}
 	url := fmt.Sprintf("http://127.0.0.1:%d/health", settings.Port)
 	client := &http.Client{Timeout: 2 * time.Second}
 	answer, err := client.Get(url)
