@@ -1,0 +1,80 @@
+// Command tutorial is the users API as tutorials about Gin and GORM have it: gin.Default, the driver's default
+// settings, AutoMigrate, one Create for each request and Find for the list.
+//
+// SQLite's defaults make each commit durable: a rollback journal, and synchronous FULL.
+package main
+
+import (
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+)
+
+// User is a row of the table users.
+type User struct {
+	ID        uint      `json:"id" gorm:"primaryKey"`
+	Name      string    `json:"name" binding:"required"`
+	Email     string    `json:"email" binding:"required" gorm:"unique"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+var db *gorm.DB
+
+func main() {
+	var err error
+	db, err = gorm.Open(sqlite.Open(filepath.Join(os.Getenv("DATA_DIR"), "users.db")), &gorm.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := db.AutoMigrate(&User{}); err != nil {
+		log.Fatal(err)
+	}
+
+	router := gin.Default()
+	router.GET("/health", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
+	router.GET("/api/users", listUsers)
+	router.POST("/api/users", createUser)
+	router.DELETE("/api/users/:id", deleteUser)
+	log.Fatal(router.Run("127.0.0.1:" + os.Getenv("PORT")))
+}
+
+func listUsers(c *gin.Context) {
+	var users []User
+	if err := db.Order("id").Find(&users).Error; err != nil {
+		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
+		return
+	}
+	c.JSON(http.StatusOK, users)
+}
+
+func createUser(c *gin.Context) {
+	var user User
+	if err := c.ShouldBindJSON(&user); err != nil {
+		c.JSON(http.StatusBadRequest, gin.H{"error": "Name and email are required"})
+		return
+	}
+	if err := db.Create(&user).Error; err != nil {
+		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
+		return
+	}
+	c.JSON(http.StatusCreated, gin.H{"id": user.ID, "name": user.Name, "email": user.Email})
+}
+
+func deleteUser(c *gin.Context) {
+	result := db.Delete(&User{}, "id = ?", c.Param("id"))
+	if result.Error != nil {
+		c.JSON(http.StatusInternalServerError, gin.H{"error": result.Error.Error()})
+		return
+	}
+	if result.RowsAffected == 0 {
+		c.JSON(http.StatusNotFound, gin.H{"error": "User not found"})
+		return
+	}
+	c.Status(http.StatusNoContent)
+}
