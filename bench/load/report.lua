@@ -1,0 +1,36 @@
+-- What every script shares: how wrk's figures are printed, in one line for the program that started wrk.
+--
+-- A script may set the global elapsed_us: then it has timed a fixed number of answers itself, in the global answered.
+local threads = {}
+
+function setup(thread)
+  table.insert(threads, thread)
+end
+
+function done(summary, latency)
+  local answered = threads[1]:get("answered") or summary.requests
+  local elapsed = threads[1]:get("elapsed_us") or summary.duration
+  local errors = summary.errors
+  io.write(string.format(
+    "figures requests=%d microseconds=%d p50=%d p99=%d refused=%d broken=%d\n",
+    answered, elapsed, latency:percentile(50), latency:percentile(99),
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+end
+
+-- email returns an address that no other call of this run returns. Random ones fall all over the index on emails, as
+-- real ones do; ascending ones at its end, behind those that were there before. The factor is odd, so that no
+-- two numbers below 2^32 give the same text.
+function email(number)
+  if os.getenv("EMAILS") == "ascending" then
+    return string.format("z%09d.%s@example.com", number, os.getenv("RUN"))
+  end
+  return string.format("%08x.%s@example.com", (number * 2654435761) % 4294967296, os.getenv("RUN"))
+end
+
+local json = { ["Content-Type"] = "application/json" }
+
+-- creation returns the request that creates the user of a number.
+function creation(number)
+  local body = string.format('{"name":"User %d","email":"%s"}', number, email(number))
+  return wrk.format("POST", os.getenv("CREATE_PATH"), json, body)
+end
