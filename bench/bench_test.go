@@ -112,7 +112,7 @@ func TestChartEscapesAndStaysOnItsScale(t *testing.T) {
 	if !strings.Contains(image, "a &lt; b") || strings.Contains(image, `width="-`) {
 		t.Error(image)
 	}
-	if place(1e9) > chartWidth-valueWidth || place(0) <= labelWidth {
+	if place(1e9) > chartWidth-valueWidth || place(0) < labelWidth {
 		t.Error("a bar leaves the chart")
 	}
 }
