@@ -80,8 +80,11 @@ func parseFigures(output string) (figures, error) {
 		refused:  values["refused"],
 		broken:   values["broken"],
 	}
-	if !found || f.answered == 0 || f.elapsed == 0 {
-		return f, fmt.Errorf("wrk counted no answers: %s", strings.TrimSpace(output))
+	if !found {
+		return f, fmt.Errorf("wrk printed no figures: %q", strings.TrimSpace(output))
+	}
+	if f.answered == 0 || f.elapsed == 0 {
+		return f, fmt.Errorf("wrk got no answer within %s", f.elapsed)
 	}
 	return f, nil
 }

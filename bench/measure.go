@@ -81,11 +81,15 @@ func underWrk(l load) measurement {
 			if err := checkList(ctx, s, p.url, users); err != nil {
 				return sample{}, err
 			}
-			warm := l
-			warm.seconds = 1
-			return warmed(ctx, s, p.url, warm, l)
+			return warmed(ctx, s, p.url, l.warmUp(l.variables...), l)
 		})
 	}
+}
+
+// warmUp returns a short load of the same kind. Its clients are few: what many leave unanswered when they go, a slow
+// server would still be busy with while it counts.
+func (l load) warmUp(variables ...string) load {
+	return load{l.script, min(l.clients, 8), 1, variables}
 }
 
 // warmed runs one load, and then another that counts.
@@ -112,9 +116,7 @@ func checkList(ctx context.Context, s *server, url string, users int) error {
 // deletions measures deletions a second. The warm-up deletes the last users, and the load the first.
 func deletions(l load) measurement {
 	return func(ctx context.Context, b *bench, s *server, users int) (sample, error) {
-		warm := l
-		warm.seconds = 1
-		warm.variables = []string{fmt.Sprintf("FIRST_ID=%d", users-deletable+1)}
+		warm := l.warmUp(fmt.Sprintf("FIRST_ID=%d", users-deletable+1))
 		l.variables = []string{"FIRST_ID=1"}
 		return b.running(ctx, s, users, func(p *process) (sample, error) { return warmed(ctx, s, p.url, warm, l) })
 	}
@@ -123,9 +125,7 @@ func deletions(l load) measurement {
 // mixed measures lists and creations a second, of a fixed number: see load/mix.lua.
 func mixed(l load, requests int) measurement {
 	return func(ctx context.Context, b *bench, s *server, users int) (sample, error) {
-		warm := l
-		warm.seconds = 1
-		warm.variables = []string{"REQUESTS=200", "EMAILS=random"}
+		warm := l.warmUp("REQUESTS=200", "EMAILS=random")
 		l.variables = []string{fmt.Sprintf("REQUESTS=%d", requests), "EMAILS=random"}
 		return b.running(ctx, s, users, func(p *process) (sample, error) {
 			figure, err := warmed(ctx, s, p.url, warm, l)
