@@ -71,8 +71,12 @@ func (u *Users) List(c *gin.Context) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	c.Header("Content-Length", strconv.Itoa(len(list.JSON())))
-	_, _ = c.Writer.Write(list.JSON()) // a client that went away is no error of ours
+	c.Header("Content-Length", strconv.Itoa(list.Length()))
+	for _, chunk := range list.Chunks() {
+		if _, err := c.Writer.Write(chunk); err != nil {
+			break // the client went away
+		}
+	}
 	return nil
 }
 

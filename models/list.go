@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -12,20 +13,25 @@ import (
 	"gorm.io/gorm"
 )
 
-// List is every user at one moment, as one JSON array.
+// List is every user at one moment, as one JSON array. It is kept in the pieces in which it was read: in one it would
+// be copied again and again while it grows, and a large list left four times its size behind.
 type List struct {
-	json    []byte
+	chunks  [][]byte
+	length  int
 	version string
 	readers atomic.Int32
 }
 
-// JSON returns the whole array. It is shared by all readers and must not be changed.
-func (l *List) JSON() []byte { return l.json }
+// Chunks are the array in pieces. They are shared by all readers and must not be changed.
+func (l *List) Chunks() [][]byte { return l.chunks }
 
-// Version identifies the bytes of JSON: it is made from them, so that it outlives a restart.
+// Length is how many bytes the array has.
+func (l *List) Length() int { return l.length }
+
+// Version identifies the bytes of the array: it is made from them, so that it outlives a restart.
 func (l *List) Version() string { return l.version }
 
-// Release says that the reader is done with JSON. Each list that was got must be released once.
+// Release says that the reader is done with the list. Each list that was got must be released once.
 func (l *List) Release() { l.readers.Add(-1) }
 
 // keeper keeps the list ready and is never stale: before each answer it asks SQLite whether any connection of any
@@ -36,21 +42,20 @@ func (l *List) Release() { l.readers.Add(-1) }
 // complete by then.
 type keeper struct {
 	conn     *sql.Conn
-	users    *gorm.DB // the users in the order of the list, read through conn
+	db       *gorm.DB // on conn
 	maxBytes int
 
 	mu     sync.Mutex
-	next   *look         // the look that has not begun, when somebody has asked for one
-	wake   chan struct{} // says that there is one
+	next   *look // the look that has not begun, when somebody has asked for one
 	closed bool
-	done   chan struct{} // closed when the last look is over
 
 	tooLarge atomic.Bool // the list was larger than maxBytes when it was last seen
 
-	// What follows belongs to the goroutine that looks.
+	// turn is held by the look under way, and what follows belongs to it.
+	turn       sync.Mutex
 	version    int64 // the data_version at which current was built
 	current    *List
-	sizeHint   int
+	buffer     []byte  // what lists are built in, kept for the next
 	superseded []*List // older lists that are still being sent to somebody
 }
 
@@ -65,33 +70,16 @@ type look struct {
 func startKeeper(db *gorm.DB, conn *sql.Conn, maxBytes int) *keeper {
 	onConn := db.WithContext(context.Background()) // a statement of its own, to put conn into
 	onConn.Statement.ConnPool = conn
-	k := &keeper{
-		conn:     conn,
-		users:    ordered(onConn).Session(&gorm.Session{}),
-		maxBytes: maxBytes,
-		wake:     make(chan struct{}, 1),
-		done:     make(chan struct{}),
-	}
-	go k.loop()
-	return k
+	return &keeper{conn: conn, db: onConn, maxBytes: maxBytes}
 }
 
-// loop looks for as long as somebody asks. It is one goroutine and not one for each look because SQLite goes deep: each
-// new one would grow its stack anew.
-func (k *keeper) loop() {
-	defer close(k.done)
-	for range k.wake {
-		k.answer()
-	}
-}
-
-// close ends the looking: those who have asked are answered, and those who ask later are refused.
+// close waits for the look under way, and refuses those who ask later.
 func (k *keeper) close() error {
 	k.mu.Lock()
 	k.closed = true
-	close(k.wake)
 	k.mu.Unlock()
-	<-k.done
+	k.turn.Lock()
+	defer k.turn.Unlock()
 	return k.conn.Close()
 }
 
@@ -100,9 +88,12 @@ func (k *keeper) seen(bytes int) { k.tooLarge.Store(bytes > k.maxBytes) }
 
 // get returns the list as of a moment after the call, or nil when it is too large to be kept.
 func (k *keeper) get(ctx context.Context) (*List, error) {
-	l, err := k.join()
+	l, first, err := k.join()
 	if err != nil {
 		return nil, err
+	}
+	if first {
+		k.look(l) // here and not on a goroutine of its own: waking one takes longer than the look
 	}
 	select {
 	case <-l.done:
@@ -113,19 +104,18 @@ func (k *keeper) get(ctx context.Context) (*List, error) {
 	}
 }
 
-// join returns the look that has not begun yet, and asks for one when there is none.
-func (k *keeper) join() (*look, error) {
+// join returns the look that has not begun yet. The first to ask for it is to do it.
+func (k *keeper) join() (l *look, first bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	}
 	if k.next == nil {
-		k.next = &look{done: make(chan struct{})}
-		k.wake <- struct{}{} // there is room: the loop takes next and the wake that goes with it
+		k.next, first = &look{done: make(chan struct{})}, true
 	}
 	k.next.askers++
-	return k.next, nil
+	return k.next, first, nil
 }
 
 // leave releases the list of an asker that has gone.
@@ -136,10 +126,12 @@ func (l *look) leave() {
 	}
 }
 
-// answer looks for everybody who has asked so far. Who asks from here on may know of a commit that it does not see.
-func (k *keeper) answer() {
+// look waits for the look under way and then looks, for everybody who has asked by then. Who asks from there on may
+// know of a commit that it does not see.
+func (k *keeper) look(l *look) {
+	k.turn.Lock()
+	defer k.turn.Unlock()
 	k.mu.Lock()
-	l := k.next
 	k.next = nil
 	k.mu.Unlock()
 	defer close(l.done)
@@ -180,7 +172,7 @@ func (k *keeper) retire() {
 func (k *keeper) retained() int {
 	total := 0
 	for _, l := range k.superseded {
-		total += len(l.json)
+		total += l.length
 	}
 	return total
 }
@@ -191,27 +183,37 @@ func (k *keeper) rebuild() (*List, error) {
 	if _, err := k.conn.ExecContext(context.Background(), "BEGIN DEFERRED"); err != nil {
 		return nil, err
 	}
-	defer func() { _, _ = k.conn.ExecContext(context.Background(), "ROLLBACK") }() // it has only read
+	defer func() { _, _ = k.conn.ExecContext(context.Background(), "ROLLBACK") }() // it only reads
 	version, err := k.dataVersion()
 	if err != nil {
 		return nil, err
 	}
-	page, err := readUsers(k.users, append(make([]byte, 0, k.sizeHint), '['), k.maxBytes)
+	list, err := k.read()
 	if err != nil {
 		return nil, err
 	}
-	if !page.complete {
-		k.tooLarge.Store(true)
-		return nil, nil
-	}
-	k.version, k.current = version, newList(append(page.json, ']'))
-	k.sizeHint = len(k.current.json) + 4096 // the next one is rarely shorter
-	return k.current, nil
+	k.tooLarge.Store(list == nil)
+	k.version, k.current = version, list
+	return list, nil
 }
 
-func newList(json []byte) *List {
-	sum := sha256.Sum256(json)
-	return &List{json: json, version: hex.EncodeToString(sum[:16])}
+// read reads all users, or nil when they are more than maxBytes.
+func (k *keeper) read() (*List, error) {
+	list, sum := &List{}, sha256.New()
+	for piece, err := range pieces(k.db, k.buffer) {
+		if err != nil {
+			return nil, err
+		}
+		k.buffer = piece
+		list.length += len(piece)
+		if list.length > k.maxBytes {
+			return nil, nil
+		}
+		list.chunks = append(list.chunks, bytes.Clone(piece))
+		_, _ = sum.Write(piece) // a hash cannot fail
+	}
+	list.version = hex.EncodeToString(sum.Sum(nil)[:16])
+	return list, nil
 }
 
 func (k *keeper) dataVersion() (version int64, err error) {

@@ -24,36 +24,32 @@ const (
 // errAmbiguous: a user's own text holds the separator.
 var errAmbiguous = errors.New("a packed user has more than four parts")
 
-// ordered is all users in the order of the list.
-func ordered(db *gorm.DB) *gorm.DB { return db.Model(&User{}).Order("users.id") }
-
 // page is a part of the list.
 type page struct {
-	json     []byte
-	count    int
-	lastID   int64
-	complete bool // the query had no more
+	json   []byte
+	count  int
+	lastID int64
+	last   bool // no user comes after it
 }
 
-// readUsers appends the users that a query selects to json, the list so far, until none is left or json is longer
-// than maxBytes.
-func readUsers(query *gorm.DB, json []byte, maxBytes int) (page, error) {
-	p, err := appendUsers(json, maxBytes, query.Select(packedUser), packedScanner())
+// readUsers appends a page of users to json, the list so far.
+func readUsers(query *gorm.DB, json []byte) (page, error) {
+	p, err := appendUsers(json, query.Select(packedUser), packedScanner())
 	if errors.Is(err, errAmbiguous) {
-		return appendUsers(json, maxBytes, query.Select(userColumns), scanColumns)
+		return appendUsers(json, query.Select(userColumns), scanColumns)
 	}
 	return p, err
 }
 
 // appendUsers appends users as scan reads them. Each but the first of the list has a comma before it.
-func appendUsers(json []byte, maxBytes int, query *gorm.DB, scan func(*sql.Rows, *User) error) (page, error) {
+func appendUsers(json []byte, query *gorm.DB, scan func(*sql.Rows, *User) error) (page, error) {
 	rows, err := query.Rows()
 	if err != nil {
 		return page{}, err
 	}
 	p := page{json: json}
 	var user User
-	for rows.Next() {
+	for len(p.json) < pageBytes && rows.Next() {
 		if err := scan(rows, &user); err != nil {
 			return p, errors.Join(err, rows.Close())
 		}
@@ -64,11 +60,8 @@ func appendUsers(json []byte, maxBytes int, query *gorm.DB, scan func(*sql.Rows,
 		p.json = appendUser(p.json, &user)
 		p.count++
 		p.lastID = user.ID
-		if len(p.json) > maxBytes {
-			return p, rows.Close()
-		}
 	}
-	p.complete = true
+	p.last = len(p.json) < pageBytes && p.count < pageUsers
 	return p, errors.Join(rows.Err(), rows.Close())
 }
 

@@ -165,7 +165,7 @@ func TestAStreamedListIsTheSameList(t *testing.T) {
 	streamed := start(t, "LIST_MEMORY_MIB=0")
 	for _, p := range []*program.Program{kept, streamed} {
 		other := program.OpenOther(t, p.DatabasePath())
-		for _, size := range []int{0, 1, 999, 1000, 1001, 2000, 5001} {
+		for _, size := range []int{0, 1, 1999, 2000, 2001, 4000, 9001} {
 			other.Do("DELETE FROM users", "DELETE FROM sqlite_sequence")
 			other.Fill(size)
 			users := p.List(t)
