@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,23 @@ func Build(directory string) (string, error) {
 		return "", fmt.Errorf("building the program: %w\n%s", err, output)
 	}
 	return path, nil
+}
+
+// lookAtSources looks at every file that the program is built from. Go repeats the result of tests whose files have not
+// changed, and knows of the files that a running test looks at: not of those that a compiler reads.
+func lookAtSources(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "bench" || entry.Name() == "data" || entry.Name() == ".git") {
+			return fs.SkipDir
+		}
+		if extension := filepath.Ext(path); extension == ".go" || extension == ".mod" {
+			_, err = os.Stat(path)
+		}
+		return err
+	})
 }
 
 // Program is a running users-api.
@@ -81,6 +99,9 @@ func Launch(t testing.TB, path string, settings ...string) *Program {
 // LaunchAs is Launch as another user, which only root may ask for.
 func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	t.Helper()
+	if err := lookAtSources(".."); err != nil {
+		t.Fatal(err)
+	}
 	p := &Program{DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{})}
 	environment := []string{"PORT=0", "DATA_DIR=" + p.DataDir, "PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
 	for _, setting := range settings {
