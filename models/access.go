@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -12,6 +13,9 @@ func writable(path string) error {
 	err := syscall.Access(path, write)
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%s cannot be written (%w): mount it writable, or set DATA_DIR to another directory", path, err)
 	}
 	info, statErr := os.Stat(path)
 	if statErr != nil {

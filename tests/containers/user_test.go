@@ -1,0 +1,99 @@
+//go:build containers
+
+package containers
+
+import (
+	"strings"
+	"testing"
+)
+
+// A container's options, and who serves in it.
+func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options func(*testing.T) []string
+		uid     string
+	}{
+		{"on a fresh named volume", func(t *testing.T) []string { return data(newVolume(t)) }, "65532"},
+		{"without a volume of its own", func(t *testing.T) []string { return nil }, "65532"},
+		{"on a bind-mounted directory that root owns", func(t *testing.T) []string { return data(ownedBy(t, 0)) }, "65532"},
+		{"on a directory of somebody else", func(t *testing.T) []string { return data(ownedBy(t, 5000)) }, "65532"},
+		{"with --user 0, which is root", func(t *testing.T) []string {
+			return data(newVolume(t), "--user", "0:0")
+		}, "65532"},
+		{"with --user 1000:1000 and a directory of that user", func(t *testing.T) []string {
+			return data(ownedBy(t, 1000), "--user", "1000:1000")
+		}, "1000"},
+		{"with a read-only root", func(t *testing.T) []string {
+			return data(newVolume(t), "--read-only")
+		}, "65532"},
+		{"with a read-only root on a directory that root owns", func(t *testing.T) []string {
+			return data(ownedBy(t, 0), "--read-only", "--security-opt", "no-new-privileges")
+		}, "65532"},
+		{"without any capability, as the image's own user", func(t *testing.T) []string {
+			return data(newVolume(t), "--cap-drop", "ALL", "--user", "65532:65532")
+		}, "65532"},
+		{"without any capability, as another user, with a read-only root", func(t *testing.T) []string {
+			return data(ownedBy(t, 1000), "--cap-drop", "ALL", "--user", "1000:1000", "--read-only")
+		}, "1000"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			service := startHealthy(t, c.options(t)...)
+			service.api().mustCreate("ada@example.com")
+			for _, field := range []string{"Uid", "Gid"} {
+				want := strings.Join([]string{c.uid, c.uid, c.uid, c.uid}, " ")
+				if got := service.process(field); got != want {
+					t.Errorf("%s is %s, and not %s", field, got, want)
+				}
+			}
+			if capabilities := service.process("CapEff"); strings.Trim(capabilities, "0") != "" {
+				t.Errorf("it serves with the capabilities %s", capabilities)
+			}
+		})
+	}
+}
+
+func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options func(*testing.T) []string
+		says    []string
+	}{
+		{"a directory of root, as another user", func(t *testing.T) []string {
+			return data(ownedBy(t, 0), "--user", "1000:1000")
+		}, []string{"/app/data", "uid 0 ", "uid 1000", "chown -R 1000 /app/data"}},
+		{"a named volume, as a user that is not the image's", func(t *testing.T) []string {
+			return data(newVolume(t), "--user", "1000:1000")
+		}, []string{"/app/data", "uid 65532 ", "uid 1000", "chown -R 1000 /app/data"}},
+		{"a directory that may not even be given away", func(t *testing.T) []string {
+			return data(ownedBy(t, 5000), "--cap-drop", "CHOWN")
+		}, []string{"/app/data", "uid 5000 ", "uid 65532", "chown -R 65532 /app/data"}},
+		{"a volume that is mounted read-only", func(t *testing.T) []string {
+			return []string{"--volume", newVolume(t) + ":/app/data:ro"}
+		}, []string{"/app/data", "read-only", "mount it writable"}},
+		{"root that may not become anybody", func(t *testing.T) []string {
+			return data(newVolume(t), "--cap-drop", "ALL")
+		}, []string{"65532", "--user 65532:65532"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			service := start(t, c.options(t)...)
+			if code := service.ended(); code != "1" {
+				t.Errorf("it ended with %s, and not with 1", code)
+			}
+			log := service.log()
+			if strings.Contains(log, "\n") {
+				t.Errorf("it said more than one line: %s", log)
+			}
+			for _, part := range c.says {
+				if !strings.Contains(log, part) {
+					t.Errorf("%q is not in what it said: %s", part, log)
+				}
+			}
+		})
+	}
+}
+
+// data returns the options that mount a volume or a directory as the data directory, and more options.
+func data(source string, more ...string) []string {
+	return append([]string{"--volume", source + ":/app/data"}, more...)
+}
