@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -106,6 +107,7 @@ func (c *committer) loop() {
 			if !open {
 				return
 			}
+			runtime.Gosched() // let requests that are ready come along
 			c.commit(c.gather(first))
 		case <-watch.C:
 			_ = c.checkFiles() // an idle program notices as well
