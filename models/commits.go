@@ -31,8 +31,20 @@ type committer struct {
 	closed  bool
 	stopped chan struct{}
 
+	// turn is held while a batch is on its way, and what follows belongs to it.
+	turn        chan struct{}
 	busyTimeout time.Duration // what the connection's pragma is set to
+	since       changes       // what was written since somebody took it
 }
+
+// changes are what the committer has written, or tried to write.
+type changes struct {
+	other  bool  // something else than creations
+	lowest int64 // the lowest id that a creation got; 0 without any
+}
+
+// onlyAfter reports whether users were created with higher ids than the given, and nothing else was written.
+func (c changes) onlyAfter(id int64) bool { return !c.other && (c.lowest == 0 || c.lowest > id) }
 
 // write is one statement on its way to disk, and its outcome once done is closed.
 type write struct {
@@ -55,6 +67,7 @@ func startCommitter(conn *sql.Conn, files files) *committer {
 		queue:       make(chan *write, maxBatch),
 		lost:        make(chan struct{}),
 		stopped:     make(chan struct{}),
+		turn:        make(chan struct{}, 1),
 		busyTimeout: busyTimeout,
 	}
 	go c.loop()
@@ -108,7 +121,9 @@ func (c *committer) loop() {
 				return
 			}
 			runtime.Gosched() // let requests that are ready come along
+			c.turn <- struct{}{}
 			c.commit(c.gather(first))
+			<-c.turn
 		case <-watch.C:
 			_ = c.checkFiles() // an idle program notices as well
 		}
@@ -176,6 +191,36 @@ func (c *committer) waitForLock(timeout time.Duration) {
 	}
 }
 
+// standstill runs f while no write is on its way and none begins. It gives up, and reports false, when one takes longer
+// than a commit does: it waits for another program's lock.
+func (c *committer) standstill(f func()) bool {
+	select {
+	case c.turn <- struct{}{}:
+	case <-time.After(20 * time.Millisecond):
+		return false
+	}
+	defer func() { <-c.turn }()
+	f()
+	return true
+}
+
+// takeChanges returns what was written since it was last called. It must be called in a standstill.
+func (c *committer) takeChanges() changes {
+	taken := c.since
+	c.since = changes{}
+	return taken
+}
+
+// note remembers what a statement has done, before its commit: that it did more than is seen does no harm.
+func (c *committer) note(w *write) {
+	switch {
+	case w.statement != insertUser:
+		c.since.other = true
+	case w.rows > 0 && (c.since.lowest == 0 || w.id < c.since.lowest):
+		c.since.lowest = w.id
+	}
+}
+
 // run runs one statement within the transaction.
 func (c *committer) run(w *write) error {
 	result, err := c.conn.ExecContext(context.Background(), w.statement, w.arguments...)
@@ -187,6 +232,7 @@ func (c *committer) run(w *write) error {
 		return err
 	}
 	w.rows, err = result.RowsAffected()
+	c.note(w)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,11 +17,13 @@ import (
 	"gorm.io/gorm"
 )
 
-// List is every user at one moment, as one JSON array. It is kept in the pieces in which it was read: in one it would
-// be copied again and again while it grows, and a large list left four times its size behind.
+// List is every user at one moment, as one JSON array. It is kept in pieces: in one it would be copied again and again
+// while it grows, and a large list left four times its size behind.
 type List struct {
 	chunks  [][]byte
 	length  int
+	lastID  int64
+	hash    hash.Cloner // of all but the bracket that closes the array
 	version string
 	readers atomic.Int32
 }
@@ -43,10 +46,15 @@ func (l *List) Release() { l.readers.Add(-1) }
 // PRAGMA data_version answers that, in 6 µs, on a connection that itself never writes. Requests that arrive while a
 // look is under way share the next one: a look that began before a request arrived could miss a commit that was
 // complete by then.
+//
+// After a commit the list is built anew, in the read transaction in which data_version was asked. When nobody but this
+// process has committed, and it has only added users at the end, what is there already is kept and the new users are
+// read: see rebuild.
 type keeper struct {
-	conn     *sql.Conn
-	db       *gorm.DB // on conn
-	maxBytes int
+	conn      *sql.Conn
+	users     *gorm.DB // in the order of the list, on conn
+	committer *committer
+	maxBytes  int
 
 	mu     sync.Mutex
 	next   *look // the look that has not begun, when somebody has asked for one
@@ -56,10 +64,12 @@ type keeper struct {
 
 	// turn is held by the look under way, and what follows belongs to it.
 	turn       sync.Mutex
-	version    int64 // the data_version at which current was built
 	current    *List
-	buffer     []byte  // what lists are built in, kept for the next
+	version    int64   // the data_version of conn at which current was built
+	foreign    int64   // the data_version of the committer's connection before that: it counts others' commits alone
+	plain      bool    // creating a user changes no other row
 	superseded []*List // older lists that are still being sent to somebody
+	buffer     []byte  // what lists are built in, kept for the next
 }
 
 // look is one look at the database, for everybody who asked before it began.
@@ -70,10 +80,10 @@ type look struct {
 	err    error
 }
 
-func startKeeper(db *gorm.DB, conn *sql.Conn, maxBytes int) *keeper {
+func newKeeper(db *gorm.DB, conn *sql.Conn, committer *committer, maxBytes int) *keeper {
 	onConn := db.WithContext(context.Background()) // a statement of its own, to put conn into
 	onConn.Statement.ConnPool = conn
-	return &keeper{conn: conn, db: onConn, maxBytes: maxBytes}
+	return &keeper{conn: conn, users: ordered(onConn), committer: committer, maxBytes: maxBytes}
 }
 
 // close waits for the look under way, and refuses those who ask later.
@@ -149,80 +159,173 @@ func (k *keeper) look(l *look) {
 
 // fresh returns the list as of now, or nil when it is too large to be kept.
 func (k *keeper) fresh() (*List, error) {
-	version, err := k.dataVersion()
+	version, err := dataVersion(k.conn)
 	if err != nil {
 		return nil, err
 	}
 	if k.current != nil && k.version == version {
 		return k.current, nil
 	}
-	k.retire()
+	old := k.retire()
 	if k.retained() > k.maxBytes {
 		return nil, nil
 	}
-	return k.rebuild()
+	return k.rebuild(old)
 }
 
-// retire gives up the current list, and those before it that nobody reads any more.
-func (k *keeper) retire() {
-	if k.current != nil {
-		k.superseded = append(k.superseded, k.current)
+// retire gives up the current list and returns it. Those before it that nobody reads any more are forgotten.
+func (k *keeper) retire() (old *List) {
+	if old = k.current; old != nil {
+		k.superseded = append(k.superseded, old)
 		k.current = nil
 	}
 	k.superseded = slices.DeleteFunc(k.superseded, func(l *List) bool { return l.readers.Load() == 0 })
+	return old
 }
 
 // retained returns how many bytes slow readers keep of lists that were superseded meanwhile.
-func (k *keeper) retained() int {
-	total := 0
+func (k *keeper) retained() (total int) {
+	counted := map[*byte]bool{} // lists share chunks
 	for _, l := range k.superseded {
-		total += l.length
+		for _, chunk := range l.chunks {
+			if first := &chunk[0]; !counted[first] {
+				counted[first] = true
+				total += len(chunk)
+			}
+		}
 	}
 	return total
 }
 
-// rebuild reads all users, and the data_version that goes with them, in one read transaction. The list is nil when it
-// is larger than maxBytes.
-func (k *keeper) rebuild() (*List, error) {
-	if _, err := k.conn.ExecContext(context.Background(), "BEGIN DEFERRED"); err != nil {
-		return nil, err
-	}
-	defer func() { _, _ = k.conn.ExecContext(context.Background(), "ROLLBACK") }() // it only reads
-	version, err := k.dataVersion()
+// rebuild builds the list in one read transaction, and remembers the data_version that goes with it.
+func (k *keeper) rebuild(old *List) (*List, error) {
+	view, err := k.begin()
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.read()
+	defer func() { _, _ = k.conn.ExecContext(context.Background(), "ROLLBACK") }() // it only reads
+	if !k.extends(old, view) {
+		old, k.plain = nil, k.isPlain()
+	}
+	list, err := k.read(old)
 	if err != nil {
 		return nil, err
 	}
 	k.tooLarge.Store(list == nil)
-	k.version, k.current = version, list
+	k.current, k.version, k.foreign = list, view.version, view.foreignBefore
 	return list, nil
 }
 
-// read reads all users, or nil when they are more than maxBytes.
-func (k *keeper) read() (*List, error) {
-	list, sum := &List{}, sha256.New()
-	for piece, err := range pieces(k.db, k.buffer) {
+// view is what a read transaction sees, and what the committer knew when it began.
+type view struct {
+	version       int64 // conn's data_version
+	foreignBefore int64 // the committer's, before the transaction began
+	foreignAfter  int64 // and after
+	ours          changes
+}
+
+// begin begins a read transaction, if it can while no commit of ours is under way.
+func (k *keeper) begin() (v view, err error) {
+	still := k.committer.standstill(func() {
+		v.foreignBefore, _ = dataVersion(k.committer.conn)
+		v.version, err = k.beginNow()
+		v.foreignAfter, _ = dataVersion(k.committer.conn)
+		v.ours = k.committer.takeChanges()
+	})
+	if !still {
+		v.version, err = k.beginNow()
+	}
+	return v, err
+}
+
+// beginNow begins a read transaction that sees the commits that data_version counts, and none after.
+func (k *keeper) beginNow() (version int64, err error) {
+	if _, err := k.conn.ExecContext(context.Background(), "BEGIN DEFERRED"); err != nil {
+		return 0, err
+	}
+	if version, err = dataVersion(k.conn); err != nil {
+		_, _ = k.conn.ExecContext(context.Background(), "ROLLBACK")
+	}
+	return version, err
+}
+
+// extends reports whether the view shows the old list and nothing but new users behind its last: nobody else has
+// committed since it was built, we have only created users, and that changes no other row.
+func (k *keeper) extends(old *List, v view) bool {
+	return old != nil && old.lastID != 0 && k.plain &&
+		k.foreign != unknown && k.foreign == v.foreignAfter && v.ours.onlyAfter(old.lastID)
+}
+
+// isPlain reports whether creating a user changes no other row: no trigger, no view, no REPLACE.
+func (k *keeper) isPlain() bool {
+	var others int
+	err := k.conn.QueryRowContext(context.Background(), `SELECT count(*) FROM sqlite_master WHERE type = 'trigger'
+		OR name = 'users' COLLATE NOCASE AND (type = 'view' OR sql LIKE '%replace%')`).Scan(&others)
+	return err == nil && others == 0
+}
+
+// read reads the users that come after an old list, or all. The list is nil when it is larger than maxBytes.
+func (k *keeper) read(old *List) (*List, error) {
+	list, users := &List{hash: sha256.New().(hash.Cloner)}, k.users
+	buffer := append(k.buffer[:0], '[')
+	if old != nil {
+		list, users, buffer = old.reopen(), after(k.users, old.lastID), buffer[:0]
+	}
+	for page, err := range pages(users, buffer) {
 		if err != nil {
 			return nil, err
 		}
-		k.buffer = piece
-		list.length += len(piece)
+		k.buffer = page.json
+		list.add(page)
 		if list.length > k.maxBytes {
 			return nil, nil
 		}
-		list.chunks = append(list.chunks, bytes.Clone(piece))
-		_, _ = sum.Write(piece) // a hash cannot fail
 	}
-	list.version = hex.EncodeToString(sum.Sum(nil)[:16])
+	list.finish()
 	return list, nil
 }
 
-// dataVersion asks the driver itself: through database/sql it takes twice as long.
-func (k *keeper) dataVersion() (version int64, err error) {
-	err = k.conn.Raw(func(conn any) error {
+// reopen returns a copy of a list that ends without its closing bracket.
+func (l *List) reopen() *List {
+	running, _ := l.hash.Clone() // a hash in memory cannot fail
+	open := &List{chunks: slices.Clone(l.chunks), length: l.length - 1, lastID: l.lastID, hash: running}
+	last := &open.chunks[len(open.chunks)-1]
+	*last = (*last)[:len(*last)-1]
+	return open
+}
+
+// add appends a page. Small ones share a chunk.
+func (l *List) add(p page) {
+	_, _ = l.hash.Write(p.json)
+	l.length += len(p.json)
+	if p.count > 0 {
+		l.lastID = p.lastID
+	}
+	if last := len(l.chunks) - 1; last >= 0 && len(l.chunks[last])+len(p.json) < pageBytes {
+		l.chunks[last] = slices.Concat(l.chunks[last], p.json) // a copy: the chunk may be another list's too
+		return
+	}
+	l.chunks = append(l.chunks, bytes.Clone(p.json))
+}
+
+// finish closes the array and makes its version.
+func (l *List) finish() {
+	bracket := []byte{']'}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = slices.Concat(*last, bracket)
+	l.length++
+	whole, _ := l.hash.Clone()
+	_, _ = whole.Write(bracket)
+	l.version = hex.EncodeToString(whole.Sum(nil)[:16])
+}
+
+// unknown is no data_version: SQLite counts from 1.
+const unknown = 0
+
+// dataVersion returns a number that changes when another connection has committed than the one that is asked. It asks
+// the driver itself: through database/sql it takes twice as long.
+func dataVersion(conn *sql.Conn) (version int64, err error) {
+	err = conn.Raw(func(conn any) error {
 		rows, err := conn.(driver.QueryerContext).QueryContext(context.Background(), "PRAGMA data_version", nil)
 		if err != nil {
 			return err

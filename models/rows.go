@@ -24,7 +24,7 @@ const (
 // errAmbiguous: a user's own text holds the separator.
 var errAmbiguous = errors.New("a packed user has more than four parts")
 
-// page is a part of the list.
+// page is a part of the list, without the bracket that closes it.
 type page struct {
 	json   []byte
 	count  int

@@ -22,12 +22,15 @@ const (
 func (u *Users) Stream(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		total := 0
-		for piece, err := range pieces(u.db.WithContext(ctx), nil) {
+		for page, err := range pages(ordered(u.db.WithContext(ctx)), []byte{'['}) {
 			if err != nil && u.closed.Load() {
 				err = ErrClosed // the pool's own words would be of Go
 			}
-			total += len(piece)
-			if !yield(piece, err) {
+			if page.last {
+				page.json = append(page.json, ']')
+			}
+			total += len(page.json)
+			if !yield(page.json, err) {
 				return
 			}
 		}
@@ -35,26 +38,26 @@ func (u *Users) Stream(ctx context.Context) iter.Seq2[[]byte, error] {
 	}
 }
 
-// pieces reads all users page by page, by their ids, as the pieces of one JSON array. They are built in buffer, which
-// grows as it must.
-func pieces(db *gorm.DB, buffer []byte) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		users := db.Model(&User{}).Order("users.id").Limit(pageUsers).Session(&gorm.Session{})
-		buffer = append(buffer[:0], '[')
+// ordered is the users in the order of the list.
+func ordered(db *gorm.DB) *gorm.DB {
+	return db.Model(&User{}).Order("users.id").Limit(pageUsers).Session(&gorm.Session{})
+}
+
+// after is the users of a query that come after one.
+func after(users *gorm.DB, id int64) *gorm.DB {
+	return users.Where("users.id > ?", id).Session(&gorm.Session{})
+}
+
+// pages reads users page by page, by their ids. The first is appended to buffer, which is used again for the others
+// and grows as it must.
+func pages(users *gorm.DB, buffer []byte) iter.Seq2[page, error] {
+	return func(yield func(page, error) bool) {
 		for query := users; ; {
-			page, err := readUsers(query, buffer)
-			if err != nil {
-				yield(nil, err)
+			p, err := readUsers(query, buffer)
+			if !yield(p, err) || err != nil || p.last {
 				return
 			}
-			if page.last {
-				page.json = append(page.json, ']')
-			}
-			if !yield(page.json, nil) || page.last {
-				return
-			}
-			query = users.Where("users.id > ?", page.lastID).Session(&gorm.Session{})
-			buffer = page.json[:0]
+			query, buffer = after(users, p.lastID), p.json[:0]
 		}
 	}
 }

@@ -57,11 +57,8 @@ func Open(path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot look at the database files: %w", err)
 	}
-	return &Users{
-		db:        db,
-		committer: startCommitter(writer, opened),
-		keeper:    startKeeper(db, lister, listMemory),
-	}, nil
+	committer := startCommitter(writer, opened)
+	return &Users{db: db, committer: committer, keeper: newKeeper(db, lister, committer, listMemory)}, nil
 }
 
 // pin takes a connection out of the pool for good.

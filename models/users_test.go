@@ -1,9 +1,13 @@
 package models
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -161,6 +165,102 @@ func TestListsThatAreBeingReadAreBoundedAndNeverChanged(t *testing.T) {
 	}
 }
 
+// text returns the list, kept or streamed, as one text.
+func text(t testing.TB, users *Users) string {
+	t.Helper()
+	list, err := users.List(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Release()
+	whole := string(bytes.Join(list.Chunks(), nil))
+	if sum := sha256.Sum256([]byte(whole)); len(whole) != list.Length() || hex.EncodeToString(sum[:16]) != list.Version() {
+		t.Errorf("a list of %d bytes says that it has %d, and the version %s", len(whole), list.Length(), list.Version())
+	}
+	return whole
+}
+
+func streamed(t testing.TB, users *Users) string {
+	t.Helper()
+	var whole []byte
+	for piece, err := range users.Stream(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole = append(whole, piece...)
+	}
+	return string(whole)
+}
+
+// Whatever we and other programs do, the list that is kept and extended is the list that the file holds.
+func TestTheKeptListIsWhatTheFileHolds(t *testing.T) {
+	users := open(t, 1<<20)
+	other, err := pin(users.db) // a connection that the committer does not know
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := func(statement string) {
+		if _, err := other.ExecContext(context.Background(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := []func(i int){
+		func(i int) { create(t, users, fmt.Sprint("ours ", i)) },
+		func(i int) { create(t, users, fmt.Sprint("ours ", i)); create(t, users, fmt.Sprint("and ", i)) },
+		func(i int) { _, _ = users.Create(context.Background(), NewUser{"n", "twice"}) },
+		func(i int) { _ = users.Delete(context.Background(), int64(i)) },
+		func(i int) { foreign(fmt.Sprintf("INSERT INTO users (name, email) VALUES ('o', 'other %d')", i)) },
+		func(i int) {
+			foreign(fmt.Sprintf("UPDATE users SET name = 'changed %d' WHERE id = (SELECT min(id) FROM users)", i))
+		},
+		func(i int) { foreign("DELETE FROM users WHERE id = (SELECT max(id) FROM users)") },
+		func(i int) {
+			foreign("CREATE TRIGGER IF NOT EXISTS r AFTER INSERT ON users BEGIN UPDATE users SET name = new.email WHERE id = (SELECT min(id) FROM users); END")
+		},
+		func(i int) { foreign("DROP TRIGGER IF EXISTS r") },
+		func(i int) {
+			foreign("INSERT INTO users (id, name, email) SELECT min(id) - 1, 'low', 'low ' || min(id) FROM users")
+		},
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		step := 0 // half of the steps extend the list
+		if random.IntN(2) == 0 {
+			step = random.IntN(len(steps))
+		}
+		steps[step](i)
+		if random.IntN(3) == 0 {
+			continue // two steps between two lists
+		}
+		if kept, held := text(t, users), streamed(t, users); kept != held {
+			t.Fatalf("after step %d, of kind %d, the list is\n%s\nand the file holds\n%s", i, step, kept, held)
+		}
+	}
+}
+
+func TestAListIsExtendedWhenOnlyWeHaveCreatedUsers(t *testing.T) {
+	users := benchmarkUsers(t, 5000)
+	first := func() *byte {
+		list, err := users.List(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer list.Release()
+		return &list.Chunks()[0][0]
+	}
+	before := first()
+	create(t, users, "ours")
+	if first() != before {
+		t.Error("a creation of ours made the list be read anew")
+	}
+	if err := users.Delete(context.Background(), 17); err != nil {
+		t.Fatal(err)
+	}
+	if first() == before {
+		t.Error("a deletion of ours did not")
+	}
+}
+
 func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
 	users := open(t, 1<<20)
 	create(t, users, "a")
@@ -200,7 +300,7 @@ func BenchmarkCreateTogether(b *testing.B) {
 }
 
 // benchmarkUsers opens a database with n users.
-func benchmarkUsers(b *testing.B, n int) *Users {
+func benchmarkUsers(b testing.TB, n int) *Users {
 	users := open(b, 64<<20)
 	err := users.db.Exec("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?) "+
 		"INSERT INTO users (name, email) SELECT 'User ' || i, 'user' || i || '@example.org' FROM n", n).Error
@@ -221,10 +321,20 @@ func BenchmarkListUnchanged(b *testing.B) {
 	}
 }
 
-func BenchmarkListAfterACommit(b *testing.B) {
+func BenchmarkListReadAnew(b *testing.B) {
 	users := benchmarkUsers(b, 1000)
 	for b.Loop() {
-		if _, err := users.keeper.rebuild(); err != nil {
+		if _, err := users.keeper.rebuild(nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkListExtended(b *testing.B) {
+	users := benchmarkUsers(b, 1000)
+	_ = text(b, users)
+	for b.Loop() {
+		if _, err := users.keeper.rebuild(users.keeper.current); err != nil {
 			b.Fatal(err)
 		}
 	}
