@@ -107,6 +107,7 @@ func (k *keeper) get(ctx context.Context) (*List, error) {
 	}
 	if first {
 		k.look(l) // here and not on a goroutine of its own: waking one takes longer than the look
+		return l.list, l.err
 	}
 	select {
 	case <-l.done:

@@ -264,21 +264,28 @@ func TestAListIsExtendedWhenOnlyWeHaveCreatedUsers(t *testing.T) {
 func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
 	users := open(t, 1<<20)
 	create(t, users, "a")
+	users.keeper.turn.Lock() // a look is under way, so that the next is waited for
+	first := make(chan *List)
+	go func() {
+		list, _ := users.List(context.Background())
+		first <- list
+	}()
+	for asked := false; !asked; runtime.Gosched() {
+		users.keeper.mu.Lock()
+		asked = users.keeper.next != nil
+		users.keeper.mu.Unlock()
+	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	for range 100 {
-		if list, err := users.List(gone); err == nil {
-			list.Release()
-		}
+	if _, err := users.List(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("an asker that went away got %v", err)
 	}
-	list, err := users.List(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer list.Release()
+	users.keeper.turn.Unlock()
+	list := <-first
 	for list.readers.Load() != 1 {
-		runtime.Gosched() // until those that were left have released theirs
+		runtime.Gosched() // until the one that left has released it
 	}
+	list.Release()
 }
 
 func BenchmarkCreateAlone(b *testing.B) {

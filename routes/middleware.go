@@ -31,14 +31,13 @@ func log(logger *slog.Logger) gin.HandlerFunc {
 			if c.FullPath() == "/health" {
 				return
 			}
-			attributes := []slog.Attr{
+			attributes := append(make([]slog.Attr, 0, 8),
 				slog.String("method", c.Request.Method),
 				slog.String("route", c.FullPath()),
 				slog.Int("status", c.Writer.Status()),
 				slog.Duration("duration", time.Since(start)),
 				slog.Int("bytes", max(c.Writer.Size(), 0)),
-				slog.String("request_id", id),
-			}
+				slog.String("request_id", id))
 			logger.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", append(attributes, cause(c)...)...)
 		}()
 		c.Next()
@@ -65,7 +64,7 @@ func cause(c *gin.Context) []slog.Attr {
 var shortAndPlain = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
 
 func requestID(sent string) string {
-	if shortAndPlain.MatchString(sent) {
+	if sent != "" && shortAndPlain.MatchString(sent) {
 		return sent
 	}
 	return rand.Text()
