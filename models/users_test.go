@@ -261,6 +261,33 @@ func TestAListIsExtendedWhenOnlyWeHaveCreatedUsers(t *testing.T) {
 	}
 }
 
+// A look sees what was committed before it began. Who asks later must not be answered by it.
+func TestAListAskedForDuringALookIsOfTheNextLook(t *testing.T) {
+	users := benchmarkUsers(t, 50_000) // reading them takes longer than all that follows
+	underWay := make(chan *List)
+	go func() {
+		list, _ := users.List(context.Background())
+		underWay <- list
+	}()
+	for began := false; !began; runtime.Gosched() {
+		users.keeper.mu.Lock()
+		held := !users.keeper.turn.TryLock()
+		began = held && users.keeper.next == nil
+		if !held {
+			users.keeper.turn.Unlock()
+		}
+		users.keeper.mu.Unlock()
+	}
+	for len(users.committer.turn) > 0 {
+		runtime.Gosched() // until its transaction has begun, which takes the committer's turn
+	}
+	create(t, users, "after the look began")
+	if kept := text(t, users); !strings.Contains(kept, "after the look began") {
+		t.Error("the list misses a user that was created before it was asked for")
+	}
+	(<-underWay).Release()
+}
+
 func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
 	users := open(t, 1<<20)
 	create(t, users, "a")
