@@ -20,9 +20,9 @@ import (
 	"users-api/routes"
 )
 
-// stopTime is how long requests under way may take once the program was asked to stop. A container engine kills
-// after 10 s; what is left is for the last checkpoint.
-const stopTime = 7 * time.Second
+// stopTime is how long requests under way may take once the program was asked to stop: a second more than a write waits
+// for another program's lock. A container engine kills after 10 s; what is left is for the last checkpoint.
+const stopTime = 6 * time.Second
 
 // sameSignal is how long a second signal counts as the first: air, among others, sends one to the process and another
 // to its process group, and the requests under way must outlive both.
