@@ -78,6 +78,19 @@ func Start(t testing.TB, path string, settings ...string) *Program {
 	return p
 }
 
+// end ends the process, whatever it does. One whose lines are counted is asked to stop, because it writes the count then.
+func (p *Program) end() {
+	if os.Getenv("GOCOVERDIR") != "" {
+		p.Signal(syscall.SIGTERM)
+		select {
+		case <-p.exited:
+		case <-time.After(patience):
+		}
+	}
+	p.Signal(syscall.SIGKILL)
+	<-p.exited
+}
+
 // WaitForAddress returns once the program listens.
 func (p *Program) WaitForAddress(t testing.TB) {
 	t.Helper()
@@ -122,7 +135,7 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 		t.Fatal(err)
 	}
 	go func() { _ = p.command.Wait(); close(p.exited) }()
-	t.Cleanup(func() { p.Signal(syscall.SIGKILL); <-p.exited })
+	t.Cleanup(p.end)
 	return p
 }
 
