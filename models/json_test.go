@@ -10,7 +10,7 @@ import (
 // texts are names as people, scripts and other programs may have stored them.
 var texts = []string{
 	"", "Ada Lovelace", "Émilie du Châtelet", "山田 太郎", "😀", `"quoted"`, `back\slash`, "tab\tand\nnewline", "\x00\x01\x1f\x7f",
-	"<b>&amp;</b>", "line\u2028paragraph\u2029", "\xff broken \xc3", "\xed\xa0\x80", strings.Repeat("long ", 1000),
+	"<b>&amp;</b>", `<"&">`, "line\u2028paragraph\u2029", "\xff broken \xc3", "\xed\xa0\x80", strings.Repeat("long ", 1000),
 }
 
 // encode is what encoding/json makes of a value, not HTML-escaped.
