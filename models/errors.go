@@ -57,6 +57,9 @@ func primaryCode(err error) int {
 
 func isBusy(err error) bool { return primaryCode(err) == codeBusy }
 
+// filesToStart is how many open files a start needs at most: a start with 25 worked, and one with 14 did not.
+const filesToStart = 40
+
 // explain turns SQLite's answer to an attempt to open path into a line that says what to do. SQLite itself says
 // "out of memory (14)" where it means that it was not allowed to.
 func explain(path string, err error) error {
@@ -75,9 +78,10 @@ func explain(path string, err error) error {
 		if refusal := writable(directory); refusal != nil {
 			return refusal
 		}
-		if refusal := writable(path); refusal != nil {
+		if refusal := writable(path); refusal != nil && !errors.Is(refusal, os.ErrNotExist) {
 			return refusal
 		}
+		return fmt.Errorf("cannot open the database %s, although it can be written: the limit of open files may be too low (`ulimit -n`; %d are enough to start)", path, filesToStart)
 	}
 	return fmt.Errorf("cannot open the database %s: %w", path, err)
 }

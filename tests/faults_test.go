@@ -409,14 +409,27 @@ func TestCorruptPagesAreAClear500(t *testing.T) {
 	again.Do(t, "GET", "/health", "")
 }
 
-func TestAProgramWithoutFileDescriptorsGoesOnAndRecovers(t *testing.T) {
-	t.Parallel()
-	limited := filepath.Join(t.TempDir(), "limited")
-	writeFile(t, limited, "#!/bin/sh\nulimit -n 40\nexec "+binary+"\n")
-	if err := os.Chmod(limited, 0o755); err != nil {
+// limited is the program with so many file descriptors.
+func limited(t *testing.T, descriptors int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "limited")
+	writeFile(t, path, fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec %s\n", descriptors, binary))
+	if err := os.Chmod(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := program.Start(t, limited)
+	return path
+}
+
+func TestAStartWithoutFileDescriptorsSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, descriptors := range []int{9, 14} {
+		expectRefusal(t, program.Launch(t, limited(t, descriptors)), "users.db", "ulimit -n")
+	}
+}
+
+func TestAProgramWithoutFileDescriptorsGoesOnAndRecovers(t *testing.T) {
+	t.Parallel()
+	p := program.Start(t, limited(t, 40))
 	p.Create(t, "Ada", "ada@example.org") // on a connection that is kept
 	for range 60 {
 		p.Dial(t)
