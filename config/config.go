@@ -8,8 +8,11 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/viper"
 )
@@ -22,7 +25,7 @@ type Config struct {
 	NodeEnv string
 	// DataDir is DATA_DIR as an absolute path: the directory of the database file.
 	DataDir string
-	// ListMemory is LIST_MEMORY_MIB in bytes: how large the list of users may be and still be kept in memory.
+	// ListMemory is LIST_MEMORY_MIB in bytes: up to this size the list of users is kept in memory.
 	ListMemory int
 	// LogFormat is LOG_FORMAT: "text" (key=value) or "json".
 	LogFormat string
@@ -33,7 +36,9 @@ type Config struct {
 	RunAs uint16
 }
 
-// Read returns the configuration, or an error that names the variable, its value and what it may be.
+// Read returns the configuration, or an error that names the variable, its value and what it may be. With an error,
+// LogFormat and LogLevel are as they were asked for all the same, or the defaults where they are the mistake, so that
+// the error can be logged the way the deployer reads logs.
 func Read() (Config, error) {
 	env := viper.New()
 	env.AutomaticEnv() // an empty variable counts as unset
@@ -44,28 +49,41 @@ func Read() (Config, error) {
 	env.SetDefault("LOG_LEVEL", "info")
 	env.SetDefault("RUN_AS", "0")
 
-	config := Config{NodeEnv: env.GetString("NODE_ENV"), LogFormat: env.GetString("LOG_FORMAT")}
-	if config.LogFormat != "text" && config.LogFormat != "json" {
-		return Config{}, fmt.Errorf("LOG_FORMAT is %q: it must be text or json", config.LogFormat)
+	config, err := readLog(env)
+	if err != nil {
+		return config, err
 	}
-	if err := config.LogLevel.UnmarshalText([]byte(env.GetString("LOG_LEVEL"))); err != nil {
-		return Config{}, fmt.Errorf("LOG_LEVEL is %q: it must be debug, info, warn or error", env.GetString("LOG_LEVEL"))
-	}
+	config.NodeEnv = env.GetString("NODE_ENV")
 	listMemory, err := readNumber(env, "LIST_MEMORY_MIB")
 	if err != nil {
-		return Config{}, err
+		return config, err
 	}
-	config.ListMemory = int(listMemory) << 20
+	config.ListMemory = int(min(int64(listMemory)<<20, math.MaxInt)) // an int of 32 bits ends below 2048 MiB
 	if config.Port, err = readNumber(env, "PORT"); err != nil {
-		return Config{}, err
+		return config, err
 	}
 	if config.RunAs, err = readNumber(env, "RUN_AS"); err != nil {
-		return Config{}, err
+		return config, err
 	}
 	if config.DataDir, err = filepath.Abs(env.GetString("DATA_DIR")); err != nil {
-		return Config{}, fmt.Errorf("DATA_DIR is %q and cannot be made absolute: %w", env.GetString("DATA_DIR"), err)
+		return config, fmt.Errorf("DATA_DIR is %q and cannot be made absolute: %w", env.GetString("DATA_DIR"), err)
 	}
 	return config, nil
+}
+
+// readLog returns a configuration that has only the settings of the log.
+func readLog(env *viper.Viper) (Config, error) {
+	config := Config{LogFormat: "text", LogLevel: slog.LevelInfo}
+	format, level := env.GetString("LOG_FORMAT"), env.GetString("LOG_LEVEL")
+	if format != "text" && format != "json" {
+		return config, fmt.Errorf("LOG_FORMAT is %q: it must be text or json", format)
+	}
+	config.LogFormat = format
+	// slog would take "error+4" too, which hides errors.
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(level)) {
+		return config, fmt.Errorf("LOG_LEVEL is %q: it must be debug, info, warn or error", level)
+	}
+	return config, config.LogLevel.UnmarshalText([]byte(level))
 }
 
 // readNumber returns a variable that holds a decimal from 0 to 65535.

@@ -2,7 +2,9 @@ package config
 
 import (
 	"log/slog"
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -52,7 +54,8 @@ func TestEverySettingIsRead(t *testing.T) {
 func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 	for _, mistake := range []struct{ name, value string }{
 		{"PORT", "abc"}, {"PORT", " 3000 "}, {"PORT", "1e3"}, {"PORT", "-1"}, {"PORT", "70000"}, {"PORT", "0x10"},
-		{"LIST_MEMORY_MIB", "lots"}, {"LOG_FORMAT", "xml"}, {"LOG_LEVEL", "loud"}, {"RUN_AS", "nobody"},
+		{"LIST_MEMORY_MIB", "lots"}, {"LIST_MEMORY_MIB", "65536"}, {"LOG_FORMAT", "xml"}, {"LOG_FORMAT", "JSON"},
+		{"LOG_LEVEL", "loud"}, {"LOG_LEVEL", "error+4"}, {"RUN_AS", "nobody"},
 	} {
 		t.Run(mistake.name+" "+mistake.value, func(t *testing.T) {
 			clear(t)
@@ -63,6 +66,42 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), mistake.name) || !strings.Contains(err.Error(), mistake.value) {
 				t.Errorf("the error names neither the variable nor the value: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheLargestListMemoryFitsAnIntOfAnySize(t *testing.T) {
+	for _, mib := range []int{2047, 2048, 4096, 65535} {
+		clear(t)
+		t.Setenv("LIST_MEMORY_MIB", strconv.Itoa(mib))
+		got, err := Read()
+		if want := min(int64(mib)<<20, math.MaxInt); err != nil || int64(got.ListMemory) != want {
+			t.Errorf("%d MiB are read as %d bytes and not as %d, %v", mib, got.ListMemory, want, err)
+		}
+	}
+}
+
+func TestAMistakeKeepsTheLogAsItWasAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		mistake, value string
+		format         string
+		level          slog.Level
+	}{
+		{"PORT", "abc", "json", slog.LevelWarn},
+		{"LIST_MEMORY_MIB", "-1", "json", slog.LevelWarn},
+		{"RUN_AS", "root", "json", slog.LevelWarn},
+		{"LOG_LEVEL", "loud", "json", slog.LevelInfo},
+		{"LOG_FORMAT", "xml", "text", slog.LevelInfo},
+	} {
+		t.Run(c.mistake, func(t *testing.T) {
+			clear(t)
+			t.Setenv("LOG_FORMAT", "json")
+			t.Setenv("LOG_LEVEL", "warn")
+			t.Setenv(c.mistake, c.value)
+			got, err := Read()
+			if err == nil || got.LogFormat != c.format || got.LogLevel != c.level {
+				t.Errorf("the log is %s at %s, %v", got.LogFormat, got.LogLevel, err)
 			}
 		})
 	}
