@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"errors"
@@ -9,8 +9,12 @@ import (
 	"users-api/config"
 )
 
-// healthcheck asks a running service on this machine whether it lives: for a container image without a shell.
-func healthcheck(settings config.Config) error {
+// Healthcheck asks the service on this machine whether it is up, for a container image without a shell.
+func Healthcheck() error {
+	settings, err := config.Read()
+	if err != nil {
+		return err
+	}
 	if settings.Port == 0 {
 		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; set PORT to a number")
 	}
@@ -20,7 +24,7 @@ func healthcheck(settings config.Config) error {
 	if err != nil {
 		return fmt.Errorf("unhealthy: %w", err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read only for its status
+	defer answer.Body.Close() //nolint:errcheck // only its status matters
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("unhealthy: %s answered %s", url, answer.Status)
 	}

@@ -1,8 +1,9 @@
-package main
+package commands
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"users-api/config"
@@ -10,7 +11,7 @@ import (
 
 // becomeUser gives up root for the uid and gid of RUN_AS, once the data directory belongs to them. Only the container
 // image sets RUN_AS: an engine hands a fresh bind mount to root, and nothing in the image but this program could
-// change that. A process that is not root, by --user for one, stays who it is.
+// change that. A process that is not root, because of --user for one, keeps its user.
 func becomeUser(settings config.Config) error {
 	if settings.RunAs == 0 || os.Geteuid() != 0 {
 		return nil
@@ -29,10 +30,12 @@ func becomeUser(settings config.Config) error {
 	return nil
 }
 
-// takeOver makes the directory and the database files in it belong to id. Where it may not, opening the database
-// says so, with the owner and what to do.
+// takeOver makes the directory and the database files in it belong to id. Where that is not allowed, opening the
+// database says so, with the owner and what to do. A new directory is for id alone: every name and email is in it.
+// Directories above it must stay open to id, which does not own them.
 func takeOver(directory, database string, id int) {
-	_ = os.MkdirAll(directory, 0o755)
+	_ = os.MkdirAll(filepath.Dir(directory), 0o755)
+	_ = os.Mkdir(directory, 0o700)
 	for _, path := range []string{directory, database, database + "-wal", database + "-shm", database + "-journal"} {
 		_ = os.Lchown(path, id, id)
 	}
