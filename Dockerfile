@@ -25,7 +25,7 @@ COPY . .
 ARG TARGETOS TARGETARCH
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath -ldflags '-s -w' -o /app/users-api . \
-    && mkdir /app/data
+    && mkdir -m 700 /app/data
 
 
 FROM scratch AS release
@@ -37,7 +37,8 @@ LABEL org.opencontainers.image.title="users-api" \
       org.opencontainers.image.revision=$REVISION
 WORKDIR /app
 COPY --from=build /app/users-api /app/users-api
-# An empty named volume takes this owner over, so that it also serves --user 65532 without any capability.
+# An empty named volume takes over this owner, so that --user 65532 works without any capability, and this mode: nobody
+# else on the host may read names and emails.
 COPY --from=build --chown=65532:65532 /app/data /app/data
 VOLUME /app/data
 # The program starts as root only to own the data directory, and becomes this uid and gid before it opens anything.

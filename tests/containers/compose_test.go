@@ -110,7 +110,7 @@ func TestABackupOfTheStoppedServiceIsRestoredIntoAnEmptyVolume(t *testing.T) {
 	p.service("users-api").api().mustCreate("after-the-restore@example.com")
 }
 
-func TestTheDeploymentIsReadOnlyGainsNoPrivilegesAndComesBack(t *testing.T) {
+func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *testing.T) {
 	p := newProject(t)
 	p.compose("up", "--detach", "--wait")
 	service := p.service("users-api")
@@ -118,6 +118,7 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesAndComesBack(t *testing.T) {
 		"{{.HostConfig.ReadonlyRootfs}}":                     "true",
 		"{{.HostConfig.SecurityOpt}}":                        "[no-new-privileges:true]",
 		"{{.HostConfig.RestartPolicy.Name}}":                 "unless-stopped",
+		"{{json .HostConfig.LogConfig}}":                     `{"Type":"json-file","Config":{"max-file":"5","max-size":"10m"}}`,
 		"{{range .Mounts}}{{.Type}} {{.Destination}}{{end}}": "volume /app/data",
 	} {
 		if got := service.inspect(format); got != want {

@@ -39,6 +39,7 @@ func TestTheDevelopmentRun(t *testing.T) {
 		{"loses no user that was answered 201 when an edit comes between", development.losesNobody},
 		{"keeps its users when it is recreated, and polls where it is told to", development.polls},
 		{"stops within 2 seconds", development.stops},
+		{"goes with its volumes when everything is removed", development.isRemoved},
 	} {
 		t.Run(step.name, func(t *testing.T) { step.test(dev.in(t)) })
 	}
@@ -157,6 +158,21 @@ func (d development) stops() {
 	d.project.compose("stop", "dev")
 	if took := time.Since(begin); took > 2*time.Second {
 		d.t.Errorf("it took %s", took)
+	}
+}
+
+// `docker compose down -v` alone leaves what the profile dev has made.
+func (d development) isRemoved() {
+	d.project.compose("--profile", "dev", "down", "--volumes")
+	label := "label=com.docker.compose.project=" + d.project.name
+	for _, kind := range []string{"container", "volume"} {
+		list := []string{kind, "ls", "--quiet", "--filter", label}
+		if kind == "container" {
+			list = append(list, "--all")
+		}
+		if left := docker(d.t, list...); left != "" {
+			d.t.Errorf("there is still the %s %s", kind, left)
+		}
 	}
 }
 

@@ -53,6 +53,22 @@ func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 	}
 }
 
+func TestNobodyElseOnTheHostMayLookIntoANewVolume(t *testing.T) {
+	volume := newVolume(t)
+	startHealthy(t, data(volume)...)
+	if got := asRoot(t, volume, "stat -c '%a %u' /mnt"); got != "700 65532" {
+		t.Errorf("its mode and owner are %s", got)
+	}
+}
+
+func TestADirectoryThatIsMadeForTheServiceIsItsAloneAndCanBeReached(t *testing.T) {
+	volume := newVolume(t)
+	startHealthy(t, "--volume", volume+":/srv", "--env", "DATA_DIR=/srv/people/data")
+	if got := asRoot(t, volume, "stat -c '%a %u' /mnt/people/data"); got != "700 65532" {
+		t.Errorf("its mode and owner are %s", got)
+	}
+}
+
 func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testing.T) {
 	for _, c := range []struct {
 		name    string
