@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -21,11 +20,11 @@ import (
 	"users-api/routes"
 )
 
-// A stop takes at most 8 s, whatever clients and other programs do: a container engine kills after 10.
+// A stop takes at most 8 s, whatever clients and other programs do: a container engine kills after 10. routes.Serve
+// takes up to 7 of them, and what follows shares the rest.
 const (
-	requestTime = 6 * time.Second        // for requests under way: a second more than a write waits for a lock
-	closeTime   = time.Second            // for the last checkpoint, and for a lock that another program holds
-	logTime     = 500 * time.Millisecond // for the last lines of the log
+	closeTime = 500 * time.Millisecond // for a lock that another program holds
+	logTime   = 300 * time.Millisecond // for the last lines of a log that nobody reads
 )
 
 // sameSignal is how long a second signal counts as the first: air, among others, sends one to the process and another
@@ -52,18 +51,22 @@ func Serve() error {
 func serve(settings config.Config, logger *slog.Logger) error {
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	context.AfterFunc(stop, func() { time.AfterFunc(sameSignal, cancel) }) // a later signal ends the program at once
+	ignore := context.AfterFunc(stop, func() {
+		logger.Info("stopping", "reason", "signal")
+		time.AfterFunc(sameSignal, cancel) // a later signal ends the program at once
+	})
+	defer ignore()
 
 	tuneMemory(settings.ListMemory)
 	if err := becomeUser(settings); err != nil {
 		return err
 	}
-	users, err := models.Open(settings.DatabasePath(), settings.ListMemory) // MERGE: sqlite.Open(stop, …)
+	users, err := models.Open(settings.DatabasePath(), settings.ListMemory)
 	if err != nil {
 		return err
 	}
 	err = listenAndServe(stop, settings, users, logger)
-	return errors.Join(err, users.Close()) // MERGE: closeUsers(users), with closeTime
+	return errors.Join(err, users.Close())
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
@@ -73,35 +76,33 @@ func listenAndServe(stop context.Context, settings config.Config, users *models.
 		return cannotListen(settings.Port, err)
 	}
 	logStart(logger, settings, listener.Addr())
-	return serveRequests(stop, listener, settings, users, logger) // MERGE: routes.Serve(stop, listener, users, logger)
+	err = serveUntil(stop, listener, users, logger)
+	if errors.Is(err, models.ErrLost) {
+		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)
+	}
+	return err
 }
 
-// serveRequests is what routes.Serve does. MERGE: it goes.
-func serveRequests(stop context.Context, listener net.Listener, settings config.Config, users *models.Users, logger *slog.Logger) error {
+// serveUntil takes no new requests once the context ends, and cuts off what is not done in time.
+func serveUntil(stop context.Context, listener net.Listener, users *models.Users, logger *slog.Logger) (err error) {
 	server := routes.NewServer(users, logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(routes.Patient(listener)) }()
 	select {
-	case <-stop.Done():
-		logger.Info("stopping", "reason", "signal")
-		shutDown(server, logger)
-		return nil
 	case err := <-failed:
 		return fmt.Errorf("cannot accept connections: %w", err)
+	case <-stop.Done():
 	case <-users.Lost():
-		shutDown(server, logger)
-		return fmt.Errorf("%s: %w", settings.DatabasePath(), models.ErrLost)
+		err = models.ErrLost
 	}
-}
-
-// shutDown takes no new requests, waits for those under way, and cuts off what is not done in time. MERGE: it goes.
-func shutDown(server *http.Server, logger *slog.Logger) {
+	const requestTime = 6 * time.Second
 	deadline, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
-	if err := server.Shutdown(deadline); err != nil {
+	if server.Shutdown(deadline) != nil {
 		logger.Warn("some clients were cut off", "after", requestTime)
 		_ = server.Close()
 	}
+	return err
 }
 
 // cannotListen says what helps when a port cannot be had.
