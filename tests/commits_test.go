@@ -10,21 +10,22 @@ import (
 	"users-api/tests/program"
 )
 
-// atOnce sends n requests at the same time, while another program holds the write lock, so that they come together
-// in one commit. It returns their answers.
+// atOnce sends n creations while another program holds the write lock, so that one commit takes them all. It returns
+// their answers.
 func atOnce(t *testing.T, p *program.Program, other *program.Other, n int, body func(i int) string) []program.Answer {
 	t.Helper()
 	answers := make([]program.Answer, n)
 	conns := make([]*program.Conn, n)
 	for i := range conns {
 		conns[i] = p.Dial(t)
-		conns[i].Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body(i)))
+		conns[i].Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n")
+		conns[i].Send("Content-Length: %d\r\n\r\n", len(body(i)))
 		conns[i].Expect("HTTP/1.1 100 Continue\r\n")
 		conns[i].Expect("\r\n")
 	}
 	other.Do("BEGIN IMMEDIATE")
 	for i := range conns {
-		conns[i].Send("%s", body(i)) // all handlers run until their write waits
+		conns[i].Send("%s", body(i)) // every handler runs until its write waits
 	}
 	p.Do(t, "GET", "/api/users", "")
 	other.Do("COMMIT")
@@ -34,15 +35,6 @@ func atOnce(t *testing.T, p *program.Program, other *program.Other, n int, body 
 	}
 	wait.Wait()
 	return answers
-}
-
-func count(answers []program.Answer, status int) (n int) {
-	for _, answer := range answers {
-		if answer.Status == status {
-			n++
-		}
-	}
-	return n
 }
 
 func TestADuplicateAmongAHundredFailsAlone(t *testing.T) {
@@ -61,8 +53,8 @@ func TestADuplicateAmongAHundredFailsAlone(t *testing.T) {
 	expectStored(t, p, answers, 1)
 }
 
-// expectStored compares the list with the answers: each user answered 201 is there with its id, and nobody else but
-// so many that were there before.
+// expectStored compares the list with the answers: it has each user that was answered 201, with its id, those that
+// were there before, and nobody else.
 func expectStored(t *testing.T, p *program.Program, answers []program.Answer, before int) {
 	t.Helper()
 	listed := map[int64]string{}
@@ -78,24 +70,29 @@ func expectStored(t *testing.T, p *program.Program, answers []program.Answer, be
 		}
 	}
 	if want := count(answers, 201) + before; len(listed) != want {
-		t.Errorf("%d users are listed and %d were stored", len(listed), want)
+		t.Errorf("%d users are listed and %d were answered", len(listed), want)
 	}
 }
 
-// Rules that another program's table may have, and what becomes of a creation of the name "bad" among others.
-var tableRules = []struct{ name, table, trigger, says string }{
-	{name: "a trigger that aborts", trigger: `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(ABORT, 'not him'); END`,
-		says: "not him"},
-	{name: "a trigger that fails after it stored something", trigger: `CREATE TRIGGER r AFTER INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(FAIL, 'not him'); END`,
-		says: "not him"},
-	{name: "a trigger that rolls back", trigger: `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`,
-		says: "not him"},
-	{name: "a trigger that ignores", trigger: `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(IGNORE); END`,
-		says: "not stored"},
-	{name: "a check", table: `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`,
-		says: "CHECK constraint failed"},
-	{name: "a check that rolls back", table: `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE ON CONFLICT ROLLBACK, email TEXT, created_at TEXT);
-		INSERT INTO users VALUES (1, 'bad', '', '')`, says: "UNIQUE constraint failed"},
+// Rules that another program's table may have, and what a creation of the name "bad" among others is told.
+var tableRules = []struct {
+	name  string
+	rules []string
+	says  string
+}{
+	{"a trigger that aborts", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
+		BEGIN SELECT RAISE(ABORT, 'not him'); END`}, "not him"},
+	{"a trigger that fails after it stored something", []string{`CREATE TRIGGER r AFTER INSERT ON users
+		WHEN new.name = 'bad' BEGIN SELECT RAISE(FAIL, 'not him'); END`}, "not him"},
+	{"a trigger that rolls back", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
+		BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`}, "not him"},
+	{"a trigger that ignores", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
+		BEGIN SELECT RAISE(IGNORE); END`}, "not stored"},
+	{"a check", []string{"DROP TABLE users", `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT,
+		name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`}, "CHECK constraint failed"},
+	{"a uniqueness that rolls back", []string{"DROP TABLE users", `CREATE TABLE users (
+		id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE ON CONFLICT ROLLBACK, email TEXT, created_at TEXT)`,
+		"INSERT INTO users VALUES (1, 'bad', '', '')"}, "UNIQUE constraint failed"},
 }
 
 func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
@@ -105,19 +102,14 @@ func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
 			t.Parallel()
 			p := start(t)
 			other := program.OpenOther(t, p.DatabasePath())
-			if rule.table != "" {
-				other.Do("DROP TABLE users", rule.table)
-			}
-			if rule.trigger != "" {
-				other.Do(rule.trigger)
-			}
+			other.Do(rule.rules...)
 			before := len(p.List(t))
 			answers := atOnce(t, p, other, 20, func(i int) string {
 				name := map[bool]string{true: "bad", false: fmt.Sprint("n", i)}[i == 7 || i == 13]
 				return program.Body(name, fmt.Sprintf("%d@example.org", i))
 			})
 			if count(answers, 201) != 18 || answers[7].Status != 500 || !strings.Contains(answers[13].Body, rule.says) {
-				t.Errorf("%d were created, the bad ones were answered %v", count(answers, 201), answers[13])
+				t.Errorf("%d were created, and the bad ones were answered %v", count(answers, 201), answers[13])
 			}
 			expectStored(t, p, answers, before)
 		})

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"users-api/tests/program"
 )
 
-// Times as other programs store them, and how the list shows them.
+// Times as other programs store them, and as the list shows them.
 var times = []struct{ name, stored, shown string }{
 	{"as SQLite writes it", `'2024-01-02 03:04:05'`, "2024-01-02 03:04:05"},
 	{"in ISO form", `'2024-01-02T03:04:05Z'`, "2024-01-02 03:04:05"},
@@ -23,12 +22,12 @@ var times = []struct{ name, stored, shown string }{
 	{"a day", `'2024-01-02'`, "2024-01-02 00:00:00"},
 	{"NULL", `NULL`, ""},
 	{"empty", `''`, ""},
-	{"no time", `'yesterday'`, "yesterday"},
-	{"a word that SQLite takes for a time", `'now'`, "now"},
+	{"text that is not a time", `'yesterday'`, "yesterday"},
+	{"a word that SQLite reads as a time", `'now'`, "now"},
 	{"a number", `1700000000`, "1700000000"},
-	{"a small number, which SQLite takes for a Julian day", `12345`, "12345"},
+	{"a small number, which SQLite reads as a Julian day", `12345`, "12345"},
 	{"a fraction", `1.5`, "1.5"},
-	{"a month that is none", `'2024-13-41T03:04:05Z'`, "2024-13-41T03:04:05Z"},
+	{"a month that does not exist", `'2024-13-41T03:04:05Z'`, "2024-13-41T03:04:05Z"},
 	{"bytes", `x'6162'`, "ab"},
 }
 
@@ -37,7 +36,7 @@ func TestATimeThatAnotherProgramStoredIsShownInOneForm(t *testing.T) {
 	p := start(t)
 	other := program.OpenOther(t, p.DatabasePath())
 	for i, row := range times {
-		other.Do(fmt.Sprintf("INSERT INTO users (name, email, created_at) VALUES ('%s', %d, %s)", row.name, i, row.stored))
+		other.Do(fmt.Sprintf("INSERT INTO users (name, email, created_at) VALUES ('n', %d, %s)", i, row.stored))
 	}
 	users := p.List(t)
 	if len(users) != len(times) {
@@ -61,11 +60,9 @@ func TestARowThatAnotherProgramInsertsGetsItsTime(t *testing.T) {
 
 func TestOddRowsDoNotBreakTheList(t *testing.T) {
 	t.Parallel()
-	directory := t.TempDir()
-	program.OpenOther(t, filepath.Join(directory, "users.db")).Do(
-		"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME)",
-		"INSERT INTO users VALUES (-3, NULL, NULL, NULL), (5, 1.5, x'c3a9', 'x'), (9223372036854775807, CAST(x'ff' AS TEXT), char(0x2028), '')")
-	p := start(t, "DATA_DIR="+directory)
+	p, _ := serveFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME)",
+		"INSERT INTO users VALUES (-3, NULL, NULL, NULL), (5, 1.5, x'c3a9', 'x')",
+		"INSERT INTO users VALUES (9223372036854775807, CAST(x'ff' AS TEXT), char(0x2028), '')")
 	want := `[{"id":-3,"name":"","email":"","created_at":""},{"id":5,"name":"1.5","email":"é","created_at":"x"},` +
 		`{"id":9223372036854775807,"name":"\ufffd","email":"\u2028","created_at":""}]`
 	if list := p.Do(t, "GET", "/api/users", "").Body; list != want {
@@ -73,8 +70,8 @@ func TestOddRowsDoNotBreakTheList(t *testing.T) {
 	}
 }
 
-// Between the parts of a user the program has SQLite put a control character. A user may hold it as well.
-func TestAUserMayHoldAnyCharacter(t *testing.T) {
+// The program has SQLite put a control character between the parts of a user. A user may contain it as well.
+func TestAUserMayContainAnyCharacter(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
 		p := start(t, setting)
@@ -98,7 +95,8 @@ func TestAUserMayHoldAnyCharacter(t *testing.T) {
 func TestTheListIsInOrderOfID(t *testing.T) {
 	t.Parallel()
 	p := start(t)
-	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (id, name, email) VALUES (30, 'c', 'c'), (10, 'a', 'z'), (20, 'b', 'y')")
+	program.OpenOther(t, p.DatabasePath()).Do(
+		"INSERT INTO users (id, name, email) VALUES (30, 'c', 'c'), (10, 'a', 'z'), (20, 'b', 'y')")
 	if users := p.List(t); len(users) != 3 || users[0].ID != 10 || users[1].ID != 20 || users[2].ID != 30 {
 		t.Errorf("the list is %v", users)
 	}
@@ -142,7 +140,8 @@ func TestAListThatHasNotChangedIsNotSentAgain(t *testing.T) {
 		}
 	}
 	p.Create(t, "Alan", "alan@example.org")
-	if second := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag); second.Status != 200 || second.Header.Get("ETag") == etag {
+	second := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag)
+	if second.Status != 200 || second.Header.Get("ETag") == etag {
 		t.Errorf("a list that has changed is answered %d with %v", second.Status, second.Header)
 	}
 }
@@ -179,9 +178,8 @@ func TestAStreamedListIsTheSameList(t *testing.T) {
 			}
 		}
 	}
-	if answer := kept.Do(t, "GET", "/api/users", ""); answer.Header.Get("Content-Length") != fmt.Sprint(len(answer.Body)) {
-		t.Errorf("a kept list has the headers %v", answer.Header)
-	}
+	answer := kept.Do(t, "GET", "/api/users", "")
+	expectHeader(t, answer, "Content-Length", fmt.Sprint(len(answer.Body)))
 	if answer := streamed.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") != "" {
 		t.Errorf("a streamed list has the headers %v", answer.Header)
 	}
@@ -197,11 +195,11 @@ func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
 	other.Fill(20_000)
 	for range 2 {
 		if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") != "" {
-			t.Error("2 MB are kept although 1 MiB may be")
+			t.Error("2 MB are kept although the limit is 1 MiB")
 		}
 	}
 	other.Do("DELETE FROM users WHERE id > 100")
-	p.List(t) // is streamed, and found to be small
+	p.List(t) // it is streamed, and found to be small
 	if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") == "" {
 		t.Error("a small list is still streamed")
 	}
@@ -216,7 +214,7 @@ func TestAListThatFailsAfterItsFirstByteIsBrokenOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it is broken anyway
+	defer response.Body.Close() //nolint:errcheck // it is broken off anyway
 	if _, err := io.CopyN(io.Discard, response.Body, 1000); err != nil {
 		t.Fatal(err)
 	}

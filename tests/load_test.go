@@ -18,14 +18,6 @@ import (
 	"users-api/tests/program"
 )
 
-// needsLong skips a test that takes minutes, unless they were asked for.
-func needsLong(t *testing.T) {
-	t.Helper()
-	if *long == 0 {
-		t.Skip("takes minutes: go test ./tests -timeout 60m -long 15m")
-	}
-}
-
 func TestStalledClientsAreClosedAndHoldNobodyUp(t *testing.T) {
 	needsLong(t)
 	p := start(t)
@@ -42,20 +34,21 @@ func TestStalledClientsAreClosedAndHoldNobodyUp(t *testing.T) {
 	stalled := pace(t, p, "stalled", 10*time.Second)
 
 	waitFor(t, "every stalled connection is closed", func() bool { return p.OpenFiles(t) <= before+10 })
-	t.Logf("calm %s; among stalled clients %s; all of them closed after %s; peak memory %d MiB", calm, stalled,
-		time.Since(stalledAt).Round(time.Second), p.Memory(t, "VmHWM")>>20)
-	if closed := time.Since(stalledAt); closed > 30*time.Second {
+	closed := time.Since(stalledAt).Round(time.Second)
+	t.Logf("calm %s; among stalled clients %s; all of them closed after %s; peak memory %s",
+		calm, stalled, closed, mib(p.Memory(t, "VmHWM")))
+	if closed > 45*time.Second { // a stalled reader is given 24 s
 		t.Errorf("a stalled connection was open for %s", closed)
 	}
 	if peak := p.Memory(t, "VmHWM"); peak > 256<<20 {
-		t.Errorf("the peak of memory is %d MiB", peak>>20)
+		t.Errorf("the peak of memory is %s", mib(peak))
 	}
 	if err := <-slow; err != nil {
 		t.Errorf("a slow reader that makes progress: %v", err)
 	}
 }
 
-// stall opens connections that send a beginning, and then neither send nor read.
+// stall opens connections that send the beginning of a request, and then neither send nor read.
 func stall(t *testing.T, p *program.Program, n int, beginning string) {
 	t.Helper()
 	for range n {
@@ -67,7 +60,7 @@ func stall(t *testing.T, p *program.Program, n int, beginning string) {
 	}
 }
 
-// readSlowly reads the list steadily, over so long a time, and checks that it is whole.
+// readSlowly reads the list at a steady pace over a time, and checks that it is whole.
 func readSlowly(p *program.Program, users int, over time.Duration) error {
 	response, err := http.Get(p.URL + "/api/users")
 	if err != nil {
@@ -81,7 +74,7 @@ func readSlowly(p *program.Program, users int, over time.Duration) error {
 	}
 	var body strings.Builder
 	for range steps {
-		time.Sleep(over / steps) // the slowness is what is tried
+		time.Sleep(over / steps) // the test is about slowness
 		if _, err := io.CopyN(&body, response.Body, size/steps); err == io.EOF {
 			break
 		} else if err != nil {
@@ -101,11 +94,12 @@ func readSlowly(p *program.Program, users int, over time.Duration) error {
 	return nil
 }
 
-// A rhythm is how quickly one client was served.
+// A rhythm is how long one client waited for its answers.
 type rhythm struct{ creation, list time.Duration }
 
 func (r rhythm) String() string {
-	return fmt.Sprintf("a creation took %s and a list %s", r.creation.Round(10*time.Microsecond), r.list.Round(time.Millisecond))
+	return fmt.Sprintf("a creation took %s and a list %s",
+		r.creation.Round(10*time.Microsecond), r.list.Round(time.Millisecond))
 }
 
 // pace creates and lists for a while, one after the other, and returns the mean times.
@@ -133,39 +127,36 @@ func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
 	p := start(t)
 	pace(t, p, "before", time.Second)
 	calm := pace(t, p, "calm", time.Second)
-	var refused, served atomic.Int64
+	began := time.Now()
 	var wait sync.WaitGroup
-	var slowest atomic.Int64
 	for i := range 2000 {
 		wait.Go(func() {
 			for n := range 5 {
-				began := time.Now()
 				answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprintf("%d-%d", i, n)))
 				if err != nil || answer.Status != 201 {
-					refused.Add(1)
 					t.Errorf("answered %d %s, %v", answer.Status, answer.Body, err)
-					continue
-				}
-				served.Add(1)
-				took := int64(time.Since(began))
-				for old := slowest.Load(); took > old && !slowest.CompareAndSwap(old, took); old = slowest.Load() {
 				}
 			}
 		})
 	}
 	wait.Wait()
+	took := time.Since(began).Round(time.Millisecond)
 	afterwards := pace(t, p, "after", time.Second)
-	t.Logf("%d served, %d refused, the slowest in %s; before %s, in the second afterwards %s; peak memory %d MiB", served.Load(), refused.Load(),
-		time.Duration(slowest.Load()).Round(time.Millisecond), calm, afterwards, p.Memory(t, "VmHWM")>>20)
+	t.Logf("10,000 creations in %s; before %s, in the second afterwards %s; peak memory %s",
+		took, calm, afterwards, mib(p.Memory(t, "VmHWM")))
 	if peak := p.Memory(t, "VmHWM"); peak > 256<<20 {
-		t.Errorf("the peak of memory is %d MiB", peak>>20)
+		t.Errorf("the peak of memory is %s", mib(peak))
 	}
 }
 
-// A reading is what a long run may not make grow.
+// A reading is what must not grow in a long run.
 type reading struct {
 	memory, wal int64
 	files       int
+}
+
+func (r reading) String() string {
+	return fmt.Sprintf("%s, %d files, -wal %d KiB", mib(r.memory), r.files, r.wal>>10)
 }
 
 func take(t *testing.T, p *program.Program) reading {
@@ -191,16 +182,18 @@ func TestASoakLeavesEverythingLevel(t *testing.T) {
 	last := take(t, p)
 	left := goroutines(t, p)
 
-	t.Logf("%d requests in %s; after a third %s, %d files, -wal %d KiB; at the end %s, %d files, -wal %d KiB; goroutines %d, of a fresh program %d",
-		requests.Load(), *long, mib(first.memory), first.files, first.wal>>10, mib(last.memory), last.files, last.wal>>10, left, idle)
-	if last.memory > first.memory+first.memory/4+8<<20 || last.files > first.files+2 || last.wal > 2*first.wal+1<<20 || left > idle+5 {
+	t.Logf("%d requests in %s; after a third %s; at the end %s; goroutines %d, of a fresh program %d",
+		requests.Load(), *long, first, last, left, idle)
+	memoryGrew := last.memory > first.memory+first.memory/4+8<<20
+	walGrew := last.wal > 2*first.wal+1<<20
+	if memoryGrew || walGrew || last.files > first.files+2 || left > idle+5 {
 		t.Error("something has grown")
 	}
 }
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
-// soak lets clients create, delete and list for a while, so that about a thousand users stay. Nothing may fail.
+// soak has clients create, delete and list for a while. About a thousand users exist at a time. Nothing may fail.
 func soak(t *testing.T, p *program.Program, during time.Duration, requests *atomic.Int64) {
 	t.Helper()
 	until := time.Now().Add(during)
@@ -226,15 +219,13 @@ func soak(t *testing.T, p *program.Program, during time.Duration, requests *atom
 		})
 	}
 	wait.Wait()
-	client.CloseIdleConnections()
+	program.Client().CloseIdleConnections()
 }
 
-var client = program.Client()
-
-// goroutines ends the program with SIGQUIT, upon which Go's runtime writes every goroutine, and counts them.
+// goroutines ends the program with SIGQUIT, which makes Go's runtime print every goroutine, and counts them.
 func goroutines(t *testing.T, p *program.Program) int {
 	t.Helper()
-	client.CloseIdleConnections()
+	program.Client().CloseIdleConnections()
 	waitFor(t, "every connection is closed", func() bool { return p.Sockets(t) <= 1 })
 	p.Signal(syscall.SIGQUIT)
 	p.Wait(t)

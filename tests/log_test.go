@@ -9,7 +9,8 @@ import (
 	"users-api/tests/program"
 )
 
-var requestLine = regexp.MustCompile(`^time=\S+ level=INFO msg=request method=POST route=/api/users status=201 duration=\S+ bytes=47 request_id=\S+\n$`)
+var requestLine = regexp.MustCompile(`^time=\S+ level=INFO msg=request method=POST route=/api/users status=201 ` +
+	`duration=\S+ bytes=47 request_id=\S+\n$`)
 
 func TestARequestIsOneLineInTheLog(t *testing.T) {
 	t.Parallel()
@@ -23,38 +24,38 @@ func TestARequestIsOneLineInTheLog(t *testing.T) {
 	}
 }
 
-func TestARequestIDOfTheClientIsTakenOverWhenItIsShortAndPlain(t *testing.T) {
+func TestAClientsRequestIDIsKeptWhenItIsShortAndPlain(t *testing.T) {
 	t.Parallel()
 	p := start(t)
-	for id, taken := range map[string]bool{
+	for id, kept := range map[string]bool{
 		"abc-123": true, "A.b_9": true, strings.Repeat("a", 64): true,
 		strings.Repeat("a", 65): false, "a b": false, "a=b": false, `"x"`: false, "ada@example.org": false, "é": false,
 	} {
 		answered := p.Do(t, "GET", "/api/users", "", "X-Request-Id: "+id).Header.Get("X-Request-Id")
-		if (answered == id) != taken || answered == "" {
+		if (answered == id) != kept || answered == "" {
 			t.Errorf("%q is answered %q", id, answered)
 		}
 	}
 	forbid(t, p.Log(), "ada@example.org", "a=b")
 }
 
-func TestTheLogMayBeJSON(t *testing.T) {
+func TestTheLogCanBeJSON(t *testing.T) {
 	t.Parallel()
 	p := start(t, "LOG_FORMAT=json")
 	p.List(t)
 	p.WaitForLog(t, `"msg":"request"`)
 	for _, line := range strings.Split(strings.TrimSpace(p.Log()), "\n") {
 		if !json.Valid([]byte(line)) {
-			t.Errorf("no JSON: %s", line)
+			t.Errorf("not JSON: %s", line)
 		}
 	}
 }
 
-func TestTheLogLevelHidesRequests(t *testing.T) {
+func TestTheLogLevelDoesNotHideErrors(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	quiet := program.Launch(t, binary, "LOG_LEVEL=warn", "PORT="+strings.TrimPrefix(p.URL, "http://127.0.0.1:"))
-	expectRefusal(t, quiet, "address already in use") // an error is shown all the same
+	expectRefusal(t, quiet, "address already in use") // an error is still shown
 	forbid(t, quiet.Log(), "level=INFO")
 }
 
@@ -71,10 +72,12 @@ func TestNoUserIsEverInTheLog(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'Secret Bad' BEGIN SELECT RAISE(ABORT, 'no secret@example.org here'); END")
+	other.Do(`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'Secret Bad'
+		BEGIN SELECT RAISE(ABORT, 'no secret@example.org here'); END`)
 	for _, body := range []string{
 		program.Body("Secret Name", "secret@example.org"), program.Body("Secret Other", "secret@example.org"),
-		program.Body("Secret Bad", "secret2@example.org"), `{"name":"Secret","email":"secret@example.org"`, `{"name":"Secret","email":5}`,
+		program.Body("Secret Bad", "secret2@example.org"),
+		`{"name":"Secret","email":"secret@example.org"`, `{"name":"Secret","email":5}`,
 	} {
 		p.Do(t, "POST", "/api/users", body)
 	}

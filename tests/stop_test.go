@@ -19,7 +19,7 @@ func TestACleanStopLeavesOneFile(t *testing.T) {
 			p.List(t)
 			p.Signal(signal)
 			if code := p.Wait(t); code != 0 {
-				t.Errorf("exit code %d", code)
+				t.Errorf("the exit code is %d", code)
 			}
 			files, err := os.ReadDir(p.DataDir)
 			if err != nil || len(files) != 1 || files[0].Name() != "users.db" {
@@ -34,14 +34,15 @@ func TestAStopFinishesTheRequestUnderWay(t *testing.T) {
 	p := start(t)
 	conn := p.Dial(t)
 	body := program.Body("Ada", "ada@example.org")
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n")
+	conn.Send("Content-Length: %d\r\n\r\n", len(body))
 	conn.Expect("HTTP/1.1 100 Continue\r\n") // the handler is reading the body
 	p.Signal(syscall.SIGTERM)
 	p.WaitForLog(t, "stopping")
 	conn.Send("%s", body)
 	conn.Expect("HTTP/1.1 201 Created\r\n")
 	if code := p.Wait(t); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("the exit code is %d", code)
 	}
 	if count := program.OpenOther(t, p.DatabasePath()).Ask("SELECT count(*) FROM users"); count != "1" {
 		t.Errorf("%s users were stored", count)
@@ -51,7 +52,7 @@ func TestAStopFinishesTheRequestUnderWay(t *testing.T) {
 func TestAStopDoesNotWaitForClientsThatDoNothing(t *testing.T) {
 	t.Parallel()
 	p := start(t)
-	for _, request := range []string{"", "GET /api/us", "POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
+	for _, request := range []string{"", "GET /api/us", postUsers + "Content-Length: 100\r\n\r\n{"} {
 		p.Dial(t).Send("%s", request)
 	}
 	p.Do(t, "GET", "/health", "")

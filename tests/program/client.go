@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // User is a user as the list shows it.
@@ -26,14 +25,14 @@ type Answer struct {
 	Body   string
 }
 
-// client keeps as many connections as the largest test has clients.
+// client keeps enough connections open for the largest test.
 var client = &http.Client{
-	Timeout:   60 * time.Second,
+	Timeout:   Patience,
 	Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
 }
 
-// Send sends a request with header lines such as "Origin: https://other.example". The error is one of the
-// connection: the program is not there, or broke it off.
+// Send sends a request with header lines such as "Origin: https://other.example". It fails only when the connection
+// does: the program is not there, or broke it off.
 func (p *Program) Send(method, path, body string, header ...string) (Answer, error) {
 	request, err := http.NewRequest(method, p.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -84,7 +83,8 @@ func (p *Program) Create(t testing.TB, name, email string) int64 {
 // Delete deletes a user.
 func (p *Program) Delete(t testing.TB, id int64) {
 	t.Helper()
-	if answer := p.Do(t, http.MethodDelete, fmt.Sprintf("/api/users/%d", id), ""); answer.Status != http.StatusNoContent {
+	answer := p.Do(t, http.MethodDelete, fmt.Sprintf("/api/users/%d", id), "")
+	if answer.Status != http.StatusNoContent {
 		t.Fatalf("deleting %d: %d %s", id, answer.Status, answer.Body)
 	}
 }

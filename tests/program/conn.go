@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Conn is a connection to the program on which a test writes bytes of its own, for what an HTTP client cannot send.
+// Conn is a connection on which a test writes its own bytes, for requests that an HTTP client cannot send.
 type Conn struct {
 	net.Conn
 	t      testing.TB
@@ -28,16 +28,16 @@ func (p *Program) Dial(t testing.TB) *Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(Patience)); err != nil {
 		t.Fatal(err)
 	}
 	return &Conn{conn, t, bufio.NewReader(conn)}
 }
 
-// Send writes a formatted text. That the program has closed the connection is found out by reading.
+// Send writes a formatted text. Reading tells whether the program has closed the connection.
 func (c *Conn) Send(format string, values ...any) { _, _ = fmt.Fprintf(c.Conn, format, values...) }
 
-// Expect reads lines until one is the given.
+// Expect reads lines until it finds this one.
 func (c *Conn) Expect(line string) {
 	c.t.Helper()
 	for {
@@ -51,22 +51,47 @@ func (c *Conn) Expect(line string) {
 	}
 }
 
-// Rest reads until the program closes the connection, and returns what it read and whether it was closed in time.
-func (c *Conn) Rest() (text string, closed bool) {
+// Rest reads until the program closes the connection, and returns what it read and whether the end was a clean one:
+// a reset is not.
+func (c *Conn) Rest() (text string, clean bool) {
+	c.t.Helper()
 	data, err := io.ReadAll(c.reader)
-	return string(data), !errors.Is(err, os.ErrDeadlineExceeded)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("the connection is not closed after %.500q", data)
+	}
+	return string(data), err == nil
 }
 
-// Answer reads an HTTP answer; its status is 0 when none came.
+// Answers reads HTTP answers until the program closes the connection.
+func (c *Conn) Answers() (answers []Answer) {
+	c.t.Helper()
+	for {
+		answer, err := c.read()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.t.Fatalf("the connection is not closed after %v", answers)
+		}
+		if err != nil {
+			return answers
+		}
+		answers = append(answers, answer)
+	}
+}
+
+// Answer reads one HTTP answer; its status is 0 when none came.
 func (c *Conn) Answer() Answer {
-	response, err := http.ReadResponse(c.reader, nil)
+	answer, err := c.read()
 	if err != nil {
 		return Answer{}
+	}
+	return answer
+}
+
+func (c *Conn) read() (Answer, error) {
+	response, err := http.ReadResponse(c.reader, nil)
+	if err != nil {
+		return Answer{}, err
 	}
 	defer response.Body.Close() //nolint:errcheck // it is read to its end
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return Answer{}
-	}
-	return Answer{response.StatusCode, response.Header, string(body)}
+	return Answer{response.StatusCode, response.Header, string(body)}, err
 }

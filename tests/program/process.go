@@ -8,20 +8,21 @@ import (
 	"testing"
 )
 
-// Client is the HTTP client that all programs are asked with.
+// Client is the HTTP client that sends every request of [Program.Send].
 func Client() *http.Client { return client }
 
-// OpenFiles is how many file descriptors the process has.
+// OpenFiles returns how many file descriptors the process has.
 func (p *Program) OpenFiles(t testing.TB) int {
 	t.Helper()
 	return len(p.descriptors(t))
 }
 
-// Sockets is how many of its file descriptors are sockets.
+// Sockets returns how many of its file descriptors are sockets.
 func (p *Program) Sockets(t testing.TB) (n int) {
 	t.Helper()
 	for _, entry := range p.descriptors(t) {
-		if target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.PID(), entry.Name())); err == nil && strings.HasPrefix(target, "socket:") {
+		target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.PID(), entry.Name()))
+		if err == nil && strings.HasPrefix(target, "socket:") {
 			n++
 		}
 	}

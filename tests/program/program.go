@@ -1,30 +1,25 @@
-// Package program runs the built users-api the way a supervisor does: a process of its own, a real port, a real
-// database file, signals. Tests talk to it over HTTP and read its log.
+// Package program runs the built users-api as a supervisor does: a process of its own, a real port, a real database
+// file, signals. Tests talk to it over HTTP and read its log.
 package program
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// patience is how long a test waits for what must happen. It is long because a machine may be slow; nothing waits
-// that long unless it fails.
-const patience = 30 * time.Second
+// Patience is how long a test waits for something that must happen. It is long because a machine may be busy; only a
+// test that fails waits that long.
+const Patience = 60 * time.Second
 
-// Build builds the program into a directory and returns its path. Under -race it has the race detector too, and with
-// GOCOVERDIR set it counts which lines ran.
+// Build builds the program into a directory and returns its path. Under -race the program has the race detector too;
+// with GOCOVERDIR set it counts which lines ran.
 func Build(directory string) (string, error) {
 	path := filepath.Join(directory, "users-api")
 	arguments := []string{"build", "-tags", "nomsgpack", "-o", path}
@@ -41,9 +36,9 @@ func Build(directory string) (string, error) {
 	return path, nil
 }
 
-// lookAtSources looks at every file that the program is built from. Go repeats the result of tests whose files have not
-// changed, and knows of the files that a running test looks at: not of those that a compiler reads.
-func lookAtSources(root string) error {
+// readSources looks at every file that the program is built from. Go caches the result of a test until a file changes
+// that the test itself has looked at; the compiler's files do not count.
+func readSources(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -62,7 +57,6 @@ func lookAtSources(root string) error {
 type Program struct {
 	URL     string // http://127.0.0.1:PORT
 	DataDir string
-	Started time.Time // when the process was made
 
 	command *exec.Cmd
 	log     *logBuffer
@@ -78,13 +72,13 @@ func Start(t testing.TB, path string, settings ...string) *Program {
 	return p
 }
 
-// end ends the process, whatever it does. One whose lines are counted is asked to stop, because it writes the count then.
+// end ends the process. With GOCOVERDIR set it asks first, because the program writes its counts when it stops.
 func (p *Program) end() {
 	if os.Getenv("GOCOVERDIR") != "" {
 		p.Signal(syscall.SIGTERM)
 		select {
 		case <-p.exited:
-		case <-time.After(patience):
+		case <-time.After(Patience):
 		}
 	}
 	p.Signal(syscall.SIGKILL)
@@ -98,7 +92,7 @@ func (p *Program) WaitForAddress(t testing.TB) {
 	case p.URL = <-p.log.address:
 	case <-p.exited:
 		t.Fatalf("the program ended instead of listening:\n%s", p.Log())
-	case <-time.After(patience):
+	case <-time.After(Patience):
 		t.Fatalf("the program does not listen:\n%s", p.Log())
 	}
 }
@@ -112,11 +106,13 @@ func Launch(t testing.TB, path string, settings ...string) *Program {
 // LaunchAs is Launch as another user, which only root may ask for.
 func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	t.Helper()
-	if err := lookAtSources(".."); err != nil {
+	if err := readSources(".."); err != nil {
 		t.Fatal(err)
 	}
 	p := &Program{DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{})}
-	environment := []string{"PORT=0", "DATA_DIR=" + p.DataDir, "PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
+	environment := []string{
+		"PORT=0", "DATA_DIR=" + p.DataDir, "PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
+	}
 	for _, setting := range settings {
 		if directory, ok := strings.CutPrefix(setting, "DATA_DIR="); ok {
 			p.DataDir = directory
@@ -127,10 +123,10 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	p.command.Dir = t.TempDir()
 	if uid != os.Geteuid() {
 		p.command.Dir = "/"
-		p.command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		user := syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
+		p.command.SysProcAttr = &syscall.SysProcAttr{Credential: &user}
 	}
 	p.command.Stderr = p.log
-	p.Started = time.Now()
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +141,8 @@ func (p *Program) DatabasePath() string { return filepath.Join(p.DataDir, "users
 // PID is the process's id.
 func (p *Program) PID() int { return p.command.Process.Pid }
 
-// Signal sends a signal; a process that has ended gets none.
+// Signal sends a signal, unless the process has ended.
 func (p *Program) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
-
-// Exited is closed when the process has ended.
-func (p *Program) Exited() <-chan struct{} { return p.exited }
 
 // Wait waits for the process to end and returns its exit code, -1 when a signal killed it.
 func (p *Program) Wait(t testing.TB) int {
@@ -157,7 +150,7 @@ func (p *Program) Wait(t testing.TB) int {
 	select {
 	case <-p.exited:
 		return p.command.ProcessState.ExitCode()
-	case <-time.After(patience):
+	case <-time.After(Patience):
 		t.Fatalf("the program does not end:\n%s", p.Log())
 		return 0
 	}
@@ -174,83 +167,9 @@ func (p *Program) Stop(t testing.TB) time.Duration {
 	return time.Since(start)
 }
 
-// Kill ends the program as kill -9 does, without a chance to do anything.
+// Kill ends the program as kill -9 does: it gets no chance to do anything.
 func (p *Program) Kill(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGKILL)
 	p.Wait(t)
-}
-
-// Log returns what the program has written to stderr.
-func (p *Program) Log() string { return p.log.String() }
-
-// WaitForLog returns once the log holds text.
-func (p *Program) WaitForLog(t testing.TB, text string) {
-	t.Helper()
-	p.log.waitFor(t, text)
-}
-
-// logBuffer keeps a log, and tells when the line comes that says where the program listens.
-type logBuffer struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	text    bytes.Buffer
-	address chan string
-	seen    bool
-}
-
-var listening = regexp.MustCompile(`"?address"?[=:]"?http://localhost:(\d+)`)
-
-func newLogBuffer() *logBuffer {
-	b := &logBuffer{address: make(chan string, 1)}
-	b.changed = sync.NewCond(&b.mu)
-	return b
-}
-
-func (b *logBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text.Write(data)
-	b.changed.Broadcast()
-	if !b.seen {
-		if match := listening.FindSubmatch(b.text.Bytes()); match != nil {
-			b.seen = true
-			b.address <- "http://127.0.0.1:" + string(match[1])
-		}
-	}
-	return len(data), nil
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func (b *logBuffer) waitFor(t testing.TB, text string) {
-	t.Helper()
-	deadline, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	context.AfterFunc(deadline, b.changed.Broadcast)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for !strings.Contains(b.text.String(), text) {
-		if deadline.Err() != nil {
-			t.Fatalf("the log never says %q:\n%s", text, b.text.String())
-		}
-		b.changed.Wait()
-	}
-}
-
-// Lines returns the lines of the log that hold text.
-func (p *Program) Lines(text string) []string {
-	var lines []string
-	scanner := bufio.NewScanner(strings.NewReader(p.Log()))
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		if strings.Contains(scanner.Text(), text) {
-			lines = append(lines, scanner.Text())
-		}
-	}
-	return lines
 }

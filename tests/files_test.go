@@ -1,0 +1,146 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// What may happen to the files of a running program. After each of these, a restart opens another file.
+var removals = map[string]func(p *program.Program) error{
+	"the database file is removed": func(p *program.Program) error { return os.Remove(p.DatabasePath()) },
+	"the -wal file is removed":     func(p *program.Program) error { return os.Remove(p.DatabasePath() + "-wal") },
+	"the directory is removed":     func(p *program.Program) error { return os.RemoveAll(p.DataDir) },
+	"the directory is moved":       func(p *program.Program) error { return os.Rename(p.DataDir, p.DataDir+"2") },
+	"the database file is replaced": func(p *program.Program) error {
+		text, err := os.ReadFile(p.DatabasePath())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(p.DatabasePath()+".new", text, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(p.DatabasePath()+".new", p.DatabasePath())
+	},
+}
+
+func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
+	t.Parallel()
+	for name, remove := range removals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
+			p.Create(t, "Ada", "ada@example.org")
+			if err := remove(p); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := p.Send("POST", "/api/users", program.Body("n", "lost@example.org"))
+			if err == nil && (answer.Status != 500 || !strings.Contains(answer.Body, "removed or replaced")) {
+				t.Errorf("a write was answered %d %s", answer.Status, answer.Body)
+			}
+			if code := p.Wait(t); code != 1 || !strings.Contains(p.Log(), "removed or replaced") {
+				t.Errorf("the exit code is %d:\n%s", code, p.Log())
+			}
+		})
+	}
+}
+
+func TestARemovedDatabaseIsNoticedWithoutAWrite(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	if err := os.Remove(p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.Wait(t); code != 1 {
+		t.Errorf("the exit code is %d", code)
+	}
+}
+
+func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
+	t.Parallel()
+	backup := start(t)
+	backup.Create(t, "Backup", "backup@example.org")
+	backup.Stop(t)
+	p := start(t)
+	for i := range 20 {
+		p.Create(t, "n", fmt.Sprint(i))
+	}
+	if err := os.Rename(backup.DatabasePath(), p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(t)
+	again := start(t, "DATA_DIR="+p.DataDir)
+	if users := again.List(t); len(users) != 1 || users[0].Name != "Backup" {
+		t.Errorf("the list is %v", users)
+	}
+	expectIntact(t, p)
+}
+
+func TestCorruptPagesAreAClear500(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(2000)
+	other.Close()
+	p.Stop(t)
+	file, err := os.OpenFile(p.DatabasePath(), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteAt(make([]byte, 40*4096), 4*4096); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, "DATA_DIR="+p.DataDir)
+	answer := again.Do(t, "GET", "/api/users", "")
+	if answer.Status != 500 || answer.Body != `{"error":"database disk image is malformed (11)"}` {
+		t.Errorf("the list is answered %d %.200s", answer.Status, answer.Body)
+	}
+	again.Do(t, "GET", "/health", "")
+}
+
+func TestAStartInADirectoryItCannotWriteNamesTheOwnerAndWhatHelps(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	for name, prepare := range map[string]func(directory string) error{
+		"a read-only directory":            func(directory string) error { return os.Chmod(directory, 0o555) },
+		"a directory of another user":      func(string) error { return nil },
+		"a database file of another user":  func(d string) error { return foreignFile(d, 0o644) },
+		"a database file nobody may write": func(d string) error { return foreignFile(d, 0o444) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory, err := os.MkdirTemp("", "users-api")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(directory) })
+			if err := os.Chmod(directory, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := prepare(directory); err != nil {
+				t.Fatal(err)
+			}
+			p := program.LaunchAs(t, 65534, binary, "DATA_DIR="+directory)
+			expectRefusal(t, p, directory, "uid 0", "uid 65534", "chown -R 65534", "permission denied")
+		})
+	}
+}
+
+// foreignFile puts a database file of root into a directory that everybody may write.
+func foreignFile(directory string, mode os.FileMode) error {
+	if err := os.Chmod(directory, 0o777); err != nil {
+		return err
+	}
+	path := filepath.Join(directory, "users.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil { // an empty file is an empty database
+		return err
+	}
+	return os.Chmod(path, mode)
+}
