@@ -103,7 +103,7 @@ func barClass(name string) string {
 	switch name {
 	case ours:
 		return "own"
-	case bare:
+	case bare, bareGin:
 		return "limit"
 	default:
 		return ""

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,12 +43,29 @@ func send(client *http.Client, request *http.Request, status int, into io.Writer
 		return 0, err
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was read to its end
+	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusMethodNotAllowed {
+		return 0, fmt.Errorf("%w: %s %s: %s", errUnavailable, request.Method, request.URL.RequestURI(), answer.Status)
+	}
 	if answer.StatusCode != status {
 		return 0, fmt.Errorf("%s %s: %s", request.Method, request.URL.Path, answer.Status)
 	}
 	// Hidden behind another type, so that io.CopyBuffer uses the large buffer and not the writer's own small one.
 	length, err := io.CopyBuffer(struct{ io.Writer }{into}, answer.Body, make([]byte, readBuffer))
 	return int(length), err
+}
+
+// errUnavailable is the answer of a server that does not have the route.
+var errUnavailable = errors.New("unavailable")
+
+// read returns the body of an answer.
+func read(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	_, err = send(client, request, http.StatusOK, &body)
+	return body.Bytes(), err
 }
 
 // create creates the user of a number; the numbers of one name are used once.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,18 +30,23 @@ const slow = 100 * time.Millisecond
 // bench is what the measurements share.
 type bench struct {
 	seeds  *seeds
-	ours   *server // what the bare server sends comes from it
-	bodies map[int]string
+	ours   *server // what the limits send comes from it
+	bodies map[string]string
 }
 
 // running starts a server on a database of so many users, does work with it and removes both.
 func (b *bench) running(ctx context.Context, s *server, users int, work func(*process) (sample, error)) (sample, error) {
+	return b.answering(ctx, s, users, b.ours.api.list, work)
+}
+
+// answering is running, with a limit that sends what we send at this path.
+func (b *bench) answering(ctx context.Context, s *server, users int, path string, work func(*process) (sample, error)) (sample, error) {
 	data, err := b.seeds.copyOf(ctx, s, users)
 	if err != nil {
 		return sample{}, err
 	}
 	defer os.RemoveAll(data) //nolint:errcheck // all of it is removed at the end
-	environment, err := b.environment(ctx, s, users)
+	environment, err := b.environment(ctx, s, users, path)
 	if err != nil {
 		return sample{}, err
 	}
@@ -51,27 +58,24 @@ func (b *bench) running(ctx context.Context, s *server, users int, work func(*pr
 	return work(p)
 }
 
-// environment gives the bare server the bytes of our own list.
-func (b *bench) environment(ctx context.Context, s *server, users int) ([]string, error) {
-	if s.name != bare {
+// environment gives a limit the bytes that we send at a path.
+func (b *bench) environment(ctx context.Context, s *server, users int, path string) ([]string, error) {
+	if !s.isLimit() {
 		return nil, nil
 	}
-	if b.bodies[users] == "" {
-		path := filepath.Join(b.seeds.dir, fmt.Sprintf("list-%d.json", users))
-		file, err := os.Create(path)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close() //nolint:errcheck // a short file shows as a wrong count
-		_, err = b.running(ctx, b.ours, users, func(p *process) (sample, error) {
-			return sample{}, list(ctx, newClient(1), b.ours, p.url, users, file)
+	key := fmt.Sprintf("%d users: %s", users, path)
+	if b.bodies[key] == "" {
+		file := filepath.Join(b.seeds.dir, fmt.Sprintf("body-%d.json", len(b.bodies)))
+		_, err := b.running(ctx, b.ours, users, func(p *process) (sample, error) {
+			body, err := read(ctx, newClient(1), p.url+path)
+			return sample{}, errors.Join(err, writeFile(file, body))
 		})
 		if err != nil {
 			return nil, err
 		}
-		b.bodies[users] = path
+		b.bodies[key] = file
 	}
-	return []string{"BODY=" + b.bodies[users]}, nil
+	return []string{"BODY=" + b.bodies[key]}, nil
 }
 
 // underWrk measures answers a second, after a second of the same load: Node compiles what is used often.
@@ -133,6 +137,51 @@ func mixed(l load, requests int) measurement {
 			return figure, err
 		})
 	}
+}
+
+// randomReads measures reads at random places: path is a format for an id or an email, and each answer has so many
+// users. A limit sends the answer for the user in the middle, again and again.
+func randomReads(l load, path func(api) string, by string, count int) measurement {
+	return func(ctx context.Context, b *bench, s *server, users int) (sample, error) {
+		last, middle := users-count+1, users/2
+		l.variables = []string{"READ_PATH=" + path(s.api), "READ_BY=" + by, fmt.Sprintf("LAST_NUMBER=%d", last)}
+		place := func(a api) string {
+			if by == "email" {
+				return fmt.Sprintf(path(a), seedEmail(middle))
+			}
+			return fmt.Sprintf(path(a), middle)
+		}
+		first := middle
+		if count > 1 {
+			first++ // a page begins after the id
+		}
+		return b.answering(ctx, s, users, place(b.ours.api), func(p *process) (sample, error) {
+			if err := checkUsers(ctx, p.url+place(s.api), first, count); err != nil {
+				return sample{}, err
+			}
+			return warmed(ctx, s, p.url, l.warmUp(append(l.variables, "SEED=2")...), l)
+		})
+	}
+}
+
+// checkUsers makes sure that an answer has these users, in their order, and no others.
+func checkUsers(ctx context.Context, url string, first, count int) error {
+	body, err := read(ctx, newClient(1), url)
+	if err != nil {
+		return err
+	}
+	if got := bytes.Count(body, []byte(`"email":`)); got != count {
+		return fmt.Errorf("%s has %d users, not %d", url, got, count)
+	}
+	rest := body
+	for number := first; number < first+count; number++ {
+		_, after, found := bytes.Cut(rest, []byte(seedEmail(number)))
+		if !found {
+			return fmt.Errorf("%s lacks user %d, or has it in another place", url, number)
+		}
+		rest = after
+	}
+	return nil
 }
 
 // longLists measures lists a second. wrk counts what is whole when the time is over; of slow lists, and of lists in

@@ -25,7 +25,9 @@ type server struct {
 // api is where a server takes requests.
 type api struct {
 	health, list, create string
-	delete               string // a format for the id
+	delete, one          string // formats for the id
+	email                string // a format for the email
+	page                 string // a format for the id after which a page of 100 users begins
 	created              int    // the status of the answer to a creation
 	pageSize             int    // of lists that come in pages; 0 for whole lists
 }
@@ -38,6 +40,7 @@ const (
 	expressBetter   = "Express + better-sqlite3"
 	pocketBase      = "PocketBase"
 	bare            = "bare net/http"
+	bareGin         = "bare Gin"
 	durableRollback = "rollback journal, synchronous FULL (SQLite's defaults)"
 	durableWAL      = "WAL, synchronous FULL"
 )
@@ -64,6 +67,9 @@ var usersAPI = api{
 	list:    "/api/users",
 	create:  "/api/users",
 	delete:  "/api/users/%d",
+	one:     "/api/users/%d",
+	email:   "/api/users?email=%s",
+	page:    "/api/users?limit=100&after=%d",
 	created: http.StatusCreated,
 }
 
@@ -72,11 +78,14 @@ var peopleAPI = api{
 	list:     "/api/collections/people/records?perPage=1000&skipTotal=1", // without the count of all records
 	create:   "/api/collections/people/records",
 	delete:   "/api/collections/people/records/%015d",
+	one:      "/api/collections/people/records/%015d",
+	email:    "/api/collections/people/records?perPage=1&skipTotal=1&filter=email='%s'",
+	page:     "/api/collections/people/records?perPage=100&skipTotal=1&sort=id&filter=id>'%015d'",
 	created:  http.StatusOK,
 	pageSize: 1000, // the largest that PocketBase permits
 }
 
-// servers returns all servers, ours first and the limit last.
+// servers returns all servers, ours first and the limits last.
 func servers() []*server {
 	return []*server{
 		goServer(ours, durableWAL, "..", "users-api", "-tags", "nomsgpack"),
@@ -84,9 +93,13 @@ func servers() []*server {
 		nodeServer(expressSQLite, durableRollback, "express-sqlite3"),
 		nodeServer(expressBetter, durableWAL, "express-better-sqlite3"),
 		pocketBaseServer(),
-		bareServer(),
+		limit(bare, "peers/bare", "bare"),
+		limit(bareGin, "peers/gin", "gin"),
 	}
 }
+
+// isLimit reports whether the server stores nothing.
+func (s *server) isLimit() bool { return s.name == bare || s.name == bareGin }
 
 // goServer is a Go program in a directory that serves the users API.
 func goServer(name, durability, dir, program string, flags ...string) *server {
@@ -120,8 +133,9 @@ func pocketBaseServer() *server {
 	return s
 }
 
-func bareServer() *server {
-	s := goServer(bare, "none: it stores nothing", "peers/bare", "bare")
+// limit is a server that stores nothing: what others reach is compared with it, and it is no peer.
+func limit(name, dir, program string) *server {
+	s := goServer(name, "none: it stores nothing", dir, program)
 	s.database, s.seed = "", ""
 	return s
 }

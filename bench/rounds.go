@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,7 +19,7 @@ func measureAll(ctx context.Context, o options, work []workload, all []*server) 
 	if dir, err = filepath.Abs(dir); err != nil {
 		return report{}, err
 	}
-	b := &bench{seeds: &seeds{dir: dir}, ours: servers()[0], bodies: map[int]string{}}
+	b := &bench{seeds: &seeds{dir: dir}, ours: servers()[0], bodies: map[string]string{}}
 	r := newReport(ctx, o, work, all)
 	started := time.Now()
 	for round := range o.rounds {
@@ -47,6 +48,10 @@ func (b *bench) measure(ctx context.Context, into *outcome, w workload, s *serve
 	}
 	figure, err := w.measure(ctx, b, s, w.users)
 	switch {
+	case errors.Is(err, errUnavailable):
+		into.Notes[s.name] = err.Error()
+		say("    %-26s %v", s.name, err)
+		return
 	case err != nil:
 		into.Notes[s.name] = "failed: " + err.Error()
 		say("    %-26s failed: %v", s.name, err)

@@ -29,6 +29,11 @@ func (s *seeds) copyOf(ctx context.Context, server *server, users int) (string, 
 	return data, copyDir(data, template)
 }
 
+// seedEmail returns the email of the user of a number, as emailOf and load/report.lua have it.
+func seedEmail(number int) string {
+	return fmt.Sprintf("%08x.seed@example.com", uint32(number*2654435761))
+}
+
 // template returns the directory that holds the original. The server itself makes the table in it.
 func (s *seeds) template(ctx context.Context, server *server, users int) (string, error) {
 	dir := filepath.Join(s.dir, fmt.Sprintf("%s, %d users", strings.ReplaceAll(server.name, "/", " "), users))

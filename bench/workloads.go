@@ -10,8 +10,8 @@ type workload struct {
 	key, title    string
 	unit          string
 	lowerIsBetter bool
-	users         int  // in the database before
-	withBare      bool // the limit takes part
+	users         int    // in the database before
+	limit         string // the name of the limit that takes part
 	oursOnly      bool
 	measure       measurement
 }
@@ -37,7 +37,7 @@ const perSecond = "/s"
 
 // workloads returns all work, in the order of the table.
 func workloads(s sizes) []workload {
-	return slices.Concat(creations(s), lists(s), creationsAtSize(s), footprint(s))
+	return slices.Concat(creations(s), lists(s), reads(s), creationsAtSize(s), footprint(s))
 }
 
 func creations(s sizes) []workload {
@@ -59,11 +59,11 @@ func lists(s sizes) []workload {
 	return []workload{
 		{
 			key: "list-1000", title: fmt.Sprintf("list of %s, 8 clients", thousands(s.small)), unit: perSecond,
-			users: s.small, withBare: true, measure: underWrk(load{"lists.lua", 8, s.seconds, nil}),
+			users: s.small, limit: bare, measure: underWrk(load{"lists.lua", 8, s.seconds, nil}),
 		},
 		{
 			key: "list-100000", title: fmt.Sprintf("list of %s, 8 clients", thousands(s.medium)), unit: perSecond,
-			users: s.medium, withBare: true, measure: longLists(8, s.seconds),
+			users: s.medium, limit: bare, measure: longLists(8, s.seconds),
 		},
 		{
 			key: "mix", title: fmt.Sprintf("nine lists to one creation, 64 clients, %s users", thousands(s.small)), unit: perSecond,
@@ -76,6 +76,28 @@ func lists(s sizes) []workload {
 		{
 			key: "memory", title: fmt.Sprintf("peak memory, 4 clients list %s", thousands(s.large)), unit: " MiB",
 			lowerIsBetter: true, users: s.large, measure: peakMemory(4),
+		},
+	}
+}
+
+// reads are single users and pages, at random places, for 16 clients.
+func reads(s sizes) []workload {
+	at := " of " + thousands(s.medium) + ", 16 clients"
+	read := func(path func(api) string, by string, count int) measurement {
+		return randomReads(load{"reads.lua", 16, s.seconds, nil}, path, by, count)
+	}
+	return []workload{
+		{
+			key: "one", title: "one by id" + at, unit: perSecond, users: s.medium, limit: bareGin,
+			measure: read(func(a api) string { return a.one }, "id", 1),
+		},
+		{
+			key: "email", title: "one by email" + at, unit: perSecond, users: s.medium, limit: bareGin,
+			measure: read(func(a api) string { return a.email }, "email", 1),
+		},
+		{
+			key: "page", title: "page of 100" + at, unit: perSecond, users: s.medium, limit: bareGin,
+			measure: read(func(a api) string { return a.page }, "id", 100),
 		},
 	}
 }
@@ -104,15 +126,15 @@ func creationsAtSize(s sizes) []workload {
 
 func footprint(s sizes) []workload {
 	return []workload{
-		{key: "start", title: "start to first answer", unit: " ms", lowerIsBetter: true, withBare: true, measure: startTimes(s.starts)},
-		{key: "idle", title: "idle memory", unit: " MiB", lowerIsBetter: true, withBare: true, measure: idleMemory},
-		{key: "binary", title: "stripped binary", unit: " MB", lowerIsBetter: true, withBare: true, measure: binarySize},
+		{key: "start", title: "start to first answer", unit: " ms", lowerIsBetter: true, limit: bare, measure: startTimes(s.starts)},
+		{key: "idle", title: "idle memory", unit: " MiB", lowerIsBetter: true, limit: bare, measure: idleMemory},
+		{key: "binary", title: "stripped binary", unit: " MB", lowerIsBetter: true, limit: bare, measure: binarySize},
 	}
 }
 
 // takesPart reports whether a server does this work, and why not where that needs a word.
 func (w workload) takesPart(s *server) (bool, string) {
-	if w.oursOnly && s.name != ours || s.name == bare && !w.withBare {
+	if w.oursOnly && s.name != ours || s.isLimit() && s.name != w.limit {
 		return false, ""
 	}
 	reason, spared := s.leftOut[w.key]

@@ -27,6 +27,11 @@ function email(number)
   return string.format("%08x.%s@example.com", (number * 2654435761) % 4294967296, os.getenv("RUN"))
 end
 
+-- seed_email returns the email of a user who was there before: see emailOf in peers.go.
+function seed_email(number)
+  return string.format("%08x.seed@example.com", (number * 2654435761) % 4294967296)
+end
+
 local json = { ["Content-Type"] = "application/json" }
 
 -- creation returns the request that creates the user of a number.

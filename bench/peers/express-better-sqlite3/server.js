@@ -15,6 +15,9 @@ db.exec(`CREATE TABLE IF NOT EXISTS users (
 )`);
 
 const list = db.prepare('SELECT id, name, email, created_at FROM users ORDER BY id');
+const page = db.prepare('SELECT id, name, email, created_at FROM users WHERE id > ? ORDER BY id LIMIT ?');
+const byEmail = db.prepare('SELECT id, name, email, created_at FROM users WHERE email = ?');
+const byId = db.prepare('SELECT id, name, email, created_at FROM users WHERE id = ?');
 const insert = db.prepare('INSERT INTO users (name, email) VALUES (?, ?)');
 const remove = db.prepare('DELETE FROM users WHERE id = ?');
 
@@ -24,7 +27,18 @@ app.use(express.json());
 
 app.get('/health', (req, res) => res.json({ status: 'ok' }));
 
-app.get('/api/users', (req, res) => res.json(list.all()));
+app.get('/api/users', (req, res) => {
+  const { email, limit, after } = req.query;
+  if (email) return res.json(byEmail.all(email));
+  if (limit) return res.json(page.all(Number(after ?? 0), Number(limit)));
+  res.json(list.all());
+});
+
+app.get('/api/users/:id', (req, res) => {
+  const user = byId.get(req.params.id);
+  if (!user) return res.status(404).json({ error: 'User not found' });
+  res.json(user);
+});
 
 app.post('/api/users', (req, res) => {
   const { name, email } = req.body;

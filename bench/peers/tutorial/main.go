@@ -1,5 +1,5 @@
 // Command tutorial is the users API as tutorials about Gin and GORM have it: gin.Default, the driver's default
-// settings, AutoMigrate, one Create for each request and Find for the list.
+// settings, AutoMigrate, one Create for each request, First for one user and Find for several.
 //
 // SQLite's defaults make each commit durable: a rollback journal, and synchronous FULL.
 package main
@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -39,6 +40,7 @@ func main() {
 	router := gin.Default()
 	router.GET("/health", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) })
 	router.GET("/api/users", listUsers)
+	router.GET("/api/users/:id", getUser)
 	router.POST("/api/users", createUser)
 	router.DELETE("/api/users/:id", deleteUser)
 	log.Fatal(router.Run("127.0.0.1:" + os.Getenv("PORT")))
@@ -46,11 +48,30 @@ func main() {
 
 func listUsers(c *gin.Context) {
 	var users []User
-	if err := db.Order("id").Find(&users).Error; err != nil {
+	query := db.Order("id")
+	if email := c.Query("email"); email != "" {
+		query = query.Where("email = ?", email)
+	}
+	if after := c.Query("after"); after != "" {
+		query = query.Where("id > ?", after)
+	}
+	if limit, err := strconv.Atoi(c.Query("limit")); err == nil {
+		query = query.Limit(limit)
+	}
+	if err := query.Find(&users).Error; err != nil {
 		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
 		return
 	}
 	c.JSON(http.StatusOK, users)
+}
+
+func getUser(c *gin.Context) {
+	var user User
+	if err := db.First(&user, c.Param("id")).Error; err != nil {
+		c.JSON(http.StatusNotFound, gin.H{"error": "User not found"})
+		return
+	}
+	c.JSON(http.StatusOK, user)
 }
 
 func createUser(c *gin.Context) {
