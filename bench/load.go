@@ -3,88 +3,106 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/sync/errgroup"
 )
 
 // load is what wrk does to a server: one of the scripts under load/, by so many clients, each with one request under
 // way at any time. One thread of wrk is quicker than any server here, and leaves them the rest of the machine.
 type load struct {
-	script    string
-	clients   int
-	seconds   int
-	variables []string // what the script reads from its environment
+	script           string
+	clients, seconds int
+	variables        []string // what the script reads from its environment
+	cold             bool     // nothing warms up the server
 }
 
-// figures is what came of it.
-type figures struct {
-	answered        int
-	elapsed         time.Duration
-	p50, p99        time.Duration
-	refused, broken int // answers from 400 on, and requests without a whole answer
-}
-
-// perSecond returns the rate of answers that were no refusals.
-func (f figures) perSecond() float64 {
-	return float64(f.answered-f.refused) / f.elapsed.Seconds()
-}
-
-// trouble returns what went wrong, or "".
-func (f figures) trouble() string {
-	if f.refused+f.broken == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d answers were refusals, %d were broken", f.refused, f.answered, f.broken)
-}
-
-// runs numbers the runs of wrk, so that no two of them create the same emails.
-var runs atomic.Int64
-
-// wrk runs the load on a server at an address.
-func (l load) wrk(ctx context.Context, s *server, url string) (figures, error) {
-	command := exec.CommandContext(ctx, "wrk", "--threads", "1", "--connections", strconv.Itoa(l.clients),
-		"--duration", strconv.Itoa(l.seconds)+"s", "--timeout", "60s", "--script", l.script, url)
+// wrk runs the load on a server. RUN is in the emails that it creates: no two runs create the same.
+func (l load) wrk(ctx context.Context, x *subject) ([]benchfmt.Value, error) {
+	command := exec.CommandContext(ctx, "wrk", "--threads", "1", "--connections", fmt.Sprint(l.clients),
+		"--duration", fmt.Sprintf("%ds", l.seconds), "--timeout", "60s", "--script", l.script, x.url)
 	command.Dir = "load"
-	command.Env = append(os.Environ(), "LIST_PATH="+s.api.list, "CREATE_PATH="+s.api.create, "DELETE_PATH="+s.api.delete,
-		fmt.Sprintf("RUN=r%d", runs.Add(1)), fmt.Sprintf("CLIENTS=%d", l.clients))
-	command.Env = append(command.Env, l.variables...)
+	command.Env = append(os.Environ(), l.variables...)
+	command.Env = append(command.Env, "READ_PATH="+x.server.paths[x.work.path],
+		fmt.Sprintf("RUN=%x", time.Now().UnixMilli()%(1<<24)), fmt.Sprintf("CLIENTS=%d", l.clients))
+	for name, path := range x.server.paths {
+		command.Env = append(command.Env, strings.ToUpper(name)+"_PATH="+path)
+	}
 	output, err := command.CombinedOutput()
 	if err != nil {
-		return figures{}, fmt.Errorf("wrk: %w: %s", err, output)
+		return nil, fmt.Errorf("wrk: %w: %s", err, output)
 	}
 	return parseFigures(string(output))
 }
 
-// parseFigures reads the line that load/report.lua prints.
-func parseFigures(output string) (figures, error) {
-	_, line, found := strings.Cut(output, "figures ")
-	line, _, _ = strings.Cut(line, "\n")
-	values := map[string]int{}
-	for _, field := range strings.Fields(line) {
-		key, text, _ := strings.Cut(field, "=")
-		value, err := strconv.Atoi(text)
-		if err != nil {
-			return figures{}, fmt.Errorf("wrk printed %q: %w", field, err)
-		}
-		values[key] = value
+// parseFigures reads the line that load/report.lua prints. Refused and broken answers are an error beside the figures.
+func parseFigures(output string) ([]benchfmt.Value, error) {
+	var answered, microseconds, middle, late, refused, broken float64
+	_, line, _ := strings.Cut(output, "figures ")
+	_, err := fmt.Sscanf(line, "answered=%g microseconds=%g p50=%g p99=%g refused=%g broken=%g",
+		&answered, &microseconds, &middle, &late, &refused, &broken)
+	if err != nil || answered == 0 || microseconds == 0 {
+		return nil, fmt.Errorf("wrk got no answer in its time: %q", strings.TrimSpace(output))
 	}
-	f := figures{
-		answered: values["requests"],
-		elapsed:  time.Duration(values["microseconds"]) * time.Microsecond,
-		p50:      time.Duration(values["p50"]) * time.Microsecond,
-		p99:      time.Duration(values["p99"]) * time.Microsecond,
-		refused:  values["refused"],
-		broken:   values["broken"],
+	if refused+broken > 0 {
+		err = fmt.Errorf("%g of %g answers were refusals, %g were broken", refused, answered, broken)
 	}
-	if !found {
-		return f, fmt.Errorf("wrk printed no figures: %q", strings.TrimSpace(output))
+	values := figure((answered-refused)/microseconds*1e6, rate)
+	if late > 0 {
+		values = slices.Concat(values, figure(middle/1000, p50), figure(late/1000, p99))
 	}
-	if f.answered == 0 || f.elapsed == 0 {
-		return f, fmt.Errorf("wrk got no answer within %s", f.elapsed)
+	return values, err
+}
+
+// What wrk cannot do is done by the bench itself: requests of different kinds in their order, and long lists.
+
+// do sends a request and reads its answer into a writer. A server without the route answers 404 or 405.
+func (x *subject) do(ctx context.Context, method, path, body string, status int, into io.Writer) error {
+	request, err := http.NewRequestWithContext(ctx, method, x.url+path, strings.NewReader(body))
+	if err != nil {
+		return err
 	}
-	return f, nil
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := x.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read to its end
+	switch answer.StatusCode {
+	case status:
+		_, err = io.Copy(into, answer.Body)
+		return err
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return fmt.Errorf("unavailable: %s %s: %s", method, path, answer.Status)
+	}
+	return fmt.Errorf("refused: %s %s: %s", method, path, answer.Status)
+}
+
+// together lets clients do work again and again until the time is over, waits for what is under way then, and returns
+// how much was done in a second.
+func together(clients int, duration time.Duration, work func() error) (float64, error) {
+	var done atomic.Int64
+	var all errgroup.Group
+	started := time.Now()
+	for range clients {
+		all.Go(func() error {
+			for ok := true; ok; ok = time.Since(started) < duration {
+				if err := work(); err != nil {
+					return err
+				}
+				done.Add(1)
+			}
+			return nil
+		})
+	}
+	err := all.Wait()
+	return float64(done.Load()) / time.Since(started).Seconds(), err
 }

@@ -1,15 +1,15 @@
 // Command bench loads users-api and its peers in turn, and says how they compare. See README.md.
+//
+// A sample is one work (work.go) on one server (peers.go) once: a fresh process on a fresh database (lab.go,
+// measure.go). Samples are Go benchmark lines (samples.go); table, verdicts and chart are made from them (report.go).
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -23,12 +23,12 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
+	flag.IntVar(&o.rounds, "rounds", 6, "how often everything is measured; fewer than 6 give no confidence")
 	flag.IntVar(&o.seconds, "seconds", 3, "how long a load lasts")
-	flag.StringVar(&o.only, "only", "", "measure only these, as in creations-64,mix (see README.md)")
-	flag.StringVar(&o.servers, "servers", "", "load only servers with one of these texts in their name, as in users-api,bare")
-	flag.BoolVar(&o.quick, "quick", false, "one short round with small databases: does everything work?")
-	flag.BoolVar(&o.render, "render", false, "measure nothing: write the table and the chart of the last full run again")
+	flag.StringVar(&o.only, "only", "*", "measure only these, as in creations-64,list-* (see README.md)")
+	flag.StringVar(&o.servers, "servers", "*", "load only these, as in users-api,bare*")
+	flag.BoolVar(&o.quick, "quick", false, "one short round with small databases: a rough table in two minutes")
+	flag.BoolVar(&o.render, "render", false, "measure nothing: write the table and the chart of the last run again")
 	flag.Parse()
 
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -40,86 +40,48 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	if o.render {
-		r, err := readReport(samplesFile)
-		if err != nil {
-			return err
-		}
-		return publish(r, tableFile, chartFile)
-	}
-	if err := checkTools(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(binDir, 0o755); err != nil {
-		return err
-	}
-	work, all := o.selected()
-	built, missing, err := build(ctx, all)
-	if err != nil {
-		return err
-	}
-	r, err := measureAll(ctx, o, work, built)
-	if err != nil {
-		return err
-	}
-	r.Missing = missing
-	return o.write(r)
-}
-
-// selected returns the work and the servers that were asked for.
-func (o *options) selected() (work []workload, all []*server) {
-	s := fullSizes(o.seconds)
 	if o.quick {
-		s = quickSizes()
-		o.rounds, o.seconds = 1, s.seconds
+		o.rounds, o.seconds = 1, 1
 	}
-	for _, w := range workloads(s) {
-		if o.only == "" || contains(o.only, func(key string) bool { return key == w.key }) {
-			work = append(work, w)
-		}
+	out := published
+	if o.rounds < 6 || o.only != "*" || o.servers != "*" {
+		out = unpublished // only a full run replaces the published figures
 	}
-	for _, s := range servers() {
-		if o.servers == "" || contains(o.servers, func(text string) bool { return strings.Contains(s.name, text) }) {
-			all = append(all, s)
-		}
+	all := sizesFor(o).all()
+	if o.render {
+		return out.render(all)
 	}
-	return work, all
+	work, err := pick(all, o.only, func(w workload) string { return w.key })
+	if err != nil {
+		return err
+	}
+	loaded, err := pick(servers(), o.servers, func(s *server) string { return s.Name })
+	if err != nil {
+		return err
+	}
+	if err := measureAll(ctx, o, work, loaded); err != nil {
+		return err
+	}
+	if err := os.Rename(unpublished.samples, out.samples); err != nil {
+		return err
+	}
+	return out.render(all)
 }
 
-// contains reports whether one of the texts between the commas fits.
-func contains(texts string, fits func(string) bool) bool {
-	for text := range strings.SplitSeq(texts, ",") {
-		if fits(strings.TrimSpace(text)) {
-			return true
+// pick returns what has one of the names between the commas; a name may end with a star.
+func pick[T any](all []T, names string, nameOf func(T) string) (picked []T, err error) {
+	for name := range strings.SplitSeq(names, ",") {
+		before, start := len(picked), strings.TrimSuffix(name, "*")
+		for _, one := range all {
+			if nameOf(one) == name || start != name && strings.HasPrefix(nameOf(one), start) {
+				picked = append(picked, one)
+			}
+		}
+		if len(picked) == before {
+			return nil, fmt.Errorf("nothing is called %q; the names are in README.md", name)
 		}
 	}
-	return false
-}
-
-// Where the outcome goes. Only a full run replaces the published figures.
-const (
-	samplesFile = "results/samples.json"
-	tableFile   = "results/table.md"
-	chartFile   = "../docs/bench.svg"
-)
-
-func (o *options) write(r report) error {
-	if o.quick || o.only != "" || o.servers != "" {
-		say("not a full run: its table and chart are in %s", buildDir)
-		return publish(r, filepath.Join(buildDir, "table.md"), filepath.Join(buildDir, "bench.svg"))
-	}
-	return errors.Join(r.save(samplesFile), publish(r, tableFile, chartFile))
-}
-
-// checkTools looks for what no Go module brings.
-func checkTools() error {
-	if _, err := os.Stat("peers"); err != nil {
-		return errors.New("start it in the directory bench: `cd bench && go run .`")
-	}
-	if _, err := exec.LookPath("wrk"); err != nil {
-		return errors.New("wrk is needed for the load: `apt-get install wrk`, or see README.md")
-	}
-	return nil
+	return picked, nil
 }
 
 // say tells what is going on.

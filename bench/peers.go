@@ -2,140 +2,121 @@ package main
 
 import (
 	"context"
-	"net/http"
+	_ "embed"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // server is a program under load: how it is built and started, where its API is, and what its answers are worth.
 type server struct {
-	name       string
-	durability string // what a commit that was answered survives
-	build      func(context.Context) error
-	command    []string
-	binary     string // the one file to ship, where there is one
-
-	database string // the file in its data directory; "" for a server that stores nothing
-	seed     string // SQL that adds users 1 to ?1
-	api      api
-
-	leftOut map[string]string // the keys of the work it is spared, with the reason
-}
-
-// api is where a server takes requests.
-type api struct {
-	health, list, create string
-	delete, one          string // formats for the id
-	email                string // a format for the email
-	page                 string // a format for the id after which a page of 100 users begins
-	created              int    // the status of the answer to a creation
-	pageSize             int    // of lists that come in pages; 0 for whole lists
+	Name, Durability string // and what a commit that was answered survives
+	dir              string
+	build            []string // the command that builds it in dir
+	command          []string
+	database, seed   string            // the file in its data directory, and SQL that adds users 1 to ?1; a limit has none
+	paths            map[string]string // where it takes requests; with %d for an id, or %s for an email
+	created          int               // the status of the answer to a creation
+	leftOut          []string          // the keys of the work it is spared
 }
 
 // The names of the servers, as the tables have them.
 const (
-	ours            = "users-api"
-	tutorial        = "Gin + GORM tutorial"
-	expressSQLite   = "Express + sqlite3"
-	expressBetter   = "Express + better-sqlite3"
-	pocketBase      = "PocketBase"
-	bare            = "bare net/http"
-	bareGin         = "bare Gin"
-	durableRollback = "rollback journal, synchronous FULL (SQLite's defaults)"
-	durableWAL      = "WAL, synchronous FULL"
+	ours          = "users-api"
+	tutorial      = "Gin + GORM tutorial"
+	expressBetter = "Express + better-sqlite3"
+	pocketBase    = "PocketBase"
+	bareHTTP      = "bare net/http"
+	bareGin       = "bare Gin"
 )
 
-const (
-	buildDir = "build" // everything that is built, and the data under load: on a real disk, because flushes matter
-	binDir   = buildDir + "/bin"
-)
+const buildDir = "build" // what is built, and the data under load: on a real disk, because flushes matter
 
-// numbered are the users 1 to ?1. Their emails are scattered over the index, see load/report.lua.
-const (
-	numbered = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
-	nameOf   = "'User ' || i"
-	emailOf  = "printf('%08x.seed@example.com', (i * 2654435761) & 4294967295)"
+//go:embed seed/users.sql
+var seedUsers string
 
-	seedUsers = numbered + "INSERT INTO users (name, email, created_at) SELECT " +
-		nameOf + ", " + emailOf + ", '2024-01-01 00:00:00' FROM n"
-	seedPeople = numbered + "INSERT INTO people (id, name, email, created) SELECT printf('%015d', i), " +
-		nameOf + ", " + emailOf + ", '2024-01-01 00:00:00.000Z' FROM n"
-)
+//go:embed seed/people.sql
+var seedPeople string
 
-var usersAPI = api{
-	health:  "/health",
-	list:    "/api/users",
-	create:  "/api/users",
-	delete:  "/api/users/%d",
-	one:     "/api/users/%d",
-	email:   "/api/users?email=%s",
-	page:    "/api/users?limit=100&after=%d",
-	created: http.StatusCreated,
+// seedEmail returns the email of the user of a number, as seed/users.sql and load/report.lua have it.
+func seedEmail(number int) string {
+	return fmt.Sprintf("%08x.seed@example.com", uint32(number*2654435761))
 }
 
-var peopleAPI = api{
-	health:   "/api/health",
-	list:     "/api/collections/people/records?perPage=1000&skipTotal=1", // without the count of all records
-	create:   "/api/collections/people/records",
-	delete:   "/api/collections/people/records/%015d",
-	one:      "/api/collections/people/records/%015d",
-	email:    "/api/collections/people/records?perPage=1&skipTotal=1&filter=email='%s'",
-	page:     "/api/collections/people/records?perPage=100&skipTotal=1&sort=id&filter=id>'%015d'",
-	created:  http.StatusOK,
-	pageSize: 1000, // the largest that PocketBase permits
+var usersPaths = map[string]string{
+	"health": "/health", "create": "/api/users", "list": "/api/users", "one": "/api/users/%d",
+	"email": "/api/users?email=%s", "page": "/api/users?limit=100&after=%d",
+}
+
+const people = "/api/collections/people/records"
+
+// PocketBase permits at most 1,000 users in an answer. It is spared counting all of them.
+var peoplePaths = map[string]string{
+	"health": "/api/health", "create": people, "list": people + "?perPage=1000&skipTotal=1", "one": people + "/%015d",
+	"email": people + "?perPage=1&skipTotal=1&filter=email='%s'",
+	"page":  people + "?perPage=100&skipTotal=1&sort=id&filter=id>'%015d'",
 }
 
 // servers returns all servers, ours first and the limits last.
 func servers() []*server {
+	const nothing, wal = "none: it stores nothing", "WAL, synchronous FULL"
+	express := goServer(expressBetter, wal, "peers/express-better-sqlite3")
+	express.build = []string{"sh", "-c", "test -f node_modules/.package-lock.json || npm ci --build-from-source"}
+	express.command = []string{"node", absolute(express.dir, "server.js")}
+	express.leftOut = []string{"binary"} // it is no single file
+	pocket := goServer(pocketBase, "WAL, synchronous NORMAL (its default: a power cut may take the last commits)",
+		"peers/pocketbase", "github.com/pocketbase/pocketbase/examples/base")
+	pocket.command = slices.Concat([]string{"sh", "-c", `exec "$0" serve --http=127.0.0.1:$PORT --dir="$DATA_DIR" ` +
+		`--dev=false --automigrate=false --migrationsDir="` + absolute(pocket.dir, "migrations") + `"`}, pocket.command)
+	pocket.database, pocket.seed, pocket.paths, pocket.created = "data.db", seedPeople, peoplePaths, 200
+	pocket.leftOut = []string{"list-100000", "mix-writes", "memory"} // it has no such lists, only pages
+	http, gin := goServer(bareHTTP, nothing, "peers/bare"), goServer(bareGin, nothing, "peers/bare")
+	http.database, gin.database, gin.command = "", "", append(gin.command, "gin")
 	return []*server{
-		goServer(ours, durableWAL, "..", "users-api", "-tags", "nomsgpack"),
-		goServer(tutorial, durableRollback, "peers/tutorial", "tutorial"),
-		nodeServer(expressSQLite, durableRollback, "express-sqlite3"),
-		nodeServer(expressBetter, durableWAL, "express-better-sqlite3"),
-		pocketBaseServer(),
-		limit(bare, "peers/bare", "bare"),
-		limit(bareGin, "peers/gin", "gin"),
+		goServer(ours, wal, "..", "-tags", "nomsgpack"),
+		goServer(tutorial, "rollback journal, synchronous FULL (SQLite's defaults)", "peers/tutorial"),
+		express, pocket, http, gin,
 	}
 }
 
-// isLimit reports whether the server stores nothing.
-func (s *server) isLimit() bool { return s.name == bare || s.name == bareGin }
-
-// goServer is a Go program in a directory that serves the users API.
-func goServer(name, durability, dir, program string, flags ...string) *server {
-	binary, _ := filepath.Abs(filepath.Join(binDir, program))
+// goServer is a Go program in a directory that serves the users API, built as it is shipped: static and stripped.
+func goServer(name, durability, dir string, flags ...string) *server {
+	binary := absolute(buildDir, "bin", strings.ReplaceAll(name, "/", " "))
 	return &server{
-		name: name, durability: durability,
-		build:   func(ctx context.Context) error { return goBuild(ctx, dir, binary, flags...) },
-		command: []string{binary}, binary: binary,
-		database: "users.db", seed: seedUsers, api: usersAPI,
+		Name: name, Durability: durability, dir: dir,
+		build:    slices.Concat([]string{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary}, flags),
+		command:  []string{binary},
+		database: "users.db", seed: seedUsers, paths: usersPaths, created: 201,
 	}
 }
 
-// nodeServer is a Node program under peers/ that serves the users API.
-func nodeServer(name, durability, dir string) *server {
-	script, _ := filepath.Abs(filepath.Join(buildDir, dir, "server.js"))
-	node, _ := exec.LookPath("node")
-	return &server{
-		name: name, durability: durability,
-		build:    func(ctx context.Context) error { return npmInstall(ctx, dir) },
-		command:  []string{node, script},
-		database: "users.db", seed: seedUsers, api: usersAPI,
-		leftOut: map[string]string{"binary": "it is no single file: Node, its modules and the program"},
+func absolute(elements ...string) string {
+	path, _ := filepath.Abs(filepath.Join(elements...)) // it fails only where there is no working directory
+	return path
+}
+
+// IsLimit reports whether a server stores nothing: others are compared with it, and it is no peer.
+func (s *server) IsLimit() bool { return s.database == "" }
+
+// build builds all servers and returns those that could be built, with a note for each of the others. Without our own
+// there is nothing to compare.
+func build(ctx context.Context, all []*server) (built []*server, notes string, err error) {
+	for i, s := range all {
+		say("building %d of %d: %s", i+1, len(all), s.Name)
+		command := exec.CommandContext(ctx, s.build[0], s.build[1:]...)
+		command.Dir, command.Env = s.dir, append(os.Environ(), "CGO_ENABLED=0")
+		output, err := command.CombinedOutput()
+		switch {
+		case err == nil:
+			built = append(built, s)
+		case s.Name == ours || ctx.Err() != nil:
+			return nil, "", fmt.Errorf("cannot build %s: %w\n%s", s.Name, err, output)
+		default:
+			notes += note("%s is unavailable, it could not be built: %v: %.300s", s.Name, err, output)
+		}
 	}
-}
-
-func pocketBaseServer() *server {
-	s := goServer(pocketBase, "WAL, synchronous NORMAL (its default: a power cut may take the last commits)",
-		"peers/pocketbase", "pocketbase")
-	s.database, s.seed, s.api = "data.db", seedPeople, peopleAPI
-	s.leftOut = map[string]string{"memory": "1,000 pages for each list: it takes minutes, and no page is large"}
-	return s
-}
-
-// limit is a server that stores nothing: what others reach is compared with it, and it is no peer.
-func limit(name, dir, program string) *server {
-	s := goServer(name, "none: it stores nothing", dir, program)
-	s.database, s.seed = "", ""
-	return s
+	return built, notes, nil
 }

@@ -1,126 +1,119 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
+	"cmp"
+	_ "embed"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
-// report is everything that was measured.
-type report struct {
-	Environment []string          `json:"environment"`
-	Rounds      int               `json:"rounds"`
-	Seconds     int               `json:"seconds"`
-	Quick       bool              `json:"quick,omitempty"`
-	Took        string            `json:"took"`
-	Servers     []loaded          `json:"servers"`
-	Work        []outcome         `json:"work"`
-	Missing     map[string]string `json:"missing"` // servers that could not be built, with the reason
-}
+// outcome is where what was measured goes.
+type outcome struct{ samples, table, chart string }
 
-// loaded is a server that was under load.
-type loaded struct {
-	Name       string `json:"name"`
-	Durability string `json:"durability"`
-}
+var (
+	published   = outcome{"results/samples.txt", "results/table.md", "../docs/bench.svg"}
+	unpublished = outcome{"build/samples.txt", "build/table.md", "build/bench.svg"}
+)
 
-// outcome is what came of one work: the samples of each server, one for each round.
-type outcome struct {
-	Key           string              `json:"key"`
-	Title         string              `json:"title"`
-	Unit          string              `json:"unit"`
-	LowerIsBetter bool                `json:"lower_is_better,omitempty"`
-	Samples       map[string][]sample `json:"samples"`
-	Notes         map[string]string   `json:"notes"`
-}
+//go:embed table.md.tmpl
+var tableTemplate string
 
-func newReport(ctx context.Context, o options, work []workload, all []*server) report {
-	r := report{Environment: environment(ctx), Rounds: o.rounds, Seconds: o.seconds, Quick: o.quick}
-	for _, s := range all {
-		r.Servers = append(r.Servers, loaded{s.name, s.durability})
-	}
-	for _, w := range work {
-		r.Work = append(r.Work, outcome{w.key, w.title, w.unit, w.lowerIsBetter, map[string][]sample{}, map[string]string{}})
-	}
-	return r
-}
-
-// find returns the work with a key, or nil.
-func (r report) find(key string) *outcome {
-	for i := range r.Work {
-		if r.Work[i].Key == key {
-			return &r.Work[i]
-		}
-	}
-	return nil
-}
-
-// values returns the figures of a server, or its p99.
-func (o *outcome) values(server string, p99 bool) []float64 {
-	values := []float64{}
-	for _, s := range o.Samples[server] {
-		if p99 {
-			values = append(values, s.P99)
-		} else {
-			values = append(values, s.Value)
-		}
-	}
-	return values
-}
-
-// best returns the name of the server that does best among those asked for.
-func (o *outcome) best(among func(server string) bool) string {
-	name, figure := "", 0.0
-	for server := range o.Samples {
-		m := median(o.values(server, false))
-		if !among(server) || m == 0 {
-			continue
-		}
-		if name == "" || (m > figure) != o.LowerIsBetter {
-			name, figure = server, m
-		}
-	}
-	return name
-}
-
-// hasP99 reports whether the work has times to answer of its own.
-func (o *outcome) hasP99() bool {
-	return len(o.Samples[ours]) > 0 && o.Samples[ours][0].P99 > 0
-}
-
-// save keeps the samples, so that the table and the chart can be made again.
-func (r report) save(path string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+// render writes the table and the chart of the samples, and prints the table.
+func (o outcome) render(all []workload) error {
+	r, err := readResults(o.samples, all)
 	if err != nil {
 		return err
 	}
-	return writeFile(path, append(text, '\n'))
-}
-
-func readReport(path string) (report, error) {
-	var r report
-	text, err := os.ReadFile(path)
+	table, err := fillIn(tableTemplate, r)
 	if err != nil {
-		return r, fmt.Errorf("no full run was saved: %w", err)
-	}
-	return r, json.Unmarshal(text, &r)
-}
-
-// publish writes the table and the chart, and prints the table.
-func publish(r report, table, chart string) error {
-	text := r.markdown()
-	fmt.Println(text)
-	if err := writeFile(table, []byte(text)); err != nil {
 		return err
 	}
-	return writeFile(chart, []byte(r.chart()))
+	chart, err := (&chart{results: r}).draw()
+	fmt.Println(table)
+	return errors.Join(err, os.WriteFile(o.table, []byte(table), 0o644), os.WriteFile(o.chart, []byte(chart), 0o644))
 }
 
-func writeFile(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
+func fillIn(text string, data any) (string, error) {
+	var out strings.Builder
+	functions := template.FuncMap{"number": number, "summarize": summarize, "place": place}
+	err := template.Must(template.New("").Funcs(functions).Parse(text)).Execute(&out, data)
+	return out.String(), err
+}
+
+// What the templates ask for: the servers that did any work, the work that any server did, and their figures. A unit of
+// "" is the work's own.
+
+func (r results) Servers() []*server {
+	return slices.DeleteFunc(servers(), func(s *server) bool {
+		return !slices.ContainsFunc(r.work, func(w workload) bool { return len(r.Values(w, s, "")) > 0 })
+	})
+}
+
+func (r results) Work(unit string) []workload {
+	return slices.DeleteFunc(slices.Clone(r.work), func(w workload) bool {
+		return !slices.ContainsFunc(servers(), func(s *server) bool { return len(r.Values(w, s, unit)) > 0 })
+	})
+}
+
+func (r results) Values(w workload, s *server, unit string) []float64 {
+	return r.samples[point{w.key, s.Name, cmp.Or(unit, w.unit)}]
+}
+
+func (r results) Cell(w workload, s *server, unit string) string {
+	return text(r.Values(w, s, unit), cmp.Or(unit, w.unit))
+}
+
+// Times returns how many times better than a server we do.
+func (r results) Times(w workload, s *server) string {
+	return text(times(r.samples[point{w.key, ours, w.unit}], r.Values(w, s, ""), w.unit == rate), "×")
+}
+
+func (r results) Verdicts() (known []verdict) {
+	for _, g := range goals {
+		if v := g.judge(r); v.Verdict != "" {
+			known = append(known, v)
+		}
 	}
-	return os.WriteFile(path, content, 0o644)
+	return known
+}
+
+// text returns the median of samples, and its interval where there are enough for one.
+func text(values []float64, unit string) string {
+	if len(values) == 0 {
+		return "–"
+	}
+	s := summarize(values)
+	if s.Lo == s.Hi || len(s.Warnings) > 0 {
+		return number(s.Center) + display(unit)
+	}
+	return fmt.Sprintf("%s%s (%s–%s)", number(s.Center), display(unit), number(s.Lo), number(s.Hi))
+}
+
+// display returns what is written behind a figure.
+func display(unit string) string {
+	switch unit {
+	case rate:
+		return "/s"
+	case p50, p99:
+		return ""
+	}
+	return " " + unit
+}
+
+// number returns a number with three digits that count, or all digits before the point.
+func number(value float64) string {
+	digits := 2
+	if value >= 100 || value == 0 {
+		digits = 0
+	} else if value >= 10 {
+		digits = 1
+	}
+	return message.NewPrinter(language.English).Sprintf("%.*f", digits, value)
 }

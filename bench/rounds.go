@@ -2,63 +2,66 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
-// measureAll does all work on all servers, round by round. Within a round the servers take turns at each work, and
-// each round begins with another one, so that a machine that is slower for a while is so for all of them.
-func measureAll(ctx context.Context, o options, work []workload, all []*server) (report, error) {
-	dir, err := os.MkdirTemp(buildDir, "run-")
-	if err != nil {
-		return report{}, err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the build directory
-	if dir, err = filepath.Abs(dir); err != nil {
-		return report{}, err
-	}
-	b := &bench{seeds: &seeds{dir: dir}, ours: servers()[0], bodies: map[string]string{}}
-	r := newReport(ctx, o, work, all)
-	started := time.Now()
-	for round := range o.rounds {
-		for i, w := range work {
-			say("%s  round %d: %s", time.Since(started).Round(time.Second), round+1, w.title)
-			for turn := range all {
-				b.measure(ctx, &r.Work[i], w, all[(turn+round)%len(all)])
-			}
-			if ctx.Err() != nil {
-				return report{}, ctx.Err()
-			}
-		}
-	}
-	r.Took = time.Since(started).Round(time.Second).String()
-	return r, nil
+// step is one work on one server once.
+type step struct {
+	round  int
+	work   workload
+	server *server
 }
 
-// measure does one work on one server once. What fails is told, and the others go on.
-func (b *bench) measure(ctx context.Context, into *outcome, w workload, s *server) {
-	takesPart, reason := w.takesPart(s)
-	if !takesPart {
-		if reason != "" {
-			into.Notes[s.name] = "left out: " + reason
+// steps are all that is to do. Within a round the servers take turns at each work, and each round begins with another
+// one, so that a machine that is slower for a while is so for all of them.
+func steps(rounds int, work []workload, all []*server) (todo []step) {
+	for round := range rounds {
+		for _, w := range work {
+			for turn := range all {
+				if s := all[(turn+round)%len(all)]; w.takesPart(s) {
+					todo = append(todo, step{round + 1, w, s})
+				}
+			}
 		}
-		return
 	}
-	figure, err := w.measure(ctx, b, s, w.users)
-	switch {
-	case errors.Is(err, errUnavailable):
-		into.Notes[s.name] = err.Error()
-		say("    %-26s %v", s.name, err)
-		return
-	case err != nil:
-		into.Notes[s.name] = "failed: " + err.Error()
-		say("    %-26s failed: %v", s.name, err)
-		return
-	case figure.Trouble != "":
-		into.Notes[s.name] = figure.Trouble
+	return todo
+}
+
+// measureAll builds the servers, does all work on all of them, and writes the samples.
+func measureAll(ctx context.Context, o options, work []workload, all []*server) error {
+	if err := os.MkdirAll(absolute(buildDir, "bin"), 0o755); err != nil {
+		return err
 	}
-	into.Samples[s.name] = append(into.Samples[s.name], figure)
-	say("    %-26s %s%s  %s", s.name, number(figure.Value), w.unit, figure.Trouble)
+	built, notes, err := build(ctx, all)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(absolute(buildDir), "run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the build directory
+	samples, err := newSamples(ctx, unpublished.samples, fmt.Sprintf("load: %d s\n%s", o.seconds, notes))
+	if err != nil {
+		return err
+	}
+	defer samples.Close() //nolint:errcheck // every line was checked
+	started, todo := time.Now(), steps(o.rounds, work, built)
+	for i, next := range todo {
+		// Guessed from the steps so far, and a usual one: the first round also fills the databases.
+		spent := time.Since(started) + time.Duration(o.seconds+1)*time.Second
+		left := spent / time.Duration(i+1) * time.Duration(len(todo)-i)
+		say("%d of %d, about %s left: round %d, %s, %s", i+1, len(todo), left.Round(time.Second), next.round,
+			next.work.Title(), next.server.Name)
+		values, err := takeSample(ctx, dir, next.work, next.server)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := addSample(samples, next, values, err); err != nil { // what fails is told, and the others go on
+			return err
+		}
+	}
+	return nil
 }

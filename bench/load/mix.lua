@@ -1,4 +1,5 @@
--- Nine lists to one creation, until REQUESTS were answered.
+-- Nine lists to one write, until REQUESTS were answered. With WRITES=all the writes are a creation, a change and a
+-- deletion in turn, of users from FIRST_ID on; otherwise they are creations.
 --
 -- The work is fixed, and not the time: in a fixed time a quick server would collect more users than a slow one, and
 -- would have to send longer lists than its peers.
@@ -13,11 +14,25 @@ local function now_us()
   return tonumber(now.s) * 1e6 + tonumber(now.ns) / 1e3
 end
 
+fixed = true
 local requests, clients = tonumber(os.getenv("REQUESTS")), tonumber(os.getenv("CLIENTS"))
-local calls, started, list = 0, 0, nil
+local one, all = os.getenv("ONE_PATH"), os.getenv("WRITES") == "all"
+local calls, started, list, id = 0, 0, nil, tonumber(os.getenv("FIRST_ID") or 1) - 1
 
 function init()
   list = wrk.format("GET", os.getenv("LIST_PATH"))
+end
+
+local function write()
+  local kind = all and calls / 10 % 3 or 0
+  if kind == 0 then
+    return creation(calls)
+  end
+  id = id + 1 -- each user once: one that was deleted cannot be changed
+  if kind == 1 then
+    return change(string.format(one, id), calls)
+  end
+  return wrk.format("DELETE", string.format(one, id))
 end
 
 function request()
@@ -29,7 +44,7 @@ function request()
     wrk.thread:stop()
   end
   if calls % 10 == 0 then
-    return creation(calls)
+    return write()
   end
   return list
 end

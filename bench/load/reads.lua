@@ -1,8 +1,8 @@
--- Reads users at random places: READ_PATH is a format for an id or an email, of the users 1 to LAST_NUMBER.
+-- Reads users at random places: READ_PATH is a format for an id (%d) or an email (%s), of the users 1 to LAST_NUMBER.
 dofile("report.lua")
 
 math.randomseed(tonumber(os.getenv("SEED") or 1)) -- the same places for each server, and others to warm up
-local last, by_email = tonumber(os.getenv("LAST_NUMBER")), os.getenv("READ_BY") == "email"
+local last, by_email = tonumber(os.getenv("LAST_NUMBER")), os.getenv("READ_PATH"):find("%%s")
 local text
 
 function init()

@@ -1,6 +1,7 @@
 -- What every script shares: how wrk's figures are printed, in one line for the program that started wrk.
 --
 -- A script may set the global elapsed_us: then it has timed a fixed number of answers itself, in the global answered.
+-- It has no percentiles then: wrk corrects them for a load that lasts as long as its time.
 local threads = {}
 
 function setup(thread)
@@ -10,10 +11,10 @@ end
 function done(summary, latency)
   local answered = threads[1]:get("answered") or summary.requests
   local elapsed = threads[1]:get("elapsed_us") or summary.duration
-  local errors = summary.errors
+  local errors, timed = summary.errors, threads[1]:get("fixed")
   io.write(string.format(
-    "figures requests=%d microseconds=%d p50=%d p99=%d refused=%d broken=%d\n",
-    answered, elapsed, latency:percentile(50), latency:percentile(99),
+    "figures answered=%d microseconds=%d p50=%d p99=%d refused=%d broken=%d\n",
+    answered, elapsed, timed and 0 or latency:percentile(50), timed and 0 or latency:percentile(99),
     errors.status, errors.connect + errors.read + errors.write + errors.timeout))
 end
 
@@ -38,4 +39,9 @@ local json = { ["Content-Type"] = "application/json" }
 function creation(number)
   local body = string.format('{"name":"User %d","email":"%s"}', number, email(number))
   return wrk.format("POST", os.getenv("CREATE_PATH"), json, body)
+end
+
+-- change returns the request that gives the user at a path another name.
+function change(path, number)
+  return wrk.format("PATCH", path, json, string.format('{"name":"Changed %d"}', number))
 end

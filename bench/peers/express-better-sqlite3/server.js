@@ -19,6 +19,7 @@ const page = db.prepare('SELECT id, name, email, created_at FROM users WHERE id 
 const byEmail = db.prepare('SELECT id, name, email, created_at FROM users WHERE email = ?');
 const byId = db.prepare('SELECT id, name, email, created_at FROM users WHERE id = ?');
 const insert = db.prepare('INSERT INTO users (name, email) VALUES (?, ?)');
+const change = db.prepare('UPDATE users SET name = coalesce(?, name), email = coalesce(?, email) WHERE id = ?');
 const remove = db.prepare('DELETE FROM users WHERE id = ?');
 
 const app = express();
@@ -45,6 +46,13 @@ app.post('/api/users', (req, res) => {
   if (!name || !email) return res.status(400).json({ error: 'Name and email are required' });
   const { lastInsertRowid } = insert.run(name, email);
   res.status(201).json({ id: lastInsertRowid, name, email });
+});
+
+app.patch('/api/users/:id', (req, res) => {
+  const { name, email } = req.body;
+  const { changes } = change.run(name ?? null, email ?? null, req.params.id);
+  if (changes === 0) return res.status(404).json({ error: 'User not found' });
+  res.json(byId.get(req.params.id));
 });
 
 app.delete('/api/users/:id', (req, res) => {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -42,6 +41,7 @@ func main() {
 	router.GET("/api/users", listUsers)
 	router.GET("/api/users/:id", getUser)
 	router.POST("/api/users", createUser)
+	router.PATCH("/api/users/:id", updateUser)
 	router.DELETE("/api/users/:id", deleteUser)
 	log.Fatal(router.Run("127.0.0.1:" + os.Getenv("PORT")))
 }
@@ -53,10 +53,7 @@ func listUsers(c *gin.Context) {
 		query = query.Where("email = ?", email)
 	}
 	if after := c.Query("after"); after != "" {
-		query = query.Where("id > ?", after)
-	}
-	if limit, err := strconv.Atoi(c.Query("limit")); err == nil {
-		query = query.Limit(limit)
+		query = query.Where("id > ?", after).Limit(100)
 	}
 	if err := query.Find(&users).Error; err != nil {
 		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
@@ -85,6 +82,23 @@ func createUser(c *gin.Context) {
 		return
 	}
 	c.JSON(http.StatusCreated, gin.H{"id": user.ID, "name": user.Name, "email": user.Email})
+}
+
+func updateUser(c *gin.Context) {
+	var user User
+	if err := db.First(&user, c.Param("id")).Error; err != nil {
+		c.JSON(http.StatusNotFound, gin.H{"error": "User not found"})
+		return
+	}
+	if err := c.ShouldBindJSON(&user); err != nil {
+		c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
+		return
+	}
+	if err := db.Save(&user).Error; err != nil {
+		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
+		return
+	}
+	c.JSON(http.StatusOK, user)
 }
 
 func deleteUser(c *gin.Context) {

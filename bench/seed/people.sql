@@ -1,0 +1,4 @@
+-- The users of users.sql, as PocketBase has them.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+INSERT INTO people (id, name, email, created)
+SELECT printf('%015d', i), 'User ' || i, printf('%08x.seed@example.com', (i * 2654435761) & 4294967295), '2024-01-01 00:00:00.000Z' FROM n

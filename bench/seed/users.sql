@@ -1,0 +1,4 @@
+-- The users 1 to ?1. Their emails are scattered over the index, as real ones are; seedEmail and load/report.lua know them.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+INSERT INTO users (name, email, created_at)
+SELECT 'User ' || i, printf('%08x.seed@example.com', (i * 2654435761) & 4294967295), '2024-01-01 00:00:00' FROM n
