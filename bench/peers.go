@@ -64,7 +64,7 @@ var peoplePaths = map[string]string{
 func servers() []*server {
 	const nothing, wal = "none: it stores nothing", "WAL, synchronous FULL"
 	express := goServer(expressBetter, wal, "peers/express-better-sqlite3")
-	express.build = []string{"sh", "-c", "test -f node_modules/.package-lock.json || npm ci --build-from-source"}
+	express.build = []string{"sh", "-c", "test -f node_modules/.package-lock.json || npm_config_build_from_source=true npm ci"}
 	express.command = []string{"node", absolute(express.dir, "server.js")}
 	express.leftOut = []string{"binary"} // it is no single file
 	pocket := goServer(pocketBase, "WAL, synchronous NORMAL (its default: a power cut may take the last commits)",
