@@ -17,6 +17,7 @@ import (
 
 	"users-api/config"
 	"users-api/models"
+	"users-api/models/sqlite"
 	"users-api/routes"
 )
 
@@ -61,46 +62,29 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	if err := becomeUser(settings); err != nil {
 		return err
 	}
-	users, err := models.Open(settings.DatabasePath(), settings.ListMemory)
+	users, err := sqlite.Open(stop, settings.DatabasePath(), settings.ListMemory)
+	if errors.Is(err, context.Canceled) {
+		return nil // it was asked to stop while it waited for a lock
+	}
 	if err != nil {
 		return err
 	}
 	err = listenAndServe(stop, settings, users, logger)
-	return errors.Join(err, users.Close())
+	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
+	defer cancelClose()
+	return errors.Join(err, users.Close(inTime))
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
-func listenAndServe(stop context.Context, settings config.Config, users *models.Users, logger *slog.Logger) error {
+func listenAndServe(stop context.Context, settings config.Config, users models.Users, logger *slog.Logger) error {
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", settings.Port))
 	if err != nil {
 		return cannotListen(settings.Port, err)
 	}
 	logStart(logger, settings, listener.Addr())
-	err = serveUntil(stop, listener, users, logger)
+	err = routes.Serve(stop, listener, users, logger)
 	if errors.Is(err, models.ErrLost) {
 		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)
-	}
-	return err
-}
-
-// serveUntil takes no new requests once the context ends, and cuts off what is not done in time.
-func serveUntil(stop context.Context, listener net.Listener, users *models.Users, logger *slog.Logger) (err error) {
-	server := routes.NewServer(users, logger)
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(routes.Patient(listener)) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("cannot accept connections: %w", err)
-	case <-stop.Done():
-	case <-users.Lost():
-		err = models.ErrLost
-	}
-	const requestTime = 6 * time.Second
-	deadline, cancel := context.WithTimeout(context.Background(), requestTime)
-	defer cancel()
-	if server.Shutdown(deadline) != nil {
-		logger.Warn("some clients were cut off", "after", requestTime)
-		_ = server.Close()
 	}
 	return err
 }

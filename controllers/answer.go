@@ -3,20 +3,34 @@ package controllers
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 )
 
-const contentType = "application/json; charset=utf-8"
+const (
+	contentType = "application/json; charset=utf-8"
+	problemType = "application/problem+json"
+)
 
-// answer sends a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
+// send sends a body whole. Its length goes first, so that a client sees when it was cut; net/http would say it of short
+// ones only.
+func send(c *gin.Context, status int, contentType string, body []byte) error {
+	c.Header("Content-Type", contentType)
+	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Status(status)
+	_, err := c.Writer.Write(body)
+	return err
+}
+
+// sendValue sends a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
 // newline at the end. Gin's JSON does the former, its PureJSON the latter.
-func answer(c *gin.Context, status int, value any) {
+func sendValue(c *gin.Context, status int, contentType string, value any) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // every value here is a struct of text and numbers
+		return err
 	}
-	c.Data(status, contentType, bytes.TrimSuffix(body.Bytes(), []byte("\n")))
+	return send(c, status, contentType, bytes.TrimSuffix(body.Bytes(), []byte("\n")))
 }

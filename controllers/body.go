@@ -1,84 +1,98 @@
 package controllers
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin/binding"
+
+	"users-api/models"
 )
 
-// oneObject binds a request body that is exactly one JSON object. Gin's own JSON binding would take text after the
-// object, and its errors speak of Go. What a type requires is checked by Gin's validator.
+// oneObject binds a request body that is exactly one JSON object into a [recipient]. Gin's own JSON binding would
+// take text after the object and keys in any letter case, and its errors speak of Go.
 type oneObject struct{}
 
-var _ binding.Binding = oneObject{}
+var _ binding.BindingBody = oneObject{}
+
+// A recipient takes what it knows of an object's fields, and says what it does not accept. Its errors are for the
+// client.
+type recipient interface {
+	take(sent object) error
+}
 
 func (oneObject) Name() string { return "one JSON object" }
 
-// Bind reads the body into a pointer. Its errors are for the client.
-func (oneObject) Bind(request *http.Request, into any) error {
+// Bind reads the body of a request into a recipient.
+func (o oneObject) Bind(request *http.Request, into any) error {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return unreadable(err)
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return errRequired
-	}
-	if !utf8.Valid(body) {
-		return badRequest("The request body is not UTF-8 text")
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return malformed(err)
-	}
-	if binding.Validator.ValidateStruct(into) != nil {
-		return errRequired
-	}
-	return nil
+	return o.BindBody(body, into)
 }
 
-func badRequest(format string, values ...any) *Error {
-	return &Error{http.StatusBadRequest, fmt.Sprintf(format, values...)}
+// BindBody binds a text that was read before.
+func (oneObject) BindBody(text []byte, into any) error {
+	sent, err := parseObject(text)
+	if err != nil {
+		return err
+	}
+	return into.(recipient).take(sent)
 }
 
-// unreadable says why a body did not arrive.
+// unreadable says why a body did not arrive. A connection that broke is returned as it is: nobody is there to be told.
 func unreadable(err error) error {
+	if refusal, ok := errors.AsType[*Error](err); ok {
+		return refusal
+	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return errTooLarge
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return errTooSlow
 	}
+	if isGone(err) {
+		return err
+	}
 	return badRequest("The request body could not be read to its end")
 }
 
-// malformed says in the client's words why a text is not the JSON object that is expected.
-func malformed(err error) error {
-	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrongType.Field == "" {
-			return badRequest("The request body must be a JSON object, not %s", kind(wrongType))
+// creation is the body of POST /api/users. Unknown keys are ignored, an id and a time too.
+type creation struct{ models.NewUser }
+
+func (c *creation) take(sent object) error {
+	var name, email []byte
+	for field, value := range sent.fields() {
+		switch string(field) {
+		case "name":
+			name = value
+		case "email":
+			email = value
 		}
-		return badRequest("The field %s must be a string, not %s", wrongType.Field, kind(wrongType))
 	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return badRequest("The request body is not valid JSON: see byte %d", syntax.Offset)
+	var err error
+	if c.Name, err = text("name", name); err != nil {
+		return err
 	}
-	return badRequest("The request body is not valid JSON")
+	if c.Email, err = text("email", email); err != nil {
+		return err
+	}
+	if binding.Validator.ValidateStruct(&c.NewUser) != nil {
+		return errRequired
+	}
+	return nil
 }
 
-// kind returns the sort of JSON value that was found, with its article.
-func kind(found *json.UnmarshalTypeError) string {
-	switch found.Value {
-	case "array", "object":
-		return "an " + found.Value
-	case "bool":
-		return "true or false"
-	default: // "string", or "number" with its digits
-		return "a " + found.Value
+// text returns the string that a field holds; "" when it is missing or null.
+func text(field string, value []byte) (string, error) {
+	if value == nil || value[0] == 'n' {
+		return "", nil
 	}
+	if value[0] != '"' {
+		return "", badRequest("The field %s must be a string, not %s", field, kind(value))
+	}
+	return decodeText(value), nil
 }

@@ -1,8 +1,13 @@
 package controllers
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"syscall"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,27 +19,33 @@ import (
 type Error struct {
 	Status  int    `json:"-"`
 	Message string `json:"error"`
+	tag     string // the entity tag of the user as it is, where that is the reason
 }
 
 func (e *Error) Error() string { return e.Message }
 
 // The refusals that do not depend on the request.
 var (
-	errRequired   = &Error{http.StatusBadRequest, "Name and email are required"}
-	errNoUser     = &Error{http.StatusNotFound, "User not found"}
-	errTooSlow    = &Error{http.StatusRequestTimeout, "The request body did not arrive in time"}
-	errTooLarge   = &Error{http.StatusRequestEntityTooLarge, "The request body is larger than 1 MiB"}
-	ErrNoPath     = &Error{http.StatusNotFound, "Not found"}
-	ErrNoMethod   = &Error{http.StatusMethodNotAllowed, "Method not allowed"}
-	ErrCrossSite  = &Error{http.StatusForbidden, "Requests from a browser on another site are refused"}
-	ErrUnexpected = &Error{http.StatusInternalServerError, "Internal server error"}
+	errRequired   = &Error{Status: http.StatusBadRequest, Message: "Name and email are required"}
+	errFixed      = &Error{Status: http.StatusBadRequest, Message: "id and created_at cannot be changed"}
+	errNoUser     = &Error{Status: http.StatusNotFound, Message: "User not found"}
+	errTooSlow    = &Error{Status: http.StatusRequestTimeout, Message: "The request body did not arrive in time"}
+	errEmailUsed  = &Error{Status: http.StatusConflict, Message: "Email is already used by another user"}
+	errTooLarge   = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The request body is larger than 1 MiB"}
+	ErrNoPath     = &Error{Status: http.StatusNotFound, Message: "Not found"}
+	ErrNoMethod   = &Error{Status: http.StatusMethodNotAllowed, Message: "Method not allowed"}
+	ErrCrossSite  = &Error{Status: http.StatusForbidden, Message: "Requests from a browser on another site are refused"}
+	ErrUnexpected = &Error{Status: http.StatusInternalServerError, Message: "Internal server error"}
+	ErrBusy       = &Error{Status: http.StatusServiceUnavailable,
+		Message: "Too many large request bodies are arriving at once: send it again in a few seconds"}
 )
 
 // statusClientGone is what the log shows for a request whose client went away before the answer; nobody reads it.
 const statusClientGone = 499
 
 // Handle turns a handler that returns an error into one of Gin's. The error becomes the answer, here and nowhere
-// else, and stays in the Gin context for the line in the log.
+// else, and stays in the Gin context for the line in the log. The connection is broken off after the first byte, so
+// that no cut list looks whole, and when nobody is there to be told.
 func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		err := handler(c)
@@ -42,18 +53,48 @@ func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 			return
 		}
 		_ = c.Error(err)
-		if c.Request.Context().Err() != nil {
-			c.AbortWithStatus(statusClientGone)
+		begun := c.Writer.Written()
+		if !begun && !isGone(err) {
+			Refuse(c, refusal(err))
 			return
 		}
-		Refuse(c, refusal(err))
+		if !begun {
+			c.Status(statusClientGone)
+		}
+		panic(http.ErrAbortHandler)
 	}
 }
 
-// Refuse ends the request with the error object.
+// isGone reports whether an error says that nobody waits for an answer any more.
+func isGone(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed)
+}
+
+// problem is an error as RFC 9457 describes it.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+}
+
+// Refuse ends the request with the error object, or with a problem where the client asks for one. Only the latter
+// says Vary: a cache that hands an error object to a client which would have liked a problem harms nobody.
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
-	answer(c, refusal.Status, refusal)
+	for _, name := range []string{"Cache-Control", "Content-Length", "ETag", "Link", "X-Total-Count"} {
+		c.Writer.Header().Del(name) // they were meant for the answer that failed
+	}
+	if refusal.tag != "" {
+		c.Header("ETag", refusal.tag)
+	}
+	if !wantsProblem(c) {
+		_ = sendValue(c, refusal.Status, contentType, refusal)
+		return
+	}
+	c.Header("Vary", "Accept")
+	title := http.StatusText(refusal.Status)
+	_ = sendValue(c, refusal.Status, problemType, problem{"about:blank", title, refusal.Status, refusal.Message})
 }
 
 // refusal returns what the client is told of an error: the storage engine's own text where it comes from there
@@ -65,8 +106,27 @@ func refusal(err error) *Error {
 	if errors.Is(err, models.ErrNotFound) {
 		return errNoUser
 	}
-	if models.IsStorage(err) {
-		return &Error{http.StatusInternalServerError, err.Error()}
+	if failure, ok := errors.AsType[*models.StorageError](err); ok {
+		return &Error{Status: http.StatusInternalServerError, Message: failure.Text}
 	}
 	return ErrUnexpected
+}
+
+// isDuplicate reports whether storage refused an email because another user has it.
+func isDuplicate(err error) bool {
+	failure, ok := errors.AsType[*models.StorageError](err)
+	return ok && failure.Duplicate
+}
+
+func badRequest(format string, values ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, values...)}
+}
+
+// shorten cuts a name that a client made up to what a sentence can hold.
+func shorten(name string) string {
+	const most = 60
+	if utf8.RuneCountInString(name) <= most {
+		return name
+	}
+	return string([]rune(name)[:most]) + "…"
 }

@@ -13,4 +13,4 @@ type health struct {
 
 // Health answers GET and HEAD /health. It asks nothing of storage: a lock or a long commit is no reason to be
 // restarted.
-func Health(c *gin.Context) { answer(c, http.StatusOK, health{"ok"}) }
+func Health(c *gin.Context) error { return sendValue(c, http.StatusOK, contentType, health{"ok"}) }

@@ -5,7 +5,6 @@ package controllers
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,97 +13,82 @@ import (
 
 // Users answers the endpoints under /api/users (specification, section 4).
 type Users struct {
-	users *models.Users
+	users models.Users
 }
 
-// NewUsers returns the handlers for the users in a database.
-func NewUsers(users *models.Users) *Users { return &Users{users: users} }
+// NewUsers returns the handlers for the users in a storage.
+func NewUsers(users models.Users) *Users { return &Users{users: users} }
 
-// created is the answer to a creation: what was submitted, with its new id.
-type created struct {
-	ID int64 `json:"id"`
-	models.NewUser
-}
-
-// Create answers POST /api/users: 201, 400 or 500.
+// Create answers POST /api/users: 201, 400 or 500. A duplicate email is storage's error, with storage's words; a
+// client that asks for problems gets 409.
 func (u *Users) Create(c *gin.Context) error {
-	var user models.NewUser
-	if err := c.ShouldBindWith(&user, oneObject{}); err != nil {
+	var sent creation
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
-	id, err := u.users.Create(c.Request.Context(), user)
+	id, err := u.users.Create(c.Request.Context(), sent.NewUser)
+	if isDuplicate(err) && wantsProblem(c) {
+		return errEmailUsed
+	}
 	if err != nil {
 		return err
 	}
-	answer(c, http.StatusCreated, created{id, user})
-	return nil
+	return send(c, http.StatusCreated, contentType, models.AppendCreated(nil, id, &sent.NewUser))
 }
 
-// Delete answers DELETE /api/users/:id: 204, 404 or 500.
-func (u *Users) Delete(c *gin.Context) error {
-	id, err := strconv.ParseInt(c.Param("id"), 10, 64)
-	if err != nil || strconv.FormatInt(id, 10) != c.Param("id") {
-		return errNoUser // "01", "+1" and "1.0" are nobody's id as the API writes it
+// Get answers GET and HEAD /api/users/:id: 200, 304, 404 or 500.
+func (u *Users) Get(c *gin.Context) error {
+	id, ok := parseID(c.Param("id"))
+	if !ok {
+		return errNoUser
 	}
-	if err := u.users.Delete(c.Request.Context(), id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
-}
-
-// List answers GET and HEAD /api/users: 200, 304 or 500.
-func (u *Users) List(c *gin.Context) error {
-	list, err := u.users.List(c.Request.Context())
+	user, err := u.users.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
+	body := models.AppendUser(nil, &user)
 	c.Header("Cache-Control", "no-cache") // keep it, and ask each time whether it still holds
-	c.Header("Content-Type", contentType)
-	if list == nil {
-		return u.stream(c)
-	}
-	defer list.Release()
-	etag := `"` + list.Version() + `"`
-	c.Header("ETag", etag)
-	if matches(c.Request.Header.Values("If-None-Match"), etag) {
-		c.Status(http.StatusNotModified)
+	if notModified(c, entityTag(body)) {
 		return nil
 	}
-	c.Header("Content-Length", strconv.Itoa(list.Length()))
-	for _, chunk := range list.Chunks() {
-		if _, err := c.Writer.Write(chunk); err != nil {
-			break // the client went away
-		}
-	}
-	return nil
+	return send(c, http.StatusOK, contentType, body)
 }
 
-// stream sends a list that is too large to be kept. When it fails after its first byte the connection is broken
-// off, so that no cut list looks whole.
-func (u *Users) stream(c *gin.Context) error {
-	for piece, err := range u.users.Stream(c.Request.Context()) {
-		if err != nil && !c.Writer.Written() {
+// parseID reads an id as the API writes it: "01", "+1" and "1.0" are nobody's.
+func parseID(text string) (id int64, ok bool) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && strconv.FormatInt(id, 10) == text
+}
+
+// List answers GET and HEAD /api/users: 200, 304, 400 or 500. Without parameters it is the specification's list.
+func (u *Users) List(c *gin.Context) error {
+	if c.Request.URL.RawQuery != "" {
+		return u.search(c)
+	}
+	return u.users.List(c.Request.Context(), func(list models.List) error { return sendList(c, list) })
+}
+
+// sendList sends all users. Where their version is known, so is the length, and a client that has them already is
+// told so.
+func sendList(c *gin.Context, list models.List) error {
+	c.Header("Cache-Control", "no-cache")
+	c.Header("Content-Type", contentType)
+	if list.Version != "" {
+		if notModified(c, `"`+list.Version+`"`) {
+			return nil
+		}
+		c.Header("Content-Length", strconv.Itoa(list.Length))
+	}
+	for piece, err := range list.Pieces {
+		if err != nil {
 			return err
 		}
-		if err != nil {
-			_ = c.Error(err)
-			panic(http.ErrAbortHandler)
+		if c.Request.Method == http.MethodHead {
+			return nil
 		}
-		if _, err := c.Writer.Write(piece); err != nil || c.Request.Method == http.MethodHead {
-			return nil // the client went away, or wants no body
+		if _, err := c.Writer.Write(piece); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// matches reports whether If-None-Match headers name the entity tag (RFC 9110, section 13.1.2).
-func matches(headers []string, etag string) bool {
-	for candidate := range strings.SplitSeq(strings.Join(headers, ","), ",") {
-		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-		if candidate == etag || candidate == "*" {
-			return true
-		}
-	}
-	return false
 }

@@ -1,87 +1,31 @@
 package models
 
-import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
+import "errors"
 
-	driver "github.com/glebarez/go-sqlite"
-)
+// ErrNotFound: no user has the id.
+var ErrNotFound = errors.New("user not found")
 
-// The errors of this package that are not storage's own.
+// StorageError is a failure of storage. Its text is what a client is told (specification, section 7).
+type StorageError struct {
+	// Text is the engine's own.
+	Text string
+	// Code and Meaning are the engine's code for the failure and what it means. They hold no data of a user, where
+	// Text may: log these. Code is empty for a failure that the engine itself does not know.
+	Code, Meaning string
+	// Duplicate says that the email is another user's.
+	Duplicate bool
+}
+
+func (e *StorageError) Error() string { return e.Text }
+
+// The failures that are not an engine's own.
 var (
-	// ErrNotFound: no user has the given id.
-	ErrNotFound = errors.New("user not found")
-	// ErrClosed: the database was closed; the program is stopping.
-	ErrClosed = errors.New("the database is closed because the service is stopping")
-	// ErrNotStored: storage reported success and stored nothing, because the table's own rules say so.
-	ErrNotStored = errors.New("the user was not stored: a rule of the users table ignored it")
-	// ErrLost: the database file was removed or replaced while it was open. What is written from then on would be
-	// gone after a restart.
-	ErrLost = errors.New("the database file was removed or replaced while the service was running: nothing more is stored until it is restarted")
+	// ErrClosed: the program is stopping.
+	ErrClosed = &StorageError{Text: "the database is closed because the service is stopping"}
+	// ErrIgnored: storage reported success, and what was asked for did not happen. A trigger or another rule of the
+	// table prevented it, or gave the new user no whole number as its id. Nothing was stored.
+	ErrIgnored = &StorageError{Text: "not stored: a rule of the users table ignored it, or gave it no whole number as its id"}
+	// ErrLost: the storage was removed or replaced while it was open. What is written from then on would be gone after
+	// a restart.
+	ErrLost = &StorageError{Text: "the database file was removed or replaced while the service was running: nothing more is stored until it is restarted"}
 )
-
-// SQLite's primary result codes (sqlite.org/rescode.html) that this package tells apart.
-const (
-	codeBusy       = 5
-	codeReadOnly   = 8
-	codeCorrupt    = 11
-	codeCannotOpen = 14
-	codeConstraint = 19
-	codeNotADB     = 26
-
-	codeConstraintTrigger = codeConstraint | 7<<8 // an extended code: a trigger raised it
-)
-
-// Code returns the extended result code of SQLite that err carries, and its meaning in SQLite's words; 0 and "" for
-// an error that is not storage's. Log these and not the text of the error, which may quote a user.
-func Code(err error) (code int, meaning string) {
-	storage, ok := errors.AsType[*driver.Error](err)
-	if !ok {
-		return 0, ""
-	}
-	return storage.Code(), driver.ErrorCodeString[storage.Code()&0xff]
-}
-
-// IsStorage reports whether err comes from storage, so that its text is the answer (specification, section 7).
-func IsStorage(err error) bool {
-	code, _ := Code(err)
-	return code != 0 || errors.Is(err, ErrLost) || errors.Is(err, ErrClosed) || errors.Is(err, ErrNotStored)
-}
-
-func primaryCode(err error) int {
-	code, _ := Code(err)
-	return code & 0xff
-}
-
-func isBusy(err error) bool { return primaryCode(err) == codeBusy }
-
-// filesToStart is how many open files a start needs at most: a start with 25 worked, and one with 14 did not.
-const filesToStart = 40
-
-// explain turns SQLite's answer to an attempt to open path into a line that says what to do. SQLite itself says
-// "out of memory (14)" where it means that it was not allowed to.
-func explain(path string, err error) error {
-	directory := filepath.Dir(path)
-	switch primaryCode(err) {
-	case codeNotADB:
-		return fmt.Errorf("%s is not an SQLite database: move it away, or set DATA_DIR to another directory", path)
-	case codeCorrupt:
-		return fmt.Errorf("the database %s is damaged: restore a backup, or try the .recover command of sqlite3", path)
-	case codeBusy:
-		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`", path, busyTimeout, path)
-	case codeCannotOpen, codeReadOnly:
-		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-			return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
-		}
-		if refusal := writable(directory); refusal != nil {
-			return refusal
-		}
-		if refusal := writable(path); refusal != nil && !errors.Is(refusal, os.ErrNotExist) {
-			return refusal
-		}
-		return fmt.Errorf("cannot open the database %s, although it can be written: the limit of open files may be too low (`ulimit -n`; %d are enough to start)", path, filesToStart)
-	}
-	return fmt.Errorf("cannot open the database %s: %w", path, err)
-}

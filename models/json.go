@@ -3,23 +3,34 @@ package models
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// appendUser appends one user as the list shows it, with the fields in the order of the specification, section 2.
+// AppendUser appends a user as JSON, with the fields in the order of the specification, section 2.
 // It is written by hand because encoding/json takes longer than reading the row: 1.0 µs against 0.1 µs.
-func appendUser(to []byte, user *User) []byte {
-	to = append(to, `{"id":`...)
-	to = strconv.AppendInt(to, user.ID, 10)
-	to = append(to, `,"name":`...)
-	to = appendText(to, user.Name)
-	to = append(to, `,"email":`...)
-	to = appendText(to, user.Email)
+func AppendUser(to []byte, user *User) []byte {
+	to = appendFields(to, user.ID, &user.NewUser)
 	to = append(to, `,"created_at":`...)
 	to = appendText(to, user.CreatedAt)
 	return append(to, '}')
+}
+
+// AppendCreated appends the answer to a creation as JSON: what was submitted, with its new id (specification,
+// section 4).
+func AppendCreated(to []byte, id int64, user *NewUser) []byte {
+	return append(appendFields(to, id, user), '}')
+}
+
+func appendFields(to []byte, id int64, user *NewUser) []byte {
+	to = append(to, `{"id":`...)
+	to = strconv.AppendInt(to, id, 10)
+	to = append(to, `,"name":`...)
+	to = appendText(to, user.Name)
+	to = append(to, `,"email":`...)
+	return appendText(to, user.Email)
 }
 
 // appendText appends text as a JSON string. What needs no escape is copied, and encoding/json does the rest.
@@ -52,4 +63,34 @@ func appendEscaped(to []byte, text string) []byte {
 	encoder.SetEscapeHTML(false) // <, > and & come back as they were sent
 	_ = encoder.Encode(text)     // a string cannot fail
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
+}
+
+// pieceBytes is about how many bytes a piece of an array has.
+const pieceBytes = 256 << 10
+
+// Array returns users as a JSON array, in pieces. Each is valid until the next is asked for. An error is the last thing
+// that comes.
+func Array(users iter.Seq2[User, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		piece := []byte{'['}
+		first := true
+		for user, err := range users {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !first {
+				piece = append(piece, ',')
+			}
+			first = false
+			piece = AppendUser(piece, &user)
+			if len(piece) >= pieceBytes {
+				if !yield(piece, nil) {
+					return
+				}
+				piece = piece[:0]
+			}
+		}
+		yield(append(piece, ']'), nil)
+	}
 }

@@ -34,7 +34,7 @@ func TestAUserIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 			Email     string `json:"email"`
 			CreatedAt string `json:"created_at"`
 		}{user.ID, user.Name, user.Email, user.CreatedAt})
-		if got := string(appendUser([]byte("before"), &user)); got != "before"+want {
+		if got := string(AppendUser([]byte("before"), &user)); got != "before"+want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -55,6 +55,6 @@ func BenchmarkAppendUser(b *testing.B) {
 	user := User{ID: 123456, NewUser: NewUser{Name: "Ada Lovelace", Email: "ada.lovelace@example.org"}, CreatedAt: "2026-11-20 15:42:07"}
 	var buffer []byte
 	for b.Loop() {
-		buffer = appendUser(buffer[:0], &user)
+		buffer = AppendUser(buffer[:0], &user)
 	}
 }

@@ -15,9 +15,9 @@ var storedTimes = []string{
 	"2006-01-02",
 }
 
-// shownTime returns a stored time as the list shows it: in UTC, as YYYY-MM-DD HH:MM:SS (specification, section 2).
-// What is no time is returned as it stands.
-func shownTime(stored string) string {
+// ShownTime returns a stored time as the list shows it: in UTC, as YYYY-MM-DD HH:MM:SS (specification, section 2).
+// Anything else is returned unchanged.
+func ShownTime(stored string) string {
 	if isShownTime(stored) {
 		return stored
 	}

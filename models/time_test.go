@@ -23,7 +23,7 @@ func TestAStoredTimeIsShownInUTC(t *testing.T) {
 		"2460000.5":                               "2460000.5",
 		"":                                        "",
 	} {
-		if got := shownTime(stored); got != shown {
+		if got := ShownTime(stored); got != shown {
 			t.Errorf("%q is shown as %q, want %q", stored, got, shown)
 		}
 	}
@@ -31,6 +31,6 @@ func TestAStoredTimeIsShownInUTC(t *testing.T) {
 
 func BenchmarkShownTime(b *testing.B) {
 	for b.Loop() {
-		shownTime("2026-11-20 15:42:07")
+		ShownTime("2026-11-20 15:42:07")
 	}
 }

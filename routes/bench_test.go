@@ -1,13 +1,12 @@
 package routes
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"strings"
 	"testing"
 
 	"users-api/models"
@@ -20,21 +19,26 @@ func (d *discard) Header() http.Header            { return d.header }
 func (d *discard) Write(data []byte) (int, error) { return len(data), nil }
 func (d *discard) WriteHeader(int)                { clear(d.header) }
 
-func BenchmarkListRequest(b *testing.B) {
-	users, err := models.Open(filepath.Join(b.TempDir(), "users.db"), 1<<20)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer users.Close() //nolint:errcheck // the directory is removed
+// BenchmarkRequest is what a request costs without the network.
+func BenchmarkRequest(b *testing.B) {
+	users, _ := openUsers(b)
 	for i := range 100 {
-		if _, err := users.Create(context.Background(), models.NewUser{Name: "n", Email: fmt.Sprint(i)}); err != nil {
+		if _, err := users.Create(b.Context(), models.NewUser{Name: "n", Email: fmt.Sprint(i)}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	handler := New(users, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	request := httptest.NewRequest(http.MethodGet, "/api/users", nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		handler.ServeHTTP(&discard{http.Header{}}, request)
+	handler := usual().handler(users, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	for _, bench := range []struct{ name, method, path, body string }{
+		{"health", "GET", "/health", ""},
+		{"one user", "GET", "/api/users/1", ""},
+		{"a refused creation", "POST", "/api/users", `{"name":"Ada Lovelace","email":""}`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				request := httptest.NewRequest(bench.method, bench.path, strings.NewReader(bench.body))
+				handler.ServeHTTP(&discard{http.Header{}}, request)
+			}
+		})
 	}
 }

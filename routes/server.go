@@ -1,11 +1,12 @@
 package routes
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"users-api/models"
@@ -14,59 +15,80 @@ import (
 // maxBody is the largest request body, in bytes.
 const maxBody = 1 << 20
 
-// How long a client may keep a connection busy without doing its part. There is no time for a whole answer: a long
-// list to a slow reader takes as long as it takes, see [Patient].
-const (
-	headerTime = 10 * time.Second  // to send a request's headers
-	bodyTime   = 20 * time.Second  // to send a request's body
-	idleTime   = 120 * time.Second // between two requests; longer than proxies keep theirs, so that they close first
-	stallTime  = 24 * time.Second  // to take any byte of an answer
-)
+// limits are how long a client may keep a connection busy without doing its part, and what requests may hold. There
+// is no time for a whole answer: a long list to a slow reader takes as long as it takes.
+type limits struct {
+	header time.Duration // to send a request's headers
+	body   time.Duration // to send a request's body
+	idle   time.Duration // between two requests; longer than proxies keep theirs, so that they close first
+	stall  time.Duration // to take any byte of an answer
+	stop   time.Duration // to finish a request after the service was asked to stop
+	// largeBodies is how many bodies may be larger than smallBody at once.
+	largeBodies int
+}
 
-// NewServer returns the server of all requests.
-func NewServer(users *models.Users, logger *slog.Logger) *http.Server {
+// usual returns the limits of a service. A container engine kills 10 s after it asked to stop; a second more than a
+// write waits for another program's lock is for the requests, and the rest is for the last checkpoint.
+func usual() limits {
+	return limits{
+		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second, stall: 24 * time.Second,
+		stop: 6 * time.Second, largeBodies: 16,
+	}
+}
+
+// errStopped is why requests end that the stop did not wait for.
+var errStopped = errors.New("the service is stopping")
+
+// Serve answers the requests that come to a TCP listener until stop is done. Then it takes no new ones, finishes
+// those under way, cuts off what is not done in 6 seconds, and returns nil. It does the same, and returns an error,
+// when the storage is lost ([models.ErrLost]) or when connections cannot be accepted.
+func Serve(stop context.Context, listener net.Listener, users models.Users, logger *slog.Logger) error {
+	l := usual()
+	return l.serve(stop, listener, users.Lost(), l.handler(users, logger), logger)
+}
+
+func (l limits) serve(
+	stop context.Context, accept net.Listener, lost <-chan struct{}, handler http.Handler, logger *slog.Logger,
+) error {
+	cut, cutOff := context.WithCancelCause(context.Background())
+	defer cutOff(errStopped)
+	server := l.server(cut, handler, logger)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener{accept, l.stall, cut}) }()
+
+	var err error
+	select {
+	case <-stop.Done():
+	case <-lost:
+		err = models.ErrLost
+	case failure := <-failed:
+		err = fmt.Errorf("cannot accept connections: %w", failure)
+	}
+	if !finish(server, l.stop) {
+		logger.Warn("some clients were cut off", "after", l.stop)
+		cutOff(errStopped)
+		finish(server, time.Second) // so that each has its line in the log
+	}
+	return err
+}
+
+// finish waits for the requests under way, and reports whether they were done in time.
+func finish(server *http.Server, within time.Duration) bool {
+	deadline, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return !errors.Is(server.Shutdown(deadline), context.DeadlineExceeded)
+}
+
+// server returns the server of all connections. Their requests' contexts end when the connections are cut off.
+func (l limits) server(cut context.Context, handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           New(users, logger),
-		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Handler:                      handler,
+		DisableGeneralOptionsHandler: true, // it would answer before closeUnclear sees the request
+		ReadHeaderTimeout:            l.header,
+		IdleTimeout:                  l.idle,
+		MaxHeaderBytes:               32 << 10,
+		BaseContext:                  func(net.Listener) context.Context { return cut },
+		ConnContext:                  withConn,
+		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
-}
-
-// Patient returns a listener whose connections wait for a slow reader for as long as it takes any byte, and give up
-// on one that has stopped. net/http's WriteTimeout would cut off every list that takes longer, however steadily it
-// is read.
-func Patient(listener net.Listener) net.Listener { return patientListener{listener} }
-
-type patientListener struct{ net.Listener }
-
-func (l patientListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return patientConn{conn.(*net.TCPConn)}, nil
-}
-
-type patientConn struct{ *net.TCPConn }
-
-// Write writes all of data, unless the other side takes none of it for stallTime. The kernel does not tell when a
-// byte was taken, so each tick tries again and sees.
-func (c patientConn) Write(data []byte) (written int, err error) {
-	const ticks = 6
-	for idle := 0; idle < ticks; idle++ {
-		if err := c.SetWriteDeadline(time.Now().Add(stallTime / ticks)); err != nil {
-			return written, err
-		}
-		n, err := c.TCPConn.Write(data[written:])
-		written += n
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return written, err
-		}
-		if n > 0 {
-			idle = 0
-		}
-	}
-	return written, os.ErrDeadlineExceeded
 }

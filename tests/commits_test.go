@@ -10,22 +10,24 @@ import (
 	"users-api/tests/program"
 )
 
-// atOnce sends n creations while another program holds the write lock, so that one commit takes them all. It returns
-// their answers.
-func atOnce(t *testing.T, p *program.Program, other *program.Other, n int, body func(i int) string) []program.Answer {
+// atOnce sends n requests while another program holds the write lock, so that one commit takes them all. It returns
+// their answers. Each request is its first line and its body.
+func atOnce(t *testing.T, p *program.Program, other *program.Other, n int,
+	request func(i int) (line, body string)) []program.Answer {
 	t.Helper()
 	answers := make([]program.Answer, n)
 	conns := make([]*program.Conn, n)
 	for i := range conns {
+		line, body := request(i)
 		conns[i] = p.Dial(t)
-		conns[i].Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n")
-		conns[i].Send("Content-Length: %d\r\n\r\n", len(body(i)))
+		conns[i].Send("%s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", line, len(body))
 		conns[i].Expect("HTTP/1.1 100 Continue\r\n")
 		conns[i].Expect("\r\n")
 	}
 	other.Do("BEGIN IMMEDIATE")
 	for i := range conns {
-		conns[i].Send("%s", body(i)) // every handler runs until its write waits
+		_, body := request(i)
+		conns[i].Send("%s", body) // every handler runs until its write waits
 	}
 	p.Do(t, "GET", "/api/users", "")
 	other.Do("COMMIT")
@@ -41,8 +43,8 @@ func TestADuplicateAmongAHundredFailsAlone(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	p.Create(t, "Ada", "user50@example.org")
-	answers := atOnce(t, p, program.OpenOther(t, p.DatabasePath()), 100, func(i int) string {
-		return program.Body("n", fmt.Sprintf("user%d@example.org", i))
+	answers := atOnce(t, p, program.OpenOther(t, p.DatabasePath()), 100, func(i int) (string, string) {
+		return post, program.Body("n", fmt.Sprintf("user%d@example.org", i))
 	})
 	if count(answers, 201) != 99 || answers[50].Status != 500 {
 		t.Fatalf("%d were created, and the duplicate was answered %d", count(answers, 201), answers[50].Status)
@@ -87,7 +89,15 @@ var tableRules = []struct {
 	{"a trigger that rolls back", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
 		BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`}, "not him"},
 	{"a trigger that ignores", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
-		BEGIN SELECT RAISE(IGNORE); END`}, "not stored"},
+		BEGIN SELECT RAISE(IGNORE); END`}, "not stored: a rule of the users table ignored"},
+	{"a trigger with INSERT OR FAIL", []string{
+		"CREATE TABLE audit (what TEXT UNIQUE)", "INSERT INTO audit VALUES ('bad')",
+		`CREATE TRIGGER r AFTER INSERT ON users BEGIN INSERT OR FAIL INTO audit
+		VALUES (iif(new.name = 'bad', 'bad', new.email)); END`}, "UNIQUE constraint failed: audit.what"},
+	{"a trigger that writes to a table declared ON CONFLICT FAIL", []string{
+		"CREATE TABLE audit (what TEXT UNIQUE ON CONFLICT FAIL)", "INSERT INTO audit VALUES ('bad')",
+		`CREATE TRIGGER r AFTER INSERT ON users BEGIN INSERT INTO audit
+		VALUES (iif(new.name = 'bad', 'bad', new.email)); END`}, "UNIQUE constraint failed: audit.what"},
 	{"a check", []string{"DROP TABLE users", `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT,
 		name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`}, "CHECK constraint failed"},
 	{"a uniqueness that rolls back", []string{"DROP TABLE users", `CREATE TABLE users (
@@ -104,9 +114,9 @@ func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
 			other := program.OpenOther(t, p.DatabasePath())
 			other.Do(rule.rules...)
 			before := len(p.List(t))
-			answers := atOnce(t, p, other, 20, func(i int) string {
+			answers := atOnce(t, p, other, 20, func(i int) (string, string) {
 				name := map[bool]string{true: "bad", false: fmt.Sprint("n", i)}[i == 7 || i == 13]
-				return program.Body(name, fmt.Sprintf("%d@example.org", i))
+				return post, program.Body(name, fmt.Sprintf("%d@example.org", i))
 			})
 			if count(answers, 201) != 18 || answers[7].Status != 500 || !strings.Contains(answers[13].Body, rule.says) {
 				t.Errorf("%d were created, and the bad ones were answered %v", count(answers, 201), answers[13])

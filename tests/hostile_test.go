@@ -92,3 +92,53 @@ func expectRefusals(t *testing.T, answers []program.Answer) {
 		forbid(t, answer.Body, "goroutine", "net/http", "json:")
 	}
 }
+
+// A request with a length and chunks has two ends, and a proxy before the program may have taken the other one: what
+// follows may be somebody else's. RFC 9112, section 6.3: close the connection after the answer.
+func TestNothingBehindARequestWithTwoEndsIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	const both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+	const mirrored = "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"
+	const remove = "DELETE /api/users/1 HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, request := range map[string]string{
+		"an empty body":                  postUsers + both + endOfChunks,
+		"the headers in the other order": postUsers + mirrored + endOfChunks,
+		"a body that creates": postUsers + both + "1f\r\n" + `{"name":"Alan","email":"a@b.c"}` + "\r\n" +
+			endOfChunks,
+		"a deletion of nobody":          "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"a list":                        "GET /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"health":                        getHealth + both + endOfChunks,
+		"an unknown path":               "POST /nowhere HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"a method that is not allowed":  "BREW /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"the connection is to be kept":  postUsers + "Connection: keep-alive\r\n" + both + endOfChunks,
+		"a browser's from another site": postUsers + "Origin: https://evil.example\r\n" + both + endOfChunks,
+		"the length is that of the chunk": postUsers + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			endOfChunks,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
+			p.Create(t, "Ada", "ada@example.org")
+			conn := p.Dial(t)
+			conn.Send("%s", request+remove+getHealth+"Connection: close\r\n\r\n")
+			if answers := conn.Answers(); len(answers) > 1 {
+				t.Errorf("%d answers came, the second is %d %s", len(answers), answers[1].Status, answers[1].Body)
+			}
+			if users := p.List(t); len(users) == 0 || users[0].ID != 1 {
+				t.Errorf("the users are %v", users)
+			}
+		})
+	}
+}
+
+// Chunks alone are no reason for doubt: a client that sends them without a length gets all its answers, whether the
+// connection is kept or not.
+func TestChunksWithoutALengthAreAnswered(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	conn := p.Dial(t)
+	conn.Send("%s", postChunks+"1f\r\n"+`{"name":"Alan","email":"a@b.c"}`+"\r\n"+endOfChunks)
+	if answer := conn.Answer(); answer.Status != 201 {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+}

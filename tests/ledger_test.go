@@ -3,7 +3,6 @@ package tests
 import (
 	"fmt"
 	"maps"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -11,7 +10,10 @@ import (
 )
 
 // A ledger is what clients were told about users. Every test that writes from many clients keeps one, and compares
-// lists with it: what was answered must be there, and what was deleted must not.
+// what it reads with it: what was answered must be there, and what was deleted must not.
+//
+// The name of each user is a version, v0 at first, which only grows: what is read must not be older than what was
+// answered or shown before.
 type ledger struct {
 	mu    sync.Mutex
 	users map[int64]fate
@@ -20,7 +22,10 @@ type ledger struct {
 // A fate is what is known for certain of one user.
 type fate struct {
 	email    string
+	version  int  // the newest that was answered or shown
+	sent     int  // the newest that was sent
 	answered bool // its creation was answered, and nobody else has plans for it
+	changing bool // a change was sent
 	leaving  bool // a deletion was sent
 	gone     bool // and answered
 }
@@ -32,8 +37,20 @@ func (l *ledger) created(id int64, email string) {
 	l.note(id, func(f *fate) { f.email, f.answered = email, true })
 }
 
-// seen notes that a list has shown a user.
-func (l *ledger) seen(id int64, email string) { l.note(id, func(f *fate) { f.email = email }) }
+// seen notes that a user was shown.
+func (l *ledger) seen(id int64, email string, version int) {
+	l.note(id, func(f *fate) { f.email, f.version = email, max(f.version, version) })
+}
+
+// changed notes how a change ended.
+func (l *ledger) changed(id int64, version int, done bool) {
+	l.note(id, func(f *fate) {
+		f.changing = false
+		if done {
+			f.version = max(f.version, version)
+		}
+	})
+}
 
 // deleting notes that a deletion is about to be sent.
 func (l *ledger) deleting(id int64) { l.note(id, func(f *fate) { f.leaving = true }) }
@@ -49,13 +66,28 @@ func (l *ledger) note(id int64, what func(*fate)) {
 	l.users[id] = f
 }
 
-// claim picks a user that nobody else is deleting and notes that its deletion is about to be sent.
-func (l *ledger) claim() (int64, bool) {
+// claimDeletion picks a user that nobody else is deleting, and notes that its deletion is about to be sent.
+func (l *ledger) claimDeletion() (id int64, found bool) {
+	return l.claim(func(f *fate) { f.leaving = true })
+}
+
+// claimChange picks a user that nobody else is changing or deleting, and notes that its next version is about to be
+// sent.
+func (l *ledger) claimChange() (id int64, version int, found bool) {
+	id, found = l.claim(func(f *fate) {
+		f.changing = true
+		f.sent++
+		version = f.sent
+	})
+	return id, version, found
+}
+
+func (l *ledger) claim(what func(*fate)) (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, f := range l.users {
-		if f.answered && !f.leaving {
-			f.leaving = true
+		if f.answered && !f.changing && !f.leaving {
+			what(&f)
 			l.users[id] = f
 			return id, true
 		}
@@ -63,7 +95,7 @@ func (l *ledger) claim() (int64, bool) {
 	return 0, false
 }
 
-// snapshot returns what is known now. A list that is asked for afterwards must agree with it.
+// snapshot returns what is known now. What is read afterwards must agree with it.
 func (l *ledger) snapshot() map[int64]fate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,29 +108,51 @@ func (l *ledger) size() int {
 	return len(l.users)
 }
 
-// check compares a list with what was known before it was asked for.
+// check compares users in ascending order with what was known before they were asked for. All that were known must be
+// there.
 func (l *ledger) check(users []program.User, before map[int64]fate) error {
 	listed := map[int64]bool{}
 	previous := int64(0)
 	for _, user := range users {
-		known := before[user.ID]
-		switch {
-		case user.ID <= previous:
+		if user.ID <= previous {
 			return fmt.Errorf("%d is listed after %d", user.ID, previous)
-		case known.gone:
-			return fmt.Errorf("%d is listed, although its deletion was answered before", user.ID)
-		case known.email != "" && known.email != user.Email:
-			return fmt.Errorf("%d is listed as %s and was created as %s", user.ID, user.Email, known.email)
+		}
+		if err := l.checkUser(user, before[user.ID]); err != nil {
+			return err
 		}
 		previous = user.ID
 		listed[user.ID] = true
-		l.seen(user.ID, user.Email)
 	}
-	now := l.snapshot()
 	for id := range before {
-		if !listed[id] && !now[id].leaving {
-			return fmt.Errorf("%d is not listed, although it was stored before", id)
+		if !listed[id] {
+			if err := l.checkMissing(id); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// checkUser compares a user that was shown with what was known before, and notes it.
+func (l *ledger) checkUser(user program.User, known fate) error {
+	version := 0
+	_, _ = fmt.Sscanf(user.Name, "v%d", &version)
+	switch sent := l.snapshot()[user.ID].sent; {
+	case known.gone:
+		return fmt.Errorf("%d is shown, although its deletion was answered before", user.ID)
+	case known.email != "" && known.email != user.Email:
+		return fmt.Errorf("%d is shown as %s and was created as %s", user.ID, user.Email, known.email)
+	case version < known.version || version > sent:
+		return fmt.Errorf("%d is shown in version %d; %d was known and %d sent", user.ID, version, known.version, sent)
+	}
+	l.seen(user.ID, user.Email, version)
+	return nil
+}
+
+// checkMissing reports a user that was not shown, although it was known and nobody deletes it.
+func (l *ledger) checkMissing(id int64) error {
+	if !l.snapshot()[id].leaving {
+		return fmt.Errorf("%d is not shown, although it was stored before", id)
 	}
 	return nil
 }
@@ -110,55 +164,4 @@ func (l *ledger) expectKept(t *testing.T, p *program.Program) {
 	if err := l.check(p.List(t), before); err != nil {
 		t.Error(err)
 	}
-}
-
-// startWriters starts n clients that create and delete users until the program no longer answers, or until the
-// returned function is called, which waits for them.
-func (l *ledger) startWriters(p *program.Program, n int, prefix string) (stop func()) {
-	var wait sync.WaitGroup
-	stopped := make(chan struct{})
-	for i := range n {
-		wait.Go(func() { l.write(p, fmt.Sprintf("%s-%d", prefix, i), stopped) })
-	}
-	return func() { close(stopped); wait.Wait() }
-}
-
-// write creates users and deletes every fifth of them.
-func (l *ledger) write(p *program.Program, client string, stop <-chan struct{}) {
-	for i := 0; ; i++ {
-		select {
-		case <-stop:
-			return
-		default:
-		}
-		id, err := l.create(p, fmt.Sprintf("%s-%d", client, i))
-		if err == nil && id != 0 && i%5 == 0 {
-			err = l.delete(p, id)
-		}
-		if err != nil {
-			return // the program has ended
-		}
-	}
-}
-
-// create creates a user and returns its id; 0 when the program refused it.
-func (l *ledger) create(p *program.Program, email string) (id int64, err error) {
-	answer, err := p.Send("POST", "/api/users", program.Body("n", email))
-	if err != nil || answer.Status != 201 {
-		return 0, err
-	}
-	if _, err := fmt.Sscanf(answer.Body, `{"id":%d`, &id); err != nil {
-		return 0, err
-	}
-	l.created(id, email)
-	return id, nil
-}
-
-func (l *ledger) delete(p *program.Program, id int64) error {
-	l.deleting(id)
-	answer, err := p.Send("DELETE", "/api/users/"+strconv.FormatInt(id, 10), "")
-	if err == nil && answer.Status == 204 {
-		l.deleted(id)
-	}
-	return err
 }

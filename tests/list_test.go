@@ -2,8 +2,6 @@ package tests
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -202,28 +200,5 @@ func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
 	p.List(t) // it is streamed, and found to be small
 	if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") == "" {
 		t.Error("a small list is still streamed")
-	}
-}
-
-func TestAListThatFailsAfterItsFirstByteIsBrokenOff(t *testing.T) {
-	t.Parallel()
-	p := start(t, "LIST_MEMORY_MIB=0")
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Fill(200_000)
-	response, err := http.Get(p.URL + "/api/users")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close() //nolint:errcheck // it is broken off anyway
-	if _, err := io.CopyN(io.Discard, response.Body, 1000); err != nil {
-		t.Fatal(err)
-	}
-	other.Do("DROP TABLE users") // while most of the list waits for this reader
-	if n, err := io.Copy(io.Discard, response.Body); err == nil {
-		t.Errorf("%d more bytes came and the answer looks whole", n)
-	}
-	answer := p.Do(t, "GET", "/api/users", "")
-	if answer.Status != 500 || answer.Body != `{"error":"SQL logic error: no such table: users (1)"}` {
-		t.Errorf("a list without a table is answered %d %s", answer.Status, answer.Body)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -53,9 +52,7 @@ func stall(t *testing.T, p *program.Program, n int, beginning string) {
 	t.Helper()
 	for range n {
 		conn := p.Dial(t)
-		if err := conn.Conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
-			t.Fatal(err)
-		}
+		conn.Buffer(4096)
 		conn.Send("%s", beginning)
 	}
 }

@@ -2,6 +2,8 @@ package tests
 
 import (
 	"encoding/json"
+	"fmt"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -92,4 +94,62 @@ func TestNoUserIsEverInTheLog(t *testing.T) {
 	if !strings.Contains(p.Log(), "storage_code=2067") {
 		t.Errorf("the duplicate's code is not in the log:\n%s", p.Log())
 	}
+}
+
+func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string][]string{
+		"text": {"level=ERROR", "status=500", "request_id=it"},
+		"json": {`"level":"ERROR"`, `"status":500`, `"request_id":"it"`},
+	} {
+		p := startQuietly(t, "LOG_LEVEL=warn", "LOG_FORMAT="+format)
+		program.OpenOther(t, p.DatabasePath()).Do("DROP TABLE users")
+		p.Do(t, "GET", "/api/users", "", "X-Request-Id: it")
+		p.Do(t, "GET", "/nowhere", "", "X-Request-Id: it")
+		line := p.Line(t, want[2])
+		for _, text := range want {
+			if !strings.Contains(line, text) {
+				t.Errorf("%s is not in %s", text, line)
+			}
+		}
+		if lines := strings.Count(p.Log(), "\n"); lines != 1 {
+			t.Errorf("the log has %d lines: %s", lines, p.Log())
+		}
+	}
+}
+
+// startQuietly starts a program whose log does not say where it listens.
+func startQuietly(t *testing.T, settings ...string) *program.Program {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().(*net.TCPAddr)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := program.Launch(t, binary, append(settings, fmt.Sprint("PORT=", address.Port))...)
+	p.URL = "http://" + address.String()
+	waitFor(t, "the program answers", func() bool {
+		_, err := p.Send("GET", "/health", "")
+		return err == nil
+	})
+	return p
+}
+
+func TestAnUnknownPathIsLoggedWithARoute(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	for id, request := range map[string][2]string{
+		"unknown-path": {"GET", "/secret"}, "unknown-method": {"PUT", "/api/users"},
+		"unknown-below": {"GET", "/api/users/1/secret"},
+	} {
+		p.Do(t, request[0], request[1], "", "X-Request-Id: "+id)
+		line := p.Line(t, "request_id="+id)
+		if !regexp.MustCompile(` route=("[^"]+"|[^" ]+) `).MatchString(line) {
+			t.Errorf("the route is empty: %s", line)
+		}
+	}
+	forbid(t, p.Log(), "secret")
 }

@@ -83,7 +83,7 @@ func forbid(t *testing.T, text string, secrets ...string) {
 // expectRefusal waits until the program ends with exit code 1 and one line that says everything it must.
 func expectRefusal(t *testing.T, p *program.Program, says ...string) {
 	t.Helper()
-	if code := p.Wait(t); code != 1 {
+	if code := p.WaitForRefusal(t); code != 1 {
 		t.Errorf("the exit code is %d", code)
 	}
 	if lines := strings.Count(p.Log(), "\n"); lines != 1 {

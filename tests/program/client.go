@@ -95,28 +95,46 @@ func (p *Program) List(t testing.TB) []User {
 	return p.Do(t, http.MethodGet, "/api/users", "").Users(t)
 }
 
-// User reads the answer to a creation.
-func (a Answer) User(t testing.TB) (user User) {
+// User is ParseUser for tests that expect a user.
+func (a Answer) User(t testing.TB) User {
 	t.Helper()
-	a.decode(t, &user)
+	user, err := a.ParseUser()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return user
 }
 
-// Users reads a list.
-func (a Answer) Users(t testing.TB) (users []User) {
+// Users is ParseUsers for tests that expect a list.
+func (a Answer) Users(t testing.TB) []User {
 	t.Helper()
-	if a.Status != http.StatusOK {
-		t.Fatalf("the list was answered %d %s", a.Status, a.Body)
+	users, err := a.ParseUsers()
+	if err != nil {
+		t.Fatal(err)
 	}
-	a.decode(t, &users)
 	return users
 }
 
-func (a Answer) decode(t testing.TB, into any) {
-	t.Helper()
+// ParseUser reads the answer to a creation, to a change, or of one user.
+func (a Answer) ParseUser() (user User, err error) {
+	err = a.parse(&user)
+	return user, err
+}
+
+// ParseUsers reads a list.
+func (a Answer) ParseUsers() (users []User, err error) {
+	err = a.parse(&users)
+	return users, err
+}
+
+func (a Answer) parse(into any) error {
 	decoder := json.NewDecoder(bytes.NewBufferString(a.Body))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		t.Fatalf("not the JSON that was expected: %v in %.200s", err, a.Body)
+	if a.Status >= http.StatusBadRequest {
+		return fmt.Errorf("answered %d %.200s", a.Status, a.Body)
 	}
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("not the JSON that was expected: %w in %.200s", err, a.Body)
+	}
+	return nil
 }

@@ -28,14 +28,37 @@ func (p *Program) Dial(t testing.TB) *Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetReadDeadline(time.Now().Add(Patience)); err != nil {
-		t.Fatal(err)
+	return &Conn{conn, t, bufio.NewReader(patient{conn})}
+}
+
+// patient waits for each read, and not for longer than [Patience].
+type patient struct{ net.Conn }
+
+func (p patient) Read(into []byte) (int, error) {
+	if err := p.SetReadDeadline(time.Now().Add(Patience)); err != nil {
+		return 0, err
 	}
-	return &Conn{conn, t, bufio.NewReader(conn)}
+	return p.Conn.Read(into)
 }
 
 // Send writes a formatted text. Reading tells whether the program has closed the connection.
 func (c *Conn) Send(format string, values ...any) { _, _ = fmt.Fprintf(c.Conn, format, values...) }
+
+// Begin waits for the first byte of an answer, and leaves it to be read.
+func (c *Conn) Begin() {
+	c.t.Helper()
+	if _, err := c.reader.Peek(1); err != nil {
+		c.t.Fatalf("no answer came: %v", err)
+	}
+}
+
+// Buffer sets how much of an answer the kernel takes from the program before the test reads it.
+func (c *Conn) Buffer(bytes int) {
+	c.t.Helper()
+	if err := c.Conn.(*net.TCPConn).SetReadBuffer(bytes); err != nil {
+		c.t.Fatal(err)
+	}
+}
 
 // Expect reads lines until it finds this one.
 func (c *Conn) Expect(line string) {

@@ -52,3 +52,11 @@ func (p *Program) Memory(t testing.TB, figure string) int64 {
 	}
 	return kib << 10
 }
+
+// MemoryBound is how much memory a program may take that has a bound, which the race detector multiplies.
+func MemoryBound(bytes int64) int64 {
+	if raceEnabled {
+		return 10 * bytes
+	}
+	return bytes
+}

@@ -156,6 +156,18 @@ func (p *Program) Wait(t testing.TB) int {
 	}
 }
 
+// WaitForRefusal waits for a program to end that must not begin to listen, and returns its exit code.
+func (p *Program) WaitForRefusal(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-p.log.address:
+		t.Fatalf("the program listens:\n%s", p.Log())
+	case <-p.exited:
+	case <-time.After(Patience):
+	}
+	return p.Wait(t)
+}
+
 // Stop asks the program to stop, and fails the test unless it ends with exit code 0. It returns how long it took.
 func (p *Program) Stop(t testing.TB) time.Duration {
 	t.Helper()

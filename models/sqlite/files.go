@@ -1,7 +1,10 @@
-package models
+package sqlite
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -19,20 +22,55 @@ type named struct {
 	info os.FileInfo
 }
 
-func openFiles(path string) (f files, err error) {
-	if f.database, err = find(path); err != nil {
+// findFiles finds the files of the database at path, which may be a symbolic link: SQLite keeps the others beside its
+// target.
+func findFiles(path string) (f files, err error) {
+	target, err := followLinks(path)
+	if err != nil {
 		return f, err
 	}
-	if f.wal, err = find(path + "-wal"); err != nil {
+	if f.database, err = findFile(path); err != nil {
 		return f, err
 	}
-	f.shm, err = find(path + "-shm")
+	if f.wal, err = findFile(target + "-wal"); err != nil {
+		return f, err
+	}
+	f.shm, err = findFile(target + "-shm")
 	return f, err
 }
 
-func find(path string) (named, error) {
+func findFile(path string) (named, error) {
 	info, err := os.Stat(path)
 	return named{path, info}, err
+}
+
+// followLinks returns where a path leads, also where nothing is yet.
+func followLinks(path string) (string, error) {
+	const most = 40 // as Linux has it
+	for range most {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // it is no link
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s is a symbolic link that leads back to itself", path)
+}
+
+// makeFile makes the database file where it is missing, for this user alone: SQLite gives the others beside it the
+// same mode. An existing file is left as it is.
+func makeFile(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // inPlace reports whether the name still leads to the file.

@@ -1,0 +1,136 @@
+package controllers
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"users-api/models"
+)
+
+// ada is the user that the changes are tried on.
+var ada = models.User{
+	ID: 7, NewUser: models.NewUser{Name: "Ada", Email: "ada@example.org"}, CreatedAt: "2026-11-20 15:42:07",
+}
+
+// changes are bodies, and what each makes of Ada: by PATCH and by PUT.
+var changes = []struct{ name, text, patch, put string }{
+	{"nothing", ``, "", required},
+	{"null", `null`, "", required},
+	{"an empty object", `{}`, "", required},
+	{"a name", `{"name":"B"}`, "name=B", required},
+	{"an email", `{"email":"b@c"}`, "email=b@c", required},
+	{"both", `{"email":"b@c","name":"B"}`, "name=B email=b@c", "name=B email=b@c"},
+	{"the last of two", `{"email":"b@c","name":null,"name":"B"}`, "name=B email=b@c", "name=B email=b@c"},
+	{"white space", `{"email":"\t","name":" "}`, "name=  email=\t", "name=  email=\t"},
+	{"a name that is null", `{"name":null,"email":"b@c"}`, required, required},
+	{"an email that is null", `{"name":"B","email":null}`, required, required},
+	{"an empty name", `{"name":"","email":"b@c"}`, required, required},
+	{"an empty email", `{"name":"B","email":""}`, required, required},
+	{"a number", `{"name":5,"email":"b@c"}`, noText, noText},
+	{"what was read", `{"id":7,"name":"Ada","email":"ada@example.org","created_at":"2026-11-20 15:42:07"}`,
+		"name=Ada email=ada@example.org", "name=Ada email=ada@example.org"},
+	{"a time in escapes", `{"created_at":"2026\u002d11-20 15:42:07"}`, "", required},
+	{"another id", `{"id":8,"name":"B","email":"b@c"}`, fixed, fixed},
+	{"an id as text", `{"id":"7","name":"B","email":"b@c"}`, fixed, fixed},
+	{"an id that is null", `{"id":null,"name":"B","email":"b@c"}`, fixed, fixed},
+	{"another time", `{"created_at":"2026-11-20 15:42:08","name":"B","email":"b@c"}`, fixed, fixed},
+	{"a time that is null", `{"created_at":null,"name":"B","email":"b@c"}`, fixed, fixed},
+	{"a time that is a digit", `{"created_at":7,"name":"B","email":"b@c"}`, fixed, fixed},
+	{"a time that is a number", `{"created_at":2026,"name":"B","email":"b@c"}`, fixed, fixed},
+	{"an unknown key", `{"nmae":"B"}`, unknown("nmae"), unknown("nmae")},
+	{"a key in another case", `{"Name":"B","email":"b@c"}`, unknown("Name"), unknown("Name")},
+	{"an empty key", `{"":1}`, unknown(""), unknown("")},
+	{"a long key", `{"` + strings.Repeat("k", 1000) + `":1}`, unknown(cutKey), unknown(cutKey)},
+	{"no object", `[]`, noObject, noObject},
+	{"half a character", `{"name":"\ud800"}`, halfOfACharacter, halfOfACharacter},
+}
+
+func TestAChangeIsWhatItsBodySays(t *testing.T) {
+	for _, sent := range changes {
+		t.Run(sent.name, func(t *testing.T) {
+			if got := outcome(sent.text, change{}); got != sent.patch {
+				t.Errorf("PATCH: got %q, want %q", got, sent.patch)
+			}
+			if got := outcome(sent.text, change{whole: true}); got != sent.put {
+				t.Errorf("PUT: got %q, want %q", got, sent.put)
+			}
+		})
+	}
+}
+
+const (
+	required = "Name and email are required"
+	fixed    = "id and created_at cannot be changed"
+	noText   = "The field name must be a string, not a number"
+	noObject = "The request body must be a JSON object, not an array"
+)
+
+// cutKey is what is named of a key of 1,000 bytes.
+var cutKey = strings.Repeat("k", 60) + "…"
+
+const halfOfACharacter = `The request body has half of a character: \ud800 to \udfff must come in pairs`
+
+func unknown(key string) string {
+	return `Unknown key "` + key + `": only name and email can be changed`
+}
+
+// outcome is what a body makes of Ada, or why not.
+func outcome(text string, sent change) string {
+	err := oneObject{}.BindBody([]byte(text), &sent)
+	if err == nil {
+		err = sent.keeps(ada)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	var fields []string
+	if sent.Name != nil {
+		fields = append(fields, "name="+*sent.Name)
+	}
+	if sent.Email != nil {
+		fields = append(fields, "email="+*sent.Email)
+	}
+	return strings.Join(fields, " ")
+}
+
+// FuzzChange sends any bytes as the body of a change. What is accepted means what encoding/json reads.
+func FuzzChange(f *testing.F) {
+	for _, text := range append(
+		objects, `{"name":"B","email":"b@c"}`, `{"name":null}`, `{"nmae":""}`, `{"id":7}`, `x`, "\xff", `{"name":"\ud800"}`,
+	) {
+		f.Add([]byte(text), true)
+		f.Add([]byte(text), false)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, whole bool) {
+		sent := change{whole: whole}
+		if err := (oneObject{}).BindBody(text, &sent); err != nil {
+			checkWords(t, err)
+			return
+		}
+		var want map[string]any
+		if len(strings.Trim(string(text), " \t\r\n")) > 0 {
+			if err := json.Unmarshal(text, &want); err != nil {
+				t.Fatalf("%q was accepted: %v", text, err)
+			}
+		}
+		compareChanged(t, want, "name", sent.Name)
+		compareChanged(t, want, "email", sent.Email)
+		for key := range want {
+			if !strings.Contains(" name email id created_at ", " "+key+" ") {
+				t.Errorf("%q has the key %q", text, key)
+			}
+		}
+		if err := sent.keeps(ada); err == nil && want["id"] != nil && want["id"] != 7.0 {
+			t.Errorf("%q changes the id", text)
+		}
+	})
+}
+
+func compareChanged(t *testing.T, sent map[string]any, field string, got *string) {
+	t.Helper()
+	want, isSent := sent[field]
+	if isSent != (got != nil) || isSent && (want != *got || *got == "") {
+		t.Errorf("%s was %v and is %v", field, want, got)
+	}
+}

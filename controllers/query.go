@@ -1,0 +1,113 @@
+package controllers
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"users-api/models"
+)
+
+// search is what the parameters of GET /api/users ask for.
+type search struct {
+	models.Query
+	count bool        // how many match is asked for too
+	given []parameter // in the order in which they came
+}
+
+type parameter struct{ name, value string }
+
+// parseSearch reads a query string. What it does not understand is an error for the client: a misspelt filter must
+// not list everybody.
+func parseSearch(query string) (search, error) {
+	var asked search
+	for part := range strings.SplitSeq(query, "&") {
+		if err := asked.add(part); err != nil {
+			return search{}, err
+		}
+	}
+	return asked, nil
+}
+
+// add reads one parameter.
+func (s *search) add(part string) error {
+	name, value, _ := strings.Cut(part, "=")
+	if decoded, err := url.QueryUnescape(name); err == nil {
+		name = decoded
+	}
+	meaning := mayBe(name)
+	if meaning == "" {
+		return badRequest(`Unknown parameter "%s": a list takes email, q, limit, after, order and count`, shorten(name))
+	}
+	if slices.ContainsFunc(s.given, func(earlier parameter) bool { return earlier.name == name }) {
+		return badRequest("The parameter %s must be given once, as %s", name, meaning)
+	}
+	value, err := url.QueryUnescape(value)
+	if err != nil {
+		return badRequest("The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
+	}
+	if value == "" || !utf8.ValidString(value) || !s.set(name, value) {
+		return badRequest("The parameter %s must be %s", name, meaning)
+	}
+	s.given = append(s.given, parameter{name, value})
+	return nil
+}
+
+// mayBe says what a parameter may be; "" is for one that does not exist.
+func mayBe(name string) string {
+	switch name {
+	case "email":
+		return "the whole email of a user, in UTF-8"
+	case "q":
+		return "a part of a name or an email, in UTF-8"
+	case "limit":
+		return "a whole number from 1 to 1000"
+	case "after":
+		return "the id of a user"
+	case "order":
+		return "asc or desc"
+	case "count":
+		return "true"
+	default:
+		return ""
+	}
+}
+
+// set takes the value of a parameter, and reports whether it may be that.
+func (s *search) set(name, value string) bool {
+	number, isNumber := parseID(value)
+	switch name {
+	case "email":
+		s.Email = &value
+		return true
+	case "q":
+		s.Contains = value
+		return true
+	case "limit":
+		s.Limit = int(number)
+		return isNumber && number >= 1 && number <= 1000
+	case "after":
+		s.After = &number
+		return isNumber
+	case "order":
+		s.Descending = value == "desc"
+		return s.Descending || value == "asc"
+	default: // count
+		s.count = true
+		return value == "true"
+	}
+}
+
+// next returns the reference of the page that comes after a user: every parameter that was given, with another after.
+// It is a query alone, so that it holds behind any prefix that a proxy puts before the path.
+func (s *search) next(after int64) string {
+	reference := []byte("?")
+	for _, given := range s.given {
+		if given.name != "after" {
+			reference = append(reference, given.name+"="+url.QueryEscape(given.value)+"&"...)
+		}
+	}
+	return string(strconv.AppendInt(append(reference, "after="...), after, 10))
+}

@@ -1,0 +1,144 @@
+package controllers
+
+import (
+	"iter"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+)
+
+// How much of an array is held before it is sent, in bytes. A page is held to its end, because its headers say
+// whether more follow; only one with very long names is larger.
+const (
+	pieceSize = 64 << 10
+	pageSize  = 1 << 20
+)
+
+// search answers GET and HEAD /api/users with parameters.
+func (u *Users) search(c *gin.Context) error {
+	asked, err := parseSearch(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	if asked.count {
+		total, err := u.users.Count(ctx, asked.Query)
+		if err != nil {
+			return err
+		}
+		c.Header("X-Total-Count", strconv.FormatInt(total, 10))
+	}
+	if asked.Limit > 0 {
+		return u.page(c, asked)
+	}
+	all := newArray(c)
+	return all.sendRest(u.users.Select(ctx, asked.Query))
+}
+
+// page sends at most so many users as were asked for, and where the next ones are. One more is read, to know whether
+// there are any. Users beyond the size of a page are read a second time, while they are sent, and not held.
+func (u *Users) page(c *gin.Context, asked search) error {
+	page := newArray(c)
+	query := asked.Query
+	query.Limit++
+	var last, held int64
+	read, more := 0, false
+	for user, err := range u.users.Select(c.Request.Context(), query) {
+		if err != nil {
+			return err
+		}
+		if more = read == asked.Limit; more {
+			break
+		}
+		read, last = read+1, user.ID
+		if len(page.text) < pageSize {
+			held = last
+			page.add(&user)
+		}
+	}
+	if more {
+		c.Header("Link", "<"+asked.next(last)+`>; rel="next"`)
+	}
+	if held == last {
+		return page.end()
+	}
+	query.After, query.Limit = &held, 0
+	return page.sendRest(until(last, query.Descending, u.users.Select(c.Request.Context(), query)))
+}
+
+// until yields users up to the one with the id, wherever somebody may have added others meanwhile.
+func until(last int64, descending bool, users iter.Seq2[models.User, error]) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		for user, err := range users {
+			beyond := user.ID > last
+			if descending {
+				beyond = user.ID < last
+			}
+			if err == nil && beyond || !yield(user, err) {
+				return
+			}
+		}
+	}
+}
+
+// array sends users as one JSON array, in pieces when it is long.
+type array struct {
+	c     *gin.Context
+	text  []byte // what is not sent yet
+	users int
+}
+
+func newArray(c *gin.Context) *array { return &array{c: c, text: []byte{'['}} }
+
+func (a *array) add(user *models.User) {
+	if a.users > 0 {
+		a.text = append(a.text, ',')
+	}
+	a.text = models.AppendUser(a.text, user)
+	a.users++
+}
+
+// sendRest adds the users and ends the array. A piece is sent when another user follows, so that one user alone is
+// never sent before it is known that it is alone.
+func (a *array) sendRest(users iter.Seq2[models.User, error]) error {
+	for user, err := range users {
+		if err != nil {
+			return err
+		}
+		if len(a.text) >= pieceSize {
+			a.header()
+			if a.c.Request.Method == http.MethodHead {
+				return nil
+			}
+			if _, err := a.c.Writer.Write(a.text); err != nil {
+				return err
+			}
+			a.text = a.text[:0]
+		}
+		a.add(&user)
+	}
+	return a.end()
+}
+
+func (a *array) header() {
+	a.c.Header("Cache-Control", "no-cache")
+	a.c.Header("Content-Type", contentType)
+}
+
+// end sends what is left. An array of one user that was never begun has the user's entity tag, so that what was found
+// can be changed with If-Match.
+func (a *array) end() error {
+	text := append(a.text, ']')
+	if a.c.Writer.Written() {
+		_, err := a.c.Writer.Write(text)
+		return err
+	}
+	a.header()
+	if a.users == 1 && notModified(a.c, entityTag(text[1:len(text)-1])) {
+		return nil
+	}
+	return send(a.c, http.StatusOK, contentType, text)
+}

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"slices"
+	"time"
+)
+
+// write is one write on its way to disk, and its outcome once done is closed.
+type write struct {
+	run     func(*transaction) error
+	arrived time.Time
+	err     error
+	done    chan struct{}
+}
+
+// end answers the write with how its transaction ended: where it was committed, a write that was refused alone has its
+// own error.
+func (w *write) end(err error) {
+	if err != nil {
+		w.err = err
+	}
+	close(w.done)
+}
+
+// commitTogether runs a batch in one transaction and answers each write of it. A write that rolls the transaction back is taken
+// out, and the others are done again without it.
+func (c *committer) commitTogether(batch []*write) {
+	for batch = c.takeLock(batch); len(batch) > 0; batch = c.takeLock(batch) {
+		culprit, err := c.runAll(batch)
+		if err == nil {
+			endAll(batch, c.flush())
+			return
+		}
+		c.rollBack()
+		if culprit == nil {
+			endAll(batch, err)
+			return
+		}
+		culprit.end(err)
+		batch = slices.DeleteFunc(batch, func(w *write) bool { return w == culprit })
+	}
+}
+
+// runAll runs the writes of a batch. An error means that the transaction has failed: by the fault of the culprit, or,
+// without one, because of the disk or the file, which every write would meet.
+func (c *committer) runAll(batch []*write) (culprit *write, err error) {
+	for _, w := range batch {
+		w.err = c.runAlone(w.run)
+		switch {
+		case isFatal(w.err):
+			return nil, w.err
+		case c.over:
+			return w, w.err
+		}
+	}
+	return nil, nil
+}
+
+func endAll(batch []*write, err error) {
+	for _, w := range batch {
+		w.end(err)
+	}
+}
+
+// takeLock begins a transaction with the write lock, and returns the writes that have it now. Each waits for another
+// program's lock for busyTimeout from its own arrival, however long the writes before it have waited, and not at all in
+// a hurry.
+func (c *committer) takeLock(batch []*write) []*write {
+	for len(batch) > 0 {
+		err := c.begin()
+		if err == nil {
+			return batch
+		}
+		batch = slices.DeleteFunc(batch, func(w *write) bool {
+			waits := isBusy(err) && time.Since(w.arrived) < busyTimeout && !c.inHurry()
+			if !waits {
+				w.end(err)
+			}
+			return !waits
+		})
+	}
+	return nil
+}
+
+func (c *committer) inHurry() bool {
+	select {
+	case <-c.hurry:
+		return true
+	default:
+		return false
+	}
+}
+
+// flush ends the transaction. Once it returned nil, what the transaction did is on disk, in the file that a restart
+// will open.
+func (c *committer) flush() error {
+	if err := c.commit(); err != nil {
+		c.rollBack()
+		return err
+	}
+	return c.checkFiles()
+}

@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"runtime"
+	"sync"
+	"time"
+
+	"users-api/models"
+)
+
+// maxBatch bounds the writes in one commit, and with it how long the first of them waits for the last.
+const maxBatch = 512
+
+// committer owns the one connection that writes, and lets writes share commits.
+//
+// A commit waits for the disk, and a disk takes as long to flush one row as to flush a hundred. So what arrives while
+// a commit is on its way goes into the next one together, and each write is answered after its own commit is on disk.
+// Nothing waits for company: a write that finds the committer idle is committed at once, alone.
+//
+// A write that is refused leaves no trace, and the others of its batch are committed without it.
+type committer struct {
+	transaction
+	files files
+	queue chan *write
+	// lost is closed when the database file was found removed or replaced.
+	lost   chan struct{}
+	isLost bool
+
+	// closing is held for reading while a write is put into the queue, and for writing to close the queue.
+	closing sync.RWMutex
+	closed  bool
+	// hurry is closed when no write may wait for another program's lock any more.
+	hurry   chan struct{}
+	stopped chan struct{}
+
+	// underWay is held while a batch is on its way, and for what is done between two of them.
+	underWay chan struct{}
+}
+
+func startCommitter(pool *sql.DB, queries *queries, files files) (*committer, error) {
+	conn, err := takeConnection(context.Background(), pool)
+	if err != nil {
+		return nil, err
+	}
+	// The committer waits for locks itself: see takeLock.
+	if _, err := conn.exec("PRAGMA busy_timeout(50)"); err != nil {
+		return nil, err
+	}
+	c := &committer{
+		transaction: transaction{conn: conn, queries: queries},
+		files:       files,
+		queue:       make(chan *write, maxBatch),
+		lost:        make(chan struct{}),
+		hurry:       make(chan struct{}),
+		stopped:     make(chan struct{}),
+		underWay:    make(chan struct{}, 1),
+	}
+	go c.loop()
+	return c, nil
+}
+
+// do runs a write in a transaction and returns once it is on disk, or was refused. It may be run again, when another
+// write of its batch rolled the transaction back. The context ends the wait for a place in a full queue, and nothing
+// after that: a write that has a place is run, so its outcome is waited for.
+func (c *committer) do(ctx context.Context, run func(*transaction) error) error {
+	w := &write{run: run, arrived: time.Now(), done: make(chan struct{})}
+	if err := c.enqueue(ctx, w); err != nil {
+		return err
+	}
+	<-w.done
+	return w.err
+}
+
+func (c *committer) enqueue(ctx context.Context, w *write) error {
+	c.closing.RLock()
+	defer c.closing.RUnlock()
+	if c.closed {
+		return models.ErrClosed
+	}
+	select {
+	case c.queue <- w:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close commits what is in the queue and refuses what comes later. When the context ends, what waits for another
+// program's lock is refused.
+func (c *committer) close(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { close(c.hurry) })()
+	c.closing.Lock()
+	if !c.closed {
+		c.closed = true
+		close(c.queue)
+	}
+	c.closing.Unlock()
+	<-c.stopped
+}
+
+func (c *committer) loop() {
+	defer close(c.stopped)
+	watch := time.NewTicker(time.Second)
+	defer watch.Stop()
+	for {
+		select {
+		case first, open := <-c.queue:
+			if !open {
+				return
+			}
+			runtime.Gosched() // let requests that are ready come along
+			c.underWay <- struct{}{}
+			c.commitTogether(c.gather(first))
+			<-c.underWay
+		case <-watch.C:
+			_ = c.checkFiles() // an idle program notices as well
+		}
+	}
+}
+
+// gather returns the first write and those that have arrived behind it.
+func (c *committer) gather(first *write) []*write {
+	batch := []*write{first}
+	for len(batch) < maxBatch {
+		select {
+		case w, open := <-c.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, w)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// checkFiles returns ErrLost, and closes lost, once a restart would not find what was written.
+func (c *committer) checkFiles() error {
+	if !c.isLost && !c.files.inPlace() {
+		c.isLost = true
+		c.files.setAside()
+		close(c.lost)
+	}
+	if c.isLost {
+		return models.ErrLost
+	}
+	return nil
+}
+
+// between runs begin while no commit of ours is under way, and returns what was committed since it last did: by us, and
+// by anybody before begin returned. When a commit takes longer than a commit does, because another program holds the
+// lock, begin is run beside it, and anything may have been committed.
+func (c *committer) between(begin func() error) (changes, error) {
+	const longerThanACommit = 20 * time.Millisecond
+	select {
+	case c.underWay <- struct{}{}:
+	case <-time.After(longerThanACommit):
+		return changes{anything: true}, begin()
+	}
+	defer func() { <-c.underWay }()
+	if err := c.noticeOthers(); err != nil {
+		return changes{}, err
+	}
+	if err := begin(); err != nil {
+		return changes{}, err
+	}
+	since := c.changed.take()
+	// Another program's commit from here on may or may not be seen by what has begun: then this is not all of what has
+	// changed since, and the next to ask must be told too.
+	if err := c.noticeOthers(); err != nil || c.changed.anything {
+		return changes{anything: true}, err
+	}
+	return since, nil
+}

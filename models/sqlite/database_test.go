@@ -1,0 +1,231 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm/schema"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+// The statements that are written out must name what the model defines.
+func TestTheWrittenStatementsNameTheModelsTableAndColumns(t *testing.T) {
+	t.Parallel()
+	for _, record := range []any{&models.User{}, &newTable{}} {
+		model, err := schema.Parse(record, &sync.Map{}, schema.NamingStrategy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := strings.Join(model.DBNames, ", ")
+		if columns != "id, name, email, created_at" || model.Table != "users" {
+			t.Errorf("the model is %s (%s)", model.Table, columns)
+		}
+		table, id := model.Table, model.DBNames[0]
+		for statement, want := range map[string]string{
+			insertUser: fmt.Sprintf("INSERT INTO %s (%s)", table, strings.Join(model.DBNames[1:], ", ")),
+			updateUser: "UPDATE " + table + " SET ",
+			deleteUser: "DELETE FROM " + table,
+			withID:     " WHERE " + id + " = ",
+			newestID:   fmt.Sprintf("SELECT max(%s) FROM %s WHERE %s = ", id, table, model.DBNames[2]),
+		} {
+			if !strings.HasPrefix(statement, want) {
+				t.Errorf("the statement is %s", statement)
+			}
+		}
+	}
+}
+
+// The version of SQLite matters: those before 3.51.3 can corrupt a database when its -wal file is reset.
+func TestSQLiteIsNewEnough(t *testing.T) {
+	t.Parallel()
+	var version string
+	if err := otherProgram(t, openUsers(t, 0)).QueryRow("SELECT sqlite_version()").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil || major*1_000_000+minor*1000+patch < 3_051_003 {
+		t.Errorf("SQLite is %s", version)
+	}
+}
+
+// What durability rests on is asked of every connection that is open.
+func TestEveryConnectionIsDurable(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	all := []connection{users.committer.conn, users.keeper.conn}
+	for range maxReaders {
+		all = append(all, <-users.reader.free)
+	}
+	defer func() {
+		for _, conn := range all[2:] {
+			users.reader.free <- conn
+		}
+	}()
+	for i, conn := range all {
+		for pragma, want := range map[string]any{"journal_mode": "wal", "synchronous": int64(2), "temp_store": int64(2)} {
+			row := conn.conn.QueryRowContext(ctx, "PRAGMA "+pragma)
+			var got any
+			if err := row.Scan(&got); err != nil || got != want {
+				t.Errorf("connection %d has %s = %v, %v", i, pragma, got, err)
+			}
+		}
+		want := busyTimeout.Milliseconds()
+		if i == 0 {
+			want = busyTick.Milliseconds() // the committer waits by itself
+		}
+		if got, _, err := conn.number("PRAGMA busy_timeout"); got != want || err != nil {
+			t.Errorf("connection %d waits %d ms for a lock, %v", i, got, err)
+		}
+	}
+}
+
+// A start waits for another program's lock as long as it says, and not at all once its context has ended.
+func TestAStartWaitsForALockAsLongAsItSays(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	path := users.committer.files.database.path
+	run(t, otherProgram(t, users), "BEGIN IMMEDIATE")
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	began := time.Now()
+	if _, err := Open(ended, path, 0); err == nil || time.Since(began) > busyTimeout/2 {
+		t.Errorf("after its context had ended a start took %s: %v", time.Since(began), err)
+	}
+	began = time.Now()
+	_, err := Open(ctx, path, 0)
+	if took := time.Since(began); took < busyTimeout*9/10 || took > busyTimeout*17/10 {
+		t.Errorf("it waited %s", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), "locked by another program for more than 5s") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestManyStartsAtOnceMakeOneTable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "data", "users.db")
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			users, err := Open(ctx, path, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer users.Close(ctx) //nolint:errcheck // others have it open
+			storetest.Create(t, users, fmt.Sprint(i))
+		})
+	}
+	wait.Wait()
+}
+
+func TestAStartLeavesATableAsItIs(t *testing.T) {
+	t.Parallel()
+	const schema = "CREATE TABLE \"Users\" (Id INTEGER PRIMARY KEY, -- the id\n name VARCHAR(20), email TEXT, created_at TEXT)"
+	users, other := openTable(t, 0, schema, "PRAGMA user_version = 7")
+	var sql string
+	var version int
+	if err := other.QueryRow("SELECT sql FROM sqlite_master").Scan(&sql); err != nil || sql != schema {
+		t.Errorf("the table is %s, %v", sql, err)
+	}
+	if err := other.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version != 7 {
+		t.Errorf("user_version is %d, %v", version, err)
+	}
+	storetest.Create(t, users, "ada@example.org")
+}
+
+// A file that may not be written ends the start, also where SQLite would open it for reading.
+func TestAStartProvesThatItCanWrite(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everything: the tests of the program try this as another user")
+	}
+	users := openUsers(t, 0)
+	path := users.committer.files.database.path
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, path, 0); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestADatabaseThatIsOpenedReadOnlyIsRefused(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	db, pool, err := open(dataSource(users.committer.files.database.path, busyTick)+"&mode=ro", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close() //nolint:errcheck // it was only tried
+	if err := createTable(db); primaryCode(err) != codeReadOnly {
+		t.Errorf("the start goes on: %v", err)
+	}
+}
+
+func TestASettingThatSQLiteDidNotTakeEndsTheStart(t *testing.T) {
+	t.Parallel()
+	path := openUsers(t, 0).committer.files.database.path
+	for setting, other := range map[string]string{"synchronous(FULL)": "synchronous(NORMAL)", "busy_timeout(5000)": "busy_timeout(7)"} {
+		source := strings.Replace(dataSource(path, busyTimeout), url.QueryEscape(setting), url.QueryEscape(other), 1)
+		db, pool, err := open(source, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verify(db); err == nil {
+			t.Errorf("with %s the start goes on", other)
+		}
+		_ = pool.Close()
+	}
+}
+
+func TestOnlyTheEmailsOwnConstraintIsADuplicate(t *testing.T) {
+	t.Parallel()
+	users, _ := openTable(t, 0, "CREATE TABLE users (id INTEGER PRIMARY KEY, name UNIQUE CHECK (name <> 'bad'), email UNIQUE, created_at)")
+	storetest.Create(t, users, "ada")
+	for name, test := range map[string]struct {
+		user      models.NewUser
+		code      string
+		duplicate bool
+	}{
+		"the email":  {models.NewUser{Name: "x", Email: "ada"}, "2067", true},
+		"the name":   {models.NewUser{Name: "ada", Email: "x"}, "2067", false},
+		"some check": {models.NewUser{Name: "bad", Email: "x"}, "275", false},
+	} {
+		_, err := users.Create(ctx, test.user)
+		failed, ok := errors.AsType[*models.StorageError](err)
+		if !ok || failed.Code != test.code || failed.Duplicate != test.duplicate || failed.Meaning == "" {
+			t.Errorf("%s: %#v", name, err)
+		}
+	}
+}
+
+// The two ways to read a user show the same, whatever another program stored.
+func TestAUserIsShownAlikeWhicheverWayItIsRead(t *testing.T) {
+	t.Parallel()
+	users, other := openTable(t, 1<<20, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME)",
+		"INSERT INTO users VALUES (-3, NULL, NULL, NULL), (5, 1500000.0, x'c3a9', '2024-01-02T03:04:05+02:00'), (6, 1e300, -0.0, 1.5)",
+		"INSERT INTO users VALUES (7, CAST(x'ff' AS TEXT), char(0x2028), 'yesterday')")
+	inOne, _ := storetest.Text(t, users)
+	run(t, other, "INSERT INTO users VALUES (8, char(0x1f), 'separator', '')")
+	inFour, _ := storetest.Text(t, users)
+	if !strings.HasPrefix(inFour, strings.TrimSuffix(inOne, "]")) || !strings.Contains(inOne, `"name":"1500000.0"`) {
+		t.Errorf("in one column the list is\n%s\nand in four\n%s", inOne, inFour)
+	}
+	for _, id := range []int64{-3, 5, 6, 7, 8} {
+		user, err := users.Get(ctx, id)
+		if json := string(models.AppendUser(nil, &user)); err != nil || !strings.Contains(inFour, json) {
+			t.Errorf("%d alone is %s, %v", id, json, err)
+		}
+	}
+}

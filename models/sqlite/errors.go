@@ -1,0 +1,105 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	driver "github.com/glebarez/go-sqlite"
+
+	"users-api/models"
+)
+
+// SQLite's primary result codes (sqlite.org/rescode.html) that this package tells apart.
+const (
+	codeBusy       = 5
+	codeNoMemory   = 7
+	codeReadOnly   = 8
+	codeInterrupt  = 9
+	codeIO         = 10
+	codeCorrupt    = 11
+	codeFull       = 13
+	codeCannotOpen = 14
+	codeProtocol   = 15
+	codeConstraint = 19
+	codeNotADB     = 26
+)
+
+// storageError returns an error as the contract has it: SQLite's with its own text, and any other unchanged.
+func storageError(err error) error {
+	failed, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return err
+	}
+	return &models.StorageError{
+		Text:      failed.Error(),
+		Code:      strconv.Itoa(failed.Code()),
+		Meaning:   driver.ErrorCodeString[failed.Code()&0xff],
+		Duplicate: failed.Code()&0xff == codeConstraint && isDuplicate(failed),
+	}
+}
+
+// isDuplicate reports whether a constraint on the email alone was violated. SQLite tells the columns in its text only.
+func isDuplicate(err error) bool {
+	text, _, _ := strings.Cut(strings.ToLower(err.Error()), " (")
+	return strings.HasSuffix(text, "unique constraint failed: users.email")
+}
+
+// primaryCode returns the primary result code that an error carries, and 0 when it is not SQLite's.
+func primaryCode(err error) int {
+	failed, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return 0
+	}
+	return failed.Code() & 0xff
+}
+
+func isBusy(err error) bool { return primaryCode(err) == codeBusy }
+
+// isFatal reports whether an error is one of the disk, the file or the machine. It ends the transaction, or may have, and
+// no write is to blame.
+func isFatal(err error) bool {
+	switch primaryCode(err) {
+	case codeBusy, codeNoMemory, codeReadOnly, codeInterrupt, codeIO, codeCorrupt, codeFull, codeCannotOpen, codeProtocol, codeNotADB:
+		return true
+	}
+	return false
+}
+
+// filesToStart is how many open files a start needs at most: a start with 25 worked, and one with 14 did not.
+const filesToStart = 40
+
+// explain turns SQLite's answer to an attempt to open path into a line that says what to do. SQLite itself says
+// "out of memory (14)" where it means that it was not allowed to.
+func explain(path string, err error) error {
+	switch primaryCode(err) {
+	case codeNotADB:
+		return fmt.Errorf("%s is not an SQLite database: move it away, or set DATA_DIR to another directory", path)
+	case codeCorrupt:
+		return fmt.Errorf("the database %s is damaged: restore a backup, or try the .recover command of sqlite3", path)
+	case codeBusy:
+		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`", path, busyTimeout, path)
+	case codeCannotOpen, codeReadOnly:
+		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+			return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
+		}
+		return fmt.Errorf("cannot open the database %s, although it can be written: the limit of open files may be too low (`ulimit -n`; %d are enough to start)", path, filesToStart)
+	}
+	return fmt.Errorf("cannot open the database %s: %w", path, err)
+}
+
+// mayWrite returns nil when this process may write the database file, those beside it, and their directory.
+func mayWrite(path string) error {
+	if refusal := writable(filepath.Dir(path)); refusal != nil {
+		return refusal
+	}
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if refusal := writable(file); refusal != nil && !errors.Is(refusal, os.ErrNotExist) {
+			return refusal
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+var ctx = context.Background()
+
+// otherProgram opens the database of users as another program does: on a connection that is none of the pool's.
+func otherProgram(t testing.TB, users *Users) *sql.DB {
+	t.Helper()
+	return openOther(t, users.committer.files.database.path)
+}
+
+func openOther(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	other, err := sql.Open("sqlite", dataSource(path, busyTimeout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = other.Close() })
+	return other
+}
+
+// run runs statements of another program.
+func run(t interface{ Fatalf(string, ...any) }, other *sql.DB, statements ...string) {
+	for _, statement := range statements {
+		if _, err := other.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// openTable opens a database that another program has made with these statements.
+func openTable(t testing.TB, listMemory int, statements ...string) (*Users, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "users.db")
+	other := openOther(t, path)
+	run(t, other, statements...)
+	users, err := Open(ctx, path, listMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = users.Close(ctx) })
+	return users, other
+}
+
+// Whatever another program does beside us, the list is what the file holds.
+func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
+	t.Parallel()
+	var users *Users
+	open := func(t testing.TB) models.Users { users = openUsers(t, 2<<20); return users }
+	storetest.Random(t, open, func(m *storetest.Machine) map[string]func(*rapid.T) {
+		other := &another{Machine: m, db: otherProgram(t, users)}
+		return map[string]func(*rapid.T){
+			"another creates": other.create, "another changes": other.change, "another deletes": other.delete,
+			"another adds a trigger": other.addTrigger, "another drops it": other.dropTrigger,
+		}
+	})
+}
+
+// another is a program that writes the same file.
+type another struct {
+	*storetest.Machine
+	db      *sql.DB
+	created int
+}
+
+func (a *another) create(r *rapid.T) {
+	a.created++
+	id := rapid.SampledFrom([]string{"NULL", "(SELECT min(id) - 1 FROM users)", "(SELECT max(id) + 2000 FROM users)"}).Draw(r, "id")
+	user := models.User{NewUser: models.NewUser{Name: "another", Email: fmt.Sprint("another", a.created)}}
+	row := a.db.QueryRow("INSERT INTO users (id, name, email) VALUES ("+id+", ?, ?) RETURNING id, created_at || ''", user.Name, user.Email)
+	if err := row.Scan(&user.ID, &user.CreatedAt); err != nil {
+		r.Fatal(err)
+	}
+	a.Note(user)
+}
+
+func (a *another) change(r *rapid.T) {
+	user := a.Any(r)
+	user.Name = storetest.Names(r, "name")
+	if _, err := a.db.Exec("UPDATE users SET name = ? WHERE id = ?", user.Name, user.ID); err != nil {
+		r.Fatal(err)
+	}
+	a.Note(user)
+}
+
+func (a *another) delete(r *rapid.T) {
+	id := a.Any(r).ID
+	if _, err := a.db.Exec("DELETE FROM users WHERE id = ?", id); err != nil {
+		r.Fatal(err)
+	}
+	a.Note(models.User{ID: id})
+}
+
+// addTrigger adds a trigger that changes nobody but makes each of our writes go the other way.
+func (a *another) addTrigger(r *rapid.T) {
+	run(r, a.db, "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON users BEGIN SELECT 1; END")
+}
+
+func (a *another) dropTrigger(r *rapid.T) { run(r, a.db, "DROP TRIGGER IF EXISTS t") }
+
+// Tables of other programs whose ids are not the rowids, or are given by other rules: what they hold at first, how many
+// users that is, and the id that a new user gets, 0 where it gets none.
+var oddTables = []struct {
+	name   string
+	schema []string
+	before int
+	id     int64
+}{
+	{"INT", []string{"CREATE TABLE users (id INT PRIMARY KEY, name, email, created_at)", "INSERT INTO users VALUES (5, 'a', 'a', '')"}, 1, 0},
+	{"BIGINT", []string{"CREATE TABLE users (id BIGINT PRIMARY KEY, name, email, created_at)"}, 0, 0},
+	{"descending", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY DESC, name, email, created_at)"}, 0, 0},
+	{"no type", []string{"CREATE TABLE users (id, name, email, created_at)", "INSERT INTO users VALUES ('abc', 'a', 'a', ''), (NULL, 'b', 'b', '')"}, 2, 0},
+	{"no rowid", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at) WITHOUT ROWID"}, 0, 0},
+	{"a default", []string{"CREATE TABLE users (id INT DEFAULT 7, name, email, created_at)", "INSERT INTO users VALUES (7, 'a', 'a', '')"}, 1, 7},
+	{"a text as default", []string{"CREATE TABLE users (id DEFAULT 'x', name, email, created_at)"}, 0, 0},
+	{"an id from a trigger", []string{"CREATE TABLE users (id INT, name, email UNIQUE, created_at)",
+		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET id = 100 WHERE email = new.email; END"}, 0, 100},
+	{"a view", []string{"CREATE TABLE people (no INTEGER PRIMARY KEY, name, mail)", "INSERT INTO people VALUES (41, 'a', 'a')",
+		"CREATE VIEW users AS SELECT no AS id, name, mail AS email, NULL AS created_at FROM people",
+		"CREATE TRIGGER t INSTEAD OF INSERT ON users BEGIN INSERT INTO people (name, mail) VALUES (new.name, new.email); END"}, 1, 42},
+	{"a view that stores nothing", []string{"CREATE VIEW users AS SELECT 1 AS id, 'a' AS name, 'a' AS email, NULL AS created_at",
+		"CREATE TRIGGER t INSTEAD OF INSERT ON users BEGIN SELECT 1; END"}, 1, 0},
+}
+
+func TestTheIDThatIsAnsweredIsTheOneThatIsStored(t *testing.T) {
+	t.Parallel()
+	for _, table := range oddTables {
+		t.Run(table.name, func(t *testing.T) {
+			users, _ := openTable(t, 1<<20, table.schema...)
+			storetest.Text(t, users)
+			id, err := users.Create(ctx, models.NewUser{Name: "new", Email: "new"})
+			if (err == nil) != (table.id != 0) || id != table.id && err == nil {
+				t.Fatalf("the new user has the id %d, %v", id, err)
+			}
+			want := table.before
+			if err == nil {
+				want++
+				if user, err := users.Get(ctx, id); err != nil || table.name != "a default" && user.Name != "new" {
+					t.Errorf("%d is %v, %v", id, user, err)
+				}
+			}
+			if text, _ := storetest.Text(t, users); strings.Count(text, `"id":`) != want {
+				t.Errorf("the list is %s", text)
+			}
+		})
+	}
+}
+
+// What a rule of the table does to a write, and how many rows it may leave in the table log.
+func TestAWriteThatARuleRefusesLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email UNIQUE, created_at)"
+	const logs = "CREATE TABLE log (what UNIQUE ON CONFLICT FAIL)"
+	for name, schema := range map[string][]string{
+		"INSERT OR FAIL in a trigger": {table, "CREATE TABLE log (what UNIQUE)", "INSERT INTO log VALUES ('bad')",
+			"CREATE TRIGGER i AFTER INSERT ON users BEGIN INSERT OR FAIL INTO log VALUES (new.name); END",
+			"CREATE TRIGGER u AFTER UPDATE ON users BEGIN INSERT OR FAIL INTO log VALUES (new.name); END",
+			"CREATE TRIGGER d AFTER DELETE ON users BEGIN INSERT OR FAIL INTO log VALUES ('bad'); END"},
+		"a table that says ON CONFLICT FAIL": {table, logs, "INSERT INTO log VALUES ('bad')",
+			"CREATE TRIGGER i AFTER INSERT ON users BEGIN INSERT INTO log VALUES (new.name); END",
+			"CREATE TRIGGER u AFTER UPDATE ON users BEGIN INSERT INTO log VALUES (new.name); END",
+			"CREATE TRIGGER d AFTER DELETE ON users BEGIN INSERT INTO log VALUES ('bad'); END"},
+		"a trigger that rolls everything back": {table, "CREATE TABLE log (what)", "INSERT INTO log VALUES ('bad')",
+			"CREATE TRIGGER i AFTER INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END",
+			"CREATE TRIGGER u AFTER UPDATE ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END",
+			"CREATE TRIGGER d AFTER DELETE ON users BEGIN SELECT RAISE(ROLLBACK, 'no'); END"},
+		"a trigger that ignores": {table, "CREATE TABLE log (what)", "INSERT INTO log VALUES ('bad')",
+			"CREATE TRIGGER i BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(IGNORE); END",
+			"CREATE TRIGGER u BEFORE UPDATE ON users WHEN new.name = 'bad' BEGIN SELECT RAISE(IGNORE); END",
+			"CREATE TRIGGER d BEFORE DELETE ON users BEGIN INSERT INTO log VALUES ('deleted'); SELECT RAISE(IGNORE); END"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			users, other := openTable(t, 1<<20, schema...)
+			good := storetest.Create(t, users, "good")
+			before, _ := storetest.Text(t, users)
+			var logged int
+			if err := other.QueryRow("SELECT count(*) FROM log").Scan(&logged); err != nil {
+				t.Fatal(err)
+			}
+			bad := "bad"
+			_, create := users.Create(ctx, models.NewUser{Name: bad, Email: "new"})
+			_, change := users.Change(ctx, good, models.Change{Name: &bad}, nil)
+			for what, err := range map[string]error{"creating": create, "changing": change, "deleting": users.Delete(ctx, good, nil)} {
+				if err == nil {
+					t.Errorf("%s was not refused", what)
+				}
+			}
+			var after int
+			if err := other.QueryRow("SELECT count(*) FROM log").Scan(&after); err != nil || after != logged {
+				t.Errorf("the refused writes left %d rows in the log, %v", after-logged, err)
+			}
+			if text, _ := storetest.Text(t, users); text != before {
+				t.Errorf("the list was %s and is %s", before, text)
+			}
+			if name != "a trigger that rolls everything back" && name != "a trigger that ignores" {
+				storetest.Create(t, users, "another good one")
+			}
+		})
+	}
+}
+
+// A clause ON CONFLICT REPLACE lets a write take away a user that nobody named.
+func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
+	t.Parallel()
+	users, _ := openTable(t, 1<<20, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE ON CONFLICT REPLACE, created_at)")
+	storetest.Create(t, users, "ada")
+	for i := range 3000 { // so that the two are in different pieces of the list
+		storetest.Create(t, users, fmt.Sprint(i))
+	}
+	storetest.Text(t, users)
+	id := storetest.Create(t, users, "ada")
+	text, _ := storetest.Text(t, users)
+	if strings.Count(text, `"ada"`) != 2 || !strings.Contains(text, fmt.Sprintf(`{"id":%d,"name":"ada"`, id)) { // name and email
+		t.Errorf("the list is %.200s", text)
+	}
+}

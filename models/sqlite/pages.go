@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"iter"
+	"math"
+
+	"users-api/models"
+)
+
+// A page is at most so many users, or a little more than so many bytes of their texts. It takes about 1 ms to read.
+const (
+	pageUsers = 2000
+	pageBytes = 256 << 10
+
+	everything = math.MaxInt // as many users or bytes as there are
+)
+
+// read returns the users that a query asks for, page by page: each begins after the last id of the one before. Each is
+// read by a call to on.
+func (q *queries) read(query models.Query, on func(func(connection) error) error) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		for next, more := query, true; more; {
+			var page []models.User
+			err := on(func(conn connection) (err error) {
+				page, more, err = q.page(conn, next)
+				return err
+			})
+			if err != nil {
+				yield(models.User{}, err)
+				return
+			}
+			for _, user := range page {
+				if !yield(user, nil) {
+					return
+				}
+			}
+			if more {
+				next.After = &page[len(page)-1].ID
+				next.Limit = max(0, next.Limit-len(page))
+			}
+		}
+	}
+}
+
+// page reads the first page of a query, and reports whether more users may come.
+//
+// Where ids are not whole numbers of one user each, no page can begin after an id: then all users are one page.
+func (q *queries) page(conn connection, query models.Query) (page []models.User, more bool, err error) {
+	limit := pageUsers
+	if query.Limit > 0 {
+		limit = min(limit, query.Limit)
+	}
+	page, whole, err := readPage(conn, q.ordered(query, limit), pageBytes)
+	more = !whole || len(page) == limit && limit != query.Limit
+	if err != nil || !more {
+		return page, false, err
+	}
+	if t, err := conn.describe(); err != nil || t.ids {
+		return page, true, err
+	}
+	if limit = query.Limit; limit == 0 {
+		limit = everything
+	}
+	page, _, err = readPage(conn, q.ordered(query, limit), everything)
+	return page, false, err
+}
+
+// readPage reads the users of a statement until their texts are longer than so many bytes, and reports whether it has
+// read all.
+func readPage(conn connection, s statement, bytes int) (page []models.User, whole bool, err error) {
+	left := 0
+	reset := func() { page, left, whole = page[:0], bytes, true }
+	reset()
+	err = s.read(conn, reset, func(user models.User) error {
+		if left <= 0 {
+			whole = false
+			return errEnough
+		}
+		page = append(page, user)
+		left -= len(user.Name) + len(user.Email)
+		return nil
+	})
+	return page, whole, err
+}
+
+// readRange returns the users with ids from the first to the last given.
+func (q *queries) readRange(conn connection, from, to int64) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		page, _, err := readPage(conn, statement{q.inRange, []any{from, to}}, everything)
+		for _, user := range page {
+			if !yield(user, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(models.User{}, err)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"runtime"
+
+	"users-api/models"
+)
+
+// reader reads on connections of its own, one request on each at a time.
+type reader struct {
+	queries *queries
+	free    chan connection
+	// searching is held by a query that looks at every user. Such queries get at most all cores but one, so that
+	// writes and lists go on beside them.
+	searching chan struct{}
+}
+
+func newReader(pool *sql.DB, queries *queries) (*reader, error) {
+	searches := max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)
+	r := &reader{queries: queries, free: make(chan connection, maxReaders), searching: make(chan struct{}, searches)}
+	for range maxReaders {
+		conn, err := takeConnection(context.Background(), pool)
+		if err != nil {
+			return nil, err
+		}
+		r.free <- conn
+	}
+	return r, nil
+}
+
+// close waits for the requests that read, until the context ends, and gives the connections back. Whoever asks later
+// gets none.
+func (r *reader) close(ctx context.Context) (err error) {
+	for range maxReaders {
+		select {
+		case conn := <-r.free:
+			err = errors.Join(err, conn.close())
+		case <-ctx.Done():
+			return err
+		}
+	}
+	close(r.free)
+	return err
+}
+
+// on runs read on a connection. The context ends the wait for one.
+func (r *reader) on(ctx context.Context, read func(connection) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // select would choose by chance
+	}
+	select {
+	case conn, open := <-r.free:
+		if !open {
+			return models.ErrClosed
+		}
+		defer func() { r.free <- conn }()
+		return read(conn)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// search is on, for a query that may look at every user.
+func (r *reader) search(ctx context.Context, read func(connection) error) error {
+	select {
+	case r.searching <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-r.searching }()
+	return r.on(ctx, read)
+}
+
+// runs returns how read is run for a query.
+func (r *reader) runs(ctx context.Context, query models.Query) func(func(connection) error) error {
+	on := r.on
+	if query.Contains != "" {
+		on = r.search
+	}
+	return func(read func(connection) error) error { return on(ctx, read) }
+}
+
+// get returns the user with an id.
+func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
+	err = r.on(ctx, func(conn connection) (err error) {
+		user, err = r.queries.get(conn, id)
+		return err
+	})
+	return user, err
+}
+
+// count returns how many users match a query.
+func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
+	err = r.runs(ctx, query)(func(conn connection) (err error) {
+		n, err = r.queries.count(conn, query)
+		return err
+	})
+	return n, err
+}
+
+// users returns the users that a query asks for. Between two pages nothing is held but a page, however slowly they are
+// taken.
+func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+	return r.queries.read(query, r.runs(ctx, query))
+}

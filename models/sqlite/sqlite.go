@@ -1,0 +1,159 @@
+// Package sqlite keeps the users in one SQLite file in WAL mode. It implements [models.Users].
+//
+// It has two rooms with one door between them:
+//
+//   - the shared commits (committer.go, transaction.go, writes.go) own the one connection that writes. Writes that
+//     arrive together share a commit, and each is answered after its own commit is on disk;
+//   - the kept list (keeper.go, list.go) owns a connection that reads. The list is a JSON text that is served from
+//     memory for as long as no connection of any process has committed, and is mended where our own writes touched it;
+//   - the door is [committer.between]: the keeper begins a read transaction between two commits, and is told what was
+//     written since the last one that it began there.
+//
+// Everybody else reads on the other connections (reader.go): a user, a page, a search, or a list that is too large to
+// be kept. Pragmas, expressions, error codes and files are particular to SQLite and stay in this package.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
+
+	"users-api/models"
+)
+
+// Users is the table of users in its database file.
+type Users struct {
+	pool      *sql.DB
+	committer *committer
+	keeper    *keeper
+	reader    *reader
+	closed    atomic.Bool
+}
+
+var _ models.Users = (*Users)(nil)
+
+// Open opens the database file at path and makes what is missing: the directory, the file, the table. The list is
+// kept in memory while it is no larger than listMemory bytes. The context ends the wait for another program's lock.
+// The error says what to do.
+func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
+	db, err := openDatabase(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	files, err := findFiles(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot look at the database files: %w", err)
+	}
+	queries := newQueries(db)
+	committer, err := startCommitter(pool, queries, files)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	keeper, err := newKeeper(pool, queries, committer, listMemory)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	reader, err := newReader(pool, queries)
+	if err != nil {
+		return nil, explain(path, err)
+	}
+	return &Users{pool: pool, committer: committer, keeper: keeper, reader: reader}, nil
+}
+
+// Create stores a user and returns its id. A duplicate email is an error of storage.
+func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err error) {
+	err = u.committer.do(ctx, func(tx *transaction) (err error) {
+		id, err = tx.insert(user)
+		return err
+	})
+	return id, storageError(err)
+}
+
+// Change changes a user and returns it as it is stored then.
+func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
+	err = u.committer.do(ctx, func(tx *transaction) (err error) {
+		user, err = tx.update(id, change, allow)
+		return err
+	})
+	return user, storageError(err)
+}
+
+// Delete removes a user.
+func (u *Users) Delete(ctx context.Context, id int64, allow models.Condition) error {
+	return storageError(u.committer.do(ctx, func(tx *transaction) error { return tx.delete(id, allow) }))
+}
+
+// Get returns a user.
+func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
+	user, err := u.reader.get(ctx, id)
+	return user, storageError(err)
+}
+
+// Select returns the users that a query asks for.
+func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		for user, err := range u.reader.users(ctx, query) {
+			if !yield(user, storageError(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns how many users match a query.
+func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
+	n, err := u.reader.count(ctx, query)
+	return n, storageError(err)
+}
+
+// List calls send with the kept list, or with one that is read while it is sent where that is too large to be kept.
+func (u *Users) List(ctx context.Context, send func(models.List) error) error {
+	kept, err := u.keeper.get(ctx)
+	if err != nil {
+		return storageError(err)
+	}
+	if kept == nil {
+		return send(models.List{Length: -1, Pieces: u.stream(ctx)})
+	}
+	defer kept.release()
+	return send(models.List{Version: kept.version, Length: kept.length, Pieces: kept.array})
+}
+
+// stream returns all users as one JSON array that is read while it is sent.
+func (u *Users) stream(ctx context.Context) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		total := 0
+		for piece, err := range models.Array(u.Select(ctx, models.Query{})) {
+			if total += len(piece); !yield(piece, err) || err != nil {
+				return
+			}
+		}
+		u.keeper.seen(total)
+	}
+}
+
+// Lost is closed when the database file was found removed or replaced.
+func (u *Users) Lost() <-chan struct{} { return u.committer.lost }
+
+// Close commits what is under way, moves everything into the one database file and closes it.
+//
+// A lost file is left as it is: SQLite would delete the -wal file by its name, which is another's by now.
+func (u *Users) Close(ctx context.Context) error {
+	if u.closed.Swap(true) {
+		return nil // it is closed already
+	}
+	u.committer.close(ctx)
+	select {
+	case <-u.committer.lost:
+		return nil
+	default:
+	}
+	return errors.Join(u.keeper.close(), u.reader.close(ctx), u.committer.conn.close(), u.pool.Close())
+}

@@ -1,0 +1,30 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+// openUsers opens an empty database.
+func openUsers(t testing.TB, listMemory int) *Users {
+	t.Helper()
+	users, err := Open(context.Background(), filepath.Join(t.TempDir(), "data", "users.db"), listMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = users.Close(context.Background()) })
+	return users
+}
+
+func TestTheContractIsKept(t *testing.T) {
+	t.Parallel()
+	for name, listMemory := range map[string]int{"with a list that is kept": 8 << 20, "with a list that is read each time": 0} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, listMemory) })
+		})
+	}
+}

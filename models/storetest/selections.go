@@ -1,0 +1,158 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"users-api/models"
+
+	"pgregory.net/rapid"
+)
+
+// ids returns the ids of the users that a query asks for.
+func ids(t testing.TB, users models.Users, query models.Query) (ids []int64) {
+	t.Helper()
+	for user, err := range users.Select(ctx, query) {
+		if err != nil {
+			t.Fatalf("%+v: %v", query, err)
+		}
+		ids = append(ids, user.ID)
+	}
+	return ids
+}
+
+// to returns a pointer to a value.
+func to[T any](value T) *T { return &value }
+
+// What is asked for of nine users, and who comes.
+var selected = []struct {
+	name  string
+	query models.Query
+	want  []int64
+}{
+	{"everybody", models.Query{}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+	{"everybody, the newest first", models.Query{Descending: true}, []int64{9, 8, 7, 6, 5, 4, 3, 2, 1}},
+	{"an email", models.Query{Email: to("3@Example.org")}, []int64{3}},
+	{"an email in another case", models.Query{Email: to("3@example.org")}, nil},
+	{"an email with more behind it", models.Query{Email: to("3@Example.org ")}, nil},
+	{"an empty email", models.Query{Email: to("")}, nil},
+	{"a part of a name in any case", models.Query{Contains: "aDA"}, []int64{1}},
+	{"a part of an email in any case", models.Query{Contains: "4@EXAMPLE"}, []int64{4}},
+	{"a letter beyond ASCII in its case", models.Query{Contains: "É"}, []int64{3}},
+	{"a letter beyond ASCII in the other case", models.Query{Contains: "é"}, nil},
+	{"a percent sign", models.Query{Contains: "0%"}, []int64{4}},
+	{"an underscore", models.Query{Contains: "a_b"}, []int64{5}},
+	{"a backslash", models.Query{Contains: `k\s`}, []int64{6}},
+	{"a quote", models.Query{Contains: "'q"}, []int64{9}},
+	{"the engine's separator", models.Query{Contains: "e\x1ff"}, []int64{7}},
+	{"a NUL", models.Query{Contains: "l\x00A"}, []int64{8}},
+	{"what stands after a NUL", models.Query{Contains: "AFTER"}, []int64{8}},
+	{"what nobody has", models.Query{Contains: "nobody"}, nil},
+	{"a part and an email", models.Query{Contains: "ada", Email: to("1@Example.org")}, []int64{1}},
+	{"a part and another's email", models.Query{Contains: "ada", Email: to("2@Example.org")}, nil},
+	{"those after an id", models.Query{After: to[int64](2), Limit: 3}, []int64{3, 4, 5}},
+	{"those after an id, the newest first", models.Query{After: to[int64](2), Descending: true}, []int64{1}},
+	{"a part, after an id", models.Query{Contains: "a", After: to[int64](2), Limit: 2}, []int64{3, 4}},
+}
+
+// selections asks for users among nine whose names are hard to search.
+func selections(t *testing.T, users models.Users) {
+	for i, name := range []string{"Ada", "ALAN", "É", "100%", "a_b", `back\slash`, "be\x1ffore", "nul\x00after", "'quoted'"} {
+		user := models.NewUser{Name: name, Email: fmt.Sprintf("%d@Example.org", i+1)}
+		if _, err := users.Create(ctx, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range selected {
+		t.Run(test.name, func(t *testing.T) {
+			if got := ids(t, users, test.query); !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			whole := test.query
+			whole.After, whole.Limit = nil, 0
+			if n, err := users.Count(ctx, test.query); n != int64(len(ids(t, users, whole))) || err != nil {
+				t.Errorf("%d are counted, %v", n, err)
+			}
+		})
+	}
+}
+
+// pages creates users of which some have names so long that a page of many would be large, and walks through them.
+func pages(t *testing.T, users models.Users) {
+	const n = 40
+	for i := range n {
+		user := models.NewUser{Name: strings.Repeat("n", i%4*50_000+1), Email: fmt.Sprint(i)}
+		if _, err := users.Create(ctx, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	everybody := ids(t, users, models.Query{})
+	if len(everybody) != n || !slices.IsSorted(everybody) {
+		t.Fatalf("everybody is %v", everybody)
+	}
+	for _, descending := range []bool{false, true} {
+		if descending {
+			slices.Reverse(everybody)
+		}
+		for _, limit := range []int{1, 7, 39, 40, 41} {
+			query := models.Query{Limit: limit, Descending: descending}
+			var walked []int64
+			for page := ids(t, users, query); len(page) > 0; page = ids(t, users, query) {
+				walked = append(walked, page...)
+				if len(page) > limit || len(page) < limit && len(walked) < n {
+					t.Errorf("a page of %d has %d users", limit, len(page))
+				}
+				query.After = &walked[len(walked)-1]
+			}
+			if !slices.Equal(walked, everybody) {
+				t.Errorf("by %d, descending %t: %v", limit, descending, walked)
+			}
+		}
+	}
+}
+
+func (m *Machine) selectSome(r *rapid.T) {
+	query := models.Query{
+		Contains:   rapid.SampledFrom([]string{"", "user1", "A", "\x1f", "nobody"}).Draw(r, "contains"),
+		Limit:      rapid.IntRange(0, 10).Draw(r, "limit"),
+		Descending: rapid.Bool().Draw(r, "descending"),
+	}
+	users := m.sorted()
+	if query.Descending {
+		slices.Reverse(users)
+	}
+	if rapid.Bool().Draw(r, "after") && len(users) > 0 {
+		at := rapid.IntRange(0, len(users)-1).Draw(r, "at")
+		query.After, users = &users[at].ID, users[at+1:]
+	}
+	for got, err := range m.Users.Select(ctx, query) {
+		for len(users) > 0 && !contains(users[0], query.Contains) {
+			users = users[1:]
+		}
+		if err != nil || len(users) == 0 || got != users[0] {
+			r.Fatalf("%+v: got %.200v, %v", query, got, err)
+		}
+		users = users[1:]
+		query.Limit--
+	}
+	if query.Limit > 0 && slices.ContainsFunc(users, func(u models.User) bool { return contains(u, query.Contains) }) {
+		r.Fatalf("%+v: users are missing", query)
+	}
+}
+
+// contains reports whether a name or an email contains a text, without regard to the case of ASCII letters.
+func contains(user models.User, text string) bool {
+	return strings.Contains(folded(user.Name), folded(text)) || strings.Contains(folded(user.Email), folded(text))
+}
+
+func folded(text string) string {
+	lower := []byte(text)
+	for i, char := range lower {
+		if 'A' <= char && char <= 'Z' {
+			lower[i] += 'a' - 'A'
+		}
+	}
+	return string(lower)
+}

@@ -1,0 +1,188 @@
+// Package storetest is the suite of tests that every storage engine passes: what package models promises, tried on the
+// engine itself. An engine's own tests call [Run] with a function that opens it empty.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"users-api/models"
+)
+
+// Open returns an engine without users. It is closed when the test ends.
+type Open func(t testing.TB) models.Users
+
+// Run runs the suite.
+func Run(t *testing.T, open Open) {
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, models.Users)
+	}{
+		{"a user is there as it was created, with an id and a time", created},
+		{"a duplicate email is refused and leaves no trace", duplicate},
+		{"a change changes the fields that are set, and nothing else", changed},
+		{"a change to another user's email is refused and leaves no trace", changedToDuplicate},
+		{"a deleted user is gone, and its id is not given again", deleted},
+		{"nobody has an id that was never given", nobody},
+		{"a condition sees the user as it is, and its refusal leaves no trace", conditions},
+		{"of many changes with conditions at once none is lost", lostUpdates},
+		{"one refusal among many writes at once refuses no other", refusedAlone},
+		{"a query is answered by the users that match, in its order", selections},
+		{"a page may begin anywhere and ends where it was asked to", pages},
+		{"a list has the version of its users", versions},
+		{"what is closed says so", closed},
+		{"a context that has ended ends the wait", cancelled},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, open(t))
+		})
+	}
+	t.Run("whatever is done, the users are those of a plain model", func(t *testing.T) {
+		t.Parallel()
+		Random(t, open, nil)
+	})
+}
+
+var ctx = context.Background()
+
+// Create creates a user whose name is its email.
+func Create(t testing.TB, users models.Users, email string) int64 {
+	t.Helper()
+	id, err := users.Create(ctx, models.NewUser{Name: email, Email: email})
+	if err != nil {
+		t.Fatalf("creating %s: %v", email, err)
+	}
+	return id
+}
+
+// Text returns the list as it is sent, and its version.
+func Text(t testing.TB, users models.Users) (text, version string) {
+	t.Helper()
+	err := users.List(ctx, func(list models.List) (err error) {
+		text, err = join(list)
+		if version = list.Version; version != "" && list.Length != len(text) {
+			t.Errorf("a list of %d bytes says that it has %d", len(text), list.Length)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, version
+}
+
+func join(list models.List) (string, error) {
+	var text []byte
+	for piece, err := range list.Pieces {
+		if err != nil {
+			return "", err
+		}
+		text = append(text, piece...)
+	}
+	return string(text), nil
+}
+
+func created(t *testing.T, users models.Users) {
+	id := Create(t, users, "ada@example.org")
+	user, err := users.Get(ctx, id)
+	if err != nil || user.ID != id || user.Name != "ada@example.org" || user.Email != "ada@example.org" {
+		t.Errorf("got %v, %v", user, err)
+	}
+	if models.ShownTime(user.CreatedAt) != user.CreatedAt || len(user.CreatedAt) != len("2006-01-02 15:04:05") {
+		t.Errorf("it was created at %q", user.CreatedAt)
+	}
+	if text, _ := Text(t, users); text != "["+string(models.AppendUser(nil, &user))+"]" {
+		t.Errorf("the list is %s", text)
+	}
+}
+
+func duplicate(t *testing.T, users models.Users) {
+	Create(t, users, "ada@example.org")
+	before, version := Text(t, users)
+	_, err := users.Create(ctx, models.NewUser{Name: "Other", Email: "ada@example.org"})
+	expectDuplicate(t, err)
+	if after, now := Text(t, users); after != before || now != version {
+		t.Errorf("the list was %s and is %s", before, after)
+	}
+}
+
+func expectDuplicate(t *testing.T, err error) {
+	t.Helper()
+	failed, ok := errors.AsType[*models.StorageError](err)
+	if !ok || !failed.Duplicate || failed.Code == "" || failed.Text == "" {
+		t.Errorf("a duplicate is refused with %#v", err)
+	}
+}
+
+func versions(t *testing.T, users models.Users) {
+	text, version := Text(t, users)
+	if text != "[]" {
+		t.Errorf("an empty list is %s", text)
+	}
+	seen := map[string]string{version: text}
+	for i := range 5 {
+		id := Create(t, users, fmt.Sprint(i))
+		if i%2 == 1 {
+			if err := users.Delete(ctx, id, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, version = Text(t, users)
+		if version == "" {
+			return // this engine does not know it now
+		}
+		if other, found := seen[version]; found && other != text {
+			t.Errorf("%s and %s have the version %s", other, text, version)
+		}
+		seen[version] = text
+	}
+	if len(seen) != 4 { // none, then 1, 2 and 3 users: what is created and deleted leaves the list as it was
+		t.Errorf("the lists have %d versions", len(seen))
+	}
+}
+
+func closed(t *testing.T, users models.Users) {
+	id := Create(t, users, "ada@example.org")
+	if err := errors.Join(users.Close(ctx), users.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	_, create := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
+	_, get := users.Get(ctx, id)
+	_, change := users.Change(ctx, id, models.Change{}, nil)
+	_, count := users.Count(ctx, models.Query{})
+	list := users.List(ctx, func(models.List) error { return nil })
+	for name, err := range map[string]error{
+		"creating": create, "getting": get, "changing": change, "counting": count, "listing": list,
+		"deleting": users.Delete(ctx, id, nil),
+	} {
+		if !errors.Is(err, models.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	selected := 0
+	for _, err := range users.Select(ctx, models.Query{}) {
+		if selected++; !errors.Is(err, models.ErrClosed) {
+			t.Errorf("selecting: %v", err)
+		}
+	}
+	if selected != 1 {
+		t.Errorf("selecting said it %d times", selected)
+	}
+}
+
+func cancelled(t *testing.T, users models.Users) {
+	Create(t, users, "ada@example.org")
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, err := range users.Select(gone, models.Query{Contains: "a"}) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("selecting: %v", err)
+		}
+	}
+	if _, err := users.Count(gone, models.Query{Contains: "a"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("counting: %v", err)
+	}
+}

@@ -1,0 +1,210 @@
+package routes
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/controllers"
+)
+
+// reader is a handler that tells when a body has grown large, and reads the rest of it when it is told to.
+func reader(grown chan<- struct{}, goOn <-chan struct{}) gin.HandlerFunc {
+	return controllers.Handle(func(c *gin.Context) error {
+		if _, err := io.CopyN(io.Discard, c.Request.Body, smallBody+2); err == nil {
+			grown <- struct{}{}
+			<-goOn
+		}
+		if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
+			return err
+		}
+		c.Status(http.StatusNoContent)
+		return nil
+	})
+}
+
+// large sends a body that needs a place, but for its last byte.
+func (s *service) large(t *testing.T) *wire {
+	t.Helper()
+	conn := s.dial(t)
+	conn.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", 2*smallBody)
+	conn.send("%s", strings.Repeat("x", 2*smallBody-1))
+	return conn
+}
+
+func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
+	grown, goOn := make(chan struct{}, 9), make(chan struct{})
+	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies = 2 })
+	first, second := s.large(t), s.large(t)
+	<-grown
+	<-grown
+	third := s.large(t)
+	for _, size := range []int{0, 1, smallBody} {
+		if got := s.do(t, "POST", "/", strings.Repeat("x", size)); got.status != 204 {
+			t.Errorf("a body of %d bytes is answered %d %s", size, got.status, got.body)
+		}
+	}
+	if len(grown) != 0 {
+		t.Fatal("a third body has grown large")
+	}
+	goOn <- struct{}{}
+	goOn <- struct{}{}
+	first.send("x")
+	second.send("x")
+	if got := first.answer(); got.status != 204 {
+		t.Errorf("the first is answered %d %s", got.status, got.body)
+	}
+	<-grown
+	goOn <- struct{}{}
+	third.send("x")
+	if got := third.answer(); got.status != 204 {
+		t.Errorf("the third is answered %d %s", got.status, got.body)
+	}
+}
+
+func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
+	grown, goOn := make(chan struct{}, 1), make(chan struct{})
+	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 150*time.Millisecond })
+	first := s.large(t)
+	<-grown
+	got := s.large(t).answer()
+	want := `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`
+	if got.status != 503 || got.body != want {
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+	s.waitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
+	close(goOn)
+	_ = first.Close()
+}
+
+func TestAStopEndsTheWaitForAPlace(t *testing.T) {
+	grown, goOn := make(chan struct{}, 1), make(chan struct{})
+	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.stop = 1, 50*time.Millisecond })
+	s.large(t)
+	<-grown
+	waiting := s.dial(t)
+	waiting.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 2*smallBody)
+	if line, err := waiting.reader.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err) // the handler reads now
+	}
+	waiting.send("%s", strings.Repeat("x", 2*smallBody))
+	if err := s.end(t); err != nil {
+		t.Error(err)
+	}
+	if text, err := waiting.rest(); text != "\r\n" || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%q, then %v", text, err)
+	}
+	s.waitForLog(t, "status=499")
+	s.waitForLog(t, "cut_by=stop")
+	close(goOn)
+}
+
+func TestABodyThatStallsIsAnswered408(t *testing.T) {
+	const want = `{"error":"The request body did not arrive in time"}`
+	for name, request := range map[string]string{
+		"with a length":       "POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
+		"in chunks":           "POST /api/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		"of HTTP/1.0":         "POST /api/users HTTP/1.0\r\nContent-Length: 10\r\n\r\n{",
+		"a change":            "PATCH /api/users/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
+		"within a chunk size": "PUT /api/users/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, func(l *limits) { l.body = 100 * time.Millisecond })
+			conn := s.dial(t)
+			conn.send("%s", request)
+			if got := conn.answer(); got.status != 408 || got.body != want || !got.closed {
+				t.Errorf("answered %d %s %v", got.status, got.body, got.header)
+			}
+			if text, err := conn.rest(); text != "" || err != nil {
+				t.Errorf("then %q, %v", text, err)
+			}
+			s.waitForLog(t, "level=INFO msg=request")
+			s.waitForLog(t, "status=408")
+		})
+	}
+}
+
+func TestABodyThatNobodyReadsHasADeadlineToo(t *testing.T) {
+	for name, request := range map[string]string{
+		"an unknown path":    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
+		"another site":       "POST /api/users HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
+		"a list, in chunks":  "GET /api/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"health, with a lot": "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\nx",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, func(l *limits) { l.body = 100 * time.Millisecond })
+			conn := s.dial(t)
+			conn.send("%s", request)
+			if text, err := conn.rest(); !strings.HasPrefix(text, "HTTP/1.1 ") || err != nil {
+				t.Errorf("%q, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestHeadersHaveADeadline(t *testing.T) {
+	s := start(t, func(l *limits) { l.header = 50 * time.Millisecond })
+	conn := s.dial(t)
+	conn.send("GET /health HTTP/1.1\r\nHost:")
+	if text, err := conn.rest(); strings.Contains(text, "200") || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestTheDeadlineOfABodyDoesNotEndTheWaitForStorage(t *testing.T) {
+	const deadline = 50 * time.Millisecond
+	for _, request := range []string{
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+	} {
+		s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
+			if _, err := io.ReadAll(c.Request.Body); err != nil {
+				return err
+			}
+			select {
+			case <-c.Request.Context().Done():
+				return c.Request.Context().Err()
+			case <-time.After(5 * deadline): // storage works all this time
+				c.Status(http.StatusNoContent)
+				return nil
+			}
+		}), func(l *limits) { l.body = deadline })
+		conn := s.dial(t)
+		conn.send("%s", request)
+		if got := conn.answer(); got.status != 204 {
+			t.Errorf("answered %d %s", got.status, got.body)
+		}
+	}
+}
+
+func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
+	s := start(t)
+	conn := s.dial(t)
+	conn.send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+	_ = conn.CloseWrite()
+	got := conn.answer()
+	if got.status != 400 || got.body != `{"error":"The request body could not be read to its end"}` {
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+}
+
+func TestAClientThatWentAwayIsNotAnswered(t *testing.T) {
+	begun := make(chan struct{})
+	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
+		close(begun)
+		<-c.Request.Context().Done()
+		return c.Request.Context().Err()
+	}))
+	conn := s.dial(t)
+	conn.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-begun
+	_ = conn.Close()
+	s.waitForLog(t, "level=INFO msg=request method=GET route=/ status=499")
+	s.waitForLog(t, "cut_by=client")
+}

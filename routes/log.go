@@ -1,0 +1,133 @@
+package routes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/controllers"
+	"users-api/models"
+)
+
+// log gives each request an id, which is answered as X-Request-Id, and writes one line when it is over. The line has
+// the route and not the path: a path may hold anything, a user's email too. /health is not logged.
+func log(logger *slog.Logger) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		start := time.Now()
+		id := requestID(c.GetHeader("X-Request-Id"))
+		c.Header("X-Request-Id", id)
+		defer func() { // a handler that breaks the connection off panics
+			if c.FullPath() != "/health" {
+				writeLine(c, logger, id, time.Since(start))
+			}
+		}()
+		c.Next()
+	}
+}
+
+// writeLine writes the line of a request: an error when the service failed it, and information otherwise.
+func writeLine(c *gin.Context, logger *slog.Logger, id string, took time.Duration) {
+	reasons, failed := reasons(c)
+	level := slog.LevelInfo
+	if failed {
+		level = slog.LevelError
+	}
+	ctx := c.Request.Context()
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	attributes := append(make([]slog.Attr, 0, 9),
+		slog.String("method", c.Request.Method),
+		slog.String("route", route(c)),
+		slog.Int("status", c.Writer.Status()),
+		slog.Duration("duration", took),
+		slog.Int("bytes", max(c.Writer.Size(), 0)),
+		slog.String("request_id", id))
+	logger.LogAttrs(ctx, level, "request", append(attributes, reasons...)...)
+}
+
+// route returns the route of a request; one value for all paths that have none.
+func route(c *gin.Context) string {
+	if path := c.FullPath(); path != "" {
+		return path
+	}
+	return "unknown"
+}
+
+// reasons describes what went wrong with a request, and reports whether that was the service's own failure. It never
+// holds the text of an error, which may quote a user.
+func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
+	failed = c.Writer.Status() >= http.StatusInternalServerError
+	if len(c.Errors) == 0 {
+		return nil, failed
+	}
+	err := c.Errors.Last().Err
+	if broken, isCut := errors.AsType[cut](err); isCut {
+		err = broken.cause
+		by := cutBy(c.Request.Context(), err)
+		attributes = append(attributes, slog.String("cut_by", by))
+		failed = by == "storage" || by == "panic"
+	}
+	if !failed {
+		return attributes, false
+	}
+	return append(attributes, cause(err)...), true
+}
+
+// cutBy says what an answer was broken off by.
+func cutBy(ctx context.Context, err error) string {
+	_, network := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(context.Cause(ctx), errStopped):
+		return "stop"
+	case errors.Is(err, errPanic):
+		return "panic"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "stalled_reader"
+	case network, errors.Is(err, context.Canceled), errors.Is(err, net.ErrClosed):
+		return "client"
+	default:
+		return "storage"
+	}
+}
+
+// cause describes an error: storage's code and its meaning, or the type of an error that nobody foresaw.
+func cause(err error) []slog.Attr {
+	failure, ok := errors.AsType[*models.StorageError](err)
+	switch {
+	case errors.Is(err, controllers.ErrBusy), errors.Is(err, errPanic):
+		return nil
+	case !ok:
+		return []slog.Attr{slog.String("error_type", fmt.Sprintf("%T", err))}
+	case failure.Code != "":
+		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
+	case failure == models.ErrClosed, failure == models.ErrIgnored, failure == models.ErrLost:
+		return []slog.Attr{slog.String("storage_error", failure.Text)} // no engine's text: nothing of a user is in it
+	default:
+		return []slog.Attr{slog.String("storage_error", "unknown")}
+	}
+}
+
+// requestID takes over a client's own id when it is short and plain, because it goes into the log as it is. Ours need
+// to be different and not secret: crypto/rand takes three times as long.
+func requestID(sent string) string {
+	if sent != "" && len(sent) <= 64 && strings.IndexFunc(sent, isNotPlain) < 0 {
+		return sent
+	}
+	return strconv.FormatUint(rand.Uint64(), 36)
+}
+
+func isNotPlain(char rune) bool {
+	plain := char >= '0' && char <= '9' || char >= 'A' && char <= 'Z' || char >= 'a' && char <= 'z'
+	return !plain && char != '.' && char != '_' && char != '-'
+}

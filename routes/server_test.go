@@ -1,0 +1,102 @@
+package routes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+)
+
+func TestAStopFinishesTheRequestsUnderWay(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	s := startWith(t, nil, func(c *gin.Context) {
+		close(begun)
+		<-goOn
+		c.String(200, "whole")
+	})
+	conn := s.dial(t)
+	conn.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-begun
+	s.stop()
+	for { // until no more connections are accepted
+		late, err := net.Dial("tcp", s.address)
+		if err != nil {
+			break
+		}
+		_ = late.Close()
+	}
+	close(goOn)
+	if got := conn.answer(); got.status != 200 || got.body != "whole" {
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+	if err := s.end(t); err != nil || strings.Contains(s.log.String(), "cut") {
+		t.Errorf("ended with %v and the log %s", err, s.log)
+	}
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+func TestServeEndsWithNothingOnAStop(t *testing.T) {
+	stop, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Serve(stop, listen(t), stored(t), slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
+	users, path := openUsers(t)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), listen(t), users, slog.New(slog.DiscardHandler)); !errors.Is(err, models.ErrLost) {
+		t.Error(err)
+	}
+}
+
+func TestServeEndsWhenItCannotAccept(t *testing.T) {
+	listener := listen(t)
+	_ = listener.Close()
+	err := Serve(t.Context(), listener, stored(t), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot accept connections: ") {
+		t.Error(err)
+	}
+}
+
+// A stop must be able to cut every connection off, and that must not keep those that are over.
+func TestAConnectionThatIsClosedIsForgotten(t *testing.T) {
+	l := listener{listen(t), time.Second, t.Context()}
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close() //nolint:errcheck // nothing was sent
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := weak.Make(accepted.(*conn))
+	_ = accepted.Close()
+	accepted = nil
+	runtime.GC()
+	if left.Value() != nil {
+		t.Error("the connection is kept")
+	}
+}

@@ -1,0 +1,226 @@
+package routes
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+	"users-api/models/sqlite"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// service is a running server of a test.
+type service struct {
+	models.Users
+	path         string // of the database
+	url, address string
+	log          *lines
+	stop         context.CancelFunc
+	ended        chan error
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.Lock()
+	defer l.Unlock()
+	return l.text.String()
+}
+
+// openUsers opens an empty database.
+func openUsers(t testing.TB) (users models.Users, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "users.db")
+	users, err := sqlite.Open(context.Background(), path, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = users.Close(context.Background()) })
+	return users, path
+}
+
+// start serves an empty database, with the usual limits unless they are changed.
+func start(t *testing.T, change ...func(*limits)) *service {
+	t.Helper()
+	users, path := openUsers(t)
+	s := startWith(t, users, nil, change...)
+	s.Users, s.path = users, path
+	return s
+}
+
+// startWith serves any users, or one handler at / behind every middleware.
+func startWith(t *testing.T, users models.Users, handler gin.HandlerFunc, change ...func(*limits)) *service {
+	t.Helper()
+	l := usual()
+	for _, change := range change {
+		change(&l)
+	}
+	s := &service{log: &lines{}, ended: make(chan error, 1)}
+	logger := slog.New(slog.NewTextHandler(s.log, nil))
+	served, lost := http.Handler(nil), (<-chan struct{})(nil)
+	if handler != nil {
+		engine := l.engine(logger)
+		engine.Any("/", handler)
+		served = engine
+	} else {
+		served, lost = l.handler(users, logger), users.Lost()
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.address = listener.Addr().String()
+	s.url = "http://" + s.address
+	stop, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	go func() { s.ended <- l.serve(stop, listener, lost, served, logger) }()
+	t.Cleanup(func() { s.end(t) })
+	return s
+}
+
+// end stops the service and returns why it ended. What it logged is complete then.
+func (s *service) end(t *testing.T) error {
+	t.Helper()
+	s.stop()
+	select {
+	case err := <-s.ended:
+		s.ended <- err
+		return err
+	case <-time.After(patience):
+		t.Fatal("the service does not end")
+		return nil
+	}
+}
+
+// waitForLog waits until the log has a text.
+func (s *service) waitForLog(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(s.log.String(), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log never says %q:\n%s", text, s.log)
+		}
+	}
+}
+
+// create stores a user beside HTTP, at a time that a test can expect.
+func (s *service) create(t *testing.T, name, email string) {
+	t.Helper()
+	if _, err := s.Create(t.Context(), models.NewUser{Name: name, Email: email}); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite", s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close() //nolint:errcheck // it has changed what it should
+	if _, err := other.Exec("UPDATE users SET created_at = '2026-11-20 15:42:07'"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reply is an answer that was read to its end.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+	closed bool // the service says that it closes the connection
+}
+
+// do sends a request with header lines ("Name: value") and reads the answer.
+func (s *service) do(t *testing.T, method, path, body string, headers ...string) reply {
+	t.Helper()
+	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Add(name, value)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it is read to its end
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v after %d bytes", method, path, err, len(text))
+	}
+	return reply{answer.StatusCode, answer.Header, string(text), answer.Close}
+}
+
+// wire is a connection on which a test writes what it likes.
+type wire struct {
+	*net.TCPConn
+	reader *bufio.Reader
+	t      *testing.T
+}
+
+func (s *service) dial(t *testing.T) *wire {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	return &wire{conn.(*net.TCPConn), bufio.NewReader(conn), t}
+}
+
+func (w *wire) send(format string, values ...any) {
+	w.t.Helper()
+	if _, err := fmt.Fprintf(w.TCPConn, format, values...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// answer reads one answer.
+func (w *wire) answer() reply {
+	w.t.Helper()
+	answer, err := http.ReadResponse(w.reader, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return reply{answer.StatusCode, answer.Header, string(text), answer.Close}
+}
+
+// rest reads until the connection ends, and returns how it did: nil for a close.
+func (w *wire) rest() (string, error) {
+	w.t.Helper()
+	text, err := io.ReadAll(w.reader)
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		w.t.Fatalf("the connection stays open after %q", text)
+	}
+	return string(text), err
+}

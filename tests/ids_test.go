@@ -1,0 +1,134 @@
+package tests
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// Tables whose id is not SQLite's own number of the row, and whether they give a new user an id.
+var idColumns = []struct {
+	name, column, options string
+	gives                 bool
+}{
+	{"INT", "id INT PRIMARY KEY", "", false},
+	{"BIGINT", "id BIGINT PRIMARY KEY", "", false},
+	{"a descending key", "id INTEGER PRIMARY KEY DESC", "", false},
+	{"no type", "id PRIMARY KEY", "", false},
+	{"no key", "id INTEGER", "", false},
+	{"WITHOUT ROWID", "id INTEGER PRIMARY KEY", "WITHOUT ROWID", false},
+	{"text without a default", "id TEXT PRIMARY KEY", "", false},
+	{"a random default", "id INTEGER NOT NULL DEFAULT (abs(random() % 1000000000))", "", true},
+	{"a negative default", "id INT PRIMARY KEY DEFAULT (-abs(random() % 1000000000))", "", true},
+	{"a random default WITHOUT ROWID", "id BIGINT PRIMARY KEY DEFAULT (random())", "WITHOUT ROWID", true},
+	{"a number as text", "id TEXT PRIMARY KEY DEFAULT (CAST(abs(random() % 1000000000) AS TEXT))", "", true},
+	{"SQLite's own number", "id INTEGER PRIMARY KEY", "", true},
+}
+
+func TestTheIDThatIsAnsweredIsTheOneThatIsStored(t *testing.T) {
+	t.Parallel()
+	for _, c := range idColumns {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, other := serveFile(t, fmt.Sprintf(
+				"CREATE TABLE users (%s, name TEXT, email TEXT UNIQUE, created_at TEXT) %s", c.column, c.options))
+			var ids []string
+			for i := range 5 {
+				p.List(t) // so that the next list could be made from this one
+				answer := p.Do(t, "POST", "/api/users", program.Body("n", fmt.Sprint(i)))
+				if !c.gives {
+					expectNothingStored(t, answer, other)
+					continue
+				}
+				if answer.Status != 201 {
+					t.Fatalf("answered %d %s", answer.Status, answer.Body)
+				}
+				id := strconv.FormatInt(answer.User(t).ID, 10)
+				ids = append(ids, id)
+				if stored := other.Ask(fmt.Sprintf("SELECT id FROM users WHERE email = '%d'", i)); stored != id {
+					t.Errorf("the answer has the id %s and the table %s", id, stored)
+				}
+			}
+			expectIDs(t, p.List(t), ids)
+		})
+	}
+}
+
+func expectNothingStored(t *testing.T, answer program.Answer, other *program.Other) {
+	t.Helper()
+	if answer.Status != 500 || !matches(answer.Body, `{"error":"…"}`) {
+		t.Errorf("a user without an id is answered %d %s", answer.Status, answer.Body)
+	}
+	if stored := other.Ask("SELECT count(*) FROM users"); stored != "0" {
+		t.Errorf("%s users without an id are stored", stored)
+	}
+}
+
+// expectIDs compares a list with the ids that it must have, in any order.
+func expectIDs(t *testing.T, users []program.User, ids []string) {
+	t.Helper()
+	listed := map[string]bool{}
+	for _, user := range users {
+		listed[strconv.FormatInt(user.ID, 10)] = true
+	}
+	if len(users) != len(ids) {
+		t.Errorf("%d users are listed and %d are stored", len(users), len(ids))
+	}
+	for _, id := range ids {
+		if !listed[id] {
+			t.Errorf("%s is stored and not listed", id)
+		}
+	}
+}
+
+func TestAListIsInOrderOfIDWhereverATablePutsItsRows(t *testing.T) {
+	t.Parallel()
+	for _, c := range idColumns {
+		if !c.gives || c.name == "a number as text" { // which sorts as text does
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := serveFile(t, fmt.Sprintf(
+				"CREATE TABLE users (%s, name TEXT, email TEXT UNIQUE, created_at TEXT) %s", c.column, c.options))
+			for i := range 10 {
+				p.Create(t, "n", fmt.Sprint(i))
+				previous := int64(math.MinInt64)
+				for _, user := range p.List(t) {
+					if user.ID < previous {
+						t.Fatalf("%d is listed after %d", user.ID, previous)
+					}
+					previous = user.ID
+				}
+			}
+		})
+	}
+}
+
+func TestAnIDThatIsNotAnIntegerDoesNotBreakTheList(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, setting)
+			other := program.OpenOther(t, p.DatabasePath())
+			other.Do("DROP TABLE users", "CREATE TABLE users (id, name TEXT, email TEXT, created_at TEXT)",
+				"INSERT INTO users VALUES (7, 'A', 'a@b', ''), (8, 'B', 'b@b', '')")
+			for _, odd := range []string{"NULL", "'abc'", "1.5", "x'ff'", "''", "9e99", "'9'"} {
+				other.Do("INSERT INTO users VALUES (" + odd + ", 'Odd', " + odd + ", '')")
+				names := map[string]bool{}
+				for _, user := range p.List(t) {
+					names[user.Name] = true
+				}
+				if !names["A"] || !names["B"] {
+					t.Errorf("with the id %s the list has only %v", odd, names)
+				}
+			}
+			p.Delete(t, 7)
+			p.Delete(t, 8)
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package tests
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestAUserAloneIsByteForByteTheUserInTheList(t *testing.T) {
+	t.Parallel()
+	for name, p := range oddPrograms(t) {
+		for id, user := range rawUsers(t, p.Do(t, "GET", "/api/users", "")) {
+			answer := p.Do(t, "GET", "/api/users/"+id, "")
+			if answer.Status != 200 || answer.Body != user {
+				t.Errorf("%s: %s is answered %d %s and listed as %s", name, id, answer.Status, answer.Body, user)
+			}
+			expectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
+			expectHeader(t, answer, "Cache-Control", "no-cache")
+			expectHeader(t, answer, "Content-Length", strconv.Itoa(len(user)))
+		}
+	}
+}
+
+// oddPrograms are programs on tables of every kind, with users of every kind.
+func oddPrograms(t *testing.T) map[string]*program.Program {
+	t.Helper()
+	programs := map[string]*program.Program{"usual": readable(t)}
+	for name, schema := range map[string]string{
+		"no types":      "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
+		"INT":           "CREATE TABLE users (id INT PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at DATETIME)",
+		"WITHOUT ROWID": "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME) WITHOUT ROWID",
+		"TEXT":          "CREATE TABLE users (id TEXT PRIMARY KEY, name BLOB, email NUMERIC, created_at DATE)",
+		"letter case":   `CREATE TABLE "Users" (ID INTEGER PRIMARY KEY, NAME TEXT, Phone TEXT, EMAIL TEXT, CREATED_AT)`,
+		"a view": `CREATE TABLE people (id INTEGER PRIMARY KEY, name, email, created_at);
+			CREATE VIEW users AS SELECT * FROM people`,
+	} {
+		table := "users"
+		if name == "a view" {
+			table = "people"
+		}
+		insert := "INSERT INTO " + table + " (id, name, email, created_at) VALUES "
+		programs[name], _ = serveFile(t, schema, insert+"(-3, NULL, NULL, NULL)", insert+"(5, 1.5, x'c3a9', 'x')",
+			insert+"(6, 1500000.0, 42, 1700000000)",
+			insert+"(7, 'a' || char(31) || 'b', 'a' || char(0) || 'b', '2024-01-02T03:04:05Z')",
+			insert+"(8, '<&>\"', char(0x2028), '2024-01-02 03:04:05.678+02:00')",
+			insert+"(9223372036854775807, CAST(x'ff' AS TEXT), '', '')")
+	}
+	return programs
+}
+
+func TestAUserThatHasNotChangedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	etag := p.Do(t, "GET", "/api/users/1", "").Header.Get("ETag")
+	if !strings.HasPrefix(etag, `"`) {
+		t.Fatalf("the ETag is %s", etag)
+	}
+	for header, status := range map[string]int{
+		etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200, strings.Trim(etag, `"`): 200,
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			answer := p.Do(t, method, "/api/users/1", "", "If-None-Match: "+header)
+			if answer.Status != status || status == 304 && answer.Body != "" || answer.Header.Get("ETag") != etag {
+				t.Errorf("%s with If-None-Match: %s is answered %d %s", method, header, answer.Status, answer.Body)
+			}
+		}
+	}
+	if other := p.Do(t, "GET", "/api/users/2", "").Header.Get("ETag"); other == etag || other == "" {
+		t.Errorf("the ETag of another user is %s", other)
+	}
+	if found := p.Do(t, "GET", "/api/users?email=ada@example.org", "").Header.Get("ETag"); found != etag {
+		t.Errorf("the ETag of a list of one is %s and of the user %s", found, etag)
+	}
+	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = 'Countess' WHERE id = 1")
+	answer := p.Do(t, "GET", "/api/users/1", "", "If-None-Match: "+etag)
+	if answer.Status != http.StatusOK || answer.User(t).Name != "Countess" || answer.Header.Get("ETag") == etag {
+		t.Errorf("a changed user is answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+func TestAnIDThatNobodyHasIsNotFound(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	for _, id := range []string{
+		"6", "0", "-1", "abc", "1.0", "+1", "01", "%201", "0x1", "1e0", "-0", "1%20OR%201=1", "18446744073709551617",
+		"9223372036854775808", "1%00", "١", "%25", "*",
+	} {
+		for _, method := range []string{"GET", "HEAD", "PATCH", "PUT", "DELETE"} {
+			answer := p.Do(t, method, "/api/users/"+id, `{"name":"A","email":"a@b"}`, "If-Match: *")
+			if answer.Status != 404 || method != "HEAD" && answer.Body != noUser {
+				t.Errorf("%s of %s is answered %d %s", method, id, answer.Status, answer.Body)
+			}
+		}
+	}
+	if users := p.List(t); len(users) != 6 {
+		t.Errorf("the users are %v", users)
+	}
+}
