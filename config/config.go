@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +22,12 @@ import (
 type Config struct {
 	// Port is PORT, the TCP port to listen on; 0 lets the system choose a free one.
 	Port uint16
+	// ListenAddress is LISTEN_ADDRESS, the one address to listen on; its zero value is every address.
+	ListenAddress netip.Addr
+	// AllowedHosts is ALLOWED_HOSTS: the hosts that requests may be for, in lower case; none allows any.
+	AllowedHosts []string
+	// AdminPort is ADMIN_PORT, the TCP port for metrics and probes; 0 lets the system choose one, nil is none.
+	AdminPort *uint16
 	// NodeEnv is NODE_ENV. It is logged at the start and changes nothing (specification, section 1).
 	NodeEnv string
 	// DataDir is DATA_DIR as an absolute path: the directory of the database file.
@@ -62,6 +69,15 @@ func Read() (Config, error) {
 	if config.Port, err = readNumber(env, "PORT"); err != nil {
 		return config, err
 	}
+	if config.ListenAddress, err = readListenAddress(env); err != nil {
+		return config, err
+	}
+	if config.AllowedHosts, err = readAllowedHosts(env); err != nil {
+		return config, err
+	}
+	if config.AdminPort, err = readOptionalNumber(env, "ADMIN_PORT"); err != nil {
+		return config, err
+	}
 	if config.RunAs, err = readNumber(env, "RUN_AS"); err != nil {
 		return config, err
 	}
@@ -93,6 +109,15 @@ func readNumber(env *viper.Viper, name string) (uint16, error) {
 		return 0, fmt.Errorf("%s is %q: it must be a whole number from 0 to 65535", name, env.GetString(name))
 	}
 	return uint16(number), nil
+}
+
+// readOptionalNumber is readNumber for a variable that may be unset: nil then.
+func readOptionalNumber(env *viper.Viper, name string) (*uint16, error) {
+	if env.GetString(name) == "" {
+		return nil, nil
+	}
+	number, err := readNumber(env, name)
+	return &number, err
 }
 
 // DatabasePath returns the absolute path of the database file.

@@ -3,7 +3,9 @@ package config
 import (
 	"log/slog"
 	"math"
+	"net/netip"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,7 +13,10 @@ import (
 
 // clear makes the environment of the test that of a machine where nothing is set.
 func clear(t *testing.T) {
-	for _, name := range []string{"PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "LOG_FORMAT", "LOG_LEVEL", "RUN_AS"} {
+	for _, name := range []string{
+		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB",
+		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS",
+	} {
 		t.Setenv(name, "")
 	}
 }
@@ -27,7 +32,7 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, LogFormat: "text", LogLevel: slog.LevelInfo}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -36,14 +41,16 @@ func TestEverySettingIsRead(t *testing.T) {
 	clear(t)
 	for name, value := range map[string]string{
 		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1",
-		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532",
+		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "::1", "ADMIN_PORT": "0",
+		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
 	} {
 		t.Setenv(name, value)
 	}
 	got, err := Read()
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, LogFormat: "json",
-		LogLevel: slog.LevelWarn, RunAs: 65532}
-	if err != nil || got != want {
+		LogLevel: slog.LevelWarn, RunAs: 65532, ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
+		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
 	if path := got.DatabasePath(); path != "/srv/people/users.db" {
@@ -56,6 +63,11 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		{"PORT", "abc"}, {"PORT", " 3000 "}, {"PORT", "1e3"}, {"PORT", "-1"}, {"PORT", "70000"}, {"PORT", "0x10"},
 		{"LIST_MEMORY_MIB", "lots"}, {"LIST_MEMORY_MIB", "65536"}, {"LOG_FORMAT", "xml"}, {"LOG_FORMAT", "JSON"},
 		{"LOG_LEVEL", "loud"}, {"LOG_LEVEL", "error+4"}, {"RUN_AS", "nobody"},
+		{"LISTEN_ADDRESS", "localhost"}, {"LISTEN_ADDRESS", "127.0.0.1:80"}, {"LISTEN_ADDRESS", "[::1]"},
+		{"LISTEN_ADDRESS", "1.2.3"}, {"LISTEN_ADDRESS", " ::1"}, {"ADMIN_PORT", "no"}, {"ADMIN_PORT", "65536"},
+		{"ALLOWED_HOSTS", ","}, {"ALLOWED_HOSTS", "a,,b"}, {"ALLOWED_HOSTS", "a:80"}, {"ALLOWED_HOSTS", "http://a"},
+		{"ALLOWED_HOSTS", "*.example.org"}, {"ALLOWED_HOSTS", "bücher.example"}, {"ALLOWED_HOSTS", "[::1]:80"},
+		{"ALLOWED_HOSTS", "a b"}, {"ALLOWED_HOSTS", "-a"},
 	} {
 		t.Run(mistake.name+" "+mistake.value, func(t *testing.T) {
 			clear(t)
@@ -104,5 +116,20 @@ func TestAMistakeKeepsTheLogAsItWasAskedFor(t *testing.T) {
 				t.Errorf("the log is %s at %s, %v", got.LogFormat, got.LogLevel, err)
 			}
 		})
+	}
+}
+
+func TestTheServiceIsReachedWhereItListens(t *testing.T) {
+	for _, c := range []struct{ set, listens, local string }{
+		{"", ":3000", "127.0.0.1"}, {"0.0.0.0", "0.0.0.0:3000", "127.0.0.1"}, {"::", "[::]:3000", "127.0.0.1"},
+		{"127.0.0.2", "127.0.0.2:3000", "127.0.0.2"}, {"::1", "[::1]:3000", "::1"},
+		{"fe80::1%eth0", "[fe80::1%eth0]:3000", "fe80::1%eth0"},
+	} {
+		clear(t)
+		t.Setenv("LISTEN_ADDRESS", c.set)
+		got, err := Read()
+		if err != nil || got.ListensTo(3000) != c.listens || got.LocalHost() != c.local {
+			t.Errorf("%q listens to %s and is reached at %s, %v", c.set, got.ListensTo(3000), got.LocalHost(), err)
+		}
 	}
 }

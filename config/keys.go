@@ -1,0 +1,134 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Keys are the SHA-256 sums of the keys that the API asks for. The keys themselves are kept nowhere, so that nothing
+// can print them. Without any, the API is open.
+type Keys struct {
+	// Full are the sums of API_KEY: who has one may do everything.
+	Full [][sha256.Size]byte
+	// Read are the sums of API_READ_KEY: who has one may only read.
+	Read [][sha256.Size]byte
+}
+
+// minKey is how many characters a key has at least.
+const minKey = 16
+
+// ReadKeys returns the keys, or an error that names the variable and never a key. They are no part of [Config]: that
+// may be printed, and `users-api healthcheck` reads it and needs no key.
+//
+// A variable that is set and holds nothing is a mistake, where other settings would count it as unset: a secret that
+// failed to arrive must not leave the API open.
+func ReadKeys() (keys Keys, err error) {
+	full, err := readSecret("API_KEY")
+	if err != nil {
+		return Keys{}, err
+	}
+	read, err := readSecret("API_READ_KEY")
+	if err != nil {
+		return Keys{}, err
+	}
+	if keys.Full, err = full.sums(); err != nil {
+		return Keys{}, err
+	}
+	if keys.Read, err = read.sums(); err != nil {
+		return Keys{}, err
+	}
+	if read.variable != "" && full.variable == "" {
+		return Keys{}, fmt.Errorf("%s is set without API_KEY: nobody could write; set API_KEY or API_KEY_FILE too", read.variable)
+	}
+	for _, sum := range keys.Read {
+		if slices.Contains(keys.Full, sum) {
+			return Keys{}, fmt.Errorf("%s and %s have a key in common: a key may either write or only read",
+				full.variable, read.variable)
+		}
+	}
+	return keys, nil
+}
+
+// secret is the text of a variable, or of the file that the variable with _FILE behind its name names (Docker secrets).
+type secret struct {
+	variable string // the one that is set; "" when neither is
+	text     string
+}
+
+// readSecret reads a variable that has both forms. The path of the file is not in the error: somebody may have put the
+// secret itself there.
+func readSecret(name string) (secret, error) {
+	text, set := os.LookupEnv(name)
+	path, inFile := os.LookupEnv(name + "_FILE")
+	switch {
+	case set && inFile:
+		return secret{}, fmt.Errorf("%[1]s and %[1]s_FILE are both set: unset one of them", name)
+	case set:
+		return secret{name, text}, nil
+	case !inFile:
+		return secret{}, nil
+	}
+	text, err := readFile(path)
+	if err != nil {
+		return secret{}, fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
+	}
+	return secret{name + "_FILE", text}, nil
+}
+
+// readFile returns the text of a small file. The error does not have the path.
+func readFile(path string) (string, error) {
+	const most = 64 << 10
+	file, err := os.Open(path)
+	if err == nil {
+		defer file.Close() //nolint:errcheck // it was only read
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(file, most+1)); err == nil && len(text) <= most {
+			return string(text), nil
+		}
+	}
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return "", failure.Err
+	}
+	return "", errors.New("it is larger than 64 KiB")
+}
+
+// sums returns the sums of the keys in a secret, one a line. The lines may end as on Windows, and may be blank.
+func (s secret) sums() (sums [][sha256.Size]byte, err error) {
+	if s.variable == "" {
+		return nil, nil
+	}
+	for line := range bytes.Lines([]byte(s.text)) {
+		key := bytes.TrimRight(line, "\r\n")
+		if len(key) == 0 {
+			continue
+		}
+		if err := checkKey(string(key)); err != nil {
+			return nil, fmt.Errorf("%s has %w", s.variable, err)
+		}
+		sums = append(sums, sha256.Sum256(key))
+	}
+	if len(sums) == 0 {
+		return nil, fmt.Errorf("%s is set and has no key: unset it to let everybody in, or give it one; `users-api key` prints one",
+			s.variable)
+	}
+	return sums, nil
+}
+
+// checkKey returns what is wrong with a key, without the key.
+func checkKey(key string) error {
+	const rule = "a key has at least 16 printable ASCII characters and no spaces; `users-api key` prints one"
+	if strings.ContainsFunc(key, func(char rune) bool { return char <= ' ' || char > '~' }) {
+		return errors.New("a key with a space or another character that keys cannot have: " + rule)
+	}
+	if len(key) < minKey {
+		return errors.New("a key that is too short: " + rule)
+	}
+	return nil
+}
