@@ -82,7 +82,7 @@ func listenAndServe(stop context.Context, settings config.Config, users models.U
 		return cannotListen(settings.Port, err)
 	}
 	logStart(logger, settings, listener.Addr())
-	err = routes.Serve(stop, listener, users, logger)
+	err = routes.Service{Users: users, Logger: logger}.Serve(stop, listener)
 	if errors.Is(err, models.ErrLost) {
 		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)
 	}

@@ -35,10 +35,19 @@ var (
 	ErrNoPath     = &Error{Status: http.StatusNotFound, Message: "Not found"}
 	ErrNoMethod   = &Error{Status: http.StatusMethodNotAllowed, Message: "Method not allowed"}
 	ErrCrossSite  = &Error{Status: http.StatusForbidden, Message: "Requests from a browser on another site are refused"}
+	ErrNoKey      = &Error{Status: http.StatusUnauthorized, Message: "An API key is needed"}
+	ErrWrongKey   = &Error{Status: http.StatusUnauthorized, Message: "The API key is not valid"}
+	ErrReadKey    = &Error{Status: http.StatusForbidden, Message: "This API key can only read"}
 	ErrUnexpected = &Error{Status: http.StatusInternalServerError, Message: "Internal server error"}
 	ErrBusy       = &Error{Status: http.StatusServiceUnavailable,
 		Message: "Too many large request bodies are arriving at once: send it again in a few seconds"}
 )
+
+// WrongHost is the refusal of a request for another host than this service answers for.
+func WrongHost(host string) *Error {
+	return &Error{Status: http.StatusMisdirectedRequest,
+		Message: `This service does not answer for the host "` + shorten(host) + `"`}
+}
 
 // statusClientGone is what the log shows for a request whose client went away before the answer; nobody reads it.
 const statusClientGone = 499
@@ -82,8 +91,12 @@ type problem struct {
 // says Vary: a cache that hands an error object to a client which would have liked a problem harms nobody.
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
-	for _, name := range []string{"Cache-Control", "Content-Length", "ETag", "Link", "X-Total-Count"} {
-		c.Writer.Header().Del(name) // they were meant for the answer that failed
+	header := c.Writer.Header()
+	for _, name := range []string{"Content-Length", "ETag", "Link", "X-Total-Count"} {
+		header.Del(name) // they were meant for the answer that failed
+	}
+	if header.Get("Cache-Control") != keptPrivate {
+		header.Del("Cache-Control")
 	}
 	if refusal.tag != "" {
 		c.Header("ETag", refusal.tag)
@@ -92,7 +105,7 @@ func Refuse(c *gin.Context, refusal *Error) {
 		_ = sendValue(c, refusal.Status, contentType, refusal)
 		return
 	}
-	c.Header("Vary", "Accept")
+	header.Add("Vary", "Accept")
 	title := http.StatusText(refusal.Status)
 	_ = sendValue(c, refusal.Status, problemType, problem{"about:blank", title, refusal.Status, refusal.Message})
 }

@@ -12,6 +12,23 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// keptPrivate is the Cache-Control of an answer that only who asked for it may keep, and must ask again for each time.
+const keptPrivate = "private, no-cache"
+
+// KeepPrivate keeps the answer to a request out of caches that others use, and says which headers of the request it
+// depends on.
+func KeepPrivate(c *gin.Context, vary string) {
+	c.Header("Cache-Control", keptPrivate)
+	c.Writer.Header().Add("Vary", vary)
+}
+
+// revalidate lets a cache keep an answer when it asks each time whether it still holds.
+func revalidate(c *gin.Context) {
+	if c.Writer.Header().Get("Cache-Control") != keptPrivate {
+		c.Header("Cache-Control", "no-cache")
+	}
+}
+
 // entityTag returns the strong entity tag of a user: made from exactly the bytes of its answer.
 func entityTag(user []byte) string {
 	sum := sha256.Sum256(user)

@@ -124,7 +124,7 @@ func (a *array) sendRest(users iter.Seq2[models.User, error]) error {
 }
 
 func (a *array) header() {
-	a.c.Header("Cache-Control", "no-cache")
+	revalidate(a.c)
 	a.c.Header("Content-Type", contentType)
 }
 

@@ -47,7 +47,7 @@ func (u *Users) Get(c *gin.Context) error {
 		return err
 	}
 	body := models.AppendUser(nil, &user)
-	c.Header("Cache-Control", "no-cache") // keep it, and ask each time whether it still holds
+	revalidate(c)
 	if notModified(c, entityTag(body)) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (u *Users) List(c *gin.Context) error {
 // sendList sends all users. Where their version is known, so is the length, and a client that has them already is
 // told so.
 func sendList(c *gin.Context, list models.List) error {
-	c.Header("Cache-Control", "no-cache")
+	revalidate(c)
 	c.Header("Content-Type", contentType)
 	if list.Version != "" {
 		if notModified(c, `"`+list.Version+`"`) {

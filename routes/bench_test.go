@@ -27,7 +27,7 @@ func BenchmarkRequest(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	handler := usual().handler(users, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	handler := Service{Users: users, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.handler(usual())
 	for _, bench := range []struct{ name, method, path, body string }{
 		{"health", "GET", "/health", ""},
 		{"one user", "GET", "/api/users/1", ""},

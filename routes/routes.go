@@ -12,10 +12,17 @@ import (
 	"users-api/models"
 )
 
+// Service is what is served, and to whom.
+type Service struct {
+	Users  models.Users
+	Access Access
+	Logger *slog.Logger
+}
+
 // handler returns the handler of all requests.
-func (l limits) handler(users models.Users, logger *slog.Logger) http.Handler {
-	engine := l.engine(logger)
-	api := controllers.NewUsers(users)
+func (s Service) handler(l limits) http.Handler {
+	engine := s.engine(l)
+	api := controllers.NewUsers(s.Users)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
 		engine.Handle(method, "/api/users", controllers.Handle(api.List))
@@ -30,13 +37,14 @@ func (l limits) handler(users models.Users, logger *slog.Logger) http.Handler {
 }
 
 // engine returns Gin with every middleware, the first outermost, and without any path.
-func (l limits) engine(logger *slog.Logger) *gin.Engine {
+func (s Service) engine(l limits) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode) // debug mode prints to stdout
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true // 405 and Allow, where Gin would answer 404
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // no header of a proxy is believed
-	engine.Use(log(logger), recoverPanic(logger), closeUnclear, newBodies(l).receive, secure())
+	engine.Use(log(s.Logger), recoverPanic(s.Logger), closeUnclear, newBodies(l).receive, secure(),
+		s.Access.checkHost, s.Access.checkKey)
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
 	return engine

@@ -42,9 +42,9 @@ var errStopped = errors.New("the service is stopping")
 // Serve answers the requests that come to a TCP listener until stop is done. Then it takes no new ones, finishes
 // those under way, cuts off what is not done in 6 seconds, and returns nil. It does the same, and returns an error,
 // when the storage is lost ([models.ErrLost]) or when connections cannot be accepted.
-func Serve(stop context.Context, listener net.Listener, users models.Users, logger *slog.Logger) error {
+func (s Service) Serve(stop context.Context, listener net.Listener) error {
 	l := usual()
-	return l.serve(stop, listener, users.Lost(), l.handler(users, logger), logger)
+	return l.serve(stop, listener, s.Users.Lost(), s.handler(l), s.Logger)
 }
 
 func (l limits) serve(

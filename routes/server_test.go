@@ -53,10 +53,14 @@ func listen(t *testing.T) net.Listener {
 	return listener
 }
 
+func silent(users models.Users) Service {
+	return Service{Users: users, Logger: slog.New(slog.DiscardHandler)}
+}
+
 func TestServeEndsWithNothingOnAStop(t *testing.T) {
 	stop, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Serve(stop, listen(t), stored(t), slog.New(slog.DiscardHandler)); err != nil {
+	if err := silent(stored(t)).Serve(stop, listen(t)); err != nil {
 		t.Error(err)
 	}
 }
@@ -66,7 +70,7 @@ func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := Serve(t.Context(), listen(t), users, slog.New(slog.DiscardHandler)); !errors.Is(err, models.ErrLost) {
+	if err := silent(users).Serve(t.Context(), listen(t)); !errors.Is(err, models.ErrLost) {
 		t.Error(err)
 	}
 }
@@ -74,7 +78,7 @@ func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
 func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	listener := listen(t)
 	_ = listener.Close()
-	err := Serve(t.Context(), listener, stored(t), slog.New(slog.DiscardHandler))
+	err := silent(stored(t)).Serve(t.Context(), listener)
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot accept connections: ") {
 		t.Error(err)
 	}

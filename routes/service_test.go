@@ -78,29 +78,40 @@ func start(t *testing.T, change ...func(*limits)) *service {
 // startWith serves any users, or one handler at / behind every middleware.
 func startWith(t *testing.T, users models.Users, handler gin.HandlerFunc, change ...func(*limits)) *service {
 	t.Helper()
+	return startService(t, Service{Users: users}, handler, change...)
+}
+
+// startFor serves an empty database to those who have access.
+func startFor(t *testing.T, access Access) *service {
+	t.Helper()
+	users, path := openUsers(t)
+	s := startService(t, Service{Users: users, Access: access}, nil)
+	s.Users, s.path = users, path
+	return s
+}
+
+func startService(t *testing.T, served Service, handler gin.HandlerFunc, change ...func(*limits)) *service {
+	t.Helper()
 	l := usual()
 	for _, change := range change {
 		change(&l)
 	}
 	s := &service{log: &lines{}, ended: make(chan error, 1)}
-	logger := slog.New(slog.NewTextHandler(s.log, nil))
-	served, lost := http.Handler(nil), (<-chan struct{})(nil)
+	served.Logger = slog.New(slog.NewTextHandler(s.log, nil))
+	all, lost := http.Handler(nil), (<-chan struct{})(nil)
 	if handler != nil {
-		engine := l.engine(logger)
+		engine := served.engine(l)
 		engine.Any("/", handler)
-		served = engine
+		all = engine
 	} else {
-		served, lost = l.handler(users, logger), users.Lost()
+		all, lost = served.handler(l), served.Users.Lost()
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	s.address = listener.Addr().String()
 	s.url = "http://" + s.address
 	stop, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	go func() { s.ended <- l.serve(stop, listener, lost, served, logger) }()
+	go func() { s.ended <- l.serve(stop, listener, lost, all, served.Logger) }()
 	t.Cleanup(func() { s.end(t) })
 	return s
 }

@@ -1,0 +1,84 @@
+package routes
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAnImportThatIsOnlyTriedReads(t *testing.T) {
+	for target, reads := range map[string]bool{
+		"POST /api/users.csv?dry_run=true":                     true,
+		"POST /api/users.ndjson?on_conflict=skip&dry_run=true": true,
+		"POST /api/users.csv":                                  false,
+		"POST /api/users.csv?dry_run=false":                    false,
+		"POST /api/users.csv?dry_run=TRUE":                     false,
+		"POST /api/users.csv?dry_run=":                         false,
+		"POST /api/users.csv?dry_run=true&dry_run=false":       false,
+		"POST /api/users.csv?dry_run=false&dry_run=true":       false,
+		"POST /api/users.csv?dry_run=true&x=%zz":               false,
+		"POST /api/users.csv?x;dry_run=true":                   false,
+		"POST /api/users?dry_run=true":                         false,
+		"PUT /api/users.csv?dry_run=true":                      false,
+		"DELETE /api/users/1?dry_run=true":                     false,
+		"DELETE /api/users/1":                                  false,
+		"get /api/users":                                       false,
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		request, err := http.NewRequest(method, path, nil)
+		if err != nil || onlyReads(request) != reads {
+			t.Errorf("%s only reads: %v, %v", target, !reads, err)
+		}
+	}
+}
+
+func TestAnotherHostIsRefusedEverywhereButForHealth(t *testing.T) {
+	s := startFor(t, Access{Hosts: []string{"users.example.org", "::1", "192.0.2.1"}})
+	for host, refused := range map[string]string{
+		"users.example.org": "", "USERS.example.ORG:3000": "", "users.example.org.": "", "[::1]": "", "[::1]:3000": "",
+		"[0:0:0:0:0:0:0:1]:80": "", "192.0.2.1": "", "192.0.2.1:1": "",
+		"evil.example": "evil.example", "evil.example:3000": "evil.example",
+		"users.example.org.evil.example": "users.example.org.evil.example", "evil-users.example.org": "evil-users.example.org",
+		"localhost": "localhost", "[::2]": "::2",
+		"": "",
+	} {
+		for _, target := range []string{"GET /api/users", "DELETE /api/users/1", "GET /", "GET /nothing", "POST /health/x"} {
+			conn := s.dial(t)
+			conn.send("%s HTTP/1.1\r\nHost: %s\r\n\r\n", target, host)
+			got := conn.answer()
+			want := `{"error":"This service does not answer for the host \"` + refused + `\""}`
+			if (got.status == 421) != (refused != "" || host == "") || got.status == 421 && got.body != want {
+				t.Errorf("%s for %q is answered %d %s", target, host, got.status, got.body)
+			}
+		}
+		conn := s.dial(t)
+		conn.send("GET /health HTTP/1.1\r\nHost: %s\r\n\r\n", host)
+		if got := conn.answer(); got.status != 200 {
+			t.Errorf("/health for %q is answered %d", host, got.status)
+		}
+	}
+}
+
+func TestRefusalsAreProblemsForWhoAsksForProblems(t *testing.T) {
+	access := locked()
+	access.Hosts = []string{"127.0.0.1"}
+	s := startFor(t, access)
+	for _, c := range []struct{ header, host, title, detail string }{
+		{"A: b", "127.0.0.1", `"title":"Unauthorized","status":401`, `"An API key is needed"`},
+		{"X-API-Key: x", "127.0.0.1", `"title":"Unauthorized","status":401`, `"The API key is not valid"`},
+		{"X-API-Key: " + readKey, "127.0.0.1", `"title":"Forbidden","status":403`, `"This API key can only read"`},
+		{"A: b", "x", `"title":"Misdirected Request","status":421`, `"This service does not answer for the host \"x\""`},
+	} {
+		conn := s.dial(t)
+		conn.send("DELETE /api/users/1 HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n%s\r\n\r\n", c.host, problemType, c.header)
+		got, want := conn.answer(), `{"type":"about:blank",`+c.title+`,"detail":`+c.detail+`}`
+		vary := []string{"Authorization, X-API-Key", "Accept"}
+		if got.status == 421 {
+			vary = vary[1:]
+		}
+		if got.body != want || !slices.Equal(got.header.Values("Vary"), vary) {
+			t.Errorf("answered %s with %v, want %s", got.body, got.header, want)
+		}
+	}
+}
