@@ -28,7 +28,10 @@ func (c *committer) commitTogether(batch []*write) {
 	for batch = c.takeLock(batch); len(batch) > 0; batch = c.takeLock(batch) {
 		culprit, err := c.runAll(batch)
 		if err == nil {
-			endAll(batch, c.flush())
+			if err = c.flush(); err == nil {
+				c.stats.count(batch)
+			}
+			endAll(batch, err)
 			return
 		}
 		c.rollBack()

@@ -24,6 +24,7 @@ type committer struct {
 	transaction
 	files files
 	queue chan *write
+	stats commitStats
 	// lost is closed when the database file was found removed or replaced.
 	lost   chan struct{}
 	isLost bool

@@ -152,6 +152,7 @@ func (k *keeper) mend(old *list, changed []int64) (*list, error) {
 		}
 	}
 	if l := newList(pieces); l.length <= k.maxBytes {
+		l.mended = true
 		return l, nil
 	}
 	return nil, nil

@@ -18,6 +18,8 @@ type list struct {
 	length  int
 	version string
 	readers atomic.Int32
+	mended  bool        // made from an older one, and not from all users
+	counted atomic.Bool // its making is in the stats
 }
 
 // release says that a reader is done with the list.

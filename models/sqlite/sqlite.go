@@ -30,6 +30,7 @@ type Users struct {
 	committer *committer
 	keeper    *keeper
 	reader    *reader
+	stats     listStats
 	closed    atomic.Bool
 }
 
@@ -119,6 +120,7 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 	if err != nil {
 		return storageError(err)
 	}
+	u.stats.count(kept)
 	if kept == nil {
 		return send(models.List{Length: -1, Pieces: u.stream(ctx)})
 	}
