@@ -17,6 +17,11 @@ const help = `users-api serves a registry of users as JSON over HTTP, from one S
 Settings are environment variables:
 
   PORT             the port to listen on; 0 lets the system choose (3000)
+  LISTEN_ADDRESS   the one address to listen on (every address)
+  ALLOWED_HOSTS    the host names to answer for, with a comma between (any)
+  API_KEY          ask for this key; API_KEY_FILE names a file with one a line (none: everybody may do everything)
+  API_READ_KEY     a key that may only read; API_READ_KEY_FILE names a file with one a line (none)
+  ADMIN_PORT       a port for metrics, probes and profiles, not for the public (none)
   DATA_DIR         the directory of users.db (data)
   LIST_MEMORY_MIB  up to this size the list of users is kept in memory (32)
   LOG_FORMAT       text or json (text)

@@ -3,7 +3,10 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"users-api/config"
@@ -18,7 +21,9 @@ func Healthcheck() error {
 	if settings.Port == 0 {
 		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; set PORT to a number")
 	}
-	url := fmt.Sprintf("http://127.0.0.1:%d/health", settings.Port)
+	url := (&url.URL{
+		Scheme: "http", Host: net.JoinHostPort(settings.LocalHost(), strconv.Itoa(int(settings.Port))), Path: "/health",
+	}).String()
 	client := &http.Client{Timeout: 2 * time.Second}
 	answer, err := client.Get(url)
 	if err != nil {

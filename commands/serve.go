@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -58,6 +56,10 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	})
 	defer ignore()
 
+	keys, err := config.ReadKeys() // as root, where it was started as root: secrets may be for root alone
+	if err != nil {
+		return err
+	}
 	tuneMemory(settings.ListMemory)
 	if err := becomeUser(settings); err != nil {
 		return err
@@ -69,39 +71,48 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	err = listenAndServe(stop, settings, users, logger)
+	err = listenAndServe(stop, settings, keys, users, logger)
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()
 	return errors.Join(err, users.Close(inTime))
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
-func listenAndServe(stop context.Context, settings config.Config, users models.Users, logger *slog.Logger) error {
-	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", settings.Port))
+func listenAndServe(stop context.Context, settings config.Config, keys config.Keys, users *sqlite.Users, logger *slog.Logger) error {
+	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
-		return cannotListen(settings.Port, err)
+		return err
 	}
-	logStart(logger, settings, listener.Addr())
-	err = routes.Service{Users: users, Logger: logger}.Serve(stop, listener)
+	is := readBuild()
+	service := routes.Service{
+		Users:   users,
+		Access:  routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
+		Metrics: routes.NewMetrics(is.Version, is.Revision, users.Stats, noBackup),
+		Logger:  logger,
+	}
+	admin, endAdmin, err := serveAdmin(stop, settings, service)
+	if err != nil {
+		return err
+	}
+	defer endAdmin() // it answers to the end
+	warnOfOpenDoor(logger, keys, listener.Addr())
+	logStart(logger, settings, localURL(settings, listener.Addr()), admin)
+	err = service.Serve(stop, listener)
 	if errors.Is(err, models.ErrLost) {
 		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)
 	}
 	return err
 }
 
-// cannotListen says what helps when a port cannot be had.
-func cannotListen(port uint16, err error) error {
-	help := "stop the program that has it, or set PORT to another"
-	if errors.Is(err, syscall.EACCES) {
-		help = "set PORT to 1024 or more, or grant the capability NET_BIND_SERVICE"
-	}
-	return fmt.Errorf("cannot listen on port %d: %w; %s", port, err, help)
-}
+// noBackup says that no backup is known. MERGE: lastBackup of backups.go.
+func noBackup() time.Time { return time.Time{} }
 
 // logStart tells a person where to go.
-func logStart(logger *slog.Logger, settings config.Config, address net.Addr) {
-	port := address.(*net.TCPAddr).Port // with PORT=0 the system chose it
-	attributes := []any{"address", "http://localhost:" + strconv.Itoa(port), "database", settings.DatabasePath()}
+func logStart(logger *slog.Logger, settings config.Config, address, admin string) {
+	attributes := []any{"address", address, "database", settings.DatabasePath()}
+	if admin != "" {
+		attributes = append(attributes, "admin", admin)
+	}
 	if settings.NodeEnv != "" {
 		attributes = append(attributes, "node_env", settings.NodeEnv)
 	}

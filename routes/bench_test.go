@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
+
 	"users-api/models"
 )
 
@@ -27,7 +29,8 @@ func BenchmarkRequest(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	handler := Service{Users: users, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}.handler(usual())
+	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	handler := Service{Users: users, Metrics: noFigures(), Logger: logger}.handler(usual())
 	for _, bench := range []struct{ name, method, path, body string }{
 		{"health", "GET", "/health", ""},
 		{"one user", "GET", "/api/users/1", ""},
@@ -39,6 +42,29 @@ func BenchmarkRequest(b *testing.B) {
 				request := httptest.NewRequest(bench.method, bench.path, strings.NewReader(bench.body))
 				handler.ServeHTTP(&discard{http.Header{}}, request)
 			}
+		})
+	}
+}
+
+// BenchmarkCounting is what the figures cost a request: the difference between the two.
+func BenchmarkCounting(b *testing.B) {
+	gin.SetMode(gin.ReleaseMode)
+	for _, bench := range []struct {
+		name       string
+		middleware []gin.HandlerFunc
+	}{{"without", nil}, {"with", []gin.HandlerFunc{noFigures().count}}} {
+		b.Run(bench.name, func(b *testing.B) {
+			engine := gin.New()
+			engine.Use(bench.middleware...)
+			engine.POST("/api/users", func(*gin.Context) {})
+			b.ReportAllocs()
+			b.RunParallel(func(loop *testing.PB) {
+				request := httptest.NewRequest("POST", "/api/users", nil)
+				answer := &discard{http.Header{}}
+				for loop.Next() {
+					engine.ServeHTTP(answer, request)
+				}
+			})
 		})
 	}
 }

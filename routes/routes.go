@@ -12,11 +12,12 @@ import (
 	"users-api/models"
 )
 
-// Service is what is served, and to whom.
+// Service is what is served, to whom, and what is told of it to those who run it.
 type Service struct {
-	Users  models.Users
-	Access Access
-	Logger *slog.Logger
+	Users   models.Users
+	Access  Access
+	Metrics *Metrics
+	Logger  *slog.Logger
 }
 
 // handler returns the handler of all requests.
@@ -43,7 +44,7 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.HandleMethodNotAllowed = true // 405 and Allow, where Gin would answer 404
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // no header of a proxy is believed
-	engine.Use(log(s.Logger), recoverPanic(s.Logger), closeUnclear, newBodies(l).receive, secure(),
+	engine.Use(log(s.Logger), s.Metrics.count, recoverPanic(s.Logger), closeUnclear, newBodies(l).receive, secure(),
 		s.Access.checkHost, s.Access.checkKey)
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))

@@ -30,6 +30,7 @@ const patience = 20 * time.Second
 type service struct {
 	models.Users
 	path         string // of the database
+	served       Service
 	url, address string
 	log          *lines
 	stop         context.CancelFunc
@@ -90,6 +91,11 @@ func startFor(t *testing.T, access Access) *service {
 	return s
 }
 
+// noFigures are the metrics of a storage that counts nothing.
+func noFigures() *Metrics {
+	return NewMetrics("v1", "abc", func() models.Stats { return models.Stats{} }, func() time.Time { return time.Time{} })
+}
+
 func startService(t *testing.T, served Service, handler gin.HandlerFunc, change ...func(*limits)) *service {
 	t.Helper()
 	l := usual()
@@ -97,7 +103,9 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 		change(&l)
 	}
 	s := &service{log: &lines{}, ended: make(chan error, 1)}
+	served.Metrics = noFigures()
 	served.Logger = slog.New(slog.NewTextHandler(s.log, nil))
+	s.served = served
 	all, lost := http.Handler(nil), (<-chan struct{})(nil)
 	if handler != nil {
 		engine := served.engine(l)

@@ -40,7 +40,7 @@ type logBuffer struct {
 	seen    bool
 }
 
-var listening = regexp.MustCompile(`"?address"?[=:]"?http://localhost:(\d+)`)
+var listening = regexp.MustCompile(`"?address"?[=:]"?http://([^\s"]+):(\d+)`)
 
 func newLogBuffer() *logBuffer {
 	b := &logBuffer{address: make(chan string, 1)}
@@ -56,7 +56,7 @@ func (b *logBuffer) Write(data []byte) (int, error) {
 	if !b.seen {
 		if match := listening.FindSubmatch(b.text.Bytes()); match != nil {
 			b.seen = true
-			b.address <- "http://127.0.0.1:" + string(match[1])
+			b.address <- "http://" + strings.Replace(string(match[1]), "localhost", "127.0.0.1", 1) + ":" + string(match[2])
 		}
 	}
 	return len(data), nil

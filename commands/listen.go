@@ -1,0 +1,68 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"syscall"
+
+	"users-api/config"
+	"users-api/routes"
+)
+
+// listen returns the listener of a port, which a variable has set.
+func listen(settings config.Config, variable string, port uint16) (net.Listener, error) {
+	listener, err := net.Listen("tcp", settings.ListensTo(port))
+	if err == nil {
+		return listener, nil
+	}
+	help := "stop the program that has it, or set " + variable + " to another"
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		help = "set " + variable + " to 1024 or more, or grant the capability NET_BIND_SERVICE"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		help = "set LISTEN_ADDRESS to an address of this machine, or unset it to listen on all of them"
+	}
+	return nil, fmt.Errorf("cannot listen on port %d: %w; %s", port, err, help)
+}
+
+// serveAdmin serves ADMIN_PORT, where it is set, until end is called. The URL is "" where it is not.
+func serveAdmin(stop context.Context, settings config.Config, service routes.Service) (url string, end func(), err error) {
+	if settings.AdminPort == nil {
+		return "", func() {}, nil
+	}
+	listener, err := listen(settings, "ADMIN_PORT", *settings.AdminPort)
+	if err != nil {
+		return "", nil, err
+	}
+	server := service.Admin(stop)
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			service.Logger.Error("the admin port cannot accept connections", "error", err)
+		}
+	}()
+	return localURL(settings, listener.Addr()), func() { _ = server.Close() }, nil
+}
+
+// localURL returns where a person on this machine reaches a listener.
+func localURL(settings config.Config, address net.Addr) string {
+	host := settings.LocalHost()
+	if host == "127.0.0.1" {
+		host = "localhost"
+	}
+	port := address.(*net.TCPAddr).Port // with PORT=0 the system chose it
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// warnOfOpenDoor says that other machines may do everything, where they may.
+func warnOfOpenDoor(logger *slog.Logger, keys config.Keys, address net.Addr) {
+	if len(keys.Full) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
+		return
+	}
+	logger.Warn("who reaches this port may read, change and delete all users",
+		"help", "set API_KEY or API_KEY_FILE to ask for a key, or LISTEN_ADDRESS to 127.0.0.1 to keep other machines out")
+}

@@ -1,0 +1,33 @@
+package commands
+
+import "runtime/debug"
+
+// Set by the linker, where a release is built: see the Dockerfile.
+var version, revision string
+
+// build says which program this is.
+type build struct{ Version, Revision string }
+
+// String is what --version prints.
+func (b build) String() string { return b.Version + " (" + b.Revision + ")" }
+
+// readBuild returns what the linker has set, and otherwise what Go knows of the source tree that it built.
+func readBuild() build {
+	is := build{version, revision}
+	info, known := debug.ReadBuildInfo()
+	if is.Version == "" && known {
+		is.Version = info.Main.Version
+	}
+	for i := 0; is.Revision == "" && known && i < len(info.Settings); i++ {
+		if info.Settings[i].Key == "vcs.revision" {
+			is.Revision = info.Settings[i].Value
+		}
+	}
+	if is.Version == "" {
+		is.Version = "unreleased"
+	}
+	if is.Revision == "" {
+		is.Revision = "unknown"
+	}
+	return is
+}
