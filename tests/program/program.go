@@ -63,7 +63,8 @@ type Program struct {
 	exited  chan struct{}
 }
 
-// Start starts the program at path on a free port and returns once it listens. It is stopped when the test ends.
+// Start starts the program at path on a free port of 127.0.0.1 and returns once it listens. It is stopped when the test
+// ends.
 // Settings are NAME=value; without DATA_DIR the database is in a directory of the test.
 func Start(t testing.TB, path string, settings ...string) *Program {
 	t.Helper()
@@ -111,7 +112,8 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	}
 	p := &Program{DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{})}
 	environment := []string{
-		"PORT=0", "DATA_DIR=" + p.DataDir, "PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
+		"PORT=0", "LISTEN_ADDRESS=127.0.0.1", "DATA_DIR=" + p.DataDir,
+		"PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
 	}
 	for _, setting := range settings {
 		if directory, ok := strings.CutPrefix(setting, "DATA_DIR="); ok {

@@ -1,0 +1,106 @@
+package tests
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// askFor sends a request for a host and returns the answer.
+func askFor(t *testing.T, p *program.Program, host, target string) program.Answer {
+	t.Helper()
+	conn := p.Dial(t)
+	conn.Send("%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", target, host)
+	return conn.Answer()
+}
+
+func TestAnotherHostIsRefused(t *testing.T) {
+	t.Parallel()
+	p := start(t, "ALLOWED_HOSTS=users.example.org, LOCALHOST,::1")
+	for _, host := range []string{"users.example.org", "Users.Example.Org:3000", "localhost:80", "[::1]:3000", "[0::1]"} {
+		if answer := askFor(t, p, host, "GET /api/users"); answer.Status != 200 {
+			t.Errorf("%q is answered %d %s", host, answer.Status, answer.Body)
+		}
+	}
+	const refusal = `{"error":"This service does not answer for the host \"evil.example\""}`
+	for _, host := range []string{"evil.example", "evil.example:3000"} {
+		for _, target := range []string{"GET /api/users", "POST /api/users", "DELETE /api/users/1", "GET /", "BREW /x"} {
+			if answer := askFor(t, p, host, target); answer.Status != 421 || answer.Body != refusal {
+				t.Errorf("%s for %q is answered %d %s", target, host, answer.Status, answer.Body)
+			}
+		}
+		if answer := askFor(t, p, host, "GET /health"); answer.Status != 200 {
+			t.Errorf("/health for %q is answered %d", host, answer.Status)
+		}
+	}
+	if answer := askFor(t, p, "127.0.0.1", "GET /api/users"); answer.Status != 421 {
+		t.Errorf("an address that is not allowed is answered %d", answer.Status)
+	}
+	forbid(t, p.Log(), "evil")
+}
+
+func TestAnyHostIsAnsweredWhereNoneAreNamed(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	for _, host := range []string{"evil.example", "", "[::1]", "a_b.example.:1"} {
+		if answer := askFor(t, p, host, "GET /api/users"); answer.Status != 200 {
+			t.Errorf("%q is answered %d %s", host, answer.Status, answer.Body)
+		}
+	}
+}
+
+func TestOneAddressIsListenedTo(t *testing.T) {
+	t.Parallel()
+	p := start(t, "LISTEN_ADDRESS=127.0.0.2")
+	port, found := strings.CutPrefix(p.URL, "http://127.0.0.2:")
+	if !found {
+		t.Fatalf("the log says %s", p.URL)
+	}
+	if answer := p.Do(t, "GET", "/health", ""); answer.Status != 200 {
+		t.Errorf("it answers %d", answer.Status)
+	}
+	if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+		_ = conn.Close()
+		t.Error("it listens to another address too")
+	}
+	for address, want := range map[string]int{"127.0.0.2": 0, "127.0.0.1": 1} {
+		_, stderr, code := run(t, []string{"PORT=" + port, "LISTEN_ADDRESS=" + address}, "healthcheck")
+		if code != want {
+			t.Errorf("the health check of %s ends with %d and %q", address, code, stderr)
+		}
+	}
+}
+
+func TestIPv6IsListenedTo(t *testing.T) {
+	t.Parallel()
+	if probe, err := net.Listen("tcp", "[::1]:0"); err != nil {
+		t.Skipf("there is no IPv6 here: %v", err)
+	} else {
+		_ = probe.Close()
+	}
+	p := start(t, "LISTEN_ADDRESS=::1")
+	port := strings.TrimPrefix(p.URL, "http://[::1]:")
+	stdout, stderr, code := run(t, []string{"PORT=" + port, "LISTEN_ADDRESS=::1"}, "healthcheck")
+	if code != 0 || !strings.Contains(stdout, "http://[::1]:"+port+"/health") {
+		t.Errorf("the health check ends with %d, %q and %q", code, stdout, stderr)
+	}
+}
+
+func TestABadOrForeignAddressEndsTheStart(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []struct{ setting, says string }{
+		{"LISTEN_ADDRESS=localhost", `LISTEN_ADDRESS is…localhost…IP address`},
+		{"LISTEN_ADDRESS=127.0.0.1:80", `LISTEN_ADDRESS is…127.0.0.1:80…without a port`},
+		{"LISTEN_ADDRESS=192.0.2.1", "192.0.2.1…cannot assign requested address…set LISTEN_ADDRESS"},
+		{"ALLOWED_HOSTS=a.example:80", `ALLOWED_HOSTS is…a.example:80…without ports`},
+		{"ADMIN_PORT=metrics", `ADMIN_PORT is…metrics…65535`},
+		{"ADMIN_PORT=" + occupiedPort(t), "address already in use…set ADMIN_PORT"},
+	} {
+		t.Run(bad.setting, func(t *testing.T) {
+			t.Parallel()
+			expectRefusal(t, program.Launch(t, binary, bad.setting), strings.Split(bad.says, "…")...)
+		})
+	}
+}
