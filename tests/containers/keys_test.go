@@ -1,0 +1,90 @@
+//go:build containers
+
+package containers
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// askWithKey returns the status of an answer.
+func (a api) askWithKey(key, method, path, body string) int {
+	a.t.Helper()
+	request, err := http.NewRequest(method, a.base+path, strings.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	answer, err := client.Do(request)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+// takeKeysIn does what docker-compose.yml says about keys: it takes the # off the lines with api_key.
+func (p project) takeKeysIn() {
+	p.t.Helper()
+	path := filepath.Join(p.directory, "docker-compose.yml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	lines, taken := strings.Split(string(text), "\n"), 0
+	for i, line := range lines {
+		if strings.Contains(line, "api_key") && !strings.HasPrefix(line, "# To ask") {
+			lines[i] = strings.Replace(line, "# ", "", 1)
+			taken++
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil || taken != 3 {
+		p.t.Fatalf("%d lines with api_key, %v", taken, err)
+	}
+}
+
+func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
+	const first, second = "first-key-0123456789", "second-key-0123456789"
+	p := newProject(t)
+	p.takeKeysIn()
+	secret := filepath.Join(p.directory, "api_key")
+	expect := func(keys string, want map[string]int) {
+		t.Helper()
+		if err := os.WriteFile(secret, []byte(keys), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.compose("up", "--detach", "--wait")
+		p.compose("restart")
+		service := p.service("users-api")
+		service.becomes("healthy", 10*time.Second)
+		for key, status := range want {
+			if got := service.api().askWithKey(key, "GET", "/api/users", ""); got != status {
+				t.Errorf("with the file %q the key %q is answered %d", keys, key, got)
+			}
+		}
+		if log := service.log(); strings.Contains(log, first) || strings.Contains(log, second) || strings.Contains(log, "WARN") {
+			t.Errorf("the log has a key, or warns of an open service:\n%s", log)
+		}
+		if uid := service.process("Uid"); uid != "65532 65532 65532 65532" {
+			t.Errorf("it serves as %s", uid)
+		}
+	}
+	expect(first+"\n", map[string]int{"": 401, first: 200, second: 401})
+	expect(first+"\n"+second+"\n", map[string]int{"": 401, first: 200, second: 200})
+	expect(second+"\r\n", map[string]int{"": 401, first: 401, second: 200})
+}
+
+func TestTheAdminPortIsReachedFromOtherContainersAndNotPublished(t *testing.T) {
+	c := startHealthy(t, "--env", "ADMIN_PORT=9090")
+	if published := docker(t, "port", c.name); strings.Contains(published, "9090") {
+		t.Errorf("it is published: %s", published)
+	}
+	scraped := docker(t, "run", "--rm", "--network", "container:"+c.name, golang, "wget", "-qO-", "http://127.0.0.1:9090/metrics")
+	if !strings.Contains(scraped, "users_api_build_info{") {
+		t.Errorf("another container is answered %s", scraped)
+	}
+}
