@@ -132,9 +132,11 @@ func size(t *testing.T, path string) float64 {
 func TestTheAdminPortIsApart(t *testing.T) {
 	t.Parallel()
 	p := start(t, "ADMIN_PORT=0", "LISTEN_ADDRESS=127.0.0.2", "API_KEY="+fullKey, "ALLOWED_HOSTS=a.example")
-	if admin := adminOf(t, p).URL; !strings.HasPrefix(admin, "http://127.0.0.2:") {
-		t.Errorf("it listens to %s", admin)
+	port, found := strings.CutPrefix(adminOf(t, p).URL, "http://127.0.0.2:")
+	if !found {
+		t.Errorf("the log says %s", adminOf(t, p).URL)
 	}
+	expectNobody(t, "127.0.0.1:"+port)
 	for _, path := range []string{"/metrics", "/livez", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1"} {
 		if answer := askAdmin(t, p, path); answer.Status != 200 {
 			t.Errorf("the admin port answers %s with %d", path, answer.Status)
