@@ -30,13 +30,11 @@ func createTable(db *gorm.DB) error {
 		if err := proveWritable(tx); err != nil {
 			return err
 		}
-		var existing int64
-		err := tx.Raw("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')").
-			Scan(&existing).Error
+		exists, err := hasTable(tx)
 		switch {
 		case err != nil:
 			return err
-		case existing > 0:
+		case exists:
 			return errExists
 		}
 		return tx.Migrator().CreateTable(&newTable{})
@@ -45,6 +43,13 @@ func createTable(db *gorm.DB) error {
 		return nil
 	}
 	return err
+}
+
+// hasTable reports whether there is anything that is named users.
+func hasTable(tx *gorm.DB) (bool, error) {
+	var n int64
+	err := tx.Raw("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')").Scan(&n).Error
+	return n > 0, err
 }
 
 // proveWritable writes what is there already. SQLite opens a file that it may not write for reading, without an error,

@@ -69,7 +69,7 @@ func prepare(ctx context.Context, path string) (*sql.DB, error) {
 	defer cancel()
 	for {
 		pool, err := prepareOnce(path)
-		if err == nil || !isBusy(err) || ctx.Err() != nil {
+		if err == nil || !isBusy(err) && !errors.Is(err, errMoved) || ctx.Err() != nil {
 			return pool, err
 		}
 		select { // SQLite has waited for busyTick, or not at all
@@ -79,10 +79,21 @@ func prepare(ctx context.Context, path string) (*sql.DB, error) {
 	}
 }
 
+// prepareOnce is prepare without waiting. A restore may have replaced the file that is open here, while this connection
+// waited for its lock; from now on no restore does.
 func prepareOnce(path string) (*sql.DB, error) {
-	db, pool, err := open(dataSource(path, busyTick), 1)
+	file, err := findFile(path)
 	if err != nil {
 		return nil, err
+	}
+	db, pool, err := open(dataSource(path, busyTick), 1)
+	switch {
+	case err != nil && !file.inPlace():
+		return nil, errMoved
+	case err != nil:
+		return nil, err
+	case !file.inPlace():
+		return nil, errors.Join(errMoved, pool.Close())
 	}
 	if err := createTable(db); err != nil {
 		return nil, errors.Join(err, pool.Close())

@@ -1,0 +1,148 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Whether a process has a database open is asked of the locks that SQLite itself takes (sqlite.org/lockingv3.html): a
+// connection in WAL mode holds the shared lock on the database file for as long as it is open, idle or not. The system
+// takes a lock away with its process, however that ends, so that nothing stale is left.
+//
+// The system also takes all locks of a process on a file away when the process closes any descriptor of that file. So
+// this is for processes that do not serve.
+
+// sqliteLocks are the bytes of a database file that SQLite locks.
+var sqliteLocks = syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: 0x40000000, Len: 512}
+
+// errMoved: the name of the database leads to another file than when it was opened.
+var errMoved = errors.New("the database was replaced while it was being opened")
+
+// inUse says that a process, where it is known, has the database open.
+func inUse(path string, pid int32) error {
+	who := "a process"
+	if pid > 0 {
+		who = fmt.Sprintf("the process %d", pid)
+	}
+	return fmt.Errorf("%s has the database %s open: stop the service, and restore again", who, path)
+}
+
+// expectUnused returns an error while a process has the database open. It changes nothing.
+func expectUnused(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot look at the database: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only asked
+	held := sqliteLocks
+	if err := syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &held); err != nil {
+		return fmt.Errorf("cannot find out who has the database %s open: %w", path, err)
+	}
+	if held.Type != syscall.F_UNLCK {
+		return inUse(path, held.Pid)
+	}
+	return nil
+}
+
+// takeAlone makes sure that nobody else opens the database until release is called. What its -wal file holds is in the
+// database file then, and the -wal file is gone; a database that SQLite cannot read keeps it.
+func takeAlone(path string) (release func(), err error) {
+	before, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	release, err = lockDatabase(path)
+	if code := primaryCode(err); code == codeNotADB || code == codeCorrupt {
+		release, err = lockFile(path)
+	}
+	switch {
+	case isBusy(err):
+		return nil, inUse(path, 0)
+	case primaryCode(err) != 0:
+		return nil, explain(path, err)
+	case err != nil:
+		return nil, err
+	}
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
+		release()
+		return nil, errors.Join(errMoved, err)
+	}
+	return release, nil
+}
+
+// lockDatabase leaves WAL mode, for which SQLite needs the database for itself, and then keeps everybody out with the
+// exclusive lock. In exclusive locking mode both would be one step, but SQLite would leave a journal.
+func lockDatabase(path string) (release func(), err error) {
+	pool, err := sql.Open("sqlite", fileSource(path, "rw"))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := takeConnection(context.Background(), pool)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	release = func() { _, _ = conn.close(), pool.Close() }
+	if _, err = conn.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"); err == nil {
+		err = conn.expectRollbackMode(path)
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// expectRollbackMode returns an error when somebody has brought WAL mode back meanwhile: an exclusive transaction does
+// not keep readers out there.
+func (c connection) expectRollbackMode(path string) error {
+	mode := any(nil)
+	err := c.query(1, func(values []driver.Value) error {
+		mode = values[0]
+		return nil
+	}, "PRAGMA journal_mode")
+	if err == nil && mode != "delete" {
+		err = inUse(path, 0)
+	}
+	return err
+}
+
+// lockFile takes SQLite's locks on a file that SQLite cannot read.
+func lockFile(path string) (release func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	wanted := sqliteLocks
+	if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &wanted); err != nil {
+		_ = file.Close()
+		return nil, inUse(path, 0)
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// removeSecondNames removes the names under which a restore that was killed wanted to keep the database, where they lead
+// to the database that is still in its place: SQLite must not open one file under two names.
+func removeSecondNames(target string) {
+	database, err := os.Stat(target)
+	if err != nil {
+		return
+	}
+	entries, _ := os.ReadDir(filepath.Dir(target))
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && os.SameFile(info, database) && strings.HasPrefix(entry.Name(), filepath.Base(target)+".replaced-") {
+			_ = os.Remove(filepath.Join(filepath.Dir(target), entry.Name()))
+		}
+	}
+}

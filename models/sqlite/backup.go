@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Copy is what a backup or a restored database holds.
+type Copy struct {
+	Users int64
+	Bytes int64
+}
+
+// Progress is told how many bytes are done, and how many there are in all: 0 where that is not known. It may be nil.
+type Progress func(done, total int64)
+
+// Backup makes a copy of the database at path under the name target, while services use it or while none does. The copy
+// is one file, checked and on disk before it gets its name, and it holds every commit that was complete when Backup was
+// called. It never replaces a file.
+//
+// VACUUM INTO reads in one transaction and does not hold up writes. It leaves out what was deleted, so that the copy is
+// as small as it can be, and shows the users at one moment, where a copy of the file would miss what the -wal file holds.
+func Backup(ctx context.Context, path, target string, progress Progress) (Copy, error) {
+	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
+	if err != nil {
+		return Copy{}, err
+	}
+	if _, err := os.Lstat(target); err == nil {
+		return Copy{}, fmt.Errorf("%s exists already, and is left as it is: choose another name", target)
+	}
+	partial, err := newPartial(target)
+	if err != nil {
+		return Copy{}, fmt.Errorf("cannot make the backup %s: %w", target, err)
+	}
+	defer os.Remove(partial) //nolint:errcheck // it has another name once it is whole
+	made, err := copyDatabase(ctx, path, partial, progress)
+	if err != nil {
+		return Copy{}, err
+	}
+	if err := place(partial, target); err != nil {
+		return Copy{}, fmt.Errorf("cannot make the backup %s: %w", target, err)
+	}
+	return made, nil
+}
+
+// BackupTo is Backup to a stream. The copy is first made and checked beside the database, where there is room for it: a
+// container image has no other directory that can be written.
+func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress) (Copy, error) {
+	database, err := followLinks(path)
+	if err != nil {
+		return Copy{}, err
+	}
+	partial, err := newPartial(database)
+	if err != nil {
+		return Copy{}, fmt.Errorf("cannot make a copy beside the database: %w", err)
+	}
+	defer os.Remove(partial) //nolint:errcheck // it is gone already where all went well
+	made, err := copyDatabase(ctx, path, partial, progress)
+	if err != nil {
+		return Copy{}, err
+	}
+	file, err := os.Open(partial)
+	if err != nil {
+		return Copy{}, err
+	}
+	defer file.Close()                         //nolint:errcheck // it was only read
+	if err := os.Remove(partial); err != nil { // now it goes with the process, however that ends
+		return Copy{}, err
+	}
+	if err := copyUntil(ctx, out, file); err != nil {
+		return Copy{}, fmt.Errorf("cannot write the backup: %w", err)
+	}
+	return made, nil
+}
+
+// copyDatabase copies the database at path into an empty file, checks the copy, and returns once it is on disk.
+func copyDatabase(ctx context.Context, path, into string, progress Progress) (Copy, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return Copy{}, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
+	}
+	if err := vacuumInto(ctx, path, into, progress); err != nil {
+		if primaryCode(err) == codeFull {
+			return Copy{}, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(into), err)
+		}
+		return Copy{}, fmt.Errorf("cannot copy the database %s: %w", path, err)
+	}
+	made, err := checkCopy(ctx, into)
+	if err != nil {
+		return Copy{}, fmt.Errorf("the copy of %s is not sound, and neither may the database be: %w", path, err)
+	}
+	if err := syncFile(into); err != nil {
+		return Copy{}, fmt.Errorf("cannot bring the copy to disk: %w", err)
+	}
+	return made, nil
+}
+
+// vacuumInto does not use a connection of the pool: the database may be another process's.
+func vacuumInto(ctx context.Context, path, into string, progress Progress) error {
+	pool, err := sql.Open("sqlite", fileSource(path, "rw"))
+	if err != nil {
+		return err
+	}
+	defer pool.Close() //nolint:errcheck // the copy is checked
+	var size int64
+	const used = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+	if err := pool.QueryRowContext(ctx, used).Scan(&size); err != nil {
+		return err
+	}
+	defer watchSize(into, size, progress)()
+	_, err = pool.ExecContext(ctx, "VACUUM INTO ?", into)
+	return err
+}
+
+// watchSize tells the progress of whoever writes a file, until the function that it returns is called.
+func watchSize(path string, total int64, progress Progress) (stop func()) {
+	if progress == nil {
+		return func() {}
+	}
+	ending, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticks := time.NewTicker(100 * time.Millisecond)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				if info, err := os.Stat(path); err == nil {
+					progress(min(info.Size(), total), total)
+				}
+			case <-ending:
+				return
+			}
+		}
+	}()
+	return func() { close(ending); <-ended; progress(total, total) }
+}
+
+// checkCopy looks at every page of a copy and counts the users in it.
+func checkCopy(ctx context.Context, path string) (made Copy, err error) {
+	pool, err := sql.Open("sqlite", fileSource(path, "ro"))
+	if err != nil {
+		return made, err
+	}
+	defer pool.Close() //nolint:errcheck // it was only read
+	if err := checkPages(ctx, pool, "quick_check"); err != nil {
+		return made, err
+	}
+	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&made.Users); err != nil {
+		return made, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return made, err
+	}
+	made.Bytes = info.Size()
+	return made, nil
+}
+
+// checkPages runs quick_check or integrity_check, which also compares indexes with their tables.
+func checkPages(ctx context.Context, pool *sql.DB, check string) error {
+	var result string
+	if err := pool.QueryRowContext(ctx, "PRAGMA "+check+"(1)").Scan(&result); err != nil {
+		return err
+	}
+	if result != "ok" {
+		return fmt.Errorf("%s says: %s", check, result)
+	}
+	return nil
+}
+
+// fileSource is dataSource for a file that is copied or checked: it is not made where it is missing, and keeps its
+// journal mode.
+func fileSource(path, mode string) string {
+	parameters := url.Values{
+		"mode":    {mode},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)"},
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}).String()
+}
+
+// copyUntil is io.Copy, which waits for neither side any more once the context ends.
+func copyUntil(ctx context.Context, to io.Writer, from io.Reader) error {
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(to, from)
+		copied <- err
+	}()
+	select {
+	case err := <-copied:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

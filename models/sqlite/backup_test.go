@@ -1,0 +1,255 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"users-api/models/storetest"
+)
+
+// reopen opens a database that is there, and closes it at the end of the test.
+func reopen(t testing.TB, path string) *Users {
+	t.Helper()
+	users, err := Open(ctx, path, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = users.Close(ctx) })
+	return users
+}
+
+// names returns what is in a directory.
+func names(t testing.TB, directory string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		all = append(all, entry.Name())
+	}
+	return all
+}
+
+func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
+	users, _ := openTable(t, 1<<20, "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email UNIQUE, created_at, phone)",
+		"CREATE INDEX by_name ON users (name)", "CREATE TRIGGER t AFTER INSERT ON users BEGIN SELECT 1; END",
+		"CREATE TABLE notes (text)", "INSERT INTO notes VALUES ('kept')", "PRAGMA user_version = 7",
+		"INSERT INTO users VALUES (9, 'deleted', 'd', '', ''), (3, 'c', 'c', '2024-01-02', '1')", "DELETE FROM users WHERE id = 9")
+	storetest.Create(t, users, "ada@example.org")
+	want, _ := storetest.Text(t, users)
+	target := filepath.Join(t.TempDir(), "backup of #1?.db")
+	made, err := Backup(ctx, users.committer.files.database.path, target, nil)
+	if err != nil || made.Users != 2 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 || info.Size() != made.Bytes {
+		t.Errorf("the backup is %v, %v", info, err)
+	}
+	if all := names(t, filepath.Dir(target)); len(all) != 1 {
+		t.Errorf("beside it are %v", all)
+	}
+	copied := reopen(t, target)
+	if got, _ := storetest.Text(t, copied); got != want {
+		t.Errorf("it lists %s, and not %s", got, want)
+	}
+	if id := storetest.Create(t, copied, "new"); id != 11 {
+		t.Errorf("the next id is %d: one that was used is used again", id)
+	}
+	for query, want := range map[string]string{
+		"SELECT group_concat(name) FROM (SELECT name FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql NOTNULL ORDER BY 1)": "by_name,t",
+		"SELECT text FROM notes": "kept", "SELECT user_version FROM pragma_user_version": "7",
+	} {
+		var got string
+		if err := otherProgram(t, copied).QueryRow(query).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s, %v", query, got, err)
+		}
+	}
+}
+
+func TestABackupHoldsEveryUserThatWasStoredBeforeItBegan(t *testing.T) {
+	users := openUsers(t, 0)
+	var mu sync.Mutex
+	stored := map[string]bool{}
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				email := fmt.Sprint(w, "-", i)
+				storetest.Create(t, users, email)
+				mu.Lock()
+				stored[email] = true
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range 5 {
+		mu.Lock()
+		before := make([]string, 0, len(stored))
+		for email := range stored {
+			before = append(before, email)
+		}
+		mu.Unlock()
+		target := filepath.Join(t.TempDir(), fmt.Sprint(i))
+		if _, err := Backup(ctx, users.committer.files.database.path, target, nil); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := storetest.Text(t, reopen(t, target))
+		for _, email := range before {
+			if !strings.Contains(text, `"email":"`+email+`"`) {
+				t.Fatalf("backup %d has no %s", i, email)
+			}
+		}
+	}
+	close(stop)
+	writers.Wait()
+}
+
+func TestABackupTellsItsProgress(t *testing.T) {
+	users, other := openTable(t, 0)
+	run(t, other, `INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000)
+		SELECT 'User ' || i, 'user' || i || '@example.org' FROM n`)
+	var steps []int64
+	made, err := Backup(ctx, users.committer.files.database.path, filepath.Join(t.TempDir(), "b"), func(done, total int64) {
+		steps = append(steps, done)
+		if done > total {
+			t.Errorf("%d of %d are done", done, total)
+		}
+	})
+	if err != nil || made.Users != 200000 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if len(steps) < 2 || !slices.IsSorted(steps) || steps[len(steps)-1] < made.Bytes*9/10 || steps[0] == steps[len(steps)-1] {
+		t.Errorf("of %d bytes it told %v", made.Bytes, steps)
+	}
+}
+
+// A backup that fails leaves nothing behind, and what is there as it is.
+func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
+	users := openUsers(t, 0)
+	path := users.committer.files.database.path
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	garbage := filepath.Join(t.TempDir(), "garbage")
+	if err := os.WriteFile(garbage, bytes.Repeat([]byte("no database"), 999), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ctx          context.Context
+		path, target string
+		says         string
+	}{
+		"a name that is taken":       {ctx, path, "taken", "exists already"},
+		"a link to nothing":          {ctx, path, "link", "exists already"},
+		"a directory that is not":    {ctx, path, "none/b.db", "no such file or directory"},
+		"no database":                {ctx, path + "x", "b.db", "there is no database"},
+		"a file that is no database": {ctx, garbage, "b.db", "file is not a database (26)"},
+		"a stop":                     {ended, path, "b.db", "context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			err := errors.Join(os.WriteFile(filepath.Join(directory, "taken"), []byte("mine"), 0o600),
+				os.Symlink("nowhere", filepath.Join(directory, "link")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Backup(c.ctx, c.path, filepath.Join(directory, c.target), nil)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("the error is %v", err)
+			}
+			if all := names(t, directory); !slices.Equal(all, []string{"link", "taken"}) {
+				t.Errorf("it left %v", all)
+			}
+			if text, err := os.ReadFile(filepath.Join(directory, "taken")); string(text) != "mine" {
+				t.Errorf("the file is %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// The name may be taken while the copy is made.
+func TestAFileIsNeverReplacedByABackup(t *testing.T) {
+	directory := t.TempDir()
+	partial, target := filepath.Join(directory, "partial"), filepath.Join(directory, "target")
+	if err := errors.Join(os.WriteFile(partial, []byte("new"), 0o600), os.WriteFile(target, []byte("old"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := place(partial, target); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Errorf("the error is %v", err)
+	}
+	if text, err := os.ReadFile(target); string(text) != "old" {
+		t.Errorf("it is %q, %v", text, err)
+	}
+}
+
+func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T) {
+	users := openUsers(t, 0)
+	path := users.committer.files.database.path
+	storetest.Create(t, users, "ada@example.org")
+	before := names(t, filepath.Dir(path))
+	var stream bytes.Buffer
+	made, err := BackupTo(ctx, path, &stream, nil)
+	if err != nil || made != (Copy{1, int64(stream.Len())}) {
+		t.Fatalf("%+v of %d bytes, %v", made, stream.Len(), err)
+	}
+	target := filepath.Join(t.TempDir(), "b.db")
+	if err := os.WriteFile(target, stream.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := storetest.Text(t, reopen(t, target)); !strings.Contains(text, "ada@example.org") {
+		t.Errorf("it lists %s", text)
+	}
+	broken, closed, err := os.Pipe()
+	if err := errors.Join(err, broken.Close(), closed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := BackupTo(ctx, path, closed, nil); err == nil {
+		t.Error("a stream that nobody reads is no error")
+	}
+	if after := names(t, filepath.Dir(path)); !slices.Equal(before, after) {
+		t.Errorf("beside the database are %v", after)
+	}
+}
+
+// What a killed process left is removed a day later, and what looks like it is not.
+func TestPartialFilesOfKilledProcessesAreRemovedWhenNobodyWritesThemAnyMore(t *testing.T) {
+	directory := t.TempDir()
+	target := filepath.Join(directory, "b.db")
+	yesterday := time.Now().Add(-abandoned - time.Minute)
+	for name, old := range map[string]bool{
+		"b.db.123.partial": true, "b.db.4.partial": false, "b.db.x.partial": true, "other.123.partial": true, "b.db.123.partial.mine": true,
+	} {
+		path := filepath.Join(directory, name)
+		written := time.Now()
+		if old {
+			written = yesterday
+		}
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, written, written)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := newPartial(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Base(made), "b.db.123.partial.mine", "b.db.4.partial", "b.db.x.partial", "other.123.partial"}
+	slices.Sort(want)
+	if all := names(t, directory); !slices.Equal(all, want) {
+		t.Errorf("there are %v, and not %v", all, want)
+	}
+}

@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A file that is being written has its final name with a number and ".partial" behind it. It gets the final name once
+// it is whole and on disk, so that whatever has the final name is whole.
+var partialEnding = regexp.MustCompile(`^\.\d+\.partial$`)
+
+// abandoned is how long nobody has written to a partial file that a killed process left: whoever is alive writes often.
+const abandoned = 24 * time.Hour
+
+// newPartial makes an empty file beside target, for this user alone, and removes those that killed processes left.
+func newPartial(target string) (path string, err error) {
+	removeAbandoned(filepath.Dir(target), func(name string) bool {
+		ending, ours := strings.CutPrefix(name, filepath.Base(target))
+		return ours && partialEnding.MatchString(ending)
+	})
+	file, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".*.partial")
+	if err != nil {
+		return "", err
+	}
+	return file.Name(), file.Close()
+}
+
+// removeAbandoned removes the files of a directory with a name that is ours, and that nobody writes any more.
+func removeAbandoned(directory string, ours func(name string) bool) {
+	entries, _ := os.ReadDir(directory) // who comes next learns what is wrong with it
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && ours(entry.Name()) && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(directory, entry.Name()))
+		}
+	}
+}
+
+// place gives a partial file, which is on disk, the name target. It never replaces a file.
+func place(partial, target string) error {
+	err := os.Link(partial, target)
+	if err == nil {
+		return errors.Join(os.Remove(partial), syncDirectory(target))
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already, and is left as it is", target)
+	}
+	// Some file systems, such as those of USB sticks, have no links: then a new file takes the name, and is replaced.
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Rename(partial, target), syncDirectory(target))
+}
+
+// syncFile returns once what was written to a file is on disk.
+func syncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// syncDirectory returns once the name of a file is on disk. Network file systems refuse it, and have nothing to do.
+func syncDirectory(path string) error {
+	directory, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer directory.Close() //nolint:errcheck // nothing was written to it
+	err = directory.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}

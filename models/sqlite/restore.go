@@ -1,0 +1,218 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"users-api/models"
+)
+
+// Restored is what a restored database holds.
+type Restored struct {
+	Copy
+	// Kept is where the database is that was there before; empty where there was none.
+	Kept string
+}
+
+// Restore puts the database that a file or a stream holds at path, and keeps what was there beside it. It refuses while
+// any process has the database at path open.
+//
+// The candidate is copied beside the database and checked there. Only then is the database touched, and it is replaced
+// with one rename: whoever looks, and whenever this process is killed, finds the old or the new one, whole.
+func Restore(ctx context.Context, path string, from *os.File, progress Progress) (Restored, error) {
+	target, err := prepareTarget(path, from)
+	if err != nil {
+		return Restored{}, err
+	}
+	candidate, err := newPartial(target)
+	if err != nil {
+		return Restored{}, fmt.Errorf("cannot copy %s beside the database: %w", from.Name(), err)
+	}
+	defer os.Remove(candidate) //nolint:errcheck // it has another name once it is restored
+	if err := receive(ctx, candidate, from, progress); err != nil {
+		return Restored{}, fmt.Errorf("cannot copy %s beside the database: %w", from.Name(), err)
+	}
+	copied, err := checkCandidate(ctx, candidate)
+	if err != nil {
+		return Restored{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from.Name(), err)
+	}
+	if err := giveToOwner(candidate, target); err != nil {
+		return Restored{}, fmt.Errorf("cannot give the restored database to the owner of %s: %w", target, err)
+	}
+	if err := syncFile(candidate); err != nil {
+		return Restored{}, fmt.Errorf("cannot bring the restored database to disk: %w", err)
+	}
+	kept, err := replace(target, candidate)
+	return Restored{copied, kept}, err
+}
+
+// prepareTarget returns where the database is, or will be, and refuses before anything is read what would be refused
+// after it.
+func prepareTarget(path string, from *os.File) (target string, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
+	}
+	if info, err := os.Stat(from.Name() + "-wal"); err == nil && info.Size() > 0 {
+		return "", fmt.Errorf("%s-wal holds the last commits of %s, which is therefore not whole: make a whole file with "+
+			"`users-api backup`, or with sqlite3's command `VACUUM INTO`", from.Name(), from.Name())
+	}
+	if target, err = followLinks(path); err != nil {
+		return "", err
+	}
+	return target, expectUnused(target)
+}
+
+// receive copies a stream into the empty file at path.
+func receive(ctx context.Context, path string, from *os.File, progress Progress) error {
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	if info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(copyUntil(ctx, &counted{file, 0, size, progress}, from), file.Close())
+}
+
+// counted tells the progress of what is written through it.
+type counted struct {
+	io.Writer
+	done, total int64
+	progress    Progress
+}
+
+func (c *counted) Write(data []byte) (int, error) {
+	n, err := c.Writer.Write(data)
+	c.done += int64(n)
+	if c.progress != nil {
+		c.progress(c.done, c.total)
+	}
+	return n, err
+}
+
+// checkCandidate looks at every page of a database, and reads every user the way the service will. It makes it one file,
+// which a database in WAL mode is not while it is open.
+func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return copied, err
+	}
+	if copied.Bytes = info.Size(); copied.Bytes == 0 {
+		return copied, errors.New("it is empty")
+	}
+	db, pool, err := open(fileSource(path, "rw"), 1)
+	if err != nil {
+		return copied, explainCandidate(err)
+	}
+	defer pool.Close() //nolint:errcheck // it was only read
+	if _, err := pool.ExecContext(ctx, "PRAGMA journal_mode = DELETE"); err != nil {
+		return copied, explainCandidate(err)
+	}
+	if err := checkPages(ctx, pool, "integrity_check"); err != nil {
+		return copied, explainCandidate(err)
+	}
+	exists, err := hasTable(db)
+	if err != nil {
+		return copied, explainCandidate(err)
+	}
+	if !exists {
+		return copied, errors.New("it has no table users")
+	}
+	copied.Users, err = countReadable(ctx, pool, newQueries(db))
+	return copied, err
+}
+
+// explainCandidate says in plain words what SQLite found.
+func explainCandidate(err error) error {
+	switch primaryCode(err) {
+	case codeNotADB:
+		return errors.New("it is not an SQLite database")
+	case codeCorrupt:
+		return fmt.Errorf("it is damaged: %w", err)
+	}
+	return err
+}
+
+// countReadable reads every user.
+func countReadable(ctx context.Context, pool *sql.DB, queries *queries) (n int64, err error) {
+	conn, err := takeConnection(ctx, pool)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.close() //nolint:errcheck // it goes back to the pool
+	for _, err := range queries.read(models.Query{}, func(read func(connection) error) error { return read(conn) }) {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return n, fmt.Errorf("its users cannot be read: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// giveToOwner gives a file the owner and the mode of the database that it will replace, or the owner of the directory
+// where there is none: root may restore what another user serves.
+func giveToOwner(path, target string) error {
+	old, err := os.Stat(target)
+	if err == nil {
+		err = os.Chmod(path, old.Mode().Perm())
+	} else {
+		old, err = os.Stat(filepath.Dir(target))
+	}
+	if err != nil {
+		return err
+	}
+	made, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	is, want := made.Sys().(*syscall.Stat_t), old.Sys().(*syscall.Stat_t)
+	if is.Uid == want.Uid && (old.IsDir() || is.Gid == want.Gid) {
+		return nil
+	}
+	return os.Chown(path, int(want.Uid), int(want.Gid))
+}
+
+// replace puts the candidate in the place of the database, and returns where that is kept.
+func replace(target, candidate string) (kept string, err error) {
+	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	release, err := takeAlone(target)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", errors.Join(setBesideAside(target, kept), place(candidate, target))
+	}
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	removeSecondNames(target)
+	if err := os.Link(target, kept); err != nil {
+		return "", fmt.Errorf("cannot keep the old database, so nothing was changed: %w", err)
+	}
+	if err := errors.Join(setBesideAside(target, kept), syncDirectory(target)); err != nil {
+		return "", err
+	}
+	return kept, errors.Join(os.Rename(candidate, target), syncDirectory(target))
+}
+
+// setBesideAside takes away the files beside the database, which SQLite would mix into the one that takes its place.
+// They are kept where they may hold commits: of a database that is damaged, or gone.
+func setBesideAside(target, kept string) error {
+	for _, ending := range []string{"-wal", "-journal"} {
+		if err := os.Rename(target+ending, kept+ending); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	_ = os.Remove(target + "-shm") // it holds nothing of its own
+	return nil
+}

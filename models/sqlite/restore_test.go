@@ -1,0 +1,342 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/models/storetest"
+)
+
+// closedDatabase makes a database with one user and closes it.
+func closedDatabase(t testing.TB, email string) (path string) {
+	t.Helper()
+	users := openUsers(t, 0)
+	storetest.Create(t, users, email)
+	if err := users.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return users.committer.files.database.path
+}
+
+// restore restores a file.
+func restore(t testing.TB, path, from string) (Restored, error) {
+	t.Helper()
+	file, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return Restore(ctx, path, file, nil)
+}
+
+// expectUsers fails unless exactly these emails are listed.
+func expectUsers(t testing.TB, path string, emails ...string) {
+	t.Helper()
+	users := reopen(t, path)
+	text, _ := storetest.Text(t, users)
+	if err := users.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	for _, email := range emails {
+		if !strings.Contains(text, `"email":"`+email+`"`) {
+			t.Errorf("%s is not in %s", email, text)
+		}
+	}
+	if n := strings.Count(text, `"email":`); n != len(emails) {
+		t.Errorf("%s lists %d users: %s", path, n, text)
+	}
+}
+
+func TestARestoreReplacesTheDatabaseAndKeepsTheOldOne(t *testing.T) {
+	path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := restore(t, path, from)
+	if err != nil || restored.Users != 1 || !strings.HasPrefix(restored.Kept, path+".replaced-20") {
+		t.Fatalf("%+v, %v", restored, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != restored.Bytes || info.Mode().Perm() != 0o640 {
+		t.Errorf("it is %v, %v", info, err)
+	}
+	if all := names(t, filepath.Dir(path)); !slices.Equal(all, []string{"users.db", filepath.Base(restored.Kept)}) {
+		t.Errorf("beside it are %v", all)
+	}
+	expectUsers(t, path, "new")
+	expectUsers(t, restored.Kept, "old")
+	expectUsers(t, from, "new")
+}
+
+func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {
+	path, from := filepath.Join(t.TempDir(), "not", "there", "users.db"), closedDatabase(t, "new")
+	restored, err := restore(t, path, from)
+	if err != nil || restored.Kept != "" {
+		t.Fatalf("%+v, %v", restored, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("it is %v, %v", info, err)
+	}
+	expectUsers(t, path, "new")
+}
+
+func TestARestoreFollowsSymbolicLinks(t *testing.T) {
+	path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+	link := filepath.Join(t.TempDir(), "users.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := restore(t, link, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(link); target != path || filepath.Dir(restored.Kept) != filepath.Dir(path) {
+		t.Errorf("the link leads to %s, %v; the old database is %s", target, err, restored.Kept)
+	}
+	expectUsers(t, link, "new")
+	expectUsers(t, restored.Kept, "old")
+}
+
+// unfinished makes a database whose last commits are in its -wal file, as a killed process leaves it.
+func unfinished(t testing.TB, email string) (path string) {
+	t.Helper()
+	users := openUsers(t, 0)
+	live := users.committer.files.database.path
+	storetest.Create(t, users, email)
+	path = filepath.Join(t.TempDir(), "users.db")
+	for _, ending := range []string{"", "-wal", "-shm"} {
+		copyFile(t, live+ending, path+ending)
+	}
+	return path
+}
+
+func copyFile(t testing.TB, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err := errors.Join(err, os.WriteFile(to, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatTheOldDatabaseHadOnlyInItsWALIsKeptToo(t *testing.T) {
+	path := unfinished(t, "old")
+	restored, err := restore(t, path, closedDatabase(t, "new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := names(t, filepath.Dir(path)); len(all) != 2 {
+		t.Errorf("beside it are %v", all)
+	}
+	expectUsers(t, path, "new")
+	expectUsers(t, restored.Kept, "old")
+}
+
+// SQLite would apply a -wal file or a journal that is left behind to any database that takes the name.
+func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
+	path := unfinished(t, "old")
+	if err := errors.Join(os.Remove(path), os.WriteFile(path+"-journal", []byte("old"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := restore(t, path, closedDatabase(t, "new")); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(names(t, filepath.Dir(path)), " ")
+	if strings.Count(all, ".replaced-") != 2 || !strings.Contains(all, "Z-wal") || !strings.Contains(all, "Z-journal") {
+		t.Errorf("beside it are %s", all)
+	}
+	expectUsers(t, path, "new")
+}
+
+func TestADatabaseThatCannotBeReadIsReplacedAndKept(t *testing.T) {
+	for name, damage := range map[string]func(text []byte) []byte{
+		"no database": func([]byte) []byte { return bytes.Repeat([]byte("garbage"), 9999) },
+		"zeros":       func(text []byte) []byte { return make([]byte, len(text)) },
+		"a schema that is overwritten": func(text []byte) []byte {
+			return append(text[:100:100], bytes.Repeat([]byte{0xff}, len(text)-100)...)
+		},
+		"empty": func([]byte) []byte { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := closedDatabase(t, "old")
+			text, err := os.ReadFile(path)
+			damaged := damage(text)
+			if err := errors.Join(err, os.WriteFile(path, damaged, 0o600), os.WriteFile(path+"-wal", []byte("rest"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			restored, err := restore(t, path, closedDatabase(t, "new"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept, err := os.ReadFile(restored.Kept); !bytes.Equal(kept, damaged) {
+				t.Errorf("of %d bytes %d were kept, %v", len(damaged), len(kept), err)
+			}
+			expectUsers(t, path, "new")
+		})
+	}
+}
+
+// candidate makes a database by statements and returns its bytes.
+func candidate(t testing.TB, statements ...string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "candidate")
+	other, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, other, statements...)
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+const foreignTable = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"
+
+// brokenIndex is a database whose index has lost a user, which quick_check does not see.
+func brokenIndex(t testing.TB) []byte {
+	return candidate(t, foreignTable, "INSERT INTO users VALUES (1, 'a', 'a', ''), (2, 'b', 'b', '')", "PRAGMA writable_schema = ON",
+		"CREATE TABLE empty (email UNIQUE)",
+		"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_empty_1') WHERE name = 'sqlite_autoindex_users_1'",
+		"DELETE FROM sqlite_schema WHERE tbl_name = 'empty'")
+}
+
+func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
+	rows := `INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT 'User ' || i, i FROM n`
+	whole := candidate(t, foreignTable, rows)
+	zeroed := slices.Clone(whole)
+	copy(zeroed[len(zeroed)/2:], make([]byte, 4096))
+	for name, c := range map[string]struct {
+		text []byte
+		says string
+	}{
+		"empty":                   {nil, "it is empty"},
+		"no database":             {bytes.Repeat([]byte("id,name,email\n"), 999), "not an SQLite database"},
+		"a short text":            {[]byte("hello"), "not an SQLite database"},
+		"the first half":          {whole[:len(whole)/2], "damaged"},
+		"all but the last page":   {whole[:len(whole)-4096], "damaged"},
+		"a page of zeros":         {zeroed, "check says"},
+		"an index that lost rows": {brokenIndex(t), "integrity_check says"},
+		"no table users":          {candidate(t, "CREATE TABLE people (id)"), "it has no table users"},
+		"a table without times":   {candidate(t, "CREATE TABLE users (id, name, email)"), "no such column: created_at"},
+		"a view of nothing":       {candidate(t, "CREATE VIEW users AS SELECT * FROM nowhere"), "no such table: main.nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, from := unfinished(t, "old"), filepath.Join(t.TempDir(), "candidate.db")
+			before := contents(t, filepath.Dir(path))
+			if err := os.WriteFile(from, c.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := restore(t, path, from)
+			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), from+" cannot be restored, and nothing was changed") {
+				t.Errorf("the error is %v", err)
+			}
+			if after := contents(t, filepath.Dir(path)); before != after {
+				t.Error("something was changed")
+			}
+			expectUsers(t, path, "old")
+		})
+	}
+}
+
+// contents returns the names and the bytes of everything in a directory.
+func contents(t testing.TB, directory string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range names(t, directory) {
+		text, err := os.ReadFile(filepath.Join(directory, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "%s: %x\n", name, text)
+	}
+	return all.String()
+}
+
+// A file that was copied without its -wal file looks whole.
+func TestACandidateWhoseLastCommitsAreInAnotherFileIsRefused(t *testing.T) {
+	path, from := closedDatabase(t, "old"), unfinished(t, "new")
+	if _, err := restore(t, path, from); err == nil || !strings.Contains(err.Error(), from+"-wal holds the last commits") {
+		t.Errorf("the error is %v", err)
+	}
+	expectUsers(t, path, "old")
+}
+
+func TestDatabasesOfOtherProgramsCanBeRestored(t *testing.T) {
+	for _, table := range oddTables {
+		t.Run(table.name, func(t *testing.T) {
+			from := filepath.Join(t.TempDir(), "from")
+			if err := os.WriteFile(from, candidate(t, append([]string{"PRAGMA journal_mode = WAL"}, table.schema...)...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			restored, err := restore(t, filepath.Join(t.TempDir(), "users.db"), from)
+			if err != nil || restored.Users != int64(table.before) {
+				t.Errorf("%+v, %v", restored, err)
+			}
+		})
+	}
+}
+
+// A start that waits while a restore replaces the file must not go on with the file that it waited for.
+func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
+	for range 10 {
+		path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+		release, err := takeAlone(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := make(chan *Users, 1)
+		go func() {
+			users, err := Open(ctx, path, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			opened <- users
+		}()
+		time.Sleep(3 * busyTick / 2) // it is no event that somebody waits for a lock
+		if err := errors.Join(os.Link(path, path+".replaced-x"), os.Rename(from, path)); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		users := <-opened
+		if users == nil {
+			return
+		}
+		if text, _ := storetest.Text(t, users); !strings.Contains(text, `"new"`) {
+			t.Errorf("it lists %s", text)
+		}
+		storetest.Create(t, users, "more")
+		if err := users.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		expectUsers(t, path, "new", "more")
+		expectUsers(t, path+".replaced-x", "old")
+	}
+}
+
+func TestASecondNameThatAKilledRestoreLeftIsRemoved(t *testing.T) {
+	path := closedDatabase(t, "old")
+	if err := os.Link(path, path+".replaced-20240101T000000.000Z"); err != nil {
+		t.Fatal(err)
+	}
+	older := path + ".replaced-20230101T000000.000Z"
+	copyFile(t, path, older)
+	restored, err := restore(t, path, closedDatabase(t, "new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"users.db", filepath.Base(older), filepath.Base(restored.Kept)}
+	if all := names(t, filepath.Dir(path)); !slices.Equal(all, want) {
+		t.Errorf("there are %v, and not %v", all, want)
+	}
+}
