@@ -38,6 +38,8 @@ type Config struct {
 	LogFormat string
 	// LogLevel is LOG_LEVEL: lines below it are not written.
 	LogLevel slog.Level
+	// Backups is BACKUP_EVERY, BACKUP_KEEP and BACKUP_DIR.
+	Backups Backups
 	// RunAs is RUN_AS: the uid and gid to become when the program was started as root; 0 keeps the user.
 	// The container image sets it.
 	RunAs uint16
@@ -54,6 +56,7 @@ func Read() (Config, error) {
 	env.SetDefault("LIST_MEMORY_MIB", "32")
 	env.SetDefault("LOG_FORMAT", "text")
 	env.SetDefault("LOG_LEVEL", "info")
+	env.SetDefault("BACKUP_KEEP", "7")
 	env.SetDefault("RUN_AS", "0")
 
 	config, err := readLog(env)
@@ -84,7 +87,8 @@ func Read() (Config, error) {
 	if config.DataDir, err = filepath.Abs(env.GetString("DATA_DIR")); err != nil {
 		return config, fmt.Errorf("DATA_DIR is %q and cannot be made absolute: %w", env.GetString("DATA_DIR"), err)
 	}
-	return config, nil
+	config.Backups, err = readBackups(env, config.DataDir)
+	return config, err
 }
 
 // readLog returns a configuration that has only the settings of the log.

@@ -15,7 +15,7 @@ import (
 func clear(t *testing.T) {
 	for _, name := range []string{
 		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB",
-		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS",
+		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS", "BACKUP_EVERY", "BACKUP_KEEP", "BACKUP_DIR",
 	} {
 		t.Setenv(name, "")
 	}
@@ -31,7 +31,8 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, LogFormat: "text", LogLevel: slog.LevelInfo}
+	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, LogFormat: "text", LogLevel: slog.LevelInfo,
+		Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -48,7 +49,8 @@ func TestEverySettingIsRead(t *testing.T) {
 	}
 	got, err := Read()
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, LogFormat: "json",
-		LogLevel: slog.LevelWarn, RunAs: 65532, ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
+		LogLevel: slog.LevelWarn, RunAs: 65532, Backups: Backups{Keep: 7, Dir: "/srv/people/backups"},
+		ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
 		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)
