@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -59,10 +58,10 @@ func localURL(settings config.Config, address net.Addr) string {
 }
 
 // warnOfOpenDoor says that other machines may do everything, where they may.
-func warnOfOpenDoor(logger *slog.Logger, keys config.Keys, address net.Addr) {
-	if len(keys.Full) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
+func warnOfOpenDoor(service routes.Service, address net.Addr) {
+	if len(service.Access.Keys) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
 		return
 	}
-	logger.Warn("who reaches this port may read, change and delete all users",
+	service.Logger.Warn("who reaches this port may read, change and delete all users",
 		"help", "set API_KEY or API_KEY_FILE to ask for a key, or LISTEN_ADDRESS to 127.0.0.1 to keep other machines out")
 }

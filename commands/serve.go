@@ -30,7 +30,10 @@ const (
 // to its process group, and the requests under way must outlive both.
 const sameSignal = time.Second
 
-// Serve serves until it is asked to stop. The error says why it ended otherwise; it has been logged.
+// errLogged: why the service ended was logged.
+var errLogged = errors.New("see the log")
+
+// Serve serves until it is asked to stop. It returns errLogged where it ended otherwise.
 func Serve() error {
 	settings, err := config.Read()
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the program
@@ -42,8 +45,9 @@ func Serve() error {
 	}
 	if err != nil {
 		logger.Error("users-api stopped", "error", err)
+		return errLogged
 	}
-	return err
+	return nil
 }
 
 // serve runs from the first look at the data directory until the database is closed.
@@ -71,32 +75,34 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	err = listenAndServe(stop, settings, keys, users, logger)
+	backups := newBackups(settings, logger)
+	backups.start(stop)
+	is := readBuild()
+	err = listenAndServe(stop, settings, routes.Service{
+		Users:   users,
+		Access:  routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
+		Metrics: routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
+		Logger:  logger,
+	})
+	backups.stop()
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()
 	return errors.Join(err, users.Close(inTime))
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
-func listenAndServe(stop context.Context, settings config.Config, keys config.Keys, users *sqlite.Users, logger *slog.Logger) error {
+func listenAndServe(stop context.Context, settings config.Config, service routes.Service) error {
 	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
 		return err
-	}
-	is := readBuild()
-	service := routes.Service{
-		Users:   users,
-		Access:  routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
-		Metrics: routes.NewMetrics(is.Version, is.Revision, users.Stats, noBackup),
-		Logger:  logger,
 	}
 	admin, endAdmin, err := serveAdmin(stop, settings, service)
 	if err != nil {
 		return err
 	}
 	defer endAdmin() // it answers to the end
-	warnOfOpenDoor(logger, keys, listener.Addr())
-	logStart(logger, settings, localURL(settings, listener.Addr()), admin)
+	logStart(service.Logger, settings, localURL(settings, listener.Addr()), admin)
+	warnOfOpenDoor(service, listener.Addr())
 	err = service.Serve(stop, listener)
 	if errors.Is(err, models.ErrLost) {
 		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)
@@ -104,12 +110,10 @@ func listenAndServe(stop context.Context, settings config.Config, keys config.Ke
 	return err
 }
 
-// noBackup says that no backup is known. MERGE: lastBackup of backups.go.
-func noBackup() time.Time { return time.Time{} }
-
 // logStart tells a person where to go.
 func logStart(logger *slog.Logger, settings config.Config, address, admin string) {
-	attributes := []any{"address", address, "database", settings.DatabasePath()}
+	is := readBuild()
+	attributes := []any{"version", is.Version, "revision", is.Revision, "address", address, "database", settings.DatabasePath()}
 	if admin != "" {
 		attributes = append(attributes, "admin", admin)
 	}

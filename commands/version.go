@@ -23,7 +23,7 @@ func readBuild() build {
 			is.Revision = info.Settings[i].Value
 		}
 	}
-	if is.Version == "" {
+	if is.Version == "" || is.Version == "(devel)" {
 		is.Version = "unreleased"
 	}
 	if is.Revision == "" {

@@ -2,152 +2,152 @@ package tests
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"users-api/tests/program"
 )
 
-// run runs a command of the program to its end.
-func run(t *testing.T, settings []string, arguments ...string) (stdout, stderr string, code int) {
+// outcome is what a command of the program did.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// runCommand runs the program with arguments until it ends.
+func runCommand(t testing.TB, dataDir string, stdin io.Reader, arguments ...string) outcome {
 	t.Helper()
-	var out, problems bytes.Buffer
+	return runWith(t, []string{"DATA_DIR=" + dataDir}, stdin, arguments...)
+}
+
+// run is runCommand with other settings.
+func run(t testing.TB, settings []string, arguments ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	o := runWith(t, settings, nil, arguments...)
+	return o.stdout, o.stderr, o.code
+}
+
+func runWith(t testing.TB, settings []string, stdin io.Reader, arguments ...string) outcome {
+	t.Helper()
 	command := exec.Command(binary, arguments...)
 	command.Env = append([]string{"GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}, settings...)
 	command.Dir = t.TempDir()
-	command.Stdout, command.Stderr = &out, &problems
-	err := command.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+	command.Stdin = stdin
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil && command.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return out.String(), problems.String(), command.ProcessState.ExitCode()
+	return outcome{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// plain reports whether text is one line for a person, and not one of the log.
-func plain(text string) bool {
-	return strings.Count(text, "\n") == 1 && strings.HasPrefix(text, "users-api: ") && !strings.Contains(text, "level=")
-}
-
-func TestHelpIsPrintedToStdout(t *testing.T) {
-	t.Parallel()
-	for _, argument := range []string{"help", "--help", "-h"} {
-		stdout, stderr, code := run(t, []string{"PORT=none of its business"}, argument)
-		if code != 0 || stderr != "" || !strings.Contains(stdout, "users-api healthcheck") {
-			t.Errorf("%s ends with %d, %q and %q", argument, code, stdout, stderr)
+// expectMistake fails unless a command ended with exit code 1 and one line that says everything it must.
+func (o outcome) expectMistake(t testing.TB, says ...string) {
+	t.Helper()
+	if o.code != 1 || o.stdout != "" || strings.Count(o.stderr, "\n") != 1 || !strings.HasPrefix(o.stderr, "users-api: ") {
+		t.Errorf("it ended with %d, and said %q and %q", o.code, o.stdout, o.stderr)
+	}
+	for _, text := range says {
+		if !strings.Contains(o.stderr, text) {
+			t.Errorf("%q is not in: %s", text, o.stderr)
+		}
+	}
+	for _, text := range []string{"goroutine", "panic", "Usage"} {
+		if strings.Contains(o.stderr, text) {
+			t.Errorf("%q is in: %s", text, o.stderr)
 		}
 	}
 }
 
-func TestTheHelpNamesEverySetting(t *testing.T) {
+func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 	t.Parallel()
-	sources, err := filepath.Glob("../config/*.go")
-	if err != nil || len(sources) == 0 {
-		t.Fatal(sources, err)
-	}
-	help, _, _ := run(t, nil, "help")
-	for _, path := range sources {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range regexp.MustCompile(`"([A-Z][A-Z_]+)"`).FindAllSubmatch(source, -1) {
-			if !strings.Contains(help, "\n  "+string(name[1])+" ") {
-				t.Errorf("%s is not in the help", name[1])
-			}
-		}
-	}
-}
-
-func TestUnknownArgumentsEndWithOnePlainLineAndServeNothing(t *testing.T) {
-	t.Parallel()
-	for _, arguments := range [][]string{{"serve"}, {"healthcheck", "now"}, {""}, {"--port", "80"}, {"help", "me"}} {
-		directory := filepath.Join(t.TempDir(), "data")
-		stdout, stderr, code := run(t, []string{"PORT=0", "DATA_DIR=" + directory}, arguments...)
-		if code != 1 || stdout != "" || !plain(stderr) || !strings.Contains(stderr, fmt.Sprintf("%q", arguments)) {
-			t.Errorf("%q ends with %d, %q and %q", arguments, code, stdout, stderr)
-		}
-		if _, err := os.Stat(directory); err == nil {
-			t.Errorf("%q made the data directory", arguments)
-		}
-	}
-}
-
-func TestTheHealthCheckOfAServiceThatIsUpSucceeds(t *testing.T) {
-	t.Parallel()
-	port := strings.TrimPrefix(start(t).URL, "http://127.0.0.1:")
-	stdout, stderr, code := run(t, []string{"PORT=" + port}, "healthcheck")
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "healthy: http://127.0.0.1:"+port+"/health") {
-		t.Errorf("it ends with %d, %q and %q", code, stdout, stderr)
-	}
-}
-
-func TestAHealthCheckThatFailsSaysWhyInOnePlainLine(t *testing.T) {
-	t.Parallel()
-	stranger := httptest.NewServer(http.NotFoundHandler()) // another program has the port
-	t.Cleanup(stranger.Close)
-	port := strings.TrimPrefix(stranger.URL, "http://127.0.0.1:")
-	for _, bad := range []struct{ name, port, says string }{
-		{"nobody listens", "1", "http://127.0.0.1:1/health"},
-		{"another program answers", port, "http://127.0.0.1:" + port + "/health answered 404"},
-		{"the system chose the port", "0", "set PORT"},
-		{"a setting is bad", "abc", `PORT is "abc"`},
+	for _, mistake := range []struct {
+		arguments []string
+		says      []string
+	}{
+		{[]string{"serve"}, []string{`there is no command "serve"`, "users-api help"}},
+		{[]string{"bakup"}, []string{`there is no command "bakup"; did you mean backup?`}},
+		{[]string{"restor", "x.db"}, []string{"did you mean restore?"}},
+		{[]string{"help", "bakup"}, []string{"did you mean backup?"}},
+		{[]string{"completion"}, []string{"there is no command"}},
+		{[]string{"--port=1"}, []string{"unknown flag: --port", "users-api --help"}},
+		{[]string{"backup", "--fast", "x"}, []string{"unknown flag: --fast", "users-api backup --help"}},
+		{[]string{"backup"}, []string{"backup needs one argument, FILE or -"}},
+		{[]string{"backup", "a.db", "b.db"}, []string{"backup needs one argument", "a.db", "b.db"}},
+		{[]string{"backup", ""}, []string{"backup needs one argument"}},
+		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
+		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
+		{[]string{"key", "16"}, []string{"key takes no arguments", "16"}},
 	} {
-		t.Run(bad.name, func(t *testing.T) {
+		t.Run(strings.Join(mistake.arguments, " "), func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, code := run(t, []string{"PORT=" + bad.port}, "healthcheck")
-			if code != 1 || stdout != "" || !plain(stderr) || !strings.Contains(stderr, bad.says) {
-				t.Errorf("it ends with %d, %q and %q", code, stdout, stderr)
+			runCommand(t, t.TempDir(), nil, mistake.arguments...).expectMistake(t, mistake.says...)
+		})
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	t.Parallel()
+	for command, says := range map[string][]string{
+		"":            {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "key ", "healthcheck "},
+		"backup":      {"while the service runs", "must not exist", "docker compose exec -T users-api /app/users-api backup - > users.db"},
+		"restore":     {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
+		"key":         {"API_KEY", "API_KEY_FILE"},
+		"healthcheck": {"PORT", "exit code is 1"},
+	} {
+		t.Run("help "+command, func(t *testing.T) {
+			t.Parallel()
+			for _, arguments := range [][]string{{"help", command}, {command, "--help"}, {command, "-h"}} {
+				arguments = strings.Fields(strings.Join(arguments, " "))
+				done := runCommand(t, t.TempDir(), nil, arguments...)
+				if done.code != 0 || done.stderr != "" {
+					t.Errorf("%v ended with %d and %q", arguments, done.code, done.stderr)
+				}
+				for _, text := range says {
+					if !strings.Contains(done.stdout, text) {
+						t.Errorf("%v does not say %q:\n%s", arguments, text, done.stdout)
+					}
+				}
 			}
 		})
 	}
 }
 
-func TestAStartThatFailsIsLoggedInTheFormatThatWasAskedFor(t *testing.T) {
+func TestEachKeyIsNewAndGoodForAHeader(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"PORT=abc", "LOG_LEVEL=loud", "LIST_MEMORY_MIB=-1", "DATA_DIR=/dev/null/data"} {
-		t.Run(bad, func(t *testing.T) {
-			t.Parallel()
-			p := program.Launch(t, binary, "LOG_FORMAT=json", "LOG_LEVEL=error", bad)
-			expectRefusal(t, p)
-			var line struct{ Level, Msg, Error string }
-			err := json.Unmarshal([]byte(p.Log()), &line)
-			if err != nil || line.Level != "ERROR" || line.Msg != "users-api stopped" || line.Error == "" {
-				t.Errorf("it logs %q, %v", p.Log(), err)
-			}
-		})
+	seen := map[string]bool{}
+	for range 10 {
+		done := runCommand(t, t.TempDir(), nil, "key")
+		if done.code != 0 || done.stderr != "" || !regexp.MustCompile(`^[!-~]{26}\n$`).MatchString(done.stdout) {
+			t.Fatalf("it ended with %d, and printed %q and %q", done.code, done.stdout, done.stderr)
+		}
+		seen[done.stdout] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("of 10 keys %d differ", len(seen))
 	}
 }
 
-func TestAPortThatNeedsRightsIsNotSaidToBeTaken(t *testing.T) {
+func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
 	t.Parallel()
-	needsRoot(t) // to become somebody else
-	first, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start")
-	if number, _ := strconv.Atoi(strings.TrimSpace(string(first))); err != nil || number <= 80 {
-		t.Skipf("anybody may listen on port 80 here: %q, %v", first, err)
+	path := t.TempDir() + "/users-api"
+	flags := "-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0"
+	if output, err := exec.Command("go", "build", "-tags", "nomsgpack", "-ldflags", flags, "-o", path, "users-api").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
 	}
-	directory, err := os.MkdirTemp("", "users-api") // t.TempDir is for nobody else
-	if err != nil {
-		t.Fatal(err)
+	text, err := exec.Command(path, "--version").Output()
+	if err != nil || string(text) != "users-api 1.2.3 (abcdef0)\n" {
+		t.Errorf("--version prints %q, %v", text, err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	const nobody = 65534
-	if err := os.Chown(directory, nobody, nobody); err != nil {
-		t.Fatal(err)
+	first, _, _ := strings.Cut(program.Start(t, path).Log(), "\n")
+	if want := "version=1.2.3 revision=abcdef0"; !strings.Contains(first, want) {
+		t.Errorf("%q is not in the first line: %s", want, first)
 	}
-	p := program.LaunchAs(t, nobody, binary, "DATA_DIR="+directory, "PORT=80")
-	expectRefusal(t, p, "cannot listen on port 80", "permission denied", "1024", "NET_BIND_SERVICE")
-	forbid(t, p.Log(), "program that has it")
+	if done := runCommand(t, t.TempDir(), nil, "--version"); done.code != 0 || !regexp.MustCompile(`^users-api \S+ \(\S+\)\n$`).MatchString(done.stdout) {
+		t.Errorf("without the linker's help it prints %q", done.stdout)
+	}
 }

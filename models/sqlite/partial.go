@@ -21,7 +21,7 @@ const abandoned = 24 * time.Hour
 
 // newPartial makes an empty file beside target, for this user alone, and removes those that killed processes left.
 func newPartial(target string) (path string, err error) {
-	removeAbandoned(filepath.Dir(target), func(name string) bool {
+	RemoveAbandoned(filepath.Dir(target), func(name string) bool {
 		ending, ours := strings.CutPrefix(name, filepath.Base(target))
 		return ours && partialEnding.MatchString(ending)
 	})
@@ -32,8 +32,8 @@ func newPartial(target string) (path string, err error) {
 	return file.Name(), file.Close()
 }
 
-// removeAbandoned removes the files of a directory with a name that is ours, and that nobody writes any more.
-func removeAbandoned(directory string, ours func(name string) bool) {
+// RemoveAbandoned removes the files of a directory whose name is ours, and that nobody has written to for a day.
+func RemoveAbandoned(directory string, ours func(name string) bool) {
 	entries, _ := os.ReadDir(directory) // who comes next learns what is wrong with it
 	for _, entry := range entries {
 		info, err := entry.Info()

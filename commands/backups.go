@@ -1,0 +1,162 @@
+package commands
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"users-api/config"
+	"users-api/models/sqlite"
+)
+
+// A backup that the service makes is named by the time at which it was begun. Only what has such a name is ever deleted.
+const backupName = "users-20060102T150405Z.db"
+
+// partialBackup is the name of a backup that was not finished.
+var partialBackup = regexp.MustCompile(`^users-\d{8}T\d{6}Z\.db\.\d+\.partial$`)
+
+// retryTime is how long after a failure the next backup is tried, where BACKUP_EVERY is not shorter.
+const retryTime = time.Hour
+
+// backups makes backups while the service runs, and deletes the oldest of them. A failure is a line of the log, and
+// never the end of the service.
+type backups struct {
+	config.Backups
+	database string
+	logger   *slog.Logger
+	newest   atomic.Int64 // when the newest was begun, in Unix seconds; 0: there is none
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// newBackups finds out which backups are there.
+func newBackups(settings config.Config, logger *slog.Logger) *backups {
+	b := &backups{Backups: settings.Backups, database: settings.DatabasePath(), logger: logger}
+	b.look()
+	return b
+}
+
+// lastBackup returns when the newest backup was begun; its zero value says that there is none.
+func (b *backups) lastBackup() time.Time {
+	if seconds := b.newest.Load(); seconds != 0 {
+		return time.Unix(seconds, 0)
+	}
+	return time.Time{}
+}
+
+// start makes backups until the context ends, or until stop.
+func (b *backups) start(ctx context.Context) {
+	ctx, b.cancel = context.WithCancel(ctx)
+	if b.Every > 0 {
+		b.running.Go(func() { b.run(ctx) })
+	}
+}
+
+// stop breaks off a backup that is being made, and leaves nothing of it.
+func (b *backups) stop() {
+	b.cancel()
+	b.running.Wait()
+}
+
+// run makes a backup whenever the newest is older than BACKUP_EVERY, until the context ends. Another service that shares
+// the directory makes them as well: only what is due is made.
+func (b *backups) run(ctx context.Context) {
+	b.warnOfSameDisk()
+	for wait := b.untilDue(); ; wait = b.untilDue() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if b.look(); b.untilDue() > 0 {
+			continue
+		}
+		if b.makeOne(ctx) {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(b.Every, retryTime)):
+		}
+	}
+}
+
+func (b *backups) untilDue() time.Duration { return time.Until(b.lastBackup().Add(b.Every)) }
+
+// look notes the newest backup, and returns the names of all, the oldest first. One from the future is none: the clock
+// was wrong.
+func (b *backups) look() (names []string) {
+	entries, _ := os.ReadDir(b.Dir) // making a backup will say what is wrong with it
+	newest := int64(0)
+	for _, entry := range entries {
+		began, err := time.Parse(backupName, entry.Name())
+		if err != nil || !entry.Type().IsRegular() || began.Format(backupName) != entry.Name() {
+			continue
+		}
+		names = append(names, entry.Name())
+		if !began.After(time.Now()) {
+			newest = max(newest, began.Unix())
+		}
+	}
+	b.newest.Store(newest)
+	slices.Sort(names)
+	return names
+}
+
+// makeOne makes a backup, deletes those that are too many, and reports whether it was made.
+func (b *backups) makeOne(ctx context.Context) bool {
+	began := time.Now()
+	path := filepath.Join(b.Dir, began.UTC().Format(backupName))
+	err := os.MkdirAll(b.Dir, 0o700)
+	var made sqlite.Copy
+	if err == nil {
+		made, err = sqlite.Backup(ctx, b.database, path, nil)
+	}
+	if ctx.Err() != nil {
+		return false // the service stops
+	}
+	if err != nil {
+		b.logger.Error("no backup was made", "error", err, "newest", b.lastBackup().UTC())
+		return false
+	}
+	b.logger.Info("backup made", "file", path, "users", made.Users, "bytes", made.Bytes, "seconds", time.Since(began).Seconds())
+	b.prune()
+	return true
+}
+
+// prune deletes the oldest backups, and what was left of those that were killed a day ago or longer.
+func (b *backups) prune() {
+	names := b.look()
+	for _, name := range names[:max(0, len(names)-b.Keep)] {
+		if err := os.Remove(filepath.Join(b.Dir, name)); err != nil {
+			b.logger.Warn("an old backup cannot be deleted", "error", err)
+		}
+	}
+	sqlite.RemoveAbandoned(b.Dir, partialBackup.MatchString)
+}
+
+// warnOfSameDisk says so when one broken disk takes the database and the backups with it.
+func (b *backups) warnOfSameDisk() {
+	database, err := os.Stat(b.database)
+	if err != nil {
+		return
+	}
+	directory := b.Dir
+	info, err := os.Stat(directory)
+	for os.IsNotExist(err) && directory != filepath.Dir(directory) { // it will be made there
+		directory = filepath.Dir(directory)
+		info, err = os.Stat(directory)
+	}
+	if err == nil && info.Sys().(*syscall.Stat_t).Dev == database.Sys().(*syscall.Stat_t).Dev {
+		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another", "backups", b.Dir)
+	}
+}

@@ -1,0 +1,140 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Run does what the arguments of the program ask for, and returns the exit code. A failure is one line.
+func Run(arguments []string) int {
+	interrupted, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	context.AfterFunc(interrupted, func() { time.AfterFunc(sameSignal, cancel) }) // a later signal ends the program at once
+	root := newRoot()
+	root.SetArgs(arguments)
+	err := root.ExecuteContext(interrupted)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled):
+		err = errors.New("stopped by a signal, before it was done")
+	case errors.Is(err, errLogged):
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "users-api:", err)
+	return 1
+}
+
+// newRoot returns the command line.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:     "users-api",
+		Long:    about,
+		Version: readBuild().String(),
+		Args:    noArguments,
+		RunE:    func(*cobra.Command, []string) error { return Serve() },
+
+		SilenceErrors: true, // Run prints them, on one line
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetVersionTemplate("users-api {{.Version}}\n")
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newKey())
+	for _, command := range root.Commands() {
+		command.DisableFlagsInUseLine = true // there are none but --help
+	}
+	return root
+}
+
+const about = `users-api serves a registry of users as JSON over HTTP, from one SQLite file.
+Without a command it serves until SIGTERM or SIGINT (Ctrl+C).
+
+Settings are environment variables:
+
+  PORT             the port to listen on; 0 lets the system choose (3000)
+  LISTEN_ADDRESS   the one address to listen on (every address)
+  ALLOWED_HOSTS    the host names to answer for, with a comma between (any)
+  API_KEY          ask for this key; API_KEY_FILE names a file with one a line (none: everybody may do everything)
+  API_READ_KEY     a key that may only read; API_READ_KEY_FILE names a file with one a line (none)
+  ADMIN_PORT       a port for metrics, probes and profiles, not for the public (none)
+  DATA_DIR         the directory of users.db (data)
+  LIST_MEMORY_MIB  up to this size the list of users is kept in memory (32)
+  BACKUP_EVERY     make a backup this often while serving, such as 24h (none)
+  BACKUP_KEEP      how many of these backups are kept (7)
+  BACKUP_DIR       where they are put (backups in DATA_DIR)
+  LOG_FORMAT       text or json (text)
+  LOG_LEVEL        debug, info, warn or error (info)
+  NODE_ENV         logged at the start, and nothing else
+  RUN_AS           the uid and gid to become when started as root; the container image sets it`
+
+// noArguments refuses whatever follows a command that stands alone. After users-api itself it is a command that does not
+// exist.
+func noArguments(command *cobra.Command, arguments []string) error {
+	switch {
+	case len(arguments) == 0:
+		return nil
+	case command.HasParent():
+		return seeHelp(command, fmt.Sprintf("%s takes no arguments, and got %q", command.Name(), arguments))
+	}
+	return unknownCommand(command, arguments[0])
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	if similar := root.SuggestionsFor(name); len(similar) > 0 {
+		return fmt.Errorf("there is no command %q; did you mean %s? See `users-api help`", name, strings.Join(similar, " or "))
+	}
+	return fmt.Errorf("there is no command %q; see `users-api help`", name)
+}
+
+// seeHelp is a mistake in the arguments of a command, with where they are explained.
+func seeHelp(command *cobra.Command, problem string) error {
+	return fmt.Errorf("%s; see `%s --help`", problem, command.CommandPath())
+}
+
+// oneFile is for commands that need a FILE or "-".
+func oneFile(command *cobra.Command, arguments []string) error {
+	if len(arguments) != 1 || arguments[0] == "" {
+		return seeHelp(command, fmt.Sprintf("%s needs one argument, FILE or -, and got %q", command.Name(), arguments))
+	}
+	return nil
+}
+
+// newHelp is cobra's help, but for that a topic that does not exist is an error.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command, or all of them",
+		Long:  "Explains a command, or shows all commands and settings.",
+		RunE: func(help *cobra.Command, arguments []string) error {
+			command, rest, err := help.Root().Find(arguments)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(help.Root(), strings.Join(arguments, " "))
+			}
+			return command.Help()
+		},
+	}
+}
+
+func newHealthcheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "healthcheck",
+		Short: "Ask the service on this machine whether it is up",
+		Long: `Asks the service on this machine, at PORT, whether it is up. The exit code is 1 when it is not.
+
+A container image without a shell needs it: the image's own health check runs it.`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return Healthcheck() },
+	}
+}

@@ -1,0 +1,138 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"users-api/config"
+	"users-api/models/sqlite"
+)
+
+func newBackup() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE|-",
+		Short: "Make a checked copy of the database, while the service runs or not",
+		Long: `Makes a copy of the database in DATA_DIR, while the service runs or not, and checks it. It holds every user that was
+stored before it began. FILE must not exist yet; it appears once it is whole and on disk. With - the copy goes to the
+standard output, by way of a file in DATA_DIR that needs as much room.
+
+  users-api backup /mnt/backups/users.db
+  docker compose exec -T users-api /app/users-api backup - > users.db`,
+		Args: oneFile,
+		RunE: func(command *cobra.Command, arguments []string) error { return backup(command.Context(), arguments[0]) },
+	}
+}
+
+func newRestore() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FILE|-",
+		Short: "Put a backup in the place of the database, while the service is stopped",
+		Long: `Checks a backup, every page and every user of it, and puts it in the place of the database in DATA_DIR. With - it is
+read from the standard input. Stop the service first: nothing is changed while any process has the database open.
+
+The old database is kept beside the new one as users.db.replaced- and the time. Delete it when you no longer need it.
+
+  users-api restore /mnt/backups/users.db
+  docker compose stop users-api
+  docker compose run --rm -T users-api restore - < users.db
+  docker compose start users-api`,
+		Args: oneFile,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return restore(command.Context(), arguments[0])
+		},
+	}
+}
+
+// databaseForCommand returns the path of the database, as the user that serves it.
+func databaseForCommand() (string, error) {
+	settings, err := config.Read()
+	if err != nil {
+		return "", err
+	}
+	return settings.DatabasePath(), becomeUser(settings)
+}
+
+func backup(ctx context.Context, target string) error {
+	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
+		return errors.New("a backup is no text for a terminal: send it to a file, as in `users-api backup - > users.db`")
+	}
+	database, err := databaseForCommand()
+	if err != nil {
+		return err
+	}
+	began, progress := time.Now(), showProgress("backing up")
+	var made sqlite.Copy
+	if target == "-" {
+		made, err = sqlite.BackupTo(ctx, database, os.Stdout, progress)
+	} else {
+		made, err = sqlite.Backup(ctx, database, target, progress)
+	}
+	if err != nil {
+		return err
+	}
+	report("backed up", made, began, "")
+	return nil
+}
+
+func restore(ctx context.Context, source string) error {
+	database, err := databaseForCommand()
+	if err != nil {
+		return err
+	}
+	from := os.Stdin
+	if source != "-" {
+		if from, err = os.Open(source); err != nil {
+			return fmt.Errorf("cannot read the backup: %w", err)
+		}
+		defer from.Close() //nolint:errcheck // it was only read
+	}
+	began := time.Now()
+	restored, err := sqlite.Restore(ctx, database, from, showProgress("restoring"))
+	if err != nil {
+		return err
+	}
+	kept := ""
+	if restored.Kept != "" {
+		kept = "; the old database is " + restored.Kept
+	}
+	report("restored", restored.Copy, began, kept)
+	return nil
+}
+
+// report says on one line what was done. Not on the standard output: that may be the backup.
+func report(done string, made sqlite.Copy, began time.Time, more string) {
+	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, time.Since(began).Seconds(), more)
+}
+
+// showProgress returns what shows a progress bar on a terminal, and nil where nobody watches.
+func showProgress(what string) sqlite.Progress {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return nil
+	}
+	var bar *progressbar.ProgressBar
+	return func(done, total int64) {
+		if bar == nil {
+			bar = newBar(what, total)
+		}
+		_ = bar.Set64(done) // a bar that cannot be drawn stops nothing
+		if done == total {
+			_ = bar.Finish()
+		}
+	}
+}
+
+// newBar draws no more than ten times a second, and is gone when it is full.
+func newBar(what string, total int64) *progressbar.ProgressBar {
+	if total == 0 {
+		total = -1 // not known
+	}
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+}
