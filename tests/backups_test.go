@@ -1,0 +1,120 @@
+package tests
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "backups")
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	foreign := []string{"users-20200101T000000Z.db.bak", "users-20200101T000000Z.db-wal", "users-20201301T000000Z.db",
+		"my-users-20200101T000000Z.db", "users.db", "users-2020.db", "users-20200101T000000Z.db.1.partial.txt"}
+	own := []string{"users-20200101T000000Z.db", "users-20200102T000000Z.db", "users-20200103T000000Z.db"}
+	partial := "users-20200101T000000Z.db.123.partial"
+	for _, name := range slices.Concat(foreign, own, []string{partial}) {
+		writeFile(t, filepath.Join(directory, name), name)
+	}
+	if err := os.Mkdir(filepath.Join(directory, "users-20190101T000000Z.db"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	longAgo := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(filepath.Join(directory, partial), longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory)
+	p.WaitForLog(t, "backup made")
+	p.WaitForLog(t, "users=0")
+	p.Stop(t)
+	names := namesIn(t, directory)
+	made := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return name < "users-202" || name > "users-3" || slices.Contains(foreign, name)
+	})
+	if len(made) != 2 || made[0] != own[2] {
+		t.Errorf("of the service's backups there are %v", made)
+	}
+	want := append(slices.Clone(foreign), "users-20190101T000000Z.db")
+	for _, name := range want {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s was deleted", name)
+		}
+	}
+	if len(names) != len(want)+len(made) {
+		t.Errorf("there are %v", names)
+	}
+	_, users := serveCopy(t, filepath.Join(directory, made[1]))
+	if len(users) != 0 {
+		t.Errorf("the backup holds %v", users)
+	}
+	again := start(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory, "DATA_DIR="+p.DataDir)
+	again.Create(t, "Ada", "ada@example.org")
+	again.Stop(t)
+	forbid(t, again.Log(), "backup made")
+}
+
+func TestTheNextBackupIsMadeWhenTheNewestIsOlderThanAskedFor(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	recent := time.Now().Add(-57 * time.Second).UTC().Format("users-20060102T150405Z.db")
+	writeFile(t, filepath.Join(directory, recent), "")
+	p := start(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+directory)
+	p.Create(t, "Ada", "ada@example.org")
+	p.WaitForLog(t, "backup made")
+	p.WaitForLog(t, "users=1") // it was not made at the start
+	if names := namesIn(t, directory); len(names) != 2 {
+		t.Errorf("there are %v", names)
+	}
+}
+
+func TestBackupsOnTheDatabasesDiskAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	p := start(t, "BACKUP_EVERY=24h")
+	p.WaitForLog(t, "the backups are on the same disk as the database")
+	p.WaitForLog(t, filepath.Join(p.DataDir, "backups"))
+	p.WaitForLog(t, "backup made")
+	q := start(t, "BACKUP_EVERY=24h", "BACKUP_DIR="+smallDisk(t, "4m"))
+	q.WaitForLog(t, "backup made")
+	forbid(t, q.Log(), "same disk")
+}
+
+func TestABackupThatCannotBeMadeIsALineOfTheLogAndNotTheEnd(t *testing.T) {
+	t.Parallel()
+	p := start(t, "BACKUP_EVERY=24h", "BACKUP_DIR=/proc/none")
+	p.WaitForLog(t, "no backup was made")
+	p.WaitForLog(t, "/proc/none")
+	p.Create(t, "Ada", "ada@example.org")
+	p.Stop(t)
+	if n := strings.Count(p.Log(), "no backup was made"); n != 1 {
+		t.Errorf("it was said %d times", n)
+	}
+}
+
+func TestAStopDoesNotWaitForABackup(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(300000)
+	p.Stop(t)
+	q := start(t, "DATA_DIR="+p.DataDir, "BACKUP_EVERY=24h")
+	directory := filepath.Join(p.DataDir, "backups")
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if names, err := os.ReadDir(directory); err == nil && len(names) > 0 {
+			break
+		}
+	}
+	if took := q.Stop(t); took > 4*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	forbid(t, q.Log(), "backup made", "no backup was made")
+	if names := namesIn(t, directory); len(names) != 0 {
+		t.Errorf("it left %v", names)
+	}
+}
