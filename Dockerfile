@@ -1,6 +1,10 @@
 # docker build .                        the release image: the program and an empty data directory
 # docker build --target development .   what `docker compose up dev` runs: Go and air, for a mounted source tree
 
+# Which release this is: the program prints it, logs it, and the image's labels have it.
+ARG VERSION=unreleased
+ARG REVISION=unknown
+
 # Compilers run on the machine that builds, whatever machine the image is for: Go cross-compiles, nothing is emulated.
 FROM --platform=$BUILDPLATFORM golang:1.26-alpine AS base
 ENV CGO_ENABLED=0
@@ -22,15 +26,15 @@ ENTRYPOINT ["air", "--tmp_dir=/tmp/air"]
 FROM base AS build
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
-ARG TARGETOS TARGETARCH
+ARG TARGETOS TARGETARCH VERSION REVISION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath -ldflags '-s -w' -o /app/users-api . \
+    GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath \
+      -ldflags "-s -w -X users-api/commands.version=$VERSION -X users-api/commands.revision=$REVISION" -o /app/users-api . \
     && mkdir -m 700 /app/data
 
 
 FROM scratch AS release
-ARG VERSION=unreleased
-ARG REVISION=unknown
+ARG VERSION REVISION
 LABEL org.opencontainers.image.title="users-api" \
       org.opencontainers.image.description="A registry of users: JSON over HTTP, kept in one SQLite file" \
       org.opencontainers.image.version=$VERSION \

@@ -17,7 +17,11 @@ func becomeUser(settings config.Config) error {
 		return nil
 	}
 	id := int(settings.RunAs)
-	takeOver(settings.DataDir, settings.DatabasePath(), id)
+	takeOver(settings.DataDir, id)
+	takeOverDatabase(settings.DatabasePath(), id)
+	if settings.Backups.Every > 0 {
+		takeOver(settings.Backups.Dir, id)
+	}
 	for _, become := range []func() error{
 		func() error { return syscall.Setgroups(nil) },
 		func() error { return syscall.Setgid(id) },
@@ -30,13 +34,17 @@ func becomeUser(settings config.Config) error {
 	return nil
 }
 
-// takeOver makes the directory and the database files in it belong to id. Where that is not allowed, opening the
-// database says so, with the owner and what to do. A new directory is for id alone: every name and email is in it.
-// Directories above it must stay open to id, which does not own them.
-func takeOver(directory, database string, id int) {
+// takeOver makes a directory belong to id. Where that is not allowed, opening what is in it says so, with the owner and
+// what to do. A new directory is for id alone: every name and email is in it. Directories above it must stay open to id,
+// which does not own them.
+func takeOver(directory string, id int) {
 	_ = os.MkdirAll(filepath.Dir(directory), 0o755)
 	_ = os.Mkdir(directory, 0o700)
-	for _, path := range []string{directory, database, database + "-wal", database + "-shm", database + "-journal"} {
+	_ = os.Lchown(directory, id, id)
+}
+
+func takeOverDatabase(database string, id int) {
+	for _, path := range []string{database, database + "-wal", database + "-shm", database + "-journal"} {
 		_ = os.Lchown(path, id, id)
 	}
 }
