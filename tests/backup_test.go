@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
 	"users-api/tests/program"
@@ -121,6 +124,52 @@ func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 	writeFile(t, target, made.stdout)
 	if _, users := serveCopy(t, target); len(users) != 1 || users[0].Email != "ada@example.org" {
 		t.Errorf("it holds %v", users)
+	}
+}
+
+// Once the first byte is there, the file that it came from goes with the process.
+func TestABackupToTheStandardOutputThatIsKilledLeavesNothing(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(20000) // more than a pipe takes
+	before := namesIn(t, p.DataDir)
+	command := exec.Command(binary, "backup", "-")
+	command.Env = []string{"DATA_DIR=" + p.DataDir}
+	stdout, err := command.StdoutPipe()
+	if err := errors.Join(err, command.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Process.Kill()
+	_ = command.Wait()
+	if after := namesIn(t, p.DataDir); !slices.Equal(before, after) {
+		t.Errorf("beside the database are %v", after)
+	}
+}
+
+func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(300000)
+	directory := t.TempDir()
+	command := exec.Command(binary, "backup", filepath.Join(directory, "backup.db"))
+	command.Env = []string{"DATA_DIR=" + p.DataDir}
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for len(namesIn(t, directory)) == 0 && command.ProcessState == nil {
+	}
+	_ = command.Process.Signal(syscall.SIGINT)
+	_ = command.Wait()
+	if code := command.ProcessState.ExitCode(); code != 1 || stderr.String() != "users-api: stopped by a signal, before it was done\n" {
+		t.Errorf("it ended with %d and %q", code, stderr.String())
+	}
+	if names := namesIn(t, directory); len(names) != 0 {
+		t.Errorf("it left %v", names)
 	}
 }
 

@@ -84,7 +84,7 @@ func takeAlone(path string) (release func(), err error) {
 // lockDatabase leaves WAL mode, for which SQLite needs the database for itself, and then keeps everybody out with the
 // exclusive lock. In exclusive locking mode both would be one step, but SQLite would leave a journal.
 func lockDatabase(path string) (release func(), err error) {
-	pool, err := sql.Open("sqlite", fileSource(path, "rw"))
+	pool, err := sql.Open("sqlite", fileSource(path))
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 
 // vacuumInto does not use a connection of the pool: the database may be another process's.
 func vacuumInto(ctx context.Context, path, into string, progress Progress) error {
-	pool, err := sql.Open("sqlite", fileSource(path, "rw"))
+	pool, err := sql.Open("sqlite", fileSource(path))
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func watchSize(path string, total int64, progress Progress) (stop func()) {
 
 // checkCopy looks at every page of a copy and counts the users in it.
 func checkCopy(ctx context.Context, path string) (made Copy, err error) {
-	pool, err := sql.Open("sqlite", fileSource(path, "ro"))
+	pool, err := sql.Open("sqlite", copySource(path))
 	if err != nil {
 		return made, err
 	}
@@ -175,11 +175,15 @@ func checkPages(ctx context.Context, pool *sql.DB, check string) error {
 	return nil
 }
 
-// fileSource is dataSource for a file that is copied or checked: it is not made where it is missing, and keeps its
-// journal mode.
-func fileSource(path, mode string) string {
+// fileSource is dataSource for a file that must be there, and keeps its journal mode.
+func fileSource(path string) string { return source(path, "mode", "rw") }
+
+// copySource is fileSource for a file that nobody else has. SQLite takes no locks on it and makes no files beside it.
+func copySource(path string) string { return source(path, "immutable", "1") }
+
+func source(path, option, value string) string {
 	parameters := url.Values{
-		"mode":    {mode},
+		option:    {value},
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)"},
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}).String()

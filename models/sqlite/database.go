@@ -79,21 +79,19 @@ func prepare(ctx context.Context, path string) (*sql.DB, error) {
 	}
 }
 
-// prepareOnce is prepare without waiting. A restore may have replaced the file that is open here, while this connection
-// waited for its lock; from now on no restore does.
+// prepareOnce is prepare without waiting. A restore may have replaced the file while this connection waited for its
+// lock. The old file is not in WAL mode then, and SQLite refuses to bring a file into it that has lost its name.
 func prepareOnce(path string) (*sql.DB, error) {
 	file, err := findFile(path)
 	if err != nil {
 		return nil, err
 	}
 	db, pool, err := open(dataSource(path, busyTick), 1)
-	switch {
-	case err != nil && !file.inPlace():
-		return nil, errMoved
-	case err != nil:
+	if err != nil && !file.inPlace() {
+		err = errMoved
+	}
+	if err != nil {
 		return nil, err
-	case !file.inPlace():
-		return nil, errors.Join(errMoved, pool.Close())
 	}
 	if err := createTable(db); err != nil {
 		return nil, errors.Join(err, pool.Close())

@@ -102,8 +102,7 @@ func (c *counted) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// checkCandidate looks at every page of a database, and reads every user the way the service will. It makes it one file,
-// which a database in WAL mode is not while it is open.
+// checkCandidate looks at every page of a database, and reads every user the way the service will.
 func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -112,14 +111,11 @@ func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
 	if copied.Bytes = info.Size(); copied.Bytes == 0 {
 		return copied, errors.New("it is empty")
 	}
-	db, pool, err := open(fileSource(path, "rw"), 1)
+	db, pool, err := open(copySource(path), 1)
 	if err != nil {
 		return copied, explainCandidate(err)
 	}
 	defer pool.Close() //nolint:errcheck // it was only read
-	if _, err := pool.ExecContext(ctx, "PRAGMA journal_mode = DELETE"); err != nil {
-		return copied, explainCandidate(err)
-	}
 	if err := checkPages(ctx, pool, "integrity_check"); err != nil {
 		return copied, explainCandidate(err)
 	}
