@@ -76,22 +76,20 @@ func serve(settings config.Config, logger *slog.Logger) error {
 		return err
 	}
 	backups := newBackups(settings, logger)
-	backups.start(stop)
 	is := readBuild()
 	err = listenAndServe(stop, settings, routes.Service{
 		Users:   users,
 		Access:  routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
 		Metrics: routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
 		Logger:  logger,
-	})
-	backups.stop()
+	}, backups)
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()
 	return errors.Join(err, users.Close(inTime))
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
-func listenAndServe(stop context.Context, settings config.Config, service routes.Service) error {
+func listenAndServe(stop context.Context, settings config.Config, service routes.Service, backups *backups) error {
 	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
 		return err
@@ -103,6 +101,8 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 	defer endAdmin() // it answers to the end
 	logStart(service.Logger, settings, localURL(settings, listener.Addr()), admin)
 	warnOfOpenDoor(service, listener.Addr())
+	backups.start(stop)
+	defer backups.stop()
 	err = service.Serve(stop, listener)
 	if errors.Is(err, models.ErrLost) {
 		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)

@@ -17,7 +17,7 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	foreign := []string{"users-20200101T000000Z.db.bak", "users-20200101T000000Z.db-wal", "users-20201301T000000Z.db",
+	foreign := []string{"users-20200101T000000Z.db.bak", "users-20200101T000000Z.db-wal", "users-20201301T000000Z.db", "users-20200101T000000.5Z.db",
 		"my-users-20200101T000000Z.db", "users.db", "users-2020.db", "users-20200101T000000Z.db.1.partial.txt"}
 	own := []string{"users-20200101T000000Z.db", "users-20200102T000000Z.db", "users-20200103T000000Z.db"}
 	partial := "users-20200101T000000Z.db.123.partial"
@@ -66,11 +66,12 @@ func TestTheNextBackupIsMadeWhenTheNewestIsOlderThanAskedFor(t *testing.T) {
 	directory := t.TempDir()
 	recent := time.Now().Add(-57 * time.Second).UTC().Format("users-20060102T150405Z.db")
 	writeFile(t, filepath.Join(directory, recent), "")
+	writeFile(t, filepath.Join(directory, "users-29991231T000000Z.db"), "of a wrong clock")
 	p := start(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+directory)
 	p.Create(t, "Ada", "ada@example.org")
 	p.WaitForLog(t, "backup made")
 	p.WaitForLog(t, "users=1") // it was not made at the start
-	if names := namesIn(t, directory); len(names) != 2 {
+	if names := namesIn(t, directory); len(names) != 3 {
 		t.Errorf("there are %v", names)
 	}
 }
@@ -116,5 +117,17 @@ func TestAStopDoesNotWaitForABackup(t *testing.T) {
 	forbid(t, q.Log(), "backup made", "no backup was made")
 	if names := namesIn(t, directory); len(names) != 0 {
 		t.Errorf("it left %v", names)
+	}
+}
+
+func TestAServiceThatLosesItsDatabaseEndsAlthoughItMakesBackups(t *testing.T) {
+	t.Parallel()
+	p := start(t, "BACKUP_EVERY=24h")
+	p.WaitForLog(t, "backup made")
+	if err := os.Remove(p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.Wait(t); code != 1 {
+		t.Errorf("it ended with exit code %d", code)
 	}
 }

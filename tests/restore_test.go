@@ -163,8 +163,8 @@ func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.
 		p.Kill(t)
 		restore := startRestore(t, p.DataDir, backup)
 		switch {
-		case i == 0: // it is only timed
-			restore.wait()
+		case i == 0: // it is only watched
+			restore.expectDatabaseThroughout(t)
 			takes = time.Since(restore.began)
 		case i%2 == 0:
 			restore.killAfter(time.Duration(rand.Int64N(int64(takes))))
@@ -215,7 +215,20 @@ func startRestore(t testing.TB, dataDir, backup string) *aRestore {
 	return r
 }
 
-func (r *aRestore) wait() { <-r.ended }
+// expectDatabaseThroughout fails when there is a moment without a database.
+func (r *aRestore) expectDatabaseThroughout(t testing.TB) {
+	t.Helper()
+	for {
+		if _, err := os.Stat(filepath.Join(r.dataDir, "users.db")); err != nil {
+			t.Errorf("meanwhile: %v", err)
+		}
+		select {
+		case <-r.ended:
+			return
+		default:
+		}
+	}
+}
 
 func (r *aRestore) killAfter(moment time.Duration) {
 	select {
