@@ -31,7 +31,7 @@ type Users interface {
 
 	// Select returns the users that a query asks for, in its order. An error is the last thing that comes. Nothing is
 	// held between two users, however slowly they are taken: a user that is there throughout comes once, and one that
-	// is written meanwhile may come.
+	// is written meanwhile may come. With Snapshot they are as they were at one moment.
 	Select(ctx context.Context, query Query) iter.Seq2[User, error]
 
 	// Count returns how many users match a query, whatever its Limit and After.
@@ -39,6 +39,12 @@ type Users interface {
 
 	// List calls send with all users. The list holds until send returns, and what send returns is returned.
 	List(ctx context.Context, send func(List) error) error
+
+	// Import stores the users of a file: all of them in one transaction, or none. The rows are taken before anything is
+	// locked, however slowly they come. An error that is a [*RowError] refuses its row, and any other ends the import.
+	// The error is [*RefusedRows], [*TooManyDeletes], or as for every write; until the commit begins, the end of the
+	// context takes everything back.
+	Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (Imported, error)
 
 	// Lost is closed when the storage was taken away: every write fails from then on, and only another start helps.
 	Lost() <-chan struct{}
@@ -64,6 +70,8 @@ type Query struct {
 	Limit int
 	// Descending asks for the highest id first.
 	Descending bool
+	// Snapshot asks for the users as they are at one moment, however slowly they are taken.
+	Snapshot bool
 }
 
 // List is every user at one moment, by ascending id, as one JSON array.

@@ -9,6 +9,7 @@ import (
 type write struct {
 	run     func(*transaction) error
 	arrived time.Time
+	alone   bool // it has a commit of its own
 	err     error
 	done    chan struct{}
 }
@@ -66,8 +67,8 @@ func endAll(batch []*write, err error) {
 }
 
 // takeLock begins a transaction with the write lock, and returns the writes that have it now. Each waits for another
-// program's lock for busyTimeout from its own arrival, however long the writes before it have waited, and not at all in
-// a hurry.
+// program's lock for busyTimeout from its own arrival, however long the writes before it have waited, or from the
+// end of a write that was alone, and not at all in a hurry.
 func (c *committer) takeLock(batch []*write) []*write {
 	for len(batch) > 0 {
 		err := c.begin()
@@ -75,7 +76,7 @@ func (c *committer) takeLock(batch []*write) []*write {
 			return batch
 		}
 		batch = slices.DeleteFunc(batch, func(w *write) bool {
-			waits := isBusy(err) && time.Since(w.arrived) < busyTimeout && !c.inHurry()
+			waits := isBusy(err) && time.Since(latest(w.arrived, c.freed)) < busyTimeout && !c.inHurry()
 			if !waits {
 				w.end(err)
 			}

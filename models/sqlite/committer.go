@@ -25,6 +25,9 @@ type committer struct {
 	files files
 	queue chan *write
 	stats commitStats
+	// freed is when a write that was alone gave the connection back. Those that waited for it have not waited for
+	// another program.
+	freed time.Time
 	// lost is closed when the database file was found removed or replaced.
 	lost   chan struct{}
 	isLost bool
@@ -66,7 +69,12 @@ func startCommitter(pool *sql.DB, queries *queries, files files) (*committer, er
 // write of its batch rolled the transaction back. The context ends the wait for a place in a full queue, and nothing
 // after that: a write that has a place is run, so its outcome is waited for.
 func (c *committer) do(ctx context.Context, run func(*transaction) error) error {
-	w := &write{run: run, arrived: time.Now(), done: make(chan struct{})}
+	return c.await(ctx, &write{run: run})
+}
+
+// await puts a write into the queue and returns its outcome.
+func (c *committer) await(ctx context.Context, w *write) error {
+	w.arrived, w.done = time.Now(), make(chan struct{})
 	if err := c.enqueue(ctx, w); err != nil {
 		return err
 	}
@@ -113,7 +121,11 @@ func (c *committer) loop() {
 			}
 			runtime.Gosched() // let requests that are ready come along
 			c.underWay <- struct{}{}
-			c.commitTogether(c.gather(first))
+			batch, alone := c.gather(first)
+			c.commitTogether(batch)
+			if alone != nil {
+				c.commitAlone(alone)
+			}
 			<-c.underWay
 		case <-watch.C:
 			_ = c.checkFiles() // an idle program notices as well
@@ -121,21 +133,27 @@ func (c *committer) loop() {
 	}
 }
 
-// gather returns the first write and those that have arrived behind it.
-func (c *committer) gather(first *write) []*write {
-	batch := []*write{first}
+// gather returns the first write and those that have arrived behind it, up to one that is to be alone.
+func (c *committer) gather(first *write) (batch []*write, alone *write) {
+	if first.alone {
+		return nil, first
+	}
+	batch = []*write{first}
 	for len(batch) < maxBatch {
 		select {
 		case w, open := <-c.queue:
 			if !open {
-				return batch
+				return batch, nil
+			}
+			if w.alone {
+				return batch, w
 			}
 			batch = append(batch, w)
 		default:
-			return batch
+			return batch, nil
 		}
 	}
-	return batch
+	return batch, nil
 }
 
 // checkFiles returns ErrLost, and closes lost, once a restart would not find what was written.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -72,6 +73,9 @@ func makeFile(path string) error {
 	}
 	return file.Close()
 }
+
+// spools returns how the names of spools begin, which are beside the database.
+func (f *files) spools() string { return strings.TrimSuffix(f.wal.path, "-wal") + "-spool-" }
 
 // inPlace reports whether the name still leads to the file.
 func (n named) inPlace() bool {

@@ -131,9 +131,19 @@ func usersText(query *gorm.DB) string {
 }
 
 // get returns the user with an id.
-func (q *queries) get(conn connection, id int64) (user models.User, err error) {
+func (q *queries) get(conn connection, id int64) (models.User, error) {
+	return statement{q.byID, []any{id}}.one(conn)
+}
+
+// getByEmail returns the user with an email.
+func (q *queries) getByEmail(conn connection, email string) (models.User, error) {
+	return q.ordered(models.Query{Email: &email}, 1).one(conn)
+}
+
+// one returns the first user that the statement selects.
+func (s statement) one(conn connection) (user models.User, err error) {
 	found := false
-	err = statement{q.byID, []any{id}}.read(conn, func() {}, func(one models.User) error {
+	err = s.read(conn, func() {}, func(one models.User) error {
 		user, found = one, true
 		return errEnough
 	})

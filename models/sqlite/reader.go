@@ -17,11 +17,14 @@ type reader struct {
 	// searching is held by a query that looks at every user. Such queries get at most all cores but one, so that
 	// writes and lists go on beside them.
 	searching chan struct{}
+	spools    string // how the names of spools begin
 }
 
-func newReader(pool *sql.DB, queries *queries) (*reader, error) {
+func newReader(pool *sql.DB, queries *queries, spools string) (*reader, error) {
 	searches := max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)
-	r := &reader{queries: queries, free: make(chan connection, maxReaders), searching: make(chan struct{}, searches)}
+	r := &reader{
+		queries: queries, free: make(chan connection, maxReaders), searching: make(chan struct{}, searches), spools: spools,
+	}
 	for range maxReaders {
 		conn, err := takeConnection(context.Background(), pool)
 		if err != nil {
@@ -105,5 +108,8 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 // users returns the users that a query asks for. Between two pages nothing is held but a page, however slowly they are
 // taken.
 func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+	if query.Snapshot {
+		return r.snapshot(ctx, query)
+	}
 	return r.queries.read(query, r.runs(ctx, query))
 }

@@ -52,6 +52,9 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot look at the database files: %w", err)
 	}
+	if err := removeSpools(files.spools()); err != nil {
+		return nil, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+	}
 	queries := newQueries(db)
 	committer, err := startCommitter(pool, queries, files)
 	if err != nil {
@@ -61,7 +64,7 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	reader, err := newReader(pool, queries)
+	reader, err := newReader(pool, queries, files.spools())
 	if err != nil {
 		return nil, explain(path, err)
 	}

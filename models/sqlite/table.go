@@ -11,6 +11,8 @@ type table struct {
 	// plain: also, a statement changes the row that it names and no other, and one that is refused leaves no trace. A
 	// view, a trigger and a clause ON CONFLICT make it possible that it does not.
 	plain bool
+	// lookup: ids, and an index finds the one user who has an email.
+	lookup bool
 }
 
 // describeTable asks whether an INTEGER PRIMARY KEY named id is the rowid, which it is where no index stands behind it
@@ -19,12 +21,15 @@ const describeTable = `SELECT
 	(SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS 'idINTEGER'
 	AND NOT EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk'),
 	NOT EXISTS (SELECT 1 FROM sqlite_master WHERE tbl_name = 'users' COLLATE NOCASE
-		AND (type IN ('trigger', 'view') OR sql LIKE '%conflict%'))`
+		AND (type IN ('trigger', 'view') OR sql LIKE '%conflict%')),
+	EXISTS (SELECT 1 FROM pragma_index_list('users') AS l WHERE l."unique" AND NOT l.partial
+		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(l.name)) = 'email')`
 
 func (c connection) describe() (t table, err error) {
-	err = c.query(2, func(values []driver.Value) error {
+	err = c.query(3, func(values []driver.Value) error {
 		t.ids = values[0] == int64(1)
 		t.plain = t.ids && values[1] == int64(1)
+		t.lookup = t.ids && values[2] == int64(1)
 		return nil
 	}, describeTable)
 	return t, err

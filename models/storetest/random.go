@@ -44,7 +44,7 @@ func Random(t *testing.T, open Open, more Actions) {
 			"":       m.compare,
 			"create": m.create, "create more": m.create, "create many": m.createMany,
 			"change": m.change, "delete": m.delete, "delete nobody": m.deleteNobody,
-			"select": m.selectSome, "hold": m.hold, "let go": m.letGo,
+			"select": m.selectSome, "import": m.importSome, "hold": m.hold, "let go": m.letGo,
 		}
 		if more != nil {
 			maps.Copy(actions, more(m))

@@ -32,6 +32,9 @@ func Run(t *testing.T, open Open) {
 		{"a query is answered by the users that match, in its order", selections},
 		{"a page may begin anywhere and ends where it was asked to", pages},
 		{"a list has the version of its users", versions},
+		{"every row that cannot be imported is told, whoever refuses it", importsRefused},
+		{"a file that breaks off stores nothing", importsCutOff},
+		{"a snapshot is of one moment", snapshots},
 		{"what is closed says so", closed},
 		{"a context that has ended ends the wait", cancelled},
 	} {
@@ -40,6 +43,10 @@ func Run(t *testing.T, open Open) {
 			test.run(t, open(t))
 		})
 	}
+	t.Run("an import stores all of a file or nothing", func(t *testing.T) {
+		t.Parallel()
+		imports(t, open)
+	})
 	t.Run("whatever is done, the users are those of a plain model", func(t *testing.T) {
 		t.Parallel()
 		Random(t, open, nil)
@@ -154,8 +161,9 @@ func closed(t *testing.T, users models.Users) {
 	_, change := users.Change(ctx, id, models.Change{}, nil)
 	_, count := users.Count(ctx, models.Query{})
 	list := users.List(ctx, func(models.List) error { return nil })
+	_, imported := users.Import(ctx, Rows(models.NewUser{Name: "n", Email: "e"}), models.ImportOptions{})
 	for name, err := range map[string]error{
-		"creating": create, "getting": get, "changing": change, "counting": count, "listing": list,
+		"creating": create, "getting": get, "changing": change, "counting": count, "listing": list, "importing": imported,
 		"deleting": users.Delete(ctx, id, nil),
 	} {
 		if !errors.Is(err, models.ErrClosed) {

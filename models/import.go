@@ -1,0 +1,94 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ImportRow is a user as a row of a file has it.
+type ImportRow struct {
+	// Line is the line of the file in which the row begins.
+	Line int
+	User NewUser
+}
+
+// ImportOptions say what an import does beside creating users. The zero value refuses a row whose email exists.
+type ImportOptions struct {
+	// DryRun does everything and then takes it back.
+	DryRun bool
+	// OnConflict is what a row does whose email exists already, in storage or earlier in the file.
+	OnConflict Conflict
+	// DeleteMissing deletes the users whose email is not in the file. When these are more than MaxDeletes, the import
+	// is refused. It needs [ConflictUpdates].
+	DeleteMissing bool
+	MaxDeletes    int
+}
+
+// Conflict is what a row does whose email exists already.
+type Conflict int
+
+const (
+	ConflictFails   Conflict = iota // the import is refused
+	ConflictSkips                   // the user stays as it is
+	ConflictUpdates                 // the user gets the row's name, and keeps its id and time
+)
+
+// Imported is how many users an import created, updated and deleted. Skipped are the rows whose user is there already
+// and stays as it is.
+type Imported struct {
+	Created int `json:"created"`
+	Updated int `json:"updated"`
+	Skipped int `json:"skipped"`
+	Deleted int `json:"deleted"`
+}
+
+// ErrRepeated: an earlier row of the file has the same email.
+var ErrRepeated = errors.New("an earlier row has the same email")
+
+// RowError is why one row of a file is refused. What yields the rows says so of a row that it cannot read, and goes on
+// with the next; storage says so of a row that the table does not take.
+type RowError struct {
+	Line int
+	Err  error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *RowError) Unwrap() error { return e.Err }
+
+// listedRows is how many refused rows are listed at most.
+const listedRows = 100
+
+// RefusedRows refuses an import because of its rows. It is every row that cannot be imported, for whatever reason, so
+// that a person can mend them all at once.
+type RefusedRows struct {
+	// Listed are those that come first in the file, in its order.
+	Listed []*RowError
+	// Refused is how many there are, of All rows.
+	Refused, All int
+}
+
+func (r *RefusedRows) Error() string {
+	return fmt.Sprintf("%d of %d rows cannot be imported", r.Refused, r.All)
+}
+
+// Add adds a row that is refused.
+func (r *RefusedRows) Add(row *RowError) {
+	r.Refused++
+	at, _ := slices.BinarySearchFunc(r.Listed, row.Line, func(listed *RowError, line int) int {
+		return cmp.Compare(listed.Line, line)
+	})
+	if at == listedRows {
+		return
+	}
+	r.Listed = slices.Insert(r.Listed, at, row)
+	r.Listed = r.Listed[:min(len(r.Listed), listedRows)]
+}
+
+// TooManyDeletes refuses an import that would delete more users than its MaxDeletes.
+type TooManyDeletes struct{ Missing, Max int }
+
+func (e *TooManyDeletes) Error() string {
+	return fmt.Sprintf("%d users are not in the file, and at most %d may be deleted", e.Missing, e.Max)
+}

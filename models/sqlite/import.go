@@ -1,0 +1,254 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"iter"
+	"math"
+
+	"users-api/models"
+)
+
+// errTakenBack ends the transaction of a dry run, in which all went well.
+var errTakenBack = errors.New("a dry run was taken back")
+
+// errNotUnique: what a row does whose email exists can only be said of a table in which emails are unique.
+var errNotUnique = &models.StorageError{Text: "on_conflict=skip and on_conflict=update need a users table with whole " +
+	"numbers as ids and a unique index on email alone"}
+
+// Import stores the users of a file. The good rows are spooled while they arrive; only then is the write lock taken.
+func (u *Users) Import(
+	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
+) (models.Imported, error) {
+	spooled := newSpool(u.reader.spools)
+	defer spooled.close()
+	i := &fileImport{options: options, rows: spooled, stopped: func() error { return stopped(ctx, u.committer.hurry) }}
+	if err := i.receive(rows); err != nil {
+		return models.Imported{}, storageError(err)
+	}
+	err := u.committer.doAlone(ctx, i.run)
+	if err != nil && !errors.Is(err, errTakenBack) {
+		return models.Imported{}, storageError(err)
+	}
+	return i.done, nil
+}
+
+// stopped returns why an import must not go on.
+func stopped(ctx context.Context, hurry <-chan struct{}) error {
+	select {
+	case <-hurry:
+		return models.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+// fileImport is one import.
+type fileImport struct {
+	options models.ImportOptions
+	stopped func() error
+	rows    *spool             // the good rows
+	bad     models.RefusedRows // those that could not be read, and how many there are in all
+
+	// What follows belongs to the transaction.
+	refused models.RefusedRows
+	done    models.Imported
+	before  int64 // the highest id before it
+	present idSet // the users whose email is in the file
+}
+
+// receive looks at the rows as they arrive, and spools the good ones.
+func (i *fileImport) receive(rows iter.Seq2[models.ImportRow, error]) error {
+	for row, err := range rows {
+		refusal, isRow := errors.AsType[*models.RowError](err)
+		if err != nil && !isRow {
+			return err
+		}
+		if i.bad.All++; isRow {
+			i.bad.Add(refusal)
+			continue
+		}
+		if err := i.rows.add(record{int64(row.Line), [3]string{row.User.Name, row.User.Email}}); err != nil {
+			return err
+		}
+	}
+	i.rows.end(nil)
+	return nil
+}
+
+// run does the import in a transaction of its own. An error takes everything back.
+func (i *fileImport) run(tx *transaction) error {
+	err := i.runAll(tx)
+	if err == nil && i.options.DryRun {
+		err = errTakenBack
+	}
+	if err != nil {
+		tx.rollBack()
+		tx.over = true
+	}
+	return err
+}
+
+func (i *fileImport) runAll(tx *transaction) (err error) {
+	i.refused, i.done, i.present = i.bad, models.Imported{}, idSet{}
+	i.refused.Listed = append([]*models.RowError(nil), i.bad.Listed...)
+	if i.options.OnConflict != models.ConflictFails && !tx.table.lookup {
+		return errNotUnique
+	}
+	if i.before, _, err = tx.conn.number("SELECT max(id) FROM users"); err != nil {
+		return err
+	}
+	if err := i.storeAll(tx); err != nil {
+		return err
+	}
+	if i.refused.Refused > 0 {
+		return &i.refused
+	}
+	if i.options.DeleteMissing {
+		return i.deleteMissing(tx)
+	}
+	return nil
+}
+
+// storeAll stores the rows. An error ends the transaction; a row that is refused does not.
+func (i *fileImport) storeAll(tx *transaction) error {
+	for row, err := range i.rows.records() {
+		if err == nil {
+			err = i.stopped()
+		}
+		if err != nil {
+			return err
+		}
+		err = i.store(tx, models.NewUser{Name: row.texts[0], Email: row.texts[1]})
+		if isFatal(err) {
+			return err
+		}
+		if err != nil {
+			i.refused.Add(&models.RowError{Line: int(row.number), Err: storageError(err)})
+		}
+		if tx.over { // a trigger has rolled everything back: no other row can be looked at
+			return &i.refused
+		}
+	}
+	return nil
+}
+
+// store stores one row. An error refuses it.
+func (i *fileImport) store(tx *transaction, row models.NewUser) error {
+	var id int64
+	err := tx.runAlone(func(tx *transaction) (err error) {
+		id, err = tx.insert(row)
+		return err
+	})
+	if err == nil {
+		i.done.Created++
+		i.keep(id)
+		return nil
+	}
+	failure, ok := errors.AsType[*models.StorageError](storageError(err))
+	if !ok || !failure.Duplicate {
+		return err
+	}
+	return i.conflict(tx, row, err)
+}
+
+// conflict does what was asked for with a row whose email exists already.
+func (i *fileImport) conflict(tx *transaction, row models.NewUser, duplicate error) error {
+	if !tx.table.lookup {
+		return duplicate
+	}
+	user, err := tx.queries.getByEmail(tx.conn, row.Email)
+	if errors.Is(err, models.ErrNotFound) { // the index and the column compare in different ways
+		return duplicate
+	}
+	if err != nil {
+		return err
+	}
+	i.keep(user.ID)
+	switch {
+	case i.options.OnConflict == models.ConflictFails && user.ID > i.before:
+		return models.ErrRepeated
+	case i.options.OnConflict == models.ConflictFails:
+		return duplicate
+	case i.options.OnConflict == models.ConflictSkips || user.Name == row.Name:
+		i.done.Skipped++
+		return nil
+	}
+	err = tx.runAlone(func(tx *transaction) error {
+		_, err := tx.update(user.ID, models.Change{Name: &row.Name}, nil)
+		return err
+	})
+	if err == nil {
+		i.done.Updated++
+	}
+	return err
+}
+
+// keep notes that a user is in the file.
+func (i *fileImport) keep(id int64) {
+	if i.options.DeleteMissing {
+		i.present.add(id)
+	}
+}
+
+// deleteMissing deletes the users that are not in the file. When these are too many, the others are only counted.
+func (i *fileImport) deleteMissing(tx *transaction) error {
+	missing := 0
+	for id, err := range allIDs(tx.conn) {
+		if err == nil {
+			err = i.stopped()
+		}
+		if err != nil {
+			return err
+		}
+		if i.present.has(id) {
+			continue
+		}
+		if missing++; missing > i.options.MaxDeletes {
+			continue
+		}
+		if err := tx.runAlone(func(tx *transaction) error { return tx.delete(id, nil) }); err != nil {
+			return err
+		}
+		i.done.Deleted++
+	}
+	if missing > i.options.MaxDeletes {
+		return &models.TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes}
+	}
+	return nil
+}
+
+// allIDs yields the ids of all users. Those that it has yielded may be deleted meanwhile.
+func allIDs(conn connection) func(func(int64, error) bool) {
+	return func(yield func(int64, error) bool) {
+		const page = 10_000
+		for from, more := int64(math.MinInt64), true; more; {
+			var ids []int64
+			err := conn.query(1, func(values []driver.Value) error {
+				id, _ := values[0].(int64) // it is the rowid: see table.lookup
+				ids = append(ids, id)
+				return nil
+			}, "SELECT id FROM users WHERE id >= ? ORDER BY id LIMIT ?", from, int64(page))
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			for _, id := range ids {
+				if !yield(id, nil) {
+					return
+				}
+			}
+			if more = len(ids) == page && ids[page-1] < math.MaxInt64; more {
+				from = ids[page-1] + 1
+			}
+		}
+	}
+}
+
+// idSet is a set of ids: 64 neighbours in each word, so that 1,000,000 users with consecutive ids take half a MiB.
+type idSet map[int64]uint64
+
+func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
+
+func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }

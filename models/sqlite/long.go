@@ -1,0 +1,40 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// doAlone is do for a write that is long: it has a commit of its own, between two that are shared, and a large page
+// cache. The writes that arrive meanwhile wait for its end.
+func (c *committer) doAlone(ctx context.Context, run func(*transaction) error) error {
+	return c.await(ctx, &write{run: run, alone: true})
+}
+
+// aloneCache is the page cache of a write that is alone, in KiB: with it 1,000,000 users with random emails take 16 s,
+// and 36 s with SQLite's own 2,000.
+const aloneCache = 64_000
+
+func (c *committer) commitAlone(w *write) {
+	usual, _, err := c.conn.number("PRAGMA cache_size")
+	if err == nil {
+		_, err = c.conn.exec(fmt.Sprintf("PRAGMA cache_size = -%d", aloneCache))
+	}
+	if err != nil {
+		w.end(err)
+		return
+	}
+	c.commitTogether([]*write{w})
+	// Without this the cache stays large, and the -wal file as large as what was written, also by a dry run.
+	_, _ = c.conn.exec(fmt.Sprintf("PRAGMA cache_size = %d; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
+	c.freed = time.Now()
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

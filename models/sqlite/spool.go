@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"users-api/models"
+)
+
+// spool keeps records until they are needed: a few in memory, and more in a file beside the database. One goroutine
+// writes it, and others may read it meanwhile: they wait for what is still to come.
+//
+// The file loses its name as soon as it is there, so that the system removes it however the program ends. In between,
+// a kill can leave it behind, empty; the next start removes it: see [removeSpools].
+type spool struct {
+	prefix string // of its name, before it loses it
+
+	mu    sync.Mutex
+	grown sync.Cond
+	file  *os.File
+	size  int64  // how much of the file is written
+	rest  []byte // what comes behind the file
+	ended bool
+	err   error // why it ended early
+}
+
+// record is a number and texts, whatever they mean.
+type record struct {
+	number int64
+	texts  [3]string
+}
+
+// spoolBytes is how much of a spool is held in memory.
+const spoolBytes = 256 << 10
+
+func newSpool(prefix string) *spool {
+	s := &spool{prefix: prefix}
+	s.grown.L = &s.mu
+	return s
+}
+
+// removeSpools removes what a program that was killed has left behind.
+func removeSpools(prefix string) error {
+	entries, err := os.ReadDir(filepath.Dir(prefix))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(filepath.Dir(prefix), entry.Name())
+		if strings.HasPrefix(path, prefix) {
+			err = errors.Join(err, removeFile(path))
+		}
+	}
+	return err
+}
+
+// removeFile removes a file; another start may have done so.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// add writes a record. An error is of the disk.
+func (s *spool) add(r record) error {
+	body := binary.AppendVarint(make([]byte, 0, 128), r.number)
+	for _, text := range r.texts {
+		body = append(binary.AppendUvarint(body, uint64(len(text))), text...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest = append(binary.AppendUvarint(s.rest, uint64(len(body))), body...)
+	if len(s.rest) < spoolBytes {
+		return nil
+	}
+	return s.flush()
+}
+
+// flush writes what is in memory into the file. The lock is held.
+func (s *spool) flush() error {
+	if s.file == nil {
+		file, err := os.CreateTemp(filepath.Dir(s.prefix), filepath.Base(s.prefix)) // for this user alone
+		if err != nil {
+			return spoolError(err)
+		}
+		s.file = file
+		if err := removeFile(file.Name()); err != nil {
+			return spoolError(err)
+		}
+	}
+	n, err := s.file.Write(s.rest)
+	s.size += int64(n)
+	s.rest = s.rest[:0]
+	s.grown.Broadcast()
+	return spoolError(err)
+}
+
+// spoolError says what could not be done, without the name of a file that nobody can find.
+func spoolError(err error) error {
+	if err == nil {
+		return nil
+	}
+	why := err.Error()
+	if reason, ok := errors.AsType[syscall.Errno](err); ok {
+		why = reason.Error()
+	}
+	return &models.StorageError{Text: "a file beside the database cannot be written: " + why, Code: "spool", Meaning: why}
+}
+
+// end says that no more records come, and why.
+func (s *spool) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.err = true, err
+	s.grown.Broadcast()
+}
+
+// close forgets the records.
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close() // nothing of it is needed any more
+	}
+}
+
+// spoolReader reads the bytes of a spool.
+type spoolReader struct {
+	*spool
+	at int64
+}
+
+func (r *spoolReader) Read(into []byte) (int, error) {
+	r.mu.Lock()
+	for r.at == r.size && !r.ended {
+		r.grown.Wait()
+	}
+	if r.at >= r.size {
+		defer r.mu.Unlock()
+		return r.readRest(into)
+	}
+	file, there := r.file, r.size-r.at
+	r.mu.Unlock()
+	n, err := file.ReadAt(into[:min(int64(len(into)), there)], r.at)
+	r.at += int64(n)
+	return n, err
+}
+
+// readRest reads what is in memory. Nothing is added to it any more.
+func (r *spoolReader) readRest(into []byte) (int, error) {
+	n := copy(into, r.rest[r.at-r.size:])
+	r.at += int64(n)
+	switch {
+	case n > 0:
+		return n, nil
+	case r.err != nil:
+		return 0, r.err
+	}
+	return 0, io.EOF
+}
+
+// records yields what was added, in order. An error is the last thing that comes.
+func (s *spool) records() iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		in := bufio.NewReaderSize(&spoolReader{spool: s}, 64<<10)
+		var body []byte
+		for {
+			length, err := binary.ReadUvarint(in)
+			if err == nil {
+				body = append(body[:0], make([]byte, length)...)
+				_, err = io.ReadFull(in, body)
+			}
+			if err == io.EOF { //nolint:errorlint // a reader returns it bare
+				return
+			}
+			if !yield(decode(body), err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// decode returns the record that add encoded.
+func decode(body []byte) (r record) {
+	number, at := binary.Varint(body)
+	r.number = number
+	for i := range r.texts {
+		length, n := binary.Uvarint(body[at:])
+		at += n
+		r.texts[i] = string(body[at : at+int(length)])
+		at += int(length)
+	}
+	return r
+}
