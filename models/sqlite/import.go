@@ -2,10 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"iter"
-	"math"
 
 	"users-api/models"
 )
@@ -191,64 +189,3 @@ func (i *fileImport) keep(id int64) {
 		i.present.add(id)
 	}
 }
-
-// deleteMissing deletes the users that are not in the file. When these are too many, the others are only counted.
-func (i *fileImport) deleteMissing(tx *transaction) error {
-	missing := 0
-	for id, err := range allIDs(tx.conn) {
-		if err == nil {
-			err = i.stopped()
-		}
-		if err != nil {
-			return err
-		}
-		if i.present.has(id) {
-			continue
-		}
-		if missing++; missing > i.options.MaxDeletes {
-			continue
-		}
-		if err := tx.runAlone(func(tx *transaction) error { return tx.delete(id, nil) }); err != nil {
-			return err
-		}
-		i.done.Deleted++
-	}
-	if missing > i.options.MaxDeletes {
-		return &models.TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes}
-	}
-	return nil
-}
-
-// allIDs yields the ids of all users. Those that it has yielded may be deleted meanwhile.
-func allIDs(conn connection) func(func(int64, error) bool) {
-	return func(yield func(int64, error) bool) {
-		const page = 10_000
-		for from, more := int64(math.MinInt64), true; more; {
-			var ids []int64
-			err := conn.query(1, func(values []driver.Value) error {
-				id, _ := values[0].(int64) // it is the rowid: see table.lookup
-				ids = append(ids, id)
-				return nil
-			}, "SELECT id FROM users WHERE id >= ? ORDER BY id LIMIT ?", from, int64(page))
-			if err != nil {
-				yield(0, err)
-				return
-			}
-			for _, id := range ids {
-				if !yield(id, nil) {
-					return
-				}
-			}
-			if more = len(ids) == page && ids[page-1] < math.MaxInt64; more {
-				from = ids[page-1] + 1
-			}
-		}
-	}
-}
-
-// idSet is a set of ids: 64 neighbours in each word, so that 1,000,000 users with consecutive ids take half a MiB.
-type idSet map[int64]uint64
-
-func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
-
-func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }

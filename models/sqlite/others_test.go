@@ -79,7 +79,7 @@ type another struct {
 
 func (a *another) create(r *rapid.T) {
 	a.created++
-	id := rapid.SampledFrom([]string{"NULL", "(SELECT min(id) - 1 FROM users)", "(SELECT max(id) + 2000 FROM users)"}).Draw(r, "id")
+	id := rapid.SampledFrom([]string{"NULL", "(SELECT min(id) - 2000 FROM users)", "(SELECT max(id) + 2000 FROM users)"}).Draw(r, "id")
 	user := models.User{NewUser: models.NewUser{Name: "another", Email: fmt.Sprint("another", a.created)}}
 	row := a.db.QueryRow("INSERT INTO users (id, name, email) VALUES ("+id+", ?, ?) RETURNING id, created_at || ''", user.Name, user.Email)
 	if err := row.Scan(&user.ID, &user.CreatedAt); err != nil {
