@@ -71,6 +71,7 @@ Settings are environment variables:
   ADMIN_PORT       a port for metrics, probes and profiles, not for the public (none)
   DATA_DIR         the directory of users.db (data)
   LIST_MEMORY_MIB  up to this size the list of users is kept in memory (32)
+  IMPORT_MAX_MIB   a file that is imported may be so large (512)
   BACKUP_EVERY     make a backup this often while serving, such as 24h (none)
   BACKUP_KEEP      how many of these backups are kept (7)
   BACKUP_DIR       where they are put (backups in DATA_DIR)

@@ -78,10 +78,11 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	backups := newBackups(settings, logger)
 	is := readBuild()
 	err = listenAndServe(stop, settings, routes.Service{
-		Users:   users,
-		Access:  routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
-		Metrics: routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
-		Logger:  logger,
+		Users:     users,
+		Access:    routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
+		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
+		Logger:    logger,
+		ImportMax: settings.ImportMax,
 	}, backups)
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()

@@ -34,6 +34,8 @@ type Config struct {
 	DataDir string
 	// ListMemory is LIST_MEMORY_MIB in bytes: up to this size the list of users is kept in memory.
 	ListMemory int
+	// ImportMax is IMPORT_MAX_MIB in bytes: a file that is imported may be so large.
+	ImportMax int64
 	// LogFormat is LOG_FORMAT: "text" (key=value) or "json".
 	LogFormat string
 	// LogLevel is LOG_LEVEL: lines below it are not written.
@@ -54,6 +56,7 @@ func Read() (Config, error) {
 	env.SetDefault("PORT", "3000")
 	env.SetDefault("DATA_DIR", "data")
 	env.SetDefault("LIST_MEMORY_MIB", "32")
+	env.SetDefault("IMPORT_MAX_MIB", "512")
 	env.SetDefault("LOG_FORMAT", "text")
 	env.SetDefault("LOG_LEVEL", "info")
 	env.SetDefault("BACKUP_KEEP", "7")
@@ -64,11 +67,14 @@ func Read() (Config, error) {
 		return config, err
 	}
 	config.NodeEnv = env.GetString("NODE_ENV")
-	listMemory, err := readNumber(env, "LIST_MEMORY_MIB")
+	listMemory, err := readMiB(env, "LIST_MEMORY_MIB")
 	if err != nil {
 		return config, err
 	}
-	config.ListMemory = int(min(int64(listMemory)<<20, math.MaxInt)) // an int of 32 bits ends below 2048 MiB
+	config.ListMemory = int(min(listMemory, math.MaxInt)) // an int of 32 bits ends below 2048 MiB
+	if config.ImportMax, err = readMiB(env, "IMPORT_MAX_MIB"); err != nil {
+		return config, err
+	}
 	if config.Port, err = readNumber(env, "PORT"); err != nil {
 		return config, err
 	}
@@ -122,6 +128,12 @@ func readOptionalNumber(env *viper.Viper, name string) (*uint16, error) {
 	}
 	number, err := readNumber(env, name)
 	return &number, err
+}
+
+// readMiB returns a variable that holds so many MiB, in bytes.
+func readMiB(env *viper.Viper, name string) (int64, error) {
+	number, err := readNumber(env, name)
+	return int64(number) << 20, err
 }
 
 // DatabasePath returns the absolute path of the database file.

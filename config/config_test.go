@@ -14,7 +14,7 @@ import (
 // clear makes the environment of the test that of a machine where nothing is set.
 func clear(t *testing.T) {
 	for _, name := range []string{
-		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB",
+		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "IMPORT_MAX_MIB",
 		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS", "BACKUP_EVERY", "BACKUP_KEEP", "BACKUP_DIR",
 	} {
 		t.Setenv(name, "")
@@ -31,8 +31,8 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, LogFormat: "text", LogLevel: slog.LevelInfo,
-		Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
+	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, ImportMax: 512 << 20,
+		LogFormat: "text", LogLevel: slog.LevelInfo, Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -41,14 +41,14 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 func TestEverySettingIsRead(t *testing.T) {
 	clear(t)
 	for name, value := range map[string]string{
-		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1",
+		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1", "IMPORT_MAX_MIB": "2",
 		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "::1", "ADMIN_PORT": "0",
 		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
 	} {
 		t.Setenv(name, value)
 	}
 	got, err := Read()
-	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, LogFormat: "json",
+	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, ImportMax: 2 << 20, LogFormat: "json",
 		LogLevel: slog.LevelWarn, RunAs: 65532, Backups: Backups{Keep: 7, Dir: "/srv/people/backups"},
 		ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
 		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
@@ -63,7 +63,8 @@ func TestEverySettingIsRead(t *testing.T) {
 func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 	for _, mistake := range []struct{ name, value string }{
 		{"PORT", "abc"}, {"PORT", " 3000 "}, {"PORT", "1e3"}, {"PORT", "-1"}, {"PORT", "70000"}, {"PORT", "0x10"},
-		{"LIST_MEMORY_MIB", "lots"}, {"LIST_MEMORY_MIB", "65536"}, {"LOG_FORMAT", "xml"}, {"LOG_FORMAT", "JSON"},
+		{"LIST_MEMORY_MIB", "lots"}, {"LIST_MEMORY_MIB", "65536"}, {"IMPORT_MAX_MIB", "512M"},
+		{"LOG_FORMAT", "xml"}, {"LOG_FORMAT", "JSON"},
 		{"LOG_LEVEL", "loud"}, {"LOG_LEVEL", "error+4"}, {"RUN_AS", "nobody"},
 		{"LISTEN_ADDRESS", "localhost"}, {"LISTEN_ADDRESS", "127.0.0.1:80"}, {"LISTEN_ADDRESS", "[::1]"},
 		{"LISTEN_ADDRESS", "1.2.3"}, {"LISTEN_ADDRESS", " ::1"}, {"ADMIN_PORT", "no"}, {"ADMIN_PORT", "65536"},

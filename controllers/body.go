@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -48,8 +49,11 @@ func unreadable(err error) error {
 	if refusal, ok := errors.AsType[*Error](err); ok {
 		return refusal
 	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return errTooLarge
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &Error{
+			Status:  http.StatusRequestEntityTooLarge,
+			Message: fmt.Sprintf("The request body is larger than %d MiB", tooLarge.Limit>>20),
+		}
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return errTooSlow

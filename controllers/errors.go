@@ -19,7 +19,9 @@ import (
 type Error struct {
 	Status  int    `json:"-"`
 	Message string `json:"error"`
-	tag     string // the entity tag of the user as it is, where that is the reason
+	// Rows are the rows of a file that are the reason. Only a refused import has them.
+	Rows []refusedRow `json:"rows,omitzero"`
+	tag  string       // the entity tag of the user as it is, where that is the reason
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -31,7 +33,6 @@ var (
 	errNoUser     = &Error{Status: http.StatusNotFound, Message: "User not found"}
 	errTooSlow    = &Error{Status: http.StatusRequestTimeout, Message: "The request body did not arrive in time"}
 	errEmailUsed  = &Error{Status: http.StatusConflict, Message: "Email is already used by another user"}
-	errTooLarge   = &Error{Status: http.StatusRequestEntityTooLarge, Message: "The request body is larger than 1 MiB"}
 	ErrNoPath     = &Error{Status: http.StatusNotFound, Message: "Not found"}
 	ErrNoMethod   = &Error{Status: http.StatusMethodNotAllowed, Message: "Method not allowed"}
 	ErrCrossSite  = &Error{Status: http.StatusForbidden, Message: "Requests from a browser on another site are refused"}
@@ -41,6 +42,8 @@ var (
 	ErrUnexpected = &Error{Status: http.StatusInternalServerError, Message: "Internal server error"}
 	ErrBusy       = &Error{Status: http.StatusServiceUnavailable,
 		Message: "Too many large request bodies are arriving at once: send it again in a few seconds"}
+	ErrBusyImports = &Error{Status: http.StatusServiceUnavailable,
+		Message: "Too many files are being imported at once: send it again later"}
 )
 
 // WrongHost is the refusal of a request for another host than this service answers for.
@@ -85,6 +88,8 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+
+	Rows []refusedRow `json:"rows,omitzero"`
 }
 
 // Refuse ends the request with the error object, or with a problem where the client asks for one. Only the latter
@@ -92,7 +97,7 @@ type problem struct {
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
-	for _, name := range []string{"Content-Length", "ETag", "Link", "X-Total-Count"} {
+	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag", "Link", "X-Total-Count"} {
 		header.Del(name) // they were meant for the answer that failed
 	}
 	if header.Get("Cache-Control") != keptPrivate {
@@ -107,7 +112,7 @@ func Refuse(c *gin.Context, refusal *Error) {
 	}
 	header.Add("Vary", "Accept")
 	title := http.StatusText(refusal.Status)
-	_ = sendValue(c, refusal.Status, problemType, problem{"about:blank", title, refusal.Status, refusal.Message})
+	_ = sendValue(c, refusal.Status, problemType, problem{"about:blank", title, refusal.Status, refusal.Message, refusal.Rows})
 }
 
 // refusal returns what the client is told of an error: the storage engine's own text where it comes from there

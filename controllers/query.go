@@ -2,10 +2,7 @@ package controllers
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"users-api/models"
 )
@@ -17,42 +14,16 @@ type search struct {
 	given []parameter // in the order in which they came
 }
 
-type parameter struct{ name, value string }
-
-// parseSearch reads a query string. What it does not understand is an error for the client: a misspelt filter must
-// not list everybody.
+// parseSearch reads the query string of a list.
 func parseSearch(query string) (search, error) {
 	var asked search
-	for part := range strings.SplitSeq(query, "&") {
-		if err := asked.add(part); err != nil {
-			return search{}, err
-		}
-	}
-	return asked, nil
+	var err error
+	asked.given, err = asked.parameters().parse(query)
+	return asked, err
 }
 
-// add reads one parameter.
-func (s *search) add(part string) error {
-	name, value, _ := strings.Cut(part, "=")
-	if decoded, err := url.QueryUnescape(name); err == nil {
-		name = decoded
-	}
-	meaning := mayBe(name)
-	if meaning == "" {
-		return badRequest(`Unknown parameter "%s": a list takes email, q, limit, after, order and count`, shorten(name))
-	}
-	if slices.ContainsFunc(s.given, func(earlier parameter) bool { return earlier.name == name }) {
-		return badRequest("The parameter %s must be given once, as %s", name, meaning)
-	}
-	value, err := url.QueryUnescape(value)
-	if err != nil {
-		return badRequest("The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
-	}
-	if value == "" || !utf8.ValidString(value) || !s.set(name, value) {
-		return badRequest("The parameter %s must be %s", name, meaning)
-	}
-	s.given = append(s.given, parameter{name, value})
-	return nil
+func (s *search) parameters() parameters {
+	return parameters{"a list takes email, q, limit, after, order and count", mayBe, s.set}
 }
 
 // mayBe says what a parameter may be; "" is for one that does not exist.

@@ -15,16 +15,21 @@ import (
 type bodies struct {
 	time   time.Duration
 	places chan struct{} // one for each large body, taken when it turns out to be large
+	files  chan struct{} // one for each file that is imported
 }
 
 func newBodies(l limits) *bodies {
-	return &bodies{time: l.body, places: make(chan struct{}, l.largeBodies)}
+	return &bodies{time: l.body, places: make(chan struct{}, l.largeBodies), files: make(chan struct{}, l.imports)}
 }
 
 // receive bounds the body of a request. The time holds for what a handler leaves unread too, which net/http reads
 // before the next request. It ends with the body: net/http takes it off there.
 func (b *bodies) receive(c *gin.Context) {
 	if c.Request.ContentLength == 0 { // -1 is for chunks
+		return
+	}
+	if bringsFile(c.Request) {
+		b.receiveFile(c)
 		return
 	}
 	body := &body{ReadCloser: c.Request.Body, bodies: b, request: c.Request, deadline: time.Now().Add(b.time)}

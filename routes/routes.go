@@ -18,23 +18,46 @@ type Service struct {
 	Access  Access
 	Metrics *Metrics
 	Logger  *slog.Logger
+	// ImportMax is how many bytes a file that is imported may have.
+	ImportMax int64
 }
 
 // handler returns the handler of all requests.
 func (s Service) handler(l limits) http.Handler {
 	engine := s.engine(l)
-	api := controllers.NewUsers(s.Users)
+	api, files := controllers.NewUsers(s.Users), controllers.NewFiles(s.Users, s.Logger)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
 		engine.Handle(method, "/api/users", controllers.Handle(api.List))
 		engine.Handle(method, "/api/users/:id", controllers.Handle(api.Get))
+		engine.Handle(method, csvPath, controllers.Handle(files.ExportCSV))
+		engine.Handle(method, ndjsonPath, controllers.Handle(files.ExportNDJSON))
 	}
 	engine.POST("/api/users", controllers.Handle(api.Create))
+	engine.POST(csvPath, controllers.Handle(files.ImportCSV))
+	engine.POST(ndjsonPath, controllers.Handle(files.ImportNDJSON))
 	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
 	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
 	// Around Gin and not within: its writer hides what net/http needs to answer 413 before the rest has arrived.
-	return http.MaxBytesHandler(engine, maxBody)
+	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if bringsFile(request) {
+			imports.ServeHTTP(w, request)
+			return
+		}
+		bodies.ServeHTTP(w, request)
+	})
+}
+
+// The paths of files. What is posted to them may be large, and may take as long as it takes.
+const (
+	csvPath    = "/api/users.csv"
+	ndjsonPath = "/api/users.ndjson"
+)
+
+func bringsFile(request *http.Request) bool {
+	return request.Method == http.MethodPost && (request.URL.Path == csvPath || request.URL.Path == ndjsonPath)
 }
 
 // engine returns Gin with every middleware, the first outermost, and without any path.

@@ -25,6 +25,9 @@ type limits struct {
 	stop   time.Duration // to finish a request after the service was asked to stop
 	// largeBodies is how many bodies may be larger than smallBody at once.
 	largeBodies int
+	// imports is how many files may arrive at once, and importBytes how large each may be.
+	imports     int
+	importBytes int64
 }
 
 // usual returns the limits of a service. A container engine kills 10 s after it asked to stop; a second more than a
@@ -32,7 +35,7 @@ type limits struct {
 func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second, stall: 24 * time.Second,
-		stop: 6 * time.Second, largeBodies: 16,
+		stop: 6 * time.Second, largeBodies: 16, imports: 8, importBytes: 512 << 20,
 	}
 }
 
@@ -44,6 +47,7 @@ var errStopped = errors.New("the service is stopping")
 // when the storage is lost ([models.ErrLost]) or when connections cannot be accepted.
 func (s Service) Serve(stop context.Context, listener net.Listener) error {
 	l := usual()
+	l.importBytes = s.ImportMax
 	return l.serve(stop, listener, s.Users.Lost(), s.handler(l), s.Logger)
 }
 

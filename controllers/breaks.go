@@ -1,0 +1,103 @@
+package controllers
+
+import "io"
+
+// lineBreaks makes CRLF and CR a LF outside quotes. Within quotes it hides each CR from encoding/csv, which would take
+// it off before a LF: a name with CRLF in it must come back as it went out. It also ends a file at a row that is too
+// long, before all of it is in memory.
+type lineBreaks struct {
+	from      io.Reader
+	delimiter byte
+	state     valueState
+	afterCR   bool // outside quotes
+	row       int  // how many bytes of a row have come
+	columns   int  // how many values of it have begun
+	rowLine   int  // the line in which it begins
+	line      int
+}
+
+func newLineBreaks(from io.Reader, delimiter byte) *lineBreaks {
+	return &lineBreaks{from: from, delimiter: delimiter, columns: 1, rowLine: 1, line: 1}
+}
+
+type valueState int
+
+const (
+	valueStart valueState = iota
+	unquoted
+	inQuotes
+	quoteSeen // within quotes: it ends them, unless another follows
+)
+
+// UTF-8 has neither of these bytes: the CR that is hidden, and what stands for that byte itself, so that it is refused.
+const (
+	hiddenCR  = 0xff
+	otherByte = 0xfe
+)
+
+func (b *lineBreaks) Read(into []byte) (int, error) {
+	for {
+		n, err := b.from.Read(into)
+		kept := into[:0]
+		for _, char := range into[:n] {
+			if b.afterCR && char == '\n' {
+				b.afterCR = false
+				continue
+			}
+			kept = append(kept, b.next(char))
+			if b.row > largestRow || b.columns > mostColumns {
+				return len(kept), b.tooLong()
+			}
+		}
+		if len(kept) > 0 || err != nil {
+			return len(kept), err
+		}
+	}
+}
+
+func (b *lineBreaks) tooLong() error {
+	if b.columns > mostColumns {
+		return badRequest("The row in line %d has more than %d values", b.rowLine, mostColumns)
+	}
+	return badRequest("The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", b.rowLine)
+}
+
+// next returns what a byte is read as.
+func (b *lineBreaks) next(char byte) byte {
+	b.afterCR = char == '\r' && b.state != inQuotes
+	switch {
+	case char == hiddenCR:
+		char = otherByte
+	case b.state == inQuotes && char == '\r':
+		b.row++
+		return hiddenCR
+	case char == '\r':
+		char = '\n'
+	}
+	b.state = b.after(char)
+	b.row++
+	if char == '\n' {
+		b.line++
+	}
+	switch {
+	case b.state == valueStart && char == '\n':
+		b.row, b.columns, b.rowLine = 0, 1, b.line
+	case b.state == valueStart:
+		b.columns++
+	}
+	return char
+}
+
+// after returns the state behind a byte, as encoding/csv sees it.
+func (b *lineBreaks) after(char byte) valueState {
+	switch {
+	case char == '"' && b.state == inQuotes:
+		return quoteSeen
+	case b.state == inQuotes, char == '"' && b.state != unquoted:
+		return inQuotes
+	case char == b.delimiter, char == '\n':
+		return valueStart
+	default:
+		return unquoted
+	}
+}

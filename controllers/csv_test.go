@@ -1,0 +1,241 @@
+package controllers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+
+	"users-api/models"
+)
+
+// readFile returns what a CSV file says: "LINE NAME|EMAIL" or "LINE: WHY" of each row, joined by "; ", or why it is
+// refused as a whole.
+func readFile(text string, spreadsheet bool) string {
+	file, err := openCSV(strings.NewReader(text), spreadsheet)
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	var rows []string
+	for row, err := range file.rows() {
+		refusal, isRow := errors.AsType[*models.RowError](err)
+		switch {
+		case isRow:
+			rows = append(rows, fmt.Sprintf("%d: %s", row.Line, refusal.Err))
+		case err != nil:
+			rows = append(rows, "refused: "+err.Error())
+		default:
+			rows = append(rows, fmt.Sprintf("%d %s|%s", row.Line, row.User.Name, row.User.Email))
+		}
+	}
+	return strings.Join(rows, "; ")
+}
+
+func inUTF16(text string, order unicode.Endianness) string {
+	encoded, err := unicode.UTF16(order, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		panic(err) // it is UTF-8
+	}
+	return encoded
+}
+
+func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
+	const openQuote = "A value in quotes does not end where a comma or the line does: write a quote within it twice"
+	const inner = "A quote stands within a value that has none around it: put quotes around it, and write the inner one twice"
+	for _, test := range []struct{ name, text, want string }{
+		{"CRLF", "name,email\r\nAda,a@x\r\nAlan,b@x\r\n", "2 Ada|a@x; 3 Alan|b@x"},
+		{"LF", "name,email\nAda,a@x\nAlan,b@x\n", "2 Ada|a@x; 3 Alan|b@x"},
+		{"CR", "name,email\rAda,a@x\rAlan,b@x\r", "2 Ada|a@x; 3 Alan|b@x"},
+		{"all kinds of line breaks in one file", "name,email\rA,a\nB,b\r\nC,c", "2 A|a; 3 B|b; 4 C|c"},
+		{"no line break at the end", "name,email\nAda,a@x", "2 Ada|a@x"},
+		{"a header alone", "name,email\n", ""},
+		{"semicolons", "name;email\nAda, the first;a@x\n", "2 Ada, the first|a@x"},
+		{"tabs", "name\temail\nAda;1\ta@x\n", "2 Ada;1|a@x"},
+		{"semicolons in a comma's file", "name,email,a;b\nAda,a@x,1\n", "2 Ada|a@x"},
+		{"a comma in a quoted title", "name;\"phone, home\";email\nAda;1;a@x\n", "2 Ada|a@x"},
+		{"UTF-8 with a byte order mark", "\ufeffname,email\nÉ,a@x\n", "2 É|a@x"},
+		{"UTF-16, little endian", inUTF16("name,email\r\nÉ😀,a@x\r\n", unicode.LittleEndian), "2 É😀|a@x"},
+		{"UTF-16, big endian", inUTF16("name\temail\nÉ😀\ta@x\n", unicode.BigEndian), "2 É😀|a@x"},
+		{"the header in any order and letter case", " EMAIL ,id, Name\na@x,7,Ada\n", "2 Ada|a@x"},
+		{"quotes", "name,email\n\"Ada \"\"L\"\", Countess\",\"a@x\"\n", `2 Ada "L", Countess|a@x`},
+		{"line breaks in quotes", "name,email\n\"A\nB\",a\n\"C\r\nD\",b\n\"E\rF\",c\nG,d\n", "2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c; 7 G|d"},
+		{"a line break in a quoted title", "name,\"phone\r\n(home)\",email\r\nA,1,a\r\n", "3 A|a"},
+		{"blank lines", "\n\r\nname,email\n\nA,a\n  \nB,b\n\n\n", "5 A|a; 7 B|b"},
+		{"spaces are a part of a value", "name,email\n A , a \n", "2  A | a "},
+		{"NUL in a value", "name,email\nA\x00B,a\n", "2 A\x00B|a"},
+		{"an apostrophe", "name,email\n'=A,a\n", "2 '=A|a"},
+
+		{"nothing", "", "refused: " + errEmpty.Message},
+		{"line breaks alone", "\r\n\n", "refused: " + errEmpty.Message},
+		{"a byte order mark alone", "\ufeff", "refused: " + errEmpty.Message},
+		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
+		{"what curl -d sends of an export", "id,name,email,created_at1,Ada,a@x,2026", "refused: " + errOneLine.Message},
+		{"no header", "Ada,a@x\nAlan,b@x\n", "refused: " + errNoHeader.Message},
+		{"a header without email", "name,mail\nA,a\n", "refused: The header has no column email"},
+		{"a header without name", "nom,email\nA,a\n", "refused: The header has no column name"},
+		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column name twice"},
+		{"a header with an open quote", "name,email,\"x\nA,a,b\n", "refused: " + errOneLine.Message},
+		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: " + errOneLine.Message},
+		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n", "refused: The header cannot be read. " + inner},
+		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", "refused: The header cannot be read. " + errNotUTF8.Message},
+		{"UTF-16 without a mark", inUTF16("name,email\nA,a\n", unicode.LittleEndian)[2:], "refused: " + errNUL.Message},
+		{"a long header", strings.Repeat("name,", largestHeader) + "\n", "refused: " + errHeader.Message},
+		{"gzip", "\x1f\x8b\x08\x00", "refused: The file is compressed: send it as it was before"},
+		{"a workbook", "PK\x03\x04\x14", "refused: The file is a workbook or a zip file, and not text: save it as CSV"},
+
+		{"rows that are refused, and those between", "name,email\n,a\nA,\nB,b\nC,c,3\nD\n",
+			"2: Name and email are required; 3: Name and email are required; 4 B|b; " +
+				"5: The row has 3 values, and the header 2 columns; 6: The row has 1 value, and the header 2 columns"},
+		{"Windows-1252", "name,email\nA,a\nJos\xe9,b\nC,c\n", "2 A|a; 3: " + errNotUTF8.Message + "; 4 C|c"},
+		{"the byte that stands for a hidden CR", "name,email\n\"A\xff\",a\nB\xff,b\n",
+			"2: " + errNotUTF8.Message + "; 3: " + errNotUTF8.Message},
+		{"half a character of UTF-16", "\xfe\xff" + inUTF16("name,email\n", unicode.BigEndian)[2:] + "\xd8\x00\x00,\x00a",
+			"2: " + errNotUTF8.Message},
+		{"a quote in the middle", "name,email\nA\"B,a\nC,c\n", "2: " + inner + "; 3 C|c"},
+		{"text behind a quote", "name,email\n\"A\"B,a\r\nC,c\r\n", "2: " + openQuote + "; 3 C|c"},
+		{"a quote that never ends", "name,email\nA,a\n\"B,b\nC,c\n", "2 A|a; 3: " + openQuote},
+		{"a row of 4 MiB and more", "name,email\nA,a\n\"B" + strings.Repeat("\n", largestRow) + "\",b\nC,c\n",
+			"2 A|a; refused: The row in line 3 is longer than 4 MiB: a quote that ends a value may be missing"},
+		{"1,000,000 columns", "name,email\nA,a\n" + strings.Repeat(",", 1_000_000) + "\n",
+			"2 A|a; refused: The row in line 3 has more than 16384 values"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := readFile(test.text, false); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestIgnoredColumnsAreNamed(t *testing.T) {
+	file, err := openCSV(strings.NewReader("id, Phone ,name,email,\n"), false)
+	if err != nil || fmt.Sprintf("%q", file.ignored) != `["id" "Phone" ""]` {
+		t.Errorf("got %q, %v", file.ignored, err)
+	}
+}
+
+// Many blank lines are no long row.
+func TestBlankLinesMayBeMany(t *testing.T) {
+	text := "name,email\n" + strings.Repeat("\r\n", largestRow) + "A,a\n"
+	if got, want := readFile(text, false), fmt.Sprintf("%d A|a", largestRow+2); got != want {
+		t.Errorf("got %.200s, want %s", got, want)
+	}
+}
+
+// A body that breaks off, in the header or behind it, is never taken for the end of the file.
+func TestABodyThatBreaksOffIsNoEnd(t *testing.T) {
+	const text = "name,email\nA,a\n\"B\",b\n"
+	broken := errors.New("broken")
+	for length := range len(text) {
+		body := io.MultiReader(strings.NewReader(text[:length]), iotest.ErrReader(broken))
+		file, err := openCSV(body, false)
+		if err == nil {
+			for _, err = range file.rows() {
+			}
+		}
+		if err == nil || err.Error() != "The request body could not be read to its end" {
+			t.Errorf("after %d bytes: %v", length, err)
+		}
+	}
+}
+
+func TestNDJSONIsReadLineByLine(t *testing.T) {
+	long := strings.Repeat(" ", largestRow)
+	for _, test := range []struct{ name, text, want string }{
+		{"objects", `{"name":"A","email":"a"}` + "\n" + `{"email":"b","name":"B","id":7}`, "1 A|a; 2 B|b"},
+		{"CRLF and blank lines", "\r\n{\"name\":\"A\",\"email\":\"a\"}\r\n \t\r\n{\"name\":\"B\",\"email\":\"b\"}\r\n", "2 A|a; 4 B|b"},
+		{"a byte order mark", "\ufeff" + `{"name":"A","email":"a"}`, "1 A|a"},
+		{"nothing", "", ""},
+		{"rows that are refused", "{\n[]\n{}\n{\"name\":1,\"email\":\"a\"}\n\xff\n{\"name\":\"A\",\"email\":\"a\"}",
+			"1: The request body is not valid JSON: see byte 2; 2: The request body must be a JSON object, not an array; " +
+				"3: Name and email are required; 4: The field name must be a string, not a number; " +
+				"5: The request body is not UTF-8 text; 6 A|a"},
+		{"a long line", long + "x\n{\"name\":\"A\",\"email\":\"a\"}\n" + long + "x", "1: The line is longer than 4 MiB; 2 A|a; 3: The line is longer than 4 MiB"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file, err := openNDJSON(strings.NewReader(test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rows []string
+			for row, err := range file.rows() {
+				if refusal, isRow := errors.AsType[*models.RowError](err); isRow {
+					rows = append(rows, fmt.Sprintf("%d: %s", row.Line, refusal.Err))
+				} else {
+					rows = append(rows, fmt.Sprintf("%d %s|%s", row.Line, row.User.Name, row.User.Email))
+				}
+			}
+			if got := strings.Join(rows, "; "); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// FuzzRoundTrip sends any name and email out and back: as they are, and for a spreadsheet.
+func FuzzRoundTrip(f *testing.F) {
+	for _, name := range []string{"Ada", "A\r\nB", "\r", "\n", `"`, "a,b;c\td", " x ", "=1+2", "'=1", "''@", "'x", "'", "-", "\ufeffA", "\x00", "\\.", "\u2028", "+\ufffd", "é😀"} {
+		f.Add(name, name+"@example.org")
+	}
+	f.Fuzz(func(t *testing.T, name, email string) {
+		if name == "" || email == "" || !utf8.ValidString(name) || !utf8.ValidString(email) {
+			return // no user has these
+		}
+		user := models.User{ID: 7, CreatedAt: "2026-11-21 18:00:00"}
+		user.Name, user.Email = name, email
+		for _, spreadsheet := range []bool{false, true} {
+			out := &csvText{spreadsheet: spreadsheet}
+			out.begin()
+			out.add(&user)
+			out.add(&user)
+			if got := readUsers(t, out.String(), spreadsheet); len(got) != 2 || got[0] != user.NewUser || got[1] != user.NewUser {
+				t.Errorf("spreadsheet %t: %q came back as %q", spreadsheet, user.NewUser, got)
+			}
+		}
+		file, err := openNDJSON(bytes.NewReader(append(models.AppendUser(nil, &user), '\n')))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range file.rows() {
+			if row.User != user.NewUser || err != nil {
+				t.Errorf("as NDJSON %q came back as %q, %v", user.NewUser, row.User, err)
+			}
+		}
+	})
+}
+
+func readUsers(t *testing.T, text string, spreadsheet bool) (users []models.NewUser) {
+	t.Helper()
+	file, err := openCSV(strings.NewReader(text), spreadsheet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range file.rows() {
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		users = append(users, row.User)
+	}
+	return users
+}
+
+func TestASpreadsheetSeesNoFormula(t *testing.T) {
+	for value, want := range map[string]string{
+		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx",
+		"1+2": "1+2", "": "", "'": "'", "'x": "'x", "'=1": "''=1", "''-": "'''-", " =1": " =1",
+	} {
+		got := toSpreadsheet(value)
+		if got != want {
+			t.Errorf("%q is sent as %q, want %q", value, got, want)
+		}
+		if back := fromSpreadsheet(got); back != value {
+			t.Errorf("%q comes back as %q", value, back)
+		}
+	}
+}

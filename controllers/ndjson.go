@@ -1,0 +1,88 @@
+package controllers
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+
+	"users-api/models"
+)
+
+// ndjsonFile reads users from a file that has one JSON object a line.
+type ndjsonFile struct {
+	in   *bufio.Reader
+	line int
+}
+
+var errLineTooLong = badRequest("The line is longer than 4 MiB")
+
+func openNDJSON(body io.Reader) (*ndjsonFile, error) {
+	text, err := openText(body)
+	if err != nil {
+		return nil, err
+	}
+	return &ndjsonFile{in: bufio.NewReaderSize(text, largestRow+len("\n"))}, nil
+}
+
+// rows yields the users. Each line is read as the body that creates one; blank lines are none.
+func (f *ndjsonFile) rows() iter.Seq2[models.ImportRow, error] {
+	return func(yield func(models.ImportRow, error) bool) {
+		for {
+			text, err := f.read()
+			if err == io.EOF { //nolint:errorlint // a reader returns it bare
+				return
+			}
+			if err == nil && len(bytes.Trim(text, " \t\r\n")) == 0 {
+				continue
+			}
+			var sent creation
+			if err == nil {
+				err = f.refuse((oneObject{}).BindBody(text, &sent))
+			}
+			_, isRow := errors.AsType[*models.RowError](err)
+			if !yield(models.ImportRow{Line: f.line, User: sent.NewUser}, err) || err != nil && !isRow {
+				return
+			}
+		}
+	}
+}
+
+// read returns the next line, which is valid until the one after it is read.
+func (f *ndjsonFile) read() ([]byte, error) {
+	f.line++
+	text, err := f.in.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		if err := f.skip(); err != nil {
+			return nil, unreadable(err)
+		}
+		return nil, f.refuse(errLineTooLong)
+	case err == io.EOF && len(text) == 0: //nolint:errorlint // a reader returns it bare
+		return nil, io.EOF
+	case err != nil && err != io.EOF: //nolint:errorlint // a reader returns it bare
+		return nil, unreadable(err)
+	}
+	return text, nil
+}
+
+// skip goes on behind the end of a line, or of the file.
+func (f *ndjsonFile) skip() error {
+	for {
+		_, err := f.in.ReadSlice('\n')
+		if err == io.EOF { //nolint:errorlint // a reader returns it bare
+			return nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+func (f *ndjsonFile) refuse(why error) error {
+	if why == nil {
+		return nil
+	}
+	return &models.RowError{Line: f.line, Err: why}
+}
