@@ -1,7 +1,7 @@
 package controllers
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -62,39 +62,60 @@ func openCSV(body io.Reader, spreadsheet bool) (*csvFile, error) {
 	return file, file.setColumns(header)
 }
 
-// findDelimiter looks at the header: a comma, or a semicolon or a tab where the header has only those.
+// findDelimiter looks at the header: a comma, or a semicolon or a tab where the header has only those. It waits for no
+// more of the file than that.
 func findDelimiter(text fileText) (byte, error) {
-	begin, err := text.Peek(largestHeader)
-	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns it bare
-		return 0, unreadable(err)
-	}
-	begin = bytes.TrimLeft(begin, "\r\n")
-	quoted, found, length := false, map[byte]bool{}, -1
-	for i, char := range begin {
-		if char == '"' {
-			quoted = !quoted
+	var seen headerScan
+	for at, ended := 0, false; !ended; at++ {
+		begin, err := text.Peek(at + 1)
+		switch {
+		case err == nil:
+			ended = seen.add(begin[at])
+		case err == io.EOF && at == seen.blank: //nolint:errorlint // a reader returns it bare
+			return 0, errEmpty
+		case seen.found[0]:
+			return 0, errNUL
+		case err == io.EOF: //nolint:errorlint // a reader returns it bare
+			return 0, errOneLine
+		case errors.Is(err, bufio.ErrBufferFull):
+			return 0, errHeader
+		default:
+			return 0, unreadable(err)
 		}
-		if !quoted && (char == '\r' || char == '\n') {
-			length = i
-			break
-		}
-		found[char] = found[char] || !quoted
 	}
 	switch {
-	case len(bytes.TrimSpace(begin)) == 0:
-		return 0, errEmpty
-	case found[0]:
+	case seen.found[0]:
 		return 0, errNUL
-	case length < 0 && err == nil:
-		return 0, errHeader
-	case length < 0:
-		return 0, errOneLine
-	case !found[','] && found[';']:
+	case !seen.found[','] && seen.found[';']:
 		return ';', nil
-	case !found[','] && found['\t']:
+	case !seen.found[','] && seen.found['\t']:
 		return '\t', nil
 	}
 	return ',', nil
+}
+
+// headerScan is what is known of a header: how many line breaks come before it, and which characters stand in it
+// outside quotes.
+type headerScan struct {
+	blank   int
+	started bool
+	quoted  bool
+	found   [256]bool
+}
+
+// add looks at one more character, and reports whether it ends the header.
+func (s *headerScan) add(char byte) (ended bool) {
+	isBreak := !s.quoted && (char == '\r' || char == '\n')
+	if isBreak && !s.started {
+		s.blank++
+		return false
+	}
+	s.started = true
+	if char == '"' {
+		s.quoted = !s.quoted
+	}
+	s.found[char] = s.found[char] || !s.quoted
+	return isBreak
 }
 
 // setColumns finds the columns that are needed.
