@@ -195,7 +195,7 @@ func (f *csvFile) decode(values []string) error {
 		if strings.IndexByte(value, hiddenCR) >= 0 {
 			values[i] = strings.ReplaceAll(value, string([]byte{hiddenCR}), "\r")
 		}
-		if !utf8.ValidString(values[i]) || f.wasUTF16 && strings.ContainsRune(value, utf8.RuneError) {
+		if !utf8.ValidString(values[i]) || f.wasUTF16 && strings.ContainsRune(values[i], utf8.RuneError) {
 			return f.refuse(errNotUTF8)
 		}
 		if f.spreadsheet {

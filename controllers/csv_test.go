@@ -61,7 +61,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"a comma in a quoted title", "name;\"phone, home\";email\nAda;1;a@x\n", "2 Ada|a@x"},
 		{"UTF-8 with a byte order mark", "\ufeffname,email\nÉ,a@x\n", "2 É|a@x"},
 		{"UTF-16, little endian", inUTF16("name,email\r\nÉ😀,a@x\r\n", unicode.LittleEndian), "2 É😀|a@x"},
-		{"UTF-16, big endian", inUTF16("name\temail\nÉ😀\ta@x\n", unicode.BigEndian), "2 É😀|a@x"},
+		{"UTF-16, big endian", inUTF16("name\temail\n\"É\r\n😀\"\ta@x\n", unicode.BigEndian), "2 É\r\n😀|a@x"},
 		{"the header in any order and letter case", " EMAIL ,id, Name\na@x,7,Ada\n", "2 Ada|a@x"},
 		{"quotes", "name,email\n\"Ada \"\"L\"\", Countess\",\"a@x\"\n", `2 Ada "L", Countess|a@x`},
 		{"line breaks in quotes", "name,email\n\"A\nB\",a\n\"C\r\nD\",b\n\"E\rF\",c\nG,d\n", "2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c; 7 G|d"},

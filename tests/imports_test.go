@@ -1,0 +1,278 @@
+package tests
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+const (
+	csvPath    = "/api/users.csv"
+	ndjsonPath = "/api/users.ndjson"
+)
+
+// imported is the answer to an import.
+func imported(created, updated, skipped, deleted int) string {
+	return fmt.Sprintf(`{"created":%d,"updated":%d,"skipped":%d,"deleted":%d,"ignored_columns":[]}`,
+		created, updated, skipped, deleted)
+}
+
+// namesAndEmails returns who is stored, in the order of the list.
+func namesAndEmails(t *testing.T, p *program.Program) (all [][2]string) {
+	t.Helper()
+	for _, user := range p.List(t) {
+		all = append(all, [2]string{user.Name, user.Email})
+	}
+	return all
+}
+
+// Each import goes into a table of Ada (1) and Alan (2).
+func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	const ada, alan = "1 Ada ada", "2 Alan alan"
+	const roster = "?on_conflict=update&on_missing=delete&max_deletes="
+	for _, test := range []struct {
+		name, path, body string
+		status           int
+		answer           string
+		want             []string
+	}{
+		{"new users", csvPath, "name,email\nB,b\nC,c\n", 200, imported(2, 0, 0, 0), []string{ada, alan, "3 B b", "4 C c"}},
+		{"new users as NDJSON", ndjsonPath, `{"name":"B","email":"b"}` + "\n", 200, imported(1, 0, 0, 0), []string{ada, alan, "3 B b"}},
+		{"ignored columns", csvPath, "id,name,email,phone\n7,B,b,1\n", 200,
+			`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["id","phone"]}`, []string{ada, alan, "3 B b"}},
+		{"a dry run", csvPath + "?dry_run=true", "name,email\nB,b\n", 200, imported(1, 0, 0, 0), []string{ada, alan}},
+		{"refused rows", csvPath, "name,email\nB,b\n,c\nX,ada\nY,b\n", 422,
+			`{"error":"3 of 4 rows cannot be imported; nothing was stored","rows":[` +
+				`{"line":3,"error":"Name and email are required"},` +
+				`{"line":4,"error":"Email is already used by another user"},` +
+				`{"line":5,"error":"Email is already used by an earlier row of the file"}]}`, []string{ada, alan}},
+		{"refused rows of a dry run", csvPath + "?dry_run=true", "name,email\nX,ada\n", 422,
+			`{"error":"1 of 1 row cannot be imported; nothing was stored","rows":[` +
+				`{"line":2,"error":"Email is already used by another user"}]}`, []string{ada, alan}},
+		{"skip", csvPath + "?on_conflict=skip", "name,email\nX,ada\nB,b\n", 200, imported(1, 0, 1, 0), []string{ada, alan, "3 B b"}},
+		{"update", csvPath + "?on_conflict=update", "name,email\nX,ada\nAlan,alan\n", 200, imported(0, 1, 1, 0), []string{"1 X ada", alan}},
+		{"the table becomes the file", csvPath + roster + "1", "name,email\nX,ada\nB,b\n", 200, imported(1, 1, 0, 1), []string{"1 X ada", "3 B b"}},
+		{"too many deletes", csvPath + roster + "0", "name,email\nAda,ada\n", 422,
+			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`, []string{ada, alan}},
+		{"a parameter that does not exist", csvPath + "?dryrun=true", "name,email\nB,b\n", 400,
+			`{"error":"Unknown parameter \"dryrun\": an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet"}`, []string{ada, alan}},
+		{"a parameter of the other format", ndjsonPath + "?spreadsheet=true", "", 400,
+			`{"error":"Unknown parameter \"spreadsheet\": an import takes dry_run, on_conflict, on_missing and max_deletes"}`, []string{ada, alan}},
+		{"dry_run=yes", csvPath + "?dry_run=yes", "name,email\nB,b\n", 400, `{"error":"The parameter dry_run must be true or false"}`, []string{ada, alan}},
+		{"on_conflict=replace", csvPath + "?on_conflict=replace", "", 400, `{"error":"The parameter on_conflict must be fail, skip or update"}`, []string{ada, alan}},
+		{"on_missing=keep", csvPath + "?on_missing=keep", "", 400, `{"error":"The parameter on_missing must be delete"}`, []string{ada, alan}},
+		{"max_deletes=-1", csvPath + roster + "-1", "", 400, `{"error":"The parameter max_deletes must be a whole number from 0 to 1000000000"}`, []string{ada, alan}},
+		{"on_missing alone", csvPath + "?on_missing=delete&max_deletes=1", "", 400,
+			`{"error":"The parameter on_missing must come with on_conflict=update: the table becomes what the file says"}`, []string{ada, alan}},
+		{"on_missing without a bound", csvPath + "?on_missing=delete&on_conflict=update", "", 400,
+			`{"error":"The parameter on_missing must come with max_deletes: how many users may be deleted at most"}`, []string{ada, alan}},
+		{"max_deletes alone", csvPath + "?max_deletes=1", "", 400, `{"error":"The parameter max_deletes must come with on_missing=delete"}`, []string{ada, alan}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
+			p.Create(t, "Ada", "ada")
+			p.Create(t, "Alan", "alan")
+			answer := p.Do(t, "POST", test.path, test.body)
+			if answer.Status != test.status || answer.Body != test.answer {
+				t.Errorf("answered %d %s, want %d %s", answer.Status, answer.Body, test.status, test.answer)
+			}
+			var got []string
+			for _, user := range p.List(t) {
+				got = append(got, fmt.Sprintf("%d %s %s", user.ID, user.Name, user.Email))
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("stored are %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	answer := p.Do(t, "POST", csvPath, "--x\r\n\r\nname,email\r\n--x--\r\n", "Content-Type: multipart/form-data; boundary=x")
+	want := `{"error":"Send the file itself and not a form: curl --data-binary @people.csv http://localhost:3000/api/users.csv"}`
+	if answer.Status != 415 || answer.Body != want {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	problem := p.Do(t, "POST", csvPath, "name,email\nA,\n", "Accept: application/problem+json")
+	want = `{"type":"about:blank","title":"Unprocessable Entity","status":422,` +
+		`"detail":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name and email are required"}]}`
+	if problem.Status != 422 || problem.Body != want {
+		t.Errorf("a problem is %d %s", problem.Status, problem.Body)
+	}
+}
+
+// The files in testdata/imports hold the same people as Excel, LibreOffice, pandas and others write them.
+func TestFilesOfOtherProgramsAreRead(t *testing.T) {
+	t.Parallel()
+	want := [][2]string{
+		{"Ada Lovelace", "ada@example.org"}, {"King, Martin Luther, Jr.", "king@example.org"},
+		{`Grace "Amazing" Hopper`, "grace@example.org"}, {"Zoë Müller-Łukasz; Frau", "zoe@example.org"},
+		{"李小龍 😀\r\nBruce", "lee@example.org"}, {"=SUM(1+2)", "formula@example.org"},
+	}
+	files, err := filepath.Glob("testdata/imports/*")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := csvPath
+			if strings.HasSuffix(file, "ndjson") {
+				path = ndjsonPath
+			}
+			p := start(t)
+			if answer := p.Do(t, "POST", path, string(text)); answer.Status != 200 {
+				t.Errorf("answered %d %s", answer.Status, answer.Body)
+			}
+			if got := namesAndEmails(t, p); !reflect.DeepEqual(got, want) {
+				t.Errorf("stored are %q", got)
+			}
+		})
+	}
+}
+
+func TestTheSameFileTwiceChangesNothing(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	text, err := os.ReadFile("testdata/people.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const roster = csvPath + "?on_conflict=update&on_missing=delete&max_deletes=0"
+	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != imported(100, 0, 0, 0) {
+		t.Fatalf("answered %d %s", answer.Status, answer.Body)
+	}
+	before := p.Do(t, "GET", "/api/users", "")
+	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != imported(0, 0, 100, 0) {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	after := p.Do(t, "GET", "/api/users", "")
+	if after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+		t.Error("the list has changed")
+	}
+	if id := p.Create(t, "Next", "next"); id != 101 {
+		t.Errorf("the next user has the id %d", id)
+	}
+}
+
+// endless is a text that is made while it is read.
+func endless(begin, again string, bytes int64) io.Reader {
+	return io.LimitReader(io.MultiReader(strings.NewReader(begin), &repeated{text: again}), bytes)
+}
+
+type repeated struct {
+	text string
+	at   int
+}
+
+func (r *repeated) Read(into []byte) (n int, err error) {
+	for n < len(into) {
+		copied := copy(into[n:], r.text[r.at:])
+		n, r.at = n+copied, (r.at+copied)%len(r.text)
+	}
+	return n, nil
+}
+
+func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	size := int64(32 << 20)
+	if *long > 0 {
+		size = 512 << 20
+	}
+	p := start(t)
+	p.Create(t, "Ada", "ada")
+	for _, test := range []struct {
+		name, path, begin, again string
+		status                   int
+		says                     string
+	}{
+		{"a quote that never ends", csvPath, "name,email\n\"", "a,\n", 400, "a quote that ends a value may be missing"},
+		{"one line", csvPath, "", "name,email", 400, "The header of the file is longer than 64 KiB"},
+		{"one line behind the header", csvPath, "name,email\n", "x", 400, "The row in line 2 is longer than 4 MiB"},
+		{"columns without end", csvPath, "name,email\n", ",", 400, "The row in line 2 has more than 16384 values"},
+		{"NUL bytes", csvPath, "", "\x00", 400, "The header of the file has NUL bytes"},
+		{"a header of 1 MiB", csvPath, strings.Repeat("name,email,", 100_000) + "\n", "a,", 400, "The header of the file is longer"},
+		{"gzip", csvPath, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"gzip as NDJSON", ndjsonPath, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"rows that are all refused", csvPath, "name,email\n", "\xff,\xff\n", 422, "rows cannot be imported; nothing was stored"},
+		{"one line of NDJSON", ndjsonPath, "", "{", 422, `1 of 1 row cannot be imported; nothing was stored","rows":[{"line":1,"error":"The line is longer than 4 MiB"}]`},
+		{"NUL bytes as NDJSON", ndjsonPath, "", "\x00\n", 422, "The request body is not valid JSON"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request := p.Dial(t)
+			request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", test.path, size)
+			go func() { _, _ = io.Copy(request, endless(test.begin, test.again, size)) }() // it is cut off where it is refused
+			if answer := request.Answer(); answer.Status != test.status || !strings.Contains(answer.Body, test.says) {
+				t.Errorf("answered %d %.500s", answer.Status, answer.Body)
+			}
+		})
+	}
+	if peak := p.Memory(t, "VmHWM"); peak > program.MemoryBound(192<<20) {
+		t.Errorf("it took %d MiB", peak>>20)
+	}
+	if users := p.List(t); len(users) != 1 {
+		t.Errorf("%d users are stored", len(users))
+	}
+	expectNoSpool(t, p)
+}
+
+// expectNoSpool fails the test when anything is beside the database that does not belong there.
+func expectNoSpool(t *testing.T, p *program.Program) {
+	t.Helper()
+	left, err := filepath.Glob(p.DatabasePath() + "-spool-*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
+func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	p := start(t, "IMPORT_MAX_MIB=2")
+	fits := "name,email\n" + strings.Repeat("n", 1<<20) + ",e\n"
+	if answer := p.Do(t, "POST", csvPath, fits); answer.Status != 200 {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	request := p.Dial(t)
+	request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", csvPath, 3<<20, "name,email\n"+strings.Repeat("n,e\n", 3<<18))
+	if answer := request.Answer(); answer.Status != 413 || answer.Body != `{"error":"The request body is larger than 2 MiB"}` {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	expectNoSpool(t, p)
+}
+
+// FuzzFiles sends any name and email out and back through the whole program, in each format.
+func FuzzFiles(f *testing.F) {
+	for _, name := range []string{"Ada", "A\r\nB", `"`, "=1", "'=1", "\x00", "\u2028", " \t", "é😀", "\ufeff"} {
+		f.Add(name, name+"@example.org")
+	}
+	p := start(f)
+	f.Fuzz(func(t *testing.T, name, email string) {
+		if strings.ToValidUTF8(name, "") != name || strings.ToValidUTF8(email, "") != email || name == "" || email == "" {
+			return // no user has these
+		}
+		id := p.Create(t, name, email)
+		for _, path := range []string{csvPath, csvPath + "?spreadsheet=true", ndjsonPath} {
+			out := p.Do(t, "GET", path, "")
+			joint := map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
+			back := p.Do(t, "POST", path+joint+"on_conflict=update&on_missing=delete&max_deletes=0", out.Body)
+			if back.Status != 200 || !strings.HasPrefix(back.Body, `{"created":0,"updated":0,"skipped":1,"deleted":0`) {
+				t.Errorf("%q, %q: %s as %q came back as %d %s", name, email, path, out.Body, back.Status, back.Body)
+			}
+		}
+		p.Delete(t, id)
+	})
+}
