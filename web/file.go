@@ -1,0 +1,126 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// file answers with one file. It is held compressed, as nearly every client takes it; for the others it is unpacked
+// while it is sent.
+type file struct {
+	compressed []byte
+	tag        string // the hash of the content, without quotes
+	headers    map[string]string
+}
+
+// contentTypes has what the system's own table, which differs from machine to machine, must not decide.
+var contentTypes = map[string]string{
+	"html": "text/html; charset=utf-8",
+	"css":  "text/css; charset=utf-8",
+	"js":   "text/javascript; charset=utf-8",
+	"svg":  "image/svg+xml",
+	"json": "application/json; charset=utf-8",
+	"txt":  "text/plain; charset=utf-8",
+}
+
+// newFile returns what answers with a content. A name that ends in .gz says that it is compressed already.
+func newFile(name, content string, headers map[string]string) *file {
+	plainName, isCompressed := strings.CutSuffix(name, ".gz")
+	compressed := []byte(content)
+	if !isCompressed {
+		compressed = compress(content)
+	}
+	all := map[string]string{
+		"Cache-Control": "no-cache", // keep it, and ask each time whether it still holds
+		"Content-Type":  contentTypes[plainName[strings.LastIndexByte(plainName, '.')+1:]],
+		"Vary":          "Accept-Encoding",
+	}
+	maps.Copy(all, headers)
+	return &file{compressed: compressed, tag: hash(map[string]string{name: content}), headers: all}
+}
+
+// ServeHTTP answers 200, or 304 to a client that has the file.
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tag, packed := `"`+f.tag+`"`, takesGzip(r)
+	if packed {
+		tag = `"` + f.tag + `-gzip"` // other bytes need another strong tag (RFC 9110, section 8.8.3)
+	}
+	for name, value := range f.headers {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("ETag", tag)
+	if has(r, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	f.send(w, r.Method, packed)
+}
+
+// send sends the content. A failure means that the client is gone: nobody is left to be told.
+func (f *file) send(w http.ResponseWriter, method string, packed bool) {
+	if packed {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Length", strconv.Itoa(len(f.compressed)))
+	}
+	w.WriteHeader(http.StatusOK)
+	switch {
+	case method == http.MethodHead:
+	case packed:
+		_, _ = w.Write(f.compressed)
+	default:
+		if unpacked, err := gzip.NewReader(bytes.NewReader(f.compressed)); err == nil {
+			_, _ = io.Copy(w, unpacked)
+		}
+	}
+}
+
+// has reports whether a client has a file already.
+func has(r *http.Request, tag string) bool {
+	for candidate := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == tag || candidate == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// takesGzip reports whether a client says that it takes gzip (RFC 9110, section 12.5.3).
+func takesGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, parameters, err := mime.ParseMediaType("x/" + strings.TrimSpace(coding))
+		if err != nil || name != "x/gzip" && name != "x/*" {
+			continue
+		}
+		quality, given := parameters["q"]
+		value, err := strconv.ParseFloat(quality, 64)
+		return !given || err == nil && value > 0
+	}
+	return false
+}
+
+func compress(content string) []byte {
+	var compressed bytes.Buffer
+	writer, _ := gzip.NewWriterLevel(&compressed, gzip.BestCompression) // fails for an unknown level only
+	_, _ = io.WriteString(writer, content)                              // a buffer takes everything
+	_ = writer.Close()
+	return compressed.Bytes()
+}
+
+// hash returns what changes when a name or a content does.
+func hash(texts map[string]string) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		_, _ = io.WriteString(sum, name+"\x00"+texts[name]+"\x00")
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:20]
+}

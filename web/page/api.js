@@ -1,0 +1,109 @@
+// Requests to the service. Every failure becomes one of two errors: the service refused, or nobody answered.
+
+import { askForKey, hasKey, keyHeaders, learnAccess, setAccess } from './key.js';
+
+/** The service answered, and refused; the message has its own words. */
+export class Refusal extends Error {
+  constructor(status, message, answer = {}) {
+    super(message);
+    this.status = status;
+    this.answer = answer;
+  }
+}
+
+/** Nobody answered, or the answer broke off. */
+export class Unreachable extends Error {
+  constructor() { super(navigator.onLine ? 'The service cannot be reached' : 'You are offline'); }
+}
+
+/** Sends a request, and returns the answer when it is a success. A missing key is asked for. */
+export async function call(method, path, { body, headers, signal } = {}) {
+  for (;;) {
+    const answer = await send(path, { method, body, signal, headers: {
+      // With problems a duplicate email has a sentence for people and not the storage's text.
+      Accept: 'application/json, application/problem+json', ...keyHeaders(), ...headers,
+    } });
+    if (answer.ok) {
+      learnAccess().catch(() => {}); // the next answer tries again
+      return answer;
+    }
+    const refusal = refused(answer.status, await answer.text().catch(() => ''));
+    if (!await mayRepeat(refusal)) throw refusal;
+  }
+}
+
+async function send(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    throw options.signal?.aborted ? error : new Unreachable();
+  }
+}
+
+/** Returns the refusal that an answer's text tells of. A proxy's own page is none of the service's words. */
+function refused(status, text) {
+  try {
+    const answer = JSON.parse(text);
+    return new Refusal(status, answer.detail ?? answer.error, answer);
+  } catch {
+    return new Refusal(status, `The service answered ${status}`);
+  }
+}
+
+/** Reports whether a refused request may be sent again, because there is a key now. */
+async function mayRepeat({ status, message }) {
+  if (status === 403 && hasKey()) setAccess('read');
+  return status === 401 && await askForKey(message);
+}
+
+/** Returns the users that a query asks for, and the headers of the answer. */
+export async function readUsers(query, signal) {
+  const answer = await call('GET', `api/users?${query}`, { signal });
+  return { users: await whole(answer.json(), signal), headers: answer.headers };
+}
+
+/** Returns a user and its entity tag. */
+export async function readUser(id) {
+  const answer = await call('GET', `api/users/${id}`);
+  return { user: await whole(answer.json()), tag: answer.headers.get('ETag') };
+}
+
+/** Returns how many users match. A HEAD with a limit of 1 reads no more than it must. */
+export async function countUsers(q, signal) {
+  const query = new URLSearchParams({ count: true, limit: 1, ...(q && { q }) });
+  const answer = await call('HEAD', `api/users?${query}`, { signal });
+  return Number(answer.headers.get('X-Total-Count'));
+}
+
+/** Returns what is read of an answer's body, or throws that it broke off. */
+export async function whole(reading, signal) {
+  try {
+    return await reading;
+  } catch (error) {
+    throw signal?.aborted ? error : new Unreachable();
+  }
+}
+
+/** Sends a file, and returns the service's answer. fetch cannot tell how much was sent; XMLHttpRequest can. */
+export async function upload(path, file, { signal, progress }) {
+  for (;;) {
+    const request = await sendFile(path, file, { signal, progress });
+    if (request.status === 200) return JSON.parse(request.responseText);
+    const refusal = refused(request.status, request.responseText);
+    if (!await mayRepeat(refusal)) throw refusal;
+  }
+}
+
+function sendFile(path, file, { signal, progress }) {
+  const request = new XMLHttpRequest();
+  request.open('POST', path);
+  for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
+  return new Promise((resolve, reject) => {
+    request.upload.onprogress = ({ loaded, total }) => progress(loaded / total);
+    request.onload = () => resolve(request);
+    request.onerror = () => reject(new Unreachable());
+    request.onabort = () => reject(signal.reason);
+    signal.addEventListener('abort', () => request.abort());
+    request.send(file);
+  });
+}

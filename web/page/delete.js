@@ -1,0 +1,128 @@
+// Deleting one user or several, after the people who would be gone were named.
+
+import { call, readUser } from './api.js';
+import { load, userOnScreen } from './list.js';
+import { count, say, short } from './show.js';
+
+const most = 6; // people that are named; the others are counted
+const atOnce = 4; // requests under way
+
+const dialog = document.querySelector('#delete');
+const title = dialog.querySelector('h2');
+const error = dialog.querySelector('.error');
+const people = dialog.querySelector('.people');
+const progress = dialog.querySelector('progress');
+const button = dialog.querySelector('.danger');
+
+let doomed = []; // {id, name, email, tag}: the users that the dialog is about
+let working = null; // stops the deletion that is under way
+
+/** Asks whether users may be deleted. One alone is read again, so that exactly who was shown is deleted. */
+export async function deleteUsers(ids) {
+  try {
+    doomed = ids.length === 1 ? [await readOne(ids[0])] : ids.map(userOnScreen);
+  } catch (failure) {
+    say(failure.message);
+    load();
+    return;
+  }
+  error.textContent = '';
+  progress.hidden = true;
+  ask();
+  dialog.showModal();
+}
+
+async function readOne(id) {
+  const { user, tag } = await readUser(id);
+  return { ...user, tag };
+}
+
+/** Names the people. */
+function ask() {
+  const n = doomed.length;
+  title.textContent = n === 1 ? 'Delete this user?' : `Delete ${count(n)}?`;
+  button.textContent = n === 1 ? 'Delete' : `Delete ${count(n)}`;
+  people.replaceChildren(...doomed.slice(0, most).map(person));
+  if (n > most) {
+    const others = document.createElement('li');
+    others.textContent = `and ${count(n - most, 'other')}`;
+    people.append(others);
+  }
+}
+
+function person({ name, email }) {
+  const item = document.createElement('li');
+  for (const [tag, text] of [['strong', name], ['span', email]]) {
+    const part = item.appendChild(document.createElement(tag)).appendChild(document.createElement('bdi'));
+    part.textContent = short(text);
+  }
+  return item;
+}
+
+dialog.querySelector('form').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (working) return;
+  working = new AbortController();
+  error.textContent = '';
+  await (doomed.length === 1 ? deleteOne(doomed[0]) : deleteAll(working.signal));
+  working = null;
+});
+
+dialog.addEventListener('close', () => working?.abort());
+
+async function deleteOne({ id, name, tag }) {
+  try {
+    await call('DELETE', `api/users/${id}`, { headers: { 'If-Match': tag } });
+    done(`${short(name)} was deleted`);
+  } catch (failure) {
+    if (failure.status === 404) return done(failure.message);
+    error.textContent = failure.message;
+    if (failure.status === 412) await showChanged(id);
+  }
+}
+
+/** Shows who the user is now, and leaves the question open. */
+async function showChanged(id) {
+  try {
+    doomed = [await readOne(id)];
+    ask();
+  } catch (failure) {
+    error.textContent = failure.message;
+  }
+}
+
+/** Deletes everybody, a few at once, and says how many were deleted and how many not. Closing the dialog stops it. */
+async function deleteAll(signal) {
+  const failures = [];
+  const waiting = [...doomed];
+  progress.hidden = false;
+  progress.max = doomed.length;
+  progress.value = 0;
+  const work = async () => {
+    while (waiting.length > 0 && !signal.aborted) {
+      const user = waiting.shift();
+      await call('DELETE', `api/users/${user.id}`).catch((failure) => failures.push({ user, failure }));
+      progress.value += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  summarize(failures, waiting);
+}
+
+function summarize(failures, waiting) {
+  const deleted = doomed.length - failures.length - waiting.length;
+  if (failures.length === 0 || !dialog.open) {
+    const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
+    return done(`${count(deleted)} deleted${failed}`);
+  }
+  error.textContent = `${count(deleted)} deleted, ${failures.length} failed: ${failures[0].failure.message}`;
+  doomed = failures.map(({ user }) => user);
+  ask();
+  load();
+}
+
+function done(sentence) {
+  dialog.close();
+  say(sentence);
+  load();
+}

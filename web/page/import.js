@@ -1,0 +1,127 @@
+// Importing a file. The service first looks at it and says what it would do; only then is there a button that does it.
+
+import { Refusal, upload } from './api.js';
+import { load } from './list.js';
+import { count, say } from './show.js';
+
+const dialog = document.querySelector('#import');
+const find = (selector) => dialog.querySelector(selector);
+const input = find('#file');
+const busy = find('#import-busy');
+const bar = find('progress');
+const result = find('#import-result');
+const refused = find('.scroll');
+const button = find('.primary');
+
+let file = null;
+let sending = new AbortController();
+
+/** Reports whether a file is dragged, and not a text. */
+export const isFile = ({ dataTransfer }) => dataTransfer.types.includes('Files');
+
+/** Opens the dialog, and looks at the file that was dropped, if one was. */
+export function importUsers(dropped = null) {
+  file = dropped;
+  input.value = '';
+  show([]);
+  if (!dialog.open) dialog.showModal();
+  if (file) look();
+}
+
+input.addEventListener('change', () => {
+  file = input.files[0] ?? null;
+  if (file) look();
+});
+for (const option of dialog.querySelectorAll('fieldset input, #spreadsheet')) {
+  option.addEventListener('change', () => { if (file) look(); });
+}
+dialog.addEventListener('close', () => sending.abort());
+
+/** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
+function path(parameters) {
+  const kind = /\.(ndjson|jsonl|json)$/i.test(file.name) ? 'ndjson' : 'csv';
+  const query = new URLSearchParams({ on_conflict: find('[name=conflict]:checked').value, ...parameters });
+  if (kind === 'csv' && find('#spreadsheet').checked) query.set('spreadsheet', true);
+  return `api/users.${kind}?${query}`;
+}
+
+/** Sends the file, and returns the answer. Another choice, or closing the dialog, ends what was under way. */
+async function send(parameters) {
+  sending.abort();
+  sending = new AbortController();
+  const { signal } = sending;
+  show([]);
+  busy.hidden = false;
+  bar.value = 0;
+  try {
+    return await upload(path(parameters), file, { signal, progress: showProgress });
+  } catch (error) {
+    if (!signal.aborted) showError(error);
+    else if (parameters.dry_run === undefined) sayCancelled();
+    return null;
+  } finally {
+    if (!signal.aborted) busy.hidden = true;
+  }
+}
+
+function showProgress(part) {
+  find('[for=sent]').textContent = part < 1 ? 'Sending the file' : 'The service is looking at it';
+  if (part < 1) bar.value = part * 100;
+  else bar.removeAttribute('value'); // how long the rest takes is not known
+}
+
+/** After the last byte the service may have stored the file already; before, it cannot have. */
+function sayCancelled() {
+  say(bar.hasAttribute('value') ? 'Cancelled; nothing was stored' : 'Cancelled; the file may have been stored already');
+  load();
+}
+
+async function look() {
+  const answer = await send({ dry_run: true });
+  if (!answer) return;
+  const { created, updated, skipped, ignored_columns: ignored = [] } = answer;
+  show([
+    file.name,
+    `${count(created)} would be added`,
+    `${count(updated)} would be changed`,
+    `${count(skipped)} would stay as they are`,
+    ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
+  ]);
+  button.hidden = created + updated === 0;
+  button.textContent = `Import ${count(created + updated)}`;
+}
+
+find('form').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (button.hidden) return;
+  const answer = await send({});
+  if (!answer) return;
+  dialog.close();
+  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped`);
+  load();
+});
+
+/** Shows sentences in place of the last result. */
+function show(sentences, isError = false) {
+  result.classList.toggle('error', isError);
+  result.replaceChildren(...sentences.map((sentence) => {
+    const line = document.createElement('p');
+    line.textContent = sentence;
+    return line;
+  }));
+  refused.hidden = true;
+  button.hidden = true;
+}
+
+/** Shows why a file is refused, with its lines where the service names them. */
+function showError(error) {
+  const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
+  show([error.message], true);
+  refused.hidden = rows.length === 0;
+  refused.querySelector('tbody').replaceChildren(...rows.map((row) => {
+    const tr = document.createElement('tr');
+    tr.insertCell().textContent = row.line;
+    tr.insertCell().textContent = row.error;
+    return tr;
+  }));
+}

@@ -1,0 +1,40 @@
+// How values look: times, numbers, and short sentences for those who see the page and those who hear it. What a user
+// is called only ever becomes text, never markup.
+
+const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const number = new Intl.NumberFormat();
+const graphemes = new Intl.Segmenter();
+
+/** Shows a time of the service, which is UTC, in the reader's zone. What is no time stays as it is. */
+export function showTime(element, text) {
+  const parts = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/.exec(text);
+  const date = parts && new Date(`${parts[1]}T${parts[2]}Z`);
+  const isTime = parts && !Number.isNaN(date.getTime());
+  element.textContent = isTime ? time.format(date) : text;
+  element.title = isTime ? `${text} UTC` : '';
+  element.dateTime = isTime ? date.toISOString() : '';
+}
+
+/** Returns a count with its noun: "1 user", "1,204 users". */
+export const count = (n, noun = 'user') => `${number.format(n)} ${noun}${n === 1 ? '' : 's'}`;
+
+export const showNumber = (n) => number.format(n);
+
+/** Returns the first letter of a name, whatever a letter is in its script. */
+export function initial(name) {
+  const [first] = graphemes.segment(name.trim().slice(0, 40));
+  return first ? first.segment.toLocaleUpperCase() : '';
+}
+
+let hiding;
+
+/** Says in a corner of the page what was done. */
+export function say(sentence) {
+  const place = document.querySelector('#said');
+  place.textContent = sentence;
+  clearTimeout(hiding);
+  hiding = setTimeout(() => { place.textContent = ''; }, 8000);
+}
+
+/** Cuts a name to what a sentence can hold. */
+export const short = (name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name);

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func files(t *testing.T) map[string]http.Handler {
+	t.Helper()
+	files, err := Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func get(file http.Handler, method string, headers ...string) *http.Response {
+	request := httptest.NewRequest(method, "/", nil)
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Add(name, value)
+	}
+	answer := httptest.NewRecorder()
+	file.ServeHTTP(answer, request)
+	return answer.Result()
+}
+
+func body(t *testing.T, answer *http.Response) string {
+	t.Helper()
+	reader := io.Reader(answer.Body)
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader = unpacked
+	}
+	text, err := io.ReadAll(reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
+	for path, file := range files(t) {
+		packed, plain := get(file, "GET", "Accept-Encoding: br, gzip;q=0.8"), get(file, "GET")
+		if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s is sent as %v and %v", path, packed.Header, plain.Header)
+		}
+		if text := body(t, packed); text == "" || text != body(t, plain) {
+			t.Errorf("%s differs packed and plain, or is empty", path)
+		}
+		if packed.Header.Get("ETag") == plain.Header.Get("ETag") || plain.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: a cache would mix up what is packed and what is plain", path)
+		}
+		if plain.Header.Get("Content-Type") == "" {
+			t.Errorf("%s has no content type", path)
+		}
+		kept := "no-cache"
+		if strings.HasPrefix(path, "/assets/") {
+			kept = "public, max-age=31536000, immutable"
+		}
+		if got := plain.Header.Get("Cache-Control"); got != kept {
+			t.Errorf("%s has Cache-Control %q, want %q", path, got, kept)
+		}
+	}
+}
+
+func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
+	page := files(t)["/"]
+	for _, accept := range []string{"identity", "gzip"} {
+		tag := get(page, "GET", "Accept-Encoding: "+accept).Header.Get("ETag")
+		for _, have := range []string{tag, `"x", W/` + tag, "*"} {
+			again := get(page, "GET", "Accept-Encoding: "+accept, "If-None-Match: "+have)
+			if again.StatusCode != 304 || body(t, again) != "" || again.Header.Get("ETag") != tag {
+				t.Errorf("If-None-Match: %s is answered %d", have, again.StatusCode)
+			}
+		}
+	}
+	if again := get(page, "GET", `If-None-Match: "x"`); again.StatusCode != 200 {
+		t.Errorf("another tag is answered %d", again.StatusCode)
+	}
+}
+
+func TestHeadHasTheHeadersOfGet(t *testing.T) {
+	page := files(t)["/"]
+	read, head := get(page, "GET", "Accept-Encoding: gzip"), get(page, "HEAD", "Accept-Encoding: gzip")
+	if head.StatusCode != 200 || body(t, &http.Response{Body: head.Body}) != "" {
+		t.Errorf("HEAD is answered %d with a body", head.StatusCode)
+	}
+	for name := range read.Header {
+		if read.Header.Get(name) != head.Header.Get(name) {
+			t.Errorf("%s is %q, and %q of HEAD", name, read.Header.Get(name), head.Header.Get(name))
+		}
+	}
+}
+
+func TestGzipIsSentOnlyToClientsThatTakeIt(t *testing.T) {
+	for accept, want := range map[string]bool{
+		"gzip": true, "GZIP": true, "*": true, "br;q=1, gzip;q=0.1": true,
+		"": false, "br": false, "gzip;q=0": false, "identity": false, "gzipped": false, "gzip;q=x": false,
+	} {
+		if got := get(files(t)["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding"); (got != "") != want {
+			t.Errorf("Accept-Encoding: %s is sent %q", accept, got)
+		}
+	}
+}
+
+var (
+	reference = regexp.MustCompile(`(?:src|href)="([^"#]+)"`)
+	imported  = regexp.MustCompile(`(?m)^import .* from '\./([^']+)'`)
+	foreign   = regexp.MustCompile(`https?://|//[a-z]`)
+	inline    = regexp.MustCompile(`<style|<script>|<script[^>]*>[^<]|\sstyle=|\son[a-z]+=|javascript:`)
+)
+
+func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
+	all := files(t)
+	for _, path := range []string{"/"} {
+		html := body(t, get(all[path], "GET"))
+		if found := inline.FindString(html); found != "" {
+			t.Errorf("%s has %q in it, which its policy forbids", path, found)
+		}
+		for _, named := range reference.FindAllStringSubmatch(html, -1) {
+			if all["/"+named[1]] == nil {
+				t.Errorf("%s names %s, which is not served", path, named[1])
+			}
+		}
+	}
+}
+
+func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
+	all := files(t)
+	html := body(t, get(all["/"], "GET"))
+	for path, file := range all {
+		for _, name := range imported.FindAllStringSubmatch(body(t, get(file, "GET")), -1) {
+			if !strings.Contains(html, "/"+name[1]+`"`) {
+				t.Errorf("%s imports %s, which is not preloaded", path, name[1])
+			}
+		}
+	}
+}
+
+func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
+	texts, err := readAll("page")
+	if err != nil || len(texts) < 10 {
+		t.Fatal(len(texts), err)
+	}
+	size := 0
+	for name, text := range texts {
+		size += len(compress(text))
+		if text = strings.ReplaceAll(text, "http://www.w3.org/2000/svg", ""); strings.HasSuffix(name, ".js") {
+			text = regexp.MustCompile(`(?m)(^|\s)//.*$`).ReplaceAllString(text, "")
+		}
+		if found := foreign.FindString(text); found != "" {
+			t.Errorf("%s has %q in it", name, found)
+		}
+	}
+	t.Logf("the page has %d bytes", size)
+	if size > 60_000 {
+		t.Errorf("the page has %d bytes, want at most 60,000", size)
+	}
+}
+
+func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
+	page := get(files(t)["/"], "GET").Header
+	policy := page.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q lacks %s", policy, want)
+		}
+	}
+	if regexp.MustCompile(`unsafe|http|\*|data:|blob:`).MatchString(policy) || page.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("the page has the headers %v", page)
+	}
+}
