@@ -1,5 +1,6 @@
-// Package web holds what the service shows to a browser: the page for people. Everything is embedded, so that the
-// program stays one file, and nothing is built: what lies in page/ is what a browser gets.
+// Package web holds what the service shows to a browser: the page for people, the OpenAPI document for programs, and
+// the reader of that document. Everything is embedded, so that the program stays one file, and nothing is built: what
+// lies in page/ is what a browser gets.
 //
 // The scripts and styles of a page are served under a path that has the hash of all of them in it, and may be kept for
 // ever. They name each other relatively, so that the hash stands in the HTML alone.
@@ -13,22 +14,26 @@ import (
 	"strings"
 )
 
-//go:embed page
+//go:embed page docs openapi.yaml
 var embedded embed.FS
 
 // assetsMark stands in the HTML for the path of the scripts and styles.
 const assetsMark = "ASSETS"
 
-// Files returns what answers GET and HEAD, by path.
-func Files() (map[string]http.Handler, error) {
-	texts, err := readAll("page")
+// Files returns what answers GET and HEAD, by path. version is the program's, for the document.
+func Files(version string) (map[string]http.Handler, error) {
+	document, err := document(version)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := readAll("page", "docs")
 	if err != nil {
 		return nil, err
 	}
 	assets := "assets/" + hash(texts)
-	files := map[string]http.Handler{}
+	files := map[string]http.Handler{"/openapi.json": newFile("openapi.json", document, nil)}
 	for name, text := range texts {
-		if name == "page/index.html" {
+		if name == "page/index.html" || name == "docs/index.html" {
 			continue
 		}
 		files["/"+assets+"/"+strings.TrimSuffix(path.Base(name), ".gz")] = newFile(name, text, map[string]string{
@@ -36,6 +41,7 @@ func Files() (map[string]http.Handler, error) {
 		})
 	}
 	files["/"] = newPage(strings.ReplaceAll(texts["page/index.html"], assetsMark, assets), pagePolicy)
+	files["/docs"] = newPage(strings.ReplaceAll(texts["docs/index.html"], assetsMark, assets), docsPolicy)
 	return files, nil
 }
 

@@ -2,6 +2,8 @@ package web
 
 import (
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +14,7 @@ import (
 
 func files(t *testing.T) map[string]http.Handler {
 	t.Helper()
-	files, err := Files()
+	files, err := Files("1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ var (
 
 func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
 	all := files(t)
-	for _, path := range []string{"/"} {
+	for _, path := range []string{"/", "/docs"} {
 		html := body(t, get(all[path], "GET"))
 		if found := inline.FindString(html); found != "" {
 			t.Errorf("%s has %q in it, which its policy forbids", path, found)
@@ -177,5 +179,22 @@ func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
 	}
 	if regexp.MustCompile(`unsafe|http|\*|data:|blob:`).MatchString(policy) || page.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the page has the headers %v", page)
+	}
+}
+
+// The sums are those of swagger-ui-dist 5.35.0 in the npm registry, unpacked.
+func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
+	sums := map[string]string{}
+	for path, file := range files(t) {
+		sum := sha256.Sum256([]byte(body(t, get(file, "GET"))))
+		sums[path[strings.LastIndexByte(path, '/')+1:]] = hex.EncodeToString(sum[:])
+	}
+	for name, want := range map[string]string{
+		"swagger-ui-bundle.js": "e6a898692f2d768e807c3ba4626068a69a2c5dd960dd6c76f3e4d3a3de180af2",
+		"swagger-ui.css":       "5ed08757e53da3e026d6cbecc61fe5d43585c9560b302d534ad56692519a273d",
+	} {
+		if sums[name] != want {
+			t.Errorf("%s has the sum %q, want %s", name, sums[name], want)
+		}
 	}
 }
