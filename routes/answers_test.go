@@ -207,7 +207,7 @@ var problems = []struct {
 	{"another site", "POST", "/api/users", "{}", []string{"Sec-Fetch-Site: cross-site"}, 403, "Forbidden",
 		"Requests from a browser on another site are refused"},
 	{"nobody", "DELETE", "/api/users/3", "", nil, 404, "Not Found", "User not found"},
-	{"an unknown path", "GET", "/", "", nil, 404, "Not Found", "Not found"},
+	{"an unknown path", "GET", "/nothing", "", nil, 404, "Not Found", "Not found"},
 	{"another method", "PUT", "/health", "", nil, 405, "Method Not Allowed", "Method not allowed"},
 	{"a duplicate", "POST", "/api/users", `{"name":"A","email":"ada@example.org"}`, nil, 409, "Conflict",
 		"Email is already used by another user"},

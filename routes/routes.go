@@ -5,11 +5,14 @@ package routes
 import (
 	"log/slog"
 	"net/http"
+	"runtime/debug"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"users-api/controllers"
 	"users-api/models"
+	"users-api/web"
 )
 
 // Service is what is served, to whom, and what is told of it to those who run it.
@@ -39,6 +42,10 @@ func (s Service) handler(l limits) http.Handler {
 	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
 	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
+	for path, file := range web.Files(version()) {
+		engine.GET(path, gin.WrapH(file))
+		engine.HEAD(path, gin.WrapH(file))
+	}
 	// Around Gin and not within: its writer hides what net/http needs to answer 413 before the rest has arrived.
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -72,4 +79,12 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
 	return engine
+}
+
+// version returns what Go wrote into the binary: the tag or the commit that it was built from.
+func version() string {
+	if build, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(build.Main.Version, "v") {
+		return build.Main.Version
+	}
+	return "unreleased"
 }

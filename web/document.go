@@ -1,27 +1,32 @@
 package web
 
 import (
+	_ "embed"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 )
 
+//go:embed openapi.yaml
+var source string
+
 // versionMark stands in the document for the program's version.
 const versionMark = "0.0.0-unknown"
 
-// document returns the OpenAPI document as JSON, in the order in which it was written.
-func document(version string) (string, error) {
-	text, err := embedded.ReadFile("openapi.yaml")
+// newDocument returns what answers with the OpenAPI document as JSON.
+func newDocument(version string) http.Handler {
+	written := strings.Replace(source, versionMark, version, 1)
+	return newFile("openapi.json", hash(map[string]string{"": written}), func() string { return toJSON(written) }, nil)
+}
+
+// toJSON returns YAML as JSON, in the order in which it was written. The document is embedded and tested, so that only
+// a build that went wrong makes it panic.
+func toJSON(text string) string {
+	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
-		return "", err
+		panic(fmt.Errorf("openapi.yaml: %w", err))
 	}
-	if version == "" {
-		version = versionMark
-	}
-	document, err := yaml.YAMLToJSON([]byte(strings.Replace(string(text), versionMark, version, 1)))
-	if err != nil {
-		return "", fmt.Errorf("openapi.yaml: %w", err)
-	}
-	return string(document), nil
+	return string(document)
 }

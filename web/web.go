@@ -14,61 +14,61 @@ import (
 	"strings"
 )
 
-//go:embed page docs openapi.yaml
+//go:embed page docs
 var embedded embed.FS
 
 // assetsMark stands in the HTML for the path of the scripts and styles.
 const assetsMark = "ASSETS"
 
 // Files returns what answers GET and HEAD, by path. version is the program's, for the document.
-func Files(version string) (map[string]http.Handler, error) {
-	document, err := document(version)
-	if err != nil {
-		return nil, err
-	}
-	texts, err := readAll("page", "docs")
-	if err != nil {
-		return nil, err
-	}
-	assets := "assets/" + hash(texts)
-	files := map[string]http.Handler{"/openapi.json": newFile("openapi.json", document, nil)}
-	for name, text := range texts {
-		if name == "page/index.html" || name == "docs/index.html" {
-			continue
-		}
-		files["/"+assets+"/"+strings.TrimSuffix(path.Base(name), ".gz")] = newFile(name, text, map[string]string{
-			"Cache-Control": "public, max-age=31536000, immutable", // another content has another path
+func Files(version string) map[string]http.Handler {
+	texts := readAll("page", "docs")
+	tag := hash(texts)
+	assets := "assets/" + tag
+	page := func(name, policy string) http.Handler {
+		html := strings.ReplaceAll(texts[name], assetsMark, assets)
+		return newFile(name, tag, func() string { return html }, map[string]string{
+			"Content-Security-Policy":    policy,
+			"Cross-Origin-Opener-Policy": "same-origin",
+			"Referrer-Policy":            "no-referrer",
 		})
 	}
-	files["/"] = newPage(strings.ReplaceAll(texts["page/index.html"], assetsMark, assets), pagePolicy)
-	files["/docs"] = newPage(strings.ReplaceAll(texts["docs/index.html"], assetsMark, assets), docsPolicy)
-	return files, nil
+	files := map[string]http.Handler{
+		"/":             page("page/index.html", pagePolicy),
+		"/docs":         page("docs/index.html", docsPolicy),
+		"/openapi.json": newDocument(version),
+	}
+	for name, text := range texts {
+		if path.Ext(name) != ".html" {
+			files["/"+assets+"/"+strings.TrimSuffix(path.Base(name), ".gz")] = newAsset(name, tag, text)
+		}
+	}
+	return files
 }
 
-// newPage returns what answers with HTML, and with what a browser may do while it shows it.
-func newPage(html, policy string) http.Handler {
-	return newFile("index.html", html, map[string]string{
-		"Content-Security-Policy":    policy,
-		"Cross-Origin-Opener-Policy": "same-origin",
-		"Referrer-Policy":            "no-referrer",
+// newAsset returns what answers with a file whose path changes with its content.
+func newAsset(name, tag, text string) http.Handler {
+	return newFile(name, tag, func() string { return text }, map[string]string{
+		"Cache-Control": "public, max-age=31536000, immutable",
 	})
 }
 
-// readAll returns the content of each file in some directories, by its name.
-func readAll(directories ...string) (map[string]string, error) {
+// readAll returns the content of each file in some directories, by its name. Only a build that went wrong makes it
+// panic: what is embedded cannot fail later.
+func readAll(directories ...string) map[string]string {
 	texts := map[string]string{}
 	for _, directory := range directories {
 		names, err := fs.Glob(embedded, directory+"/*")
 		if err != nil {
-			return nil, err
+			panic(err)
 		}
 		for _, name := range names {
 			text, err := embedded.ReadFile(name)
 			if err != nil {
-				return nil, err
+				panic(err)
 			}
 			texts[name] = string(text)
 		}
 	}
-	return texts, nil
+	return texts
 }

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,15 +12,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func files(t *testing.T) map[string]http.Handler {
-	t.Helper()
-	files, err := Files("1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
 
 func get(file http.Handler, method string, headers ...string) *http.Response {
 	request := httptest.NewRequest(method, "/", nil)
@@ -50,7 +42,7 @@ func body(t *testing.T, answer *http.Response) string {
 }
 
 func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
-	for path, file := range files(t) {
+	for path, file := range Files("1.2.3") {
 		packed, plain := get(file, "GET", "Accept-Encoding: br, gzip;q=0.8"), get(file, "GET")
 		if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is sent as %v and %v", path, packed.Header, plain.Header)
@@ -75,7 +67,7 @@ func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
 }
 
 func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
-	page := files(t)["/"]
+	page := Files("1.2.3")["/"]
 	for _, accept := range []string{"identity", "gzip"} {
 		tag := get(page, "GET", "Accept-Encoding: "+accept).Header.Get("ETag")
 		for _, have := range []string{tag, `"x", W/` + tag, "*"} {
@@ -91,7 +83,7 @@ func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
 }
 
 func TestHeadHasTheHeadersOfGet(t *testing.T) {
-	page := files(t)["/"]
+	page := Files("1.2.3")["/"]
 	read, head := get(page, "GET", "Accept-Encoding: gzip"), get(page, "HEAD", "Accept-Encoding: gzip")
 	if head.StatusCode != 200 || body(t, &http.Response{Body: head.Body}) != "" {
 		t.Errorf("HEAD is answered %d with a body", head.StatusCode)
@@ -108,7 +100,7 @@ func TestGzipIsSentOnlyToClientsThatTakeIt(t *testing.T) {
 		"gzip": true, "GZIP": true, "*": true, "br;q=1, gzip;q=0.1": true,
 		"": false, "br": false, "gzip;q=0": false, "identity": false, "gzipped": false, "gzip;q=x": false,
 	} {
-		if got := get(files(t)["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding"); (got != "") != want {
+		if got := get(Files("1.2.3")["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding"); (got != "") != want {
 			t.Errorf("Accept-Encoding: %s is sent %q", accept, got)
 		}
 	}
@@ -122,7 +114,7 @@ var (
 )
 
 func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
-	all := files(t)
+	all := Files("1.2.3")
 	for _, path := range []string{"/", "/docs"} {
 		html := body(t, get(all[path], "GET"))
 		if found := inline.FindString(html); found != "" {
@@ -137,7 +129,7 @@ func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
 }
 
 func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
-	all := files(t)
+	all := Files("1.2.3")
 	html := body(t, get(all["/"], "GET"))
 	for path, file := range all {
 		for _, name := range imported.FindAllStringSubmatch(body(t, get(file, "GET")), -1) {
@@ -149,9 +141,9 @@ func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
 }
 
 func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
-	texts, err := readAll("page")
-	if err != nil || len(texts) < 10 {
-		t.Fatal(len(texts), err)
+	texts := readAll("page")
+	if len(texts) < 10 {
+		t.Fatalf("the page has %d files", len(texts))
 	}
 	size := 0
 	for name, text := range texts {
@@ -170,7 +162,7 @@ func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
 }
 
 func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
-	page := get(files(t)["/"], "GET").Header
+	page := get(Files("1.2.3")["/"], "GET").Header
 	policy := page.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
 		if !strings.Contains(policy, want) {
@@ -185,7 +177,7 @@ func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
 // The sums are those of swagger-ui-dist 5.35.0 in the npm registry, unpacked.
 func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 	sums := map[string]string{}
-	for path, file := range files(t) {
+	for path, file := range Files("1.2.3") {
 		sum := sha256.Sum256([]byte(body(t, get(file, "GET"))))
 		sums[path[strings.LastIndexByte(path, '/')+1:]] = hex.EncodeToString(sum[:])
 	}
@@ -196,5 +188,27 @@ func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 		if sums[name] != want {
 			t.Errorf("%s has the sum %q, want %s", name, sums[name], want)
 		}
+	}
+}
+
+func TestTheDocumentHasTheProgramsVersionAndTheOrderInWhichItWasWritten(t *testing.T) {
+	text := body(t, get(Files("1.2.3")["/openapi.json"], "GET"))
+	var document struct {
+		OpenAPI string
+		Info    struct{ Version string }
+	}
+	if err := json.Unmarshal([]byte(text), &document); err != nil {
+		t.Fatal(err)
+	}
+	if document.OpenAPI != "3.1.0" || document.Info.Version != "1.2.3" {
+		t.Errorf("the document says %+v", document)
+	}
+	last := 0
+	for _, name := range []string{"openapi", "info", "servers", "security", "tags", "paths", "/api/users", "/health", "components"} {
+		at := strings.Index(text, `"`+name+`":`)
+		if at < last {
+			t.Errorf("%s stands at byte %d, before what it follows", name, at)
+		}
+		last = at
 	}
 }

@@ -164,6 +164,7 @@ export function showChosen() {
   all.indeterminate = n > 0 && n < body.rows.length;
   find('#chosen').hidden = n === 0;
   find('#chosen p').textContent = `${count(n)} selected`;
+  find('#delete-chosen').textContent = `Delete ${count(n)}`;
   for (const tr of body.rows) tr.classList.toggle('is-chosen', tr.querySelector('input').checked);
 }
 
