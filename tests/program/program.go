@@ -46,7 +46,8 @@ func readSources(root string) error {
 		if entry.IsDir() && (entry.Name() == "bench" || entry.Name() == "data" || entry.Name() == ".git") {
 			return fs.SkipDir
 		}
-		if extension := filepath.Ext(path); extension == ".go" || extension == ".mod" {
+		embedded := strings.HasPrefix(path, filepath.Join(root, "web"))
+		if extension := filepath.Ext(path); extension == ".go" || extension == ".mod" || embedded {
 			_, err = os.Stat(path)
 		}
 		return err

@@ -1,0 +1,222 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"users-api/tests/program"
+)
+
+const (
+	required  = "Name and email are required"
+	emailUsed = "Email is already used by another user"
+	changed   = "The user was changed since you read it"
+)
+
+func TestAddingShowsTheServicesWordsAtTheField(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	ada.clicks("button", "Add user")
+	ada.sees("dialog", "Add user")
+	ada.isAt("textbox", "Name")
+	ada.clicks("button", "Save")
+	ada.describes("Name", required)
+	ada.describes("Email", required)
+	ada.isAt("textbox", "Name")
+	ada.fills("Name", "Ben")
+	ada.fills("Email", "ada@example.org")
+	ada.clicks("button", "Save")
+	ada.describes("Email", emailUsed)
+	ada.describes("Name", "")
+	ada.isAt("textbox", "Email")
+	ada.fills("Email", "ben@example.org")
+	ada.clicks("button", "Save")
+	ada.reads("Ben was added")
+	ada.lists("Ben", "Ada")
+	ada.isAt("button", "Add user")
+	ada.reads("2 users")
+}
+
+// describes waits until a field is described by a sentence, and is invalid when there is one.
+func (p *person) describes(field, sentence string) {
+	p.Helper()
+	p.until(fmt.Sprintf("the field %s to say %q", field, sentence), func() bool {
+		return on[string](p, p.field(field), `function() {
+			const words = document.getElementById(this.getAttribute('aria-describedby')).innerText;
+			return (this.ariaInvalid === 'true') === (words !== '') ? words : 'marked otherwise';
+		}`) == sentence
+	})
+}
+
+func TestEverythingIsDoneWithTheKeyboardAlone(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "/")
+	ada.reads("No users yet")
+	ada.tabsTo("link", "API")
+	ada.tabsTo("searchbox", "Search names and emails")
+	ada.tabsTo("combobox", "Order")
+	ada.tabsTo("button", "Export")
+	ada.types(kb.Tab + kb.Enter) // Add user
+	ada.sees("dialog", "Add user")
+	ada.types("Ada" + kb.Tab + "ada@example.org" + kb.Enter)
+	ada.lists("Ada")
+	ada.tabsTo("checkbox", "Select Ada")
+	ada.types(" ")
+	ada.sees("button", "Delete 1 user")
+	ada.types(" ")
+	ada.seesNo("button", "Delete 1 user")
+	ada.types(kb.Tab + kb.Enter) // Change Ada
+	ada.sees("dialog", "Change user")
+	ada.types(kb.Escape)
+	ada.isAt("button", "Change Ada")
+	ada.types(kb.Enter)
+	ada.sees("dialog", "Change user")
+	ada.fills("Name", "Ada King")
+	ada.types(kb.Enter)
+	ada.lists("Ada King")
+	ada.isAt("button", "Change Ada King")
+	ada.types(kb.Tab + kb.Enter) // Delete Ada King
+	ada.sees("dialog", "Delete this user?")
+	ada.tabsTo("button", "Delete")
+	ada.types(kb.Enter)
+	ada.reads("No users yet")
+	ada.isAt("searchbox", "Search names and emails")
+}
+
+// tabsTo presses Tab until the focus is on something, and fails where it cannot be seen.
+func (p *person) tabsTo(role, name string) {
+	p.Helper()
+	id := p.sees(role, name)
+	for range 20 {
+		p.types(kb.Tab)
+		if on[bool](p, id, `function() { return this === document.activeElement; }`) {
+			if !on[bool](p, id, `function() { return parseFloat(getComputedStyle(this).outlineWidth) >= 2; }`) {
+				p.Errorf("the focus on %s %q cannot be seen", role, name)
+			}
+			return
+		}
+	}
+	p.Fatalf("Tab does not lead to %s %q", role, name)
+}
+
+func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
+	for _, tried := range []struct{ decision, name, email string }{
+		{"Save mine", "Mine", "ada@example.org"},
+		{"Keep what is stored", "Theirs", "ada@example.org"},
+	} {
+		t.Run(tried.decision, func(t *testing.T) {
+			p := start(t)
+			id := p.Create(t, "Ada", "ada@example.org")
+			ada := visit(t, p, "/")
+			ada.clicks("button", "Change Ada")
+			ada.sees("dialog", "Change user")
+			ada.fills("Name", "Mine")
+			patch(t, p, id, `{"name":"Theirs"}`)
+			ada.types(kb.Enter)
+			ada.sees("dialog", "Somebody else changed this user")
+			ada.reads(changed)
+			ada.sees("cell", "Mine")
+			ada.sees("cell", "Theirs")
+			ada.clicks("button", "Back")
+			ada.isAt("textbox", "Name")
+			if got := ada.value("Name"); got != "Mine" {
+				t.Errorf("back in the form the name is %q", got)
+			}
+			ada.types(kb.Enter)
+			ada.clicks("button", tried.decision)
+			ada.lists(tried.name)
+			if users := p.List(t); users[0].Name != tried.name || users[0].Email != tried.email {
+				t.Errorf("stored is %v", users)
+			}
+			ada.isAt("button", "Change "+tried.name)
+		})
+	}
+}
+
+// patch changes a user as another program does.
+func patch(t *testing.T, p *program.Program, id int64, body string) {
+	t.Helper()
+	if answer := p.Do(t, http.MethodPatch, fmt.Sprintf("/api/users/%d", id), body); answer.Status != 200 {
+		t.Fatalf("answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+func TestAChangeSendsOnlyWhatWasChanged(t *testing.T) {
+	p := start(t)
+	id := p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "ben@example.org")
+	ada := visit(t, p, "/")
+	ada.clicks("button", "Change Ada")
+	ada.sees("dialog", "Change user")
+	ada.fills("Name", "Mine")
+	patch(t, p, id, `{"email":"theirs@example.org"}`)
+	ada.types(kb.Enter)
+	ada.sees("dialog", "Somebody else changed this user")
+	ada.clicks("button", "Save mine")
+	ada.lists("Ben", "Mine")
+	if got := p.List(t)[0].Email; got != "ada@example.org" { // the person saw both emails and chose
+		t.Errorf("the email is %s", got)
+	}
+}
+
+func TestAUserWhoIsGoneCannotBeChanged(t *testing.T) {
+	p := start(t)
+	id := p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	p.Delete(t, id)
+	ada.clicks("button", "Change Ada")
+	ada.reads("User not found")
+	ada.reads("No users yet")
+}
+
+func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
+	p := start(t)
+	id := p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "ben@example.org")
+	ada := visit(t, p, "/")
+	ada.clicks("button", "Delete Ada")
+	ada.sees("dialog", "Delete this user?")
+	ada.reads("ada@example.org")
+	ada.clicks("button", "Cancel")
+	ada.isAt("button", "Delete Ada")
+	ada.clicks("button", "Delete Ada")
+	ada.sees("dialog", "Delete this user?")
+	patch(t, p, id, `{"name":"Augusta"}`)
+	ada.clicks("button", "Delete")
+	ada.reads(changed)
+	ada.reads("Augusta")
+	ada.clicks("button", "Delete")
+	ada.reads("Augusta was deleted")
+	ada.lists("Ben")
+	ada.isAt("button", "Delete Ben")
+}
+
+func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
+	p := start(t)
+	create(t, p, 9)
+	ada := visit(t, p, "/")
+	ada.clicks("checkbox", "Select all on this page")
+	ada.reads("9 users selected")
+	ada.clicks("checkbox", "Select User 004")
+	ada.reads("8 users selected")
+	ada.clicks("button", "Delete 8 users")
+	ada.sees("dialog", "Delete 8 users?")
+	ada.reads("User 008")
+	ada.reads("and 2 others")
+	p.Delete(t, 1)
+	ada.clicks("button", "Delete 8 users")
+	ada.reads("7 users deleted, 1 failed: User not found")
+	ada.lists("User 004")
+	ada.clicks("button", "Cancel")
+	if users := p.List(t); len(users) != 1 || users[0].Name != "User 004" {
+		t.Errorf("left are %v", users)
+	}
+}

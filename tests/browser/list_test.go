@@ -1,0 +1,258 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"users-api/tests/program"
+)
+
+func TestThePageShowsWhoIsThere(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "/")
+	ada.reads("No users yet")
+	for _, name := range []string{"Ada", "Ben", "Cleo"} {
+		p.Create(t, name, strings.ToLower(name)+"@example.org")
+	}
+	ada.open("/")
+	ada.lists("Cleo", "Ben", "Ada")
+	ada.reads("3 users")
+	ada.reads("ben@example.org")
+	ada.chooses("Order", "asc")
+	ada.lists("Ada", "Ben", "Cleo")
+}
+
+func TestATimeIsInTheReadersZoneAndItsTitleInUTC(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	created := p.List(t)[0].CreatedAt
+	utc, err := time.Parse(time.DateTime, created)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	shown := evaluate[[]string](ada, `(({ textContent, title, dateTime }) => [textContent, title, dateTime])(document.querySelector('time'))`)
+	there := utc.In(time.FixedZone("Kolkata", 5*3600+30*60))
+	if !strings.Contains(shown[0], there.Format(":04")) || !strings.Contains(shown[0], fmt.Sprint(there.Day())) {
+		t.Errorf("%s is shown as %q", created, shown[0])
+	}
+	if shown[1] != created+" UTC" || shown[2] != utc.Format("2006-01-02T15:04:05.000Z") {
+		t.Errorf("the time has the title %q and the machine's form %q", shown[1], shown[2])
+	}
+}
+
+func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "ben@example.org")
+	p.Create(t, "Cleo", "cleo@adamant.example")
+	ada := visit(t, p, "/")
+	ada.lists("Cleo", "Ben", "Ada")
+	ada.fills("Search names and emails", "ADA")
+	ada.lists("Cleo", "Ada")
+	ada.reads("2 of 3 users match")
+	ada.must(chromedp.Do(ada.ctx, chromedp.Reload()))
+	ada.lists("Cleo", "Ada")
+	if got := ada.value("Search names and emails"); got != "ADA" {
+		t.Errorf("after reload the field has %q", got)
+	}
+	ada.fills("Search names and emails", "nobody <b>")
+	ada.reads("Nobody matches")
+	ada.reads("nobody <b>")
+	ada.must(chromedp.Do(ada.ctx, chromedp.NavigateBack()))
+	ada.lists("Cleo", "Ada")
+	ada.fills("Search names and emails", "%")
+	ada.clicks("button", "Clear the search")
+	ada.lists("Cleo", "Ben", "Ada")
+	ada.isAt("searchbox", "Search names and emails")
+}
+
+func TestTheLastAnswerWins(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "ben@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ben", "Ada")
+	held := chromedp.Events(ada.ctx, fetch.RequestPaused)
+	call(ada, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*q=b&*"}}})
+	ada.fills("Search names and emails", "b")
+	for event, err := range held { // its answer does not come yet
+		ada.must(err)
+		ada.fills("Search names and emails", "ada")
+		ada.lists("Ada")
+		_, _ = chromedp.Call(ada.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: event.RequestID})
+		break
+	}
+	call(ada, fetch.Disable, cdp.Empty{})
+	ada.reads("1 of 2 users match")
+	ada.lists("Ada")
+}
+
+func TestNextAndPreviousHoldAtAnyDepth(t *testing.T) {
+	p := start(t)
+	all := create(t, p, 130)
+	newest := slices.Clone(all)
+	slices.Reverse(newest)
+	for order, names := range map[string][]string{"asc": all, "desc": newest} {
+		ada := visit(t, p, "/")
+		ada.chooses("Order", order)
+		pages := [][]string{names[:50], names[50:100], names[100:]}
+		ada.lists(pages[0]...)
+		ada.clicks("button", "Next")
+		ada.lists(pages[1]...)
+		ada.clicks("button", "Next")
+		ada.lists(pages[2]...)
+		ada.must(chromedp.Do(ada.ctx, chromedp.Reload()))
+		ada.lists(pages[2]...)
+		ada.clicks("button", "Previous")
+		ada.lists(pages[1]...)
+		ada.clicks("button", "Previous")
+		ada.lists(pages[0]...)
+		ada.must(chromedp.Do(ada.ctx, chromedp.NavigateBack(), chromedp.NavigateBack()))
+		ada.lists(pages[2]...)
+		ada.clicks("button", "First")
+		ada.lists(pages[0]...)
+	}
+}
+
+// create creates users and returns their names, oldest first.
+func create(t *testing.T, p *program.Program, n int) (names []string) {
+	t.Helper()
+	for i := range n {
+		names = append(names, fmt.Sprintf("User %03d", i))
+		p.Create(t, names[i], fmt.Sprintf("user%d@example.org", i))
+	}
+	return names
+}
+
+func TestNamesNeverBecomeMarkup(t *testing.T) {
+	p := start(t)
+	names := []string{
+		`<img src=x onerror="document.title='hit'">`, `<script>document.title='hit'</script>`, `</bdi></td><h1>big`,
+		"\u202eright to left", `"><svg onload=alert(1)>`, `{{7*7}} ${7*7}`, "   ", strings.Repeat("long ", 5000),
+		"null", "__proto__", "e\u0301 \U0001F469\u200D\U0001F680",
+	}
+	for i, name := range names {
+		p.Create(t, name, fmt.Sprintf("%d@example.org", i))
+	}
+	slices.Reverse(names)
+	ada := visit(t, p, "/")
+	ada.lists(names...)
+	ada.clicks("button", `Change </bdi></td><h1>big`)
+	ada.sees("dialog", "Change user")
+	ada.types(kb.Escape)
+	ada.clicks("button", `Delete <script>document.title='hit'</script>`)
+	ada.sees("dialog", "Delete this user?")
+	ada.reads(`<script>document.title='hit'</script>`)
+	if got := evaluate[int](ada, `document.querySelectorAll('img, tbody script, tbody h1, svg[onload]').length`); got > 0 {
+		t.Errorf("%d names became markup", got)
+	}
+	if got := evaluate[string](ada, `document.title`); got != "Users" {
+		t.Errorf("the title is %q", got)
+	}
+}
+
+func TestTheServiceGoesAwayAndComesBack(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	p.Stop(t)
+	ada.clicks("button", "Change Ada")
+	ada.reads("The service cannot be reached")
+	ada.sees("button", "Try again")
+	ada.lists("Ada") // what was read stays in sight
+	again := start(t, "PORT="+p.URL[strings.LastIndexByte(p.URL, ':')+1:], "DATA_DIR="+p.DataDir)
+	again.Create(t, "Ben", "ben@example.org")
+	ada.lists("Ben", "Ada")
+	ada.seesNo("button", "Try again")
+}
+
+func TestOfflineLooksLikeSomething(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	ada.offline(true)
+	ada.reads("You are offline")
+	ada.offline(false)
+	ada.seesNo("button", "Try again")
+	ada.lists("Ada")
+}
+
+func TestAMillionUsersStayUsable(t *testing.T) {
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(1_000_000)
+	ada := visit(t, p, "/")
+	began := time.Now()
+	ada.open("/")
+	ada.until("50 names", func() bool { return len(ada.names()) == 50 })
+	first := time.Since(began)
+	ada.reads("1,000,000 users")
+	counted := time.Since(began)
+	began = time.Now()
+	ada.fills("Search names and emails", "user777777@")
+	ada.lists("User 777777")
+	found := time.Since(began)
+	ada.reads("1 of 1,000,000 users match")
+	t.Logf("1,000,000 users: first page after %v, counted after %v, found after %v", first, counted, found)
+	if first > 2*time.Second || found > 10*time.Second {
+		t.Errorf("the first page took %v and a search %v", first, found)
+	}
+}
+
+// offline takes the browser off the network, or puts it back.
+func (p *person) offline(isOffline bool) {
+	p.Helper()
+	p.throttle(network.Conditions{Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1})
+	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+		Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1,
+	})
+}
+
+// slow lets so many bytes a second go up; -1 is as many as can.
+func (p *person) slow(upload float64) {
+	p.Helper()
+	p.throttle(network.Conditions{DownloadThroughput: -1, UploadThroughput: upload})
+}
+
+func (p *person) throttle(conditions network.Conditions) {
+	p.Helper()
+	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{&conditions},
+	})
+}
+
+// TestTheFirstListIsThereSoon measures within the page, so that the time of the browser's start does not count.
+func TestTheFirstListIsThereSoon(t *testing.T) {
+	p := start(t)
+	create(t, p, 60)
+	ada := visit(t, p, "/")
+	call(ada, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		new MutationObserver(() => {
+			if (!window.firstList && document.querySelector('tbody [role=row]')) window.firstList = performance.now();
+		}).observe(document, { childList: true, subtree: true });`})
+	var times []float64
+	for range 5 {
+		ada.open("/")
+		ada.until("the list", func() bool { return len(ada.names()) == 50 })
+		times = append(times, evaluate[float64](ada, `window.firstList`))
+	}
+	t.Logf("the first list is there after %.0f ms", times)
+	if soonest := slices.Min(times); soonest > 500 {
+		t.Errorf("the first list is there after %.0f ms at the soonest", soonest)
+	}
+}

@@ -1,0 +1,272 @@
+//go:build browser
+
+package browser
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"users-api/tests/program"
+)
+
+// patience is how long a person waits for what must come. Nothing takes that long unless it fails.
+const patience = 20 * time.Second
+
+// person is somebody in front of a browser. Whatever the browser complains of fails the test.
+type person struct {
+	*testing.T
+	ctx        context.Context
+	origin     string
+	mu         sync.Mutex
+	complaints []string
+}
+
+// visit opens the program's page in a session of its own.
+func visit(t *testing.T, p *program.Program, address string) *person {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	ctx, stop := context.WithTimeout(ctx, 3*time.Minute)
+	who := &person{T: t, ctx: ctx, origin: p.URL}
+	t.Cleanup(func() {
+		stop()
+		cancel()
+		who.mu.Lock()
+		defer who.mu.Unlock()
+		if len(who.complaints) > 0 {
+			t.Errorf("the browser complains:\n%s", strings.Join(who.complaints, "\n"))
+		}
+	})
+	who.must(chromedp.Listen(ctx, who.listen))
+	// Without movement, so that a click hits what it was aimed at. The zone is not UTC, so that a mix-up shows.
+	who.look("light", 1280, 800)
+	call(who, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
+	who.open(address)
+	return who
+}
+
+func (p *person) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// call sends the browser a command.
+func call[P, R any](p *person, command cdp.Command[P, R], parameters P) R {
+	p.Helper()
+	result, err := chromedp.Call(p.ctx, command, parameters)
+	p.must(err)
+	return result
+}
+
+// evaluate runs a script in the page.
+func evaluate[T any](p *person, script string) T {
+	p.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	p.must(err)
+	return value
+}
+
+// listen notes errors in the console and requests to other hosts. That the API refused something, or could not be
+// reached, stands in the console whatever a page does.
+func (p *person) listen(event any) {
+	complaint := ""
+	switch event := event.(type) {
+	case *runtime.EventExceptionThrown:
+		complaint = event.ExceptionDetails.Text
+		if thrown := event.ExceptionDetails.Exception; thrown != nil && thrown.Description != "" {
+			complaint += " " + thrown.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		if event.Type == runtime.ConsoleAPICalledTypeError {
+			complaint = fmt.Sprintf("console.error %s", event.Args[0].Value)
+		}
+	case *log.EventEntryAdded:
+		api := event.Entry.Source == log.EntrySourceNetwork && strings.Contains(event.Entry.URL, "/api/")
+		if event.Entry.Level == log.EntryLevelError && !api {
+			complaint = event.Entry.Text + " " + event.Entry.URL
+		}
+	case *network.EventRequestWillBeSent:
+		url := event.Request.URL
+		if !strings.HasPrefix(url, p.origin) && !strings.HasPrefix(url, "blob:"+p.origin) && !strings.HasPrefix(url, "data:") {
+			complaint = "a request to another host: " + url
+		}
+	}
+	if complaint != "" {
+		p.mu.Lock()
+		p.complaints = append(p.complaints, complaint)
+		p.mu.Unlock()
+	}
+}
+
+// open goes to an address of the service.
+func (p *person) open(address string) {
+	p.Helper()
+	p.must(chromedp.Do(p.ctx, chromedp.Navigate(p.origin+address)))
+}
+
+// look sets the colour scheme that the person prefers, and the size of the window.
+func (p *person) look(scheme string, width, height int64) {
+	p.Helper()
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+	p.must(chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height)))
+}
+
+// until waits until something is so. A page has no event for most of what a person sees, so it looks again and again.
+func (p *person) until(what string, isSo func() bool) {
+	p.Helper()
+	for end := time.Now().Add(patience); !isSo(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.Fatalf("waiting for %s; the page says:\n%s", what, p.page())
+		}
+	}
+}
+
+// page returns all text that the person sees.
+func (p *person) page() string { return evaluate[string](p, `document.body.innerText`) }
+
+// reads waits until the page says something.
+func (p *person) reads(text string) {
+	p.Helper()
+	p.until(fmt.Sprintf("%q", text), func() bool { return strings.Contains(p.page(), text) })
+}
+
+// find returns what has a role and a name, as a screen reader finds it.
+func (p *person) find(role, name string) (found []cdp.BackendNodeID) {
+	p.Helper()
+	document := evaluate[*runtime.RemoteObject](p, `document`)
+	tree, err := chromedp.Call(p.ctx, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{
+		ObjectID: document.ObjectID, AccessibleName: name, Role: role,
+	})
+	p.must(err)
+	for _, node := range tree.Nodes {
+		if !node.Ignored {
+			found = append(found, node.BackendDOMNodeID)
+		}
+	}
+	return found
+}
+
+// sees waits for the one thing that has a role and a name.
+func (p *person) sees(role, name string) (id cdp.BackendNodeID) {
+	p.Helper()
+	p.until(fmt.Sprintf("one %s %q", role, name), func() bool {
+		found := p.find(role, name)
+		if len(found) == 1 {
+			id = found[0]
+		}
+		return len(found) == 1
+	})
+	return id
+}
+
+// seesNo waits until nothing has a role and a name.
+func (p *person) seesNo(role, name string) {
+	p.Helper()
+	p.until(fmt.Sprintf("no %s %q", role, name), func() bool { return len(p.find(role, name)) == 0 })
+}
+
+// on calls a function of JavaScript on an element, as its this.
+func on[T any](p *person, id cdp.BackendNodeID, function string) (value T) {
+	p.Helper()
+	object := call(p, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: id}).Object
+	value, err := chromedp.Run(p.ctx, chromedp.CallFunctionOn[T](function,
+		func(parameters *runtime.CallFunctionOnParams) { parameters.ObjectID = object.ObjectID }))
+	p.must(err)
+	return value
+}
+
+// clicks moves the mouse to something and clicks.
+func (p *person) clicks(role, name string) {
+	p.Helper()
+	id := p.sees(role, name)
+	call(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
+	quad := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads[0]
+	x, y := (quad[0]+quad[4])/2, (quad[1]+quad[5])/2
+	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
+		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1,
+		})
+	}
+}
+
+// types presses keys, one after the other.
+func (p *person) types(keys string) {
+	p.Helper()
+	p.must(chromedp.Do(p.ctx, chromedp.KeyEvent(keys)))
+}
+
+// fills replaces what is in a field.
+func (p *person) fills(name, text string) {
+	p.Helper()
+	id := p.field(name)
+	on[bool](p, id, `function() { this.focus(); this.select(); return true; }`)
+	if text == "" {
+		p.types("\b")
+	}
+	p.types(text)
+}
+
+// field returns a field by its label.
+func (p *person) field(name string) cdp.BackendNodeID {
+	p.Helper()
+	if found := p.find("searchbox", name); len(found) == 1 {
+		return found[0]
+	}
+	return p.sees("textbox", name)
+}
+
+// value returns what is in a field.
+func (p *person) value(name string) string {
+	p.Helper()
+	return on[string](p, p.field(name), `function() { return this.value; }`)
+}
+
+// chooses picks an option of a select.
+func (p *person) chooses(name, value string) {
+	p.Helper()
+	on[bool](p, p.sees("combobox", name), `function() {
+		this.focus();
+		this.value = '`+value+`';
+		return this.dispatchEvent(new Event('change', { bubbles: true }));
+	}`)
+}
+
+// isAt waits until the focus is on something.
+func (p *person) isAt(role, name string) {
+	p.Helper()
+	p.until(fmt.Sprintf("the focus on %s %q", role, name), func() bool {
+		found := p.find(role, name)
+		return len(found) == 1 && on[bool](p, found[0], `function() { return this === document.activeElement; }`)
+	})
+}
+
+// names returns the names in the list, from top to bottom.
+func (p *person) names() []string {
+	p.Helper()
+	return evaluate[[]string](p, `[...document.querySelectorAll('main tbody [role=row]')].map(
+		(row) => row.querySelectorAll('[role=cell]')[1].querySelector('bdi').textContent)`)
+}
+
+// lists waits until the list has exactly these names.
+func (p *person) lists(names ...string) {
+	p.Helper()
+	p.until(fmt.Sprintf("the list %q", names), func() bool { return slices.Equal(p.names(), names) })
+}
