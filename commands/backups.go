@@ -16,7 +16,8 @@ import (
 	"users-api/models/sqlite"
 )
 
-// A backup that the service makes is named by the time at which it was begun. Only what has such a name is ever deleted.
+// A backup that the service makes has the time at which it was begun as its name. Only files with such a name are ever
+// deleted.
 const backupName = "users-20060102T150405Z.db"
 
 // partialBackup is the name of a backup that was not finished.
@@ -66,8 +67,8 @@ func (b *backups) stop() {
 	b.running.Wait()
 }
 
-// run makes a backup whenever the newest is older than BACKUP_EVERY, until the context ends. Another service that shares
-// the directory makes them as well: only what is due is made.
+// run makes a backup whenever the newest is older than BACKUP_EVERY, until the context ends. Another service may share
+// the directory, so it looks again before it makes one.
 func (b *backups) run(ctx context.Context) {
 	b.warnOfSameDisk()
 	for wait := b.untilDue(); ; wait = b.untilDue() {
@@ -128,7 +129,7 @@ func (b *backups) makeOne(ctx context.Context) bool {
 		b.logger.Error("no backup was made", "error", err, "newest", b.lastBackup().UTC())
 		return false
 	}
-	b.logger.Info("backup made", "file", path, "users", made.Users, "bytes", made.Bytes, "seconds", time.Since(began).Seconds())
+	b.logger.Info("backup made", "file", path, "users", made.Users, "bytes", made.Bytes, "duration", time.Since(began))
 	b.prune()
 	return true
 }
@@ -157,6 +158,7 @@ func (b *backups) warnOfSameDisk() {
 		info, err = os.Stat(directory)
 	}
 	if err == nil && info.Sys().(*syscall.Stat_t).Dev == database.Sys().(*syscall.Stat_t).Dev {
-		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another", "backups", b.Dir)
+		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
+			"backups", b.Dir)
 	}
 }

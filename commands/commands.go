@@ -17,7 +17,8 @@ import (
 func Run(arguments []string) int {
 	interrupted, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	context.AfterFunc(interrupted, func() { time.AfterFunc(sameSignal, cancel) }) // a later signal ends the program at once
+	// A later signal ends the program at once.
+	context.AfterFunc(interrupted, func() { time.AfterFunc(sameSignal, cancel) })
 	root := newRoot()
 	root.SetArgs(arguments)
 	err := root.ExecuteContext(interrupted)
@@ -80,8 +81,8 @@ Settings are environment variables:
   NODE_ENV         logged at the start, and nothing else
   RUN_AS           the uid and gid to become when started as root; the container image sets it`
 
-// noArguments refuses whatever follows a command that stands alone. After users-api itself it is a command that does not
-// exist.
+// noArguments refuses whatever follows a command that stands alone. What follows users-api itself is a command that does
+// not exist.
 func noArguments(command *cobra.Command, arguments []string) error {
 	switch {
 	case len(arguments) == 0:
@@ -94,7 +95,8 @@ func noArguments(command *cobra.Command, arguments []string) error {
 
 func unknownCommand(root *cobra.Command, name string) error {
 	if similar := root.SuggestionsFor(name); len(similar) > 0 {
-		return fmt.Errorf("there is no command %q; did you mean %s? See `users-api help`", name, strings.Join(similar, " or "))
+		meant := strings.Join(similar, " or ")
+		return fmt.Errorf("there is no command %q; did you mean %s? See `users-api help`", name, meant)
 	}
 	return fmt.Errorf("there is no command %q; see `users-api help`", name)
 }

@@ -19,9 +19,9 @@ func newBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Make a checked copy of the database, while the service runs or not",
-		Long: `Makes a copy of the database in DATA_DIR, while the service runs or not, and checks it. It holds every user that was
-stored before it began. FILE must not exist yet; it appears once it is whole and on disk. With - the copy goes to the
-standard output, by way of a file in DATA_DIR that needs as much room.
+		Long: `Makes a copy of the database in DATA_DIR, while the service runs or not, and checks it. The copy holds
+every user that was stored before it began. FILE must not exist yet; it appears once it is whole and on
+disk. With - the copy goes to the standard output, through a file in DATA_DIR that needs as much room.
 
   users-api backup /mnt/backups/users.db
   docker compose exec -T users-api /app/users-api backup - > users.db`,
@@ -34,10 +34,12 @@ func newRestore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE|-",
 		Short: "Put a backup in the place of the database, while the service is stopped",
-		Long: `Checks a backup, every page and every user of it, and puts it in the place of the database in DATA_DIR. With - it is
-read from the standard input. Stop the service first: nothing is changed while any process has the database open.
+		Long: `Checks a backup, every page and every user of it, and puts it in the place of the database in DATA_DIR.
+With - the backup is read from the standard input. Stop the service first: nothing is changed while any
+process has the database open.
 
-The old database is kept beside the new one as users.db.replaced- and the time. Delete it when you no longer need it.
+The old database is kept beside the new one as users.db.replaced- and the time. Delete it when you no
+longer need it.
 
   users-api restore /mnt/backups/users.db
   docker compose stop users-api
@@ -108,7 +110,8 @@ func restore(ctx context.Context, source string) error {
 
 // report says on one line what was done. Not on the standard output: that may be the backup.
 func report(done string, made sqlite.Copy, began time.Time, more string) {
-	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, time.Since(began).Seconds(), more)
+	seconds := time.Since(began).Seconds()
+	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, seconds, more)
 }
 
 // showProgress returns what shows a progress bar on a terminal, and nil where nobody watches.
@@ -133,6 +136,7 @@ func newBar(what string, total int64) *progressbar.ProgressBar {
 	if total == 0 {
 		total = -1 // not known
 	}
-	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(what),
-		progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr),
+		progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 }

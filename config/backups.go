@@ -30,7 +30,8 @@ func readBackups(env *viper.Viper, dataDir string) (backups Backups, err error) 
 	}
 	keep, err := readNumber(env, "BACKUP_KEEP")
 	if err != nil || keep == 0 {
-		return backups, fmt.Errorf("BACKUP_KEEP is %q: it must be a whole number from 1 to 65535", env.GetString("BACKUP_KEEP"))
+		return backups, fmt.Errorf("BACKUP_KEEP is %q: it must be a whole number from 1 to 65535",
+			env.GetString("BACKUP_KEEP"))
 	}
 	backups.Keep = int(keep)
 	backups.Dir = filepath.Join(dataDir, "backups")

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"users-api/tests/program"
 )
 
 // done is the last line of a backup or a restore that went well.
-var done = regexp.MustCompile(`^(backed up|restored): (\d+) users, (\d+) bytes, \d+\.\d seconds(; the old database is (\S+))?\n$`)
+var done = regexp.MustCompile(`^(backed up|restored): (\d+) users, (\d+) bytes, \d+\.\d seconds` +
+	`(; the old database is (\S+))?\n$`)
 
 // mustBackUp makes a backup and returns its path.
 func mustBackUp(t testing.TB, dataDir string) string {
@@ -54,6 +56,17 @@ func expectSound(t testing.TB, path string) {
 	if result := other.Ask("PRAGMA integrity_check"); result != "ok" {
 		t.Errorf("%s: %s", path, result)
 	}
+}
+
+// waitForFile returns once there is a file in a directory.
+func waitForFile(t testing.TB, directory string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if names, err := os.ReadDir(directory); err == nil && len(names) > 0 {
+			return
+		}
+	}
+	t.Fatalf("nothing appears in %s", directory)
 }
 
 // namesIn returns what is in a directory.
@@ -114,7 +127,8 @@ func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 	p.Create(t, "Ada", "ada@example.org")
 	before := namesIn(t, p.DataDir)
 	made := runCommand(t, p.DataDir, nil, "backup", "-")
-	if match := done.FindStringSubmatch(made.stderr); made.code != 0 || match == nil || match[3] != fmt.Sprint(len(made.stdout)) {
+	match := done.FindStringSubmatch(made.stderr)
+	if made.code != 0 || match == nil || match[3] != fmt.Sprint(len(made.stdout)) {
 		t.Fatalf("it ended with %d, %d bytes and %q", made.code, len(made.stdout), made.stderr)
 	}
 	if after := namesIn(t, p.DataDir); !slices.Equal(before, after) {
@@ -161,12 +175,12 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for len(namesIn(t, directory)) == 0 && command.ProcessState == nil {
-	}
+	waitForFile(t, directory)
 	_ = command.Process.Signal(syscall.SIGINT)
 	_ = command.Wait()
-	if code := command.ProcessState.ExitCode(); code != 1 || stderr.String() != "users-api: stopped by a signal, before it was done\n" {
-		t.Errorf("it ended with %d and %q", code, stderr.String())
+	code, said := command.ProcessState.ExitCode(), stderr.String()
+	if code != 1 || said != "users-api: stopped by a signal, before it was done\n" {
+		t.Errorf("it ended with %d and %q", code, said)
 	}
 	if names := namesIn(t, directory); len(names) != 0 {
 		t.Errorf("it left %v", names)
@@ -212,7 +226,8 @@ func TestADiskThatIsFullDuringABackupHarmsNothing(t *testing.T) {
 	small := smallDisk(t, "1m")
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(20000)
-	runCommand(t, p.DataDir, nil, "backup", filepath.Join(small, "backup.db")).expectMistake(t, "no room", small, "database or disk is full (13)")
+	failed := runCommand(t, p.DataDir, nil, "backup", filepath.Join(small, "backup.db"))
+	failed.expectMistake(t, "no room", small, "database or disk is full (13)")
 	if names := namesIn(t, small); len(names) != 0 {
 		t.Errorf("it left %v", names)
 	}

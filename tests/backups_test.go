@@ -17,7 +17,8 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	foreign := []string{"users-20200101T000000Z.db.bak", "users-20200101T000000Z.db-wal", "users-20201301T000000Z.db", "users-20200101T000000.5Z.db",
+	foreign := []string{"users-20200101T000000Z.db.bak", "users-20200101T000000Z.db-wal", "users-20201301T000000Z.db",
+		"users-20200101T000000.5Z.db",
 		"my-users-20200101T000000Z.db", "users.db", "users-2020.db", "users-20200101T000000Z.db.1.partial.txt"}
 	own := []string{"users-20200101T000000Z.db", "users-20200102T000000Z.db", "users-20200103T000000Z.db"}
 	partial := "users-20200101T000000Z.db.123.partial"
@@ -106,11 +107,7 @@ func TestAStopDoesNotWaitForABackup(t *testing.T) {
 	p.Stop(t)
 	q := start(t, "DATA_DIR="+p.DataDir, "BACKUP_EVERY=24h")
 	directory := filepath.Join(p.DataDir, "backups")
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
-		if names, err := os.ReadDir(directory); err == nil && len(names) > 0 {
-			break
-		}
-	}
+	waitForFile(t, directory)
 	if took := q.Stop(t); took > 4*time.Second {
 		t.Errorf("the stop took %s", took)
 	}

@@ -93,8 +93,9 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string][]string{
-		"":            {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "key ", "healthcheck "},
-		"backup":      {"while the service runs", "must not exist", "docker compose exec -T users-api /app/users-api backup - > users.db"},
+		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "key ", "healthcheck "},
+		"backup": {"while the service runs", "must not exist",
+			"docker compose exec -T users-api /app/users-api backup - > users.db"},
 		"restore":     {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
 		"key":         {"API_KEY", "API_KEY_FILE"},
 		"healthcheck": {"PORT", "exit code is 1"},
@@ -136,7 +137,8 @@ func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/users-api"
 	flags := "-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0"
-	if output, err := exec.Command("go", "build", "-tags", "nomsgpack", "-ldflags", flags, "-o", path, "users-api").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-tags", "nomsgpack", "-ldflags", flags, "-o", path, "users-api")
+	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	text, err := exec.Command(path, "--version").Output()
@@ -147,7 +149,8 @@ func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
 	if want := "version=1.2.3 revision=abcdef0"; !strings.Contains(first, want) {
 		t.Errorf("%q is not in the first line: %s", want, first)
 	}
-	if done := runCommand(t, t.TempDir(), nil, "--version"); done.code != 0 || !regexp.MustCompile(`^users-api \S+ \(\S+\)\n$`).MatchString(done.stdout) {
+	done := runCommand(t, t.TempDir(), nil, "--version")
+	if done.code != 0 || !regexp.MustCompile(`^users-api \S+ \(\S+\)\n$`).MatchString(done.stdout) {
 		t.Errorf("without the linker's help it prints %q", done.stdout)
 	}
 }

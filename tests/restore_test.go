@@ -118,7 +118,8 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 			path := filepath.Join(t.TempDir(), "candidate.db")
 			writeFile(t, path, candidate.text)
 			runCommand(t, p.DataDir, nil, "restore", path).expectMistake(t, path, "nothing was changed", candidate.says)
-			runCommand(t, p.DataDir, strings.NewReader(candidate.text), "restore", "-").expectMistake(t, "nothing was changed", candidate.says)
+			streamed := runCommand(t, p.DataDir, strings.NewReader(candidate.text), "restore", "-")
+			streamed.expectMistake(t, "nothing was changed", candidate.says)
 			if after, err := os.ReadFile(p.DatabasePath()); string(after) != string(before) {
 				t.Errorf("the database was changed, %v", err)
 			}
@@ -147,9 +148,9 @@ func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
 	}
 }
 
-// A restore that is killed leaves the old or the new database, whole. The old one has its user in the -wal file. Half of
-// the restores are killed at a random moment, and the others in the middle of the exchange, which takes less than 1 ms:
-// once the old database has its second name.
+// A restore that is killed leaves the old or the new database, whole. The old one has its user in the -wal file. Half
+// of the restores are killed at a random moment. The others are killed in the middle of the exchange, which takes less
+// than 1 ms: once the old database has its second name.
 func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.T) {
 	t.Parallel()
 	source := start(t)

@@ -131,8 +131,8 @@ func lockFile(path string) (release func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// removeSecondNames removes the names under which a restore that was killed wanted to keep the database, where they lead
-// to the database that is still in its place: SQLite must not open one file under two names.
+// removeSecondNames removes what a restore leaves that is killed in the middle: a second name of the database that is
+// still in its place. SQLite must not open one file under two names.
 func removeSecondNames(target string) {
 	database, err := os.Stat(target)
 	if err != nil {

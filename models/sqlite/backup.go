@@ -25,8 +25,9 @@ type Progress func(done, total int64)
 // is one file, checked and on disk before it gets its name, and it holds every commit that was complete when Backup was
 // called. It never replaces a file.
 //
-// VACUUM INTO reads in one transaction and does not hold up writes. It leaves out what was deleted, so that the copy is
-// as small as it can be, and shows the users at one moment, where a copy of the file would miss what the -wal file holds.
+// VACUUM INTO reads in one transaction and does not hold up writes. The copy shows the users at one moment, and is as
+// small as it can be, because it leaves out what was deleted. A plain copy of the file would miss what the -wal file
+// holds.
 func Backup(ctx context.Context, path, target string, progress Progress) (Copy, error) {
 	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
 	if err != nil {
@@ -109,7 +110,8 @@ func vacuumInto(ctx context.Context, path, into string, progress Progress) error
 	}
 	defer pool.Close() //nolint:errcheck // the copy is checked
 	var size int64
-	const used = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+	const used = `SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 	if err := pool.QueryRowContext(ctx, used).Scan(&size); err != nil {
 		return err
 	}

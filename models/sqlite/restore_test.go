@@ -167,7 +167,8 @@ func TestADatabaseThatCannotBeReadIsReplacedAndKept(t *testing.T) {
 			path := closedDatabase(t, "old")
 			text, err := os.ReadFile(path)
 			damaged := damage(text)
-			if err := errors.Join(err, os.WriteFile(path, damaged, 0o600), os.WriteFile(path+"-wal", []byte("rest"), 0o600)); err != nil {
+			err = errors.Join(err, os.WriteFile(path, damaged, 0o600), os.WriteFile(path+"-wal", []byte("rest"), 0o600))
+			if err != nil {
 				t.Fatal(err)
 			}
 			restored, err := restore(t, path, closedDatabase(t, "new"))
@@ -205,14 +206,17 @@ const foreignTable = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UN
 
 // brokenIndex is a database whose index has lost a user, which quick_check does not see.
 func brokenIndex(t testing.TB) []byte {
-	return candidate(t, foreignTable, "INSERT INTO users VALUES (1, 'a', 'a', ''), (2, 'b', 'b', '')", "PRAGMA writable_schema = ON",
-		"CREATE TABLE empty (email UNIQUE)",
-		"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_empty_1') WHERE name = 'sqlite_autoindex_users_1'",
+	return candidate(t, foreignTable, "INSERT INTO users VALUES (1, 'a', 'a', ''), (2, 'b', 'b', '')",
+		"CREATE TABLE empty (email UNIQUE)", "PRAGMA writable_schema = ON",
+		`UPDATE sqlite_schema SET rootpage =
+			(SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_empty_1')
+			WHERE name = 'sqlite_autoindex_users_1'`,
 		"DELETE FROM sqlite_schema WHERE tbl_name = 'empty'")
 }
 
 func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
-	rows := `INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT 'User ' || i, i FROM n`
+	rows := `INSERT INTO users (name, email)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT 'User ' || i, i FROM n`
 	whole := candidate(t, foreignTable, rows)
 	zeroed := slices.Clone(whole)
 	copy(zeroed[len(zeroed)/2:], make([]byte, 4096))
@@ -229,7 +233,7 @@ func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
 		"an index that lost rows": {brokenIndex(t), "integrity_check says"},
 		"no table users":          {candidate(t, "CREATE TABLE people (id)"), "it has no table users"},
 		"a table without times":   {candidate(t, "CREATE TABLE users (id, name, email)"), "no such column: created_at"},
-		"a view of nothing":       {candidate(t, "CREATE VIEW users AS SELECT * FROM nowhere"), "no such table: main.nowhere"},
+		"a view of nothing":       {candidate(t, "CREATE VIEW users AS SELECT * FROM nowhere"), "no such table"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, from := unfinished(t, "old"), filepath.Join(t.TempDir(), "candidate.db")
@@ -238,8 +242,10 @@ func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := restore(t, path, from)
-			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), from+" cannot be restored, and nothing was changed") {
-				t.Errorf("the error is %v", err)
+			for _, text := range []string{from, "cannot be restored, and nothing was changed", c.says} {
+				if err == nil || !strings.Contains(err.Error(), text) {
+					t.Errorf("%q is not in: %v", text, err)
+				}
 			}
 			if after := contents(t, filepath.Dir(path)); before != after {
 				t.Error("something was changed")
@@ -276,7 +282,8 @@ func TestDatabasesOfOtherProgramsCanBeRestored(t *testing.T) {
 	for _, table := range oddTables {
 		t.Run(table.name, func(t *testing.T) {
 			from := filepath.Join(t.TempDir(), "from")
-			if err := os.WriteFile(from, candidate(t, append([]string{"PRAGMA journal_mode = WAL"}, table.schema...)...), 0o600); err != nil {
+			text := candidate(t, append([]string{"PRAGMA journal_mode = WAL"}, table.schema...)...)
+			if err := os.WriteFile(from, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			restored, err := restore(t, filepath.Join(t.TempDir(), "users.db"), from)
