@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,6 +86,30 @@ func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {
 		t.Errorf("it is %v, %v", info, err)
 	}
 	expectUsers(t, path, "new")
+}
+
+// root may restore what another user serves.
+func TestARestoredDatabaseBelongsToTheOwnerOfTheOldOneOrOfTheDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to give files away")
+	}
+	const uid, gid = 65534, 65533
+	old, directory := closedDatabase(t, "old"), t.TempDir()
+	if err := errors.Join(os.Chown(old, uid, gid), os.Chown(directory, uid, gid)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{old, filepath.Join(directory, "users.db")} {
+		if _, err := restore(t, path, closedDatabase(t, "new")); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != uid || owner.Gid != gid {
+			t.Errorf("%s belongs to %d:%d", path, owner.Uid, owner.Gid)
+		}
+	}
 }
 
 func TestARestoreFollowsSymbolicLinks(t *testing.T) {
