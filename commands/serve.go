@@ -83,6 +83,7 @@ func serve(settings config.Config, logger *slog.Logger) error {
 		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
 		ImportMax: settings.ImportMax,
+		Version:   is.Version,
 	}, backups)
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()

@@ -5,8 +5,6 @@ package routes
 import (
 	"log/slog"
 	"net/http"
-	"runtime/debug"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -23,6 +21,8 @@ type Service struct {
 	Logger  *slog.Logger
 	// ImportMax is how many bytes a file that is imported may have.
 	ImportMax int64
+	// Version is the program's: the API's document has it.
+	Version string
 }
 
 // handler returns the handler of all requests.
@@ -42,7 +42,7 @@ func (s Service) handler(l limits) http.Handler {
 	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
 	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
-	for path, file := range web.Files(version()) {
+	for path, file := range web.Files(s.Version) {
 		engine.GET(path, gin.WrapH(file))
 		engine.HEAD(path, gin.WrapH(file))
 	}
@@ -79,12 +79,4 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
 	return engine
-}
-
-// version returns what Go wrote into the binary: the tag or the commit that it was built from.
-func version() string {
-	if build, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(build.Main.Version, "v") {
-		return build.Main.Version
-	}
-	return "unreleased"
 }

@@ -87,6 +87,9 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 		return Copy{}, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
 	if err := vacuumInto(ctx, path, into, progress); err != nil {
+		if ctx.Err() != nil {
+			return Copy{}, ctx.Err() // the driver says "interrupted" then
+		}
 		if primaryCode(err) == codeFull {
 			return Copy{}, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(into), err)
 		}

@@ -30,9 +30,9 @@ func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[mod
 	}
 }
 
-// copyTo copies the users that a query asks for, in one read transaction.
+// copyTo copies the users that a query asks for, in one read transaction. It looks at every user, as a search does.
 func (r *reader) copyTo(ctx context.Context, to *spool, query models.Query) error {
-	return r.runs(ctx, query)(func(conn connection) error {
+	return r.search(ctx, func(conn connection) error {
 		if _, err := conn.exec("BEGIN DEFERRED"); err != nil {
 			return err
 		}
