@@ -19,14 +19,27 @@ type Service struct {
 	Access  Access
 	Metrics *Metrics
 	Logger  *slog.Logger
+	Version string // the program's, for the OpenAPI document
 	// ImportMax is how many bytes a file that is imported may have.
 	ImportMax int64
-	// Version is the program's: the API's document has it.
-	Version string
 }
 
-// handler returns the handler of all requests.
+// handler returns the handler of all requests. What bounds their bodies is around Gin and not within: its writer hides
+// what net/http needs to answer 413 before the rest has arrived.
 func (s Service) handler(l limits) http.Handler {
+	engine := s.routes(l)
+	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if bringsFile(request) {
+			imports.ServeHTTP(w, request)
+			return
+		}
+		bodies.ServeHTTP(w, request)
+	})
+}
+
+// routes returns Gin with every path.
+func (s Service) routes(l limits) *gin.Engine {
 	engine := s.engine(l)
 	api, files := controllers.NewUsers(s.Users), controllers.NewFiles(s.Users, s.Logger)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -46,15 +59,7 @@ func (s Service) handler(l limits) http.Handler {
 		engine.GET(path, gin.WrapH(file))
 		engine.HEAD(path, gin.WrapH(file))
 	}
-	// Around Gin and not within: its writer hides what net/http needs to answer 413 before the rest has arrived.
-	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
-	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if bringsFile(request) {
-			imports.ServeHTTP(w, request)
-			return
-		}
-		bodies.ServeHTTP(w, request)
-	})
+	return engine
 }
 
 // The paths of files. What is posted to them may be large, and may take as long as it takes.

@@ -130,7 +130,7 @@ var scenarios = []scenario{
 	{"nobody has the id minus zero", "DELETE /api/users/-0", "", 404, noUser},
 
 	// Paths and methods.
-	{"an unknown path is not found", "GET /users", "", 404, noPath},
+	{"an unknown path is not found", "GET /nothing", "", 404, noPath},
 	{"a trailing slash is another path", "GET /api/users/", "", 404, noPath},
 	{"posting to a trailing slash creates nothing", "POST /api/users/", sent, 404, noPath},
 	{"a doubled slash is another path", "GET //api/users", "", 404, noPath},

@@ -25,9 +25,7 @@ func adminOf(t *testing.T, p *program.Program) *program.Program {
 	if match == nil {
 		t.Fatalf("the log names no admin port:\n%s", p.Log())
 	}
-	admin := *p
-	admin.URL = strings.Replace(match[1], "localhost", "127.0.0.1", 1)
-	return &admin
+	return p.At(strings.Replace(match[1], "localhost", "127.0.0.1", 1))
 }
 
 func askAdmin(t *testing.T, p *program.Program, path string) program.Answer {

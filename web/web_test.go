@@ -42,7 +42,7 @@ func body(t *testing.T, answer *http.Response) string {
 }
 
 func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
-	for path, file := range Files("1.2.3") {
+	for path, file := range Files("1.0") {
 		packed, plain := get(file, "GET", "Accept-Encoding: br, gzip;q=0.8"), get(file, "GET")
 		if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is sent as %v and %v", path, packed.Header, plain.Header)
@@ -67,7 +67,7 @@ func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
 }
 
 func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
-	page := Files("1.2.3")["/"]
+	page := Files("1.0")["/"]
 	for _, accept := range []string{"identity", "gzip"} {
 		tag := get(page, "GET", "Accept-Encoding: "+accept).Header.Get("ETag")
 		for _, have := range []string{tag, `"x", W/` + tag, "*"} {
@@ -83,7 +83,7 @@ func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
 }
 
 func TestHeadHasTheHeadersOfGet(t *testing.T) {
-	page := Files("1.2.3")["/"]
+	page := Files("1.0")["/"]
 	read, head := get(page, "GET", "Accept-Encoding: gzip"), get(page, "HEAD", "Accept-Encoding: gzip")
 	if head.StatusCode != 200 || body(t, &http.Response{Body: head.Body}) != "" {
 		t.Errorf("HEAD is answered %d with a body", head.StatusCode)
@@ -100,7 +100,8 @@ func TestGzipIsSentOnlyToClientsThatTakeIt(t *testing.T) {
 		"gzip": true, "GZIP": true, "*": true, "br;q=1, gzip;q=0.1": true,
 		"": false, "br": false, "gzip;q=0": false, "identity": false, "gzipped": false, "gzip;q=x": false,
 	} {
-		if got := get(Files("1.2.3")["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding"); (got != "") != want {
+		got := get(Files("1.0")["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding")
+		if (got != "") != want {
 			t.Errorf("Accept-Encoding: %s is sent %q", accept, got)
 		}
 	}
@@ -114,7 +115,7 @@ var (
 )
 
 func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
-	all := Files("1.2.3")
+	all := Files("1.0")
 	for _, path := range []string{"/", "/docs"} {
 		html := body(t, get(all[path], "GET"))
 		if found := inline.FindString(html); found != "" {
@@ -129,7 +130,7 @@ func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
 }
 
 func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
-	all := Files("1.2.3")
+	all := Files("1.0")
 	html := body(t, get(all["/"], "GET"))
 	for path, file := range all {
 		for _, name := range imported.FindAllStringSubmatch(body(t, get(file, "GET")), -1) {
@@ -162,14 +163,15 @@ func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
 }
 
 func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
-	page := get(Files("1.2.3")["/"], "GET").Header
+	page := get(Files("1.0")["/"], "GET").Header
 	policy := page.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("the policy %q lacks %s", policy, want)
 		}
 	}
-	if regexp.MustCompile(`unsafe|http|\*|data:|blob:`).MatchString(policy) || page.Get("Referrer-Policy") != "no-referrer" {
+	loose := regexp.MustCompile(`unsafe|http|\*|data:|blob:`)
+	if loose.MatchString(policy) || page.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the page has the headers %v", page)
 	}
 }
@@ -177,7 +179,7 @@ func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
 // The sums are those of swagger-ui-dist 5.35.0 in the npm registry, unpacked.
 func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 	sums := map[string]string{}
-	for path, file := range Files("1.2.3") {
+	for path, file := range Files("1.0") {
 		sum := sha256.Sum256([]byte(body(t, get(file, "GET"))))
 		sums[path[strings.LastIndexByte(path, '/')+1:]] = hex.EncodeToString(sum[:])
 	}
@@ -192,7 +194,7 @@ func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 }
 
 func TestTheDocumentHasTheProgramsVersionAndTheOrderInWhichItWasWritten(t *testing.T) {
-	text := body(t, get(Files("1.2.3")["/openapi.json"], "GET"))
+	text := body(t, get(Files("1.0")["/openapi.json"], "GET"))
 	var document struct {
 		OpenAPI string
 		Info    struct{ Version string }
@@ -200,11 +202,11 @@ func TestTheDocumentHasTheProgramsVersionAndTheOrderInWhichItWasWritten(t *testi
 	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	if document.OpenAPI != "3.1.0" || document.Info.Version != "1.2.3" {
+	if document.OpenAPI != "3.1.0" || document.Info.Version != "1.0" {
 		t.Errorf("the document says %+v", document)
 	}
 	last := 0
-	for _, name := range []string{"openapi", "info", "servers", "security", "tags", "paths", "/api/users", "/health", "components"} {
+	for _, name := range []string{"openapi", "info", "servers", "security", "paths", "/api/users", "components"} {
 		at := strings.Index(text, `"`+name+`":`)
 		if at < last {
 			t.Errorf("%s stands at byte %d, before what it follows", name, at)

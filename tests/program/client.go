@@ -48,7 +48,11 @@ func (p *Program) Send(method, path, body string, header ...string) (Answer, err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read to its end
 	text, err := io.ReadAll(response.Body)
-	return Answer{response.StatusCode, response.Header, string(text)}, err
+	answer := Answer{response.StatusCode, response.Header, string(text)}
+	if err == nil {
+		p.differences.note(request, body, answer)
+	}
+	return answer, err
 }
 
 // Do is Send for tests that always expect an answer.

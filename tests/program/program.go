@@ -62,6 +62,8 @@ type Program struct {
 	command *exec.Cmd
 	log     *logBuffer
 	exited  chan struct{}
+
+	differences *differences // between the OpenAPI document and what was sent and answered
 }
 
 // Start starts the program at path on a free port of 127.0.0.1 and returns once it listens. It is stopped when the test
@@ -85,6 +87,13 @@ func (p *Program) end() {
 	}
 	p.Signal(syscall.SIGKILL)
 	<-p.exited
+}
+
+// At is the same process at another address, where it answers to something else than the API.
+func (p *Program) At(url string) *Program {
+	other := *p
+	other.URL, other.differences = url, nil
+	return &other
 }
 
 // WaitForAddress returns once the program listens.
@@ -111,7 +120,10 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	if err := readSources(".."); err != nil {
 		t.Fatal(err)
 	}
-	p := &Program{DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{})}
+	p := &Program{
+		DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{}),
+		differences: &differences{},
+	}
 	environment := []string{
 		"PORT=0", "LISTEN_ADDRESS=127.0.0.1", "DATA_DIR=" + p.DataDir,
 		"PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
@@ -135,6 +147,7 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	}
 	go func() { _ = p.command.Wait(); close(p.exited) }()
 	t.Cleanup(p.end)
+	t.Cleanup(func() { p.differences.report(t) })
 	return p
 }
 

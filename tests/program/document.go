@@ -1,0 +1,172 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"users-api/web"
+)
+
+// Document is the OpenAPI document of the program, to compare requests and answers with.
+type Document struct {
+	*openapi3.T
+	router routers.Router
+	problem,
+	refusal *openapi3.Schema
+}
+
+// ReadDocument returns the document. It is parsed once for all tests.
+var ReadDocument = sync.OnceValue(func() *Document {
+	answer := httptest.NewRecorder()
+	web.Files("0.0.0")["/openapi.json"].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	text, err := openapi3.NewLoader().LoadFromData(answer.Body.Bytes())
+	if err == nil {
+		err = text.Validate(context.Background())
+	}
+	if err != nil {
+		panic(err)
+	}
+	router, err := gorillamux.NewRouter(text)
+	if err != nil {
+		panic(err)
+	}
+	for _, file := range []string{"text/html", "text/csv", "application/x-ndjson"} {
+		openapi3filter.RegisterBodyDecoder(file, openapi3filter.FileBodyDecoder)
+	}
+	schemas := text.Components.Schemas
+	return &Document{T: text, router: router, problem: schemas["Problem"].Value, refusal: schemas["Error"].Value}
+})
+
+// differences are between the document and what tests sent and were answered.
+type differences struct {
+	sync.Mutex
+	found []string
+}
+
+func (d *differences) note(request *http.Request, sent string, answer Answer) {
+	if d == nil { // what answers is not the API
+		return
+	}
+	if err := ReadDocument().Check(request, sent, answer); err != nil {
+		d.Lock()
+		defer d.Unlock()
+		d.found = append(d.found, fmt.Sprintf("%s %s %.200q\n%d %v %.200q\n%v",
+			request.Method, request.URL, sent, answer.Status, answer.Header, answer.Body, err))
+	}
+}
+
+// report fails a test at its end for the first few.
+func (d *differences) report(t testing.TB) {
+	d.Lock()
+	defer d.Unlock()
+	for _, difference := range d.found[:min(len(d.found), 5)] {
+		t.Errorf("not as in web/openapi.yaml: %s", difference)
+	}
+}
+
+// largestBody is how large an answer may be that is compared with the document: a list of everybody has the same
+// users over and over, and tests that measure would wait for it.
+const largestBody = 256 << 10
+
+// options: who may do what is no matter of the document alone, and a status that it does not have is a mistake.
+var options = &openapi3filter.Options{
+	IncludeResponseStatus: true, MultiError: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+}
+
+// Check returns in what a request and its answer differ from the document.
+func (d *Document) Check(request *http.Request, sent string, answer Answer) error {
+	route, parameters, err := d.router.FindRoute(request)
+	if err != nil {
+		return d.checkUnknown(request, answer)
+	}
+	asked := &openapi3filter.RequestValidationInput{
+		Request: request, PathParams: parameters, Route: route, Options: options,
+	}
+	if answer.Status < 300 {
+		err = checkRequest(asked, sent)
+	}
+	if len(answer.Body) > largestBody {
+		return err
+	}
+	given := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: asked, Status: answer.Status, Header: answer.Header, Options: options,
+	}
+	given.SetBodyBytes([]byte(answer.Body))
+	return errors.Join(err, openapi3filter.ValidateResponse(request.Context(), given), checkJSON(answer))
+}
+
+// checkRequest compares a request that was carried out. The program takes any content type, and no body for an empty
+// object; the document tells what a client should send.
+func checkRequest(asked *openapi3filter.RequestValidationInput, sent string) error {
+	if sent = strings.TrimSpace(sent); sent == "" || sent == "null" {
+		sent = "{}"
+	}
+	request := asked.Request.Clone(asked.Request.Context())
+	request.Body, request.GetBody = io.NopCloser(strings.NewReader(sent)), nil
+	if body := asked.Route.Operation.RequestBody; body != nil {
+		for kind := range body.Value.Content {
+			request.Header.Set("Content-Type", kind)
+		}
+	}
+	for name := range request.URL.Query() {
+		if asked.Route.Operation.Parameters.GetByInAndName("query", name) == nil && asked.Route.Path != "/api/users/{id}" {
+			return fmt.Errorf("the parameter %s is not in the document", name)
+		}
+	}
+	asked.Request = request
+	return openapi3filter.ValidateRequest(request.Context(), asked)
+}
+
+// checkJSON finds what stands after a JSON value, which the validator does not look at.
+func checkJSON(answer Answer) error {
+	isJSON := strings.Contains(answer.Header.Get("Content-Type"), "json;") && answer.Body != ""
+	if isJSON && !json.Valid([]byte(answer.Body)) {
+		return errors.New("the answer is not one JSON value")
+	}
+	return nil
+}
+
+// checkUnknown compares the answer to what is no operation: it must be refused, as everything is refused.
+func (d *Document) checkUnknown(request *http.Request, answer Answer) error {
+	if answer.Status < 400 {
+		return errors.New("the document has no such operation, and the program does")
+	}
+	if request.Method == http.MethodHead || answer.Body == "" {
+		return nil
+	}
+	var value any
+	if err := json.NewDecoder(bytes.NewBufferString(answer.Body)).Decode(&value); err != nil {
+		return fmt.Errorf("the refusal is not JSON: %w", err)
+	}
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
+		return d.problem.VisitJSON(value)
+	}
+	return d.refusal.VisitJSON(value)
+}
+
+// Operations returns each path with its methods, in the order of the alphabet.
+func (d *Document) Operations() map[string][]string {
+	operations := map[string][]string{}
+	for path, item := range d.Paths.Map() {
+		for method := range item.Operations() {
+			operations[path] = append(operations[path], method)
+		}
+		slices.Sort(operations[path])
+	}
+	return operations
+}
