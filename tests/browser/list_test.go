@@ -44,7 +44,8 @@ func TestATimeIsInTheReadersZoneAndItsTitleInUTC(t *testing.T) {
 	}
 	ada := visit(t, p, "/")
 	ada.lists("Ada")
-	shown := evaluate[[]string](ada, `(({ textContent, title, dateTime }) => [textContent, title, dateTime])(document.querySelector('time'))`)
+	shown := evaluate[[]string](ada, `(({ textContent, title, dateTime }) =>
+		[textContent, title, dateTime])(document.querySelector('time'))`)
 	there := utc.In(time.FixedZone("Kolkata", 5*3600+30*60))
 	if !strings.Contains(shown[0], there.Format(":04")) || !strings.Contains(shown[0], fmt.Sprint(there.Day())) {
 		t.Errorf("%s is shown as %q", created, shown[0])

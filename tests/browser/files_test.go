@@ -1,0 +1,178 @@
+//go:build browser
+
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// file writes a file for a person to choose.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// picks chooses a file in the import's dialog.
+func (p *person) picks(path string) {
+	p.Helper()
+	document := call(p, dom.GetDocument, dom.GetDocumentParams{})
+	field := call(p, dom.QuerySelector, dom.QuerySelectorParams{NodeID: document.Root.NodeID, Selector: "input[type=file]"})
+	call(p, dom.SetFileInputFiles, dom.SetFileInputFilesParams{NodeID: field.NodeID, Files: []string{path}})
+}
+
+func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	ada.clicks("button", "Import")
+	ada.sees("dialog", "Import users")
+	ada.picks(file(t, "people.csv", "name,email,phone\nBen,ben@example.org,1\nAugusta,ada@example.org,2\nCleo,cleo@example.org,3\n"))
+	ada.reads("1 of 3 rows cannot be imported; nothing was stored")
+	ada.sees("cell", "3")
+	ada.reads("Line")
+	ada.clicks("radio", "Leave the user as it is")
+	ada.reads("2 users would be added")
+	ada.reads("1 user would stay as they are")
+	ada.reads("Ignored columns: phone")
+	if users := p.List(t); len(users) != 1 {
+		t.Fatalf("a look stored %v", users)
+	}
+	ada.clicks("radio", "Give the user the name from the file")
+	ada.reads("1 user would be changed")
+	ada.clicks("button", "Import 3 users")
+	ada.reads("2 users added, 1 changed, 0 skipped")
+	ada.lists("Cleo", "Ben", "Augusta")
+	ada.isAt("button", "Import")
+}
+
+func TestAnImportCanBeLeft(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "/")
+	ada.reads("No users yet")
+	ada.clicks("button", "Export")
+	ada.types(kb.Escape)
+	ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
+	ada.picks(file(t, "people.ndjson", `{"name":"Ben","email":"ben@example.org"}`+"\n"))
+	ada.sees("button", "Import 1 user")
+	ada.clicks("button", "Cancel")
+	ada.seesNo("dialog", "Import users")
+	if users := p.List(t); len(users) != 0 {
+		t.Errorf("stored is %v", users)
+	}
+}
+
+func TestAFileIsDroppedOnThePage(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	dropped := &input.DragData{
+		Items:              []*input.DragDataItem{},
+		Files:              []string{file(t, "people.csv", "name;email\nBen;ben@example.org\n")},
+		DragOperationsMask: 1,
+	}
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver} {
+		call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 400, Y: 300, Data: dropped})
+	}
+	ada.reads("Drop the file to see what it would do")
+	call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{
+		Type: input.DispatchDragEventTypeDrop, X: 400, Y: 300, Data: dropped,
+	})
+	ada.sees("dialog", "Import users")
+	ada.clicks("button", "Import 1 user")
+	ada.lists("Ben", "Ada")
+}
+
+func TestALongUploadShowsItsProgressAndIsCancelled(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "/")
+	ada.reads("No users yet")
+	var text strings.Builder
+	text.WriteString("name,email\n")
+	for text.Len() < 8<<20 {
+		text.WriteString("Somebody with a long name,")
+		text.WriteString(strings.Repeat("x", text.Len()%97))
+		text.WriteString("@example.org\n")
+	}
+	ada.slow(1 << 20)
+	ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
+	ada.picks(file(t, "many.csv", text.String()))
+	bar := ada.sees("progressbar", "Sending the file")
+	ada.until("progress", func() bool { return on[float64](ada, bar, `function() { return this.value; }`) > 1 })
+	ada.clicks("button", "Cancel")
+	ada.seesNo("dialog", "Import users")
+	ada.slow(-1)
+	if users := p.List(t); len(users) != 0 {
+		t.Errorf("stored are %d users", len(users))
+	}
+}
+
+func TestAnExportIsOfWhatIsSearchedForOrOfAll(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "ben@example.org")
+	ada := visit(t, p, "/?q=ada")
+	ada.lists("Ada")
+	ada.clicks("button", "Export")
+	ada.sees("dialog", "Export users")
+	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); strings.Count(got, "\r\n") != 2 ||
+		!strings.HasPrefix(got, "id,name,email,created_at\r\n1,Ada,ada@example.org,") {
+		t.Errorf("the file of the search is %q", got)
+	}
+	ada.clicks("radio", "All 2")
+	if got := ada.downloads(t, "NDJSON One JSON object a line, for programs"); strings.Count(got, "\n") != 2 {
+		t.Errorf("the file of all is %q", got)
+	}
+	if got := ada.downloads(t, "CSV for spreadsheets Safe to open in Excel and its like"); !strings.HasPrefix(got, "\ufeffid,") {
+		t.Errorf("the file for spreadsheets is %q", got)
+	}
+}
+
+func TestAnExportSendsTheKey(t *testing.T) {
+	ada := visit(t, withKeys(t), "/")
+	ada.sees("dialog", "This service asks for a key")
+	ada.fills("API key", readKey)
+	ada.types(kb.Enter)
+	ada.lists("Ada")
+	ada.clicks("button", "Export")
+	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); !strings.Contains(got, ",Ada,") {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+// downloads clicks a link and returns the file that comes.
+func (p *person) downloads(t *testing.T, link string) string {
+	t.Helper()
+	directory := t.TempDir()
+	context := chromedp.FromContext(p.ctx).BrowserContextID
+	_, err := chromedp.CallBrowser(p.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: "allow", BrowserContextID: context, DownloadPath: directory,
+	})
+	p.must(err)
+	p.clicks("link", link)
+	var text []byte
+	p.until("a file", func() bool {
+		files, _ := filepath.Glob(directory + "/users*.*son")
+		csv, _ := filepath.Glob(directory + "/users*.csv")
+		if files = append(files, csv...); len(files) != 1 {
+			return false
+		}
+		text, err = os.ReadFile(files[0])
+		return err == nil && len(text) > 0
+	})
+	return string(text)
+}
