@@ -59,7 +59,7 @@ async function saveNew() {
   done(`${short(name)} was added`);
 }
 
-/** Sends what was changed, and only that: another program may change the rest. */
+/** Sends only what was changed: the service refuses an empty email, and another program may have stored one. */
 async function saveChange() {
   showErrors({});
   const { user, tag } = read;
