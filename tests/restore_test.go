@@ -2,15 +2,12 @@ package tests
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"users-api/tests/program"
 )
@@ -145,113 +142,5 @@ func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
 	}
 	if users := start(t, "DATA_DIR="+small.DataDir).List(t); len(users) != 1 {
 		t.Errorf("%d users are left", len(users))
-	}
-}
-
-// A restore that is killed leaves the old or the new database, whole. The old one has its user in the -wal file. Half
-// of the restores are killed at a random moment. The others are killed in the middle of the exchange, which takes less
-// than 1 ms: once the old database has its second name.
-func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.T) {
-	t.Parallel()
-	source := start(t)
-	program.OpenOther(t, source.DatabasePath()).Fill(30000)
-	backup := mustBackUp(t, source.DataDir)
-	left := map[string]int{}
-	takes := time.Duration(0)
-	for i := range 21 {
-		p := start(t)
-		p.Create(t, "Old", "old@example.org")
-		p.Kill(t)
-		restore := startRestore(t, p.DataDir, backup)
-		switch {
-		case i == 0: // it is only watched
-			restore.expectDatabaseThroughout(t)
-			takes = time.Since(restore.began)
-		case i%2 == 0:
-			restore.killAfter(time.Duration(rand.Int64N(int64(takes))))
-		default:
-			restore.killOnceKept()
-		}
-		again := start(t, "DATA_DIR="+p.DataDir)
-		left[whose(again.List(t))]++
-		again.Stop(t)
-		expectSound(t, p.DatabasePath())
-		if next := runCommand(t, p.DataDir, nil, "restore", backup); next.code != 0 {
-			t.Errorf("after a restore that was killed the next says %q", next.stderr)
-		}
-	}
-	t.Logf("what was left: %v", left)
-	if left["old"] == 0 || left["new"] == 0 || left["old"]+left["new"] != 21 {
-		t.Errorf("left were %v", left)
-	}
-}
-
-// whose tells which database has these users.
-func whose(users []program.User) string {
-	switch {
-	case len(users) == 1 && users[0].Email == "old@example.org":
-		return "old"
-	case len(users) == 30000 && users[29999].Email == "user30000@example.org":
-		return "new"
-	}
-	return fmt.Sprint("a list of ", len(users))
-}
-
-// aRestore is a restore under way.
-type aRestore struct {
-	dataDir string
-	command *exec.Cmd
-	began   time.Time
-	ended   chan struct{}
-}
-
-func startRestore(t testing.TB, dataDir, backup string) *aRestore {
-	t.Helper()
-	r := &aRestore{dataDir, exec.Command(binary, "restore", backup), time.Now(), make(chan struct{})}
-	r.command.Env = []string{"DATA_DIR=" + dataDir}
-	if err := r.command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = r.command.Wait(); close(r.ended) }()
-	return r
-}
-
-// expectDatabaseThroughout fails when there is a moment without a database.
-func (r *aRestore) expectDatabaseThroughout(t testing.TB) {
-	t.Helper()
-	for {
-		if _, err := os.Stat(filepath.Join(r.dataDir, "users.db")); err != nil {
-			t.Errorf("meanwhile: %v", err)
-		}
-		select {
-		case <-r.ended:
-			return
-		default:
-		}
-	}
-}
-
-func (r *aRestore) killAfter(moment time.Duration) {
-	select {
-	case <-r.ended:
-	case <-time.After(moment):
-		_ = r.command.Process.Kill()
-		<-r.ended
-	}
-}
-
-// killOnceKept kills the restore as soon as the old database has the name under which it is kept.
-func (r *aRestore) killOnceKept() {
-	for {
-		select {
-		case <-r.ended:
-			return
-		default:
-		}
-		if kept, _ := filepath.Glob(filepath.Join(r.dataDir, "users.db.replaced-*")); len(kept) > 0 {
-			_ = r.command.Process.Kill()
-			<-r.ended
-			return
-		}
 	}
 }
