@@ -30,7 +30,7 @@ ARG TARGETOS TARGETARCH VERSION REVISION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath \
       -ldflags "-s -w -X users-api/commands.version=$VERSION -X users-api/commands.revision=$REVISION" -o /app/users-api . \
-    && mkdir -m 700 /app/data
+    && mkdir -p -m 700 /volume/data
 
 
 FROM scratch AS release
@@ -41,9 +41,10 @@ LABEL org.opencontainers.image.title="users-api" \
       org.opencontainers.image.revision=$REVISION
 WORKDIR /app
 COPY --from=build /app/users-api /app/users-api
-# An empty named volume takes over this owner, so that --user 65532 works without any capability, and this mode: nobody
-# else on the host may read names and emails.
-COPY --from=build --chown=65532:65532 /app/data /app/data
+# The data directory. An empty named volume takes over its owner, so that --user 65532 works without any capability, and
+# its mode, so that nobody else on the host may read names and emails. COPY keeps the modes of what is in a directory,
+# and not its own: so the one above it is copied.
+COPY --from=build --chown=65532:65532 /volume /app
 VOLUME /app/data
 # The program starts as root only to own the data directory, and becomes this uid and gid before it opens anything.
 ENV RUN_AS=65532
