@@ -254,7 +254,10 @@ func (m *Machine) importSome(r *rapid.T) {
 	}
 }
 
-// imported returns the users by their emails after an import; new ones have no id.
+// isNew reports whether a user of the model comes from the file: storage gives it its id and its time.
+func isNew(user models.User) bool { return user.CreatedAt == "" }
+
+// imported returns the users by their emails after an import.
 func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) (after map[string]models.User, done models.Imported, refused string) {
 	after, inFile := map[string]models.User{}, map[string]bool{}
 	for _, user := range m.model {
@@ -268,7 +271,7 @@ func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) 
 		case !exists:
 			after[row.Email] = models.User{NewUser: row}
 			done.Created++
-		case options.OnConflict == models.ConflictFails && user.ID == 0:
+		case options.OnConflict == models.ConflictFails && isNew(user):
 			refusals = append(refusals, fmt.Sprint(i+2, " repeated"))
 		case options.OnConflict == models.ConflictFails:
 			refusals = append(refusals, fmt.Sprint(i+2, " duplicate"))
@@ -298,7 +301,7 @@ func (m *Machine) noteImported(r *rapid.T, after map[string]models.User) {
 	m.model = map[int64]models.User{}
 	for user, err := range m.Users.Select(ctx, models.Query{}) {
 		want, exists := after[user.Email]
-		if want.ID == 0 {
+		if isNew(want) {
 			_, given := before[user.ID]
 			exists = exists && !given
 			want.ID, want.CreatedAt = user.ID, user.CreatedAt
