@@ -207,7 +207,8 @@ func (f *csvFile) decode(values []string) error {
 
 func (f *csvFile) user(values []string) (user models.NewUser, err error) {
 	if len(values) != f.columns {
-		return user, f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value"), count(f.columns, "column")))
+		return user, f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value"),
+			count(f.columns, "column")))
 	}
 	user.Name, user.Email = values[f.name], values[f.email]
 	if user.Name == "" || user.Email == "" {

@@ -64,7 +64,8 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"UTF-16, big endian", inUTF16("name\temail\n\"É\r\n😀\"\ta@x\n", unicode.BigEndian), "2 É\r\n😀|a@x"},
 		{"the header in any order and letter case", " EMAIL ,id, Name\na@x,7,Ada\n", "2 Ada|a@x"},
 		{"quotes", "name,email\n\"Ada \"\"L\"\", Countess\",\"a@x\"\n", `2 Ada "L", Countess|a@x`},
-		{"line breaks in quotes", "name,email\n\"A\nB\",a\n\"C\r\nD\",b\n\"E\rF\",c\nG,d\n", "2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c; 7 G|d"},
+		{"line breaks in quotes", "name,email\n\"A\nB\",a\n\"C\r\nD\",b\n\"E\rF\",c\nG,d\n",
+			"2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c; 7 G|d"},
 		{"a line break in a quoted title", "name,\"phone\r\n(home)\",email\r\nA,1,a\r\n", "3 A|a"},
 		{"blank lines", "\n\r\nname,email\n\nA,a\n  \nB,b\n\n\n", "5 A|a; 7 B|b"},
 		{"spaces are a part of a value", "name,email\n A , a \n", "2  A | a "},
@@ -82,8 +83,10 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column name twice"},
 		{"a header with an open quote", "name,email,\"x\nA,a,b\n", "refused: " + errOneLine.Message},
 		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: " + errOneLine.Message},
-		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n", "refused: The header cannot be read. " + inner},
-		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", "refused: The header cannot be read. " + errNotUTF8.Message},
+		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n",
+			"refused: The header cannot be read. " + inner},
+		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n",
+			"refused: The header cannot be read. " + errNotUTF8.Message},
 		{"UTF-16 without a mark", inUTF16("name,email\nA,a\n", unicode.LittleEndian)[2:], "refused: " + errNUL.Message},
 		{"a long header", strings.Repeat("name,", largestHeader) + "\n", "refused: " + errHeader.Message},
 		{"gzip", "\x1f\x8b\x08\x00", "refused: The file is compressed: send it as it was before"},
@@ -95,7 +98,8 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"Windows-1252", "name,email\nA,a\nJos\xe9,b\nC,c\n", "2 A|a; 3: " + errNotUTF8.Message + "; 4 C|c"},
 		{"the byte that stands for a hidden CR", "name,email\n\"A\xff\",a\nB\xff,b\n",
 			"2: " + errNotUTF8.Message + "; 3: " + errNotUTF8.Message},
-		{"half a character of UTF-16", "\xfe\xff" + inUTF16("name,email\n", unicode.BigEndian)[2:] + "\xd8\x00\x00,\x00a",
+		{"half a character of UTF-16", "\xfe\xff" + inUTF16("name,email\n",
+			unicode.BigEndian)[2:] + "\xd8\x00\x00,\x00a",
 			"2: " + errNotUTF8.Message},
 		{"a quote in the middle", "name,email\nA\"B,a\nC,c\n", "2: " + inner + "; 3 C|c"},
 		{"text behind a quote", "name,email\n\"A\"B,a\r\nC,c\r\n", "2: " + openQuote + "; 3 C|c"},
@@ -149,14 +153,16 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 	long := strings.Repeat(" ", largestRow)
 	for _, test := range []struct{ name, text, want string }{
 		{"objects", `{"name":"A","email":"a"}` + "\n" + `{"email":"b","name":"B","id":7}`, "1 A|a; 2 B|b"},
-		{"CRLF and blank lines", "\r\n{\"name\":\"A\",\"email\":\"a\"}\r\n \t\r\n{\"name\":\"B\",\"email\":\"b\"}\r\n", "2 A|a; 4 B|b"},
+		{"CRLF and blank lines",
+			"\r\n{\"name\":\"A\",\"email\":\"a\"}\r\n \t\r\n{\"name\":\"B\",\"email\":\"b\"}\r\n", "2 A|a; 4 B|b"},
 		{"a byte order mark", "\ufeff" + `{"name":"A","email":"a"}`, "1 A|a"},
 		{"nothing", "", ""},
 		{"rows that are refused", "{\n[]\n{}\n{\"name\":1,\"email\":\"a\"}\n\xff\n{\"name\":\"A\",\"email\":\"a\"}",
 			"1: The request body is not valid JSON: see byte 2; 2: The request body must be a JSON object, not an array; " +
 				"3: Name and email are required; 4: The field name must be a string, not a number; " +
 				"5: The request body is not UTF-8 text; 6 A|a"},
-		{"a long line", long + "x\n{\"name\":\"A\",\"email\":\"a\"}\n" + long + "x", "1: The line is longer than 4 MiB; 2 A|a; 3: The line is longer than 4 MiB"},
+		{"a long line", long + "x\n{\"name\":\"A\",\"email\":\"a\"}\n" + long + "x",
+			"1: The line is longer than 4 MiB; 2 A|a; 3: The line is longer than 4 MiB"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file, err := openNDJSON(strings.NewReader(test.text))
@@ -180,7 +186,8 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 
 // FuzzRoundTrip sends any name and email out and back: as they are, and for a spreadsheet.
 func FuzzRoundTrip(f *testing.F) {
-	for _, name := range []string{"Ada", "A\r\nB", "\r", "\n", `"`, "a,b;c\td", " x ", "=1+2", "'=1", "''@", "'x", "'", "-", "\ufeffA", "\x00", "\\.", "\u2028", "+\ufffd", "é😀"} {
+	for _, name := range []string{"Ada", "A\r\nB", "\r", "\n", `"`, "a,b;c\td", " x ", "=1+2", "'=1", "''@", "'x",
+		"'", "-", "\ufeffA", "\x00", "\\.", "\u2028", "+\ufffd", "é😀"} {
 		f.Add(name, name+"@example.org")
 	}
 	f.Fuzz(func(t *testing.T, name, email string) {
@@ -194,7 +201,8 @@ func FuzzRoundTrip(f *testing.F) {
 			out.begin()
 			out.add(&user)
 			out.add(&user)
-			if got := readUsers(t, out.String(), spreadsheet); len(got) != 2 || got[0] != user.NewUser || got[1] != user.NewUser {
+			if got := readUsers(t, out.String(), spreadsheet); len(got) != 2 || got[0] != user.NewUser ||
+				got[1] != user.NewUser {
 				t.Errorf("spreadsheet %t: %q came back as %q", spreadsheet, user.NewUser, got)
 			}
 		}

@@ -44,7 +44,8 @@ func (f *Files) export(c *gin.Context, asked search, ending, contentType string,
 	}
 	revalidate(c)
 	c.Header("Content-Type", contentType)
-	c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
+	c.Header("Content-Disposition",
+		`attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}

@@ -114,7 +114,8 @@ func importRefusal(err error) error {
 	}
 	return &Error{
 		Status: http.StatusUnprocessableEntity, Rows: rows,
-		Message: fmt.Sprintf("%d of %s cannot be imported; nothing was stored", refused.Refused, count(refused.All, "row")),
+		Message: fmt.Sprintf("%d of %s cannot be imported; nothing was stored", refused.Refused, count(refused.All,
+			"row")),
 	}
 }
 
@@ -172,8 +173,9 @@ func (r *importRequest) bind(c *gin.Context) error {
 func errForm(path string) *Error {
 	file := "people" + path[strings.LastIndexByte(path, '.'):]
 	return &Error{
-		Status:  http.StatusUnsupportedMediaType,
-		Message: fmt.Sprintf("Send the file itself and not a form: curl --data-binary @%s http://localhost:3000%s", file, path),
+		Status: http.StatusUnsupportedMediaType,
+		Message: fmt.Sprintf("Send the file itself and not a form: curl --data-binary @%s http://localhost:3000%s",
+			file, path),
 	}
 }
 

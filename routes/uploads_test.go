@@ -93,7 +93,8 @@ func TestAFileMayBeLargerThanOtherBodies(t *testing.T) {
 		{"DELETE", ndjsonPath, "", 405},
 	} {
 		got := s.do(t, test.method, test.path, test.body)
-		if got.status != test.status || test.status == 413 && !strings.Contains(got.body, "The request body is larger than ") {
+		if got.status != test.status || test.status == 413 && !strings.Contains(got.body,
+			"The request body is larger than ") {
 			t.Errorf("%s %s: %d %s, want %d", test.method, test.path, got.status, got.body, test.status)
 		}
 	}
@@ -119,7 +120,8 @@ func TestOnlySoManyFilesArriveAtOnce(t *testing.T) {
 
 func TestAnImportIsLoggedWithoutAnybody(t *testing.T) {
 	s := start(t)
-	s.do(t, "POST", csvPath+"?dry_run=false", "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n", "X-Request-Id: mine")
+	s.do(t, "POST", csvPath+"?dry_run=false",
+		"name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n", "X-Request-Id: mine")
 	_ = s.end(t)
 	text := s.log.String()
 	for _, want := range []string{
@@ -160,7 +162,8 @@ func TestAFileThatStorageBreaksOffIsReset(t *testing.T) {
 	}
 	s := startWith(t, breaking{stored(t), nil, longUsers(1, full)}, nil)
 	got := s.do(t, "GET", csvPath, "")
-	if got.status != 500 || got.header.Get("Content-Disposition") != "" || got.header.Get("Content-Type") != "application/json; charset=utf-8" {
+	if got.status != 500 || got.header.Get("Content-Disposition") != "" ||
+		got.header.Get("Content-Type") != "application/json; charset=utf-8" {
 		t.Errorf("a failure before the first byte: %d %v %s", got.status, got.header, got.body)
 	}
 }

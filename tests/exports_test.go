@@ -27,11 +27,13 @@ func TestAnExportIsTheUsersAsAFile(t *testing.T) {
 		{csvPath, header + ada + king + formula + lines, "", ""},
 		{csvPath + "?spreadsheet=false", header + ada + king + formula + lines, "", ""},
 		{csvPath + "?spreadsheet=true", "\ufeff" + header + ada + king + "5,'=1+2,''@x,\r\n" + lines, "", ""},
-		{csvPath + "?order=desc&limit=2&count=true", header + lines + formula, "4", `<?order=desc&limit=2&count=true&after=5>; rel="next"`},
+		{csvPath + "?order=desc&limit=2&count=true", header + lines + formula, "4",
+			`<?order=desc&limit=2&count=true&after=5>; rel="next"`},
 		{csvPath + "?after=5&limit=2", header + lines, "", ""},
 		{csvPath + "?q=nobody", header, "", ""},
 		{csvPath + "?email=king", header + king, "", ""},
-		{ndjsonPath + "?limit=1", `{"id":1,"name":"Ada","email":"ada","created_at":"2026-11-20 15:42:07"}` + "\n", "", `<?limit=1&after=1>; rel="next"`},
+		{ndjsonPath + "?limit=1", `{"id":1,"name":"Ada","email":"ada","created_at":"2026-11-20 15:42:07"}` + "\n", "",
+			`<?limit=1&after=1>; rel="next"`},
 		{ndjsonPath + "?q=nobody", "", "", ""},
 	} {
 		answer := p.Do(t, "GET", test.path, "")
@@ -45,7 +47,8 @@ func TestAnExportIsTheUsersAsAFile(t *testing.T) {
 			t.Errorf("%s: Link is %q", test.path, got)
 		}
 		head := p.Do(t, "HEAD", test.path, "")
-		if head.Status != 200 || head.Body != "" || head.Header.Get("Link") != test.next || head.Header.Get("X-Total-Count") != test.total {
+		if head.Status != 200 || head.Body != "" || head.Header.Get("Link") != test.next ||
+			head.Header.Get("X-Total-Count") != test.total {
 			t.Errorf("HEAD %s: %d %v", test.path, head.Status, head.Header)
 		}
 		expectFileHeaders(t, test.path, head)

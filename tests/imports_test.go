@@ -43,10 +43,13 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 		answer           string
 		want             []string
 	}{
-		{"new users", csvPath, "name,email\nB,b\nC,c\n", 200, imported(2, 0, 0, 0), []string{ada, alan, "3 B b", "4 C c"}},
-		{"new users as NDJSON", ndjsonPath, `{"name":"B","email":"b"}` + "\n", 200, imported(1, 0, 0, 0), []string{ada, alan, "3 B b"}},
+		{"new users", csvPath, "name,email\nB,b\nC,c\n", 200, imported(2, 0, 0, 0),
+			[]string{ada, alan, "3 B b", "4 C c"}},
+		{"new users as NDJSON", ndjsonPath, `{"name":"B","email":"b"}` + "\n", 200, imported(1, 0, 0, 0),
+			[]string{ada, alan, "3 B b"}},
 		{"ignored columns", csvPath, "id,name,email,phone\n7,B,b,1\n", 200,
-			`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["id","phone"]}`, []string{ada, alan, "3 B b"}},
+			`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["id","phone"]}`,
+			[]string{ada, alan, "3 B b"}},
 		{"a dry run", csvPath + "?dry_run=true", "name,email\nB,b\n", 200, imported(1, 0, 0, 0), []string{ada, alan}},
 		{"refused rows", csvPath, "name,email\nB,b\n,c\nX,ada\nY,b\n", 422,
 			`{"error":"3 of 4 rows cannot be imported; nothing was stored","rows":[` +
@@ -56,24 +59,37 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 		{"refused rows of a dry run", csvPath + "?dry_run=true", "name,email\nX,ada\n", 422,
 			`{"error":"1 of 1 row cannot be imported; nothing was stored","rows":[` +
 				`{"line":2,"error":"Email is already used by another user"}]}`, []string{ada, alan}},
-		{"skip", csvPath + "?on_conflict=skip", "name,email\nX,ada\nB,b\n", 200, imported(1, 0, 1, 0), []string{ada, alan, "3 B b"}},
-		{"update", csvPath + "?on_conflict=update", "name,email\nX,ada\nAlan,alan\n", 200, imported(0, 1, 1, 0), []string{"1 X ada", alan}},
-		{"the table becomes the file", csvPath + roster + "1", "name,email\nX,ada\nB,b\n", 200, imported(1, 1, 0, 1), []string{"1 X ada", "3 B b"}},
+		{"skip", csvPath + "?on_conflict=skip", "name,email\nX,ada\nB,b\n", 200, imported(1, 0, 1, 0),
+			[]string{ada, alan, "3 B b"}},
+		{"update", csvPath + "?on_conflict=update", "name,email\nX,ada\nAlan,alan\n", 200, imported(0, 1, 1, 0),
+			[]string{"1 X ada", alan}},
+		{"the table becomes the file", csvPath + roster + "1", "name,email\nX,ada\nB,b\n", 200, imported(1, 1, 0, 1),
+			[]string{"1 X ada", "3 B b"}},
 		{"too many deletes", csvPath + roster + "0", "name,email\nAda,ada\n", 422,
-			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`, []string{ada, alan}},
+			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`,
+			[]string{ada, alan}},
 		{"a parameter that does not exist", csvPath + "?dryrun=true", "name,email\nB,b\n", 400,
-			`{"error":"Unknown parameter \"dryrun\": an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet"}`, []string{ada, alan}},
+			`{"error":"Unknown parameter \"dryrun\": an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet"}`,
+			[]string{ada, alan}},
 		{"a parameter of the other format", ndjsonPath + "?spreadsheet=true", "", 400,
-			`{"error":"Unknown parameter \"spreadsheet\": an import takes dry_run, on_conflict, on_missing and max_deletes"}`, []string{ada, alan}},
-		{"dry_run=yes", csvPath + "?dry_run=yes", "name,email\nB,b\n", 400, `{"error":"The parameter dry_run must be true or false"}`, []string{ada, alan}},
-		{"on_conflict=replace", csvPath + "?on_conflict=replace", "", 400, `{"error":"The parameter on_conflict must be fail, skip or update"}`, []string{ada, alan}},
-		{"on_missing=keep", csvPath + "?on_missing=keep", "", 400, `{"error":"The parameter on_missing must be delete"}`, []string{ada, alan}},
-		{"max_deletes=-1", csvPath + roster + "-1", "", 400, `{"error":"The parameter max_deletes must be a whole number from 0 to 1000000000"}`, []string{ada, alan}},
+			`{"error":"Unknown parameter \"spreadsheet\": an import takes dry_run, on_conflict, on_missing and max_deletes"}`,
+			[]string{ada, alan}},
+		{"dry_run=yes", csvPath + "?dry_run=yes", "name,email\nB,b\n", 400,
+			`{"error":"The parameter dry_run must be true or false"}`, []string{ada, alan}},
+		{"on_conflict=replace", csvPath + "?on_conflict=replace", "", 400,
+			`{"error":"The parameter on_conflict must be fail, skip or update"}`, []string{ada, alan}},
+		{"on_missing=keep", csvPath + "?on_missing=keep", "", 400,
+			`{"error":"The parameter on_missing must be delete"}`, []string{ada, alan}},
+		{"max_deletes=-1", csvPath + roster + "-1", "", 400,
+			`{"error":"The parameter max_deletes must be a whole number from 0 to 1000000000"}`, []string{ada, alan}},
 		{"on_missing alone", csvPath + "?on_missing=delete&max_deletes=1", "", 400,
-			`{"error":"The parameter on_missing must come with on_conflict=update: the table becomes what the file says"}`, []string{ada, alan}},
+			`{"error":"The parameter on_missing must come with on_conflict=update: the table becomes what the file says"}`,
+			[]string{ada, alan}},
 		{"on_missing without a bound", csvPath + "?on_missing=delete&on_conflict=update", "", 400,
-			`{"error":"The parameter on_missing must come with max_deletes: how many users may be deleted at most"}`, []string{ada, alan}},
-		{"max_deletes alone", csvPath + "?max_deletes=1", "", 400, `{"error":"The parameter max_deletes must come with on_missing=delete"}`, []string{ada, alan}},
+			`{"error":"The parameter on_missing must come with max_deletes: how many users may be deleted at most"}`,
+			[]string{ada, alan}},
+		{"max_deletes alone", csvPath + "?max_deletes=1", "", 400,
+			`{"error":"The parameter max_deletes must come with on_missing=delete"}`, []string{ada, alan}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +114,8 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
 	t.Parallel()
 	p := start(t)
-	answer := p.Do(t, "POST", csvPath, "--x\r\n\r\nname,email\r\n--x--\r\n", "Content-Type: multipart/form-data; boundary=x")
+	answer := p.Do(t, "POST", csvPath, "--x\r\n\r\nname,email\r\n--x--\r\n",
+		"Content-Type: multipart/form-data; boundary=x")
 	want := `{"error":"Send the file itself and not a form: curl --data-binary @people.csv http://localhost:3000/api/users.csv"}`
 	if answer.Status != 415 || answer.Body != want {
 		t.Errorf("answered %d %s", answer.Status, answer.Body)
@@ -205,17 +222,23 @@ func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
 		{"one line behind the header", csvPath, "name,email\n", "x", 400, "The row in line 2 is longer than 4 MiB"},
 		{"columns without end", csvPath, "name,email\n", ",", 400, "The row in line 2 has more than 16384 values"},
 		{"NUL bytes", csvPath, "", "\x00", 400, "The header of the file has NUL bytes"},
-		{"a header of 1 MiB", csvPath, strings.Repeat("name,email,", 100_000) + "\n", "a,", 400, "The header of the file is longer"},
+		{"a header of 1 MiB", csvPath, strings.Repeat("name,email,", 100_000) + "\n", "a,", 400,
+			"The header of the file is longer"},
 		{"gzip", csvPath, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
 		{"gzip as NDJSON", ndjsonPath, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
-		{"rows that are all refused", csvPath, "name,email\n", "\xff,\xff\n", 422, "rows cannot be imported; nothing was stored"},
-		{"one line of NDJSON", ndjsonPath, "", "{", 422, `1 of 1 row cannot be imported; nothing was stored","rows":[{"line":1,"error":"The line is longer than 4 MiB"}]`},
+		{"rows that are all refused", csvPath, "name,email\n", "\xff,\xff\n", 422,
+			"rows cannot be imported; nothing was stored"},
+		{"one line of NDJSON", ndjsonPath, "", "{", 422,
+			`1 of 1 row cannot be imported; nothing was stored","rows":[{"line":1,"error":"The line is longer than 4 MiB"}]`},
 		{"NUL bytes as NDJSON", ndjsonPath, "", "\x00\n", 422, "The request body is not valid JSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			request := p.Dial(t)
 			request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", test.path, size)
-			go func() { _, _ = io.Copy(request, endless(test.begin, test.again, size)) }() // it is cut off where it is refused
+			go func() {
+				_, _ = io.Copy(request, endless(test.begin, test.again,
+					size))
+			}() // it is cut off where it is refused
 			if answer := request.Answer(); answer.Status != test.status || !strings.Contains(answer.Body, test.says) {
 				t.Errorf("answered %d %.500s", answer.Status, answer.Body)
 			}
@@ -247,8 +270,10 @@ func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
 		t.Errorf("answered %d %s", answer.Status, answer.Body)
 	}
 	request := p.Dial(t)
-	request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", csvPath, 3<<20, "name,email\n"+strings.Repeat("n,e\n", 3<<18))
-	if answer := request.Answer(); answer.Status != 413 || answer.Body != `{"error":"The request body is larger than 2 MiB"}` {
+	request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", csvPath, 3<<20,
+		"name,email\n"+strings.Repeat("n,e\n", 3<<18))
+	if answer := request.Answer(); answer.Status != 413 ||
+		answer.Body != `{"error":"The request body is larger than 2 MiB"}` {
 		t.Errorf("answered %d %s", answer.Status, answer.Body)
 	}
 	expectNoSpool(t, p)
@@ -261,7 +286,8 @@ func FuzzFiles(f *testing.F) {
 	}
 	p := start(f)
 	f.Fuzz(func(t *testing.T, name, email string) {
-		if strings.ToValidUTF8(name, "") != name || strings.ToValidUTF8(email, "") != email || name == "" || email == "" {
+		if strings.ToValidUTF8(name, "") != name || strings.ToValidUTF8(email, "") != email || name == "" ||
+			email == "" {
 			return // no user has these
 		}
 		id := p.Create(t, name, email)

@@ -44,7 +44,8 @@ func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 		for i := range 2 * maxBatch {
 			wait.Go(func() {
 				awaitTurn(users)
-				if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("meanwhile", i)}); err != nil {
+				if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("meanwhile",
+					i)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -121,7 +122,8 @@ func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
 			}
 			defer again.Close(ctx) //nolint:errcheck // the test is over
 			expectSound(t, again, 1)
-			if done, err := again.Import(ctx, manyRows(10, "file", func() {}), models.ImportOptions{}); done.Created != 10 || err != nil {
+			if done, err := again.Import(ctx, manyRows(10, "file", func() {}),
+				models.ImportOptions{}); done.Created != 10 || err != nil {
 				t.Error(done, err)
 			}
 		})
@@ -158,7 +160,8 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 	}
 	limit("1000000")
 	expectSound(t, users, 1)
-	if done, err := users.Import(ctx, manyRows(10_000, "file", func() {}), models.ImportOptions{}); done.Created != 10_000 || err != nil {
+	if done, err := users.Import(ctx, manyRows(10_000, "file", func() {}),
+		models.ImportOptions{}); done.Created != 10_000 || err != nil {
 		t.Error(done, err)
 	}
 }
@@ -168,7 +171,8 @@ func TestAnImportGivesBackItsCacheAndTheWALFile(t *testing.T) {
 	users := openUsers(t, 0)
 	before, _, _ := users.committer.conn.number("PRAGMA cache_size")
 	for i, dryRun := range []bool{true, false} {
-		if _, err := users.Import(ctx, manyRows(10_000, "file", func() {}), models.ImportOptions{DryRun: dryRun}); err != nil {
+		if _, err := users.Import(ctx, manyRows(10_000, "file", func() {}),
+			models.ImportOptions{DryRun: dryRun}); err != nil {
 			t.Fatal(err)
 		}
 		storetest.Create(t, users, fmt.Sprint("after", i)) // it comes behind the import
@@ -244,7 +248,8 @@ func compareWithCreations(t *testing.T, schema, emails []string) {
 			t.Errorf("the import refused %v, want line %d", row, lines[i])
 		}
 	}
-	if rollsBack := strings.Contains(strings.Join(schema, ""), "ROLLBACK"); len(refused.Listed) != len(lines) && !rollsBack {
+	if rollsBack := strings.Contains(strings.Join(schema, ""), "ROLLBACK"); len(refused.Listed) != len(lines) &&
+		!rollsBack {
 		t.Errorf("the import refused %d lines, want %v", len(refused.Listed), lines)
 	}
 	empty, nothing := openTable(t, 0, schema...)
@@ -289,7 +294,8 @@ func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 	users, _ := openTable(t, 0, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)")
 	rows := storetest.Rows(models.NewUser{Name: "n", Email: "e"})
 	for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictUpdates} {
-		if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err, errNotUnique) {
+		if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err,
+			errNotUnique) {
 			t.Errorf("%d: %v", conflict, err)
 		}
 	}

@@ -113,7 +113,8 @@ func spoolError(err error) error {
 	if reason, ok := errors.AsType[syscall.Errno](err); ok {
 		why = reason.Error()
 	}
-	return &models.StorageError{Text: "a file beside the database cannot be written: " + why, Code: "spool", Meaning: why}
+	return &models.StorageError{Text: "a file beside the database cannot be written: " + why, Code: "spool",
+		Meaning: why}
 }
 
 // end says that no more records come, and why.

@@ -71,7 +71,8 @@ func imports(t *testing.T, open Open) {
 			models.Imported{}, "2 duplicate, 4 repeated, 5 duplicate", []string{ada, alan, grace}},
 		{"skip leaves those who are there", []string{"X:ada", "New:b", "Y:b"}, models.ImportOptions{OnConflict: skips},
 			models.Imported{Created: 1, Skipped: 2}, "", []string{ada, alan, grace, "4 New:b"}},
-		{"update gives them the name", []string{"X:ada", "Alan:alan", "New:b", "Y:b"}, models.ImportOptions{OnConflict: updates},
+		{"update gives them the name", []string{"X:ada", "Alan:alan", "New:b", "Y:b"},
+			models.ImportOptions{OnConflict: updates},
 			models.Imported{Created: 1, Updated: 2, Skipped: 1}, "", []string{"1 X:ada", alan, grace, "4 Y:b"}},
 		{"the table becomes the file", []string{"New:b", "X:grace", "Ada:ada"},
 			models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
@@ -236,11 +237,15 @@ func snapshots(t *testing.T, users models.Users) {
 
 // importSome imports random rows with random options, and compares with what the model says of them.
 func (m *Machine) importSome(r *rapid.T) {
-	row := rapid.Custom(func(r *rapid.T) models.NewUser { return models.NewUser{Name: Names(r, "name"), Email: emails(r)} })
+	row := rapid.Custom(func(r *rapid.T) models.NewUser {
+		return models.NewUser{Name: Names(r, "name"),
+			Email: emails(r)}
+	})
 	rows := rapid.SliceOfN(row, 0, 20).Draw(r, "rows")
 	options := models.ImportOptions{
-		DryRun:     rapid.Bool().Draw(r, "dry run"),
-		OnConflict: rapid.SampledFrom([]models.Conflict{models.ConflictFails, models.ConflictSkips, models.ConflictUpdates}).Draw(r, "on conflict"),
+		DryRun: rapid.Bool().Draw(r, "dry run"),
+		OnConflict: rapid.SampledFrom([]models.Conflict{models.ConflictFails, models.ConflictSkips,
+			models.ConflictUpdates}).Draw(r, "on conflict"),
 		MaxDeletes: rapid.IntRange(0, 40).Draw(r, "max deletes"),
 	}
 	options.DeleteMissing = options.OnConflict == models.ConflictUpdates && rapid.Bool().Draw(r, "delete missing")
