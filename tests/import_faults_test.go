@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -173,7 +174,11 @@ func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
 	for !strings.Contains(p.Log(), "import ended") {
 		began := time.Now()
 		page := p.Do(t, "GET", fmt.Sprintf("/api/users?limit=10&after=%d", id-1), "")
-		if users := page.Users(t); len(users) != 1 && len(users) != 10 {
+		users := page.Users(t)
+		ofFile := slices.ContainsFunc(users, func(user program.User) bool { // and not of a write before or after it
+			return user.Email != "ada" && !strings.HasPrefix(user.Email, "meanwhile")
+		})
+		if ofFile && len(users) < 10 {
 			t.Errorf("a page has %d users of a file that is stored as a whole", len(users))
 		}
 		slowest = max(slowest, time.Since(began))
