@@ -201,37 +201,61 @@ func importsCutOff(t *testing.T, users models.Users) {
 	Create(t, users, "after")
 }
 
-// A snapshot is of one moment, whatever is written while it is read.
+// A snapshot is of one moment: while all users get another name again and again, each in one commit, all of a snapshot
+// have one name.
 func snapshots(t *testing.T, users models.Users) {
-	const n = 20_000
-	var many []models.NewUser
-	for i := range n {
-		many = append(many, models.NewUser{Name: strings.Repeat("n", 50), Email: fmt.Sprint(i)})
-	}
-	if done, err := users.Import(ctx, Rows(many...), models.ImportOptions{}); done.Created != n || err != nil {
-		t.Fatal(done, err)
-	}
-	next := int64(0)
-	for user, err := range users.Select(ctx, models.Query{Snapshot: true}) {
-		if next++; err != nil || user.ID != next {
-			t.Fatalf("user %d is %v, %v", next, user, err)
+	const n, names = 6000, 8
+	rename := func(name string) {
+		rows := make([]models.NewUser, n)
+		for i := range rows {
+			rows[i] = models.NewUser{Name: name, Email: fmt.Sprint(i)}
 		}
-		if next == 1 {
-			if err := users.Delete(ctx, n, nil); err != nil {
-				t.Fatal(err)
-			}
-			Create(t, users, "meanwhile")
+		_, err := users.Import(ctx, Rows(rows...), models.ImportOptions{OnConflict: models.ConflictUpdates})
+		if err != nil {
+			t.Error(err)
 		}
 	}
-	if next != n {
-		t.Errorf("%d users were read", next)
+	rename("0")
+	renamed := make(chan struct{})
+	go func() {
+		defer close(renamed)
+		for i := range names {
+			rename(fmt.Sprint(i + 1))
+		}
+	}()
+	for done := false; !done; {
+		select {
+		case <-renamed:
+			done = true
+		default:
+		}
+		expectOneName(t, users, n)
 	}
 	for range users.Select(ctx, models.Query{Snapshot: true}) {
 		break // and nothing is left behind
 	}
-	query := models.Query{Snapshot: true, Contains: "999", Limit: 3, Descending: true}
-	if got := ids(t, users, query); !slices.Equal(got, []int64{19_999, 19_998, 19_997}) {
+	query := models.Query{Snapshot: true, Contains: "599", Limit: 3, Descending: true}
+	if got := ids(t, users, query); !slices.Equal(got, []int64{6000, 5999, 5998}) {
 		t.Errorf("a query gave %v", got)
+	}
+}
+
+func expectOneName(t *testing.T, users models.Users, n int) {
+	t.Helper()
+	found := map[string]int{}
+	for user, err := range users.Select(ctx, models.Query{Snapshot: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[user.Name]++
+	}
+	if len(found) != 1 {
+		t.Errorf("a snapshot has so many users of each name: %v", found)
+	}
+	for name, users := range found {
+		if users != n {
+			t.Errorf("%d users have the name %s", users, name)
+		}
 	}
 }
 
