@@ -204,7 +204,7 @@ func importsCutOff(t *testing.T, users models.Users) {
 // A snapshot is of one moment: while all users get another name again and again, each in one commit, all of a snapshot
 // have one name.
 func snapshots(t *testing.T, users models.Users) {
-	const n, names = 6000, 8
+	const n, names = 3000, 4
 	rename := func(name string) {
 		rows := make([]models.NewUser, n)
 		for i := range rows {
@@ -234,8 +234,8 @@ func snapshots(t *testing.T, users models.Users) {
 	for range users.Select(ctx, models.Query{Snapshot: true}) {
 		break // and nothing is left behind
 	}
-	query := models.Query{Snapshot: true, Contains: "599", Limit: 3, Descending: true}
-	if got := ids(t, users, query); !slices.Equal(got, []int64{6000, 5999, 5998}) {
+	query := models.Query{Snapshot: true, Contains: "299", Limit: 3, Descending: true}
+	if got := ids(t, users, query); !slices.Equal(got, []int64{3000, 2999, 2998}) {
 		t.Errorf("a query gave %v", got)
 	}
 }
