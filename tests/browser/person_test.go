@@ -97,7 +97,8 @@ func (p *person) listen(event any) {
 			complaint = fmt.Sprintf("console.error %s", event.Args[0].Value)
 		}
 	case *log.EventEntryAdded:
-		api := event.Entry.Source == log.EntrySourceNetwork && strings.Contains(event.Entry.URL, "/api/")
+		away := strings.Contains(event.Entry.Text, "net::ERR_") // the icon too may be fetched when the service is gone
+		api := event.Entry.Source == log.EntrySourceNetwork && (away || strings.Contains(event.Entry.URL, "/api/"))
 		if event.Entry.Level == log.EntryLevelError && !api {
 			complaint = event.Entry.Text + " " + event.Entry.URL
 		}
