@@ -108,7 +108,7 @@ func TestAStopDoesNotWaitForABackup(t *testing.T) {
 	q := start(t, "DATA_DIR="+p.DataDir, "BACKUP_EVERY=24h")
 	directory := filepath.Join(p.DataDir, "backups")
 	waitForFile(t, directory)
-	if took := q.Stop(t); took > 4*time.Second {
+	if took := q.Stop(t); took > 8*time.Second {
 		t.Errorf("the stop took %s", took)
 	}
 	forbid(t, q.Log(), "backup made", "no backup was made")
