@@ -52,14 +52,8 @@ func Serve() error {
 
 // serve runs from the first look at the data directory until the database is closed.
 func serve(settings config.Config, logger *slog.Logger) error {
-	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer cancel()
-	ignore := context.AfterFunc(stop, func() {
-		logger.Info("stopping", "reason", "signal")
-		time.AfterFunc(sameSignal, cancel) // a later signal ends the program at once
-	})
-	defer ignore()
-
+	stop, end := untilAsked(logger)
+	defer end()
 	keys, err := config.ReadKeys() // as root, where it was started as root: secrets may be for root alone
 	if err != nil {
 		return err
@@ -88,6 +82,17 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()
 	return errors.Join(err, users.Close(inTime))
+}
+
+// untilAsked returns a context that ends when the program is asked to stop, and what ends the waiting for that. A later
+// signal ends the program at once.
+func untilAsked(logger *slog.Logger) (context.Context, func()) {
+	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ignore := context.AfterFunc(stop, func() {
+		logger.Info("stopping", "reason", "signal")
+		time.AfterFunc(sameSignal, cancel)
+	})
+	return stop, func() { ignore(); cancel() }
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.

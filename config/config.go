@@ -67,24 +67,10 @@ func Read() (Config, error) {
 		return config, err
 	}
 	config.NodeEnv = env.GetString("NODE_ENV")
-	listMemory, err := readMiB(env, "LIST_MEMORY_MIB")
-	if err != nil {
+	if err := config.readSizes(env); err != nil {
 		return config, err
 	}
-	config.ListMemory = int(min(listMemory, math.MaxInt)) // an int of 32 bits ends below 2048 MiB
-	if config.ImportMax, err = readMiB(env, "IMPORT_MAX_MIB"); err != nil {
-		return config, err
-	}
-	if config.Port, err = readNumber(env, "PORT"); err != nil {
-		return config, err
-	}
-	if config.ListenAddress, err = readListenAddress(env); err != nil {
-		return config, err
-	}
-	if config.AllowedHosts, err = readAllowedHosts(env); err != nil {
-		return config, err
-	}
-	if config.AdminPort, err = readOptionalNumber(env, "ADMIN_PORT"); err != nil {
+	if err := config.readListening(env); err != nil {
 		return config, err
 	}
 	if config.RunAs, err = readNumber(env, "RUN_AS"); err != nil {
@@ -95,6 +81,32 @@ func Read() (Config, error) {
 	}
 	config.Backups, err = readBackups(env, config.DataDir)
 	return config, err
+}
+
+// readSizes reads how large things may be.
+func (c *Config) readSizes(env *viper.Viper) error {
+	listMemory, err := readMiB(env, "LIST_MEMORY_MIB")
+	if err != nil {
+		return err
+	}
+	c.ListMemory = int(min(listMemory, math.MaxInt)) // an int of 32 bits ends below 2048 MiB
+	c.ImportMax, err = readMiB(env, "IMPORT_MAX_MIB")
+	return err
+}
+
+// readListening reads where to listen, and for whom.
+func (c *Config) readListening(env *viper.Viper) (err error) {
+	if c.Port, err = readNumber(env, "PORT"); err != nil {
+		return err
+	}
+	if c.ListenAddress, err = readListenAddress(env); err != nil {
+		return err
+	}
+	if c.AllowedHosts, err = readAllowedHosts(env); err != nil {
+		return err
+	}
+	c.AdminPort, err = readOptionalNumber(env, "ADMIN_PORT")
+	return err
 }
 
 // readLog returns a configuration that has only the settings of the log.
