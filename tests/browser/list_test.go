@@ -11,8 +11,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -212,48 +210,5 @@ func TestAMillionUsersStayUsable(t *testing.T) {
 	t.Logf("1,000,000 users: first page after %v, counted after %v, found after %v", first, counted, found)
 	if first > 2*time.Second || found > 10*time.Second {
 		t.Errorf("the first page took %v and a search %v", first, found)
-	}
-}
-
-// offline takes the browser off the network, or puts it back.
-func (p *person) offline(isOffline bool) {
-	p.Helper()
-	p.throttle(network.Conditions{Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1})
-	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
-		Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1,
-	})
-}
-
-// slow lets so many bytes a second go up; -1 is as many as can.
-func (p *person) slow(upload float64) {
-	p.Helper()
-	p.throttle(network.Conditions{DownloadThroughput: -1, UploadThroughput: upload})
-}
-
-func (p *person) throttle(conditions network.Conditions) {
-	p.Helper()
-	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		MatchedNetworkConditions: []*network.Conditions{&conditions},
-	})
-}
-
-// TestTheFirstListIsThereSoon measures within the page, so that the time of the browser's start does not count.
-func TestTheFirstListIsThereSoon(t *testing.T) {
-	p := start(t)
-	create(t, p, 60)
-	ada := visit(t, p, "/")
-	call(ada, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
-		new MutationObserver(() => {
-			if (!window.firstList && document.querySelector('tbody [role=row]')) window.firstList = performance.now();
-		}).observe(document, { childList: true, subtree: true });`})
-	var times []float64
-	for range 5 {
-		ada.open("/")
-		ada.until("the list", func() bool { return len(ada.names()) == 50 })
-		times = append(times, evaluate[float64](ada, `window.firstList`))
-	}
-	t.Logf("the first list is there after %.0f ms", times)
-	if soonest := slices.Min(times); soonest > 500 {
-		t.Errorf("the first list is there after %.0f ms at the soonest", soonest)
 	}
 }

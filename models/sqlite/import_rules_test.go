@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+func compareWithCreations(t *testing.T, schema, emails []string) {
+	imported, other := openTable(t, 1<<20, schema...)
+	created, reference := openTable(t, 1<<20, schema...)
+	var rows []models.NewUser
+	var lines []int
+	for i, email := range emails {
+		rows = append(rows, models.NewUser{Name: email, Email: email})
+		if _, err := created.Create(ctx, rows[i]); err != nil {
+			lines = append(lines, i+2)
+		}
+	}
+	done, err := imported.Import(ctx, storetest.Rows(rows...), models.ImportOptions{})
+	if len(lines) == 0 {
+		if err != nil || done.Created != len(rows) {
+			t.Errorf("the import: %+v, %v", done, err)
+		}
+		if got, want := dump(t, other), dump(t, reference); got != want {
+			t.Errorf("the import stored\n%s\nand the creations\n%s", got, want)
+		}
+		return
+	}
+	refused, ok := errors.AsType[*models.RefusedRows](err)
+	if !ok || len(refused.Listed) == 0 {
+		t.Fatalf("the creations refused lines %v, and the import said %v", lines, err)
+	}
+	for i, row := range refused.Listed {
+		if row.Line != lines[i] {
+			t.Errorf("the import refused %v, want line %d", row, lines[i])
+		}
+	}
+	if strings.Contains(strings.Join(schema, ""), "ROLLBACK") {
+		lines = lines[:1] // behind it there is no transaction to try others in
+	}
+	if len(refused.Listed) != len(lines) {
+		t.Errorf("the import refused %d lines, want %v", len(refused.Listed), lines)
+	}
+	_, nothing := openTable(t, 0, schema...)
+	if got, want := dump(t, other), dump(t, nothing); got != want {
+		t.Errorf("the refused import left\n%s", got)
+	}
+}
+
+// dump returns what all tables hold, times apart.
+func dump(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	var text strings.Builder
+	for _, table := range []string{"users", "log", "people", "sqlite_sequence"} {
+		rows, err := db.Query("SELECT rowid, * FROM " + table)
+		if err != nil {
+			continue // this schema has no such table
+		}
+		names, _ := rows.Columns()
+		for rows.Next() {
+			values := make([]any, len(names))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			for i, value := range values {
+				if names[i] != "created_at" {
+					fmt.Fprintf(&text, "%s.%s=%v ", table, names[i], *value.(*any))
+				}
+			}
+			text.WriteString("\n")
+		}
+		_ = rows.Close()
+	}
+	return text.String()
+}
+
+// Where an email does not name one user, nothing can be said of a row whose email exists.
+func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
+	users, _ := openTable(t, 0, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)")
+	rows := storetest.Rows(models.NewUser{Name: "n", Email: "e"})
+	for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictUpdates} {
+		if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err,
+			errNotUnique) {
+			t.Errorf("%d: %v", conflict, err)
+		}
+	}
+	expectSound(t, users, 0)
+}
+
+func TestAStartRemovesWhatAKilledImportLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.db")
+	for _, name := range []string{path + "-spool-123", path + "-other"} {
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	users, err := Open(ctx, path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer users.Close(ctx) //nolint:errcheck // the test is over
+	expectSound(t, users, 0)
+	if _, err := os.Stat(path + "-other"); err != nil {
+		t.Errorf("another's file was removed: %v", err)
+	}
+}
+
+func TestASpoolThatCannotBeWrittenSaysWhy(t *testing.T) {
+	s := newSpool(filepath.Join(t.TempDir(), "gone", "users.db-spool-"))
+	defer s.close()
+	large := record{texts: [3]string{strings.Repeat("n", spoolBytes)}}
+	want := "a file beside the database cannot be written: no such file or directory"
+	if err := s.add(large); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASpoolIsReadWhileItIsWritten(t *testing.T) {
+	s := newSpool(filepath.Join(t.TempDir(), "users.db-spool-"))
+	defer s.close()
+	broken := errors.New("broken")
+	go func() {
+		for i := range 100_000 {
+			_ = s.add(record{int64(-i), [3]string{fmt.Sprint(i), "", strings.Repeat("é", i%50)}})
+		}
+		s.end(broken)
+	}()
+	n := 0
+	for r, err := range s.records() {
+		if err != nil {
+			if !errors.Is(err, broken) {
+				t.Error(err)
+			}
+			break
+		}
+		if r.number != int64(-n) || r.texts != [3]string{fmt.Sprint(n), "", strings.Repeat("é", n%50)} {
+			t.Fatalf("record %d is %v", n, r)
+		}
+		n++
+	}
+	if n != 100_000 {
+		t.Errorf("%d records came", n)
+	}
+}

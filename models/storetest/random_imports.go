@@ -1,0 +1,157 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"users-api/models"
+)
+
+// A snapshot is of one moment: while all users get another name again and again, each in one commit, all of a snapshot
+// have one name.
+func snapshots(t *testing.T, users models.Users) {
+	const n, names = 3000, 4
+	rename := func(name string) {
+		rows := make([]models.NewUser, n)
+		for i := range rows {
+			rows[i] = models.NewUser{Name: name, Email: fmt.Sprint(i)}
+		}
+		_, err := users.Import(ctx, Rows(rows...), models.ImportOptions{OnConflict: models.ConflictUpdates})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	rename("0")
+	renamed := make(chan struct{})
+	go func() {
+		defer close(renamed)
+		for i := range names {
+			rename(fmt.Sprint(i + 1))
+		}
+	}()
+	for done := false; !done; {
+		select {
+		case <-renamed:
+			done = true
+		default:
+		}
+		expectOneName(t, users, n)
+	}
+	for range users.Select(ctx, models.Query{Snapshot: true}) {
+		break // and nothing is left behind
+	}
+	query := models.Query{Snapshot: true, Contains: "299", Limit: 3, Descending: true}
+	if got := ids(t, users, query); !slices.Equal(got, []int64{3000, 2999, 2998}) {
+		t.Errorf("a query gave %v", got)
+	}
+}
+
+func expectOneName(t *testing.T, users models.Users, n int) {
+	t.Helper()
+	found := map[string]int{}
+	for user, err := range users.Select(ctx, models.Query{Snapshot: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[user.Name]++
+	}
+	if len(found) != 1 {
+		t.Errorf("a snapshot has so many users of each name: %v", found)
+	}
+	for name, users := range found {
+		if users != n {
+			t.Errorf("%d users have the name %s", users, name)
+		}
+	}
+}
+
+// importSome imports random rows with random options, and compares with what the model says of them.
+func (m *Machine) importSome(r *rapid.T) {
+	row := rapid.Custom(func(r *rapid.T) models.NewUser {
+		return models.NewUser{Name: Names(r, "name"),
+			Email: emails(r)}
+	})
+	rows := rapid.SliceOfN(row, 0, 20).Draw(r, "rows")
+	options := models.ImportOptions{
+		DryRun: rapid.Bool().Draw(r, "dry run"),
+		OnConflict: rapid.SampledFrom([]models.Conflict{models.ConflictFails, models.ConflictSkips,
+			models.ConflictUpdates}).Draw(r, "on conflict"),
+		MaxDeletes: rapid.IntRange(0, 40).Draw(r, "max deletes"),
+	}
+	options.DeleteMissing = options.OnConflict == models.ConflictUpdates && rapid.Bool().Draw(r, "delete missing")
+	after, want, refused := m.imported(rows, options)
+	done, err := m.Users.Import(ctx, Rows(rows...), options)
+	if refusals(err) != refused || err == nil && done != want {
+		r.Fatalf("%+v: got %+v, %q, want %+v, %q", options, done, refusals(err), want, refused)
+	}
+	if err == nil && !options.DryRun {
+		m.noteImported(r, after)
+	}
+}
+
+// isNew reports whether a user of the model comes from the file: storage gives it its id and its time.
+func isNew(user models.User) bool { return user.CreatedAt == "" }
+
+// imported returns the users by their emails after an import.
+func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) (after map[string]models.User, done models.Imported, refused string) {
+	after, inFile := map[string]models.User{}, map[string]bool{}
+	for _, user := range m.model {
+		after[user.Email] = user
+	}
+	var refusals []string
+	for i, row := range rows {
+		inFile[row.Email] = true
+		user, exists := after[row.Email]
+		switch {
+		case !exists:
+			after[row.Email] = models.User{NewUser: row}
+			done.Created++
+		case options.OnConflict == models.ConflictFails && isNew(user):
+			refusals = append(refusals, fmt.Sprint(i+2, " repeated"))
+		case options.OnConflict == models.ConflictFails:
+			refusals = append(refusals, fmt.Sprint(i+2, " duplicate"))
+		case options.OnConflict == models.ConflictSkips || user.Name == row.Name:
+			done.Skipped++
+		default:
+			user.Name = row.Name
+			after[row.Email] = user
+			done.Updated++
+		}
+	}
+	if len(refusals) > 0 {
+		return nil, done, strings.Join(refusals, ", ")
+	}
+	if options.DeleteMissing {
+		maps.DeleteFunc(after, func(email string, _ models.User) bool { return !inFile[email] })
+		if done.Deleted = len(m.model) + done.Created - len(after); done.Deleted > options.MaxDeletes {
+			return nil, done, fmt.Sprintf("%d of %d deletes", done.Deleted, options.MaxDeletes)
+		}
+	}
+	return after, done, ""
+}
+
+// noteImported notes the users with the ids and times that storage gave them.
+func (m *Machine) noteImported(r *rapid.T, after map[string]models.User) {
+	before := m.model
+	m.model = map[int64]models.User{}
+	for user, err := range m.Users.Select(ctx, models.Query{}) {
+		want, exists := after[user.Email]
+		if isNew(want) {
+			_, given := before[user.ID]
+			exists = exists && !given
+			want.ID, want.CreatedAt = user.ID, user.CreatedAt
+		}
+		if err != nil || !exists || user != want {
+			r.Fatalf("%.200v is stored, %v, want %.200v", user, err, want)
+		}
+		m.Note(user)
+	}
+	if len(m.model) != len(after) {
+		r.Fatalf("%d users are stored, want %d", len(m.model), len(after))
+	}
+}
