@@ -11,8 +11,8 @@ import (
 
 // Users is the table of users in a storage engine. Its methods may be called by many goroutines at once.
 //
-// What a write answers is on disk: a method that writes returns nil only after the commit that holds its work. What
-// reads sees every commit that was complete when it was called, of this process and of any other.
+// A method that writes returns nil only after the commit that holds its work is on disk. A method that reads sees every
+// commit that was complete when it was called, of this process and of any other.
 //
 // An error is [ErrNotFound], what a [Condition] returned, the context's, or a [*StorageError]. The context ends the
 // wait for a place in the queue; a write that has its place is done, and its outcome is returned.
