@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a person waits for what must come. Nothing takes that long unless it fails.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // person is somebody in front of a browser. Whatever the browser complains of fails the test.
 type person struct {
