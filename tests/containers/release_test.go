@@ -62,8 +62,9 @@ func TestTheContainerIsHealthyWithinThreeSecondsOnAnyPort(t *testing.T) {
 			if status, body := service.api().ask("GET", "/health", ""); body != `{"status":"ok"}` {
 				t.Errorf("/health answered %d and %q", status, body)
 			}
-			if log := service.log(); strings.Contains(log, "\n") || !strings.Contains(log, "listening") {
-				t.Errorf("after the start and the checks the log is not one line: %s", log)
+			lines := strings.Split(service.log(), "\n")
+			if len(lines) != 2 || !strings.Contains(lines[0], "listening") || !strings.Contains(lines[1], "API_KEY") {
+				t.Errorf("the log has more than the start, and that no key is asked for: %q", lines)
 			}
 		})
 	}
