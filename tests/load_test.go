@@ -216,14 +216,20 @@ func soak(t *testing.T, p *program.Program, during time.Duration, requests *atom
 		})
 	}
 	wait.Wait()
+	closeConnections(t, p)
+}
+
+// closeConnections closes the clients' connections, and returns when the program has too.
+func closeConnections(t *testing.T, p *program.Program) {
+	t.Helper()
 	program.Client().CloseIdleConnections()
+	waitFor(t, "every connection is closed", func() bool { return p.Sockets(t) <= 1 })
 }
 
 // goroutines ends the program with SIGQUIT, which makes Go's runtime print every goroutine, and counts them.
 func goroutines(t *testing.T, p *program.Program) int {
 	t.Helper()
-	program.Client().CloseIdleConnections()
-	waitFor(t, "every connection is closed", func() bool { return p.Sockets(t) <= 1 })
+	closeConnections(t, p)
 	p.Signal(syscall.SIGQUIT)
 	p.Wait(t)
 	return strings.Count(p.Log(), "\ngoroutine ")
