@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
@@ -12,19 +12,24 @@ import (
 	"users-api/models/storetest"
 )
 
-func TestClosingFinishesWhatIsInTheQueue(t *testing.T) {
-	t.Parallel()
-	users := openUsers(t, 0)
-	other := otherProgram(t, users)
+// lockedOut returns a database with a creation that waits for another program's lock, and how it ends.
+func lockedOut(t *testing.T) (users *Users, other *sql.DB, created chan error) {
+	t.Helper()
+	users = openUsers(t, 0)
+	other = otherProgram(t, users)
 	run(t, other, "BEGIN IMMEDIATE")
-	created := make(chan error, 1)
+	created = make(chan error, 1)
 	go func() {
 		_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
 		created <- err
 	}()
-	for len(users.committer.underWay) == 0 {
-		runtime.Gosched()
-	}
+	awaitTurn(users)
+	return users, other, created
+}
+
+func TestClosingFinishesWhatIsInTheQueue(t *testing.T) {
+	t.Parallel()
+	users, other, created := lockedOut(t)
 	closed := make(chan error, 1)
 	go func() { closed <- users.Close(ctx) }()
 	run(t, other, "COMMIT")
@@ -39,17 +44,7 @@ func TestClosingFinishesWhatIsInTheQueue(t *testing.T) {
 // A stop is not held up by another program's lock: what waits for it is refused when the stop's time is over.
 func TestClosingInAHurryWaitsForNoLock(t *testing.T) {
 	t.Parallel()
-	users := openUsers(t, 0)
-	other := otherProgram(t, users)
-	run(t, other, "BEGIN IMMEDIATE")
-	created := make(chan error, 1)
-	go func() {
-		_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
-		created <- err
-	}()
-	for len(users.committer.underWay) == 0 {
-		runtime.Gosched()
-	}
+	users, _, created := lockedOut(t)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	began := time.Now()

@@ -44,71 +44,79 @@ func stored(t testing.TB, users models.Users) (texts []string) {
 	return texts
 }
 
-// Each import goes into a table in which Ada has the id 1, Alan 2 and Grace 3.
+const (
+	skips, updates   = models.ConflictSkips, models.ConflictUpdates
+	ada, alan, grace = "1 Ada:ada", "2 Alan:alan", "3 Grace:grace"
+)
+
+// importCases are imports into a table in which Ada has the id 1, Alan 2 and Grace 3.
+var importCases = []importCase{
+	{"new users are created in the order of the file", []string{"New:b", "New:a"}, models.ImportOptions{},
+		models.Imported{Created: 2}, "", []string{ada, alan, grace, "4 New:b", "5 New:a"}},
+	{"an empty file changes nothing", nil, models.ImportOptions{},
+		models.Imported{}, "", []string{ada, alan, grace}},
+	{"an email that exists refuses the file", []string{"New:b", "Ada:ada", "New:c"}, models.ImportOptions{},
+		models.Imported{}, "3 duplicate", []string{ada, alan, grace}},
+	{"an email that comes again refuses the file", []string{"New:b", "New:c", "Other:b"}, models.ImportOptions{},
+		models.Imported{}, "4 repeated", []string{ada, alan, grace}},
+	{"every row that is refused is told", []string{"A:alan", "New:b", "B:b", "C:grace"}, models.ImportOptions{},
+		models.Imported{}, "2 duplicate, 4 repeated, 5 duplicate", []string{ada, alan, grace}},
+	{"skip leaves those who are there", []string{"X:ada", "New:b", "Y:b"}, models.ImportOptions{OnConflict: skips},
+		models.Imported{Created: 1, Skipped: 2}, "", []string{ada, alan, grace, "4 New:b"}},
+	{"update gives them the name", []string{"X:ada", "Alan:alan", "New:b", "Y:b"},
+		models.ImportOptions{OnConflict: updates},
+		models.Imported{Created: 1, Updated: 2, Skipped: 1}, "", []string{"1 X:ada", alan, grace, "4 Y:b"}},
+	{"the table becomes the file", []string{"New:b", "X:grace", "Ada:ada"},
+		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
+		models.Imported{Created: 1, Updated: 1, Skipped: 1, Deleted: 1}, "", []string{ada, "3 X:grace", "4 New:b"}},
+	{"no more are deleted than may be", []string{"New:b", "Ada:ada"},
+		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
+		models.Imported{}, "2 of 1 deletes", []string{ada, alan, grace}},
+	{"everybody may be deleted", nil,
+		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 3},
+		models.Imported{Deleted: 3}, "", nil},
+}
+
+type importCase struct {
+	name    string
+	file    []string
+	options models.ImportOptions
+	done    models.Imported
+	refused string // line: why
+	want    []string
+}
+
 func imports(t *testing.T, open Open) {
-	const skips, updates = models.ConflictSkips, models.ConflictUpdates
-	ada, alan, grace := "1 Ada:ada", "2 Alan:alan", "3 Grace:grace"
-	for _, test := range []struct {
-		name    string
-		file    []string
-		options models.ImportOptions
-		done    models.Imported
-		refused string // line: why
-		want    []string
-	}{
-		{"new users are created in the order of the file", []string{"New:b", "New:a"}, models.ImportOptions{},
-			models.Imported{Created: 2}, "", []string{ada, alan, grace, "4 New:b", "5 New:a"}},
-		{"an empty file changes nothing", nil, models.ImportOptions{},
-			models.Imported{}, "", []string{ada, alan, grace}},
-		{"an email that exists refuses the file", []string{"New:b", "Ada:ada", "New:c"}, models.ImportOptions{},
-			models.Imported{}, "3 duplicate", []string{ada, alan, grace}},
-		{"an email that comes again refuses the file", []string{"New:b", "New:c", "Other:b"}, models.ImportOptions{},
-			models.Imported{}, "4 repeated", []string{ada, alan, grace}},
-		{"every row that is refused is told", []string{"A:alan", "New:b", "B:b", "C:grace"}, models.ImportOptions{},
-			models.Imported{}, "2 duplicate, 4 repeated, 5 duplicate", []string{ada, alan, grace}},
-		{"skip leaves those who are there", []string{"X:ada", "New:b", "Y:b"}, models.ImportOptions{OnConflict: skips},
-			models.Imported{Created: 1, Skipped: 2}, "", []string{ada, alan, grace, "4 New:b"}},
-		{"update gives them the name", []string{"X:ada", "Alan:alan", "New:b", "Y:b"},
-			models.ImportOptions{OnConflict: updates},
-			models.Imported{Created: 1, Updated: 2, Skipped: 1}, "", []string{"1 X:ada", alan, grace, "4 Y:b"}},
-		{"the table becomes the file", []string{"New:b", "X:grace", "Ada:ada"},
-			models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
-			models.Imported{Created: 1, Updated: 1, Skipped: 1, Deleted: 1}, "", []string{ada, "3 X:grace", "4 New:b"}},
-		{"no more are deleted than may be", []string{"New:b", "Ada:ada"},
-			models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
-			models.Imported{}, "2 of 1 deletes", []string{ada, alan, grace}},
-		{"everybody may be deleted", nil,
-			models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 3},
-			models.Imported{Deleted: 3}, "", nil},
-	} {
+	for _, test := range importCases {
 		for _, dryRun := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, dry run %t", test.name, dryRun), func(t *testing.T) {
-				users := open(t)
-				for _, user := range file("Ada:ada", "Alan:alan", "Grace:grace") {
-					if _, err := users.Create(ctx, user); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, options := test.want, test.options
-				if options.DryRun = dryRun; dryRun {
-					want = []string{ada, alan, grace}
-				}
-				before, _ := Text(t, users)
-				done, err := users.Import(ctx, Rows(file(test.file...)...), options)
-				if done != test.done || refusals(err) != test.refused {
-					t.Errorf("got %+v, %q, want %+v, %q", done, refusals(err), test.done, test.refused)
-				}
-				if got := stored(t, users); !slices.Equal(got, want) {
-					t.Errorf("stored are %q, want %q", got, want)
-				}
-				if after, _ := Text(t, users); (dryRun || test.refused != "") && after != before {
-					t.Errorf("the list was %s and is %s", before, after)
-				}
-				if id := Create(t, users, "next"); dryRun && id != 4 {
-					t.Errorf("after a dry run the next user has the id %d", id)
-				}
-			})
+			t.Run(fmt.Sprintf("%s, dry run %t", test.name, dryRun), func(t *testing.T) { test.run(t, open(t), dryRun) })
 		}
+	}
+}
+
+func (test importCase) run(t *testing.T, users models.Users, dryRun bool) {
+	for _, user := range file("Ada:ada", "Alan:alan", "Grace:grace") {
+		if _, err := users.Create(ctx, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, options := test.want, test.options
+	if options.DryRun = dryRun; dryRun {
+		want = []string{ada, alan, grace}
+	}
+	before, _ := Text(t, users)
+	done, err := users.Import(ctx, Rows(file(test.file...)...), options)
+	if done != test.done || refusals(err) != test.refused {
+		t.Errorf("got %+v, %q, want %+v, %q", done, refusals(err), test.done, test.refused)
+	}
+	if got := stored(t, users); !slices.Equal(got, want) {
+		t.Errorf("stored are %q, want %q", got, want)
+	}
+	if after, _ := Text(t, users); (dryRun || test.refused != "") && after != before {
+		t.Errorf("the list was %s and is %s", before, after)
+	}
+	if id := Create(t, users, "next"); dryRun && id != 4 {
+		t.Errorf("after a dry run the next user has the id %d", id)
 	}
 }
 

@@ -14,30 +14,33 @@ import (
 // Open returns an engine without users. It is closed when the test ends.
 type Open func(t testing.TB) models.Users
 
+// suite are the tests that need one engine each.
+var suite = []struct {
+	name string
+	run  func(*testing.T, models.Users)
+}{
+	{"a user is there as it was created, with an id and a time", created},
+	{"a duplicate email is refused and leaves no trace", duplicate},
+	{"a change changes the fields that are set, and nothing else", changed},
+	{"a change to another user's email is refused and leaves no trace", changedToDuplicate},
+	{"a deleted user is gone, and its id is not given again", deleted},
+	{"nobody has an id that was never given", nobody},
+	{"a condition sees the user as it is, and its refusal leaves no trace", conditions},
+	{"of many changes with conditions at once none is lost", lostUpdates},
+	{"one refusal among many writes at once refuses no other", refusedAlone},
+	{"a query is answered by the users that match, in its order", selections},
+	{"a page may begin anywhere and ends where it was asked to", pages},
+	{"a list has the version of its users", versions},
+	{"every row that cannot be imported is told, whoever refuses it", importsRefused},
+	{"a file that breaks off stores nothing", importsCutOff},
+	{"a snapshot is of one moment", snapshots},
+	{"what is closed says so", closed},
+	{"a context that has ended ends the wait", cancelled},
+}
+
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, models.Users)
-	}{
-		{"a user is there as it was created, with an id and a time", created},
-		{"a duplicate email is refused and leaves no trace", duplicate},
-		{"a change changes the fields that are set, and nothing else", changed},
-		{"a change to another user's email is refused and leaves no trace", changedToDuplicate},
-		{"a deleted user is gone, and its id is not given again", deleted},
-		{"nobody has an id that was never given", nobody},
-		{"a condition sees the user as it is, and its refusal leaves no trace", conditions},
-		{"of many changes with conditions at once none is lost", lostUpdates},
-		{"one refusal among many writes at once refuses no other", refusedAlone},
-		{"a query is answered by the users that match, in its order", selections},
-		{"a page may begin anywhere and ends where it was asked to", pages},
-		{"a list has the version of its users", versions},
-		{"every row that cannot be imported is told, whoever refuses it", importsRefused},
-		{"a file that breaks off stores nothing", importsCutOff},
-		{"a snapshot is of one moment", snapshots},
-		{"what is closed says so", closed},
-		{"a context that has ended ends the wait", cancelled},
-	} {
+	for _, test := range suite {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, open(t))
