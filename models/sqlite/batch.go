@@ -30,7 +30,7 @@ func (c *committer) commitTogether(batch []*write) {
 		culprit, err := c.runAll(batch)
 		if err == nil {
 			if err = c.flush(); err == nil {
-				c.stats.count(batch)
+				c.commits.Count(stored(batch))
 			}
 			endAll(batch, err)
 			return
@@ -58,6 +58,16 @@ func (c *committer) runAll(batch []*write) (culprit *write, err error) {
 		}
 	}
 	return nil, nil
+}
+
+// stored returns how many writes of a batch were not refused.
+func stored(batch []*write) (n uint) {
+	for _, w := range batch {
+		if w.err == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func endAll(batch []*write, err error) {

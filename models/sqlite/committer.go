@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/kept"
 )
 
 // maxBatch bounds the writes in one commit, and with it how long the first of them waits for the last.
@@ -22,9 +23,9 @@ const maxBatch = 512
 // A write that is refused leaves no trace, and the others of its batch are committed without it.
 type committer struct {
 	transaction
-	files files
-	queue chan *write
-	stats commitStats
+	files   files
+	queue   chan *write
+	commits models.Commits
 	// freed is when a write that was alone gave the connection back. Those that waited for it have not waited for
 	// another program.
 	freed time.Time
@@ -172,25 +173,25 @@ func (c *committer) checkFiles() error {
 // between runs begin while no commit of ours is under way, and returns what was committed since it last did: by us, and
 // by anybody before begin returned. When a commit takes longer than a commit does, because another program holds the
 // lock, begin is run beside it, and anything may have been committed.
-func (c *committer) between(begin func() error) (changes, error) {
+func (c *committer) between(begin func() error) (kept.Changes, error) {
 	const longerThanACommit = 20 * time.Millisecond
 	select {
 	case c.underWay <- struct{}{}:
 	case <-time.After(longerThanACommit):
-		return changes{anything: true}, begin()
+		return kept.Unknown(), begin()
 	}
 	defer func() { <-c.underWay }()
 	if err := c.noticeOthers(); err != nil {
-		return changes{}, err
+		return kept.Changes{}, err
 	}
 	if err := begin(); err != nil {
-		return changes{}, err
+		return kept.Changes{}, err
 	}
-	since := c.changed.take()
+	since := c.changed.Take()
 	// Another program's commit from here on may or may not be seen by what has begun: then this is not all of what has
 	// changed since, and the next to ask must be told too.
-	if err := c.noticeOthers(); err != nil || c.changed.anything {
-		return changes{anything: true}, err
+	if err := c.noticeOthers(); err != nil || c.changed.Anything() {
+		return kept.Unknown(), err
 	}
 	return since, nil
 }

@@ -62,7 +62,7 @@ func TestSQLiteIsNewEnough(t *testing.T) {
 func TestEveryConnectionIsDurable(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	all := []connection{users.committer.conn, users.keeper.conn}
+	all := []connection{users.committer.conn, users.source.conn}
 	for range maxReaders {
 		all = append(all, <-users.reader.free)
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"users-api/models"
+	"users-api/models/spool"
 )
 
 // errTakenBack ends the transaction of a dry run, in which all went well.
@@ -19,13 +20,16 @@ var errNotUnique = &models.StorageError{Text: "on_conflict=skip and on_conflict=
 func (u *Users) Import(
 	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
 ) (models.Imported, error) {
-	spooled := newSpool(u.reader.spools)
-	defer spooled.close()
-	i := &fileImport{options: options, rows: spooled, stopped: func() error { return stopped(ctx, u.committer.hurry) }}
-	if err := i.receive(rows); err != nil {
+	spooled := spool.New(u.reader.spools)
+	defer spooled.Close()
+	bad, err := spooled.Receive(rows)
+	if err != nil {
 		return models.Imported{}, storageError(err)
 	}
-	err := u.committer.doAlone(ctx, i.run)
+	i := &fileImport{
+		options: options, rows: spooled, bad: bad, stopped: func() error { return stopped(ctx, u.committer.hurry) },
+	}
+	err = u.committer.doAlone(ctx, i.run)
 	if err != nil && !errors.Is(err, errTakenBack) {
 		return models.Imported{}, storageError(err)
 	}
@@ -46,7 +50,7 @@ func stopped(ctx context.Context, hurry <-chan struct{}) error {
 type fileImport struct {
 	options models.ImportOptions
 	stopped func() error
-	rows    *spool             // the good rows
+	rows    *spool.Spool       // the good rows
 	bad     models.RefusedRows // those that could not be read, and how many there are in all
 
 	// What follows belongs to the transaction.
@@ -54,25 +58,6 @@ type fileImport struct {
 	done    models.Imported
 	before  int64 // the highest id before it
 	present idSet // the users whose email is in the file
-}
-
-// receive looks at the rows as they arrive, and spools the good ones.
-func (i *fileImport) receive(rows iter.Seq2[models.ImportRow, error]) error {
-	for row, err := range rows {
-		refusal, isRow := errors.AsType[*models.RowError](err)
-		if err != nil && !isRow {
-			return err
-		}
-		if i.bad.All++; isRow {
-			i.bad.Add(refusal)
-			continue
-		}
-		if err := i.rows.add(record{int64(row.Line), [3]string{row.User.Name, row.User.Email}}); err != nil {
-			return err
-		}
-	}
-	i.rows.end(nil)
-	return nil
 }
 
 // run does the import in a transaction of its own. An error takes everything back.
@@ -111,19 +96,19 @@ func (i *fileImport) runAll(tx *transaction) (err error) {
 
 // storeAll stores the rows. An error ends the transaction; a row that is refused does not.
 func (i *fileImport) storeAll(tx *transaction) error {
-	for row, err := range i.rows.records() {
+	for row, err := range i.rows.Rows() {
 		if err == nil {
 			err = i.stopped()
 		}
 		if err != nil {
 			return err
 		}
-		err = i.store(tx, models.NewUser{Name: row.texts[0], Email: row.texts[1]})
+		err = i.store(tx, row.User)
 		if isFatal(err) {
 			return err
 		}
 		if err != nil {
-			i.refused.Add(&models.RowError{Line: int(row.number), Err: storageError(err)})
+			i.refused.Add(&models.RowError{Line: row.Line, Err: storageError(err)})
 		}
 		if tx.over { // a trigger has rolled everything back: no other row can be looked at
 			return &i.refused

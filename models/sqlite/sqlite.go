@@ -4,9 +4,10 @@
 //
 //   - the shared commits (committer.go, transaction.go, writes.go) own the one connection that writes. Writes that
 //     arrive together share a commit, and each is answered after its own commit is on disk;
-//   - the kept list (keeper.go, list.go) owns a connection that reads. The list is a JSON text that is served from
-//     memory for as long as no connection of any process has committed, and is mended where our own writes touched it;
-//   - the door is [committer.between]: the keeper begins a read transaction between two commits, and is told what was
+//   - the kept list (package kept, and source.go) owns a connection that reads. The list is a JSON text
+//     that is served from memory for as long as no connection of any process has committed, and is mended where our own
+//     writes touched it;
+//   - the door is [committer.between]: the source begins a read transaction between two commits, and is told what was
 //     written since the last one that it began there.
 //
 // Everybody else reads on the other connections (reader.go): a user, a page, a search, or a list that is too large to
@@ -22,15 +23,17 @@ import (
 	"sync/atomic"
 
 	"users-api/models"
+	"users-api/models/kept"
+	"users-api/models/spool"
 )
 
 // Users is the table of users in its database file.
 type Users struct {
 	pool      *sql.DB
 	committer *committer
-	keeper    *keeper
+	source    *listSource
+	keeper    *kept.Keeper
 	reader    *reader
-	stats     listStats
 	closed    atomic.Bool
 }
 
@@ -52,7 +55,7 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot look at the database files: %w", err)
 	}
-	if err := removeSpools(files.spools()); err != nil {
+	if err := spool.Remove(files.spools()); err != nil {
 		return nil, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
 	}
 	queries := newQueries(db)
@@ -60,7 +63,7 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	keeper, err := newKeeper(pool, queries, committer, listMemory)
+	source, err := newListSource(pool, queries, committer)
 	if err != nil {
 		return nil, explain(path, err)
 	}
@@ -68,7 +71,7 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	return &Users{pool: pool, committer: committer, keeper: keeper, reader: reader}, nil
+	return &Users{pool: pool, committer: committer, source: source, keeper: kept.New(source, listMemory), reader: reader}, nil
 }
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
@@ -119,29 +122,7 @@ func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 
 // List calls send with the kept list, or with one that is read while it is sent where that is too large to be kept.
 func (u *Users) List(ctx context.Context, send func(models.List) error) error {
-	kept, err := u.keeper.get(ctx)
-	if err != nil {
-		return storageError(err)
-	}
-	u.stats.count(kept)
-	if kept == nil {
-		return send(models.List{Length: -1, Pieces: u.stream(ctx)})
-	}
-	defer kept.release()
-	return send(models.List{Version: kept.version, Length: kept.length, Pieces: kept.array})
-}
-
-// stream returns all users as one JSON array that is read while it is sent.
-func (u *Users) stream(ctx context.Context) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		total := 0
-		for piece, err := range models.Array(u.Select(ctx, models.Query{})) {
-			if total += len(piece); !yield(piece, err) || err != nil {
-				return
-			}
-		}
-		u.keeper.seen(total)
-	}
+	return storageError(u.keeper.List(ctx, send, u.Select(ctx, models.Query{})))
 }
 
 // Lost is closed when the database file was found removed or replaced.
@@ -160,5 +141,6 @@ func (u *Users) Close(ctx context.Context) error {
 		return nil
 	default:
 	}
-	return errors.Join(u.keeper.close(), u.reader.close(ctx), u.committer.conn.close(), u.pool.Close())
+	u.keeper.Close()
+	return errors.Join(u.source.conn.close(), u.reader.close(ctx), u.committer.conn.close(), u.pool.Close())
 }

@@ -57,26 +57,3 @@ func TestListsAreCountedByHowTheyWereAnswered(t *testing.T) {
 	storetest.Create(t, users, "a name that makes the list too large to be kept in two hundred bytes")
 	expect("too large", 2, 1, 2, 1)
 }
-
-// BenchmarkCounting is what the figures cost a commit of as many writes as there can be, and a list.
-func BenchmarkCounting(b *testing.B) {
-	b.Run("commit", func(b *testing.B) {
-		var stats commitStats
-		batch := make([]*write, maxBatch)
-		for i := range batch {
-			batch[i] = &write{}
-		}
-		for b.Loop() {
-			stats.count(batch)
-		}
-	})
-	b.Run("list", func(b *testing.B) {
-		var stats listStats
-		kept := &list{}
-		b.RunParallel(func(loop *testing.PB) {
-			for loop.Next() {
-				stats.count(kept)
-			}
-		})
-	})
-}

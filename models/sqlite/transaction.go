@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"users-api/models"
+	"users-api/models/kept"
 )
 
 // transaction is the connection that writes, with what is known of the file: only it has that connection, so it knows
@@ -10,7 +11,7 @@ type transaction struct {
 	conn    connection
 	queries *queries
 	table   table
-	changed changes
+	changed kept.Changes
 
 	dataVersion int64 // the connection's data_version when others were last noticed; SQLite counts from 1
 	described   bool  // table is that of dataVersion
@@ -39,7 +40,7 @@ func (t *transaction) noticeOthers() error {
 	version, err := t.conn.dataVersion()
 	if err == nil && version != t.dataVersion {
 		t.dataVersion, t.described = version, false
-		t.changed.all()
+		t.changed.AddAll()
 	}
 	return err
 }
@@ -60,7 +61,7 @@ func (t *transaction) runAlone(write func(*transaction) error) error {
 	if t.table.plain {
 		return write(t)
 	}
-	t.changed.all()
+	t.changed.AddAll()
 	if _, err := t.conn.exec("SAVEPOINT alone"); err != nil {
 		return err
 	}

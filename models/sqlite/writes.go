@@ -28,7 +28,7 @@ func (t *transaction) insert(user models.NewUser) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	t.changed.user(done.rowid)
+	t.changed.Add(done.rowid)
 	return done.rowid, nil
 }
 
@@ -80,7 +80,7 @@ func (t *transaction) update(id int64, change models.Change, allow models.Condit
 	if err != nil {
 		return models.User{}, err
 	}
-	t.changed.user(id)
+	t.changed.Add(id)
 	after, err := t.queries.get(t.conn, id)
 	if err == nil && done.rows == 0 && after == before && !change.Describes(after) {
 		err = models.ErrIgnored
@@ -115,7 +115,7 @@ func (t *transaction) delete(id int64, allow models.Condition) error {
 		if done.rows == 0 {
 			return models.ErrNotFound
 		}
-		t.changed.user(id)
+		t.changed.Add(id)
 		return nil
 	}
 	return t.expectGone(id)

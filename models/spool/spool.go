@@ -1,4 +1,6 @@
-package sqlite
+// Package spool keeps users or the rows of a file until they are needed, so that a slow client holds neither a lock, nor a
+// transaction, nor much memory.
+package spool
 
 import (
 	"bufio"
@@ -15,12 +17,12 @@ import (
 	"users-api/models"
 )
 
-// spool keeps records until they are needed: a few in memory, and more in a file beside the database. One goroutine
+// Spool keeps records until they are needed: a few in memory, and more in a file. One goroutine
 // writes it, and others may read it meanwhile: they wait for what is still to come.
 //
 // The file loses its name as soon as it is there, so that the system removes it however the program ends. In between,
-// a kill can leave it behind, empty; the next start removes it: see [removeSpools].
-type spool struct {
+// a kill can leave it behind, empty; the next start removes it: see [Remove].
+type Spool struct {
 	prefix string // of its name, before it loses it
 
 	mu    sync.Mutex
@@ -32,7 +34,7 @@ type spool struct {
 	err   error // why it ended early
 }
 
-// record is a number and texts, whatever they mean.
+// record is a user, or a row and the number of its line.
 type record struct {
 	number int64
 	texts  [3]string
@@ -41,14 +43,15 @@ type record struct {
 // spoolBytes is how much of a spool is held in memory.
 const spoolBytes = 256 << 10
 
-func newSpool(prefix string) *spool {
-	s := &spool{prefix: prefix}
+// New returns an empty spool. The name of its file, while it has one, begins with prefix.
+func New(prefix string) *Spool {
+	s := &Spool{prefix: prefix}
 	s.grown.L = &s.mu
 	return s
 }
 
-// removeSpools removes what a program that was killed has left behind.
-func removeSpools(prefix string) error {
+// Remove removes what a program that was killed has left behind.
+func Remove(prefix string) error {
 	entries, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func removeFile(path string) error {
 }
 
 // add writes a record. An error is of the disk.
-func (s *spool) add(r record) error {
+func (s *Spool) add(r record) error {
 	body := binary.AppendVarint(make([]byte, 0, 128), r.number)
 	for _, text := range r.texts {
 		body = append(binary.AppendUvarint(body, uint64(len(text))), text...)
@@ -86,7 +89,7 @@ func (s *spool) add(r record) error {
 }
 
 // flush writes what is in memory into the file. The lock is held.
-func (s *spool) flush() error {
+func (s *Spool) flush() error {
 	if s.file == nil {
 		file, err := os.CreateTemp(filepath.Dir(s.prefix), filepath.Base(s.prefix)) // for this user alone
 		if err != nil {
@@ -113,20 +116,20 @@ func spoolError(err error) error {
 	if reason, ok := errors.AsType[syscall.Errno](err); ok {
 		why = reason.Error()
 	}
-	return &models.StorageError{Text: "a file beside the database cannot be written: " + why, Code: "spool",
+	return &models.StorageError{Text: "a temporary file cannot be written: " + why, Code: "spool",
 		Meaning: why}
 }
 
 // end says that no more records come, and why.
-func (s *spool) end(err error) {
+func (s *Spool) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.err = true, err
 	s.grown.Broadcast()
 }
 
-// close forgets the records.
-func (s *spool) close() {
+// Close forgets the records.
+func (s *Spool) Close() {
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is needed any more
 	}
@@ -134,7 +137,7 @@ func (s *spool) close() {
 
 // spoolReader reads the bytes of a spool.
 type spoolReader struct {
-	*spool
+	*Spool
 	at int64
 }
 
@@ -168,9 +171,9 @@ func (r *spoolReader) readRest(into []byte) (int, error) {
 }
 
 // records yields what was added, in order. An error is the last thing that comes.
-func (s *spool) records() iter.Seq2[record, error] {
+func (s *Spool) records() iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
-		in := bufio.NewReaderSize(&spoolReader{spool: s}, 64<<10)
+		in := bufio.NewReaderSize(&spoolReader{Spool: s}, 64<<10)
 		var body []byte
 		for {
 			length, err := binary.ReadUvarint(in)

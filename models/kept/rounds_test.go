@@ -1,0 +1,95 @@
+package kept
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/models"
+)
+
+// A round shows what was committed before it began. Nobody who asks later is answered by it.
+func TestAListAskedForDuringARoundIsOfTheNext(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(1 << 20)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	look := keeper.look
+	keeper.look = func() (*list, error) {
+		l, err := look()
+		began <- struct{}{} // the look was taken
+		<-goOn
+		return l, err
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() { ask(t, users, keeper) })
+	<-began
+	users.put(1, "after the look")
+	wait.Go(func() {
+		if text, _ := ask(t, users, keeper); !strings.Contains(text, "after the look") {
+			t.Errorf("the list is %s", text)
+		}
+	})
+	awaitAsker(keeper)
+	goOn <- struct{}{}
+	<-began
+	goOn <- struct{}{}
+	wait.Wait()
+}
+
+// awaitAsker waits until somebody has asked for the next round.
+func awaitAsker(keeper *Keeper) {
+	for asked := false; !asked; runtime.Gosched() {
+		keeper.mu.Lock()
+		asked = keeper.next != nil
+		keeper.mu.Unlock()
+	}
+}
+
+func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(1 << 20)
+	users.put(1, "a")
+	keeper.looking.Lock() // a round is under way, so that the next is waited for
+	first := make(chan *list)
+	go func() {
+		l, _ := keeper.get(ctx)
+		first <- l
+	}()
+	awaitAsker(keeper)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := keeper.get(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("an asker that went away got %v", err)
+	}
+	keeper.looking.Unlock()
+	l := <-first
+	for l.readers.Load() != 1 {
+		runtime.Gosched() // until the one that left has released it
+	}
+	l.release()
+}
+
+func TestAListThatNobodyReadsIsReleased(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(1 << 20)
+	users.put(1, "a")
+	for range 3 {
+		_ = keeper.List(ctx, func(models.List) error { return errors.New("not wanted") }, each(nil))
+	}
+	if readers := keeper.current.readers.Load(); readers != 0 {
+		t.Errorf("%d readers hold a list that nobody reads", readers)
+	}
+}
+
+func TestAfterTheEndThereIsNoRound(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(1 << 20)
+	keeper.Close()
+	err := keeper.List(ctx, func(models.List) error { return nil }, each(users.users))
+	if !errors.Is(err, models.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}

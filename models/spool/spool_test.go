@@ -1,0 +1,47 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestASpoolThatCannotBeWrittenSaysWhy(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "gone", "users.db-spool-"))
+	defer s.Close()
+	large := record{texts: [3]string{strings.Repeat("n", spoolBytes)}}
+	want := "a temporary file cannot be written: no such file or directory"
+	if err := s.add(large); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASpoolIsReadWhileItIsWritten(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "users.db-spool-"))
+	defer s.Close()
+	broken := errors.New("broken")
+	go func() {
+		for i := range 100_000 {
+			_ = s.add(record{int64(-i), [3]string{fmt.Sprint(i), "", strings.Repeat("é", i%50)}})
+		}
+		s.end(broken)
+	}()
+	n := 0
+	for r, err := range s.records() {
+		if err != nil {
+			if !errors.Is(err, broken) {
+				t.Error(err)
+			}
+			break
+		}
+		if r.number != int64(-n) || r.texts != [3]string{fmt.Sprint(n), "", strings.Repeat("é", n%50)} {
+			t.Fatalf("record %d is %v", n, r)
+		}
+		n++
+	}
+	if n != 100_000 {
+		t.Errorf("%d records came", n)
+	}
+}
