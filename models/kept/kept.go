@@ -20,11 +20,9 @@ import (
 type Source interface {
 	// Unchanged reports whether nothing can have been committed since the last transaction began.
 	Unchanged() (bool, error)
-	// Begin begins a read transaction, and returns what was committed since the last one began. Its error may be
-	// [ErrNotKept].
-	Begin() (Changes, error)
-	// End ends the transaction. It is called after each Begin, also after one that failed.
-	End()
+	// Transaction calls read in a read transaction, with what was committed since the last one began. It returns the
+	// error of read, or its own, which may be [ErrNotKept]. It may call read again when the transaction breaks off.
+	Transaction(read func(since Changes) error) error
 	// All returns every user by ascending id, as the transaction sees them.
 	All() iter.Seq2[models.User, error]
 	// Range returns the users whose ids are at least from and at most to, by ascending id, as the transaction sees them.

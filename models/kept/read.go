@@ -10,18 +10,19 @@ var ErrNotKept = errors.New("no list can be kept now")
 
 // readAgain returns the list as one read transaction sees it, made from an old one where that can be. It is nil when none
 // can be kept.
-func (k *Keeper) readAgain(old *list) (*list, error) {
-	defer k.source.End()
-	since, err := k.source.Begin()
-	if errors.Is(err, ErrNotKept) {
+func (k *Keeper) readAgain(old *list) (read *list, err error) {
+	err = k.source.Transaction(func(since Changes) (err error) {
+		read, err = k.read(old, since)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrNotKept):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	read, err := k.read(old, since)
-	k.tooLarge.Store(err == nil && read == nil)
-	return read, err
+	k.tooLarge.Store(read == nil)
+	return read, nil
 }
 
 // read is readAgain in its transaction; nil is a list that is larger than maxBytes.

@@ -14,13 +14,12 @@ var ctx = context.Background()
 
 // table is the plainest source: users in memory, which remembers what was written as an engine does.
 type table struct {
-	mu       sync.Mutex
-	users    []models.User // by ascending id
-	changed  Changes
-	unknown  error // what Begin returns
-	again    []int64
-	readAll  int
-	observed func() // is called when somebody has looked
+	mu      sync.Mutex
+	users   []models.User // by ascending id
+	changed Changes
+	unknown error // what Transaction returns
+	again   []int64
+	readAll int
 }
 
 func (t *table) Unchanged() (bool, error) {
@@ -29,15 +28,14 @@ func (t *table) Unchanged() (bool, error) {
 	return !t.changed.anything && len(t.changed.ids) == 0, nil
 }
 
-func (t *table) Begin() (Changes, error) {
+func (t *table) Transaction(read func(Changes) error) error {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.unknown != nil {
-		return Changes{}, t.unknown
+		return t.unknown
 	}
-	return t.changed.Take(), nil
+	return read(t.changed.Take())
 }
-
-func (t *table) End() { t.mu.Unlock() }
 
 func (t *table) All() iter.Seq2[models.User, error] {
 	t.readAll++

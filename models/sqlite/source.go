@@ -29,8 +29,15 @@ func (s *listSource) Unchanged() (bool, error) {
 	return version == s.dataVersion, err
 }
 
-// Begin begins a read transaction between two commits of ours.
-func (s *listSource) Begin() (kept.Changes, error) { return s.committer.between(s.begin) }
+// Transaction begins a read transaction between two commits of ours.
+func (s *listSource) Transaction(read func(kept.Changes) error) error {
+	defer func() { _, _ = s.conn.exec("ROLLBACK") }() // it only reads
+	since, err := s.committer.between(s.begin)
+	if err != nil {
+		return err
+	}
+	return read(since)
+}
 
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
 func (s *listSource) begin() (err error) {
@@ -39,9 +46,6 @@ func (s *listSource) begin() (err error) {
 	}
 	return err
 }
-
-// End ends the transaction, which only reads.
-func (s *listSource) End() { _, _ = s.conn.exec("ROLLBACK") }
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {
