@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// poolSize is how many connections this process has at most, unless the URL says otherwise with pool_max_conns. A
+// statement takes about 0.1 ms, so that more would only wait for the server's cores; and three processes find room on a
+// server that allows few.
+const poolSize = 8
+
+// connectTime is how long one host may take to let us in, unless the URL says otherwise with connect_timeout: so that
+// the second is reached while a request waits.
+const connectTime = 2 * time.Second
+
+// address is where the database is, as a person may see it, and how pgx connects to it.
+type address struct {
+	hosts, database, user string
+	pool                  *pgxpool.Config
+}
+
+// String names the place without the password.
+func (a address) String() string {
+	return fmt.Sprintf("%s (database %q, user %q)", a.hosts, a.database, a.user)
+}
+
+// errNoURL does not repeat what was given: the password may be anywhere in it.
+var errNoURL = errors.New("the URL of the database cannot be read: it must be postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
+	"and in the user and the password the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
+
+// parseAddress reads the URL of a database.
+func parseAddress(text string) (address, error) {
+	query, err := readable(text)
+	if err != nil {
+		return address{}, err
+	}
+	var added []string
+	for name, value := range map[string]string{
+		"target_session_attrs": "read-write", // of several hosts, the one that can be written: after a failover another
+		"pool_max_conns":       strconv.Itoa(poolSize),
+		"connect_timeout":      strconv.Itoa(int(connectTime.Seconds())),
+		"application_name":     "users-api",
+	} {
+		if !query.Has(name) {
+			added = append(added, name+"="+value)
+		}
+	}
+	separator := "?"
+	if strings.Contains(text, "?") {
+		separator = "&"
+	}
+	config, err := pgxpool.ParseConfig(text + separator + strings.Join(added, "&"))
+	if err != nil {
+		return address{}, explainURL(err)
+	}
+	// What is sent is UTF-8, whatever the database's own encoding. Every pooler knows this parameter.
+	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
+	return address{hostsOf(&config.ConnConfig.Config), config.ConnConfig.Database, config.ConnConfig.User, config}, nil
+}
+
+// readable returns the parameters of a URL whose parts are where they seem to be. An unescaped character in a password
+// would otherwise make a part of it a host or the name of a database, which are shown.
+func readable(text string) (url.Values, error) {
+	rest, isURL := strings.CutPrefix(text, "postgres://")
+	if !isURL {
+		rest, isURL = strings.CutPrefix(text, "postgresql://")
+	}
+	place, parameters, _ := strings.Cut(rest, "?")
+	_, path, _ := strings.Cut(place, "/")
+	query, err := url.ParseQuery(parameters)
+	if !isURL || err != nil || strings.Contains(text, "#") || strings.Contains(path, "@") || strings.Contains(parameters, "@") ||
+		strings.Count(place, "@") > 1 {
+		return nil, errNoURL
+	}
+	return query, nil
+}
+
+// explainURL returns what pgx has to say about a URL, without the URL.
+func explainURL(err error) error {
+	failed, ok := errors.AsType[*pgconn.ParseConfigError](err)
+	if !ok {
+		return fmt.Errorf("the URL of the database cannot be used: %w", err) // of the pool: it names its parameter alone
+	}
+	_, why, found := strings.Cut(failed.Error(), "`: ")
+	if !found || strings.Contains(why, "parse as URL") {
+		return errNoURL
+	}
+	return fmt.Errorf("the URL of the database cannot be used: %s", why)
+}
+
+// hostsOf returns the hosts with their ports, each once: pgx names each again to try it without TLS.
+func hostsOf(config *pgconn.Config) string {
+	names := []string{hostAndPort(config.Host, config.Port)}
+	for _, other := range config.Fallbacks {
+		if name := hostAndPort(other.Host, other.Port); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func hostAndPort(host string, port uint16) string {
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}

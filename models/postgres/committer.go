@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"users-api/models"
+)
+
+// maxBatch bounds the creations in one commit.
+const maxBatch = 512
+
+// committers is how many commits may be on their way at once: while the server flushes one to its disk, it works on the
+// other.
+const committers = 2
+
+// committer lets creations share commits.
+//
+// A commit waits for the disk and a statement for the network, and both take as long for a hundred rows as for one. So
+// what arrives while the statements before it are on their way goes into the next one together. Nothing waits for
+// company: a creation that finds a committer idle is committed at once, alone.
+//
+// A statement is stored as a whole or not at all. When it is refused, each creation is tried again alone, by whoever
+// waits for it, so that only those fail that are to blame.
+type committer struct {
+	database *database
+	texts    insertTexts
+	queue    chan *creation
+	stopped  sync.WaitGroup
+}
+
+// creation is a user on the way into the table, and the outcome once done is closed.
+type creation struct {
+	user    models.NewUser
+	arrived time.Time
+	id      int64
+	err     error
+	done    chan struct{}
+}
+
+// errAlone: the creation is to be tried again alone, because one of those beside it was refused.
+var errAlone = errors.New("one of several creations was refused")
+
+func startCommitter(database *database, t table) *committer {
+	c := &committer{database: database, texts: t.insertTexts(), queue: make(chan *creation, maxBatch)}
+	for range committers {
+		c.stopped.Go(c.loop)
+	}
+	return c
+}
+
+// close ends the committers. Nobody may use them any more.
+func (c *committer) close() {
+	close(c.queue)
+	c.stopped.Wait()
+}
+
+// create stores a user and returns its id. The context ends the wait for a place in a full queue, and nothing after that.
+func (c *committer) create(ctx context.Context, user models.NewUser) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if !storable(user.Name) || !storable(user.Email) {
+		return c.insertAlone(user) // PostgreSQL refuses it with its own text, and would refuse all beside it
+	}
+	w := &creation{user: user, arrived: time.Now(), done: make(chan struct{})}
+	select {
+	case c.queue <- w:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	<-w.done
+	switch {
+	case errors.Is(w.err, errAlone):
+		return c.insertAlone(user)
+	case errors.Is(w.err, errRules):
+		return c.insertByRules(user)
+	}
+	return w.id, w.err
+}
+
+func (c *committer) loop() {
+	for first := range c.queue {
+		runtime.Gosched() // let requests that are ready come along
+		c.commitTogether(c.gather(first))
+	}
+}
+
+// gather returns the first creation and those that have arrived behind it.
+func (c *committer) gather(first *creation) []*creation {
+	batch := []*creation{first}
+	for len(batch) < maxBatch {
+		select {
+		case w, open := <-c.queue:
+			if !open {
+				return batch
+			}
+			batch = append(batch, w)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commitTogether stores a batch by one statement, and answers each creation of it.
+//
+// They are stored in the order of their emails: where two processes store the same ones at once, each waits for the other
+// otherwise, until PostgreSQL ends one of the two.
+func (c *committer) commitTogether(batch []*creation) {
+	oldest := batch[0].arrived
+	slices.SortFunc(batch, func(a, b *creation) int { return cmp.Compare(a.user.Email, b.user.Email) })
+	users := make([]models.NewUser, len(batch))
+	for i, w := range batch {
+		users[i] = w.user
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), oldest.Add(answerTime))
+	defer cancel()
+	var ids []int64
+	err := c.database.borrow(context.Background(), ctx, write, func(ctx context.Context, conn connection) (err error) {
+		ids, err = c.texts.insert(ctx, conn, users)
+		return err
+	})
+	if err != nil && len(batch) > 1 && isRefusal(err) {
+		err = errAlone
+	}
+	if err == nil {
+		c.database.stats.count(len(batch))
+	}
+	for i, w := range batch {
+		if w.err = err; err == nil {
+			w.id = ids[i]
+		}
+		close(w.done)
+	}
+}
+
+// isRefusal reports whether the server refused what a statement wanted. It has stored nothing then, and one row alone may
+// be to blame.
+func isRefusal(err error) bool {
+	failed, ok := errors.AsType[*models.StorageError](err)
+	if !ok || failed.Code == codeReadOnly {
+		return false
+	}
+	switch class(failed.Code) {
+	case "", classConnection, classAccess, classResources, classIntervention, classSystem, classInternal:
+		return false
+	}
+	return true
+}

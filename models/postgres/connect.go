@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	driver "gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// patience is how long a start tries a server that is not there yet, and pause how long it waits between two tries.
+const (
+	patience = 30 * time.Second
+	pause    = time.Second
+)
+
+// idleTime is how long a connection that nobody uses stays open: a busy service keeps its own, and an idle one leaves
+// room for others.
+const idleTime = 5 * time.Minute
+
+// connect connects to the server. One that starts, or is not there yet, is tried again: a container may start at the
+// same moment as its database.
+func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
+	config := where.pool
+	config.AfterConnect = findPooler
+	config.MaxConnIdleTime = idleTime
+	config.PingTimeout = connectTime
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return nil, explain(where, err)
+	}
+	d := &database{where: where, pool: pool, free: make(chan struct{}, max(1, int(config.MaxConns)-committers))}
+	d.ended, d.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := d.reach(ctx, logger); err != nil {
+		d.close(ctx)
+		return nil, err
+	}
+	return d, nil
+}
+
+// reach connects once, and tries for as long as a start is patient.
+func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
+	for until := time.Now().Add(patience); ; {
+		conn, err := d.pool.Acquire(ctx)
+		if err == nil {
+			conn.Release()
+			return nil
+		}
+		left := time.Until(until)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped while waiting for PostgreSQL at %s: %w", d.where, err)
+		}
+		if !mayCome(err) || left < pause {
+			return explain(d.where, err)
+		}
+		logger.Warn("waiting for PostgreSQL", "hosts", d.where.hosts, "database", d.where.database, "user", d.where.user,
+			"error", reason(err), "tried_for_another", left.Round(time.Second).String())
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// oldest is the version that is served at least. It has GENERATED AS IDENTITY and FETCH FIRST … WITH TIES.
+const oldest = 130000
+
+// look looks at what durability rests on, and warns of what is turned off.
+func (d *database) look(ctx context.Context, logger *slog.Logger) error {
+	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
+		version, _, err := conn.number(ctx, "SELECT current_setting('server_version_num')::int8")
+		if err == nil && version < oldest {
+			err = fmt.Errorf("it is version %d.%d: 13 or newer is needed", version/10000, version/100%100)
+		}
+		if err != nil {
+			return err
+		}
+		for _, setting := range []struct{ name, lost string }{
+			{"synchronous_commit", "a crash of the server loses the last writes that were answered"},
+			{"fsync", "a crash of the machine loses or damages the database"},
+			{"full_page_writes", "a crash of the machine may damage the database"},
+		} {
+			off, _, err := conn.number(ctx, "SELECT (current_setting($1::text) = 'off')::int::int8", setting.name)
+			if err != nil {
+				return err
+			}
+			if off != 0 {
+				logger.Warn("a setting of PostgreSQL is off", "setting", setting.name, "risk", setting.lost)
+			}
+		}
+		return nil
+	})
+}
+
+// gorm returns GORM on the connections of the pool, and how it is closed.
+func (d *database) gorm() (db *gorm.DB, closeDB func(), err error) {
+	var pool *sql.DB = stdlib.OpenDBFromPool(d.pool)
+	db, err = gorm.Open(driver.New(driver.Config{Conn: pool}), &gorm.Config{
+		// GORM would log failing statements with the names and emails in them. Errors are logged by who answers.
+		Logger: logger.Discard,
+	})
+	return db, func() { _ = pool.Close() }, err
+}

@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"users-api/models"
+)
+
+// answerTime is how long a statement may take that looks at few users, with its wait for a connection: within 5 s a
+// client is told that the server does not answer.
+const answerTime = 4500 * time.Millisecond
+
+// searchTime is how long a statement may take that looks at every user.
+const searchTime = 2 * time.Minute
+
+// use is what a connection is wanted for.
+type use struct {
+	limit time.Duration
+	// writes: the context ends only the wait for the connection, and an outcome that is unknown is told as such. What
+	// reads is tried again on another connection when the first is lost.
+	writes bool
+}
+
+var (
+	lookup = use{limit: answerTime}
+	search = use{limit: searchTime}
+	write  = use{limit: answerTime, writes: true}
+	glance = use{limit: time.Second / 2} // for what can be left out
+)
+
+// database is the server, with the connections of this process to it.
+type database struct {
+	where address
+	pool  *pgxpool.Pool
+	stats commitStats
+	// free is taken by whoever wants a connection and is no committer: those have theirs, however many wait here.
+	free   chan struct{}
+	closed atomic.Bool
+	// emails remembers which constraints are on the email alone.
+	emails sync.Map
+	// ended ends when even what is under way is to stop.
+	ended context.Context
+	end   context.CancelFunc
+}
+
+// on runs a statement or a transaction on a connection. It may be run a second time where the first has done nothing:
+// see again. The error is as in the contract.
+func (d *database) on(ctx context.Context, wanted use, run func(context.Context, connection) error) error {
+	if err := ctx.Err(); err != nil {
+		return err // select would choose by chance
+	}
+	limited, cancel := context.WithTimeout(ctx, wanted.limit)
+	defer cancel()
+	select {
+	case d.free <- struct{}{}:
+		defer func() { <-d.free }()
+	case <-limited.Done():
+		return d.failed(ctx, wanted, errBusy)
+	}
+	return d.borrow(ctx, limited, wanted, run)
+}
+
+// borrow is on for whoever has the right to a connection. The second context is the first with its limit.
+func (d *database) borrow(ctx, limited context.Context, wanted use, run func(context.Context, connection) error) error {
+	err := d.try(limited, wanted, run)
+	if err != nil && again(err, wanted) && limited.Err() == nil {
+		err = d.try(limited, wanted, run)
+	}
+	if isDuplicate(err) {
+		return d.duplicate(limited, err)
+	}
+	return d.failed(ctx, wanted, err)
+}
+
+// try takes a connection and runs a statement or a transaction on it once.
+func (d *database) try(ctx context.Context, wanted use, run func(context.Context, connection) error) error {
+	if d.closed.Load() && !wanted.writes {
+		return models.ErrClosed
+	}
+	conn, err := d.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if wanted.writes {
+		deadline, _ := ctx.Deadline()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
+		defer cancel()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.ended, cancel)()
+	err = run(ctx, connection{conn.Conn()})
+	if isGone(err) {
+		_ = conn.Conn().Close(ctx)
+		d.pool.Reset() // the others lead to the same server
+	}
+	return err
+}
+
+// acquire takes a connection from the pool. A server that lets no more of us in has let others in, that will be free.
+func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	for {
+		conn, err := d.pool.Acquire(ctx)
+		if err == nil || sqlState(err) != codeTooMany {
+			return conn, unreached(err)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, unreached(err)
+		}
+	}
+}
+
+// failed returns an error as the contract has it.
+func (d *database) failed(ctx context.Context, wanted use, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case d.ended.Err() != nil:
+		return models.ErrClosed
+	case ctx.Err() != nil && (pgconn.Timeout(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return ctx.Err()
+	}
+	return storageError(err, wanted.writes)
+}
+
+// close closes the connections, and breaks off what is still running when the context ends.
+func (d *database) close(ctx context.Context) {
+	d.closed.Store(true)
+	defer context.AfterFunc(ctx, d.end)()
+	d.pool.Close() // waits for those that are in use
+	d.end()
+}

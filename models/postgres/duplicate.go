@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/models"
+)
+
+// constraint names what a row violated.
+type constraint struct{ schema, table, name string }
+
+// onEmail asks whether a unique index, of a table or of a partition of it, is on the email alone. What a trigger has
+// violated elsewhere is not. A view has no index: then it is one of the tables behind it.
+const onEmail = `SELECT 1::int8 FROM pg_index i
+	JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
+	JOIN pg_namespace n ON n.oid = t.relnamespace
+	JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attname = 'email'
+	WHERE n.nspname = $1 AND t.relname = $2 AND index.relname = $3 AND i.indisunique AND i.indnkeyatts = 1
+	AND (t.oid = to_regclass('users') OR to_regclass('users') IN (SELECT pg_partition_ancestors(t.oid))
+		OR (SELECT relkind = 'v' FROM pg_class WHERE oid = to_regclass('users')))`
+
+func isDuplicate(err error) bool { return sqlState(err) == codeDuplicate }
+
+// duplicate returns the violation of a unique constraint as the contract has it. PostgreSQL names the constraint and not
+// its columns, so it is asked for these once.
+func (d *database) duplicate(ctx context.Context, err error) error {
+	failed, _ := errors.AsType[*pgconn.PgError](err)
+	violated := constraint{failed.SchemaName, failed.TableName, failed.ConstraintName}
+	return &models.StorageError{
+		Text: failed.Error(), Code: failed.Code, Meaning: meanings[class(failed.Code)], Duplicate: d.isOnEmail(ctx, violated),
+	}
+}
+
+func (d *database) isOnEmail(ctx context.Context, violated constraint) (found bool) {
+	if known, ok := d.emails.Load(violated); ok {
+		return known == true
+	}
+	err := d.try(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
+		_, found, err = conn.number(ctx, onEmail, violated.schema, violated.table, violated.name)
+		return err
+	})
+	if err == nil {
+		d.emails.Store(violated, found)
+	}
+	return found
+}

@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/models"
+)
+
+// SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) that this package tells apart.
+const (
+	codeUnreached     = "08001"
+	codeLost          = "08006"
+	codeUnknown       = "08007"
+	codeProtocol      = "08P01"
+	codeDuplicate     = "23505"
+	codeReadOnly      = "25006"
+	codeNoStatement   = "26000"
+	codeNoDatabase    = "3D000"
+	codeNoSchema      = "3F000"
+	codeUnsupported   = "0A000"
+	codeNoRight       = "42501"
+	codeTooMany       = "53300"
+	codeShutdown      = "57P01"
+	codeCrash         = "57P02"
+	codeStarting      = "57P03"
+	classAccess       = "28" // a wrong password, or nobody who may come in
+	classConnection   = "08"
+	classResources    = "53"
+	classIntervention = "57"
+	classSystem       = "58"
+	classInternal     = "XX"
+)
+
+// meanings are what the classes of SQLSTATEs mean. They hold no data of a user.
+var meanings = map[string]string{
+	"08": "connection exception", "0A": "feature not supported", "22": "data exception", "23": "integrity constraint violation",
+	"25": "invalid transaction state", "26": "invalid statement name", "28": "invalid authorization", "3D": "no such database",
+	"3F": "no such schema", "40": "transaction rollback", "42": "syntax error or access rule violation", "44": "with check option violation",
+	"53": "insufficient resources", "54": "program limit exceeded", "55": "object not in prerequisite state",
+	"57": "operator intervention", "58": "system error", "P0": "error of a function", "XX": "internal error",
+}
+
+// errBusy: all connections were in use for as long as a request waits.
+var errBusy = &models.StorageError{
+	Text: "all connections to the PostgreSQL server are in use", Code: codeTooMany, Meaning: meanings[classResources],
+}
+
+// connectError says that no connection was made: nothing was asked of the server.
+type connectError struct{ error }
+
+func (e connectError) Unwrap() error { return e.error }
+
+func unreached(err error) error {
+	if err == nil || errors.Is(err, models.ErrClosed) {
+		return err
+	}
+	return connectError{err}
+}
+
+// sqlState returns the SQLSTATE that an error of the server carries, and "" when it is not the server's.
+func sqlState(err error) string {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failed.Code
+	}
+	return ""
+}
+
+// class returns the class of a SQLSTATE.
+func class(code string) string { return code[:min(2, len(code))] }
+
+// isStorages reports whether an error is storage's: other than one that the contract names.
+func isStorages(err error) bool {
+	if _, ok := errors.AsType[connectError](err); ok {
+		return true
+	}
+	return sqlState(err) != "" || isLost(err)
+}
+
+// isLost reports whether the connection broke, or the server did not answer on it.
+func isLost(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &network) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled)
+}
+
+// isGone reports whether the server behind a connection goes away, or may not be written any more: another may have
+// taken its place.
+func isGone(err error) bool {
+	switch sqlState(err) {
+	case codeShutdown, codeCrash, codeStarting, codeReadOnly:
+		return true
+	case "":
+		return err != nil && isLost(err) && !pgconn.Timeout(err) && !errors.Is(err, context.Canceled)
+	}
+	return false
+}
+
+// again reports whether a statement that failed may be run once more: it has done nothing, because it was never sent or
+// its preparation is out of date, or it only reads.
+func again(err error, wanted use) bool {
+	if _, ok := errors.AsType[connectError](err); ok {
+		return false // all hosts were tried
+	}
+	switch sqlState(err) {
+	case codeUnsupported, codeNoStatement:
+		return true // a prepared statement whose columns another program has changed, or that a pooler has lost
+	}
+	return pgconn.SafeToRetry(err) || !wanted.writes && isGone(err)
+}
+
+// storageError returns an error as the contract has it.
+func storageError(err error, wrote bool) error {
+	failed, isServers := errors.AsType[*pgconn.PgError](err)
+	connecting, isConnecting := errors.AsType[connectError](err)
+	switch {
+	case isConnecting:
+		return connectFailure(connecting)
+	case isServers:
+		return &models.StorageError{Text: failed.Error(), Code: failed.Code, Meaning: meanings[class(failed.Code)]}
+	case !isStorages(err):
+		return err
+	case wrote && !pgconn.SafeToRetry(err):
+		return &models.StorageError{
+			Text: reason(err) + "; whether the change was stored is not known", Code: codeUnknown, Meaning: "outcome unknown",
+		}
+	}
+	return &models.StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}
+}
+
+// connectFailure returns what a client is told when no connection was made. The server's own text names the user.
+func connectFailure(err error) error {
+	failed := &models.StorageError{Text: reason(err), Code: codeUnreached, Meaning: reason(err)}
+	if code := sqlState(err); code != "" {
+		failed.Code = code
+		failed.Meaning = meanings[class(code)]
+	}
+	return failed
+}
+
+// reason says in a few words why there is no connection. It names no host, user or password.
+func reason(err error) string {
+	server, _ := errors.AsType[*pgconn.PgError](err)
+	named, isNamed := errors.AsType[*net.DNSError](err)
+	number, isNumber := errors.AsType[syscall.Errno](err)
+	switch {
+	case server != nil && (class(server.Code) == classIntervention || server.Code == codeTooMany):
+		return server.Error()
+	case server != nil:
+		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return "no PostgreSQL server was found that can be written"
+	case isNamed && named.IsNotFound:
+		return "the PostgreSQL server cannot be reached: its name is not known"
+	case isNumber:
+		return "the PostgreSQL server cannot be reached: " + number.Error()
+	case pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
+		return "the PostgreSQL server did not answer in time"
+	}
+	return "the connection to the PostgreSQL server was lost"
+}

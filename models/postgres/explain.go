@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// mayCome reports whether a server that could not be reached may be there in a moment: it starts, its name is not known
+// yet, it has no room, or another is about to take its place.
+func mayCome(err error) bool {
+	if code := sqlState(err); code != "" {
+		return code == codeStarting || code == codeShutdown || code == codeCrash || code == codeTooMany
+	}
+	return isLost(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
+}
+
+// explain turns the answer to an attempt to start on a database into a line that says what to do.
+func explain(where address, err error) error {
+	what := fmt.Sprintf("cannot use the PostgreSQL database at %s", where)
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return fmt.Errorf("%s: %s: %s", what, failed.Message, remedy(failed.Code, where))
+	}
+	if help := remedyWithoutServer(err); help != "" {
+		return fmt.Errorf("%s: %s: %s", what, reason(err), help)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// remedy says what to do about what the server answered.
+func remedy(code string, where address) string {
+	switch code {
+	case codeNoDatabase:
+		return fmt.Sprintf("create it with `createdb -O %s %s`, or name another in the URL", where.user, where.database)
+	case codeNoRight:
+		return fmt.Sprintf("as its owner, run `GRANT CONNECT, CREATE ON DATABASE %s TO %s`, `GRANT USAGE, CREATE ON SCHEMA public TO %s` "+
+			"and, where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %s`", where.database, where.user, where.user, where.user)
+	case codeNoSchema:
+		return "no schema of the search path exists: create one, or set it with `ALTER ROLE … SET search_path`"
+	case codeProtocol:
+		return "a pooler refuses a parameter of the URL: take it out, or add it to the pooler's ignore_startup_parameters"
+	case codeTooMany:
+		return "raise max_connections of the server, or lower pool_max_conns in the URL of each process"
+	}
+	switch class(code) {
+	case classAccess:
+		return "check the user and the password of the URL, and pg_hba.conf of the server"
+	case classIntervention:
+		return "look at the log of the server"
+	}
+	return fmt.Sprintf("look up SQLSTATE %s in the manual of PostgreSQL", code)
+}
+
+// remedyWithoutServer says what to do where there was no answer; "" where it is not known.
+func remedyWithoutServer(err error) string {
+	switch {
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return "name the primary in the URL, or all hosts, separated by commas"
+	case strings.Contains(err.Error(), "tls error"), strings.Contains(err.Error(), "refused TLS"):
+		return "check the certificates, or sslmode in the URL"
+	case isLost(err):
+		return "check that the server runs and that the host and the port of the URL are right"
+	}
+	return ""
+}

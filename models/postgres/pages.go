@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"context"
+	"sync/atomic"
+
+	"users-api/models"
+)
+
+// A page is at most so many users, or a little more than so many bytes of their texts. It takes about 1 ms to read.
+const (
+	mostUsers = 2000
+	pageBytes = 256 << 10
+)
+
+// pageSize is how many users the next page asks for. PostgreSQL sends all that a statement asks for, so that what lies
+// beyond pageBytes is sent for nothing: after a page that was cut there, the next asks for as many as that held, and
+// from then on for twice as many each time.
+type pageSize struct{ users atomic.Int64 }
+
+func (s *pageSize) set(users int) { s.users.Store(int64(max(1, min(users, mostUsers)))) }
+
+func (s *pageSize) get() int { return int(s.users.Load()) }
+
+// page reads the first page of a query, and reports whether more users may come.
+func (r *reader) page(ctx context.Context, query models.Query) (page []models.User, more bool, err error) {
+	parts, values, possible := matching(query)
+	if !possible {
+		return nil, false, nil
+	}
+	parts.descending = query.Descending
+	if query.After != nil {
+		parts.after, values = true, append(values, *query.After)
+	}
+	limit := r.pages.get()
+	if query.Limit > 0 {
+		limit = min(limit, query.Limit)
+	}
+	wanted := lookup
+	if parts.contains {
+		wanted = search
+	}
+	whole := false
+	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
+		page, whole, err = r.readPage(ctx, conn, r.queries.selected[parts].users, append(values, int64(limit)))
+		return err
+	})
+	if query.Limit > 0 && len(page) >= query.Limit {
+		return page[:query.Limit], false, err
+	}
+	return page, !whole || len(page) >= limit, err
+}
+
+// readPage reads the users of a statement until their texts are longer than a page, and reports whether it has read all.
+// Users with one id are not torn apart.
+func (r *reader) readPage(ctx context.Context, conn connection, statement string, values []any) (page []models.User, whole bool, err error) {
+	left := pageBytes
+	whole = true
+	err = conn.users(ctx, func(user models.User) error {
+		if left <= 0 && user.ID != page[len(page)-1].ID {
+			whole = false
+			r.pages.set(len(page)) // before what is left is sent
+			return errEnough
+		}
+		page = append(page, user)
+		left -= len(user.Name) + len(user.Email)
+		return nil
+	}, statement, values...)
+	if whole && err == nil {
+		r.pages.set(2 * max(len(page), r.pages.get()))
+	}
+	return page, whole, err
+}

@@ -1,0 +1,166 @@
+// Package postgres keeps the users in a PostgreSQL database, version 13 or newer. It implements [models.Users].
+//
+// PostgreSQL is a server that other processes use at the same time, so this package holds little by itself:
+//
+//   - the connections (address.go, connect.go, database.go) are a small pool. Every statement borrows one, has a deadline,
+//     and finds the server again after it was away;
+//   - the shared commits (committer.go, create.go) are for creations alone. Those that arrive together are one INSERT. For
+//     changes and deletions (change.go) PostgreSQL itself lets transactions share a flush of its log;
+//   - everything that reads (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held
+//     between two of them;
+//   - the list (list.go), imports (import.go).
+//
+// GORM defines and creates the table, and builds the texts of the queries once, at the start; pgx runs them. Nothing is
+// kept in a session, because behind a pooler the next statement may run in another: no SET, no advisory lock that
+// outlives its transaction, no temporary table, no LISTEN.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+
+	"users-api/models"
+)
+
+// Users is the table of users in a PostgreSQL database.
+type Users struct {
+	database  *database
+	table     table
+	committer *committer
+	changes   changes
+	reader    *reader
+
+	// writing is held for reading by every write, and for writing to close.
+	writing sync.RWMutex
+}
+
+var _ models.Users = (*Users)(nil)
+
+// Open connects to the database that a URL names, and makes the table users where there is none. A server that cannot
+// be reached yet is tried for half a minute; the context ends that. The list is kept in memory while it is no larger
+// than listMemory bytes. The error says what to do, and holds no password.
+func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) (*Users, error) {
+	_ = listMemory
+	where, err := parseAddress(url)
+	if err != nil {
+		return nil, err
+	}
+	database, err := connect(ctx, where, logger)
+	if err != nil {
+		return nil, err
+	}
+	users, err := open(ctx, database, logger)
+	if err != nil {
+		database.close(ctx)
+		return nil, explain(where, err)
+	}
+	return users, nil
+}
+
+// open prepares a database that is connected.
+func open(ctx context.Context, database *database, logger *slog.Logger) (*Users, error) {
+	if err := database.look(ctx, logger); err != nil {
+		return nil, err
+	}
+	db, closeDB, err := database.gorm()
+	if err != nil {
+		return nil, err
+	}
+	defer closeDB()
+	if err := createTable(ctx, db); err != nil {
+		return nil, err
+	}
+	table, err := database.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queries := newQueries(db, table)
+	return &Users{
+		database:  database,
+		table:     table,
+		committer: startCommitter(database, table),
+		changes:   changes{database, queries},
+		reader:    newReader(database, queries),
+	}, nil
+}
+
+// write runs a write, unless the storage is closed. Close waits for it.
+func (u *Users) write(run func() error) error {
+	if u.database.closed.Load() {
+		return models.ErrClosed // before the lock, for which whoever closes may be waiting
+	}
+	u.writing.RLock()
+	defer u.writing.RUnlock()
+	if u.database.closed.Load() {
+		return models.ErrClosed
+	}
+	return run()
+}
+
+// Create stores a user and returns its id. A duplicate email is an error of storage.
+func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err error) {
+	err = u.write(func() (err error) {
+		id, err = u.committer.create(ctx, user)
+		return err
+	})
+	return id, err
+}
+
+// Change changes a user and returns it as it is stored then.
+func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
+	err = u.write(func() (err error) {
+		user, err = u.changes.change(ctx, id, change, allow)
+		return err
+	})
+	return user, err
+}
+
+// Delete removes a user.
+func (u *Users) Delete(ctx context.Context, id int64, allow models.Condition) error {
+	return u.write(func() error { return u.changes.delete(ctx, id, allow) })
+}
+
+// Get returns a user.
+func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
+	return u.reader.get(ctx, id)
+}
+
+// Select returns the users that a query asks for.
+func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+	return u.reader.users(ctx, query)
+}
+
+// Count returns how many users match a query.
+func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
+	return u.reader.count(ctx, query)
+}
+
+// Lost is never closed: a server that went away may come back.
+func (u *Users) Lost() <-chan struct{} { return nil }
+
+// Close finishes the writes under way and closes the connections. When the context ends, what is still running is broken
+// off.
+func (u *Users) Close(ctx context.Context) error {
+	if u.database.closed.Swap(true) {
+		return nil // it is closed already
+	}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		u.writing.Lock() // and is never given back: there are no writes any more
+		u.committer.close()
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+		u.database.end()
+	}
+	u.database.close(ctx)
+	return nil
+}
+
+// String names the storage without its password.
+func (u *Users) String() string { return fmt.Sprint("PostgreSQL at ", u.database.where) }

@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"iter"
+	"runtime"
+
+	"users-api/models"
+)
+
+// reader reads the users.
+type reader struct {
+	database *database
+	queries  *queries
+	pages    pageSize
+	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and half of the
+	// connections, so that all else goes on beside them.
+	searching chan struct{}
+}
+
+func newReader(database *database, queries *queries) *reader {
+	searches := max(1, min(cap(database.free)/2, runtime.GOMAXPROCS(0)-1))
+	r := &reader{database: database, queries: queries, searching: make(chan struct{}, searches)}
+	r.pages.set(mostUsers)
+	return r
+}
+
+// on runs read on a connection, for a query.
+func (r *reader) on(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
+	if wanted == search {
+		select {
+		case r.searching <- struct{}{}:
+			defer func() { <-r.searching }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return r.database.on(ctx, wanted, read)
+}
+
+// get returns the user with an id.
+func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
+	err = r.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
+		user, err = conn.one(ctx, r.queries.byID, id)
+		return err
+	})
+	return user, err
+}
+
+// count returns how many users match a query. It looks at every user, unless an email is asked for.
+func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
+	wanted := search
+	if query.Email != nil {
+		wanted = lookup
+	}
+	parts, values, possible := matching(query)
+	if !possible {
+		return 0, nil
+	}
+	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
+		n, _, err = conn.number(ctx, r.queries.selected[parts].count, values...)
+		return err
+	})
+	return n, err
+}
+
+// users returns the users that a query asks for, page by page: each begins after the last id of the one before. Between
+// two nothing is held but a page, however slowly they are taken.
+func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		for next, more := query, true; more; {
+			var page []models.User
+			var err error
+			if page, more, err = r.page(ctx, next); err != nil {
+				yield(models.User{}, err)
+				return
+			}
+			for _, user := range page {
+				if !yield(user, nil) {
+					return
+				}
+			}
+			if more {
+				next.After = &page[len(page)-1].ID
+				next.Limit = max(0, next.Limit-len(page))
+			}
+		}
+	}
+}
