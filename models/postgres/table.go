@@ -22,7 +22,7 @@ type newTable struct {
 func (newTable) TableName() string { return "users" }
 
 // createLock is the number of the lock that those who create the table take. It is "users" in ASCII.
-const createLock = 0x7573657273
+const createLock int64 = 0x7573657273
 
 // createTable makes the table users where nothing of that name is found on the search path, and leaves alone what is.
 // GORM's AutoMigrate would change an existing table on any difference. Where two create it at once, PostgreSQL refuses
