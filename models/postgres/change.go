@@ -138,7 +138,7 @@ var errRefused = errors.New("a condition refused the write")
 // counted counts a commit that has not failed.
 func (c changes) counted(err error) error {
 	if err == nil {
-		c.database.stats.count(1)
+		c.database.commits.Count(1)
 	}
 	return err
 }

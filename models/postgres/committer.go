@@ -130,7 +130,7 @@ func (c *committer) commitTogether(batch []*creation) {
 		err = errAlone
 	}
 	if err == nil {
-		c.database.stats.count(len(batch))
+		c.database.commits.Count(uint(len(batch)))
 	}
 	for i, w := range batch {
 		if w.err = err; err == nil {

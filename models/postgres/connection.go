@@ -66,3 +66,9 @@ func (c connection) number(ctx context.Context, statement string, arguments ...a
 	}
 	return *returned, true, nil
 }
+
+// text runs a statement that returns one text.
+func (c connection) text(ctx context.Context, statement string, arguments ...any) (text string, err error) {
+	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&text) }, statement, arguments...)
+	return text, err
+}

@@ -88,7 +88,7 @@ func (c *committer) insertAlone(user models.NewUser) (id int64, err error) {
 		return c.insertByRules(user)
 	}
 	if err == nil {
-		c.database.stats.count(1)
+		c.database.commits.Count(1)
 	}
 	return id, err
 }
@@ -105,7 +105,7 @@ func (c *committer) insertByRules(user models.NewUser) (id int64, err error) {
 		})
 	})
 	if err == nil {
-		c.database.stats.count(1)
+		c.database.commits.Count(1)
 	}
 	return id, err
 }

@@ -26,20 +26,23 @@ type use struct {
 	// writes: the context ends only the wait for the connection, and an outcome that is unknown is told as such. What
 	// reads is tried again on another connection when the first is lost.
 	writes bool
+	// once: what was read is used as it comes, so that it cannot be read again.
+	once bool
 }
 
 var (
 	lookup = use{limit: answerTime}
 	search = use{limit: searchTime}
+	export = use{limit: searchTime, once: true}
 	write  = use{limit: answerTime, writes: true}
 	glance = use{limit: time.Second / 2} // for what can be left out
 )
 
 // database is the server, with the connections of this process to it.
 type database struct {
-	where address
-	pool  *pgxpool.Pool
-	stats commitStats
+	where   address
+	pool    *pgxpool.Pool
+	commits models.Commits
 	// free is taken by whoever wants a connection and is no committer: those have theirs, however many wait here.
 	free   chan struct{}
 	closed atomic.Bool

@@ -33,6 +33,7 @@ const (
 	codeStarting      = "57P03"
 	classAccess       = "28" // a wrong password, or nobody who may come in
 	classConnection   = "08"
+	classSyntax       = "42" // or a missing right, or something that is not there
 	classResources    = "53"
 	classIntervention = "57"
 	classSystem       = "58"
@@ -114,7 +115,7 @@ func again(err error, wanted use) bool {
 	case codeUnsupported, codeNoStatement:
 		return true // a prepared statement whose columns another program has changed, or that a pooler has lost
 	}
-	return pgconn.SafeToRetry(err) || !wanted.writes && isGone(err)
+	return pgconn.SafeToRetry(err) || !wanted.writes && !wanted.once && isGone(err)
 }
 
 // storageError returns an error as the contract has it.

@@ -8,7 +8,9 @@
 //     changes and deletions (change.go) PostgreSQL itself lets transactions share a flush of its log;
 //   - everything that reads (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held
 //     between two of them;
-//   - the list (list.go), imports (import.go).
+//   - the kept list (package kept, and list.go): the server is asked for its snapshot before each answer, and the list is
+//     read again when that has changed. Why an equal snapshot means an equal list, and where it does not, is said there;
+//   - imports (import.go), and exports of one moment (snapshot.go).
 //
 // GORM defines and creates the table, and builds the texts of the queries once, at the start; pgx runs them. Nothing is
 // kept in a session, because behind a pooler the next statement may run in another: no SET, no advisory lock that
@@ -23,6 +25,7 @@ import (
 	"sync"
 
 	"users-api/models"
+	"users-api/models/kept"
 )
 
 // Users is the table of users in a PostgreSQL database.
@@ -32,6 +35,7 @@ type Users struct {
 	committer *committer
 	changes   changes
 	reader    *reader
+	keeper    *kept.Keeper
 
 	// writing is held for reading by every write, and for writing to close.
 	writing sync.RWMutex
@@ -43,7 +47,6 @@ var _ models.Users = (*Users)(nil)
 // be reached yet is tried for half a minute; the context ends that. The list is kept in memory while it is no larger
 // than listMemory bytes. The error says what to do, and holds no password.
 func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) (*Users, error) {
-	_ = listMemory
 	where, err := parseAddress(url)
 	if err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	users, err := open(ctx, database, logger)
+	users, err := open(ctx, database, listMemory, logger)
 	if err != nil {
 		database.close(ctx)
 		return nil, explain(where, err)
@@ -61,7 +64,7 @@ func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) 
 }
 
 // open prepares a database that is connected.
-func open(ctx context.Context, database *database, logger *slog.Logger) (*Users, error) {
+func open(ctx context.Context, database *database, listMemory int, logger *slog.Logger) (*Users, error) {
 	if err := database.look(ctx, logger); err != nil {
 		return nil, err
 	}
@@ -78,12 +81,14 @@ func open(ctx context.Context, database *database, logger *slog.Logger) (*Users,
 		return nil, err
 	}
 	queries := newQueries(db, table)
+	reader := newReader(database, queries)
 	return &Users{
 		database:  database,
 		table:     table,
 		committer: startCommitter(database, table),
 		changes:   changes{database, queries},
-		reader:    newReader(database, queries),
+		reader:    reader,
+		keeper:    kept.New(&listSource{reader: reader}, listMemory),
 	}, nil
 }
 
@@ -159,6 +164,7 @@ func (u *Users) Close(ctx context.Context) error {
 		u.database.end()
 	}
 	u.database.close(ctx)
+	u.keeper.Close()
 	return nil
 }
 

@@ -10,9 +10,10 @@ import (
 
 // reader reads the users.
 type reader struct {
-	database *database
-	queries  *queries
-	pages    pageSize
+	// run runs what reads on a connection: on any, as [database.on] does, or on that of a transaction.
+	run     func(context.Context, use, func(context.Context, connection) error) error
+	queries *queries
+	pages   pageSize
 	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and half of the
 	// connections, so that all else goes on beside them.
 	searching chan struct{}
@@ -20,14 +21,14 @@ type reader struct {
 
 func newReader(database *database, queries *queries) *reader {
 	searches := max(1, min(cap(database.free)/2, runtime.GOMAXPROCS(0)-1))
-	r := &reader{database: database, queries: queries, searching: make(chan struct{}, searches)}
+	r := &reader{run: database.on, queries: queries, searching: make(chan struct{}, searches)}
 	r.pages.set(mostUsers)
 	return r
 }
 
 // on runs read on a connection, for a query.
 func (r *reader) on(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
-	if wanted == search {
+	if wanted.limit == searchTime && r.searching != nil {
 		select {
 		case r.searching <- struct{}{}:
 			defer func() { <-r.searching }()
@@ -35,7 +36,7 @@ func (r *reader) on(ctx context.Context, wanted use, read func(context.Context, 
 			return ctx.Err()
 		}
 	}
-	return r.database.on(ctx, wanted, read)
+	return r.run(ctx, wanted, read)
 }
 
 // get returns the user with an id.
@@ -67,6 +68,9 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 // users returns the users that a query asks for, page by page: each begins after the last id of the one before. Between
 // two nothing is held but a page, however slowly they are taken.
 func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+	if query.Snapshot {
+		return r.snapshot(ctx, query)
+	}
 	return func(yield func(models.User, error) bool) {
 		for next, more := query, true; more; {
 			var page []models.User

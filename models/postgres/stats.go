@@ -2,32 +2,16 @@ package postgres
 
 import (
 	"context"
-	"math/bits"
-	"sync/atomic"
 
 	"users-api/models"
 )
 
-// commitStats counts commits as [models.Stats] has them.
-type commitStats struct {
-	bySize [len(models.Stats{}.CommitWrites)]atomic.Uint64
-	writes atomic.Uint64
-}
-
-// count counts a commit with so many writes.
-func (s *commitStats) count(writes int) {
-	s.bySize[bits.Len(uint(writes-1))].Add(1)
-	s.writes.Add(uint64(writes))
-}
-
 // Stats returns the figures of the storage. PostgreSQL keeps its log apart from the table, and for the whole cluster:
 // it has no size that is ours.
 func (u *Users) Stats() models.Stats {
-	commits := &u.database.stats
-	stats := models.Stats{Writes: commits.writes.Load(), DatabaseBytes: u.size()}
-	for i := range commits.bySize {
-		stats.CommitWrites[i] = commits.bySize[i].Load()
-	}
+	stats := models.Stats{DatabaseBytes: u.size()}
+	u.database.commits.Fill(&stats)
+	u.keeper.Fill(&stats)
 	return stats
 }
 
