@@ -1,0 +1,195 @@
+// Package postgresql starts real PostgreSQL servers for tests: each in a folder of its own, on a free port of 127.0.0.1.
+// Tests stop them, kill them, pause them, put a standby beside them or a pooler in front of them. A server and its
+// folder are gone when its test ends; what the tests of a process share is gone after [End], which TestMain calls.
+//
+// The binaries are those in POSTGRES_BIN, or else Debian's newest. As root, they run as the user postgres, because
+// PostgreSQL refuses root.
+package postgresql
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for something that must happen. Only a test that fails waits that long.
+const Patience = 60 * time.Second
+
+// Password is the password of every server's superuser, which is called postgres. Its characters must be escaped in a
+// URL. A server asks for it only when it was started with [Scram].
+const Password = "pass/word@of#the%users"
+
+// Scram, as a setting of [Start], makes the server ask for the password. Otherwise everybody on this machine may connect.
+const Scram = "scram"
+
+// shared is what all tests of the process use: a folder that initdb has filled, to be copied, and one server.
+var shared struct {
+	sync.Mutex
+	template string
+	server   *Server
+}
+
+// Shared returns the server that the tests of this process share. A test that stops or breaks its server starts its own.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil {
+		shared.server = launch(t, copyTemplate(t), "max_connections=800")
+	}
+	return shared.server
+}
+
+// End stops the shared server and removes what it left. TestMain calls it after the last test.
+func End() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		shared.server.remove()
+	}
+	_ = os.RemoveAll(shared.template)
+}
+
+// Start starts a server for one test. Settings are PostgreSQL's own, such as "max_connections=20", or [Scram].
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	shared.Lock()
+	folder := copyTemplate(t)
+	shared.Unlock()
+	server := launch(t, folder, settings...)
+	t.Cleanup(server.remove)
+	return server
+}
+
+// copyTemplate returns a new folder as initdb leaves it. Initdb takes a second, and a copy a tenth of that.
+func copyTemplate(t testing.TB) string {
+	t.Helper()
+	if shared.template == "" {
+		shared.template = newFolder(t)
+		initialize(t, shared.template)
+	}
+	folder := newFolder(t)
+	run(t, "cp", "-a", filepath.Join(shared.template, "data"), folder)
+	return folder
+}
+
+func initialize(t testing.TB, folder string) {
+	t.Helper()
+	password := filepath.Join(folder, "password")
+	if err := os.WriteFile(password, []byte(Password), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, binary(t, "initdb"), "--pgdata="+filepath.Join(folder, "data"), "--no-sync", "--username=postgres",
+		"--pwfile="+password, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8")
+}
+
+// newFolder makes a folder that belongs to the user who runs the servers. Its path is short: that of a unix socket may
+// have no more than 107 bytes.
+func newFolder(t testing.TB) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "postgresql")
+	if err == nil && os.Geteuid() == 0 {
+		owner := credential(t)
+		err = os.Chown(folder, int(owner.Uid), int(owner.Gid))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// binary returns the path of one of the server's programs.
+func binary(t testing.TB, name string) string {
+	t.Helper()
+	directory := os.Getenv("POSTGRES_BIN")
+	if directory == "" {
+		directory = newest()
+	}
+	path := filepath.Join(directory, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("these tests need a PostgreSQL server: install Debian's package postgresql, or set POSTGRES_BIN to "+
+			"the directory of another's programs: %v", err)
+	}
+	return path
+}
+
+// newest returns the directory of the newest version that Debian has installed.
+func newest() (directory string) {
+	directories, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
+	highest := 0
+	for _, found := range directories {
+		if version, err := strconv.Atoi(filepath.Base(filepath.Dir(found))); err == nil && version > highest {
+			highest, directory = version, found
+		}
+	}
+	return directory
+}
+
+// run runs a program to its end, as the user who runs the servers.
+func run(t testing.TB, path string, arguments ...string) {
+	t.Helper()
+	command := exec.Command(path, arguments...)
+	command.SysProcAttr, command.Dir = attributes(t), "/"
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", path, strings.Join(arguments, " "), err, output)
+	}
+}
+
+// attributes are those of every process here: not root, and gone when the test's process is killed.
+func attributes(t testing.TB) *syscall.SysProcAttr {
+	t.Helper()
+	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if os.Geteuid() == 0 {
+		attributes.Credential = credential(t)
+	}
+	return attributes
+}
+
+func credential(t testing.TB) *syscall.Credential {
+	t.Helper()
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		t.Fatalf("PostgreSQL does not run as root, and there is no other user for it: %v", err)
+	}
+	uid, errUID := strconv.ParseUint(account.Uid, 10, 32)
+	gid, errGID := strconv.ParseUint(account.Gid, 10, 32)
+	if errUID != nil || errGID != nil {
+		t.Fatalf("the user postgres has uid %q and gid %q", account.Uid, account.Gid)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+// freePort returns a port that nobody listens on. It is below those that the system gives to connections: a server that
+// is stopped for a while must find it free again.
+func freePort(t testing.TB) int {
+	t.Helper()
+	for range 100 {
+		port := 12000 + rand.IntN(20000)
+		listener, err := net.Listen("tcp", address(port))
+		if err == nil {
+			_ = listener.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
+func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// databaseURL returns the URL of a database for the superuser, with the password.
+func databaseURL(port int, database string) string {
+	name := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", Password), Host: address(port), Path: database}
+	return name.String()
+}

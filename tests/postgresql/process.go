@@ -1,0 +1,127 @@
+package postgresql
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is a program that runs until it is told to end, and its log.
+type process struct {
+	command *exec.Cmd
+	exited  chan struct{}
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	log     bytes.Buffer
+}
+
+// begin starts a program. It ends with the test's process at the latest.
+func begin(t testing.TB, path string, arguments ...string) *process {
+	t.Helper()
+	p := &process{command: exec.Command(path, arguments...), exited: make(chan struct{})}
+	p.changed = sync.NewCond(&p.mu)
+	p.command.SysProcAttr, p.command.Dir = attributes(t), "/"
+	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	p.command.Stdout, p.command.Stderr = p, p
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.command.Wait()
+		close(p.exited)
+		p.mu.Lock() // whoever waits for the log has either seen the end or waits by now
+		defer p.mu.Unlock()
+		p.changed.Broadcast()
+	}()
+	return p
+}
+
+// Write adds to the log.
+func (p *process) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed.Broadcast()
+	return p.log.Write(data)
+}
+
+func (p *process) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// waitFor returns once the log contains a text.
+func (p *process) waitFor(t testing.TB, text string) {
+	t.Helper()
+	p.waitUntil(t, text, func(log string) bool { return strings.Contains(log, text) })
+}
+
+// waitUntil returns once the log is as it should be.
+func (p *process) waitUntil(t testing.TB, what string, holds func(log string) bool) {
+	t.Helper()
+	deadline, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	context.AfterFunc(deadline, p.changed.Broadcast)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !holds(p.log.String()) {
+		if deadline.Err() != nil || !p.runs() {
+			t.Fatalf("the log of %s never says %q:\n%s", p.command.Path, what, p.log.String())
+		}
+		p.changed.Wait()
+	}
+}
+
+func (p *process) runs() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+func (p *process) signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
+
+// wait waits for the process to end.
+func (p *process) wait(t testing.TB) {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(Patience):
+		t.Fatalf("%s does not end:\n%s", p.command.Path, p.text())
+	}
+}
+
+// kill kills the process and its children. It is stopped first, so that it starts no other child meanwhile.
+func (p *process) kill() {
+	p.signal(syscall.SIGSTOP)
+	for _, child := range p.children() {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+	p.signal(syscall.SIGKILL)
+}
+
+// children returns the processes that this one has started and that run.
+func (p *process) children() (children []int) {
+	if !p.runs() {
+		return nil
+	}
+	pid := p.command.Process.Pid
+	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)) // it may end at any time
+	for _, field := range strings.Fields(string(list)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			children = append(children, child)
+		}
+	}
+	return children
+}

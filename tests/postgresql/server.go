@@ -1,0 +1,121 @@
+package postgresql
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// Server is a PostgreSQL server.
+type Server struct {
+	Port int
+
+	folder   string // of its data, its sockets and its files
+	settings []string
+	process  *process
+	names    atomic.Int64 // so many databases were made
+}
+
+// launch starts a server on the data of a folder.
+func launch(t testing.TB, folder string, settings ...string) *Server {
+	t.Helper()
+	s := &Server{Port: freePort(t), folder: folder, settings: settings}
+	method := "trust"
+	if i := slices.Index(settings, Scram); i >= 0 {
+		method, s.settings = "scram-sha-256", slices.Delete(slices.Clone(settings), i, i+1)
+	}
+	rules := fmt.Sprintf("local all all %[1]s\nhost all all 127.0.0.1/32 %[1]s\nhost replication all 127.0.0.1/32 %[1]s\n", method)
+	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(rules), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.StartAgain(t)
+	return s
+}
+
+func (s *Server) data() string { return filepath.Join(s.folder, "data") }
+
+// StartAgain starts a server that was stopped or killed, on its port. Settings are kept, and may be added.
+func (s *Server) StartAgain(t testing.TB, settings ...string) {
+	t.Helper()
+	s.settings = append(s.settings, settings...)
+	arguments := []string{"-D", s.data(), "-p", fmt.Sprint(s.Port), "-c", "listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories=" + s.folder, "-c", "lc_messages=C", "-c", "wal_keep_size=256MB"}
+	for _, setting := range s.settings {
+		arguments = append(arguments, "-c", setting)
+	}
+	s.process = begin(t, binary(t, "postgres"), arguments...)
+	s.process.waitFor(t, "database system is ready to accept")
+}
+
+// Stop stops the server as an administrator does: connections are closed, and their transactions taken back.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.process.signal(syscall.SIGINT)
+	s.process.wait(t)
+}
+
+// Kill ends all processes of the server as kill -9 does.
+func (s *Server) Kill(t testing.TB) {
+	t.Helper()
+	s.process.kill()
+	s.process.wait(t)
+}
+
+// Pause stops all processes of the server where they are: connections stay open, and nobody answers.
+func (s *Server) Pause(t testing.TB) {
+	t.Helper()
+	s.process.signal(syscall.SIGSTOP)
+	for _, child := range s.process.children() {
+		_ = syscall.Kill(child, syscall.SIGSTOP)
+	}
+}
+
+// Resume lets a paused server go on.
+func (s *Server) Resume(t testing.TB) {
+	t.Helper()
+	for _, child := range s.process.children() {
+		_ = syscall.Kill(child, syscall.SIGCONT)
+	}
+	s.process.signal(syscall.SIGCONT)
+}
+
+// Reload makes the server read its configuration again, and returns when it has.
+func (s *Server) Reload(t testing.TB) {
+	t.Helper()
+	before := strings.Count(s.Log(), "reloading configuration files")
+	s.process.signal(syscall.SIGHUP)
+	s.process.waitUntil(t, "the configuration is read again", func(log string) bool {
+		return strings.Count(log, "reloading configuration files") > before
+	})
+}
+
+// Log returns what the server has written since it was started last.
+func (s *Server) Log() string { return s.process.text() }
+
+// URL returns the URL of a database, with the superuser's name and password.
+func (s *Server) URL(database string) string { return databaseURL(s.Port, database) }
+
+// NewDatabase makes an empty database and returns its URL. It is dropped when the test ends.
+func (s *Server) NewDatabase(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("users%d", s.names.Add(1))
+	SQL(t, s.URL("postgres"), "CREATE DATABASE "+name)
+	t.Cleanup(func() {
+		if s.process.runs() && !t.Failed() { // what failed is left to be looked at, for as long as the server is
+			SQL(t, s.URL("postgres"), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+		}
+	})
+	return s.URL(name)
+}
+
+// remove kills the server, whose data nobody needs any more, and removes its folder.
+func (s *Server) remove() {
+	s.process.kill()
+	<-s.process.exited
+	_ = os.RemoveAll(s.folder)
+}
