@@ -38,10 +38,12 @@ type backups struct {
 	running sync.WaitGroup
 }
 
-// newBackups finds out which backups are there.
-func newBackups(settings config.Config, logger *slog.Logger) *backups {
-	b := &backups{Backups: settings.Backups, database: settings.DatabasePath(), logger: logger}
-	b.look()
+// newBackups finds out which backups are there. PostgreSQL has none here.
+func newBackups(settings config.Config, database database, logger *slog.Logger) *backups {
+	b := &backups{Backups: settings.Backups, database: database.path, logger: logger}
+	if database.url == "" {
+		b.look()
+	}
 	return b
 }
 

@@ -29,7 +29,7 @@ func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 	}
 	other := time.Now().Truncate(time.Second)
 	write(other.Add(-time.Second))
-	b := newBackups(settings, slog.New(slog.DiscardHandler))
+	b := newBackups(settings, database{path: settings.DatabasePath()}, slog.New(slog.DiscardHandler))
 	b.start(context.Background())
 	defer b.stop()
 	write(other) // before ours is due

@@ -59,7 +59,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-const about = `users-api serves a registry of users as JSON over HTTP, from one SQLite file.
+const about = `users-api serves a registry of users as JSON over HTTP, from one SQLite file or from PostgreSQL.
 Without a command it serves until SIGTERM or SIGINT (Ctrl+C).
 
 Settings are environment variables:
@@ -71,6 +71,7 @@ Settings are environment variables:
   API_READ_KEY     a key that may only read; API_READ_KEY_FILE names a file with one a line (none)
   ADMIN_PORT       a port for metrics, probes and profiles, not for the public (none)
   DATA_DIR         the directory of users.db (data)
+  DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
   LIST_MEMORY_MIB  up to this size the list of users is kept in memory (32)
   IMPORT_MAX_MIB   a file that is imported may be so large (512)
   BACKUP_EVERY     make a backup this often while serving, such as 24h (none)

@@ -58,7 +58,14 @@ func databaseForCommand() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return settings.DatabasePath(), becomeUser(settings)
+	database, err := findDatabase(settings)
+	if err == nil && database.url != "" {
+		err = errNoBackups
+	}
+	if err != nil {
+		return "", err
+	}
+	return database.path, becomeUser(settings, database)
 }
 
 func backup(ctx context.Context, target string) error {

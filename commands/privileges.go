@@ -9,18 +9,16 @@ import (
 	"users-api/config"
 )
 
-// becomeUser gives up root for the uid and gid of RUN_AS, once the data directory belongs to them. Only the container
+// becomeUser gives up root for the uid and gid of RUN_AS, once the data directory, where it has the users, belongs to them. Only the container
 // image sets RUN_AS: an engine hands a fresh bind mount to root, and nothing in the image but this program could
 // change that. A process that is not root, because of --user for one, keeps its user.
-func becomeUser(settings config.Config) error {
+func becomeUser(settings config.Config, database database) error {
 	if settings.RunAs == 0 || os.Geteuid() != 0 {
 		return nil
 	}
 	id := int(settings.RunAs)
-	takeOver(settings.DataDir, id)
-	takeOverDatabase(settings.DatabasePath(), id)
-	if settings.Backups.Every > 0 {
-		takeOver(settings.Backups.Dir, id)
+	if database.url == "" {
+		takeOverFiles(settings, id)
 	}
 	for _, become := range []func() error{
 		func() error { return syscall.Setgroups(nil) },
@@ -32,6 +30,15 @@ func becomeUser(settings config.Config) error {
 		}
 	}
 	return nil
+}
+
+// takeOverFiles makes what the service writes belong to id.
+func takeOverFiles(settings config.Config, id int) {
+	takeOver(settings.DataDir, id)
+	takeOverDatabase(settings.DatabasePath(), id)
+	if settings.Backups.Every > 0 {
+		takeOver(settings.Backups.Dir, id)
+	}
 }
 
 // takeOver makes a directory belong to id. Where that is not allowed, opening what is in it says so, with the owner and

@@ -15,7 +15,6 @@ import (
 
 	"users-api/config"
 	"users-api/models"
-	"users-api/models/sqlite"
 	"users-api/routes"
 )
 
@@ -50,7 +49,7 @@ func Serve() error {
 	return nil
 }
 
-// serve runs from the first look at the data directory until the database is closed.
+// serve runs from the first look at the database until it is closed.
 func serve(settings config.Config, logger *slog.Logger) error {
 	stop, end := untilAsked(logger)
 	defer end()
@@ -58,30 +57,39 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	tuneMemory(settings.ListMemory)
-	if err := becomeUser(settings); err != nil {
+	database, err := findDatabase(settings) // likewise: the URL may be a secret
+	if err != nil {
 		return err
 	}
-	users, err := sqlite.Open(stop, settings.DatabasePath(), settings.ListMemory)
+	tuneMemory(settings.ListMemory)
+	if err := becomeUser(settings, database); err != nil {
+		return err
+	}
+	users, err := database.open(stop, settings.ListMemory, logger)
 	if errors.Is(err, context.Canceled) {
-		return nil // it was asked to stop while it waited for a lock
+		return nil // it was asked to stop while it waited for a lock or a server
 	}
 	if err != nil {
 		return err
 	}
-	backups := newBackups(settings, logger)
+	backups := newBackups(settings, database, logger)
+	err = listenAndServe(stop, settings, newService(settings, keys, users, backups, logger), database, backups)
+	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
+	defer cancelClose()
+	return errors.Join(err, users.Close(inTime))
+}
+
+// newService puts together what answers requests.
+func newService(settings config.Config, keys config.Keys, users engine, backups *backups, logger *slog.Logger) routes.Service {
 	is := readBuild()
-	err = listenAndServe(stop, settings, routes.Service{
+	return routes.Service{
 		Users:     users,
 		Access:    routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
 		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
 		ImportMax: settings.ImportMax,
 		Version:   is.Version,
-	}, backups)
-	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
-	defer cancelClose()
-	return errors.Join(err, users.Close(inTime))
+	}
 }
 
 // untilAsked returns a context that ends when the program is asked to stop, and what ends the waiting for that. A later
@@ -96,7 +104,8 @@ func untilAsked(logger *slog.Logger) (context.Context, func()) {
 }
 
 // listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
-func listenAndServe(stop context.Context, settings config.Config, service routes.Service, backups *backups) error {
+func listenAndServe(stop context.Context, settings config.Config, service routes.Service, database database,
+	backups *backups) error {
 	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
 		return err
@@ -106,21 +115,21 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 		return err
 	}
 	defer endAdmin() // it answers to the end
-	logStart(service.Logger, settings, localURL(settings, listener.Addr()), admin)
+	logStart(service.Logger, settings, database, localURL(settings, listener.Addr()), admin)
 	warnOfOpenDoor(service, listener.Addr())
 	backups.start(stop)
 	defer backups.stop()
 	err = service.Serve(stop, listener)
 	if errors.Is(err, models.ErrLost) {
-		return fmt.Errorf("%s: %w", settings.DatabasePath(), err)
+		return fmt.Errorf("%s: %w", database, err)
 	}
 	return err
 }
 
 // logStart tells a person where to go.
-func logStart(logger *slog.Logger, settings config.Config, address, admin string) {
+func logStart(logger *slog.Logger, settings config.Config, database database, address, admin string) {
 	is := readBuild()
-	attributes := []any{"version", is.Version, "revision", is.Revision, "address", address, "database", settings.DatabasePath()}
+	attributes := []any{"version", is.Version, "revision", is.Revision, "address", address, "database", database.String()}
 	if admin != "" {
 		attributes = append(attributes, "admin", admin)
 	}

@@ -1,0 +1,70 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/config"
+	"users-api/models"
+	"users-api/models/postgres"
+	"users-api/models/sqlite"
+)
+
+// database is where the users are: in PostgreSQL where there is a URL, and otherwise in a file.
+type database struct{ url, path string }
+
+// errNoBackups: what makes and restores backups is for the file.
+var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
+
+// findDatabase reads where the users are.
+func findDatabase(settings config.Config) (database, error) {
+	url, err := config.ReadDatabaseURL()
+	if err == nil && url != "" && settings.Backups.Every > 0 {
+		err = fmt.Errorf("BACKUP_EVERY is set, and only the file has such backups: unset it; %w", errNoBackups)
+	}
+	return database{url, settings.DatabasePath()}, err
+}
+
+// engine is storage with its figures.
+type engine interface {
+	models.Users
+	Stats() models.Stats
+}
+
+// open chooses the engine.
+func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger) (engine, error) {
+	if d.url != "" {
+		return postgres.Open(ctx, d.url, listMemory, logger)
+	}
+	return sqlite.Open(ctx, d.path, listMemory)
+}
+
+// String is for the log: the path of the file, or hosts, ports and name of the database, without user and password.
+func (d database) String() string {
+	if d.url == "" {
+		return d.path
+	}
+	parsed, err := pgconn.ParseConfig(d.url)
+	if err != nil {
+		return "PostgreSQL" // and the engine has said what is wrong with the URL
+	}
+	hosts := []string{hostAndPort(parsed.Host, parsed.Port)}
+	for _, other := range parsed.Fallbacks { // each host may be there twice, with and without TLS
+		if host := hostAndPort(other.Host, other.Port); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return "postgres://" + strings.Join(hosts, ",") + "/" + parsed.Database
+}
+
+// hostAndPort writes an address. A host may be the directory of a unix socket.
+func hostAndPort(host string, port uint16) string {
+	_, address := pgconn.NetworkAddress(host, port)
+	return address
+}
