@@ -61,7 +61,7 @@ func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
 	t.Parallel()
 	var users *Users
 	open := func(t testing.TB) models.Users { users = openUsers(t, 2<<20); return users }
-	storetest.Random(t, open, func(m *storetest.Machine) map[string]func(*rapid.T) {
+	storetest.Random(t, open, storetest.Traits{}, func(m *storetest.Machine) map[string]func(*rapid.T) {
 		other := &another{Machine: m, db: otherProgram(t, users)}
 		return map[string]func(*rapid.T){
 			"another creates": other.create, "another changes": other.change, "another deletes": other.delete,

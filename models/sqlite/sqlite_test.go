@@ -24,7 +24,7 @@ func TestTheContractIsKept(t *testing.T) {
 	t.Parallel()
 	for name, listMemory := range map[string]int{"with a list that is kept": 8 << 20, "with a list that is read each time": 0} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, listMemory) })
+			storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, listMemory) }, storetest.Traits{})
 		})
 	}
 }

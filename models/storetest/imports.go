@@ -86,15 +86,15 @@ type importCase struct {
 	want    []string
 }
 
-func imports(t *testing.T, open Open) {
+func imports(t *testing.T, open Open, traits Traits) {
 	for _, test := range importCases {
 		for _, dryRun := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, dry run %t", test.name, dryRun), func(t *testing.T) { test.run(t, open(t), dryRun) })
+			t.Run(fmt.Sprintf("%s, dry run %t", test.name, dryRun), func(t *testing.T) { test.run(t, open(t), dryRun, traits) })
 		}
 	}
 }
 
-func (test importCase) run(t *testing.T, users models.Users, dryRun bool) {
+func (test importCase) run(t *testing.T, users models.Users, dryRun bool, traits Traits) {
 	for _, user := range file("Ada:ada", "Alan:alan", "Grace:grace") {
 		if _, err := users.Create(ctx, user); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func (test importCase) run(t *testing.T, users models.Users, dryRun bool) {
 	if after, _ := Text(t, users); (dryRun || test.refused != "") && after != before {
 		t.Errorf("the list was %s and is %s", before, after)
 	}
-	if id := Create(t, users, "next"); dryRun && id != 4 {
+	if id := Create(t, users, "next"); dryRun && !traits.Gaps && id != 4 {
 		t.Errorf("after a dry run the next user has the id %d", id)
 	}
 }

@@ -19,9 +19,10 @@ import (
 
 // A Machine does random things to an engine and to a plain model of it, and compares the two.
 type Machine struct {
-	Users models.Users
-	model map[int64]models.User
-	held  []*held
+	Users  models.Users
+	traits Traits
+	model  map[int64]models.User
+	held   []*held
 }
 
 // Actions are what an engine adds to what the machine does: what another program does to its table, for one. They are
@@ -30,7 +31,7 @@ type Actions func(m *Machine) map[string]func(*rapid.T)
 
 // Random tries random sequences of actions: 20, 5 with -short, or as many as -rapid.checks says. rapid prints the seed and the shortest
 // sequence that fails.
-func Random(t *testing.T, open Open, more Actions) {
+func Random(t *testing.T, open Open, traits Traits, more Actions) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		some := "20"
 		if testing.Short() {
@@ -39,7 +40,7 @@ func Random(t *testing.T, open Open, more Actions) {
 		_ = checks.Value.Set(some) // it is a number
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		m := &Machine{Users: open(t), model: map[int64]models.User{}}
+		m := &Machine{Users: open(t), traits: traits, model: map[int64]models.User{}}
 		actions := map[string]func(*rapid.T){
 			"":       m.compare,
 			"create": m.create, "create more": m.create, "create many": m.createMany,
@@ -65,6 +66,15 @@ func Names(r *rapid.T, label string) string {
 		rapid.StringN(1, 10, -1),
 		rapid.SampledFrom([]string{"Ada", "\x1f", "\x00", `"`, `\`, "<&>", "\u2028", strings.Repeat("long", 100_000)}),
 	).Draw(r, label)
+}
+
+// name returns what a user of the machine may be called.
+func (m *Machine) name(r *rapid.T) string {
+	name := Names(r, "name")
+	if m.traits.NoNUL {
+		name = strings.ReplaceAll(name, "\x00", "NUL")
+	}
+	return name
 }
 
 func emails(r *rapid.T) string { return fmt.Sprint("user", rapid.IntRange(0, 30).Draw(r, "email")) }
@@ -99,7 +109,7 @@ func (m *Machine) taken(email string, id int64) bool {
 }
 
 func (m *Machine) create(r *rapid.T) {
-	user := models.NewUser{Name: Names(r, "name"), Email: emails(r)}
+	user := models.NewUser{Name: m.name(r), Email: emails(r)}
 	id, err := m.Users.Create(ctx, user)
 	if (err != nil) != m.taken(user.Email, nobodyID) {
 		r.Fatalf("creating %s: %v", user.Email, err)
@@ -144,7 +154,7 @@ func (m *Machine) change(r *rapid.T) {
 	user := m.Any(r)
 	var change models.Change
 	if rapid.Bool().Draw(r, "changes the name") {
-		user.Name = Names(r, "name")
+		user.Name = m.name(r)
 		change.Name = &user.Name
 	}
 	if rapid.Bool().Draw(r, "changes the email") {

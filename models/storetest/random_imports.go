@@ -73,8 +73,7 @@ func expectOneName(t *testing.T, users models.Users, n int) {
 // importSome imports random rows with random options, and compares with what the model says of them.
 func (m *Machine) importSome(r *rapid.T) {
 	row := rapid.Custom(func(r *rapid.T) models.NewUser {
-		return models.NewUser{Name: Names(r, "name"),
-			Email: emails(r)}
+		return models.NewUser{Name: m.name(r), Email: emails(r)}
 	})
 	rows := rapid.SliceOfN(row, 0, 20).Draw(r, "rows")
 	options := models.ImportOptions{

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,14 +59,21 @@ var selected = []struct {
 }
 
 // selections asks for users among nine whose names are hard to search.
-func selections(t *testing.T, users models.Users) {
-	for i, name := range []string{"Ada", "ALAN", "É", "100%", "a_b", `back\slash`, "be\x1ffore", "nul\x00after", "'quoted'"} {
+func selections(t *testing.T, users models.Users, traits Traits) {
+	for i, name := range []string{"Ada", "ALAN", "É", "100%", "a_b", `back\slash`, "be\x1ffore", withNUL, "'quoted'"} {
 		user := models.NewUser{Name: name, Email: fmt.Sprintf("%d@Example.org", i+1)}
+		if name == withNUL && traits.NoNUL {
+			expectNULRefused(t, users, user)
+			user.Name = "no nul after"
+		}
 		if _, err := users.Create(ctx, user); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, test := range selected {
+		if traits.NoNUL && strings.Contains(test.query.Contains, "\x00") {
+			test.want = nil
+		}
 		t.Run(test.name, func(t *testing.T) {
 			if got := ids(t, users, test.query); !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
@@ -76,6 +84,21 @@ func selections(t *testing.T, users models.Users) {
 				t.Errorf("%d are counted, %v", n, err)
 			}
 		})
+	}
+}
+
+const withNUL = "nul\x00after"
+
+// expectNULRefused expects the engine's own refusal of a user, which leaves no trace.
+func expectNULRefused(t *testing.T, users models.Users, user models.NewUser) {
+	t.Helper()
+	_, err := users.Create(ctx, user)
+	if failed, ok := errors.AsType[*models.StorageError](err); !ok || failed.Code == "" || failed.Duplicate {
+		t.Errorf("a NUL is refused with %#v", err)
+	}
+	query := models.Query{Email: &user.Email}
+	if n, err := users.Count(ctx, query); n != 0 || err != nil {
+		t.Errorf("%d users are there, %v", n, err)
 	}
 }
 
