@@ -8,6 +8,8 @@ import (
 	"os"
 	"testing"
 
+	"users-api/models"
+	"users-api/models/storetest"
 	"users-api/tests/postgresql"
 )
 
@@ -19,13 +21,32 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
+// traits are what PostgreSQL differs in: it stores no NUL, and does not take ids back.
+var traits = storetest.Traits{NoNUL: true, Gaps: true}
+
+// quiet is a log that nobody reads.
+var quiet = slog.New(slog.DiscardHandler)
+
 // openUsers opens a database.
 func openUsers(t testing.TB, url string) *Users {
 	t.Helper()
-	users, err := Open(ctx, url, 8<<20, slog.New(slog.DiscardHandler))
+	users, err := Open(ctx, url, 8<<20, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = users.Close(ctx) })
 	return users
+}
+
+func TestTheContractIsKept(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Shared(t)
+	storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, server.NewDatabase(t)) }, traits)
+}
+
+func TestTheContractIsKeptBehindAPooler(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, "max_connections=500")
+	through := server.PgBouncer(t, "default_pool_size=3", "server_idle_timeout=1")
+	storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, through(server.NewDatabase(t))) }, traits)
 }
