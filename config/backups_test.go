@@ -17,6 +17,10 @@ func TestBackupsAreReadAsTheyWereMeant(t *testing.T) {
 	if want := (Backups{Every: 90 * time.Minute, Keep: 1, Dir: "/mnt/backups"}); err != nil || got.Backups != want {
 		t.Errorf("got %+v and %v, want %+v", got.Backups, err, want)
 	}
+	t.Setenv("BACKUP_EVERY", "1m") // the shortest
+	if got, err := Read(); err != nil || got.Backups.Every != time.Minute {
+		t.Errorf("got %+v and %v", got.Backups, err)
+	}
 }
 
 func TestAMistakeInTheBackupsIsNamedWithItsValue(t *testing.T) {

@@ -69,6 +69,18 @@ func TestKeysAreReadInEveryForm(t *testing.T) {
 	}
 }
 
+func TestAFileOfKeysMayHave64KiB(t *testing.T) {
+	text := keyA + strings.Repeat("\n", 64<<10-len(keyA))
+	environment(t, map[string]string{"API_KEY_FILE": text})
+	if got, err := ReadKeys(); err != nil || !reflect.DeepEqual(got, Keys{Full: sums(keyA)}) {
+		t.Errorf("a file of %d bytes: %v", len(text), err)
+	}
+	environment(t, map[string]string{"API_KEY_FILE": text + "\n"})
+	if _, err := ReadKeys(); err == nil {
+		t.Errorf("a file of %d bytes is taken", len(text)+1)
+	}
+}
+
 func TestAMistakeInAKeyIsNamedWithoutTheKey(t *testing.T) {
 	large := strings.Repeat(keyA+"\n", 4<<10)
 	for name, c := range map[string]struct {

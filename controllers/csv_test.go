@@ -80,6 +80,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"no header", "Ada,a@x\nAlan,b@x\n", "refused: " + errNoHeader.Message},
 		{"a header without email", "name,mail\nA,a\n", "refused: The header has no column email"},
 		{"a header without name", "nom,email\nA,a\n", "refused: The header has no column name"},
+		{"a header with email first and without name", "email,nom\na,A\n", "refused: The header has no column name"},
 		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column name twice"},
 		{"a header with an open quote", "name,email,\"x\nA,a,b\n", "refused: " + errOneLine.Message},
 		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: " + errOneLine.Message},
