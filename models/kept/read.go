@@ -41,7 +41,7 @@ func (k *Keeper) readAll() (*list, error) {
 		if err != nil {
 			return nil, err
 		}
-		if bytes += len(p.json); bytes > k.maxBytes {
+		if bytes += len(p.json); bytes >= k.maxBytes { // the list is a byte longer: see newList
 			return nil, nil
 		}
 		pieces = append(pieces, p)
