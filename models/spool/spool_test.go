@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,5 +44,17 @@ func TestASpoolIsReadWhileItIsWritten(t *testing.T) {
 	}
 	if n != 100_000 {
 		t.Errorf("%d records came", n)
+	}
+}
+
+func TestTheFileOfASpoolIsClosedWithIt(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "users.db-spool-"))
+	if err := s.add(record{texts: [3]string{strings.Repeat("n", spoolBytes)}}); err != nil {
+		t.Fatal(err)
+	}
+	file := s.file
+	s.Close()
+	if _, err := file.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the file is still open: %v", err)
 	}
 }

@@ -106,6 +106,17 @@ func TestACandidateWhoseLastCommitsAreInAnotherFileIsRefused(t *testing.T) {
 	expectUsers(t, path, "old")
 }
 
+func TestACandidateWithAnEmptyWALFileBesideItIsWhole(t *testing.T) {
+	path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+	if err := os.WriteFile(from+"-wal", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := restore(t, path, from); err != nil {
+		t.Error(err)
+	}
+	expectUsers(t, path, "new")
+}
+
 func TestDatabasesOfOtherProgramsCanBeRestored(t *testing.T) {
 	for _, table := range oddTables {
 		t.Run(table.name, func(t *testing.T) {

@@ -91,11 +91,12 @@ func TestARestoredDatabaseBelongsToTheOwnerOfTheOldOneOrOfTheDirectory(t *testin
 		t.Skip("needs root, to give files away")
 	}
 	const uid, gid = 65534, 65533
-	old, directory := closedDatabase(t, "old"), t.TempDir()
-	if err := errors.Join(os.Chown(old, uid, gid), os.Chown(directory, uid, gid)); err != nil {
+	old, group, directory := closedDatabase(t, "old"), closedDatabase(t, "old"), t.TempDir()
+	err := errors.Join(os.Chown(old, uid, gid), os.Chown(group, 0, gid), os.Chown(directory, uid, gid))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{old, filepath.Join(directory, "users.db")} {
+	for path, owner := range map[string]uint32{old: uid, group: 0, filepath.Join(directory, "users.db"): uid} {
 		if _, err := restore(t, path, closedDatabase(t, "new")); err != nil {
 			t.Fatal(err)
 		}
@@ -103,8 +104,8 @@ func TestARestoredDatabaseBelongsToTheOwnerOfTheOldOneOrOfTheDirectory(t *testin
 		if err != nil {
 			t.Fatal(err)
 		}
-		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != uid || owner.Gid != gid {
-			t.Errorf("%s belongs to %d:%d", path, owner.Uid, owner.Gid)
+		if is := info.Sys().(*syscall.Stat_t); is.Uid != owner || is.Gid != gid {
+			t.Errorf("%s belongs to %d:%d", path, is.Uid, is.Gid)
 		}
 	}
 }

@@ -87,6 +87,9 @@ func Text(t testing.TB, users models.Users) (text, version string) {
 		if version = list.Version; version != "" && list.Length != len(text) {
 			t.Errorf("a list of %d bytes says that it has %d", len(text), list.Length)
 		}
+		if version == "" && list.Length != -1 {
+			t.Errorf("a list whose bytes are not known says that it has %d", list.Length)
+		}
 		return err
 	})
 	if err != nil {

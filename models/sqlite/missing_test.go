@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"users-api/models"
+	"users-api/models/spool"
+	"users-api/models/storetest"
+)
+
+// With SQLite's own page cache an import of 1,000,000 users takes more than twice as long.
+func TestALongWriteHasALargeCache(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	err := users.committer.doAlone(ctx, func(tx *transaction) error {
+		if size, _, err := tx.conn.number("PRAGMA cache_size"); size != -aloneCache || err != nil {
+			t.Errorf("the cache is %d, %v", size, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The users are looked through in pages of 10,000. One that is on no page would stay, or be counted twice.
+func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"in three pages": 20_001, "in a page that ends with the highest id": 10_000} {
+		t.Run(name, func(t *testing.T) {
+			users := openUsers(t, 0)
+			fill(t, users, n-1)
+			run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", math.MaxInt64))
+			options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 5}
+			_, err := users.Import(ctx, storetest.Rows(), options)
+			if many, ok := errors.AsType[*models.TooManyDeletes](err); !ok || many.Missing != n {
+				t.Errorf("of %d users are missing: %v", n, err)
+			}
+			options.MaxDeletes = n
+			if done, err := users.Import(ctx, storetest.Rows(), options); done.Deleted != n || err != nil {
+				t.Errorf("of %d users %d were deleted: %v", n, done.Deleted, err)
+			}
+			expectSound(t, users, 0)
+		})
+	}
+}
+
+// A stop and a client that goes away end an import also while it deletes.
+func TestTheDeletionOfWhoIsMissingIsEndedInTheMiddle(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	fill(t, users, 10)
+	rows := spool.New(users.reader.spools)
+	defer rows.Close()
+	if _, err := rows.Receive(storetest.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	asked, over := 0, errors.New("over")
+	i := &fileImport{
+		options: models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 10}, rows: rows,
+		stopped: func() error {
+			if asked++; asked == 5 {
+				return over
+			}
+			return nil
+		},
+	}
+	if err := users.committer.doAlone(ctx, i.run); !errors.Is(err, over) || asked != 5 {
+		t.Errorf("it was asked %d times whether to go on: %v", asked, err)
+	}
+	expectSound(t, users, 10)
+}

@@ -1,0 +1,26 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What cannot be done to a file is an error with its own reason, such as a full disk.
+func TestWhatCannotBeDoneToAFileSaysWhy(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	gone := filepath.Join(directory, "gone", "users.db")
+	for name, err := range map[string]error{
+		"making it": makeFile(gone), "bringing it to disk": syncFile(gone), "bringing its name to disk": syncDirectory(gone),
+		"giving it another name": place(gone, filepath.Join(directory, "users.db")),
+	} {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := syncFile(os.DevNull); err == nil {
+		t.Error("what cannot be brought to disk is no error")
+	}
+}
