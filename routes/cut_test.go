@@ -135,12 +135,16 @@ func TestAListThatTheClientLeavesIsNoError(t *testing.T) {
 }
 
 func TestAReaderThatStallsIsCutOff(t *testing.T) {
+	const stall = 300 * time.Millisecond
 	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) {
-		l.stall = 120 * time.Millisecond
+		l.stall = stall
 	})
-	conn := s.dial(t)
+	conn, began := s.dial(t), time.Now()
 	conn.send("GET /api/users HTTP/1.0\r\n\r\n")
 	s.waitForLog(t, "cut_by=stalled_reader")
+	if took := time.Since(began); took < stall/2 || took > 20*stall {
+		t.Errorf("it took %s, where a stall is %s", took, stall)
+	}
 	if text, err := conn.rest(); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%d bytes, then %v", len(text), err)
 	}

@@ -68,7 +68,7 @@ func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 
 func TestARequestIDOfTheClientIsTakenOverWhenItIsShortAndPlain(t *testing.T) {
 	long := strings.Repeat("a", 64)
-	for _, id := range []string{"abc-123", "A.b_9Z", "0", long} {
+	for _, id := range []string{"abc-123", "A.b_9Z", "0", "az-AZ.09_", long} {
 		if got := requestID(id); got != id {
 			t.Errorf("%q becomes %q", id, got)
 		}

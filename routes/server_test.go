@@ -17,6 +17,23 @@ import (
 	"users-api/models"
 )
 
+// docs/reliability.md tells operators these.
+func TestNobodyKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
+	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute, stall: 24 * time.Second,
+		stop: 6 * time.Second, largeBodies: 16, imports: 8, importBytes: 512 << 20}
+	if got := usual(); got != want {
+		t.Errorf("the limits are %+v", got)
+	}
+	logger := slog.New(slog.DiscardHandler)
+	server := want.server(context.Background(), nil, logger)
+	if server.ReadHeaderTimeout != want.header || server.IdleTimeout != want.idle || server.MaxHeaderBytes != 32<<10 {
+		t.Errorf("the server gives headers %s, and idle connections %s", server.ReadHeaderTimeout, server.IdleTimeout)
+	}
+	if admin := (Service{Logger: logger, Metrics: noFigures()}).Admin(context.Background()); admin.ReadHeaderTimeout != want.header {
+		t.Errorf("the admin port gives headers %s", admin.ReadHeaderTimeout)
+	}
+}
+
 func TestAStopFinishesTheRequestsUnderWay(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	s := startWith(t, nil, func(c *gin.Context) {
