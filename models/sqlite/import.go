@@ -12,10 +12,6 @@ import (
 // errTakenBack ends the transaction of a dry run, in which all went well.
 var errTakenBack = errors.New("a dry run was taken back")
 
-// errNotUnique: what a row does whose email exists can only be said of a table in which emails are unique.
-var errNotUnique = &models.StorageError{Text: "on_conflict=skip and on_conflict=update need a users table with whole " +
-	"numbers as ids and a unique index on email alone"}
-
 // Import stores the users of a file. The good rows are spooled while they arrive; only then is the write lock taken.
 func (u *Users) Import(
 	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
@@ -56,8 +52,8 @@ type fileImport struct {
 	// What follows belongs to the transaction.
 	refused models.RefusedRows
 	done    models.Imported
-	before  int64 // the highest id before it
-	present idSet // the users whose email is in the file
+	before  int64        // the highest id before it
+	present models.IDSet // the users whose email is in the file
 }
 
 // run does the import in a transaction of its own. An error takes everything back.
@@ -74,10 +70,10 @@ func (i *fileImport) run(tx *transaction) error {
 }
 
 func (i *fileImport) runAll(tx *transaction) (err error) {
-	i.refused, i.done, i.present = i.bad, models.Imported{}, idSet{}
+	i.refused, i.done, i.present = i.bad, models.Imported{}, models.IDSet{}
 	i.refused.Listed = append([]*models.RowError(nil), i.bad.Listed...)
 	if i.options.OnConflict != models.ConflictFails && !tx.table.lookup {
-		return errNotUnique
+		return models.ErrNotUnique
 	}
 	if i.before, _, err = tx.conn.number("SELECT max(id) FROM users"); err != nil {
 		return err
@@ -171,6 +167,6 @@ func (i *fileImport) conflict(tx *transaction, row models.NewUser, duplicate err
 // keep notes that a user is in the file.
 func (i *fileImport) keep(id int64) {
 	if i.options.DeleteMissing {
-		i.present.add(id)
+		i.present.Add(id)
 	}
 }

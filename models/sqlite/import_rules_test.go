@@ -91,7 +91,7 @@ func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 	rows := storetest.Rows(models.NewUser{Name: "n", Email: "e"})
 	for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictUpdates} {
 		if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err,
-			errNotUnique) {
+			models.ErrNotUnique) {
 			t.Errorf("%d: %v", conflict, err)
 		}
 	}

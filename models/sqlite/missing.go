@@ -18,7 +18,7 @@ func (i *fileImport) deleteMissing(tx *transaction) error {
 		if err != nil {
 			return err
 		}
-		if i.present.has(id) {
+		if i.present.Has(id) {
 			continue
 		}
 		if missing++; missing > i.options.MaxDeletes {
@@ -61,10 +61,3 @@ func allIDs(conn connection) iter.Seq2[int64, error] {
 		}
 	}
 }
-
-// idSet is a set of ids: 64 neighbours in each word, so that 1,000,000 users with consecutive ids take half a MiB.
-type idSet map[int64]uint64
-
-func (s idSet) add(id int64) { s[id>>6] |= 1 << (id & 63) }
-
-func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
