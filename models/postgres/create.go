@@ -29,15 +29,21 @@ type insertTexts struct{ many, one string }
 // insertTexts returns the texts for a table. The time is named because a table that another program made may have no
 // default for it.
 func (t table) insertTexts() insertTexts {
-	names, now := "name, email", t.now()
-	if now != "" {
-		names, now = names+", created_at", ", "+now
-	}
+	names, now := t.columnsOfNew()
 	return insertTexts{
 		many: fmt.Sprintf("INSERT INTO users (%s) SELECT name, email%s FROM unnest($1::text[], $2::text[]) "+
 			"WITH ORDINALITY AS n (name, email, place) WHERE %s ORDER BY place RETURNING id", names, now, plain),
 		one: fmt.Sprintf("INSERT INTO users (%s) VALUES ($1, $2%s) RETURNING id", names, now),
 	}
+}
+
+// columnsOfNew returns the columns that are given to a new user, and the expression for the last of them where that is the
+// time.
+func (t table) columnsOfNew() (names, now string) {
+	if now = t.now(); now == "" {
+		return "name, email", ""
+	}
+	return "name, email, created_at", ", " + now
 }
 
 // now returns the expression for the time of now in the type of the column: in UTC, and to the second, as it is shown.

@@ -27,18 +27,23 @@ func isDuplicate(err error) bool { return sqlState(err) == codeDuplicate }
 // duplicate returns the violation of a unique constraint as the contract has it. PostgreSQL names the constraint and not
 // its columns, so it is asked for these once.
 func (d *database) duplicate(ctx context.Context, err error) error {
+	return d.duplicateBy(err, func(ask func(context.Context, connection) error) error { return d.try(ctx, lookup, ask) })
+}
+
+// duplicateBy is duplicate with a way to ask.
+func (d *database) duplicateBy(err error, on func(func(context.Context, connection) error) error) error {
 	failed, _ := errors.AsType[*pgconn.PgError](err)
 	violated := constraint{failed.SchemaName, failed.TableName, failed.ConstraintName}
 	return &models.StorageError{
-		Text: failed.Error(), Code: failed.Code, Meaning: meanings[class(failed.Code)], Duplicate: d.isOnEmail(ctx, violated),
+		Text: failed.Error(), Code: failed.Code, Meaning: meanings[class(failed.Code)], Duplicate: d.isOnEmail(violated, on),
 	}
 }
 
-func (d *database) isOnEmail(ctx context.Context, violated constraint) (found bool) {
+func (d *database) isOnEmail(violated constraint, on func(func(context.Context, connection) error) error) (found bool) {
 	if known, ok := d.emails.Load(violated); ok {
 		return known == true
 	}
-	err := d.try(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
+	err := on(func(ctx context.Context, conn connection) (err error) {
 		_, found, err = conn.number(ctx, onEmail, violated.schema, violated.table, violated.name)
 		return err
 	})

@@ -36,6 +36,9 @@ const (
 	classSyntax       = "42" // or a missing right, or something that is not there
 	classResources    = "53"
 	classIntervention = "57"
+	classRollback     = "40" // it and another transaction wait for each other, or the like
+	classTransaction  = "25"
+	classLocks        = "55" // or an object in a state in which it cannot be used
 	classSystem       = "58"
 	classInternal     = "XX"
 )

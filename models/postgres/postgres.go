@@ -36,6 +36,7 @@ type Users struct {
 	changes   changes
 	reader    *reader
 	keeper    *kept.Keeper
+	importing chan struct{} // is held by the one import that runs
 
 	// writing is held for reading by every write, and for writing to close.
 	writing sync.RWMutex
@@ -89,6 +90,7 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 		changes:   changes{database, queries},
 		reader:    reader,
 		keeper:    kept.New(&listSource{reader: reader}, listMemory),
+		importing: make(chan struct{}, 1),
 	}, nil
 }
 

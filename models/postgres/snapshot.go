@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"os"
 	"path/filepath"
@@ -55,4 +56,15 @@ func (r *reader) within(conn connection) *reader {
 	}
 	inside.pages.set(mostUsers)
 	return inside
+}
+
+// explainSpool returns an error of a spool with what to do: its directory is the system's, and an image may have none.
+func explainSpool(err error) error {
+	failed, ok := errors.AsType[*models.StorageError](err)
+	if !ok || failed.Code != "spool" {
+		return err
+	}
+	return &models.StorageError{
+		Text: failed.Text + ": set TMPDIR to a directory that the service can write", Code: failed.Code, Meaning: failed.Meaning,
+	}
 }
