@@ -1,13 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"users-api/models"
@@ -65,7 +65,7 @@ func (d *database) on(ctx context.Context, wanted use, run func(context.Context,
 	case d.free <- struct{}{}:
 		defer func() { <-d.free }()
 	case <-limited.Done():
-		return d.failed(ctx, wanted, errBusy)
+		return cmp.Or(ctx.Err(), error(errBusy))
 	}
 	return d.borrow(ctx, limited, wanted, run)
 }
@@ -85,7 +85,7 @@ func (d *database) borrow(ctx, limited context.Context, wanted use, run func(con
 // try takes a connection and runs a statement or a transaction on it once.
 func (d *database) try(ctx context.Context, wanted use, run func(context.Context, connection) error) error {
 	if d.closed.Load() && !wanted.writes {
-		return models.ErrClosed
+		return models.ErrClosed // a write that has begun is finished
 	}
 	conn, err := d.acquire(ctx)
 	if err != nil {
@@ -102,9 +102,9 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer cancel()
 	defer context.AfterFunc(d.ended, cancel)()
 	err = run(ctx, connection{conn.Conn()})
-	if isGone(err) {
+	if isGone(err) || isOutOfDate(err) {
 		_ = conn.Conn().Close(ctx)
-		d.pool.Reset() // the others lead to the same server
+		d.pool.Reset() // the others lead to the same server, and know the same of its tables
 	}
 	return err
 }
@@ -124,14 +124,16 @@ func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// failed returns an error as the contract has it.
+// failed returns an error as the contract has it. A write whose statement was broken off may have been stored.
 func (d *database) failed(ctx context.Context, wanted use, err error) error {
+	_, connecting := errors.AsType[connectError](err)
+	unsent := connecting || !wanted.writes
 	switch {
 	case err == nil:
 		return nil
-	case d.ended.Err() != nil:
+	case connecting && d.closed.Load(), unsent && d.ended.Err() != nil:
 		return models.ErrClosed
-	case ctx.Err() != nil && (pgconn.Timeout(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+	case unsent && ctx.Err() != nil && isBrokenOff(err):
 		return ctx.Err()
 	}
 	return storageError(err, wanted.writes)

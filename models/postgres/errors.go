@@ -92,8 +92,7 @@ func isStorages(err error) bool {
 func isLost(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &network) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, context.Canceled)
+		errors.As(err, &network) || pgconn.SafeToRetry(err) || isBrokenOff(err)
 }
 
 // isGone reports whether the server behind a connection goes away, or may not be written any more: another may have
@@ -103,22 +102,29 @@ func isGone(err error) bool {
 	case codeShutdown, codeCrash, codeStarting, codeReadOnly:
 		return true
 	case "":
-		return err != nil && isLost(err) && !pgconn.Timeout(err) && !errors.Is(err, context.Canceled)
+		return err != nil && isLost(err) && !isBrokenOff(err)
 	}
 	return false
 }
 
-// again reports whether a statement that failed may be run once more: it has done nothing, because it was never sent or
-// its preparation is out of date, or it only reads.
+// isOutOfDate reports whether a statement was refused because it is not what was prepared: another program has changed
+// its table, or a pooler has lost it. It has done nothing.
+func isOutOfDate(err error) bool {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
+}
+
+// isBrokenOff reports whether it was we who waited no longer.
+func isBrokenOff(err error) bool {
+	return pgconn.Timeout(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// again reports whether a statement that failed may be run once more: it has done nothing, or it only reads.
 func again(err error, wanted use) bool {
 	if _, ok := errors.AsType[connectError](err); ok {
 		return false // all hosts were tried
 	}
-	switch sqlState(err) {
-	case codeUnsupported, codeNoStatement:
-		return true // a prepared statement whose columns another program has changed, or that a pooler has lost
-	}
-	return pgconn.SafeToRetry(err) || !wanted.writes && !wanted.once && isGone(err)
+	return isOutOfDate(err) || pgconn.SafeToRetry(err) || !wanted.writes && !wanted.once && isGone(err)
 }
 
 // storageError returns an error as the contract has it.
@@ -166,7 +172,7 @@ func reason(err error) string {
 		return "the PostgreSQL server cannot be reached: its name is not known"
 	case isNumber:
 		return "the PostgreSQL server cannot be reached: " + number.Error()
-	case pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
+	case isBrokenOff(err) || errors.Is(err, os.ErrDeadlineExceeded):
 		return "the PostgreSQL server did not answer in time"
 	}
 	return "the connection to the PostgreSQL server was lost"

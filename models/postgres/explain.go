@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/models"
 )
 
 // mayCome reports whether a server that could not be reached may be there in a moment: it starts, its name is not known
@@ -19,14 +21,19 @@ func mayCome(err error) bool {
 
 // explain turns the answer to an attempt to start on a database into a line that says what to do.
 func explain(where address, err error) error {
-	what := fmt.Sprintf("cannot use the PostgreSQL database at %s", where)
+	what, why := fmt.Sprintf("cannot use the PostgreSQL database at %s", where), err.Error()
+	code := sqlState(err)
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return fmt.Errorf("%s: %s: %s", what, failed.Message, remedy(failed.Code, where))
+		why = failed.Message
+	} else if failed, ok := errors.AsType[*models.StorageError](err); ok {
+		code = failed.Code
+	} else if isLost(err) || errors.Is(err, pgconn.ErrReadOnlyConnection) {
+		return fmt.Errorf("%s: %s: %s", what, reason(err), remedyWithoutServer(err))
 	}
-	if help := remedyWithoutServer(err); help != "" {
-		return fmt.Errorf("%s: %s: %s", what, reason(err), help)
+	if help := remedy(code, where); help != "" {
+		return fmt.Errorf("%s: %s: %s", what, why, help)
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %s", what, strings.ReplaceAll(why, "\n\t", " ")) // pgx gives each host a line
 }
 
 // remedy says what to do about what the server answered.
@@ -50,18 +57,13 @@ func remedy(code string, where address) string {
 	case classIntervention:
 		return "look at the log of the server"
 	}
-	return fmt.Sprintf("look up SQLSTATE %s in the manual of PostgreSQL", code)
+	return ""
 }
 
-// remedyWithoutServer says what to do where there was no answer; "" where it is not known.
+// remedyWithoutServer says what to do where no server could be used.
 func remedyWithoutServer(err error) string {
-	switch {
-	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+	if errors.Is(err, pgconn.ErrReadOnlyConnection) {
 		return "name the primary in the URL, or all hosts, separated by commas"
-	case strings.Contains(err.Error(), "tls error"), strings.Contains(err.Error(), "refused TLS"):
-		return "check the certificates, or sslmode in the URL"
-	case isLost(err):
-		return "check that the server runs and that the host and the port of the URL are right"
 	}
-	return ""
+	return "check that the server runs, and that the host and the port in the URL are right"
 }

@@ -97,6 +97,9 @@ func (d *database) describe(ctx context.Context) (t table, err error) {
 	if err := expectColumns(columns); err != nil {
 		return t, err
 	}
+	if err := d.expectRights(ctx); err != nil {
+		return t, err
+	}
 	id, created := columns["id"], columns["created_at"]
 	return table{
 		idType: id.typeName, timeType: created.typeName, unique: id.uniqueKey, ids: id.notNull, ownTime: created.generated,
@@ -122,4 +125,27 @@ func expectColumns(columns map[string]column) error {
 		return fmt.Errorf("the ids of users are of type %s, and users-api serves whole numbers (smallint, integer, bigint): "+
 			"give it a database or a schema of its own", id.typeName)
 	}
+}
+
+// missingRights are what this user may not do with the table. A column of type serial takes its ids from a sequence that
+// has rights of its own.
+const missingRights = `SELECT concat_ws(', ',
+	CASE WHEN NOT has_any_column_privilege(o, 'SELECT') THEN 'SELECT' END,
+	CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
+	CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
+	CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
+	CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence('users', 'id'), 'USAGE') AND EXISTS (SELECT FROM pg_attribute
+		WHERE attrelid = o AND attname = 'id' AND attidentity = '') THEN 'USAGE of its sequence' END)
+	FROM (SELECT to_regclass('users')::oid AS o) AS users`
+
+// expectRights returns an error where this user may not do all that is needed.
+func (d *database) expectRights(ctx context.Context) error {
+	var missing string
+	err := d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
+		return conn.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&missing) }, missingRights)
+	})
+	if err == nil && missing != "" {
+		err = &models.StorageError{Text: "permission denied for users: " + missing, Code: codeNoRight}
+	}
+	return err
 }

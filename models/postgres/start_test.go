@@ -1,0 +1,198 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"users-api/models/storetest"
+	"users-api/tests/postgresql"
+)
+
+// edited returns a URL with another part.
+func edited(t testing.TB, text string, edit func(*url.URL)) string {
+	t.Helper()
+	place, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(place)
+	return place.String()
+}
+
+// expectLine expects an error that fits a line, says what it should, and holds no password.
+func expectLine(t *testing.T, err error, says ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("it starts")
+	}
+	for _, text := range says {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%q is not in: %v", text, err)
+		}
+	}
+	expectNoPassword(t, err.Error())
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("there is more than a line: %v", err)
+	}
+}
+
+// expectNoPassword expects none of the passwords of these tests, written in any way.
+func expectNoPassword(t *testing.T, text string) {
+	t.Helper()
+	for _, password := range []string{postgresql.Password, url.QueryEscape(postgresql.Password), "word@", "%23the", "wrong", "poorly"} {
+		if strings.Contains(text, password) {
+			t.Errorf("%q is in: %s", password, text)
+		}
+	}
+}
+
+func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, postgresql.Scram)
+	good := server.NewDatabase(t)
+	where := fmt.Sprintf("127.0.0.1:%d", server.Port)
+	postgresql.SQL(t, good, "CREATE ROLE poor LOGIN PASSWORD 'poorly'", "CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at timestamp)")
+	empty := server.NewDatabase(t)
+	as := func(user, password string) func(*url.URL) {
+		return func(place *url.URL) { place.User = url.UserPassword(user, password) }
+	}
+	for name, test := range map[string]struct {
+		url  string
+		says []string
+	}{
+		"a wrong password": {edited(t, good, as("postgres", "wrong")),
+			[]string{where, `user "postgres"`, "password authentication failed", "check the user and the password"}},
+		"nobody of that name": {edited(t, good, as("nobody", "wrong")), []string{`user "nobody"`, "check the user and the password"}},
+		"no such database": {edited(t, good, func(place *url.URL) { place.Path = "/missing" }),
+			[]string{where, `database "missing"`, "does not exist", "createdb -O postgres missing"}},
+		"no right to create": {edited(t, empty, as("poor", "poorly")), []string{"permission denied for schema public", "GRANT USAGE, CREATE ON SCHEMA public TO poor"}},
+		"no rights to the table": {edited(t, good, as("poor", "poorly")),
+			[]string{"permission denied for users: SELECT, INSERT, UPDATE, DELETE", "GRANT SELECT, INSERT, UPDATE, DELETE ON users TO poor"}},
+		"TLS that the server has not": {good + "?sslmode=require", []string{where, "server refused TLS connection"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			_, err := Open(ctx, test.url, 0, quiet)
+			expectLine(t, err, test.says...)
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %s to say so", took)
+			}
+		})
+	}
+}
+
+func TestATableThatCannotBeServedSaysWhy(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Shared(t)
+	for name, test := range map[string]struct {
+		schema string
+		says   []string
+	}{
+		"ids that are no numbers": {"CREATE TABLE users (id uuid PRIMARY KEY, name text, email text, created_at text)",
+			[]string{"of type uuid", "smallint, integer, bigint"}},
+		"ids that are no whole numbers": {"CREATE TABLE users (id numeric, name text, email text, created_at text)", []string{"of type numeric"}},
+		"missing columns":               {"CREATE TABLE users (id int, username text)", []string{"no column name, email, created_at"}},
+		"a sequence":                    {"CREATE SEQUENCE users", []string{"users has no column"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := server.NewDatabase(t)
+			postgresql.SQL(t, url, test.schema)
+			_, err := Open(ctx, url, 0, quiet)
+			expectLine(t, err, append(test.says, `user "postgres"`)...)
+		})
+	}
+}
+
+// buffer is a log that two goroutines use.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(text)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func TestAServerThatIsNotThereYetIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	url := server.NewDatabase(t)
+	server.Stop(t)
+	var log buffer
+	opened := make(chan *Users)
+	go func() {
+		users, err := Open(ctx, url, 0, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- users
+	}()
+	for strings.Count(log.String(), "waiting for PostgreSQL") < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	server.StartAgain(t)
+	users := <-opened
+	defer func() { _ = users.Close(ctx) }()
+	storetest.Create(t, users, "ada@example.org")
+	expectNoPassword(t, log.String())
+	if !strings.Contains(log.String(), "connection refused") {
+		t.Errorf("the log says %s", log.String())
+	}
+}
+
+func TestAStopEndsTheWaitForAServer(t *testing.T) {
+	t.Parallel()
+	stop, cancel := context.WithCancel(ctx)
+	log := stopAt{cancel}
+	start := time.Now()
+	_, err := Open(stop, "postgres://u:wrong@127.0.0.1:1/d", 0, slog.New(slog.NewTextHandler(log, nil)))
+	expectLine(t, err, "stopped while waiting", "127.0.0.1:1")
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// stopAt is a log that calls a function at its first line.
+type stopAt struct{ stop func() }
+
+func (s stopAt) Write(text []byte) (int, error) {
+	s.stop()
+	return len(text), nil
+}
+
+func TestWhatDurabilityRestsOnIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, "fsync=off", "full_page_writes=off")
+	url := server.NewDatabase(t)
+	postgresql.SQL(t, url, "ALTER ROLE postgres SET synchronous_commit = off")
+	var log buffer
+	users, err := Open(ctx, url, 0, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = users.Close(ctx) }()
+	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
+		if !strings.Contains(log.String(), "setting="+name) {
+			t.Errorf("%s is not warned of: %s", name, log.String())
+		}
+	}
+}
