@@ -13,9 +13,10 @@ import (
 )
 
 func TestGoalsAreJudgedByTheSamplesInTheFile(t *testing.T) {
-	path, all := filepath.Join(t.TempDir(), "samples.txt"), sizesFor(options{seconds: 3}).all()
+	const tutorial, express = "Gin + GORM tutorial", "Express + better-sqlite3"
+	path, all := filepath.Join(t.TempDir(), "samples.txt"), works(options{seconds: 3})
 	file, _ := os.Create(path)
-	for name, value := range map[string]float64{ours: 100, tutorial: 10, expressBetter: 40, bareGin: 200} {
+	for name, value := range map[string]float64{ours: 100, tutorial: 10, express: 40, "bare Gin": 200} {
 		for round := range 6 {
 			s := step{work: all[0], server: &server{Name: name}}
 			if err := addSample(file, s, figure(value+float64(round), rate), errors.New("of\ntwo lines")); err != nil {
@@ -28,27 +29,27 @@ func TestGoalsAreJudgedByTheSamplesInTheFile(t *testing.T) {
 		t.Fatalf("%v, notes %q", err, r.Notes)
 	}
 	for want, g := range map[string]goal{
-		"reached":              {against: tutorial, least: 7},
-		"**not reached**":      {against: bestPeer, least: 2.6}, // 40 is the best peer's, 200 is no peer's
-		"reached, not certain": {against: bestPeer, least: 2.4},
+		"reached":              {Against: tutorial, Least: 7},
+		"**not reached**":      {Against: bestPeer, Least: 2.6}, // 40 is the best peer's, 200 is no peer's
+		"reached, not certain": {Against: bestPeer, Least: 2.4},
 	} {
-		if g.work = all[0].key; g.judge(r).Verdict != want {
+		if g.Work = all[0].Key; g.judge(r).Verdict != want {
 			t.Errorf("%+v: %+v, want %s", g, g.judge(r), want)
 		}
 	}
-	for _, g := range goals {
-		if r.find(g.work).key == "" {
-			t.Errorf("no work has the key %q", g.work)
+	for _, g := range goals() {
+		if r.find(g.Work).Key == "" {
+			t.Errorf("no work has the key %q", g.Work)
 		}
 	}
 }
 
 func TestWrongAnswersAreNotMeasured(t *testing.T) {
-	w := workload{path: "list", first: 7, count: 2, check: answersRight}
+	w := workload{Path: "list", Users: 2}
 	for want, answer := range map[string]string{
 		"":                        string(w.answer()),
 		"0 users, not 2":          "[]",
-		"user 7 is missing":       strings.ReplaceAll(string(w.answer()), seedEmail(7), seedEmail(9)),
+		"user 1 is missing":       strings.ReplaceAll(string(w.answer()), seedEmail(1), seedEmail(9)),
 		"unavailable: GET /users": "404",
 	} {
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,8 +59,9 @@ func TestWrongAnswersAreNotMeasured(t *testing.T) {
 			_, _ = w.Write([]byte(answer))
 		}))
 		defer api.Close()
-		x := &subject{&process{url: api.URL}, &server{paths: map[string]string{"list": "/users"}}, w, api.Client()}
-		if err := w.check(t.Context(), x); !strings.Contains(fmt.Sprint(err), cmp.Or(want, "<nil>")) {
+		paths := map[string]string{"list": "/users"}
+		x := &subject{process: &process{url: api.URL}, server: &server{Paths: paths}, work: w, client: api.Client()}
+		if err := x.check(t.Context()); !strings.Contains(fmt.Sprint(err), cmp.Or(want, "<nil>")) {
 			t.Errorf("answer %.40s: %v, want %q", answer, err, want)
 		}
 	}

@@ -2,18 +2,19 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/perf/benchfmt"
 )
-
-// check makes sure that a server does the work, before it is measured.
-type check func(context.Context, *subject) error
 
 // subject is a server that runs on a fresh database for one work.
 type subject struct {
@@ -21,77 +22,116 @@ type subject struct {
 	server *server
 	work   workload
 	client *http.Client
+	options
 }
 
 // takeSample starts a server, measures one work and removes what it left.
-func takeSample(ctx context.Context, dir string, w workload, s *server) ([]benchfmt.Value, error) {
-	data, err := database(ctx, dir, s, w.users)
+func takeSample(ctx context.Context, dir string, o options, w workload, s *server) ([]benchfmt.Value, error) {
+	data, err := database(ctx, dir, s, w.Users)
 	defer os.RemoveAll(data) //nolint:errcheck // all of it is removed at the end
 	if err != nil {
 		return nil, err
 	}
-	if s.IsLimit() {
+	if s.Seed == "" {
 		if err := os.WriteFile(filepath.Join(data, "body.json"), w.answer(), 0o644); err != nil {
 			return nil, err
 		}
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true, ReadBufferSize: 256 << 10}
-	x := &subject{server: s, work: w, client: &http.Client{Transport: transport}}
-	if x.process, err = start(ctx, s, data); err != nil {
+	x := &subject{server: s, work: w, client: &http.Client{Transport: transport}, options: o}
+	if x.process, err = launch(ctx, s, data); err != nil {
 		return nil, err
 	}
 	defer func() { x.stop(); x.client.CloseIdleConnections() }()
-	if w.check != nil {
-		if err := w.check(ctx, x); err != nil {
-			return nil, err
-		}
+	if s.Tool != "" {
+		return x.tool(ctx)
 	}
-	return w.measure(ctx, x)
+	if err := x.check(ctx); err != nil {
+		return nil, err
+	}
+	return x.measure(ctx)
+}
+
+// check makes sure that a server does the work, before it is measured: that its first answer is right, and that it
+// changes users where that is the work.
+func (x *subject) check(ctx context.Context) error {
+	if x.work.Path != "" {
+		return x.answersRight(ctx)
+	}
+	if slices.Contains(x.work.Variables, "WRITES=all") {
+		return x.change(ctx, x.work.Users)
+	}
+	return nil
+}
+
+// read reads what the work reads first: the list, unless it says otherwise.
+func (x *subject) read(ctx context.Context, into io.Writer) error {
+	place, _, _ := x.work.reads()
+	return x.do(ctx, http.MethodGet, x.server.at(cmp.Or(x.work.Path, "list"), place), "", http.StatusOK, into)
 }
 
 func (x *subject) list(ctx context.Context) error {
-	return x.do(ctx, http.MethodGet, x.server.paths["list"], "", http.StatusOK, io.Discard)
+	return x.do(ctx, http.MethodGet, x.server.at("list", nil), "", http.StatusOK, io.Discard)
 }
 
 // answersRight checks the first answer of a read: a quick answer that is wrong would be no achievement. A peer's has to
 // have the right users in their order and no others, ours also byte for byte what a limit sends.
-func answersRight(ctx context.Context, x *subject) error {
+func (x *subject) answersRight(ctx context.Context) error {
 	var answer bytes.Buffer
-	if err := x.do(ctx, http.MethodGet, x.work.at(x.server), "", http.StatusOK, &answer); err != nil {
+	if err := x.read(ctx, &answer); err != nil {
 		return err
 	}
 	body := answer.Bytes()
-	if got := bytes.Count(body, []byte(`"email":`)); got != x.work.count {
-		return fmt.Errorf("wrong answer: %d users, not %d", got, x.work.count)
+	_, first, count := x.work.reads()
+	if got := bytes.Count(body, []byte(`"email":`)); got != count {
+		return fmt.Errorf("wrong answer: %d users, not %d", got, count)
 	}
-	if x.server.Name == ours && !bytes.Equal(body, x.work.answer()) {
+	if x.server.IsOurs() && !bytes.Equal(body, x.work.answer()) {
 		return fmt.Errorf("wrong answer: %.200s", body)
 	}
-	for number := range x.work.count {
-		_, after, found := bytes.Cut(body, []byte(seedEmail(x.work.first+number)))
+	for number := first; number < first+count; number++ {
+		_, after, found := bytes.Cut(body, []byte(seedEmail(number)))
 		if !found {
-			return fmt.Errorf("wrong answer: user %d is missing or in another place", x.work.first+number)
+			return fmt.Errorf("wrong answer: user %d is missing or in another place", number)
 		}
 		body = after
 	}
 	return nil
 }
 
-// changes checks that a server changes users.
-func changes(ctx context.Context, x *subject) error { return x.change(ctx, x.work.users) }
+func (x *subject) leave(context.Context, int) error { return nil }
 
 func (x *subject) create(ctx context.Context, number int) error {
 	body := fmt.Sprintf(`{"name":"User %d","email":"%08x.after@example.com"}`, number, uint32(number*2654435761))
-	return x.do(ctx, http.MethodPost, x.server.paths["create"], body, x.server.created, io.Discard)
+	return x.do(ctx, http.MethodPost, x.server.at("create", nil), body, x.server.Created, io.Discard)
 }
 
 func (x *subject) change(ctx context.Context, id int) error {
-	path := fmt.Sprintf(x.server.paths["one"], id)
-	return x.do(ctx, http.MethodPatch, path, `{"name":"Changed"}`, http.StatusOK, io.Discard)
+	return x.do(ctx, http.MethodPatch, x.server.at("one", id), `{"name":"Changed"}`, http.StatusOK, io.Discard)
 }
 
 func (x *subject) remove(ctx context.Context, id int) error {
-	return x.do(ctx, http.MethodDelete, fmt.Sprintf(x.server.paths["one"], id), "", http.StatusNoContent, io.Discard)
+	return x.do(ctx, http.MethodDelete, x.server.at("one", id), "", http.StatusNoContent, io.Discard)
 }
 
-func (x *subject) leave(context.Context, int) error { return nil }
+func (x *subject) exports(ctx context.Context) (time.Duration, error) {
+	started := time.Now()
+	err := x.do(ctx, http.MethodGet, x.server.at("file", nil), "", http.StatusOK, io.Discard)
+	return time.Since(started), err
+}
+
+// imports imports a file of 1,000,000 users, or of few in a quick run.
+func (x *subject) imports(ctx context.Context) (time.Duration, error) {
+	users := 1_000_000
+	if x.quick {
+		users = 20_000
+	}
+	var file strings.Builder
+	file.WriteString("name,email\r\n")
+	for number := range users {
+		fmt.Fprintf(&file, "User %d,%s\r\n", number+1, seedEmail(number+1))
+	}
+	started := time.Now()
+	err := x.do(ctx, http.MethodPost, x.server.at("file", nil), file.String(), http.StatusOK, io.Discard)
+	return time.Since(started), err
+}

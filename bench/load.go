@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,24 +17,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// load is what wrk does to a server: one of the scripts under load/, by so many clients, each with one request under
-// way at any time. One thread of wrk is quicker than any server here, and leaves them the rest of the machine.
-type load struct {
-	script           string
-	clients, seconds int
-	variables        []string // what the script reads from its environment
-	cold             bool     // nothing warms up the server
-}
-
-// wrk runs the load on a server. RUN is in the emails that it creates: no two runs create the same.
-func (l load) wrk(ctx context.Context, x *subject) ([]benchfmt.Value, error) {
-	command := exec.CommandContext(ctx, "wrk", "--threads", "1", "--connections", fmt.Sprint(l.clients),
-		"--duration", fmt.Sprintf("%ds", l.seconds), "--timeout", "60s", "--script", l.script, x.url)
+// wrk runs the script of a work on a server, with so many clients that have one request under way at any time. One
+// thread of wrk is quicker than any server here, and leaves them the rest of the machine. RUN is in the emails that it
+// creates: no two runs create the same.
+func (x *subject) wrk(ctx context.Context, clients, seconds int, more ...string) ([]benchfmt.Value, error) {
+	command := exec.CommandContext(ctx, "wrk", "--threads", "1", "--connections", fmt.Sprint(clients),
+		"--duration", fmt.Sprintf("%ds", seconds), "--timeout", "60s", "--script", x.work.Script, x.url)
 	command.Dir = "load"
-	command.Env = append(os.Environ(), l.variables...)
-	command.Env = append(command.Env, "READ_PATH="+x.server.paths[x.work.path],
-		fmt.Sprintf("RUN=%x", time.Now().UnixMilli()%(1<<24)), fmt.Sprintf("CLIENTS=%d", l.clients))
-	for name, path := range x.server.paths {
+	command.Env = slices.Concat(os.Environ(), x.work.Variables, more, []string{
+		"READ_PATH=" + x.server.Paths[x.work.Path], fmt.Sprintf("USERS=%d", x.work.Users), fmt.Sprintf("CLIENTS=%d", clients),
+		fmt.Sprintf("RUN=%x", time.Now().UnixMilli()%(1<<24)),
+	})
+	if x.quick {
+		command.Env = append(command.Env, "QUICK=true")
+	}
+	for name, path := range x.server.Paths {
 		command.Env = append(command.Env, strings.ToUpper(name)+"_PATH="+path)
 	}
 	output, err := command.CombinedOutput()
@@ -41,6 +39,19 @@ func (l load) wrk(ctx context.Context, x *subject) ([]benchfmt.Value, error) {
 		return nil, fmt.Errorf("wrk: %w: %s", err, output)
 	}
 	return parseFigures(string(output))
+}
+
+// tool runs what takes the place of wrk and of the API: it prints one figure, in the unit of the work.
+func (x *subject) tool(ctx context.Context) ([]benchfmt.Value, error) {
+	command := exec.CommandContext(ctx, "sh", filepath.Join("load", x.server.Tool))
+	command.Env = append(os.Environ(), "URL="+x.url, "DATA_DIR="+x.data, "TEXT="+rare)
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", x.server.Tool, err)
+	}
+	var value float64
+	_, err = fmt.Sscan(string(output), &value)
+	return figure(value, x.work.Unit), err
 }
 
 // parseFigures reads the line that load/report.lua prints. Refused and broken answers are an error beside the figures.

@@ -19,6 +19,7 @@ type options struct {
 	rounds, seconds int
 	only, servers   string
 	quick, render   bool
+	curve           bool
 }
 
 func main() {
@@ -28,6 +29,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "*", "measure only these, as in creations-64,list-* (see README.md)")
 	flag.StringVar(&o.servers, "servers", "*", "load only these, as in users-api,bare*")
 	flag.BoolVar(&o.quick, "quick", false, "one short round with small databases: a rough table in two minutes")
+	flag.BoolVar(&o.curve, "curve", false, "measure how figures grow with the number of users and processes instead")
 	flag.BoolVar(&o.render, "render", false, "measure nothing: write the table and the chart of the last run again")
 	flag.Parse()
 
@@ -43,15 +45,11 @@ func run(ctx context.Context, o options) error {
 	if o.quick {
 		o.rounds, o.seconds = 1, 1
 	}
-	out := published
-	if o.rounds < 6 || o.only != "*" || o.servers != "*" {
-		out = unpublished // only a full run replaces the published figures
-	}
-	all := sizesFor(o).all()
+	out, all := o.outcome(), works(o)
 	if o.render {
 		return out.render(all)
 	}
-	work, err := pick(all, o.only, func(w workload) string { return w.key })
+	work, err := pick(all, o.only, func(w workload) string { return w.Key })
 	if err != nil {
 		return err
 	}
@@ -59,10 +57,17 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	for name, value := range map[string]string{
+		"BIN": absolute(buildDir, "bin"), "BENCH": absolute(), "LOAD_SECONDS": fmt.Sprint(o.seconds),
+	} {
+		if err := os.Setenv(name, value); err != nil { // for every command of peers.yaml
+			return err
+		}
+	}
 	if err := measureAll(ctx, o, work, loaded); err != nil {
 		return err
 	}
-	if err := os.Rename(unpublished.samples, out.samples); err != nil {
+	if err := os.Rename(unfinished, out.samples); err != nil {
 		return err
 	}
 	return out.render(all)

@@ -2,10 +2,11 @@ package main
 
 import (
 	"cmp"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -14,16 +15,27 @@ import (
 	"golang.org/x/text/message"
 )
 
-// outcome is where what was measured goes.
-type outcome struct{ samples, table, chart string }
+// outcome is where what was measured goes, and the templates that show it.
+type outcome struct{ samples, table, chart, tableTemplate, chartTemplate string }
 
-var (
-	published   = outcome{"results/samples.txt", "results/table.md", "../docs/bench.svg"}
-	unpublished = outcome{"build/samples.txt", "build/table.md", "build/bench.svg"}
-)
+const unfinished = buildDir + "/unfinished.txt" // the samples of a run that still goes on
 
-//go:embed table.md.tmpl
-var tableTemplate string
+//go:embed *.tmpl
+var templates embed.FS
+
+// outcome returns where a run writes: only a full one replaces the published figures.
+func (o options) outcome() outcome {
+	out := outcome{"results/samples.txt", "results/table.md", "../docs/bench.svg", "table.md.tmpl", "chart.svg.tmpl"}
+	if o.curve {
+		out = outcome{"results/curve.txt", "../docs/curve.md", "../docs/curve.svg", "curve.md.tmpl", "curve.svg.tmpl"}
+	}
+	if o.quick || o.only != "*" || o.servers != "*" || o.rounds < 6 && !o.curve {
+		for _, path := range []*string{&out.samples, &out.table, &out.chart} {
+			*path = filepath.Join(buildDir, filepath.Base(*path))
+		}
+	}
+	return out
+}
 
 // render writes the table and the chart of the samples, and prints the table.
 func (o outcome) render(all []workload) error {
@@ -31,52 +43,70 @@ func (o outcome) render(all []workload) error {
 	if err != nil {
 		return err
 	}
-	table, err := fillIn(tableTemplate, r)
+	table, err := fillIn(o.tableTemplate, r)
 	if err != nil {
 		return err
 	}
-	chart, err := (&chart{results: r}).draw()
+	chart, err := (&chart{results: r}).draw(o.chartTemplate)
 	fmt.Println(table)
 	return errors.Join(err, os.WriteFile(o.table, []byte(table), 0o644), os.WriteFile(o.chart, []byte(chart), 0o644))
 }
 
-func fillIn(text string, data any) (string, error) {
+func fillIn(name string, data any) (string, error) {
 	var out strings.Builder
 	functions := template.FuncMap{"number": number, "summarize": summarize, "place": place}
-	err := template.Must(template.New("").Funcs(functions).Parse(text)).Execute(&out, data)
+	all := template.Must(template.New("").Funcs(functions).ParseFS(templates, "*.tmpl"))
+	err := all.ExecuteTemplate(&out, name, data)
 	return out.String(), err
 }
 
-// What the templates ask for: the servers that did any work, the work that any server did, and their figures. A unit of
-// "" is the work's own.
+// What the templates ask for: the servers of an engine that did any work, the work that any of them did, and their
+// figures. An engine of "" is any, and a unit of "" the work's own.
 
-func (r results) Servers() []*server {
+func (r results) Servers(engine string) []*server {
 	return slices.DeleteFunc(servers(), func(s *server) bool {
-		return !slices.ContainsFunc(r.work, func(w workload) bool { return len(r.Values(w, s, "")) > 0 })
+		return !r.measured[s.Name] || engine != "" && s.Engine != engine
 	})
 }
 
-func (r results) Work(unit string) []workload {
+// Did returns the servers with a figure in a unit.
+func (r results) Did(unit string) []*server {
+	return slices.DeleteFunc(servers(), func(s *server) bool {
+		return !slices.ContainsFunc(r.work, func(w workload) bool { return len(r.Values(w, s, unit)) > 0 })
+	})
+}
+
+func (r results) Engines() (all []string) {
+	for _, s := range r.Servers("") {
+		if !slices.Contains(all, s.Engine) {
+			all = append(all, s.Engine)
+		}
+	}
+	return all
+}
+
+func (r results) Work(engine, unit string) []workload {
 	return slices.DeleteFunc(slices.Clone(r.work), func(w workload) bool {
-		return !slices.ContainsFunc(servers(), func(s *server) bool { return len(r.Values(w, s, unit)) > 0 })
+		return !slices.ContainsFunc(r.Servers(engine), func(s *server) bool { return len(r.Values(w, s, unit)) > 0 })
 	})
 }
 
 func (r results) Values(w workload, s *server, unit string) []float64 {
-	return r.samples[point{w.key, s.Name, cmp.Or(unit, w.unit)}]
+	return r.samples[point{w.Key, s.Name, cmp.Or(unit, w.Unit)}]
 }
 
 func (r results) Cell(w workload, s *server, unit string) string {
-	return text(r.Values(w, s, unit), cmp.Or(unit, w.unit))
+	return text(r.Values(w, s, unit), cmp.Or(unit, w.Unit))
 }
 
-// Times returns how many times better than a server we do.
+// Times returns how many times better than a server we do on its engine.
 func (r results) Times(w workload, s *server) string {
-	return text(times(r.samples[point{w.key, ours, w.unit}], r.Values(w, s, ""), w.unit == rate), "×")
+	own := map[string]string{"SQLite": ours, "PostgreSQL": oursPostgreSQL}[s.Engine]
+	return text(times(r.samples[point{w.Key, own, w.Unit}], r.Values(w, s, ""), w.Unit == rate), "×")
 }
 
 func (r results) Verdicts() (known []verdict) {
-	for _, g := range goals {
+	for _, g := range goals() {
 		if v := g.judge(r); v.Verdict != "" {
 			known = append(known, v)
 		}
@@ -101,10 +131,12 @@ func display(unit string) string {
 	switch unit {
 	case rate:
 		return "/s"
-	case p50, p99:
-		return ""
+	case peak:
+		return " MiB"
+	case "ms", "MiB", "MB", "×":
+		return " " + unit
 	}
-	return " " + unit
+	return "" // the head of its column says it
 }
 
 // number returns a number with three digits that count, or all digits before the point.

@@ -20,7 +20,7 @@ func steps(rounds int, work []workload, all []*server) (todo []step) {
 	for round := range rounds {
 		for _, w := range work {
 			for turn := range all {
-				if s := all[(turn+round)%len(all)]; w.takesPart(s) {
+				if s := all[(turn+round)%len(all)]; s.takesPart(w) {
 					todo = append(todo, step{round + 1, w, s})
 				}
 			}
@@ -43,19 +43,16 @@ func measureAll(ctx context.Context, o options, work []workload, all []*server) 
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the build directory
-	samples, err := newSamples(ctx, unpublished.samples, fmt.Sprintf("load: %d s\n%s", o.seconds, notes))
+	samples, err := newSamples(ctx, unfinished, fmt.Sprintf("load: %d s\n%s", o.seconds, notes))
 	if err != nil {
 		return err
 	}
 	defer samples.Close() //nolint:errcheck // every line was checked
 	started, todo := time.Now(), steps(o.rounds, work, built)
 	for i, next := range todo {
-		// Guessed from the steps so far, and a usual one: the first round also fills the databases.
-		spent := time.Since(started) + time.Duration(o.seconds+1)*time.Second
-		left := spent / time.Duration(i+1) * time.Duration(len(todo)-i)
-		say("%d of %d, about %s left: round %d, %s, %s", i+1, len(todo), left.Round(time.Second), next.round,
-			next.work.Title(), next.server.Name)
-		values, err := takeSample(ctx, dir, next.work, next.server)
+		say("%d of %d, about %s left: round %d, %s, %s", i+1, len(todo), left(time.Since(started), todo, i, o.seconds),
+			next.round, next.work.Title, next.server.Name)
+		values, err := takeSample(ctx, dir, o, next.work, next.server)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -64,4 +61,17 @@ func measureAll(ctx context.Context, o options, work []workload, all []*server) 
 		}
 	}
 	return nil
+}
+
+// left guesses how long the steps from one on will take: as much longer than expected as those before it have.
+func left(spent time.Duration, todo []step, from, seconds int) time.Duration {
+	const usual = 2 // seconds for what comes before a load
+	expect := func(steps []step) (sum time.Duration) {
+		for _, s := range steps {
+			sum += time.Duration(s.work.Slow+seconds+usual) * time.Second
+		}
+		return sum
+	}
+	before, once := expect(todo[:from]), expect(todo[:1])
+	return time.Duration(float64(expect(todo[from:])) * float64(spent+once) / float64(before+once)).Round(time.Second)
 }

@@ -39,10 +39,10 @@ func newSamples(ctx context.Context, path, more string) (*os.File, error) {
 func addSample(file *os.File, s step, values []benchfmt.Value, trouble error) error {
 	text := ""
 	if trouble != nil {
-		text = note("%s, %s: %v", s.work.Title(), s.server.Name, trouble)
+		text = note("%s, %s: %v", s.work.Title, s.server.Name, trouble)
 	}
 	if len(values) > 0 {
-		text += fmt.Sprintf("server: %s\n%s%s 1", s.server.Name, linePrefix, s.work.key)
+		text += fmt.Sprintf("server: %s\n%s%s 1", s.server.Name, linePrefix, s.work.Key)
 	}
 	for _, v := range values {
 		text += fmt.Sprintf(" %.5g %s", v.Value, v.Unit)
@@ -62,10 +62,11 @@ type point struct{ work, server, unit string }
 
 // results are all samples, in the order of the rounds.
 type results struct {
-	samples map[point][]float64
-	Config  map[string]string // the environment
-	Notes   []string
-	work    []workload
+	samples  map[point][]float64
+	measured map[string]bool   // the servers that were
+	Config   map[string]string // the environment
+	Notes    []string
+	work     []workload
 }
 
 func readResults(path string, all []workload) (results, error) {
@@ -73,7 +74,7 @@ func readResults(path string, all []workload) (results, error) {
 	if err != nil {
 		return results{}, fmt.Errorf("nothing was measured yet: %w", err)
 	}
-	r := results{samples: map[point][]float64{}, Config: map[string]string{}, work: all}
+	r := results{map[point][]float64{}, map[string]bool{}, map[string]string{}, nil, all}
 	lines := benchfmt.NewReader(strings.NewReader(string(text)), path)
 	for lines.Scan() {
 		if line, ok := lines.Result().(*benchfmt.Result); ok {
@@ -93,6 +94,7 @@ func (r results) add(line *benchfmt.Result) {
 		r.Config[c.Key] = string(c.Value)
 	}
 	delete(r.Config, "server")
+	r.measured[line.GetConfig("server")] = true
 	for _, v := range line.Values {
 		p := point{strings.TrimPrefix("Benchmark"+line.Name.String(), linePrefix), line.GetConfig("server"), v.Unit}
 		if v.OrigUnit != "" { // the reader makes B of MB
@@ -104,7 +106,7 @@ func (r results) add(line *benchfmt.Result) {
 
 // find returns the work of a key, or none.
 func (r results) find(key string) (found workload) {
-	if i := slices.IndexFunc(r.work, func(w workload) bool { return w.key == key }); i >= 0 {
+	if i := slices.IndexFunc(r.work, func(w workload) bool { return w.Key == key }); i >= 0 {
 		found = r.work[i]
 	}
 	return found

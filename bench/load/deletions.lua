@@ -1,7 +1,8 @@
--- Deletes the users from FIRST_ID on, one after another.
+-- Deletes one user after another: the first ones, and the last 50,000 to warm up.
 dofile("report.lua")
 
-local id = tonumber(os.getenv("FIRST_ID") or 1) - 2 -- wrk calls request once before the load, to look at what it returns
+local first = os.getenv("WARM") and tonumber(os.getenv("USERS")) - 50000 or 1
+local id = first - 2 -- wrk calls request once before the load, to look at what it returns
 
 function request()
   id = id + 1

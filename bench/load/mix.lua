@@ -1,5 +1,5 @@
--- Nine lists to one write, until REQUESTS were answered. With WRITES=all the writes are a creation, a change and a
--- deletion in turn, of users from FIRST_ID on; otherwise they are creations.
+-- Nine lists to one write, until 3,000 requests were answered. With WRITES=all the writes are a creation, a change and a
+-- deletion in turn, of the first users; otherwise they are creations.
 --
 -- The work is fixed, and not the time: in a fixed time a quick server would collect more users than a slow one, and
 -- would have to send longer lists than its peers.
@@ -15,9 +15,10 @@ local function now_us()
 end
 
 fixed = true
-local requests, clients = tonumber(os.getenv("REQUESTS")), tonumber(os.getenv("CLIENTS"))
+local warm, clients = os.getenv("WARM"), tonumber(os.getenv("CLIENTS"))
+local requests = warm and 200 or os.getenv("QUICK") and 300 or 3000
 local one, all = os.getenv("ONE_PATH"), os.getenv("WRITES") == "all"
-local calls, started, list, id = 0, 0, nil, tonumber(os.getenv("FIRST_ID") or 1) - 1
+local calls, started, list, id = 0, 0, nil, (warm and tonumber(os.getenv("USERS")) / 2 or 1) - 1
 
 function init()
   list = wrk.format("GET", os.getenv("LIST_PATH"))

@@ -1,8 +1,9 @@
--- Reads users at random places: READ_PATH is a format for an id (%d) or an email (%s), of the users 1 to LAST_NUMBER.
+-- Reads users at random places: READ_PATH is a format for an id (%d) or an email (%s). With LAST=true it reads at the end.
 dofile("report.lua")
 
-math.randomseed(tonumber(os.getenv("SEED") or 1)) -- the same places for each server, and others to warm up
-local last, by_email = tonumber(os.getenv("LAST_NUMBER")), os.getenv("READ_PATH"):find("%%s")
+math.randomseed(os.getenv("WARM") and 2 or 1) -- the same places for each server, and others to warm up
+local last = tonumber(os.getenv("USERS")) - 100
+local first, by_email = os.getenv("LAST") and last or 1, os.getenv("READ_PATH"):find("%%s")
 local text
 
 function init()
@@ -10,6 +11,6 @@ function init()
 end
 
 function request()
-  local number = math.random(last)
+  local number = math.random(first, last)
   return string.format(text, by_email and seed_email(number) or number)
 end

@@ -1,7 +1,7 @@
 // Command tutorial is the users API as tutorials about Gin and GORM have it: gin.Default, the driver's default
 // settings, AutoMigrate, one Create for each request, First for one user and Find for several.
 //
-// SQLite's defaults make each commit durable: a rollback journal, and synchronous FULL.
+// With DATABASE_URL it is on PostgreSQL, otherwise on a file of SQLite. The defaults of both make each commit durable.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/glebarez/sqlite"
+	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 )
 
@@ -28,7 +29,11 @@ var db *gorm.DB
 
 func main() {
 	var err error
-	db, err = gorm.Open(sqlite.Open(filepath.Join(os.Getenv("DATA_DIR"), "users.db")), &gorm.Config{})
+	dialect := sqlite.Open(filepath.Join(os.Getenv("DATA_DIR"), "users.db"))
+	if url := os.Getenv("DATABASE_URL"); url != "" {
+		dialect = postgres.Open(url)
+	}
+	db, err = gorm.Open(dialect, &gorm.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
