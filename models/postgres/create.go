@@ -57,6 +57,8 @@ func (t table) now() string {
 		return "date_trunc('second', now())"
 	case "timestamp":
 		return "date_trunc('second', now() AT TIME ZONE 'UTC')"
+	case "date":
+		return "(now() AT TIME ZONE 'UTC')::date"
 	case "text", "varchar", "bpchar":
 		return "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')"
 	}

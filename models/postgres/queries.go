@@ -12,10 +12,7 @@ import (
 
 // The columns of a user. Another program's may be NULL, or of a type that is no text. A time comes as it is, and rows.go
 // shows it; one of an odd type comes as its text.
-const (
-	columns  = "id, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at"
-	oddTimes = "id, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at::text"
-)
+const columns = "id, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at"
 
 // containing is the condition for users whose name or email contains a text. The collation "C" folds ASCII letters alone.
 // Of 1,000,000 users a text that nobody has takes 0.26 s; strpos takes 0.57 s, and ILIKE 0.39 s.
@@ -56,8 +53,10 @@ func (t table) columns() string {
 	switch t.timeType {
 	case "timestamptz", "timestamp", "text", "varchar", "bpchar":
 		return columns
+	case "date":
+		return columns + "::timestamp"
 	}
-	return oddTimes
+	return columns + "::text"
 }
 
 // texts builds the texts of a shape.

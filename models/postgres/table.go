@@ -46,9 +46,10 @@ func createTable(ctx context.Context, db *gorm.DB) error {
 	})
 }
 
-// hasTable reports whether the search path leads to anything that is named users.
+// hasTable reports whether the search path leads to anything that is named users. It reads pg_class as well, because only
+// a statement that opens a table makes the session notice what others have committed to the catalog meanwhile.
 func hasTable(tx *gorm.DB) (exists bool, err error) {
-	err = tx.Raw("SELECT to_regclass('users') IS NOT NULL").Scan(&exists).Error
+	err = tx.Raw("SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users'))").Scan(&exists).Error
 	return exists, err
 }
 
