@@ -139,10 +139,18 @@ func (d *database) failed(ctx context.Context, wanted use, err error) error {
 	return storageError(err, wanted.writes)
 }
 
-// close closes the connections, and breaks off what is still running when the context ends.
+// close closes the connections. When the context ends, what is still running is broken off, and nothing is waited for:
+// a server that does not answer does not say goodbye either.
 func (d *database) close(ctx context.Context) {
+	defer d.end()
 	d.closed.Store(true)
-	defer context.AfterFunc(ctx, d.end)()
-	d.pool.Close() // waits for those that are in use
-	d.end()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		d.pool.Close() // waits for those that are in use
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
 }

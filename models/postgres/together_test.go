@@ -1,0 +1,160 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"users-api/models"
+	"users-api/models/storetest"
+	"users-api/tests/postgresql"
+)
+
+// Two processes that store the same emails at once, each in another order, do not wait for each other in a circle.
+func TestProcessesThatStoreTheSameDoNotLockEachOtherOut(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	url := server.NewDatabase(t)
+	processes := []*Users{openUsers(t, url), openUsers(t, url)}
+	for round := range 10 {
+		all := numbered(100)
+		for i := range all {
+			all[i].Email = fmt.Sprint(all[i].Email, "-", round)
+		}
+		var wait sync.WaitGroup
+		created := make([]int, len(processes))
+		for p, users := range processes {
+			mine := slices.Clone(all)
+			if p == 1 {
+				slices.Reverse(mine)
+			}
+			wait.Go(func() {
+				_, errs := createAll(users, mine...)
+				for _, err := range errs {
+					if failed, ok := errors.AsType[*models.StorageError](err); err == nil {
+						created[p]++
+					} else if !ok || !failed.Duplicate {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if created[0]+created[1] != len(all) {
+			t.Errorf("of %d users %v were created", len(all), created)
+		}
+	}
+	if strings.Contains(server.Log(), "deadlock detected") {
+		t.Error("PostgreSQL had to end a deadlock")
+	}
+}
+
+// A write that waits for another program's lock is finished before the storage is closed, or broken off when that takes
+// too long.
+func TestClosingFinishesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, hurry := range map[string]bool{"in time": false, "in a hurry": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := postgresql.Start(t)
+			url := server.NewDatabase(t)
+			users := openUsers(t, url)
+			id := storetest.Create(t, users, "ada")
+			unlock := lock(t, url)
+			name, changed := "Grace", make(chan error)
+			go func() {
+				_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
+				changed <- err
+			}()
+			server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+			closing, cancel := context.WithCancel(ctx)
+			defer cancel()
+			closed := make(chan error)
+			go func() { closed <- users.Close(closing) }()
+			if hurry {
+				cancel()
+			} else {
+				unlock()
+			}
+			if err := <-changed; (err != nil) != hurry {
+				t.Errorf("the write ended with %v", err)
+			}
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+			unlock()
+		})
+	}
+}
+
+// lock locks the table until it is unlocked.
+func lock(t *testing.T, url string) (unlock func()) {
+	t.Helper()
+	other, err := pgx.Connect(ctx, url)
+	if err == nil {
+		_, err = other.Exec(ctx, "BEGIN; LOCK TABLE users")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = other.Close(ctx) }
+}
+
+// A write that was sent and not answered may have been stored, and is not tried again.
+func TestAWriteThatIsNotAnsweredIsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	id := storetest.Create(t, users, "ada")
+	unlock := lock(t, url)
+	start := time.Now()
+	name := "Grace"
+	var wait sync.WaitGroup
+	for what, write := range map[string]func() error{
+		"creating": func() error { _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); return err },
+		"changing": func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); return err },
+		"deleting": func() error { return users.Delete(ctx, id, nil) },
+	} {
+		wait.Go(func() {
+			const text = "the PostgreSQL server did not answer in time; whether the change was stored is not known"
+			failed, ok := errors.AsType[*models.StorageError](write())
+			if took := time.Since(start); !ok || failed.Code != "08007" || failed.Text != text || took > 6*time.Second {
+				t.Errorf("%s, after %s: %#v", what, took, failed)
+			}
+		})
+	}
+	wait.Wait()
+	unlock()
+	useOnce(t, users, "e") // what was broken off is not stored later
+	if user, err := users.Get(ctx, id); user.Name != "ada" || err != nil {
+		t.Errorf("the user is %v, %v", user, err)
+	}
+}
+
+// A server that does not answer keeps nobody from stopping.
+func TestClosingDoesNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	users := openUsers(t, server.NewDatabase(t))
+	storetest.Create(t, users, "ada")
+	server.Pause(t)
+	closing, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	start := time.Now()
+	if err := users.Close(closing); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	server.Kill(t)
+}
