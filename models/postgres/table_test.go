@@ -162,3 +162,29 @@ func useTable(t *testing.T, users *Users) {
 		t.Errorf("%d users are there", selected)
 	}
 }
+
+// Where several users have one id, or their texts are long, no page ends between them and none is left out.
+func TestUsersWhoseIDsAreNotTheirOwnAreAllListed(t *testing.T) {
+	t.Parallel()
+	for name, length := range map[string]int{"short names": 1, "long names": 1000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := postgresql.Shared(t).NewDatabase(t)
+			postgresql.SQL(t, url, "CREATE TABLE users (id int, name text, email text, created_at text)",
+				fmt.Sprintf("INSERT INTO users SELECT i / 7, repeat('n', %d), i FROM generate_series(1, 5000) i", length))
+			users := openUsers(t, url)
+			for _, descending := range []bool{false, true} {
+				seen := map[string]bool{}
+				for user, err := range users.Select(ctx, models.Query{Descending: descending}) {
+					if err != nil || seen[user.Email] {
+						t.Fatalf("%s, seen before: %t, %v", user.Email, seen[user.Email], err)
+					}
+					seen[user.Email] = true
+				}
+				if len(seen) != 5000 {
+					t.Errorf("%d users are listed, descending: %t", len(seen), descending)
+				}
+			}
+		})
+	}
+}
