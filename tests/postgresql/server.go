@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -18,7 +17,7 @@ type Server struct {
 	folder   string // of its data, its sockets and its files
 	settings []string
 	process  *process
-	names    atomic.Int64 // so many databases were made
+	databases
 }
 
 // launch starts a server on the data of a folder.
@@ -99,19 +98,6 @@ func (s *Server) Log() string { return s.process.text() }
 
 // URL returns the URL of a database, with the superuser's name and password.
 func (s *Server) URL(database string) string { return databaseURL(s.Port, database) }
-
-// NewDatabase makes an empty database and returns its URL. It is dropped when the test ends.
-func (s *Server) NewDatabase(t testing.TB) string {
-	t.Helper()
-	name := fmt.Sprintf("users%d", s.names.Add(1))
-	SQL(t, s.URL("postgres"), "CREATE DATABASE "+name)
-	t.Cleanup(func() {
-		if s.process.runs() && !t.Failed() { // what failed is left to be looked at, for as long as the server is
-			SQL(t, s.URL("postgres"), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-		}
-	})
-	return s.URL(name)
-}
 
 // remove kills the server, whose data nobody needs any more, and removes its folder.
 func (s *Server) remove() {
