@@ -36,7 +36,7 @@ var scenarios = []scenario{
 	{"a creation echoes what was sent, with its id", post, sent, 201, stored},
 	{"a deletion answers without a body", "DELETE /api/users/1", "", 204, ""},
 	{"a duplicate email is storage's error, in its words", post, `{"name":"Other","email":"ada@example.org"}`, 500,
-		`{"error":"constraint failed: UNIQUE constraint failed: users.email (2067)"}`},
+		duplicateEmail},
 	{"deleting nobody is not found", "DELETE /api/users/2", "", 404, noUser},
 
 	// Name or email missing.
@@ -84,8 +84,9 @@ var scenarios = []scenario{
 	{"any content type is read as JSON", post + "\nContent-Type: application/x-www-form-urlencoded", sent, 201, stored},
 	{"text is not HTML-escaped", post, `{"name":"<b>&\u00e9 \ud83d\ude00</b>","email":"a@b"}`, 201,
 		`{"id":2,"name":"<b>&é 😀</b>","email":"a@b"}`},
-	{"quotes, backslashes and NUL come back", post, `{"name":"\"\\\u0000","email":"a@b"}`, 201,
-		`{"id":2,"name":"\"\\\u0000","email":"a@b"}`},
+	{"quotes and backslashes come back", post, `{"name":"\"\\","email":"a@b"}`, 201,
+		`{"id":2,"name":"\"\\","email":"a@b"}`},
+	nulStored,
 	{"SQL is text", post, `{"name":"'); DROP TABLE users; --","email":"a@b"}`, 201,
 		`{"id":2,"name":"'); DROP TABLE users; --","email":"a@b"}`},
 

@@ -84,6 +84,7 @@ func namesIn(t testing.TB, directory string) (names []string) {
 
 func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	l := newLedger()
 	stop := l.startWriters(p, 32, "client")
@@ -105,6 +106,7 @@ func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testin
 
 func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(500)
 	want := p.Do(t, "GET", "/api/users", "").Body
@@ -123,6 +125,7 @@ func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
 
 func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	p.Create(t, "Ada", "ada@example.org")
 	before := namesIn(t, p.DataDir)
@@ -144,6 +147,7 @@ func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 // Once the first byte is there, the file that it came from goes with the process.
 func TestABackupToTheStandardOutputThatIsKilledLeavesNothing(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(20000) // more than a pipe takes
 	before := namesIn(t, p.DataDir)
@@ -165,6 +169,7 @@ func TestABackupToTheStandardOutputThatIsKilledLeavesNothing(t *testing.T) {
 
 func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(300000)
 	directory := t.TempDir()
@@ -189,6 +194,7 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 
 func TestABackupNeverReplacesAFile(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	target := filepath.Join(t.TempDir(), "backup.db")
 	writeFile(t, target, "mine")
@@ -200,6 +206,7 @@ func TestABackupNeverReplacesAFile(t *testing.T) {
 
 func TestABackupWithoutADatabaseSaysWhatToSet(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	directory := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
@@ -223,6 +230,7 @@ func smallDisk(t *testing.T, size string) string {
 
 func TestADiskThatIsFullDuringABackupHarmsNothing(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	small := smallDisk(t, "1m")
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(20000)

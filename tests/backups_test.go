@@ -13,6 +13,7 @@ import (
 
 func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	directory := filepath.Join(t.TempDir(), "backups")
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
@@ -64,6 +65,7 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 
 func TestTheNextBackupIsMadeWhenTheNewestIsOlderThanAskedFor(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	directory := t.TempDir()
 	recent := time.Now().Add(-57 * time.Second).UTC().Format("users-20060102T150405Z.db")
 	writeFile(t, filepath.Join(directory, recent), "")
@@ -79,6 +81,7 @@ func TestTheNextBackupIsMadeWhenTheNewestIsOlderThanAskedFor(t *testing.T) {
 
 func TestBackupsOnTheDatabasesDiskAreWarnedOf(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t, "BACKUP_EVERY=24h")
 	p.WaitForLog(t, "the backups are on the same disk as the database")
 	p.WaitForLog(t, filepath.Join(p.DataDir, "backups"))
@@ -90,6 +93,7 @@ func TestBackupsOnTheDatabasesDiskAreWarnedOf(t *testing.T) {
 
 func TestABackupThatCannotBeMadeIsALineOfTheLogAndNotTheEnd(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t, "BACKUP_EVERY=24h", "BACKUP_DIR=/proc/none")
 	p.WaitForLog(t, "no backup was made")
 	p.WaitForLog(t, "/proc/none")
@@ -102,6 +106,7 @@ func TestABackupThatCannotBeMadeIsALineOfTheLogAndNotTheEnd(t *testing.T) {
 
 func TestAStopDoesNotWaitForABackup(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(300000)
 	p.Stop(t)
@@ -119,6 +124,7 @@ func TestAStopDoesNotWaitForABackup(t *testing.T) {
 
 func TestAServiceThatLosesItsDatabaseEndsAlthoughItMakesBackups(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t, "BACKUP_EVERY=24h")
 	p.WaitForLog(t, "backup made")
 	if err := os.Remove(p.DatabasePath()); err != nil {

@@ -30,6 +30,7 @@ var removals = map[string]func(p *program.Program) error{
 
 func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	for name, remove := range removals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +52,7 @@ func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
 
 func TestARemovedDatabaseIsNoticedWithoutAWrite(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	p := start(t)
 	if err := os.Remove(p.DatabasePath()); err != nil {
 		t.Fatal(err)
@@ -62,6 +64,7 @@ func TestARemovedDatabaseIsNoticedWithoutAWrite(t *testing.T) {
 
 func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	backup := start(t)
 	backup.Create(t, "Backup", "backup@example.org")
 	backup.Stop(t)
@@ -82,6 +85,7 @@ func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
 
 func TestCorruptPagesAreAClear500(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	p := start(t)
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Fill(2000)
@@ -107,6 +111,7 @@ func TestCorruptPagesAreAClear500(t *testing.T) {
 
 func TestAStartInADirectoryItCannotWriteNamesTheOwnerAndWhatHelps(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	needsRoot(t)
 	for name, prepare := range map[string]func(directory string) error{
 		"a read-only directory":            func(directory string) error { return os.Chmod(directory, 0o555) },

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 	"users-api/tests/program"
 )
 
@@ -73,7 +74,7 @@ func TestAHealthCheckThatFailsSaysWhyInOnePlainLine(t *testing.T) {
 
 func TestAStartThatFailsIsLoggedInTheFormatThatWasAskedFor(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"PORT=abc", "LOG_LEVEL=loud", "LIST_MEMORY_MIB=-1", "DATA_DIR=/dev/null/data"} {
+	for _, bad := range []string{"PORT=abc", "LOG_LEVEL=loud", "LIST_MEMORY_MIB=-1", badDatabase} {
 		t.Run(bad, func(t *testing.T) {
 			t.Parallel()
 			p := program.Launch(t, binary, "LOG_FORMAT=json", "LOG_LEVEL=error", bad)

@@ -9,32 +9,12 @@ import (
 	"users-api/tests/program"
 )
 
-// Tables whose id is not SQLite's own number of the row, and whether they give a new user an id.
-var idColumns = []struct {
-	name, column, options string
-	gives                 bool
-}{
-	{"INT", "id INT PRIMARY KEY", "", false},
-	{"BIGINT", "id BIGINT PRIMARY KEY", "", false},
-	{"a descending key", "id INTEGER PRIMARY KEY DESC", "", false},
-	{"no type", "id PRIMARY KEY", "", false},
-	{"no key", "id INTEGER", "", false},
-	{"WITHOUT ROWID", "id INTEGER PRIMARY KEY", "WITHOUT ROWID", false},
-	{"text without a default", "id TEXT PRIMARY KEY", "", false},
-	{"a random default", "id INTEGER NOT NULL DEFAULT (abs(random() % 1000000000))", "", true},
-	{"a negative default", "id INT PRIMARY KEY DEFAULT (-abs(random() % 1000000000))", "", true},
-	{"a random default WITHOUT ROWID", "id BIGINT PRIMARY KEY DEFAULT (random())", "WITHOUT ROWID", true},
-	{"a number as text", "id TEXT PRIMARY KEY DEFAULT (CAST(abs(random() % 1000000000) AS TEXT))", "", true},
-	{"SQLite's own number", "id INTEGER PRIMARY KEY", "", true},
-}
-
 func TestTheIDThatIsAnsweredIsTheOneThatIsStored(t *testing.T) {
 	t.Parallel()
 	for _, c := range idColumns {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p, other := serveFile(t, fmt.Sprintf(
-				"CREATE TABLE users (%s, name TEXT, email TEXT UNIQUE, created_at TEXT) %s", c.column, c.options))
+			p, other := serveFile(t, fmt.Sprintf(usersTable, c.column, c.options))
 			var ids []string
 			for i := range 5 {
 				p.List(t) // so that the next list could be made from this one
@@ -92,8 +72,7 @@ func TestAListIsInOrderOfIDWhereverATablePutsItsRows(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := serveFile(t, fmt.Sprintf(
-				"CREATE TABLE users (%s, name TEXT, email TEXT UNIQUE, created_at TEXT) %s", c.column, c.options))
+			p, _ := serveFile(t, fmt.Sprintf(usersTable, c.column, c.options))
 			for i := range 10 {
 				p.Create(t, "n", fmt.Sprint(i))
 				previous := int64(math.MinInt64)
@@ -110,6 +89,7 @@ func TestAListIsInOrderOfIDWhereverATablePutsItsRows(t *testing.T) {
 
 func TestAnIDThatIsNotAnIntegerDoesNotBreakTheList(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
 	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 // 1,000,000 people take at most 2.5 times as long as in SQLite's own shell, and at most 192 MiB.
 func TestAMillionPeopleAreImportedInTimeAndMemory(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	needsLong(t)
 	shell, err := exec.LookPath("sqlite3")
 	if err != nil {

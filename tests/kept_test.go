@@ -25,6 +25,7 @@ func fastest(times int, prepare, measured func()) time.Duration {
 // and a write that has changed nothing is no reason for it.
 func TestAWriteThatChangesNothingDoesNotMakeTheNextListSlow(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Mended)
 	p := start(t)
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Fill(200_000)
@@ -68,6 +69,7 @@ func TestAWriteThatChangesNothingKeepsTheETag(t *testing.T) {
 // show the same.
 func TestAUserIsListedTheSameWhoeverElseIsInTheList(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
 	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +96,7 @@ func TestAUserIsListedTheSameWhoeverElseIsInTheList(t *testing.T) {
 
 func TestANumberThatAnotherProgramStoredIsShownAsItStoredIt(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
 	p, _ := serveFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
 		"INSERT INTO users VALUES (1, 1500000.0, 42, '')")
 	const want = `[{"id":1,"name":"1500000.0","email":"42","created_at":""}]`

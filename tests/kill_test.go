@@ -53,7 +53,7 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 	p := start(t)
 	p.Create(t, "Ada", "ada@example.org")
 	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("BEGIN IMMEDIATE")
+	other.HoldWrites()
 
 	var wait sync.WaitGroup
 	for i := range 20 { // they arrive one by one, and each waits its own 5 s
@@ -62,7 +62,7 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 			began := time.Now()
 			answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprint(i)))
 			took := time.Since(began)
-			if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, "database is locked (5)") {
+			if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, writesHeld) {
 				t.Errorf("answered %d %s, %v", answer.Status, answer.Body, err)
 			}
 			if took < 4*time.Second || took > 20*time.Second { // one after the other they would wait 100 s
@@ -84,7 +84,7 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 	if slowest > 4*time.Second {
 		t.Errorf("a list waited %s", slowest)
 	}
-	other.Do("COMMIT")
+	other.LetGo()
 	p.Create(t, "Alan", "alan@example.org")
 	if users := p.List(t); len(users) != 2 {
 		t.Errorf("the list is %v", users)

@@ -20,6 +20,7 @@ func link(t *testing.T) (users, target string) {
 
 func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	users, target := link(t)
 	program.OpenOther(t, target).Do("CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
 		"INSERT INTO users VALUES (7, 'Ada', 'ada@example.org', '')")
@@ -28,6 +29,7 @@ func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 
 func TestASymbolicLinkMayPointToAFileThatDoesNotExistYet(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	users, target := link(t)
 	expectLinked(t, users, target, 1)
 }
@@ -53,6 +55,7 @@ func expectLinked(t *testing.T, users, target string, want int) {
 // The program must notice it as with a plain file.
 func TestARemovedTargetOfASymbolicLinkEndsTheProgram(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	users, target := link(t)
 	p := start(t, "DATA_DIR="+filepath.Dir(users))
 	p.Create(t, "Ada", "ada@example.org")

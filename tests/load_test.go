@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,11 +157,7 @@ func (r reading) String() string {
 
 func take(t *testing.T, p *program.Program) reading {
 	t.Helper()
-	info, err := os.Stat(p.DatabasePath() + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reading{p.Memory(t, "VmRSS"), info.Size(), p.OpenFiles(t)}
+	return reading{p.Memory(t, "VmRSS"), walBytes(t, p), p.OpenFiles(t)}
 }
 
 func TestASoakLeavesEverythingLevel(t *testing.T) {
@@ -223,7 +218,10 @@ func soak(t *testing.T, p *program.Program, during time.Duration, requests *atom
 func closeConnections(t *testing.T, p *program.Program) {
 	t.Helper()
 	program.Client().CloseIdleConnections()
-	waitFor(t, "every connection is closed", func() bool { return p.Sockets(t) <= 1 })
+	waitFor(t, "every connection is closed", func() bool {
+		_, clients := p.Sockets(t)
+		return clients == 0
+	})
 }
 
 // goroutines ends the program with SIGQUIT, which makes Go's runtime print every goroutine, and counts them.

@@ -22,6 +22,7 @@ func locked(t *testing.T) (directory string) {
 
 func TestAStartOnALockedDatabaseGivesUpAfterAbout5s(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Locks)
 	began := time.Now()
 	expectRefusal(t, program.Launch(t, binary, "DATA_DIR="+locked(t)), "users.db", "locked", "5s")
 	if took := time.Since(began); took < 4*time.Second || took > 9*time.Second {
@@ -31,6 +32,7 @@ func TestAStartOnALockedDatabaseGivesUpAfterAbout5s(t *testing.T) {
 
 func TestASignalEndsAStartThatWaitsForALock(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Locks)
 	p := program.Launch(t, binary, "DATA_DIR="+locked(t))
 	waitFor(t, "the program has opened the database", func() bool { return hasOpen(p, p.DatabasePath()) })
 	began := time.Now()
@@ -62,7 +64,7 @@ func TestAStopTakesAtMost8sEvenWithALockAndALateBody(t *testing.T) {
 	conn := p.Dial(t)
 	conn.Send(postUsers+"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	conn.Expect("HTTP/1.1 100 Continue\r\n")
-	program.OpenOther(t, p.DatabasePath()).Do("BEGIN IMMEDIATE")
+	program.OpenOther(t, p.DatabasePath()).HoldWrites()
 
 	began := time.Now()
 	p.Signal(syscall.SIGTERM)

@@ -35,7 +35,9 @@ func startPiped(t *testing.T) *piped {
 		t.Fatal(err)
 	}
 	p := &piped{command: exec.Command(binary), log: reader, lines: bufio.NewScanner(reader)}
-	p.command.Env = []string{"PORT=0", "DATA_DIR=" + t.TempDir(), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
+	directory := t.TempDir()
+	p.command.Env = append(program.EngineSettings(t, directory), "PORT=0", "DATA_DIR="+directory,
+		"GOCOVERDIR="+os.Getenv("GOCOVERDIR"))
 	p.command.Stderr = writer
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,9 @@ func build(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	code := m.Run()
+	fmt.Print(program.End())
+	return code
 }
 
 // start starts the program and stops it when the test ends.
@@ -97,10 +100,10 @@ func expectRefusal(t *testing.T, p *program.Program, says ...string) {
 	forbid(t, p.Log(), "goroutine", "panic", "out of memory")
 }
 
-// expectIntact fails the test unless SQLite finds the database whole.
+// expectIntact fails the test unless the database is whole.
 func expectIntact(t *testing.T, p *program.Program) {
 	t.Helper()
-	if result := program.OpenOther(t, p.DatabasePath()).Ask("PRAGMA integrity_check"); result != "ok" {
+	if result := program.OpenOther(t, p.DatabasePath()).Intact(); result != "ok" {
 		t.Errorf("the integrity check says %s", result)
 	}
 }
@@ -114,6 +117,9 @@ func count(answers []program.Answer, status int) (n int) {
 	}
 	return n
 }
+
+// errorBody is the body of an error with this text.
+func errorBody(text string) string { return `{"error":` + strconv.Quote(text) + `}` }
 
 var timeShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`)
 

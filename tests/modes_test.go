@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // expectMode compares who may do what with a file or directory.
@@ -20,6 +22,7 @@ func expectMode(t *testing.T, path string, want os.FileMode) {
 
 func TestNobodyElseMayReadWhatTheProgramMakes(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	p := start(t)
 	p.Create(t, "Ada", "ada@example.org")
 	p.List(t)
@@ -31,6 +34,7 @@ func TestNobodyElseMayReadWhatTheProgramMakes(t *testing.T) {
 
 func TestWhatExistsKeepsItsMode(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	directory := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(directory, 0o755); err != nil {
 		t.Fatal(err)
@@ -45,6 +49,7 @@ func TestWhatExistsKeepsItsMode(t *testing.T) {
 
 func TestANewDatabaseInAnExistingDirectoryIsPrivateToo(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	directory := t.TempDir()
 	if err := os.Chmod(directory, 0o755); err != nil {
 		t.Fatal(err)

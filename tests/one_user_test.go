@@ -28,25 +28,8 @@ func TestAUserAloneIsByteForByteTheUserInTheList(t *testing.T) {
 func oddPrograms(t *testing.T) map[string]*program.Program {
 	t.Helper()
 	programs := map[string]*program.Program{"usual": readable(t)}
-	for name, schema := range map[string]string{
-		"no types":      "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
-		"INT":           "CREATE TABLE users (id INT PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at DATETIME)",
-		"WITHOUT ROWID": "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME) WITHOUT ROWID",
-		"TEXT":          "CREATE TABLE users (id TEXT PRIMARY KEY, name BLOB, email NUMERIC, created_at DATE)",
-		"letter case":   `CREATE TABLE "Users" (ID INTEGER PRIMARY KEY, NAME TEXT, Phone TEXT, EMAIL TEXT, CREATED_AT)`,
-		"a view": `CREATE TABLE people (id INTEGER PRIMARY KEY, name, email, created_at);
-			CREATE VIEW users AS SELECT * FROM people`,
-	} {
-		table := "users"
-		if name == "a view" {
-			table = "people"
-		}
-		insert := "INSERT INTO " + table + " (id, name, email, created_at) VALUES "
-		programs[name], _ = serveFile(t, schema, insert+"(-3, NULL, NULL, NULL)", insert+"(5, 1.5, x'c3a9', 'x')",
-			insert+"(6, 1500000.0, 42, 1700000000)",
-			insert+"(7, 'a' || char(31) || 'b', 'a' || char(0) || 'b', '2024-01-02T03:04:05Z')",
-			insert+"(8, '<&>\"', char(0x2028), '2024-01-02 03:04:05.678+02:00')",
-			insert+"(9223372036854775807, CAST(x'ff' AS TEXT), '', '')")
+	for name, statements := range oddTables {
+		programs[name], _ = serveFile(t, statements...)
 	}
 	return programs
 }

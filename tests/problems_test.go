@@ -40,7 +40,7 @@ func TestEveryErrorIsAProblemForClientsThatAsk(t *testing.T) {
 	for _, s := range slices.Concat(scenarios, changes) {
 		lines := strings.Split(s.request, "\n")
 		method, path, _ := strings.Cut(lines[0], " ")
-		if s.status < 400 || method == "HEAD" || path == "/api/users/2" {
+		if s.status < 400 || method == "HEAD" || path == "/api/users/2" || s.answer == nulStored.answer {
 			continue
 		}
 		t.Run(s.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestStoragesErrorsAreProblemsToo(t *testing.T) {
 	for _, request := range []string{"GET /api/users", "GET /api/users/1", "DELETE /api/users/1", "GET /api/users?q=a"} {
 		method, path, _ := strings.Cut(request, " ")
 		answer := p.Do(t, method, path, "", "Accept: "+problemType)
-		want := problem{"about:blank", "Internal Server Error", 500, "SQL logic error: no such table: users (1)"}
+		want := problem{"about:blank", "Internal Server Error", 500, noTable}
 		if got := readProblem(t, answer); got != want || answer.Status != 500 {
 			t.Errorf("%s is answered %d %+v", request, answer.Status, got)
 		}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // A readmeBlock is a script that README.md shows, and the answer that it shows below.
@@ -17,6 +19,7 @@ var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 // README.md is run from top to bottom against one program, in a directory with people.csv.
 func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Readme)
 	for _, tool := range []string{"sh", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("the README's scripts need %s, which is not here", tool)

@@ -52,6 +52,7 @@ func own(t *testing.T, directory string, directoryMode, fileMode os.FileMode) {
 // refuse every write and look healthy.
 func TestAStartThatCannotWriteEndsAlthoughItCouldRead(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	needsRoot(t)
 	for _, c := range []struct {
 		name            string
@@ -71,6 +72,7 @@ func TestAStartThatCannotWriteEndsAlthoughItCouldRead(t *testing.T) {
 
 func TestAStartOnAReadOnlyMountEnds(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	needsRoot(t)
 	for _, wal := range []bool{true, false} {
 		directory := killed(t)

@@ -25,6 +25,7 @@ func mount(t *testing.T, arguments ...string) {
 
 func TestAFullDiskRefusesCreationsAndNothingElse(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	needsRoot(t)
 	directory := t.TempDir()
 	mount(t, "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory)
@@ -99,6 +100,7 @@ func limited(t *testing.T, descriptors int) string {
 
 func TestAStartWithoutFileDescriptorsSaysSo(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	for _, descriptors := range []int{9, 14} {
 		expectRefusal(t, program.Launch(t, limited(t, descriptors)), "users.db", "ulimit -n")
 	}

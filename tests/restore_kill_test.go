@@ -18,6 +18,7 @@ import (
 // than 1 ms: once the old database has its second name.
 func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	source := start(t)
 	program.OpenOther(t, source.DatabasePath()).Fill(30000)
 	backup := mustBackUp(t, source.DataDir)

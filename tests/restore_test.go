@@ -14,6 +14,7 @@ import (
 
 func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	source := start(t)
 	source.Create(t, "New", "new@example.org")
 	backup := mustBackUp(t, source.DataDir)
@@ -64,6 +65,7 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 
 func TestARestoreFromAFileOrTheStandardInputIsServedAndKeepsTheOldDatabase(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	source := start(t)
 	source.Create(t, "New", "new@example.org")
 	backup := mustBackUp(t, source.DataDir)
@@ -94,6 +96,7 @@ func TestARestoreFromAFileOrTheStandardInputIsServedAndKeepsTheOldDatabase(t *te
 
 func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	p.Create(t, "Old", "old@example.org")
 	p.Stop(t)
@@ -130,6 +133,7 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 
 func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Backups)
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(20000)
 	backup := mustBackUp(t, p.DataDir)

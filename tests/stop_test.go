@@ -11,6 +11,7 @@ import (
 
 func TestACleanStopLeavesOneFile(t *testing.T) {
 	t.Parallel()
+	program.NeedsFile(t, program.Files)
 	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

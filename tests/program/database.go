@@ -1,49 +1,48 @@
 package program
 
 import (
+	"context"
 	"database/sql"
-	"errors"
-	"net/url"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/glebarez/go-sqlite" // the same engine, in another process than the program's
 )
 
-// Other is another program that has opened the same database file.
+// Other is another program that has opened the same database.
 type Other struct {
-	t  testing.TB
-	db *sql.DB
+	t    testing.TB
+	db   *sql.DB
+	conn *sql.Conn
 }
 
-// OpenOther opens a database file as another program does, making it and its directory where they are missing. It
-// has a single connection, so that a transaction can be written as plain statements.
+// OpenOther opens a database as another program does: that of [Program.DatabasePath], or one that a program is going to
+// open, which is made where it is missing. It has a single connection, so that a transaction can be written as plain
+// statements.
 func OpenOther(t testing.TB, path string) *Other {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(500)"}
-	db, err := sql.Open("sqlite", name.String())
+	db := openDatabase(t, path)
+	conn, err := db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { _ = db.Close() })
-	return &Other{t, db}
+	other := &Other{t, db, conn}
+	t.Cleanup(other.Close)
+	return other
 }
 
+// DatabasePath is where the program keeps its users. With PostgreSQL there is no such file, and the path stands for the
+// database that belongs to the directory.
+func (p *Program) DatabasePath() string { return filepath.Join(p.DataDir, "users.db") }
+
 // On returns the same program for another test to use: each run of a fuzz target is one.
-func (o *Other) On(t testing.TB) *Other { return &Other{t, o.db} }
+func (o *Other) On(t testing.TB) *Other { return &Other{t, o.db, o.conn} }
 
 // Do runs statements.
 func (o *Other) Do(statements ...string) {
 	o.t.Helper()
 	for _, statement := range statements {
 		o.insist(statement, func() error {
-			_, err := o.db.Exec(statement)
+			_, err := o.conn.ExecContext(context.Background(), statement)
 			return err
 		})
 	}
@@ -52,7 +51,7 @@ func (o *Other) Do(statements ...string) {
 // Ask returns the one text that a query selects.
 func (o *Other) Ask(query string) (text string) {
 	o.t.Helper()
-	o.insist(query, func() error { return o.db.QueryRow(query).Scan(&text) })
+	o.insist(query, func() error { return o.conn.QueryRowContext(context.Background(), query).Scan(&text) })
 	return text
 }
 
@@ -60,30 +59,55 @@ func (o *Other) Ask(query string) (text string) {
 // own attempts, so that busy writers can starve it; a fresh attempt starts with short waits.
 func (o *Other) insist(statement string, run func() error) {
 	o.t.Helper()
-	const busy = 5
 	for deadline := time.Now().Add(Patience); ; {
 		err := run()
 		if err == nil {
 			return
 		}
-		refused, ok := errors.AsType[*sqlite.Error](err)
-		if !ok || refused.Code()&0xff != busy || time.Now().After(deadline) {
+		if !isBusy(err) || time.Now().After(deadline) {
 			o.t.Fatalf("%s: %v", statement, err)
 		}
 	}
 }
 
-// Close closes the file; otherwise it is closed at the end of the test.
-func (o *Other) Close() { _ = o.db.Close() }
+// Close closes the database; otherwise it is closed at the end of the test.
+func (o *Other) Close() { _, _ = o.conn.Close(), o.db.Close() }
+
+// HoldWrites makes every write of others wait, and no read, until [Other.LetGo].
+func (o *Other) HoldWrites() { o.t.Helper(); o.Do(holdWrites...) }
+
+// Insert runs statements that store users with ids of their own. New users come behind the highest, which PostgreSQL has
+// to be told.
+func (o *Other) Insert(statements ...string) {
+	o.t.Helper()
+	o.Do(append(statements, afterInsert...)...)
+}
+
+// LetGo lets the writes of others go on.
+func (o *Other) LetGo() { o.t.Helper(); o.Do("COMMIT") }
 
 // Fill puts n users into the table: User 1, user1@example.org and so on.
 func (o *Other) Fill(n int) {
 	o.t.Helper()
-	o.Do("BEGIN IMMEDIATE")
-	if _, err := o.db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?1)
-		INSERT INTO users (name, email)
-		SELECT 'User ' || i, 'user' || i || '@example.org' FROM n WHERE ?1 > 0`, n); err != nil {
+	o.HoldWrites()
+	if _, err := o.conn.ExecContext(context.Background(), fill, n); err != nil {
 		o.t.Fatal(err)
 	}
-	o.Do("COMMIT")
+	o.LetGo()
 }
+
+// Empty deletes all users. Ids begin at 1 again.
+func (o *Other) Empty() { o.t.Helper(); o.Do(empty...) }
+
+// Intact returns "ok", or what is wrong with the database.
+func (o *Other) Intact() string { o.t.Helper(); return o.Ask(intact) }
+
+// What tests are of that only SQLite has: for [NeedsFile].
+const (
+	Backups = "backups and restores, for which PostgreSQL has pg_dump"
+	Files   = "the file, its directory, its rights and its disk"
+	Locks   = "locks of the whole file, readers and starts included"
+	AnyType = "columns that hold what is not of their type"
+	Mended  = "lists that are mended where a write touched them"
+	Readme  = "the answers in README.md, which have SQLite's words and ids"
+)

@@ -17,16 +17,39 @@ func (p *Program) OpenFiles(t testing.TB) int {
 	return len(p.descriptors(t))
 }
 
-// Sockets returns how many of its file descriptors are sockets.
-func (p *Program) Sockets(t testing.TB) (n int) {
+// Sockets returns on how many sockets the program listens, and how many connections of clients it has. Those to a
+// database are none of either.
+func (p *Program) Sockets(t testing.TB) (listening, clients int) {
 	t.Helper()
+	own := map[string]bool{}
 	for _, entry := range p.descriptors(t) {
-		target, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.PID(), entry.Name()))
-		if err == nil && strings.HasPrefix(target, "socket:") {
-			n++
+		target, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.PID(), entry.Name())) // it may be closed by now
+		own[strings.TrimSuffix(strings.TrimPrefix(target, "socket:["), "]")] = true
+	}
+	const local, state, inode, listens = 1, 3, 9, "0A" // the columns of /proc/net/tcp
+	ports, others := map[string]bool{}, []string{}
+	for _, file := range []string{"tcp", "tcp6"} {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.PID(), file)) // without IPv6 there is one
+		for line := range strings.Lines(string(text)) {
+			column := strings.Fields(line)
+			if len(column) <= inode || !own[column[inode]] {
+				continue
+			}
+			port := column[local][strings.LastIndex(column[local], ":"):]
+			if column[state] == listens {
+				listening++
+				ports[port] = true
+			} else {
+				others = append(others, port)
+			}
 		}
 	}
-	return n
+	for _, port := range others {
+		if ports[port] {
+			clients++
+		}
+	}
+	return listening, clients
 }
 
 func (p *Program) descriptors(t testing.TB) []os.DirEntry {

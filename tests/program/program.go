@@ -68,7 +68,8 @@ type Program struct {
 
 // Start starts the program at path on a free port of 127.0.0.1 and returns once it listens. It is stopped when the test
 // ends.
-// Settings are NAME=value; without DATA_DIR the database is in a directory of the test.
+// Settings are NAME=value; without DATA_DIR the database is in a directory of the test. With the build tag postgres
+// it is a PostgreSQL database that stands for that directory: programs with one DATA_DIR share one database.
 func Start(t testing.TB, path string, settings ...string) *Program {
 	t.Helper()
 	p := Launch(t, path, settings...)
@@ -134,7 +135,7 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 		}
 	}
 	p.command = exec.Command(path)
-	p.command.Env = append(environment, settings...)
+	p.command.Env = append(append(environment, EngineSettings(t, p.DataDir, settings...)...), settings...)
 	p.command.Dir = t.TempDir()
 	if uid != os.Geteuid() {
 		p.command.Dir = "/"
@@ -150,9 +151,6 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	t.Cleanup(func() { p.differences.report(t) })
 	return p
 }
-
-// DatabasePath is where the program keeps its users.
-func (p *Program) DatabasePath() string { return filepath.Join(p.DataDir, "users.db") }
 
 // PID is the process's id.
 func (p *Program) PID() int { return p.command.Process.Pid }

@@ -1,0 +1,113 @@
+//go:build postgres
+
+package program
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"users-api/tests/postgresql"
+)
+
+// PostgreSQL says which engine the programs run on: go test -tags postgres
+const PostgreSQL = true
+
+// Statements that each engine has in its own words.
+var (
+	holdWrites  = []string{"BEGIN", "LOCK TABLE users IN EXCLUSIVE MODE"}
+	afterInsert = []string{"SELECT setval(pg_get_serial_sequence('users', 'id'), max(id)) FROM users"}
+	empty       = []string{"TRUNCATE users RESTART IDENTITY"}
+)
+
+const (
+	fill = `INSERT INTO users (name, email)
+		SELECT 'User ' || i, 'user' || i || '@example.org' FROM generate_series(1, $1::int) AS i`
+	intact = `SELECT CASE WHEN count(*) = count(DISTINCT id) AND count(*) = count(DISTINCT email) THEN 'ok'
+		ELSE 'somebody is there twice' END FROM users`
+)
+
+// databases are those of this process's tests: the database of a directory is what the file in it is to SQLite.
+var databases struct {
+	sync.Mutex
+	urls    map[string]string // by directory
+	skipped map[string]int    // by what they are of
+}
+
+// DatabaseURL returns the URL of the database that stands for a directory. It is made when somebody asks for the first
+// time, and dropped with the test that did.
+func DatabaseURL(t testing.TB, directory string) string {
+	t.Helper()
+	directory = filepath.Clean(directory)
+	databases.Lock()
+	url, found := databases.urls[directory]
+	databases.Unlock()
+	if found {
+		return url
+	}
+	url = postgresql.Shared(t).NewDatabase(t)
+	databases.Lock()
+	defer databases.Unlock()
+	if databases.urls == nil {
+		databases.urls = map[string]string{}
+	}
+	databases.urls[directory] = url
+	return url
+}
+
+// openDatabase opens the database that stands for a file.
+func openDatabase(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	config, err := pgx.ParseConfig(DatabaseURL(t, filepath.Dir(path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // tables change between statements
+	return stdlib.OpenDB(*config)
+}
+
+// isBusy: PostgreSQL waits for a lock by itself.
+func isBusy(error) bool { return false }
+
+// EngineSettings are what a program needs to use the database of a directory, unless it is told of another.
+func EngineSettings(t testing.TB, directory string, settings ...string) []string {
+	t.Helper()
+	ofDatabase := func(setting string) bool { return strings.HasPrefix(setting, "DATABASE_URL") }
+	if slices.ContainsFunc(settings, ofDatabase) {
+		return nil
+	}
+	return []string{"DATABASE_URL=" + DatabaseURL(t, directory)}
+}
+
+// NeedsFile skips a test of what only SQLite has, and notes of what.
+func NeedsFile(t testing.TB, what string) {
+	t.Helper()
+	databases.Lock()
+	if databases.skipped == nil {
+		databases.skipped = map[string]int{}
+	}
+	databases.skipped[what]++
+	databases.Unlock()
+	t.Skip("of SQLite alone: " + what)
+}
+
+// End ends what the tests of this process shared, and returns which of them did not run on PostgreSQL.
+func End() string {
+	postgresql.End()
+	databases.Lock()
+	defer databases.Unlock()
+	all, kinds := 0, []string{}
+	for _, what := range slices.Sorted(maps.Keys(databases.skipped)) {
+		all += databases.skipped[what]
+		kinds = append(kinds, fmt.Sprintf("%d of %s", databases.skipped[what], what))
+	}
+	return fmt.Sprintf("on PostgreSQL %d tests do not run, because they are of SQLite alone: %s\n", all, strings.Join(kinds, "; "))
+}

@@ -1,0 +1,59 @@
+//go:build !postgres
+
+package program
+
+import (
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/glebarez/go-sqlite" // the same engine, in another process than the program's
+)
+
+// PostgreSQL says which engine the programs run on. The build tag postgres chooses the other one.
+const PostgreSQL = false
+
+// Statements that each engine has in its own words.
+var (
+	holdWrites  = []string{"BEGIN IMMEDIATE"}
+	afterInsert []string
+	empty       = []string{"DELETE FROM users", "DELETE FROM sqlite_sequence"}
+)
+
+const (
+	fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?1)
+		INSERT INTO users (name, email) SELECT 'User ' || i, 'user' || i || '@example.org' FROM n WHERE ?1 > 0`
+	intact = "PRAGMA integrity_check"
+)
+
+// openDatabase opens a file, and makes it and its directory where they are missing.
+func openDatabase(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(500)"}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func isBusy(err error) bool {
+	const busy = 5
+	refused, ok := errors.AsType[*sqlite.Error](err)
+	return ok && refused.Code()&0xff == busy
+}
+
+// EngineSettings are what a program needs to use the database of a directory.
+func EngineSettings(testing.TB, string, ...string) []string { return nil }
+
+// NeedsFile is for tests of the database file, which this engine has.
+func NeedsFile(testing.TB, string) {}
+
+// End ends what the tests of this process shared, and returns what to tell about them.
+func End() string { return "" }
