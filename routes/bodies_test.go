@@ -68,6 +68,35 @@ func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 	}
 }
 
+// What a handler made of a body is as large as the body, until the answer was sent.
+func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
+	whole, goOn := make(chan struct{}, 9), make(chan struct{})
+	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
+		if n, err := io.Copy(io.Discard, c.Request.Body); err != nil || n <= smallBody {
+			return err
+		}
+		whole <- struct{}{}
+		<-goOn
+		return nil
+	}), func(l *limits) { l.largeBodies = 1 })
+	first := s.large(t)
+	first.send("x")
+	<-whole
+	second := s.large(t)
+	second.send("x")
+	for range 20 {
+		s.do(t, "POST", "/", "small")
+	}
+	if len(whole) != 0 {
+		t.Error("a second body has arrived")
+	}
+	goOn <- struct{}{}
+	first.answer()
+	<-whole
+	goOn <- struct{}{}
+	second.answer()
+}
+
 func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
 	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 150*time.Millisecond })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"users-api/models"
 	"users-api/models/spool"
@@ -12,17 +13,32 @@ import (
 )
 
 // With SQLite's own page cache an import of 1,000,000 users takes more than twice as long.
-func TestALongWriteHasALargeCache(t *testing.T) {
+func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	err := users.committer.doAlone(ctx, func(tx *transaction) error {
+	users.committer.underWay <- struct{}{} // so that the batch is gathered when all three are there
+	short := func(tx *transaction) error {
+		_, err := tx.insert(models.NewUser{Name: "n", Email: "short"})
+		return err
+	}
+	long := func(tx *transaction) error {
 		if size, _, err := tx.conn.number("PRAGMA cache_size"); size != -aloneCache || err != nil {
 			t.Errorf("the cache is %d, %v", size, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
+	}
+	batch := []*write{{run: short}, {run: long, alone: true}, {run: long, alone: true}}
+	for _, w := range batch {
+		w.arrived, w.done = time.Now(), make(chan struct{})
+		if err := users.committer.enqueue(ctx, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-users.committer.underWay
+	for _, w := range batch {
+		if <-w.done; w.err != nil {
+			t.Error(w.err)
+		}
 	}
 }
 
