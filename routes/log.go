@@ -105,7 +105,7 @@ func cutBy(ctx context.Context, err error) string {
 func cause(err error) []slog.Attr {
 	failure, ok := errors.AsType[*models.StorageError](err)
 	switch {
-	case errors.Is(err, controllers.ErrBusy), errors.Is(err, controllers.ErrBusyImports), errors.Is(err, errPanic):
+	case errors.Is(err, controllers.ErrBusy), errors.Is(err, errPanic):
 		return nil
 	case !ok:
 		return []slog.Attr{slog.String("error_type", fmt.Sprintf("%T", err))}

@@ -17,7 +17,6 @@ func (b *bodies) receiveFile(c *gin.Context) {
 	case b.files <- struct{}{}:
 		defer func() { <-b.files }()
 	default:
-		_ = c.Error(controllers.ErrBusyImports)
 		controllers.Refuse(c, controllers.ErrBusyImports)
 		return
 	}
