@@ -47,10 +47,13 @@ func TestASpoolIsReadWhileItIsWritten(t *testing.T) {
 	}
 }
 
-func TestTheFileOfASpoolIsClosedWithIt(t *testing.T) {
+func TestTheFileOfASpoolHasNoNameAndIsClosedWithIt(t *testing.T) {
 	s := New(filepath.Join(t.TempDir(), "users.db-spool-"))
 	if err := s.add(record{texts: [3]string{strings.Repeat("n", spoolBytes)}}); err != nil {
 		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(s.prefix + "*"); len(left) > 0 || err != nil {
+		t.Errorf("a kill would leave %v, %v", left, err)
 	}
 	file := s.file
 	s.Close()

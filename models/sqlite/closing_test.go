@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +74,64 @@ func TestALostFileIsNoticedAndNothingIsAcknowledged(t *testing.T) {
 	<-users.Lost()
 	if err := users.Delete(ctx, 1, nil); !errors.Is(err, models.ErrLost) {
 		t.Errorf("deleting: %v", err)
+	}
+}
+
+// The -wal file of a database that was replaced would be applied to the one in its place.
+func TestTheWALFileOfAReplacedDatabaseIsSetAside(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	storetest.Create(t, users, "before")
+	path, replacement := users.committer.files.database.path, closedDatabase(t, "another")
+	if err := os.Rename(replacement, path); err != nil {
+		t.Fatal(err)
+	}
+	<-users.Lost() // although nobody writes
+	if err := users.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	expectUsers(t, path, "another")
+	if aside, err := filepath.Glob(path + "-wal.lost-*"); len(aside) != 1 || err != nil {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+}
+
+// The files are looked at when the commit is on disk, and not before: they may be taken away meanwhile.
+func TestAFileThatIsTakenAwayDuringACommitIsNoticed(t *testing.T) {
+	t.Parallel()
+	for try := 1; ; try++ {
+		users := openUsers(t, 0)
+		wal, empty := users.committer.files.wal.path, walSize(t, users)
+		ended, watching := make(chan struct{}), make(chan error, 1)
+		go func() {
+			for walSize(t, users) == empty { // all of it is in the cache until the commit begins
+				select {
+				case <-ended:
+					watching <- nil
+					return
+				default:
+				}
+			}
+			watching <- os.Remove(wal)
+		}()
+		err := users.committer.doAlone(ctx, func(tx *transaction) error {
+			for i := range 20 {
+				user := models.NewUser{Name: strings.Repeat("n", 1_000_000), Email: string(rune('a' + i))}
+				if _, err := tx.insert(user); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		close(ended)
+		if removal := <-watching; errors.Is(err, models.ErrLost) && removal == nil {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if try == 10 { // it may have been taken away too late
+			t.Fatal("a commit into a file that is gone is answered as done")
+		}
 	}
 }

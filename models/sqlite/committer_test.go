@@ -136,6 +136,26 @@ func TestACommitThatFailsIsRolledBack(t *testing.T) {
 	}
 }
 
+// Nobody is answered with what was true only in a transaction that was never committed.
+func TestARefusalInACommitThatFailsIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	other := otherProgram(t, users)
+	run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
+		"CREATE TABLE homes (place INTEGER REFERENCES places DEFERRABLE INITIALLY DEFERRED)",
+		"CREATE TRIGGER h AFTER DELETE ON users BEGIN INSERT INTO homes VALUES (1); END")
+	ada := storetest.Create(t, users, "ada")
+	if _, err := users.committer.conn.exec("PRAGMA foreign_keys = ON"); err != nil {
+		t.Fatal(err)
+	}
+	remove := func() error { return users.Delete(ctx, ada, nil) }
+	for _, err := range together(t, users, other, remove, remove) {
+		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
+			t.Errorf("a deletion, of two of one user: %v", err)
+		}
+	}
+}
+
 // A full disk is nobody's fault: every write of the batch is told.
 func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 	t.Parallel()

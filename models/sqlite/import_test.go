@@ -62,8 +62,10 @@ func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 func TestTheWaitForAnotherProgramBeginsAfterAnImport(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
-	users.committer.underWay <- struct{}{}
-	users.committer.freed = time.Now()
+	if err := users.committer.doAlone(ctx, func(*transaction) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	users.committer.underWay <- struct{}{} // when it has given everything back
 	<-users.committer.underWay
 	run(t, other, "BEGIN IMMEDIATE")
 	w := &write{

@@ -159,6 +159,7 @@ func TestAListIsReadBesideAWriteThatWaits(t *testing.T) {
 	users := openUsers(t, 1<<20)
 	other := otherProgram(t, users)
 	storetest.Create(t, users, "ours")
+	storetest.Text(t, users)
 	run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')", "BEGIN IMMEDIATE")
 	var wait sync.WaitGroup
 	wait.Go(func() { storetest.Create(t, users, "waits") })

@@ -128,7 +128,8 @@ var oddTables = []struct {
 	{"a default", []string{"CREATE TABLE users (id INT DEFAULT 7, name, email, created_at)", "INSERT INTO users VALUES (7, 'a', 'a', '')"}, 1, 7},
 	{"a text as default", []string{"CREATE TABLE users (id DEFAULT 'x', name, email, created_at)"}, 0, 0},
 	{"a whole number as text", []string{"CREATE TABLE users (id TEXT DEFAULT '7', name, email, created_at)"}, 0, 7},
-	{"nearly a whole number as text", []string{"CREATE TABLE users (id TEXT DEFAULT '07', name, email, created_at)"}, 0, 0},
+	{"nearly a whole number as text", []string{"CREATE TABLE users (id TEXT DEFAULT '07', name, email, created_at)",
+		"INSERT INTO users VALUES ('7', 'a', 'a', '')"}, 1, 0},
 	{"an email from a trigger", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
 		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET email = email || '@x' WHERE id = new.id; END"}, 0, 1},
 	{"another id from a trigger", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
@@ -232,5 +233,19 @@ func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
 	text, _ := storetest.Text(t, users)
 	if strings.Count(text, `"ada"`) != 2 || !strings.Contains(text, fmt.Sprintf(`{"id":%d,"name":"ada"`, id)) { // name and email
 		t.Errorf("the list is %.200s", text)
+	}
+}
+
+// A trigger may change users whom nobody named. Another program may add it while we serve.
+func TestATriggerThatIsAddedLaterIsMinded(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 1<<20)
+	storetest.Create(t, users, "first")
+	run(t, otherProgram(t, users),
+		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET name = 'changed' WHERE id = 1; END")
+	storetest.Text(t, users)
+	storetest.Create(t, users, "second")
+	if text, _ := storetest.Text(t, users); !strings.Contains(text, `"changed"`) {
+		t.Errorf("the list is %s", text)
 	}
 }

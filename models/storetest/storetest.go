@@ -207,7 +207,12 @@ func cancelled(t *testing.T, users models.Users) {
 			t.Errorf("selecting: %v", err)
 		}
 	}
-	if _, err := users.Count(gone, models.Query{Contains: "a"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("counting: %v", err)
+	for range 50 { // it is not left to chance
+		if _, err := users.Count(gone, models.Query{Contains: "a"}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("counting: %v", err)
+		}
+		if _, err := users.Get(gone, 1); !errors.Is(err, context.Canceled) {
+			t.Fatalf("getting: %v", err)
+		}
 	}
 }
