@@ -173,3 +173,17 @@ func TestAListIsReadBesideAWriteThatWaits(t *testing.T) {
 	wait.Wait()
 	expectWhole(t, users)
 }
+
+// A trigger may change users whom nobody named. Another program may add it while we serve.
+func TestATriggerThatIsAddedLaterIsMinded(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 1<<20)
+	storetest.Create(t, users, "first")
+	run(t, otherProgram(t, users),
+		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET name = 'changed' WHERE id = 1; END")
+	storetest.Text(t, users)
+	storetest.Create(t, users, "second")
+	if text, _ := storetest.Text(t, users); !strings.Contains(text, `"changed"`) {
+		t.Errorf("the list is %s", text)
+	}
+}
