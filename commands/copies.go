@@ -76,7 +76,7 @@ func backup(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	began, progress := time.Now(), showProgress("backing up")
+	began, progress := time.Now(), showProgress("backing up", true)
 	var made sqlite.Copy
 	if target == "-" {
 		made, err = sqlite.BackupTo(ctx, database, os.Stdout, progress)
@@ -103,7 +103,7 @@ func restore(ctx context.Context, source string) error {
 		defer from.Close() //nolint:errcheck // it was only read
 	}
 	began := time.Now()
-	restored, err := sqlite.Restore(ctx, database, from, showProgress("restoring"))
+	restored, err := sqlite.Restore(ctx, database, from, showProgress("restoring", true))
 	if err != nil {
 		return err
 	}
@@ -122,14 +122,14 @@ func report(done string, made sqlite.Copy, began time.Time, more string) {
 }
 
 // showProgress returns what shows a progress bar on a terminal, and nil where nobody watches.
-func showProgress(what string) sqlite.Progress {
+func showProgress(what string, inBytes bool) sqlite.Progress {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return nil
 	}
 	var bar *progressbar.ProgressBar
 	return func(done, total int64) {
 		if bar == nil {
-			bar = newBar(what, total)
+			bar = newBar(what, total, inBytes)
 		}
 		_ = bar.Set64(done) // a bar that cannot be drawn stops nothing
 		if done == total {
@@ -139,11 +139,11 @@ func showProgress(what string) sqlite.Progress {
 }
 
 // newBar draws no more than ten times a second, and is gone when it is full.
-func newBar(what string, total int64) *progressbar.ProgressBar {
+func newBar(what string, total int64, inBytes bool) *progressbar.ProgressBar {
 	if total == 0 {
 		total = -1 // not known
 	}
 	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(inBytes),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 }

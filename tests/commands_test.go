@@ -79,6 +79,7 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"backup"}, []string{"backup needs one argument, FILE or -"}},
 		{[]string{"backup", "a.db", "b.db"}, []string{"backup needs one argument", "a.db", "b.db"}},
 		{[]string{"backup", ""}, []string{"backup needs one argument"}},
+		{[]string{"copy", "x.db"}, []string{"copy takes no arguments"}},
 		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
 		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
 		{[]string{"key", "16"}, []string{"key takes no arguments", "16"}},
@@ -93,9 +94,10 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string][]string{
-		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "key ", "healthcheck "},
+		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "key ", "healthcheck "},
 		"backup": {"while the service runs", "must not exist",
 			"docker compose exec -T users-api /app/users-api backup - > users.db"},
+		"copy":        {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
 		"restore":     {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
 		"key":         {"API_KEY", "API_KEY_FILE"},
 		"healthcheck": {"PORT", "exit code is 1"},

@@ -95,7 +95,7 @@ func (i *fileImport) storeSome(ctx context.Context, rows []models.ImportRow) (st
 		return i.refused.Refused == before, err
 	}
 	chunk := &chunk{fileImport: i, rows: rows, texts: i.users.table.chunkTexts(i.is.emailType)}
-	err = i.inSavepoint(ctx, func() error { return chunk.store(ctx) })
+	err = i.conn.inSavepoint(ctx, func() error { return chunk.store(ctx) })
 	if isOfRow(err) {
 		return false, nil
 	}

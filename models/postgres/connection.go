@@ -72,3 +72,24 @@ func (c connection) text(ctx context.Context, statement string, arguments ...any
 	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&text) }, statement, arguments...)
 	return text, err
 }
+
+// simple runs statements that have no values and return nothing.
+func (c connection) simple(ctx context.Context, statements string) error {
+	_, err := c.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+// inSavepoint runs statements of a transaction so that they leave no trace when they fail.
+func (c connection) inSavepoint(ctx context.Context, run func() error) error {
+	if err := c.simple(ctx, "SAVEPOINT alone"); err != nil {
+		return err
+	}
+	err, end := run(), "RELEASE alone"
+	if err != nil {
+		end = "ROLLBACK TO alone; RELEASE alone"
+	}
+	if failed := c.simple(ctx, end); failed != nil && (err == nil || isOfRow(err)) {
+		err = failed
+	}
+	return err
+}

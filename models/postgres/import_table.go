@@ -67,12 +67,6 @@ func (c connection) describeImport(ctx context.Context) (t importTable, err erro
 	return t, err
 }
 
-// simple runs statements that have no values and return nothing.
-func (c connection) simple(ctx context.Context, statements string) error {
-	_, err := c.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol)
-	return err
-}
-
 // chunkTexts are the statements that an import runs for many rows at once.
 type chunkTexts struct{ find, insert string }
 

@@ -63,7 +63,7 @@ func (i *fileImport) find(ctx context.Context, rows []models.ImportRow) (found m
 // ends the transaction.
 func (i *fileImport) storeAlone(ctx context.Context, row models.ImportRow) error {
 	var id int64
-	err := i.inSavepoint(ctx, func() (err error) {
+	err := i.conn.inSavepoint(ctx, func() (err error) {
 		id, err = i.users.committer.texts.insertByRules(ctx, i.conn, row.User)
 		return err
 	})
@@ -97,7 +97,7 @@ func (i *fileImport) storeExisting(ctx context.Context, row models.ImportRow) er
 	}
 	did, refusal := i.conflict(user, row.User, i.duplicate)
 	if did == updated {
-		if err = i.inSavepoint(ctx, func() error { return i.rename(ctx, user.id, row.User.Name) }); isOfRow(err) {
+		if err = i.conn.inSavepoint(ctx, func() error { return i.rename(ctx, user.id, row.User.Name) }); isOfRow(err) {
 			refusal, err = i.refusal(ctx, err), nil
 		}
 	}
@@ -153,19 +153,4 @@ func isOfRow(err error) bool {
 		return false
 	}
 	return isRefusal(storageError(err, false))
-}
-
-// inSavepoint runs statements so that they leave no trace when they fail.
-func (i *fileImport) inSavepoint(ctx context.Context, run func() error) error {
-	if err := i.conn.simple(ctx, "SAVEPOINT rows"); err != nil {
-		return err
-	}
-	err, end := run(), "RELEASE rows"
-	if err != nil {
-		end = "ROLLBACK TO rows; RELEASE rows"
-	}
-	if failed := i.conn.simple(ctx, end); err == nil || isOfRow(err) && failed != nil {
-		err = failed
-	}
-	return err
 }

@@ -32,7 +32,7 @@ func inUse(path string, pid int32) error {
 	if pid > 0 {
 		who = fmt.Sprintf("the process %d", pid)
 	}
-	return fmt.Errorf("%s has the database %s open: stop the service, and restore again", who, path)
+	return fmt.Errorf("%s has the database %s open: stop the service, and try again", who, path)
 }
 
 // expectUnused returns an error while a process has the database open. It changes nothing.

@@ -1,0 +1,85 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"users-api/config"
+	"users-api/models"
+	"users-api/models/postgres"
+	"users-api/models/sqlite"
+)
+
+func newCopy() *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy",
+		Short: "Move the users from the file in DATA_DIR to PostgreSQL, while the service is stopped",
+		Long: `Copies all users from the file in DATA_DIR to the PostgreSQL database that DATABASE_URL names, with their
+ids and times, and reads them back before it says that it is done: all of them or none. New users get
+ids that were never given, not even to users who are deleted by now.
+
+Stop the service first: what it stores meanwhile would not be copied. The table users in PostgreSQL is
+made when there is none, and must be empty. The file is only read; keep it until you no longer need it.
+
+  systemctl stop users-api
+  DATABASE_URL=postgres://users:password@db.example.org/users users-api copy`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error { return copyUsers(command.Context()) },
+	}
+}
+
+// errNoTarget: without a URL the users stay where they are.
+var errNoTarget = errors.New("DATABASE_URL is not set: set it, or DATABASE_URL_FILE, to the PostgreSQL database that the " +
+	"users move to, such as postgres://users:password@db.example.org/users")
+
+func copyUsers(ctx context.Context) error {
+	settings, err := config.Read()
+	if err != nil {
+		return err
+	}
+	url, err := config.ReadDatabaseURL()
+	if err == nil && url == "" {
+		err = errNoTarget
+	}
+	if err != nil {
+		return err
+	}
+	target := database{url: url}
+	if err := becomeUser(settings, target); err != nil { // the files are left as they are
+		return err
+	}
+	began := time.Now()
+	original, err := sqlite.OpenOriginal(ctx, settings.DatabasePath())
+	if err != nil {
+		return err
+	}
+	defer original.Close() //nolint:errcheck // it was only read
+	if err := fill(ctx, target, original, slog.New(newHandler(os.Stderr, settings))); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "copied and compared: %d users to %s, %.1f seconds\n", original.Count, target,
+		time.Since(began).Seconds())
+	return nil
+}
+
+// fill moves the users of a file to PostgreSQL.
+func fill(ctx context.Context, target database, original *sqlite.Original, logger *slog.Logger) error {
+	users, err := postgres.Open(ctx, target.url, 0, logger)
+	if err != nil {
+		return err
+	}
+	defer users.Close(ctx) //nolint:errcheck // it has nothing under way
+	err = users.Fill(ctx, postgres.Original{
+		Users: original.Users, Count: original.Count, Highest: original.Highest, Finish: original.Finish,
+	}, showProgress("copying", false))
+	if failed, ok := errors.AsType[*models.StorageError](err); ok {
+		return fmt.Errorf("cannot copy the users to %s: %w", target, failed)
+	}
+	return err
+}

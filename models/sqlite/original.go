@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"users-api/models"
+)
+
+// Original is a database whose users move elsewhere. It is read in one transaction, and nothing is written to it, not
+// even what SQLite does when it closes a file.
+type Original struct {
+	// Count is how many users there are, and Highest is the highest id that was ever given.
+	Count, Highest int64
+
+	path    string
+	pool    *sql.DB
+	conn    connection
+	queries *queries
+	before  [2]written
+}
+
+// written tells one state of a file from another.
+type written struct {
+	bytes int64
+	at    time.Time
+}
+
+// OpenOriginal opens the database at path, which nobody may use: what a service stores meanwhile would not move.
+func OpenOriginal(ctx context.Context, path string) (*Original, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
+	}
+	if err := expectUnused(path); err != nil {
+		return nil, err
+	}
+	o := &Original{path: path, before: look(path)}
+	db, pool, err := open(originalSource(path), 1)
+	if err != nil {
+		return nil, explainOriginal(path, err)
+	}
+	o.pool, o.queries = pool, newQueries(db)
+	if o.conn, err = takeConnection(ctx, pool); err == nil {
+		err = o.begin()
+	}
+	if err != nil {
+		return nil, errors.Join(explainOriginal(path, err), pool.Close())
+	}
+	return o, nil
+}
+
+// originalSource opens a file so that SQLite takes no locks and makes no files beside it. What a killed service has left
+// there belongs to the users: then the file is opened for reading, and SQLite makes a -shm file to read both.
+func originalSource(path string) string {
+	for _, ending := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(path + ending); err == nil && info.Size() > 0 {
+			return source(path, "mode", "ro")
+		}
+	}
+	return copySource(path)
+}
+
+func explainOriginal(path string, err error) error {
+	if primaryCode(err) == codeNotADB || primaryCode(err) == codeCorrupt {
+		return explain(path, err)
+	}
+	return fmt.Errorf("cannot read the database %s: %w", path, err)
+}
+
+// begin begins the transaction and counts.
+func (o *Original) begin() error {
+	_, err := o.conn.exec("BEGIN DEFERRED")
+	if err == nil {
+		o.Count, _, err = o.conn.number("SELECT count(*) FROM users")
+	}
+	if err == nil {
+		o.Highest, _, err = o.conn.number("SELECT max(CAST(id AS INTEGER)) FROM users")
+	}
+	if err != nil {
+		return err
+	}
+	given, _, err := o.conn.number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE")
+	if err == nil { // otherwise ids are not remembered: there is no such table
+		o.Highest = max(o.Highest, given)
+	}
+	return nil
+}
+
+// Users returns all users, by ascending id.
+func (o *Original) Users() iter.Seq2[models.User, error] {
+	return o.queries.read(models.Query{}, func(read func(connection) error) error { return read(o.conn) })
+}
+
+// Finish closes the database, and returns an error when somebody has opened or written it meanwhile.
+func (o *Original) Finish() error {
+	if err := o.Close(); err != nil {
+		return err
+	}
+	if err := expectUnused(o.path); err != nil {
+		return err
+	}
+	if look(o.path) != o.before {
+		return fmt.Errorf("the database %s was written meanwhile: stop the service, and try again", o.path)
+	}
+	return nil
+}
+
+// Close closes the database. It may be closed already.
+func (o *Original) Close() error {
+	_, _ = o.conn.exec("ROLLBACK") // it only read
+	_ = o.conn.close()
+	return o.pool.Close()
+}
+
+// look looks at what SQLite writes to.
+func look(path string) (files [2]written) {
+	for i, ending := range []string{"", "-wal"} {
+		if info, err := os.Stat(path + ending); err == nil && info.Size() > 0 {
+			files[i] = written{info.Size(), info.ModTime()}
+		}
+	}
+	return files
+}
