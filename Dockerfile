@@ -36,7 +36,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
 FROM scratch AS release
 ARG VERSION REVISION
 LABEL org.opencontainers.image.title="users-api" \
-      org.opencontainers.image.description="A registry of users: JSON over HTTP, kept in one SQLite file" \
+      org.opencontainers.image.description="A registry of users: JSON over HTTP, kept in one SQLite file or in PostgreSQL" \
       org.opencontainers.image.version=$VERSION \
       org.opencontainers.image.revision=$REVISION
 WORKDIR /app
@@ -46,6 +46,8 @@ COPY --from=build /app/users-api /app/users-api
 # and not its own: so the one above it is copied.
 COPY --from=build --chown=65532:65532 /volume /app
 VOLUME /app/data
+# There is no /tmp. What an import or an export on PostgreSQL cannot hold in memory goes where users may write, on a disk.
+ENV TMPDIR=/app/data
 # The program starts as root only to own the data directory, and becomes this uid and gid before it opens anything.
 ENV RUN_AS=65532
 EXPOSE 3000

@@ -138,7 +138,7 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *te
 	service.becomes("healthy", 10*time.Second)
 }
 
-func TestBothServicesArePublishedOnPort3000UnlessToldOtherwise(t *testing.T) {
+func TestEachServiceButTheDatabaseIsPublishedOnPort3000UnlessToldOtherwise(t *testing.T) {
 	for _, c := range []struct {
 		name                       string
 		environment                []string
@@ -150,7 +150,12 @@ func TestBothServicesArePublishedOnPort3000UnlessToldOtherwise(t *testing.T) {
 		{"both", []string{"PORT=8080", "PUBLISH=80"}, "", "80", "8080"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for name, service := range readCompose(t, c.environment) {
+			services := readCompose(t, c.environment)
+			if ports := services["postgres"].Ports; len(ports) != 0 || len(services) != 4 {
+				t.Errorf("of %d services, the database is published as %+v", len(services), ports)
+			}
+			delete(services, "postgres")
+			for name, service := range services {
 				port := service.Ports[0]
 				if port.Address != c.address || port.Published != c.published || string(port.Target) != c.target {
 					t.Errorf("%s is published as %+v", name, port)

@@ -1,0 +1,225 @@
+//go:build containers
+
+package containers
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const postgres = "postgres:17-alpine"
+
+// slowStart is how long a server and the service may take on a busy machine.
+const slowStart = time.Minute
+
+// readmePostgreSQL is what README.md shows to run in a shell: build, write database_url, and start.
+var readmePostgreSQL = regexp.MustCompile("```shell\n(.*\n.*>database_url\\))\n(docker compose up .*)\n```")
+
+// newPostgreSQLProject starts docker-compose.yml with PostgreSQL, as README.md says.
+func newPostgreSQLProject(t *testing.T) project {
+	t.Helper()
+	p := newProject(t)
+	t.Setenv("COMPOSE_PROJECT_NAME", p.name)
+	commands := readmePostgreSQL.FindStringSubmatch(p.read("README.md"))
+	if commands == nil {
+		t.Fatal("README.md does not show how to start with PostgreSQL")
+	}
+	runIn(t, p.directory, "sh", "-c", commands[1])
+	if docker(t, "image", "inspect", "--format", "{{.Config.User}}", postgres) == "70:70" {
+		asRoot(t, p.directory, "chown 70 /mnt/database_url") // a stand-in; the real image reads its secrets as root
+	}
+	runIn(t, p.directory, "sh", "-c", commands[2])
+	return p
+}
+
+// sorted returns lines in the order of the alphabet.
+func sorted(lines string) string {
+	return strings.Join(slices.Sorted(strings.SplitSeq(lines, "\n")), "\n")
+}
+
+func (p project) read(name string) string {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.directory, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// pair returns the containers of the service and its database.
+func (p project) pair() (service, database container) {
+	p.t.Helper()
+	return p.service("users-api-postgres"), p.service("postgres")
+}
+
+func TestComposeKeepsUsersInPostgreSQLThroughRestartsAndKills(t *testing.T) {
+	p := newPostgreSQLProject(t)
+	service, database := p.pair()
+	if log := service.log(); !strings.Contains(log, "database=postgres://postgres:5432/users") {
+		t.Fatalf("it does not say that it serves from PostgreSQL: %s", log)
+	}
+	emails := []string{"first@example.com"}
+	service.api().mustCreate(emails[0])
+	for _, interruption := range []struct {
+		name  string
+		cause func()
+	}{
+		{"the service is restarted", func() { docker(t, "restart", service.name) }},
+		{"the service is killed", func() { docker(t, "kill", service.name); docker(t, "start", service.name) }},
+		{"the database is restarted", func() { docker(t, "restart", database.name) }},
+		{"the database is killed", func() { docker(t, "kill", database.name); docker(t, "start", database.name) }},
+		{"both are killed, and started at once", func() {
+			docker(t, "kill", service.name, database.name)
+			docker(t, "start", service.name, database.name)
+		}},
+		{"both are removed, and made again", func() {
+			p.compose("--profile", "postgres", "down")
+			p.compose("up", "--detach", "--wait", "users-api-postgres")
+			service, database = p.pair()
+		}},
+	} {
+		t.Run(interruption.name, func(t *testing.T) {
+			interruption.cause()
+			database.becomes("healthy", slowStart)
+			service.becomes("healthy", slowStart)
+			email := fmt.Sprintf("%d@example.com", len(emails))
+			eventually(t, slowStart, "a creation", func() bool { return service.api().create(email) })
+			emails = append(emails, email)
+			service.api().mustHave(emails)
+		})
+	}
+}
+
+// Docker starts containers after a restart of the machine in no order.
+func TestTheServiceWaitsForAPostgreSQLThatIsSlowToCome(t *testing.T) {
+	p := newPostgreSQLProject(t)
+	service, database := p.pair()
+	docker(t, "stop", service.name, database.name)
+	docker(t, "start", service.name)
+	eventually(t, slowStart, "waiting", func() bool { return strings.Contains(service.log(), "waiting for PostgreSQL") })
+	docker(t, "start", database.name)
+	service.becomes("healthy", slowStart)
+	service.api().mustCreate("ada@example.com")
+	if restarts := service.inspect("{{.RestartCount}}"); restarts != "0" {
+		t.Errorf("it gave up %s times", restarts)
+	}
+}
+
+func TestTheDeploymentWithPostgreSQLIsLockedDownAndShowsItsPasswordToNobody(t *testing.T) {
+	p := newPostgreSQLProject(t)
+	service, database := p.pair()
+	log := `{"Type":"json-file","Config":{"max-file":"5","max-size":"10m"}}`
+	mounts := "{{range .Mounts}}{{.Type}} {{.Destination}}\n{{end}}"
+	for _, want := range []struct {
+		of           container
+		format, text string
+	}{
+		{service, "{{.HostConfig.ReadonlyRootfs}}", "true"},
+		{service, "{{.HostConfig.SecurityOpt}}", "[no-new-privileges:true]"},
+		{service, "{{.HostConfig.RestartPolicy.Name}}", "unless-stopped"},
+		{service, "{{json .HostConfig.LogConfig}}", log},
+		{service, mounts, "bind /run/secrets/database_url\nvolume /app/data"},
+		{database, "{{.HostConfig.SecurityOpt}}", "[no-new-privileges:true]"},
+		{database, "{{.HostConfig.RestartPolicy.Name}}", "unless-stopped"},
+		{database, "{{json .HostConfig.LogConfig}}", log},
+		{database, mounts, "bind /run/secrets/database_url\nvolume /var/lib/postgresql/data"},
+		{database, "{{.HostConfig.PortBindings}}", "map[]"},
+	} {
+		if got := want.of.inspect(want.format); sorted(got) != want.text {
+			t.Errorf("%s is %q, and not %q", want.format, got, want.text)
+		}
+	}
+	if uid := service.process("Uid"); uid != "65532 65532 65532 65532" {
+		t.Errorf("it serves as %s", uid)
+	}
+	_, rest, _ := strings.Cut(p.read("database_url"), "users:")
+	password, _, _ := strings.Cut(rest, "@")
+	if len(password) < 16 {
+		t.Fatalf("the password is %q", password)
+	}
+	for _, text := range []string{service.log(), database.log(), service.inspect("{{json .}}"), database.inspect("{{json .}}"),
+		p.compose("--profile", "*", "config")} {
+		if strings.Contains(text, password) {
+			t.Errorf("the password is in %s", text)
+		}
+	}
+	runIn(t, repository, "git", "check-ignore", "database_url") // it fails where git would add the file
+}
+
+// docs/postgresql.md shows the commands.
+func TestABackupOfPostgreSQLIsRestoredAsDocumented(t *testing.T) {
+	p := newPostgreSQLProject(t)
+	text := p.read("docs/postgresql.md")
+	backup := regexp.MustCompile("```shell\n(.*\n.* pg_dump .*)\n```").FindStringSubmatch(text)
+	restore := regexp.MustCompile("```shell\n(.*\n.* pg_restore .*\n.*)\n```").FindStringSubmatch(text)
+	if backup == nil || restore == nil {
+		t.Fatal("docs/postgresql.md does not show a backup and a restore")
+	}
+	service, _ := p.pair()
+	service.api().mustCreate("ada@example.com")
+	runIn(t, p.directory, "sh", "-ec", backup[1])
+	service.api().mustCreate("after-the-backup@example.com")
+	runIn(t, p.directory, "sh", "-ec", restore[1])
+	service.becomes("healthy", slowStart)
+	service.api().mustCreate("after-the-restore@example.com")
+	want := map[string]bool{"ada@example.com": true, "after-the-restore@example.com": true}
+	if emails := service.api().emails(); !maps.Equal(emails, want) {
+		t.Errorf("it lists %v", emails)
+	}
+}
+
+// The image is read-only and has no /tmp, and what does not fit into memory goes into a file.
+func TestFilesThatDoNotFitIntoMemoryGoIntoPostgreSQLAndOut(t *testing.T) {
+	const rows = 100_000 // 5 MB
+	p := newPostgreSQLProject(t)
+	service, _ := p.pair()
+	var file strings.Builder
+	file.WriteString("name,email\n")
+	for i := range rows {
+		fmt.Fprintf(&file, "A name of some length %d,%d@mail.example.com\n", i, i)
+	}
+	imported, answer := service.api().ask(http.MethodPost, "/api/users.csv", file.String())
+	if want := fmt.Sprintf(`{"created":%d,`, rows); imported != http.StatusOK || !strings.HasPrefix(answer, want) {
+		t.Fatalf("the import is answered %d %s", imported, answer)
+	}
+	exported, text := service.api().ask(http.MethodGet, "/api/users.csv", "")
+	if got := strings.Count(text, "@mail.example.com"); exported != http.StatusOK || got != rows {
+		t.Errorf("the export is answered %d, with %d of %d users", exported, got, rows)
+	}
+}
+
+func TestADownWithVolumesLeavesNothingOfPostgreSQL(t *testing.T) {
+	p := newPostgreSQLProject(t)
+	p.compose("--profile", "postgres", "down", "--volumes")
+	label := "label=com.docker.compose.project=" + p.name
+	for _, kind := range []string{"container", "volume", "network"} {
+		arguments := []string{kind, "ls", "--quiet", "--filter", label}
+		if kind == "container" {
+			arguments = append(arguments, "--all")
+		}
+		if left := docker(t, arguments...); left != "" {
+			t.Errorf("this %s is left: %s", kind, left)
+		}
+	}
+}
+
+func TestPostgreSQLDoesNotStartWithAPasswordThatTheTwoWouldReadDifferently(t *testing.T) {
+	p := newProject(t)
+	for _, url := range []string{"postgres://users:a%40b@postgres/users", "postgres://users@postgres/users", "", "secret"} {
+		if err := os.WriteFile(filepath.Join(p.directory, "database_url"), []byte(url), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, said, err := p.stream(nil, "run", "--rm", "-T", "postgres")
+		if err == nil || !strings.HasSuffix(said, "database_url must be as the top of docker-compose.yml says") {
+			t.Errorf("with %q it ends with %v and says %s", url, err, said)
+		}
+	}
+}
