@@ -211,6 +211,18 @@ func TestADownWithVolumesLeavesNothingOfPostgreSQL(t *testing.T) {
 	}
 }
 
+func TestTheServiceWithPostgreSQLAsksForTheKeyToo(t *testing.T) {
+	p := newProject(t)
+	p.takeKeysIn()
+	config := p.compose("--profile", "postgres", "config", "users-api-postgres")
+	_, service, _ := strings.Cut(config, "\n  users-api-postgres:\n")
+	for _, line := range []string{"API_KEY_FILE: /run/secrets/api_key", "- source: api_key", "- source: database_url"} {
+		if !strings.Contains(service, line) {
+			t.Errorf("%q is missing in the service: %s", line, config)
+		}
+	}
+}
+
 func TestPostgreSQLDoesNotStartWithAPasswordThatTheTwoWouldReadDifferently(t *testing.T) {
 	p := newProject(t)
 	for _, url := range []string{"postgres://users:a%40b@postgres/users", "postgres://users@postgres/users", "", "secret"} {
