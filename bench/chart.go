@@ -43,7 +43,8 @@ func place(value float64) float64 {
 type panel struct {
 	Title, Unit string
 	r           results
-	low, high   float64 // the powers of ten at the ends of the scale
+	low, high   float64 // the powers of ten at the ends of the scale,
+	Low, High   string  // and what is written there
 }
 
 // Panels returns the panels of the curve.
@@ -60,9 +61,11 @@ func (r results) Panels() []panel {
 		for at, values := range r.samples {
 			if at.unit == p.Unit && at.work != "processes" {
 				center := math.Log10(summarize(values).Center)
-				p.low, p.high = min(p.low, math.Floor(center)), max(p.high, math.Ceil(center), p.low+1)
+				p.low, p.high = min(p.low, math.Floor(center)), max(p.high, math.Ceil(center))
 			}
 		}
+		p.high = max(p.high, p.low+1)
+		p.Low, p.High = number(math.Pow(10, p.low)), number(math.Pow(10, p.high))
 	}
 	return all
 }
@@ -78,8 +81,3 @@ func (p panel) Path(s *server) string {
 	}
 	return "M" + strings.Join(points, "L")
 }
-
-// Low and High are the figures at the ends of the scale.
-func (p panel) Low() string { return number(math.Pow(10, p.low)) }
-
-func (p panel) High() string { return number(math.Pow(10, p.high)) }

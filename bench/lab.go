@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"golang.org/x/perf/benchfmt"
 )
@@ -43,9 +41,6 @@ func takeSample(ctx context.Context, dir string, o options, w workload, s *serve
 		return nil, err
 	}
 	defer func() { x.stop(); x.client.CloseIdleConnections() }()
-	if s.Tool != "" {
-		return x.tool(ctx)
-	}
 	if err := x.check(ctx); err != nil {
 		return nil, err
 	}
@@ -68,10 +63,6 @@ func (x *subject) check(ctx context.Context) error {
 func (x *subject) read(ctx context.Context, into io.Writer) error {
 	place, _, _ := x.work.reads()
 	return x.do(ctx, http.MethodGet, x.server.at(cmp.Or(x.work.Path, "list"), place), "", http.StatusOK, into)
-}
-
-func (x *subject) list(ctx context.Context) error {
-	return x.do(ctx, http.MethodGet, x.server.at("list", nil), "", http.StatusOK, io.Discard)
 }
 
 // answersRight checks the first answer of a read: a quick answer that is wrong would be no achievement. A peer's has to
@@ -112,26 +103,4 @@ func (x *subject) change(ctx context.Context, id int) error {
 
 func (x *subject) remove(ctx context.Context, id int) error {
 	return x.do(ctx, http.MethodDelete, x.server.at("one", id), "", http.StatusNoContent, io.Discard)
-}
-
-func (x *subject) exports(ctx context.Context) (time.Duration, error) {
-	started := time.Now()
-	err := x.do(ctx, http.MethodGet, x.server.at("file", nil), "", http.StatusOK, io.Discard)
-	return time.Since(started), err
-}
-
-// imports imports a file of 1,000,000 users, or of few in a quick run.
-func (x *subject) imports(ctx context.Context) (time.Duration, error) {
-	users := 1_000_000
-	if x.quick {
-		users = 20_000
-	}
-	var file strings.Builder
-	file.WriteString("name,email\r\n")
-	for number := range users {
-		fmt.Fprintf(&file, "User %d,%s\r\n", number+1, seedEmail(number+1))
-	}
-	started := time.Now()
-	err := x.do(ctx, http.MethodPost, x.server.at("file", nil), file.String(), http.StatusOK, io.Discard)
-	return time.Since(started), err
 }

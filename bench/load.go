@@ -2,31 +2,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
-	"golang.org/x/sync/errgroup"
 )
 
-// wrk runs the script of a work on a server, with so many clients that have one request under way at any time. One
-// thread of wrk is quicker than any server here, and leaves them the rest of the machine. RUN is in the emails that it
-// creates: no two runs create the same.
-func (x *subject) wrk(ctx context.Context, clients, seconds int, more ...string) ([]benchfmt.Value, error) {
-	command := exec.CommandContext(ctx, "wrk", "--threads", "1", "--connections", fmt.Sprint(clients),
-		"--duration", fmt.Sprintf("%ds", seconds), "--timeout", "60s", "--script", x.work.Script, x.url)
+// run runs a command in load/ and returns the figures that it prints. What it says beside them is what went wrong. RUN is in
+// the emails that it creates: no two runs create the same.
+func (x *subject) run(ctx context.Context, line string, clients int, more ...string) ([]benchfmt.Value, error) {
+	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.Dir = "load"
 	command.Env = slices.Concat(os.Environ(), x.work.Variables, more, []string{
-		"READ_PATH=" + x.server.Paths[x.work.Path], fmt.Sprintf("USERS=%d", x.work.Users), fmt.Sprintf("CLIENTS=%d", clients),
-		fmt.Sprintf("RUN=%x", time.Now().UnixMilli()%(1<<24)),
+		"URL=" + x.url, "DATA_DIR=" + x.data, "BINARY=" + os.ExpandEnv(x.server.Command[len(x.server.Command)-1]),
+		"RARE=" + rare, "READ_PATH=" + x.server.Paths[x.work.Path], fmt.Sprintf("PID=%d", x.command.Process.Pid),
+		fmt.Sprintf("USERS=%d", x.work.Users), fmt.Sprintf("CLIENTS=%d", clients), fmt.Sprintf("LOAD_SECONDS=%d", x.seconds),
+		fmt.Sprintf("START_MS=%g", 1000*x.took.Seconds()), fmt.Sprintf("RUN=%x", time.Now().UnixMilli()%(1<<24)),
 	})
 	if x.quick {
 		command.Env = append(command.Env, "QUICK=true")
@@ -34,46 +32,34 @@ func (x *subject) wrk(ctx context.Context, clients, seconds int, more ...string)
 	for name, path := range x.server.Paths {
 		command.Env = append(command.Env, strings.ToUpper(name)+"_PATH="+path)
 	}
-	output, err := command.CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("wrk: %w: %s", err, output)
+	var output, trouble strings.Builder
+	command.Stdout, command.Stderr = &output, &trouble
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", line, err, trouble.String())
 	}
-	return parseFigures(string(output))
-}
-
-// tool runs what takes the place of wrk and of the API: it prints one figure, in the unit of the work.
-func (x *subject) tool(ctx context.Context) ([]benchfmt.Value, error) {
-	command := exec.CommandContext(ctx, "sh", filepath.Join("load", x.server.Tool))
-	command.Env = append(os.Environ(), "URL="+x.url, "DATA_DIR="+x.data, "TEXT="+rare)
-	output, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", x.server.Tool, err)
-	}
-	var value float64
-	_, err = fmt.Sscan(string(output), &value)
-	return figure(value, x.work.Unit), err
-}
-
-// parseFigures reads the line that load/report.lua prints. Refused and broken answers are an error beside the figures.
-func parseFigures(output string) ([]benchfmt.Value, error) {
-	var answered, microseconds, middle, late, refused, broken float64
-	_, line, _ := strings.Cut(output, "figures ")
-	_, err := fmt.Sscanf(line, "answered=%g microseconds=%g p50=%g p99=%g refused=%g broken=%g",
-		&answered, &microseconds, &middle, &late, &refused, &broken)
-	if err != nil || answered == 0 || microseconds == 0 {
-		return nil, fmt.Errorf("wrk got no answer in its time: %q", strings.TrimSpace(output))
-	}
-	if refused+broken > 0 {
-		err = fmt.Errorf("%g of %g answers were refusals, %g were broken", refused, answered, broken)
-	}
-	values := figure((answered-refused)/microseconds*1e6, rate)
-	if late > 0 {
-		values = slices.Concat(values, figure(middle/1000, p50), figure(late/1000, p99))
+	values, err := parseFigures(output.String())
+	if trouble.Len() > 0 {
+		err = errors.Join(err, errors.New(trouble.String()))
 	}
 	return values, err
 }
 
-// What wrk cannot do is done by the bench itself: requests of different kinds in their order, and long lists.
+// parseFigures reads what a script prints: numbers, each with its unit.
+func parseFigures(output string) (values []benchfmt.Value, err error) {
+	_, figures, _ := strings.Cut(output, "figures ")
+	words := strings.Fields(figures)
+	for pair := range slices.Chunk(words, 2) {
+		var value float64
+		if _, err := fmt.Sscan(pair[0], &value); err != nil || len(pair) < 2 {
+			return nil, fmt.Errorf("not a figure with its unit: %q", pair)
+		}
+		values = append(values, figure(value, pair[1])...)
+	}
+	if len(values) == 0 {
+		err = fmt.Errorf("no answer in its time: %q", strings.TrimSpace(output))
+	}
+	return values, err
+}
 
 // do sends a request and reads its answer into a writer. A server without the route answers 404 or 405.
 func (x *subject) do(ctx context.Context, method, path, body string, status int, into io.Writer) error {
@@ -95,25 +81,4 @@ func (x *subject) do(ctx context.Context, method, path, body string, status int,
 		return fmt.Errorf("unavailable: %s %s: %s", method, path, answer.Status)
 	}
 	return fmt.Errorf("refused: %s %s: %s", method, path, answer.Status)
-}
-
-// together lets clients do work again and again until the time is over, waits for what is under way then, and returns
-// how much was done in a second.
-func together(clients int, duration time.Duration, work func() error) (float64, error) {
-	var done atomic.Int64
-	var all errgroup.Group
-	started := time.Now()
-	for range clients {
-		all.Go(func() error {
-			for ok := true; ok; ok = time.Since(started) < duration {
-				if err := work(); err != nil {
-					return err
-				}
-				done.Add(1)
-			}
-			return nil
-		})
-	}
-	err := all.Wait()
-	return float64(done.Load()) / time.Since(started).Seconds(), err
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -49,7 +50,7 @@ func run(ctx context.Context, o options) error {
 	if o.render {
 		return out.render(all)
 	}
-	work, err := pick(all, o.only, func(w workload) string { return w.Key })
+	work, err := pick(works(o), o.only, func(w workload) string { return w.Key })
 	if err != nil {
 		return err
 	}
@@ -57,13 +58,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string]string{
-		"BIN": absolute(buildDir, "bin"), "BENCH": absolute(), "LOAD_SECONDS": fmt.Sprint(o.seconds),
-	} {
-		if err := os.Setenv(name, value); err != nil { // for every command of peers.yaml
-			return err
-		}
-	}
+	// For the commands of peers.yaml. It fails only for names that cannot be.
+	_, _ = os.Setenv("BIN", absolute(buildDir, "bin")), os.Setenv("BENCH", absolute())
 	if err := measureAll(ctx, o, work, loaded); err != nil {
 		return err
 	}
@@ -74,19 +70,14 @@ func run(ctx context.Context, o options) error {
 }
 
 // pick returns what has one of the names between the commas; a name may end with a star.
-func pick[T any](all []T, names string, nameOf func(T) string) (picked []T, err error) {
-	for name := range strings.SplitSeq(names, ",") {
-		before, start := len(picked), strings.TrimSuffix(name, "*")
-		for _, one := range all {
-			if nameOf(one) == name || start != name && strings.HasPrefix(nameOf(one), start) {
-				picked = append(picked, one)
-			}
-		}
-		if len(picked) == before {
-			return nil, fmt.Errorf("nothing is called %q; the names are in README.md", name)
+func pick[T any](all []T, names string, nameOf func(T) string) ([]T, error) {
+	list := strings.Split(names, ",")
+	for i, name := range list {
+		if !slices.ContainsFunc(all, func(one T) bool { return matches(list[i:i+1], nameOf(one)) }) {
+			return nil, fmt.Errorf("nothing is called %q; the names are in works.yaml and peers.yaml", name)
 		}
 	}
-	return picked, nil
+	return slices.DeleteFunc(all, func(one T) bool { return !matches(list, nameOf(one)) }), nil
 }
 
 // say tells what is going on.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
+	"golang.org/x/sync/errgroup"
 )
 
 // measurement measures one server once. An error beside figures is what went wrong among what went well.
@@ -21,7 +19,7 @@ type measurement func(*subject, context.Context) ([]benchfmt.Value, error)
 // measurements are the ways to measure that works.yaml names.
 func measurements() map[string]measurement {
 	return map[string]measurement{
-		"":                      (*subject).load,
+		"":                      (*subject).scripted,
 		"long lists":            (*subject).longLists,
 		"three answers":         answersAfter((*subject).leave, 3),
 		"five answers":          answersAfter((*subject).leave, 5),
@@ -29,14 +27,6 @@ func measurements() map[string]measurement {
 		"lists after creations": answersAfter((*subject).create, 100),
 		"lists after changes":   answersAfter((*subject).change, 100),
 		"lists after deletions": answersAfter((*subject).remove, 100),
-		"import":                timed((*subject).imports),
-		"export":                timed((*subject).exports),
-		"memory of four lists":  (*subject).fourLists,
-		"memory":                (*subject).most,
-		"idle":                  (*subject).idle,
-		"start":                 (*subject).start,
-		"binary":                (*subject).binary,
-		"disk":                  (*subject).disk,
 	}
 }
 
@@ -63,22 +53,48 @@ func (x *subject) measure(ctx context.Context) (values []benchfmt.Value, trouble
 	return values, troubles
 }
 
-// load measures answers a second, after a second of the same load: Node compiles what is used often. The clients that
+// scripted runs a script. That of wrk runs for a second first, because Node compiles what is used often. The clients that
 // warm up are few: what many leave unanswered when they go, a slow server would still be busy with while it counts.
-func (x *subject) load(ctx context.Context) ([]benchfmt.Value, error) {
-	if !x.quick {
-		if _, err := x.wrk(ctx, min(x.work.Clients, 8), 1, "WARM=true"); err != nil {
+func (x *subject) scripted(ctx context.Context) ([]benchfmt.Value, error) {
+	switch {
+	case x.server.Script != "":
+		return x.run(ctx, "sh "+x.server.Script, x.work.Clients)
+	case !strings.HasSuffix(x.work.Script, ".lua"):
+		return x.run(ctx, "sh "+x.work.Script, x.work.Clients)
+	case !x.quick:
+		if _, err := x.run(ctx, wrk(1, x.work.Script), min(x.work.Clients, 8), "WARM=true"); err != nil {
 			return nil, err
 		}
 	}
-	return x.wrk(ctx, x.work.Clients, x.seconds*max(1, x.work.Times))
+	return x.run(ctx, wrk(x.seconds*max(1, x.work.Times), x.work.Script), x.work.Clients)
+}
+
+// wrk is the command that runs one of its scripts. One thread of wrk is quicker than any server here, and leaves them the
+// rest of the machine.
+func wrk(seconds int, script string) string {
+	return fmt.Sprintf(`exec wrk --threads 1 --connections "$CLIENTS" --duration %ds --timeout 60s --script %s "$URL"`,
+		seconds, script)
 }
 
 // longLists measures lists a second to 8 clients. Of those that take long, so few are whole when the time is over that
 // the bench reads them itself, and waits for those under way.
 func (x *subject) longLists(ctx context.Context) ([]benchfmt.Value, error) {
-	done, err := together(8, time.Duration(x.seconds)*time.Second, func() error { return x.list(ctx) })
-	return figure(done, rate), err
+	var lists atomic.Int64
+	var clients errgroup.Group
+	started := time.Now()
+	for range 8 {
+		clients.Go(func() error {
+			for ok := true; ok; ok = time.Since(started) < time.Duration(x.seconds)*time.Second {
+				if err := x.read(ctx, io.Discard); err != nil {
+					return err
+				}
+				lists.Add(1)
+			}
+			return nil
+		})
+	}
+	err := clients.Wait()
+	return figure(float64(lists.Load())/time.Since(started).Seconds(), rate), err
 }
 
 // answersAfter measures how long an answer takes that is asked for right after a write was answered: the median of so
@@ -103,75 +119,4 @@ func answersAfter(write func(*subject, context.Context, int) error, times int) m
 		}
 		return figure(summarize(took).Center, "ms"), nil
 	}
-}
-
-// timed measures how long something takes, and the most memory that the server had.
-func timed(work func(*subject, context.Context) (time.Duration, error)) measurement {
-	return func(x *subject, ctx context.Context) ([]benchfmt.Value, error) {
-		took, err := work(x, ctx)
-		if err != nil {
-			return nil, err
-		}
-		most, err := x.most(ctx)
-		return slices.Concat(figure(1000*took.Seconds(), "ms"), most), err
-	}
-}
-
-// memory returns what a line of /proc/PID/status says.
-func (x *subject) memory(line, unit string) ([]benchfmt.Value, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", x.command.Process.Pid))
-	if err != nil {
-		return nil, fmt.Errorf("the server is gone: %w", err)
-	}
-	var kib float64
-	_, rest, _ := strings.Cut(string(status), line+":")
-	_, err = fmt.Sscan(rest, &kib)
-	return figure(kib/1024, unit), err
-}
-
-// most measures the most memory that a server had.
-func (x *subject) most(context.Context) ([]benchfmt.Value, error) { return x.memory("VmHWM", peak) }
-
-// fourLists measures that after each of 4 clients has read one whole list.
-func (x *subject) fourLists(ctx context.Context) ([]benchfmt.Value, error) {
-	if _, err := together(4, 0, func() error { return x.list(ctx) }); err != nil {
-		return nil, err
-	}
-	return x.most(ctx)
-}
-
-// idle measures the memory of a server that has just started, and had the time to become idle.
-func (x *subject) idle(context.Context) ([]benchfmt.Value, error) {
-	time.Sleep(500 * time.Millisecond)
-	return x.memory("VmRSS", "MiB")
-}
-
-// start measures how long a server takes from its start to its first answer, on a database that is there, as after any
-// start but the first.
-func (x *subject) start(context.Context) ([]benchfmt.Value, error) {
-	return figure(1000*x.took.Seconds(), "ms"), nil
-}
-
-// binary measures the file to ship.
-func (x *subject) binary(context.Context) ([]benchfmt.Value, error) {
-	file, err := os.Stat(os.ExpandEnv(x.server.Command[len(x.server.Command)-1]))
-	if err != nil {
-		return nil, err
-	}
-	return figure(float64(file.Size())/1e6, "MB"), nil
-}
-
-// disk measures the data directory, without PostgreSQL's log of what is not in its tables yet.
-func (x *subject) disk(context.Context) ([]benchfmt.Value, error) {
-	total := 0.0
-	err := filepath.WalkDir(x.data, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Name() == "pg_wal" {
-			return fs.SkipDir // a file may be removed meanwhile
-		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			total += float64(info.Size())
-		}
-		return nil
-	})
-	return figure(total/1e6, "MB"), err
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -18,7 +18,7 @@ import (
 type server struct {
 	Name, Engine, Durability   string
 	Dir, Build, Database, Seed string
-	Tool                       string
+	Script                     string
 	Command, Work              []string
 	Paths                      map[string]string
 	Created                    int
@@ -61,10 +61,13 @@ func absolute(elements ...string) string {
 func (s *server) IsOurs() bool { return s.Dir == ".." && !s.Limit }
 
 // takesPart reports whether a server does some work.
-func (s *server) takesPart(w workload) bool {
-	return slices.ContainsFunc(s.Work, func(pattern string) bool {
-		matches, err := path.Match(pattern, w.Key)
-		return matches && err == nil
+func (s *server) takesPart(w workload) bool { return matches(s.Work, w.Key) }
+
+// matches reports whether a name is one of those in a list, which may end with a star for any end.
+func matches(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		start, open := strings.CutSuffix(pattern, "*")
+		return name == pattern || open && strings.HasPrefix(name, start)
 	})
 }
 

@@ -69,13 +69,6 @@ func (r results) Servers(engine string) []*server {
 	})
 }
 
-// Did returns the servers with a figure in a unit.
-func (r results) Did(unit string) []*server {
-	return slices.DeleteFunc(servers(), func(s *server) bool {
-		return !slices.ContainsFunc(r.work, func(w workload) bool { return len(r.Values(w, s, unit)) > 0 })
-	})
-}
-
 func (r results) Engines() (all []string) {
 	for _, s := range r.Servers("") {
 		if !slices.Contains(all, s.Engine) {
@@ -133,7 +126,7 @@ func display(unit string) string {
 		return "/s"
 	case peak:
 		return " MiB"
-	case "ms", "MiB", "MB", "×":
+	case "ms", "s", "MiB", "MB", "×":
 		return " " + unit
 	}
 	return "" // the head of its column says it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -34,7 +35,8 @@ func measureAll(ctx context.Context, o options, work []workload, all []*server) 
 	if err := os.MkdirAll(absolute(buildDir, "bin"), 0o755); err != nil {
 		return err
 	}
-	built, notes, err := build(ctx, all)
+	idle := func(s *server) bool { return !slices.ContainsFunc(work, s.takesPart) }
+	built, notes, err := build(ctx, slices.DeleteFunc(all, idle))
 	if err != nil {
 		return err
 	}

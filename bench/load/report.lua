@@ -1,4 +1,4 @@
--- What every script shares: how wrk's figures are printed, in one line for the program that started wrk.
+-- What every script shares: how wrk's figures are printed, as bench reads them. Refused and broken answers are told beside.
 --
 -- A script may set the global elapsed_us: then it has timed a fixed number of answers itself, in the global answered.
 -- It has no percentiles then: wrk corrects them for a load that lasts as long as its time.
@@ -11,11 +11,18 @@ end
 function done(summary, latency)
   local answered = threads[1]:get("answered") or summary.requests
   local elapsed = threads[1]:get("elapsed_us") or summary.duration
-  local errors, timed = summary.errors, threads[1]:get("fixed")
-  io.write(string.format(
-    "figures answered=%d microseconds=%d p50=%d p99=%d refused=%d broken=%d\n",
-    answered, elapsed, timed and 0 or latency:percentile(50), timed and 0 or latency:percentile(99),
-    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+  local errors = summary.errors
+  local broken = errors.connect + errors.read + errors.write + errors.timeout
+  if errors.status + broken > 0 then
+    io.stderr:write(string.format("%d of %d answers were refusals, %d were broken", errors.status, answered, broken))
+  end
+  if answered == 0 then
+    return
+  end
+  io.write(string.format("figures %g answers/s", (answered - errors.status) / elapsed * 1e6))
+  if not threads[1]:get("fixed") then
+    io.write(string.format(" %g p50-ms %g p99-ms", latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+  end
 end
 
 -- email returns an address that no other call of this run returns. Random ones fall all over the index on emails, as

@@ -11,7 +11,7 @@ fi
 if [ ! -e "$data" ]; then
   mkdir "$data"
   [ -z "$as" ] || chown postgres:postgres "$data"
-  setpriv $as "$programs/initdb" --pgdata="$data" --username=postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8
+  setpriv $as "$programs/initdb" --pgdata="$data" --username=postgres --no-sync --auth=trust --encoding=UTF8 --locale=C.UTF-8
 fi
 export PGHOST=127.0.0.2 PGPORT="$PORT" PGUSER=postgres
 export DATABASE_URL="postgres://postgres@$PGHOST:$PORT/postgres?sslmode=disable"
