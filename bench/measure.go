@@ -58,9 +58,9 @@ func (x *subject) measure(ctx context.Context) (values []benchfmt.Value, trouble
 func (x *subject) scripted(ctx context.Context) ([]benchfmt.Value, error) {
 	switch {
 	case x.server.Script != "":
-		return x.run(ctx, "sh "+x.server.Script, x.work.Clients)
+		return x.run(ctx, "sh -e "+x.server.Script, x.work.Clients)
 	case !strings.HasSuffix(x.work.Script, ".lua"):
-		return x.run(ctx, "sh "+x.work.Script, x.work.Clients)
+		return x.run(ctx, "sh -e "+x.work.Script, x.work.Clients)
 	case !x.quick:
 		if _, err := x.run(ctx, wrk(1, x.work.Script), min(x.work.Clients, 8), "WARM=true"); err != nil {
 			return nil, err
