@@ -45,6 +45,7 @@ type panel struct {
 	r           results
 	low, high   float64 // the powers of ten at the ends of the scale,
 	Low, High   string  // and what is written there
+	Right       bool    // it stands beside the one before it
 }
 
 // Panels returns the panels of the curve.
@@ -53,11 +54,12 @@ func (r results) Panels() []panel {
 		{Title: "creations/s, 64 clients", Unit: "creations/s"}, {Title: "one by id/s, 16 clients", Unit: "one/s"},
 		{Title: "one by email/s, 16 clients", Unit: "email/s"}, {Title: "last page of 100/s, 16 clients", Unit: "page/s"},
 		{Title: "a search, ms", Unit: "search-ms"}, {Title: "the whole list, ms", Unit: "list-ms"},
-		{Title: "start, ms", Unit: "start-ms"}, {Title: "peak memory, MiB", Unit: peak}, {Title: "on disk, MB", Unit: "disk-MB"},
+		{Title: "start, ms", Unit: "start-ms"}, {Title: "peak memory, MiB", Unit: peak},
+		{Title: "on disk, MB", Unit: "disk-MB"},
 	}
 	for i := range all {
 		p := &all[i]
-		p.r, p.low, p.high = r, math.Inf(1), math.Inf(-1)
+		p.r, p.Right, p.low, p.high = r, i%2 == 1, math.Inf(1), math.Inf(-1)
 		for at, values := range r.samples {
 			if at.unit == p.Unit && at.work != "processes" {
 				center := math.Log10(summarize(values).Center)

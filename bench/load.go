@@ -15,8 +15,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// run runs a command in load/ and returns the figures that it prints. What it says beside them is what went wrong. RUN is in
-// the emails that it creates: no two runs create the same.
+// run runs a command in load/ and returns the figures that it prints. What it says beside them is what went wrong. RUN is
+// in the emails that it creates: no two runs create the same.
 func (x *subject) run(ctx context.Context, line string, clients int, more ...string) ([]benchfmt.Value, error) {
 	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.Dir = "load"
@@ -47,8 +47,7 @@ func (x *subject) run(ctx context.Context, line string, clients int, more ...str
 // parseFigures reads what a script prints: numbers, each with its unit.
 func parseFigures(output string) (values []benchfmt.Value, err error) {
 	_, figures, _ := strings.Cut(output, "figures ")
-	words := strings.Fields(figures)
-	for pair := range slices.Chunk(words, 2) {
+	for pair := range slices.Chunk(strings.Fields(figures), 2) {
 		var value float64
 		if _, err := fmt.Sscan(pair[0], &value); err != nil || len(pair) < 2 {
 			return nil, fmt.Errorf("not a figure with its unit: %q", pair)
