@@ -55,11 +55,11 @@ func copyUsers(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	original, err := sqlite.OpenOriginal(ctx, settings.DatabasePath())
+	original, err := sqlite.OpenOriginal(settings.DatabasePath())
 	if err != nil {
 		return err
 	}
-	defer original.Close() //nolint:errcheck // it was only read
+	defer original.Close()
 	if err := fill(ctx, target, original, slog.New(newHandler(os.Stderr, settings))); err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -84,33 +81,24 @@ func takeAlone(path string) (release func(), err error) {
 // lockDatabase leaves WAL mode, for which SQLite needs the database for itself, and then keeps everybody out with the
 // exclusive lock. In exclusive locking mode both would be one step, but SQLite would leave a journal.
 func lockDatabase(path string) (release func(), err error) {
-	pool, err := sql.Open("sqlite", fileSource(path))
+	conn, err := openConnection(fileSource(path))
 	if err != nil {
 		return nil, err
 	}
-	conn, err := takeConnection(context.Background(), pool)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	release = func() { _, _ = conn.close(), pool.Close() }
-	if _, err = conn.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"); err == nil {
+	if err = conn.script("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"); err == nil {
 		err = conn.expectRollbackMode(path)
 	}
 	if err != nil {
-		release()
+		conn.close()
 		return nil, err
 	}
-	return release, nil
+	return conn.close, nil
 }
 
 // expectRollbackMode returns an error when somebody has brought WAL mode back meanwhile: an exclusive transaction does
 // not keep readers out there.
 func (c connection) expectRollbackMode(path string) error {
-	mode := any(nil)
-	err := c.query(1, func(values []driver.Value) error {
-		mode = values[0]
-		return nil
-	}, "PRAGMA journal_mode")
+	mode, err := c.setting("journal_mode")
 	if err == nil && mode != "delete" {
 		err = inUse(path, 0)
 	}

@@ -60,7 +60,7 @@ func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
 		"a page of zeros":         {zeroed, "check says"},
 		"an index that lost rows": {brokenIndex(t), "integrity_check says"},
 		"no table users":          {candidate(t, "CREATE TABLE people (id)"), "it has no table users"},
-		"a table without times":   {candidate(t, "CREATE TABLE users (id, name, email)"), "no such column: created_at"},
+		"a table without times":   {candidate(t, "CREATE TABLE users (id, name, email)"), "no such column: users.created_at"},
 		"a view of nothing":       {candidate(t, "CREATE VIEW users AS SELECT * FROM nowhere"), "no such table"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"runtime"
 	"sync"
 	"time"
@@ -44,13 +43,13 @@ type committer struct {
 	underWay chan struct{}
 }
 
-func startCommitter(pool *sql.DB, queries *queries, files files) (*committer, error) {
-	conn, err := takeConnection(context.Background(), pool)
+func startCommitter(path string, queries *queries, files files) (*committer, error) {
+	conn, err := connect(path)
 	if err != nil {
 		return nil, err
 	}
 	// The committer waits for locks itself: see takeLock.
-	if _, err := conn.exec("PRAGMA busy_timeout(50)"); err != nil {
+	if err := conn.script("PRAGMA busy_timeout(50)"); err != nil {
 		return nil, err
 	}
 	c := &committer{

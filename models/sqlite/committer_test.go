@@ -123,7 +123,7 @@ func TestACommitThatFailsIsRolledBack(t *testing.T) {
 	run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
 		"CREATE TABLE homes (place INTEGER REFERENCES places DEFERRABLE INITIALLY DEFERRED)",
 		"CREATE TRIGGER h AFTER INSERT ON users WHEN new.name = 'bad' BEGIN INSERT INTO homes VALUES (1); END")
-	if _, err := users.committer.conn.exec("PRAGMA foreign_keys = ON"); err != nil {
+	if err := users.committer.conn.script("PRAGMA foreign_keys = ON"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := users.Create(ctx, models.NewUser{Name: "bad", Email: "bad"})
@@ -162,7 +162,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
 	storetest.Create(t, users, "before")
-	if _, err := users.committer.conn.exec("PRAGMA max_page_count = 1"); err != nil { // no more than there are
+	if err := users.committer.conn.script("PRAGMA max_page_count = 1"); err != nil { // no more than there are
 		t.Fatal(err)
 	}
 	large := func(i int) func() error {
@@ -176,7 +176,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 			t.Errorf("creation %d: %v", i, err)
 		}
 	}
-	if _, err := users.committer.conn.exec("PRAGMA max_page_count = 1000000"); err != nil {
+	if err := users.committer.conn.script("PRAGMA max_page_count = 1000000"); err != nil {
 		t.Fatal(err)
 	}
 	storetest.Create(t, users, "after")

@@ -1,77 +1,131 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"io"
+	"reflect"
+	"strings"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
 )
 
-// connection is one connection to the database file. It asks the driver itself: through database/sql a statement
-// takes 2 µs longer, and each row as long again as SQLite takes to read it.
-//
-// Contexts are not passed on: the driver would start a goroutine for each statement, and stop none that waits for a
-// lock or reads rows.
-type connection struct{ conn *sql.Conn }
+// connection is one connection to the database file, for one goroutine at a time. GORM's driver compiles a statement
+// each time it is run, which takes longer than reading a user does. This library compiles it once, and calls the very
+// SQLite that the driver calls.
+type connection struct{ sqlite *sqlite.Conn }
 
-// takeConnection takes a connection out of the pool, until it is closed.
-func takeConnection(ctx context.Context, pool *sql.DB) (connection, error) {
-	conn, err := pool.Conn(ctx)
-	return connection{conn}, err
+// openConnection opens the database of a URL and runs pragmas on it, each like "synchronous(FULL)".
+func openConnection(source string, pragmas ...string) (connection, error) {
+	conn, err := sqlite.OpenConn(source, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
+	if err != nil {
+		return connection{}, failure(err)
+	}
+	conn.SetBusyTimeout(0) // the library would wait for a lock without an end
+	c := connection{conn}
+	err = c.allowDoubleQuotes()
+	for _, pragma := range pragmas {
+		if err == nil {
+			err = c.script("PRAGMA " + pragma)
+		}
+	}
+	if err != nil {
+		c.close()
+	}
+	return c, err
 }
 
-// close gives the connection back to the pool.
-func (c connection) close() error { return c.conn.Close() }
+// allowDoubleQuotes lets a word in double quotes that names no column be a text, as GORM's driver does: triggers and
+// views of other programs may have such texts. The library forbids them and cannot allow them, so this reads the pointer
+// of SQLite's connection (sqlite3*) from it.
+func (c connection) allowDoubleQuotes() error {
+	database := uintptr(reflect.ValueOf(c.sqlite).Elem().FieldByName("conn").Uint())
+	tls := libc.NewTLS()
+	defer tls.Close()
+	on := libc.NewVaList(int32(1), uintptr(0))
+	defer libc.Xfree(tls, on)
+	code := lib.Xsqlite3_db_config(tls, database, lib.SQLITE_DBCONFIG_DQS_DML, on)
+	return failure(sqlite.ResultCode(code).ToError())
+}
+
+// close closes the connection. SQLite refuses that only while a statement is compiled that the library does not keep,
+// and there is none.
+func (c connection) close() { _ = c.sqlite.Close() }
+
+// script runs statements that have no arguments, and keeps none of them compiled.
+func (c connection) script(statements string) error {
+	for statements != "" {
+		statement, rest, err := c.sqlite.PrepareTransient(statements)
+		if err != nil {
+			return failure(err)
+		}
+		err = each(statement, func(row) error { return nil })
+		_ = statement.Finalize() // it would only repeat the error
+		if err != nil {
+			return err
+		}
+		statements = strings.TrimSpace(statements[len(statements)-rest:])
+	}
+	return nil
+}
 
 // outcome is what a statement did: the rowid of the row that it inserted, and how many rows it changed.
 type outcome struct{ rowid, rows int64 }
 
-// exec runs statements that return no rows.
-func (c connection) exec(statements string, arguments ...any) (done outcome, err error) {
-	err = c.conn.Raw(func(conn any) error {
-		result, err := conn.(driver.ExecerContext).ExecContext(context.Background(), statements, bound(arguments))
-		if err != nil {
-			return err
-		}
-		if done.rowid, err = result.LastInsertId(); err != nil {
-			return err
-		}
-		done.rows, err = result.RowsAffected()
-		return err
-	})
+// exec runs a statement that returns no rows.
+func (c connection) exec(statement string, arguments ...any) (done outcome, err error) {
+	if err = c.query(nil, statement, arguments...); err == nil {
+		done = outcome{c.sqlite.LastInsertRowID(), int64(c.sqlite.Changes())}
+	}
 	return done, err
 }
 
 // errEnough ends a query before its last row.
 var errEnough = errors.New("enough rows")
 
-// query runs a statement and calls row with the values of each row. They are valid until it returns; errEnough ends the
-// query.
-func (c connection) query(columns int, row func([]driver.Value) error, statement string, arguments ...any) error {
-	return c.conn.Raw(func(conn any) error {
-		rows, err := conn.(driver.QueryerContext).QueryContext(context.Background(), statement, bound(arguments))
-		if err != nil {
+// query runs a statement, whose arguments are strings and int64s, and calls add with each row that it returns; errEnough
+// ends the query.
+func (c connection) query(add func(row) error, text string, arguments ...any) error {
+	statement, err := c.sqlite.Prepare(text)
+	if err != nil {
+		return failure(err)
+	}
+	defer release(statement)
+	for i, argument := range arguments {
+		if text, isText := argument.(string); isText {
+			statement.BindText(i+1, text)
+		} else {
+			statement.BindInt64(i+1, argument.(int64))
+		}
+	}
+	return each(statement, add)
+}
+
+// release ends the run of a statement, and with it the transaction where that was its own, and frees its arguments.
+func release(statement *sqlite.Stmt) { _ = errors.Join(statement.Reset(), statement.ClearBindings()) }
+
+// each runs a statement and calls add with each row; errEnough ends it.
+func each(statement *sqlite.Stmt, add func(row) error) error {
+	for {
+		found, err := statement.Step()
+		if err != nil || !found {
+			return failure(err)
+		}
+		if err := add(row{statement}); err != nil {
+			if err == errEnough { //nolint:errorlint // it is never wrapped
+				err = nil
+			}
 			return err
 		}
-		values := make([]driver.Value, columns)
-		for err == nil {
-			if err = rows.Next(values); err == nil {
-				err = row(values)
-			}
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, errEnough) {
-			err = nil
-		}
-		return errors.Join(err, rows.Close())
-	})
+	}
 }
 
 // number runs a statement that returns one whole number, and reports whether it returned one: NULL is none, and so is
 // no row.
 func (c connection) number(statement string, arguments ...any) (number int64, found bool, err error) {
-	err = c.query(1, func(values []driver.Value) error {
-		number, found = values[0].(int64)
+	err = c.query(func(r row) error {
+		found = r.kind(0) == sqlite.TypeInteger
+		number = r.number(0)
 		return nil
 	}, statement, arguments...)
 	return number, found, err
@@ -83,14 +137,16 @@ func (c connection) dataVersion() (int64, error) {
 	return version, err
 }
 
-// bound returns arguments as the driver takes them.
-func bound(arguments []any) []driver.NamedValue {
-	if len(arguments) == 0 {
+// setting returns what a pragma is set to. It is not kept compiled: SQLite looks when it compiles it.
+func (c connection) setting(pragma string) (value string, err error) {
+	statement, _, err := c.sqlite.PrepareTransient("PRAGMA " + pragma)
+	if err != nil {
+		return "", failure(err)
+	}
+	defer statement.Finalize() //nolint:errcheck // it would only repeat the error
+	err = each(statement, func(r row) error {
+		value = r.text(0)
 		return nil
-	}
-	values := make([]driver.NamedValue, len(arguments))
-	for i, argument := range arguments {
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: argument}
-	}
-	return values
+	})
+	return value, err
 }

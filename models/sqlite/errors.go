@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	driver "github.com/glebarez/go-sqlite"
+	"zombiezen.com/go/sqlite"
 
 	"users-api/models"
 )
@@ -28,9 +29,43 @@ const (
 	codeNotADB     = 26
 )
 
+// coded is an error with SQLite's code: ours, and that of GORM's driver.
+type coded interface {
+	error
+	Code() int
+}
+
+// sqliteError is what SQLite has refused to do.
+type sqliteError struct {
+	text string
+	code int
+}
+
+func (e *sqliteError) Error() string { return e.text }
+
+// Code returns the extended result code.
+func (e *sqliteError) Code() int { return e.code }
+
+// failure returns an error of SQLite in the words of GORM's driver: clients know them. The library's innermost error is
+// SQLite's text; those around it name Go's calls.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	code, inner := int(sqlite.ErrCode(err)), err
+	for errors.Unwrap(inner) != nil {
+		inner = errors.Unwrap(inner)
+	}
+	text := fmt.Sprintf("%s (%d)", inner, code)
+	if code == codeBusy {
+		text += " (SQLITE_BUSY)"
+	}
+	return &sqliteError{text, code}
+}
+
 // storageError returns an error as the contract has it: SQLite's with its own text, and any other unchanged.
 func storageError(err error) error {
-	failed, ok := errors.AsType[*driver.Error](err)
+	failed, ok := errors.AsType[coded](err)
 	if !ok {
 		return err
 	}
@@ -50,7 +85,7 @@ func isDuplicate(err error) bool {
 
 // primaryCode returns the primary result code that an error carries, and 0 when it is not SQLite's.
 func primaryCode(err error) int {
-	failed, ok := errors.AsType[*driver.Error](err)
+	failed, ok := errors.AsType[coded](err)
 	if !ok {
 		return 0
 	}
@@ -75,6 +110,9 @@ const filesToStart = 40
 // explain turns SQLite's answer to an attempt to open path into a line that says what to do. SQLite itself says
 // "out of memory (14)" where it means that it was not allowed to.
 func explain(path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	switch primaryCode(err) {
 	case codeNotADB:
 		return fmt.Errorf("%s is not an SQLite database: move it away, or set DATA_DIR to another directory", path)

@@ -149,7 +149,7 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
 	limit := func(pages string) {
-		if _, err := users.committer.conn.exec("PRAGMA max_page_count = " + pages); err != nil {
+		if err := users.committer.conn.script("PRAGMA max_page_count = " + pages); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,15 +169,15 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 // What an import took more of than a creation takes is given back, also by one that stored nothing.
 func TestAnImportGivesBackItsCacheAndTheWALFile(t *testing.T) {
 	users := openUsers(t, 0)
-	before, _, _ := users.committer.conn.number("PRAGMA cache_size")
+	before, _ := users.committer.conn.setting("cache_size")
 	for i, dryRun := range []bool{true, false} {
 		if _, err := users.Import(ctx, manyRows(10_000, "file", func() {}),
 			models.ImportOptions{DryRun: dryRun}); err != nil {
 			t.Fatal(err)
 		}
 		storetest.Create(t, users, fmt.Sprint("after", i)) // it comes behind the import
-		if after, _, err := users.committer.conn.number("PRAGMA cache_size"); after != before || err != nil {
-			t.Errorf("the cache was %d and is %d, %v", before, after, err)
+		if after, err := users.committer.conn.setting("cache_size"); after != before || err != nil {
+			t.Errorf("the cache was %s and is %s, %v", before, after, err)
 		}
 		if bytes := walSize(t, users); bytes > 100_000 {
 			t.Errorf("dry run %t: the -wal file has %d bytes", dryRun, bytes)

@@ -17,9 +17,9 @@ func (c *committer) doAlone(ctx context.Context, run func(*transaction) error) e
 const aloneCache = 64_000
 
 func (c *committer) commitAlone(w *write) {
-	usual, _, err := c.conn.number("PRAGMA cache_size")
+	usual, err := c.conn.setting("cache_size")
 	if err == nil {
-		_, err = c.conn.exec(fmt.Sprintf("PRAGMA cache_size = -%d", aloneCache))
+		err = c.conn.script(fmt.Sprintf("PRAGMA cache_size = -%d", aloneCache))
 	}
 	if err != nil {
 		w.end(err)
@@ -27,7 +27,7 @@ func (c *committer) commitAlone(w *write) {
 	}
 	c.commitTogether([]*write{w})
 	// Without this the cache stays large, and the -wal file as large as what was written, also by a dry run.
-	_, _ = c.conn.exec(fmt.Sprintf("PRAGMA cache_size = %d; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
+	_ = c.conn.script(fmt.Sprintf("PRAGMA cache_size = %s; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
 	c.freed = time.Now()
 }
 

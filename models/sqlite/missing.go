@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"iter"
 	"math"
 
@@ -41,11 +40,10 @@ func allIDs(conn connection) iter.Seq2[int64, error] {
 		const page = 10_000
 		for from, more := int64(math.MinInt64), true; more; {
 			var ids []int64
-			err := conn.query(1, func(values []driver.Value) error {
-				id, _ := values[0].(int64) // it is the rowid: see table.lookup
-				ids = append(ids, id)
+			err := conn.query(func(r row) error {
+				ids = append(ids, r.number(0)) // it is the rowid: see table.lookup
 				return nil
-			}, "SELECT id FROM users WHERE id >= ? ORDER BY id LIMIT ?", from, int64(page))
+			}, "SELECT id FROM users WHERE id >= ? ORDER BY id"+limited, from, int64(page))
 			if err != nil {
 				yield(0, err)
 				return

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -19,10 +17,10 @@ type Original struct {
 	Count, Highest int64
 
 	path    string
-	pool    *sql.DB
 	conn    connection
 	queries *queries
 	before  [2]written
+	closed  bool
 }
 
 // written tells one state of a file from another.
@@ -32,7 +30,7 @@ type written struct {
 }
 
 // OpenOriginal opens the database at path, which nobody may use: what a service stores meanwhile would not move.
-func OpenOriginal(ctx context.Context, path string) (*Original, error) {
+func OpenOriginal(path string) (*Original, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
@@ -40,16 +38,18 @@ func OpenOriginal(ctx context.Context, path string) (*Original, error) {
 		return nil, err
 	}
 	o := &Original{path: path, before: look(path)}
-	db, pool, err := open(originalSource(path), 1)
+	db, pool, err := open(originalSource(path))
 	if err != nil {
 		return nil, explainOriginal(path, err)
 	}
-	o.pool, o.queries = pool, newQueries(db)
-	if o.conn, err = takeConnection(ctx, pool); err == nil {
-		err = o.begin()
+	defer pool.Close() //nolint:errcheck // it is for GORM, which only builds texts
+	o.queries = newQueries(db)
+	if o.conn, err = openConnection(originalSource(path)); err != nil {
+		return nil, explainOriginal(path, err)
 	}
-	if err != nil {
-		return nil, errors.Join(explainOriginal(path, err), pool.Close())
+	if err := o.begin(); err != nil {
+		o.conn.close()
+		return nil, explainOriginal(path, err)
 	}
 	return o, nil
 }
@@ -98,9 +98,7 @@ func (o *Original) Users() iter.Seq2[models.User, error] {
 
 // Finish closes the database, and returns an error when somebody has opened or written it meanwhile.
 func (o *Original) Finish() error {
-	if err := o.Close(); err != nil {
-		return err
-	}
+	o.Close()
 	if err := expectUnused(o.path); err != nil {
 		return err
 	}
@@ -111,10 +109,11 @@ func (o *Original) Finish() error {
 }
 
 // Close closes the database. It may be closed already.
-func (o *Original) Close() error {
-	_, _ = o.conn.exec("ROLLBACK") // it only read
-	_ = o.conn.close()
-	return o.pool.Close()
+func (o *Original) Close() {
+	if !o.closed {
+		o.closed = true
+		o.conn.close()
+	}
 }
 
 // look looks at what SQLite writes to.

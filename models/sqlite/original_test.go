@@ -23,7 +23,7 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	}
 	write("before")
 	for _, written := range []bool{false, true} {
-		original, err := OpenOriginal(ctx, path)
+		original, err := OpenOriginal(path)
 		if err != nil {
 			t.Fatal(err)
 		}

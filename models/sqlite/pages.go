@@ -68,10 +68,9 @@ func (q *queries) page(conn connection, query models.Query) (page []models.User,
 // readPage reads the users of a statement until their texts are longer than so many bytes, and reports whether it has
 // read all.
 func readPage(conn connection, s statement, bytes int) (page []models.User, whole bool, err error) {
-	left := 0
-	reset := func() { page, left, whole = page[:0], bytes, true }
-	reset()
-	err = s.read(conn, reset, func(user models.User) error {
+	left := bytes
+	whole = true
+	err = s.read(conn, func(user models.User) error {
 		if left <= 0 {
 			whole = false
 			return errEnough

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"iter"
 	"runtime"
 
@@ -20,13 +18,13 @@ type reader struct {
 	spools    string // how the names of spools begin
 }
 
-func newReader(pool *sql.DB, queries *queries, spools string) (*reader, error) {
+func newReader(path string, queries *queries, spools string) (*reader, error) {
 	searches := max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)
 	r := &reader{
 		queries: queries, free: make(chan connection, maxReaders), searching: make(chan struct{}, searches), spools: spools,
 	}
 	for range maxReaders {
-		conn, err := takeConnection(context.Background(), pool)
+		conn, err := connect(path)
 		if err != nil {
 			return nil, err
 		}
@@ -35,19 +33,18 @@ func newReader(pool *sql.DB, queries *queries, spools string) (*reader, error) {
 	return r, nil
 }
 
-// close waits for the requests that read, until the context ends, and gives the connections back. Whoever asks later
-// gets none.
-func (r *reader) close(ctx context.Context) (err error) {
+// close waits for the requests that read, until the context ends, and closes the connections. Whoever asks later gets
+// none.
+func (r *reader) close(ctx context.Context) {
 	for range maxReaders {
 		select {
 		case conn := <-r.free:
-			err = errors.Join(err, conn.close())
+			conn.close()
 		case <-ctx.Done():
-			return err
+			return
 		}
 	}
 	close(r.free)
-	return err
 }
 
 // on runs read on a connection. The context ends the wait for one.

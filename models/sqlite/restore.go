@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -111,7 +110,7 @@ func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
 	if copied.Bytes = info.Size(); copied.Bytes == 0 {
 		return copied, errors.New("it is empty")
 	}
-	db, pool, err := open(copySource(path), 1)
+	db, pool, err := open(copySource(path))
 	if err != nil {
 		return copied, explainCandidate(err)
 	}
@@ -126,7 +125,7 @@ func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
 	if !exists {
 		return copied, errors.New("it has no table users")
 	}
-	copied.Users, err = countReadable(ctx, pool, newQueries(db))
+	copied.Users, err = countReadable(ctx, path, newQueries(db))
 	return copied, err
 }
 
@@ -142,12 +141,12 @@ func explainCandidate(err error) error {
 }
 
 // countReadable reads every user.
-func countReadable(ctx context.Context, pool *sql.DB, queries *queries) (n int64, err error) {
-	conn, err := takeConnection(ctx, pool)
+func countReadable(ctx context.Context, path string, queries *queries) (n int64, err error) {
+	conn, err := openConnection(copySource(path))
 	if err != nil {
 		return 0, err
 	}
-	defer conn.close() //nolint:errcheck // it goes back to the pool
+	defer conn.close()
 	for _, err := range queries.read(models.Query{}, func(read func(connection) error) error { return read(conn) }) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return n, fmt.Errorf("its users cannot be read: %w", err)

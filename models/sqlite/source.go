@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
 	"iter"
 
 	"users-api/models"
@@ -18,8 +16,8 @@ type listSource struct {
 	dataVersion int64 // of conn when the last transaction began
 }
 
-func newListSource(pool *sql.DB, queries *queries, committer *committer) (*listSource, error) {
-	conn, err := takeConnection(context.Background(), pool)
+func newListSource(path string, queries *queries, committer *committer) (*listSource, error) {
+	conn, err := connect(path)
 	return &listSource{conn: conn, queries: queries, committer: committer}, err
 }
 

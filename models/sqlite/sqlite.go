@@ -16,8 +16,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"sync/atomic"
@@ -29,7 +27,6 @@ import (
 
 // Users is the table of users in its database file.
 type Users struct {
-	pool      *sql.DB
 	committer *committer
 	source    *listSource
 	keeper    *kept.Keeper
@@ -43,7 +40,7 @@ var _ models.Users = (*Users)(nil)
 // kept in memory while it is no larger than listMemory bytes. The context ends the wait for another program's lock.
 // The error says what to do.
 func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
-	db, err := openDatabase(ctx, path)
+	target, db, err := openDatabase(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +48,7 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer pool.Close() //nolint:errcheck // the others are open
 	files, err := findFiles(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot look at the database files: %w", err)
@@ -58,20 +56,25 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	if err := spool.Remove(files.spools()); err != nil {
 		return nil, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
 	}
-	queries := newQueries(db)
-	committer, err := startCommitter(pool, queries, files)
+	users, err := connectAll(target, newQueries(db), files, listMemory)
+	return users, explain(path, err)
+}
+
+// connectAll opens every connection at once, so that a program that runs out of file descriptors later goes on.
+func connectAll(path string, queries *queries, files files, listMemory int) (*Users, error) {
+	committer, err := startCommitter(path, queries, files)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, err
 	}
-	source, err := newListSource(pool, queries, committer)
+	source, err := newListSource(path, queries, committer)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, err
 	}
-	reader, err := newReader(pool, queries, files.spools())
+	reader, err := newReader(path, queries, files.spools())
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, err
 	}
-	return &Users{pool: pool, committer: committer, source: source, keeper: kept.New(source, listMemory), reader: reader}, nil
+	return &Users{committer: committer, source: source, keeper: kept.New(source, listMemory), reader: reader}, nil
 }
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
@@ -142,5 +145,8 @@ func (u *Users) Close(ctx context.Context) error {
 	default:
 	}
 	u.keeper.Close()
-	return errors.Join(u.source.conn.close(), u.reader.close(ctx), u.committer.conn.close(), u.pool.Close())
+	u.source.conn.close()
+	u.reader.close(ctx)
+	u.committer.conn.close()
+	return nil
 }

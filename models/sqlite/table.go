@@ -1,7 +1,5 @@
 package sqlite
 
-import "database/sql/driver"
-
 // table is what must be known of the table users, which may be another program's. It changes only by another program,
 // whose commit is noticed.
 type table struct {
@@ -26,10 +24,10 @@ const describeTable = `SELECT
 		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(l.name)) = 'email')`
 
 func (c connection) describe() (t table, err error) {
-	err = c.query(3, func(values []driver.Value) error {
-		t.ids = values[0] == int64(1)
-		t.plain = t.ids && values[1] == int64(1)
-		t.lookup = t.ids && values[2] == int64(1)
+	err = c.query(func(r row) error {
+		t.ids = r.number(0) == 1
+		t.plain = t.ids && r.number(1) == 1
+		t.lookup = t.ids && r.number(2) == 1
 		return nil
 	}, describeTable)
 	return t, err

@@ -1,9 +1,10 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"strconv"
 	"strings"
+
+	"zombiezen.com/go/sqlite"
 
 	"users-api/models"
 )
@@ -40,8 +41,8 @@ func (t *transaction) insertByRules(user models.NewUser) (id int64, err error) {
 		return 0, err
 	}
 	returned, hasID := int64(0), false
-	err = t.conn.query(1, func(values []driver.Value) error {
-		returned, hasID = wholeNumber(values[0])
+	err = t.conn.query(func(r row) error {
+		returned, hasID = wholeNumber(r)
 		return nil
 	}, insertUser+" RETURNING id", user.Name, user.Email)
 	if err != nil {
@@ -60,13 +61,13 @@ func (t *transaction) insertByRules(user models.NewUser) (id int64, err error) {
 }
 
 // wholeNumber returns the id that a table gave, which it may keep as a text.
-func wholeNumber(id driver.Value) (number int64, ok bool) {
-	if text, isText := id.(string); isText {
+func wholeNumber(r row) (number int64, ok bool) {
+	if r.kind(0) == sqlite.TypeText {
+		text := r.text(0)
 		number, err := strconv.ParseInt(text, 10, 64)
 		return number, err == nil && strconv.FormatInt(number, 10) == text
 	}
-	number, ok = id.(int64)
-	return number, ok
+	return r.number(0), r.kind(0) == sqlite.TypeInteger
 }
 
 // update changes a user and returns it as it is stored then.

@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"zombiezen.com/go/sqlite"
+
+	"users-api/models"
+)
+
+// row is what a statement has come to. It is valid until the statement goes on.
+type row struct{ statement *sqlite.Stmt }
+
+// kind returns the type that a column's value is stored as.
+func (r row) kind(column int) sqlite.ColumnType { return r.statement.ColumnType(column) }
+
+// number returns a column as a whole number, as CAST does; NULL is 0.
+func (r row) number(column int) int64 { return r.statement.ColumnInt64(column) }
+
+// text returns a column as a text, as CAST does; NULL is empty. The library asks for the length before SQLite makes a blob
+// a text, which changes it in a file whose texts are UTF-16: so it is asked twice.
+func (r row) text(column int) string {
+	if r.kind(column) == sqlite.TypeBlob {
+		r.statement.ColumnText(column)
+	}
+	return r.statement.ColumnText(column)
+}
+
+// user returns the user whose columns a row begins with.
+func (r row) user() models.User {
+	user := models.User{ID: r.number(0), CreatedAt: models.ShownTime(r.text(3))}
+	user.Name, user.Email = r.text(1), r.text(2)
+	return user
+}
