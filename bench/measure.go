@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,27 +54,21 @@ func (x *subject) measure(ctx context.Context) (values []benchfmt.Value, trouble
 	return values, troubles
 }
 
-// scripted runs a script. That of wrk runs for a second first, because Node compiles what is used often. The clients that
-// warm up are few: what many leave unanswered when they go, a slow server would still be busy with while it counts.
+// scripted runs a script. That of wrk warms up first: connections are opened, and Node compiles what is used often. The
+// clients that warm up are few: what many leave unanswered when they go, a slow server would be busy with while it counts.
 func (x *subject) scripted(ctx context.Context) ([]benchfmt.Value, error) {
-	switch {
-	case x.server.Script != "":
-		return x.run(ctx, "sh -e "+x.server.Script, x.work.Clients)
-	case !strings.HasSuffix(x.work.Script, ".lua"):
-		return x.run(ctx, "sh -e "+x.work.Script, x.work.Clients)
-	case !x.quick:
-		if _, err := x.run(ctx, wrk(1, x.work.Script), min(x.work.Clients, 8), "WARM=true"); err != nil {
-			return nil, err
-		}
+	script := cmp.Or(x.server.Script, x.work.Script)
+	if !strings.HasSuffix(script, ".lua") {
+		return x.run(ctx, "sh -e "+script, x.work.Clients)
 	}
-	return x.run(ctx, wrk(x.seconds*max(1, x.work.Times), x.work.Script), x.work.Clients)
-}
-
-// wrk is the command that runs one of its scripts. One thread of wrk is quicker than any server here, and leaves them the
-// rest of the machine.
-func wrk(seconds int, script string) string {
-	return fmt.Sprintf(`exec wrk --threads 1 --connections "$CLIENTS" --duration %ds --timeout 60s --script %s "$URL"`,
-		seconds, script)
+	// One thread of wrk is quicker than any server here, and leaves them the rest of the machine.
+	const wrk = `exec timeout --preserve-status --signal INT %g wrk --threads 1 --connections "$CLIENTS" --duration %ds ` +
+		`--timeout 60s --script %s "$URL"`
+	if !x.quick { // what fails then is told by the load itself
+		_, _ = x.run(ctx, fmt.Sprintf(wrk, cmp.Or(x.server.Warm, 0.3), 1, script), min(x.work.Clients, 8), "WARM=true")
+	}
+	seconds := x.seconds * max(1, x.work.Times)
+	return x.run(ctx, fmt.Sprintf(wrk, float64(seconds+60), seconds, script), x.work.Clients)
 }
 
 // longLists measures lists a second to 8 clients. Of those that take long, so few are whole when the time is over that

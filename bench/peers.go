@@ -23,6 +23,7 @@ type server struct {
 	Paths                      map[string]string
 	Created                    int
 	Limit                      bool
+	Warm                       float64
 }
 
 // Names that the code knows, as peers.yaml has them.
