@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,13 +45,29 @@ func TestGoalsAreJudgedByTheSamplesInTheFile(t *testing.T) {
 	}
 }
 
+func TestTablesNameWhatExists(t *testing.T) {
+	all := slices.Concat(works(options{}), works(options{curve: true}))
+	for _, s := range servers() {
+		for i, key := range s.Work {
+			if !slices.ContainsFunc(all, func(w workload) bool { return matches(s.Work[i:i+1], w.Key) }) {
+				t.Errorf("%s: no work has the key %q", s.Name, key)
+			}
+		}
+	}
+	for _, w := range slices.Concat(all, all[slices.IndexFunc(all, func(w workload) bool { return w.Parts != nil })].Parts) {
+		if _, err := os.Stat(filepath.Join("load", w.Script)); err != nil || measurements()[w.Measure] == nil {
+			t.Errorf("%s: no script %q, or no measurement %q", w.Key, w.Script, w.Measure)
+		}
+	}
+}
+
 func TestWrongAnswersAreNotMeasured(t *testing.T) {
 	w := workload{Path: "list", Users: 2}
 	for want, answer := range map[string]string{
-		"":                        string(w.answer()),
-		"0 users, not 2":          "[]",
-		"user 1 is missing":       strings.ReplaceAll(string(w.answer()), seedEmail(1), seedEmail(9)),
-		"unavailable: GET /users": "404",
+		"":                  string(w.answer()),
+		"0 users, not 2":    "[]",
+		"user 1 is missing": strings.ReplaceAll(string(w.answer()), seedEmail(1), seedEmail(9)),
+		"answered 404":      "404",
 	} {
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if answer == "404" {

@@ -16,14 +16,13 @@ import (
 // server is a program under load, as peers.yaml has it: how it is built and started, where its API is, and what a commit
 // that was answered survives.
 type server struct {
-	Name, Engine, Durability   string
-	Dir, Build, Database, Seed string
-	Script                     string
-	Command, Work              []string
-	Paths                      map[string]string
-	Created                    int
-	Limit                      bool
-	Warm                       float64
+	Name, Engine, Durability           string
+	Dir, Build, Database, Seed, Script string
+	Command, Work                      []string
+	Paths                              map[string]string
+	Created                            int
+	Limit                              bool
+	Warm                               float64
 }
 
 // Names that the code knows, as peers.yaml has them.
@@ -83,14 +82,9 @@ func (s *server) at(path string, place any) string {
 // build builds all servers, static, and returns those that could be built, with a note for each of the others. Without
 // our own there is nothing to compare.
 func build(ctx context.Context, all []*server) (built []*server, notes string, err error) {
-	outcomes := map[string]error{}
 	for i, s := range all {
-		err, known := outcomes[s.Build]
-		if !known {
-			say("building %d of %d: %s", i+1, len(all), s.Name)
-			err = s.run(ctx, absolute(s.Dir), s.Build, "CGO_ENABLED=0")
-			outcomes[s.Build] = err
-		}
+		say("building %d of %d: %s", i+1, len(all), s.Name)
+		err := s.run(ctx, absolute(s.Dir), s.Build, "CGO_ENABLED=0")
 		switch {
 		case err == nil:
 			built = append(built, s)

@@ -67,13 +67,13 @@ func measureAll(ctx context.Context, o options, work []workload, all []*server) 
 
 // left guesses how long the steps from one on will take: as much longer than expected as those before it have.
 func left(spent time.Duration, todo []step, from, seconds int) time.Duration {
-	const usual = 2 // seconds for what comes before a load
+	const usual = 1 // second for what comes before a load
 	expect := func(steps []step) (sum time.Duration) {
 		for _, s := range steps {
-			sum += time.Duration(s.work.Slow+seconds+usual) * time.Second
+			sum += time.Duration(s.work.Slow + seconds + usual)
 		}
 		return sum
 	}
-	before, once := expect(todo[:from]), expect(todo[:1])
-	return time.Duration(float64(expect(todo[from:])) * float64(spent+once) / float64(before+once)).Round(time.Second)
+	once := expect(todo[:1])
+	return (expect(todo[from:]) * (spent + once*time.Second) / (expect(todo[:from]) + once)).Round(time.Second)
 }
