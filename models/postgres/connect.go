@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	driver "gorm.io/driver/postgres"
@@ -29,6 +30,7 @@ const idleTime = 5 * time.Minute
 func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
 	config := where.pool
 	config.AfterConnect = findPooler
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // GORM's statements too may meet another's behind a pooler
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
