@@ -193,3 +193,12 @@ func databaseURL(port int, database string) string {
 	name := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", Password), Host: address(port), Path: database}
 	return name.String()
 }
+
+// UID returns the user who runs the servers.
+func UID(t testing.TB) int {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return os.Geteuid()
+	}
+	return int(credential(t).Uid)
+}

@@ -1,0 +1,38 @@
+package tests
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// Three processes on one database write and read at the same time, and another program writes beside them. What is read
+// from any of them shows every commit that was complete before, whoever made it.
+func TestWhateverOneProcessReadsShowsWhatAnotherHasCommitted(t *testing.T) {
+	t.Parallel()
+	first := start(t)
+	processes := []*program.Program{first, start(t, "DATA_DIR="+first.DataDir), start(t, "DATA_DIR="+first.DataDir)}
+	other, l := program.OpenOther(t, first.DatabasePath()), newLedger()
+	var writers, readers sync.WaitGroup
+	var done atomic.Bool
+	for i, p := range processes {
+		writers.Go(func() { createMany(t, p, l, i, 60) })
+		writers.Go(func() { changeMany(t, p, l, 30) })
+		writers.Go(func() { deleteMany(t, p, l, 20) })
+		for _, read := range []wayToRead{readList, readPages, readUser, readEmail} {
+			readers.Go(func() {
+				for !done.Load() && readOnce(t, p, l, read) {
+				}
+			})
+		}
+	}
+	writers.Go(func() { writeFromOutside(other, l, 20) })
+	writers.Wait()
+	done.Store(true)
+	readers.Wait()
+	for _, p := range processes {
+		l.expectKept(t, p)
+	}
+}
