@@ -1,7 +1,10 @@
 package postgresql
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,14 +13,45 @@ import (
 // Standby starts a second server that follows this one, and returns once it does. It takes the same settings.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	standby := &Server{Port: freePort(t), folder: newFolder(t), settings: append([]string{"hot_standby=on"}, s.settings...)}
-	source := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password='%s' application_name=standby", s.Port, Password)
-	run(t, binary(t, "pg_basebackup"), "--dbname="+source, "--pgdata="+filepath.Join(standby.folder, "data"),
-		"--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--wal-method=stream")
+	following := fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=postgres password='%s'", s.Port, Password)
+	standby := &Server{
+		Port: freePort(t), folder: newFolder(t), settings: append([]string{"hot_standby=on", following}, s.settings...),
+	}
+	s.backUp(t, standby)
 	standby.StartAgain(t)
 	t.Cleanup(standby.remove)
 	s.WaitUntil(t, "streaming", "SELECT coalesce(max(state), '') FROM pg_stat_replication")
 	return standby
+}
+
+// backUp copies the data while the server runs, as pg_basebackup does, which not every installation has.
+func (s *Server) backUp(t testing.TB, standby *Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	conn := connect(ctx, t, s.URL("postgres")) // the backup ends with its session
+	defer conn.Close(ctx)                      //nolint:errcheck // it has done what it should
+	begin, end := "pg_backup_start('standby', true)", "pg_backup_stop(false)"
+	if Ask(t, s.URL("postgres"), "SELECT (current_setting('server_version_num')::int < 150000)::text") == "true" {
+		begin, end = "pg_start_backup('standby', true, false)", "pg_stop_backup(false, false)"
+	}
+	if _, err := conn.Exec(ctx, "SELECT "+begin); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "cp", "-a", s.data(), standby.folder)
+	var label string
+	if err := conn.QueryRow(ctx, "SELECT labelfile FROM "+end).Scan(&label); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(standby.data(), "postmaster.pid")); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"backup_label": label, "standby.signal": ""} {
+		path := filepath.Join(standby.data(), name)
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chown(path, UID(t), -1)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Synchronize makes every commit wait until a standby has it on disk.
