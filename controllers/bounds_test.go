@@ -54,3 +54,12 @@ func TestANameThatAClientMadeUpIsShortened(t *testing.T) {
 		}
 	}
 }
+
+func TestAnImportMayDeleteAsManyAsIsSaid(t *testing.T) {
+	for value, want := range map[string]int{"0": 0, "1000000000": 1_000_000_000, "1000000001": -1, "-1": -1, "01": -1} {
+		var asked importRequest
+		if ok := asked.set("max_deletes", value); ok != (want >= 0) || ok && asked.MaxDeletes != want {
+			t.Errorf("%s is taken as %d, %t", value, asked.MaxDeletes, ok)
+		}
+	}
+}

@@ -93,3 +93,32 @@ func TestAfterTheEndThereIsNoRound(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// An engine closes its connection after the keeper.
+func TestTheEndWaitsForTheRoundUnderWay(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(1 << 20)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	look := keeper.look
+	keeper.look = func() (*list, error) {
+		close(began)
+		<-goOn
+		return look()
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() { ask(t, users, keeper) })
+	<-began
+	closed := make(chan struct{})
+	go func() { keeper.Close(); close(closed) }()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	select {
+	case <-closed:
+		t.Error("it did not wait")
+	default:
+	}
+	close(goOn)
+	wait.Wait()
+	<-closed
+}

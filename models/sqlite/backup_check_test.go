@@ -86,3 +86,14 @@ func TestPartialFilesOfKilledProcessesAreRemovedWhenNobodyWritesThemAnyMore(t *t
 		t.Errorf("there are %v, and not %v", all, want)
 	}
 }
+
+func TestABackupThatFindsItsNameTakenSaysSoBeforeItIsMade(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "b.db")
+	if err := os.Symlink("nowhere", target); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Backup(ctx, "no database", target, nil)
+	if err == nil || !strings.Contains(err.Error(), target+" exists already, and is left as it is: choose another name") {
+		t.Errorf("the error is %v", err)
+	}
+}

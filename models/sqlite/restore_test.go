@@ -164,14 +164,17 @@ func TestWhatTheOldDatabaseHadOnlyInItsWALIsKeptToo(t *testing.T) {
 // SQLite would apply a -wal file or a journal that is left behind to any database that takes the name.
 func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
 	path := unfinished(t, "old")
-	if err := errors.Join(os.Remove(path), os.WriteFile(path+"-journal", []byte("old"), 0o600)); err != nil {
+	err := errors.Join(os.Remove(path), os.WriteFile(path+"-journal", []byte("old"), 0o600),
+		os.WriteFile(path+"-shm", []byte("old"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := restore(t, path, closedDatabase(t, "new")); err != nil {
 		t.Fatal(err)
 	}
 	all := strings.Join(names(t, filepath.Dir(path)), " ")
-	if strings.Count(all, ".replaced-") != 2 || !strings.Contains(all, "Z-wal") || !strings.Contains(all, "Z-journal") {
+	if strings.Count(all, ".replaced-") != 2 || !strings.Contains(all, "Z-wal") || !strings.Contains(all, "Z-journal") ||
+		strings.Contains(all, "-shm") {
 		t.Errorf("beside it are %s", all)
 	}
 	expectUsers(t, path, "new")
