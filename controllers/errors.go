@@ -97,7 +97,7 @@ type problem struct {
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
-	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag", "Link", "X-Total-Count"} {
+	for _, name := range []string{"Content-Disposition", "ETag", "Link", "X-Total-Count"} {
 		header.Del(name) // they were meant for the answer that failed
 	}
 	if header.Get("Cache-Control") != keptPrivate {
