@@ -177,7 +177,7 @@ func TestASoakLeavesEverythingLevel(t *testing.T) {
 	t.Logf("%d requests in %s; after a third %s; at the end %s; goroutines %d, of a fresh program %d",
 		requests.Load(), *long, first, last, left, idle)
 	memoryGrew := last.memory > first.memory+first.memory/4+8<<20
-	walGrew := last.wal > 2*first.wal+1<<20
+	walGrew := last.wal > max(2*first.wal, 80<<20) // 64 MB are usual
 	if memoryGrew || walGrew || last.files > first.files+2 || left > idle+5 {
 		t.Error("something has grown")
 	}

@@ -22,9 +22,10 @@ const maxBatch = 512
 // A write that is refused leaves no trace, and the others of its batch are committed without it.
 type committer struct {
 	transaction
-	files   files
-	queue   chan *write
-	commits models.Commits
+	files       files
+	queue       chan *write
+	commits     models.Commits
+	checkpoints *checkpoints
 	// freed is when a write that was alone gave the connection back. Those that waited for it have not waited for
 	// another program.
 	freed time.Time
@@ -60,6 +61,9 @@ func startCommitter(path string, queries *queries, files files) (*committer, err
 		hurry:       make(chan struct{}),
 		stopped:     make(chan struct{}),
 		underWay:    make(chan struct{}, 1),
+	}
+	if c.checkpoints, err = startCheckpoints(path, conn, c.pause); err != nil {
+		return nil, err
 	}
 	go c.loop()
 	return c, nil
@@ -127,10 +131,18 @@ func (c *committer) loop() {
 				c.commitAlone(alone)
 			}
 			<-c.underWay
+			c.checkpoints.committed()
 		case <-watch.C:
 			_ = c.checkFiles() // an idle program notices as well
 		}
 	}
+}
+
+// pause runs a function while no commit of ours is under way.
+func (c *committer) pause(run func()) {
+	c.underWay <- struct{}{}
+	defer func() { <-c.underWay }()
+	run()
 }
 
 // gather returns the first write and those that have arrived behind it, up to one that is to be alone.

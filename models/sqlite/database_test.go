@@ -61,19 +61,19 @@ func TestSQLiteIsNewEnough(t *testing.T) {
 func TestEveryConnectionIsDurable(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	all := []connection{users.committer.conn, users.source.conn}
+	all := []connection{users.committer.conn, users.source.conn, users.committer.checkpoints.conn}
 	for range maxReaders {
 		all = append(all, <-users.reader.free)
 	}
 	defer func() {
-		for _, conn := range all[2:] {
+		for _, conn := range all[3:] {
 			users.reader.free <- conn
 		}
 	}()
 	for i, conn := range all {
 		waits := "5000"
-		if i == 0 {
-			waits = "50" // the committer waits by itself
+		if i == 0 || i == 2 {
+			waits = "50" // the committer waits by itself, and a checkpoint holds up commits
 		}
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "temp_store": "2", "busy_timeout": waits,

@@ -26,6 +26,8 @@ func (c *committer) commitAlone(w *write) {
 		return
 	}
 	c.commitTogether([]*write{w})
+	c.checkpoints.running.Lock()
+	defer c.checkpoints.running.Unlock()
 	// Without this the cache stays large, and the -wal file as large as what was written, also by a dry run.
 	_ = c.conn.script(fmt.Sprintf("PRAGMA cache_size = %s; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
 	c.freed = time.Now()

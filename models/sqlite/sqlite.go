@@ -147,6 +147,7 @@ func (u *Users) Close(ctx context.Context) error {
 	u.keeper.Close()
 	u.source.conn.close()
 	u.reader.close(ctx)
+	u.committer.checkpoints.close()
 	u.committer.conn.close()
 	return nil
 }

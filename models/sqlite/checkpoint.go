@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// walPages is how many pages the -wal file has, of 4 KiB, before they are written back into the database file. With
+	// SQLite's own 1,000 there is a pause for each 400 creations, and with these for each 7,000: fewer than one in a
+	// hundred waits for one.
+	walPages = 16_000
+	// fewPages are written back in a few milliseconds.
+	fewPages = 100
+	// walLimit is when readers that follow each other, each beginning before the last has ended, are waited for.
+	walLimit = 4 * walPages
+	// walPace is how long the pages are not counted again.
+	walPace = 50 * time.Millisecond
+)
+
+// checkpoints write the -wal file back into the database file. SQLite's own are a part of every so many commits, and the
+// writes wait for them. These run beside the commits, and only the last few pages are written back between two of them:
+// then the next commit begins the -wal file anew.
+type checkpoints struct {
+	conn   connection
+	commit chan struct{} // somebody has committed
+	ended  chan struct{}
+
+	running sync.Mutex // SQLite refuses two at once
+}
+
+// startCheckpoints takes over from SQLite's own for the connection that writes. Pause runs a function while no commit is
+// under way.
+func startCheckpoints(path string, writer connection, pause func(func())) (*checkpoints, error) {
+	conn, err := connect(path)
+	if err == nil {
+		err = conn.script("PRAGMA busy_timeout(50)") // writes wait as long, at walLimit
+	}
+	if err == nil {
+		err = writer.script("PRAGMA wal_autocheckpoint(0)")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &checkpoints{conn: conn, commit: make(chan struct{}, 1), ended: make(chan struct{})}
+	go c.loop(pause)
+	return c, nil
+}
+
+// committed is told of each commit.
+func (c *checkpoints) committed() {
+	select {
+	case c.commit <- struct{}{}:
+	default: // it is going to be looked at
+	}
+}
+
+// loop looks after commits. While a reader keeps pages from being written back, it is tried now and then.
+func (c *checkpoints) loop(pause func(func())) {
+	defer close(c.ended)
+	pace := time.NewTicker(walPace)
+	defer pace.Stop()
+	next := walPages
+	for range c.commit {
+		switch pages := c.run("NOOP").pages; {
+		case pages < walPages:
+			next = walPages
+		case pages >= next:
+			next = pages + walPages/16
+			c.writeBack(pause)
+		}
+		<-pace.C
+	}
+}
+
+// writeBack writes all pages back, most of them beside commits.
+func (c *checkpoints) writeBack(pause func(func())) {
+	done := c.run("PASSIVE")
+	for pass := 1; pass < 5 && done.left() > fewPages; pass++ {
+		done = c.run("PASSIVE")
+	}
+	mode := "PASSIVE"
+	if done.pages > walLimit {
+		mode = "RESTART" // the lists that are kept are read anew, for nothing
+	}
+	pause(func() { c.run(mode) })
+}
+
+// checkpoint says how many pages the -wal file has, and how many of them are in the database file.
+type checkpoint struct{ pages, back int }
+
+func (c checkpoint) left() int { return c.pages - c.back }
+
+// run writes pages back; NOOP only counts. A failure, such as a full disk, leaves them in the -wal file: the next tries
+// again.
+func (c *checkpoints) run(mode string) (done checkpoint) {
+	c.running.Lock()
+	defer c.running.Unlock()
+	_ = c.conn.query(func(r row) error {
+		done = checkpoint{int(max(0, r.number(1))), int(max(0, r.number(2)))}
+		return nil
+	}, "PRAGMA wal_checkpoint("+mode+")")
+	return done
+}
+
+// close waits for what is under way. There are no more commits.
+func (c *checkpoints) close() {
+	close(c.commit)
+	<-c.ended
+	c.conn.close()
+}

@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+// largeName makes each creation write 64 pages.
+var largeName = strings.Repeat("n", 64*4096)
+
+// createLarge creates so many users with large names by 8 clients, who leave no moment without a commit.
+func createLarge(t *testing.T, users *Users, n int) {
+	t.Helper()
+	before, err := users.Count(ctx, models.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for client := range 8 {
+		wait.Go(func() {
+			for i := range n / 8 {
+				email := fmt.Sprintf("%d-%d-%d", before, client, i)
+				if _, err := users.Create(ctx, models.NewUser{Name: largeName, Email: email}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func walPagesOf(t *testing.T, users *Users) int64 { return walSize(t, users) / 4096 }
+
+func TestTheWALFileIsBoundedBesideWritesAndReadsThatNeverCease(t *testing.T) {
+	users := openUsers(t, 0)
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for query := (models.Query{Limit: 10}); ; {
+			if _, err := users.Count(ctx, query); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	}()
+	createLarge(t, users, 2*walPages/64)
+	close(done)
+	<-stopped
+	if pages := walPagesOf(t, users); pages < walPages || pages > walPages*3/2 {
+		t.Errorf("the -wal file has %d pages", pages)
+	}
+}
+
+// A reader that holds on keeps the -wal file, and nobody waits for it. When it lets go, the file is used again.
+func TestTheWALFileIsUsedAgainWhenAReaderLetsGo(t *testing.T) {
+	users := openUsers(t, 0)
+	other := otherProgram(t, users)
+	run(t, other, "BEGIN", "SELECT count(*) FROM users")
+	createLarge(t, users, 2*walPages/64)
+	held := walPagesOf(t, users)
+	if held < 2*walPages {
+		t.Errorf("beside a reader the -wal file has %d pages", held)
+	}
+	run(t, other, "COMMIT")
+	for deadline := time.Now().Add(time.Minute); int64(users.committer.checkpoints.run("NOOP").pages) > walPages; {
+		createLarge(t, users, 8)
+		if time.Now().After(deadline) {
+			t.Fatalf("without the reader the -wal file goes on behind %d pages", int64(users.committer.checkpoints.run("NOOP").pages))
+		}
+	}
+}
+
+func TestClosingLeavesNoWALFile(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	storetest.Create(t, users, "ada")
+	if err := users.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if users.committer.files.wal.inPlace() {
+		t.Error("it is there")
+	}
+}
