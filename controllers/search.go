@@ -3,6 +3,7 @@ package controllers
 import (
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -15,6 +16,8 @@ import (
 const (
 	pieceSize = 64 << 10
 	pageSize  = 1 << 20
+
+	userSize = 128 // what most users have at most
 )
 
 // search answers GET and HEAD /api/users with parameters.
@@ -42,6 +45,7 @@ func (u *Users) search(c *gin.Context) error {
 // there are any. Users beyond the size of a page are read a second time, while they are sent, and not held.
 func (u *Users) page(c *gin.Context, asked search) error {
 	page := newArray(c)
+	page.text = slices.Grow(page.text, asked.Limit*userSize)
 	query := asked.Query
 	query.Limit++
 	var last, held int64

@@ -50,7 +50,8 @@ func (q *queries) page(conn connection, query models.Query) (page []models.User,
 	if query.Limit > 0 {
 		limit = min(limit, query.Limit)
 	}
-	page, whole, err := readPage(conn, q.ordered(query, limit), pageBytes)
+	room := make([]models.User, 0, min(limit, query.Limit))
+	page, whole, err := readPage(conn, q.ordered(query, limit), room, pageBytes)
 	more = !whole || len(page) == limit && limit != query.Limit
 	if err != nil || !more {
 		return page, false, err
@@ -61,13 +62,13 @@ func (q *queries) page(conn connection, query models.Query) (page []models.User,
 	if limit = query.Limit; limit == 0 {
 		limit = everything
 	}
-	page, _, err = readPage(conn, q.ordered(query, limit), everything)
+	page, _, err = readPage(conn, q.ordered(query, limit), nil, everything)
 	return page, false, err
 }
 
-// readPage reads the users of a statement until their texts are longer than so many bytes, and reports whether it has
-// read all.
-func readPage(conn connection, s statement, bytes int) (page []models.User, whole bool, err error) {
+// readPage appends the users of a statement to a page until their texts are longer than so many bytes, and reports
+// whether it has read all.
+func readPage(conn connection, s statement, page []models.User, bytes int) (_ []models.User, whole bool, err error) {
 	left := bytes
 	whole = true
 	err = s.read(conn, func(user models.User) error {
@@ -85,7 +86,7 @@ func readPage(conn connection, s statement, bytes int) (page []models.User, whol
 // readRange returns the users with ids from the first to the last given.
 func (q *queries) readRange(conn connection, from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
-		page, _, err := readPage(conn, statement{q.inRange, []any{from, to}}, everything)
+		page, _, err := readPage(conn, statement{q.inRange, []any{from, to}}, nil, everything)
 		for _, user := range page {
 			if !yield(user, nil) {
 				return
