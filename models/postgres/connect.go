@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	driver "gorm.io/driver/postgres"
@@ -33,17 +35,27 @@ func connect(ctx context.Context, where address, logger *slog.Logger) (*database
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // GORM's statements too may meet another's behind a pooler
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
+	config.ConnConfig.BuildContextWatcherHandler = cancelling
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return nil, explain(where, err)
 	}
-	d := &database{where: where, pool: pool, free: make(chan struct{}, max(1, int(config.MaxConns)-committers))}
+	others := max(1, int(config.MaxConns)-committers)
+	d := &database{
+		where: where, pool: pool, free: make(chan struct{}, others), changing: make(chan struct{}, max(1, others/2)),
+	}
 	d.ended, d.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := d.reach(ctx, logger); err != nil {
 		d.close(ctx)
 		return nil, err
 	}
 	return d, nil
+}
+
+// cancelling tells the server to end a statement that is waited for no longer, and waits for its word that it has: a
+// write is known not to be stored then.
+func cancelling(conn *pgconn.PgConn) ctxwatch.Handler {
+	return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelTime}
 }
 
 // reach connects once, and tries for as long as a start is patient.

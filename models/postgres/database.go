@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,9 +14,12 @@ import (
 	"users-api/models"
 )
 
-// answerTime is how long a statement may take that looks at few users, with its wait for a connection: within 5 s a
-// client is told that the server does not answer.
-const answerTime = 4500 * time.Millisecond
+// answerTime is how long a statement may take that looks at few users, with its wait for a connection, and cancelTime how
+// long the server has then to say that it has ended it: within 5 s a client is told that the server does not answer.
+const (
+	answerTime = 4200 * time.Millisecond
+	cancelTime = 500 * time.Millisecond
+)
 
 // searchTime is how long a statement may take that looks at every user.
 const searchTime = 2 * time.Minute
@@ -44,8 +48,11 @@ type database struct {
 	pool    *pgxpool.Pool
 	commits models.Commits
 	// free is taken by whoever wants a connection and is no committer: those have theirs, however many wait here.
-	free   chan struct{}
-	closed atomic.Bool
+	free chan struct{}
+	// changing is taken by changes and deletions: when they wait for another program's lock, half of the connections are
+	// left to whoever reads.
+	changing chan struct{}
+	closed   atomic.Bool
 	// emails remembers which constraints are on the email alone.
 	emails sync.Map
 	// ended ends when even what is under way is to stop.
@@ -61,11 +68,17 @@ func (d *database) on(ctx context.Context, wanted use, run func(context.Context,
 	}
 	limited, cancel := context.WithTimeout(ctx, wanted.limit)
 	defer cancel()
-	select {
-	case d.free <- struct{}{}:
-		defer func() { <-d.free }()
-	case <-limited.Done():
-		return cmp.Or(ctx.Err(), error(errBusy))
+	rooms := []chan struct{}{d.changing, d.free}
+	if wanted != write {
+		rooms = rooms[1:]
+	}
+	for _, room := range rooms {
+		select {
+		case room <- struct{}{}:
+			defer func() { <-room }()
+		case <-limited.Done():
+			return cmp.Or(ctx.Err(), error(errBusy))
+		}
 	}
 	return d.borrow(ctx, limited, wanted, run)
 }
@@ -103,11 +116,28 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer context.AfterFunc(d.ended, cancel)()
 	err = run(ctx, connection{conn.Conn()})
 	if isGone(err) || isOutOfDate(err) {
-		_ = conn.Conn().Close(ctx)
 		d.pool.Reset() // the others lead to the same server, and know the same of its tables
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	_ = conn.Conn().Close(ctx) // what cancels the statement may arrive later than its end
+	switch {
+	case err == nil && wanted.writes:
+		return errUnconfirmed
+	case sqlState(err) == codeCancelled && wanted.writes:
+		return errTooLate
 	}
 	return err
 }
+
+// errTooLate: a write was ended that took too long, as where another program holds a lock.
+var errTooLate = &models.StorageError{
+	Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
+}
+
+// errUnconfirmed: a commit was told to wait no longer for a standby. It is in the server's log, and may be nowhere else.
+var errUnconfirmed = fmt.Errorf("the commit is not confirmed: %w", context.DeadlineExceeded)
 
 // acquire takes a connection from the pool. A server that lets no more of us in has let others in, that will be free.
 func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {

@@ -28,6 +28,7 @@ const (
 	codeUnsupported   = "0A000"
 	codeNoRight       = "42501"
 	codeTooMany       = "53300"
+	codeCancelled     = "57014"
 	codeShutdown      = "57P01"
 	codeCrash         = "57P02"
 	codeStarting      = "57P03"
@@ -116,7 +117,7 @@ func isOutOfDate(err error) bool {
 
 // isBrokenOff reports whether it was we who waited no longer.
 func isBrokenOff(err error) bool {
-	return pgconn.Timeout(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // again reports whether a statement that failed may be run once more: it has done nothing, or it only reads.

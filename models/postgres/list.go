@@ -33,7 +33,7 @@ const incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_
 const keepable = `WITH RECURSIVE parts (id) AS (
 		SELECT to_regclass('users')::oid
 		UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id)
-	SELECT NOT pg_is_in_recovery() AND NOT row_security_active(to_regclass('users')) AND NOT EXISTS (
+	SELECT NOT pg_is_in_recovery() AND NOT coalesce(row_security_active(to_regclass('users')), true) AND NOT EXISTS (
 		SELECT FROM pg_class c JOIN parts p ON c.oid = p.id WHERE c.relkind NOT IN ('r', 'p') OR c.relpersistence <> 'p')`
 
 // listSource is where the kept list is read from. It implements [kept.Source]. It borrows a connection each time, which

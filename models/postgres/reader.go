@@ -14,13 +14,13 @@ type reader struct {
 	run     func(context.Context, use, func(context.Context, connection) error) error
 	queries *queries
 	pages   pageSize
-	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and half of the
-	// connections, so that all else goes on beside them.
+	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and a third of
+	// the connections, so that all else goes on beside them.
 	searching chan struct{}
 }
 
 func newReader(database *database, queries *queries) *reader {
-	searches := max(1, min(cap(database.free)/2, runtime.GOMAXPROCS(0)-1))
+	searches := max(1, min(cap(database.free)/3, runtime.GOMAXPROCS(0)-1))
 	r := &reader{run: database.on, queries: queries, searching: make(chan struct{}, searches)}
 	r.pages.set(mostUsers)
 	return r
