@@ -49,11 +49,12 @@ func TestWhatTheURLSaysOfTheConnectionsStands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if usual.pool.MaxConns != poolSize || usual.pool.ConnConfig.ConnectTimeout != connectTime || usual.pool.ConnConfig.ValidateConnect == nil {
+	if usual.pool.MaxConns != poolSize || usual.pool.ConnConfig.ConnectTimeout != connectTime ||
+		usual.pool.ConnConfig.ValidateConnect == nil {
 		t.Errorf("without parameters: %d, %s", usual.pool.MaxConns, usual.pool.ConnConfig.ConnectTimeout)
 	}
-	if other.pool.MaxConns != 3 || other.pool.ConnConfig.ConnectTimeout != 7*time.Second || other.pool.ConnConfig.ValidateConnect != nil ||
-		other.pool.ConnConfig.RuntimeParams["application_name"] != "x" {
+	if other.pool.MaxConns != 3 || other.pool.ConnConfig.ConnectTimeout != 7*time.Second ||
+		other.pool.ConnConfig.ValidateConnect != nil || other.pool.ConnConfig.RuntimeParams["application_name"] != "x" {
 		t.Errorf("with parameters: %d, %s", other.pool.MaxConns, other.pool.ConnConfig.ConnectTimeout)
 	}
 }

@@ -69,7 +69,8 @@ func (c changes) updateText(change models.Change) (text string, values []any) {
 }
 
 // update runs a change in a transaction and returns the user as it is stored then.
-func (c changes) update(ctx context.Context, conn connection, before models.User, change models.Change, text string, values []any) (models.User, error) {
+func (c changes) update(ctx context.Context, conn connection, before models.User, change models.Change, text string,
+	values []any) (models.User, error) {
 	changed, err := conn.exec(ctx, text, values...)
 	if err != nil {
 		return models.User{}, err
@@ -110,7 +111,8 @@ func (c changes) delete(ctx context.Context, id int64, allow models.Condition) e
 }
 
 // locked runs a write in a transaction that holds the lock of the user, if a condition allows it.
-func (c changes) locked(ctx context.Context, id int64, allow models.Condition, run func(context.Context, connection, models.User) error) error {
+func (c changes) locked(ctx context.Context, id int64, allow models.Condition,
+	run func(context.Context, connection, models.User) error) error {
 	var refused error
 	err := c.database.on(ctx, write, func(ctx context.Context, conn connection) error {
 		return conn.transaction(ctx, func(conn connection) error {

@@ -15,8 +15,9 @@ import (
 // maxBatch bounds the creations in one commit.
 const maxBatch = 512
 
-// committers is how many commits may be on their way at once: while the server flushes one to its disk, it works on the
-// other.
+// committers is how many commits may be on their way at once. With 64 clients on a busy machine of two cores one, two and
+// three all made 8,000 to 9,000 creations a second, and pgbench with 64 connections 3,400. Two go on where one waits
+// because another program stores the same email.
 const committers = 2
 
 // committer lets creations share commits.

@@ -149,7 +149,8 @@ func TestOnlyAnEmailThatIsTakenIsADuplicate(t *testing.T) {
 			storetest.Create(t, users, "ada")
 			for range 2 { // the second is answered from memory
 				_, err := users.Create(ctx, models.NewUser{Name: "ada", Email: "ada"})
-				if failed, ok := errors.AsType[*models.StorageError](err); !ok || failed.Code != "23505" || failed.Duplicate != test.want {
+				failed, ok := errors.AsType[*models.StorageError](err)
+				if !ok || failed.Code != "23505" || failed.Duplicate != test.want {
 					t.Errorf("got %#v", err)
 				}
 			}

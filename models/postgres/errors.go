@@ -46,9 +46,11 @@ const (
 
 // meanings are what the classes of SQLSTATEs mean. They hold no data of a user.
 var meanings = map[string]string{
-	"08": "connection exception", "0A": "feature not supported", "22": "data exception", "23": "integrity constraint violation",
-	"25": "invalid transaction state", "26": "invalid statement name", "28": "invalid authorization", "3D": "no such database",
-	"3F": "no such schema", "40": "transaction rollback", "42": "syntax error or access rule violation", "44": "with check option violation",
+	"08": "connection exception", "0A": "feature not supported", "22": "data exception",
+	"23": "integrity constraint violation", "25": "invalid transaction state", "26": "invalid statement name",
+	"28": "invalid authorization", "3D": "no such database",
+	"3F": "no such schema", "40": "transaction rollback", "42": "syntax error or access rule violation",
+	"44": "with check option violation",
 	"53": "insufficient resources", "54": "program limit exceeded", "55": "object not in prerequisite state",
 	"57": "operator intervention", "58": "system error", "P0": "error of a function", "XX": "internal error",
 }
@@ -117,7 +119,8 @@ func isOutOfDate(err error) bool {
 
 // isBrokenOff reports whether it was we who waited no longer.
 func isBrokenOff(err error) bool {
-	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // again reports whether a statement that failed may be run once more: it has done nothing, or it only reads.

@@ -42,8 +42,9 @@ func remedy(code string, where address) string {
 	case codeNoDatabase:
 		return fmt.Sprintf("create it with `createdb -O %s %s`, or name another in the URL", where.user, where.database)
 	case codeNoRight:
-		return fmt.Sprintf("as its owner, run `GRANT CONNECT, CREATE ON DATABASE %s TO %s`, `GRANT USAGE, CREATE ON SCHEMA public TO %s` "+
-			"and, where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %s`", where.database, where.user, where.user, where.user)
+		return fmt.Sprintf("as its owner, run `GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, "+
+			"`GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, where users exists, "+
+			"`GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", where.database, where.user)
 	case codeNoSchema:
 		return "no schema of the search path exists: create one, or set it with `ALTER ROLE … SET search_path`"
 	case codeProtocol:

@@ -209,7 +209,8 @@ func TestASearchEndsWithWhoAskedForIt(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
-	postgresql.SQL(t, url, "CREATE TABLE people (id int PRIMARY KEY, email text, created_at text)", "INSERT INTO people VALUES (1, 'ada', '')",
+	postgresql.SQL(t, url, "CREATE TABLE people (id int PRIMARY KEY, email text, created_at text)",
+		"INSERT INTO people VALUES (1, 'ada', '')",
 		"CREATE VIEW users AS SELECT id, 'n' || pg_sleep(600) AS name, email, created_at FROM people")
 	users := openUsers(t, url)
 	const sleeps = "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'PgSleep'"

@@ -127,7 +127,11 @@ func (u *Users) commitLong(ctx context.Context, tx pgx.Tx) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searchTime)
 	defer cancel()
 	defer context.AfterFunc(u.database.ended, cancel)()
-	if err := tx.Commit(ctx); err != nil {
+	err := tx.Commit(ctx)
+	if err == nil && ctx.Err() != nil {
+		err = errUnconfirmed
+	}
+	if err != nil {
 		return storageError(err, true)
 	}
 	u.database.commits.Count(1)

@@ -19,7 +19,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"log/slog"
 	"sync"
@@ -169,6 +168,3 @@ func (u *Users) Close(ctx context.Context) error {
 	u.keeper.Close()
 	return nil
 }
-
-// String names the storage without its password.
-func (u *Users) String() string { return fmt.Sprint("PostgreSQL at ", u.database.where) }

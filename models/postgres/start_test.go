@@ -60,7 +60,8 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 	server := postgresql.Start(t, postgresql.Scram)
 	good := server.NewDatabase(t)
 	where := fmt.Sprintf("127.0.0.1:%d", server.Port)
-	postgresql.SQL(t, good, "CREATE ROLE poor LOGIN PASSWORD 'poorly'", "CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at timestamp)")
+	postgresql.SQL(t, good, "CREATE ROLE poor LOGIN PASSWORD 'poorly'",
+		"CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at timestamp)")
 	empty := server.NewDatabase(t)
 	as := func(user, password string) func(*url.URL) {
 		return func(place *url.URL) { place.User = url.UserPassword(user, password) }
@@ -74,9 +75,11 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 		"nobody of that name": {edited(t, good, as("nobody", "wrong")), []string{`user "nobody"`, "check the user and the password"}},
 		"no such database": {edited(t, good, func(place *url.URL) { place.Path = "/missing" }),
 			[]string{where, `database "missing"`, "does not exist", "createdb -O postgres missing"}},
-		"no right to create": {edited(t, empty, as("poor", "poorly")), []string{"permission denied for schema public", "GRANT USAGE, CREATE ON SCHEMA public TO poor"}},
+		"no right to create": {edited(t, empty, as("poor", "poorly")),
+			[]string{"permission denied for schema public", "GRANT USAGE, CREATE ON SCHEMA public TO poor"}},
 		"no rights to the table": {edited(t, good, as("poor", "poorly")),
-			[]string{"permission denied for users: SELECT, INSERT, UPDATE, DELETE", "GRANT SELECT, INSERT, UPDATE, DELETE ON users TO poor"}},
+			[]string{"permission denied for users: SELECT, INSERT, UPDATE, DELETE",
+				"GRANT SELECT, INSERT, UPDATE, DELETE ON users TO poor"}},
 		"TLS that the server has not": {good + "?sslmode=require", []string{where, "server refused TLS connection"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,9 +103,10 @@ func TestATableThatCannotBeServedSaysWhy(t *testing.T) {
 	}{
 		"ids that are no numbers": {"CREATE TABLE users (id uuid PRIMARY KEY, name text, email text, created_at text)",
 			[]string{"of type uuid", "smallint, integer, bigint"}},
-		"ids that are no whole numbers": {"CREATE TABLE users (id numeric, name text, email text, created_at text)", []string{"of type numeric"}},
-		"missing columns":               {"CREATE TABLE users (id int, username text)", []string{"no column name, email, created_at"}},
-		"a sequence":                    {"CREATE SEQUENCE users", []string{"users has no column"}},
+		"ids that are no whole numbers": {"CREATE TABLE users (id numeric, name text, email text, created_at text)",
+			[]string{"of type numeric"}},
+		"missing columns": {"CREATE TABLE users (id int, username text)", []string{"no column name, email, created_at"}},
+		"a sequence":      {"CREATE SEQUENCE users", []string{"users has no column"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

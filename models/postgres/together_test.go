@@ -3,9 +3,9 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,41 +57,20 @@ func TestProcessesThatStoreTheSameDoNotLockEachOtherOut(t *testing.T) {
 	}
 }
 
-// A write that waits for another program's lock is finished before the storage is closed, or broken off when that takes
-// too long.
-func TestClosingFinishesWhatIsUnderWay(t *testing.T) {
+// Whoever stores several emails stores them in one order, so that nobody waits in a circle.
+func TestABatchIsStoredInTheOrderOfItsEmails(t *testing.T) {
 	t.Parallel()
-	for name, hurry := range map[string]bool{"in time": false, "in a hurry": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := postgresql.Start(t)
-			url := server.NewDatabase(t)
-			users := openUsers(t, url)
-			id := storetest.Create(t, users, "ada")
-			unlock := lock(t, url)
-			name, changed := "Grace", make(chan error)
-			go func() {
-				_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
-				changed <- err
-			}()
-			server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
-			closing, cancel := context.WithCancel(ctx)
-			defer cancel()
-			closed := make(chan error)
-			go func() { closed <- users.Close(closing) }()
-			if hurry {
-				cancel()
-			} else {
-				unlock()
-			}
-			if err := <-changed; (err != nil) != hurry {
-				t.Errorf("the write ended with %v", err)
-			}
-			if err := <-closed; err != nil {
-				t.Error(err)
-			}
-			unlock()
-		})
+	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))
+	var batch []*creation
+	for _, email := range []string{"c", "a", "b"} {
+		user := models.NewUser{Name: "n", Email: email}
+		batch = append(batch, &creation{user: user, arrived: time.Now(), done: make(chan struct{})})
+	}
+	users.committer.commitTogether(slices.Clone(batch))
+	for i, want := range []int64{3, 1, 2} {
+		if batch[i].id != want || batch[i].err != nil {
+			t.Errorf("%s has the id %d, %v", batch[i].user.Email, batch[i].id, batch[i].err)
+		}
 	}
 }
 
@@ -165,23 +144,4 @@ func TestACommitThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	wait.Wait()
 	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
 	server.Reload(t)
-}
-
-// A server that does not answer keeps nobody from stopping.
-func TestClosingDoesNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	server := postgresql.Start(t)
-	users := openUsers(t, server.NewDatabase(t))
-	storetest.Create(t, users, "ada")
-	server.Pause(t)
-	closing, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	start := time.Now()
-	if err := users.Close(closing); err != nil {
-		t.Error(err)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("it took %s", took)
-	}
-	server.Kill(t)
 }
