@@ -50,8 +50,6 @@ func parseAddress(text string) (address, error) {
 		"pool_max_conns":       strconv.Itoa(poolSize),
 		"connect_timeout":      strconv.Itoa(int(connectTime.Seconds())),
 		"application_name":     "users-api",
-		// What GORM runs is prepared nowhere: behind a pooler it would be found there by the next process, or not at all.
-		"default_query_exec_mode": "exec",
 	} {
 		if !query.Has(name) {
 			added = append(added, name+"="+value)

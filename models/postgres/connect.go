@@ -32,7 +32,8 @@ const idleTime = 5 * time.Minute
 func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
 	config := where.pool
 	config.AfterConnect = findPooler
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // GORM's statements too may meet another's behind a pooler
+	// What GORM runs is prepared nowhere: behind a pooler it would be found there by the next process, or not at all.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
 	config.ConnConfig.BuildContextWatcherHandler = cancelling
