@@ -4,8 +4,6 @@ package containers
 
 import (
 	"fmt"
-	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,17 +25,36 @@ var readmePostgreSQL = regexp.MustCompile("```shell\n(.*\n.*>database_url\\))\n(
 func newPostgreSQLProject(t *testing.T) project {
 	t.Helper()
 	p := newProject(t)
-	t.Setenv("COMPOSE_PROJECT_NAME", p.name)
-	commands := readmePostgreSQL.FindStringSubmatch(p.read("README.md"))
-	if commands == nil {
-		t.Fatal("README.md does not show how to start with PostgreSQL")
-	}
-	runIn(t, p.directory, "sh", "-c", commands[1])
-	if docker(t, "image", "inspect", "--format", "{{.Config.User}}", postgres) == "70:70" {
-		asRoot(t, p.directory, "chown 70 /mnt/database_url") // a stand-in; the real image reads its secrets as root
-	}
-	runIn(t, p.directory, "sh", "-c", commands[2])
+	p.run(p.writeURL())
 	return p
+}
+
+// writeURL builds and makes database_url, as README.md says, and returns what README.md says to run next.
+func (p project) writeURL() (next string) {
+	p.t.Helper()
+	p.t.Setenv("COMPOSE_PROJECT_NAME", p.name)
+	commands := p.shown("README.md", readmePostgreSQL)
+	p.run(commands[1])
+	if docker(p.t, "image", "inspect", "--format", "{{.Config.User}}", postgres) == "70:70" {
+		asRoot(p.t, p.directory, "chown 70 /mnt/database_url") // a stand-in; the real image reads its secrets as root
+	}
+	return commands[2]
+}
+
+// shown returns the parts of a block in a document.
+func (p project) shown(document string, block *regexp.Regexp) (parts []string) {
+	p.t.Helper()
+	parts = block.FindStringSubmatch(p.read(document))
+	if parts == nil {
+		p.t.Fatalf("%s does not show %s", document, block)
+	}
+	return parts
+}
+
+// run runs lines of a document in a shell.
+func (p project) run(lines string) {
+	p.t.Helper()
+	runIn(p.t, p.directory, "sh", "-ec", lines)
 }
 
 // sorted returns lines in the order of the alphabet.
@@ -140,59 +157,24 @@ func TestTheDeploymentWithPostgreSQLIsLockedDownAndShowsItsPasswordToNobody(t *t
 	if uid := service.process("Uid"); uid != "65532 65532 65532 65532" {
 		t.Errorf("it serves as %s", uid)
 	}
-	_, rest, _ := strings.Cut(p.read("database_url"), "users:")
-	password, _, _ := strings.Cut(rest, "@")
-	if len(password) < 16 {
-		t.Fatalf("the password is %q", password)
-	}
-	for _, text := range []string{service.log(), database.log(), service.inspect("{{json .}}"), database.inspect("{{json .}}"),
-		p.compose("--profile", "*", "config")} {
-		if strings.Contains(text, password) {
-			t.Errorf("the password is in %s", text)
-		}
-	}
+	p.expectPasswordNowhere()
 	runIn(t, repository, "git", "check-ignore", "database_url") // it fails where git would add the file
 }
 
-// docs/postgresql.md shows the commands.
-func TestABackupOfPostgreSQLIsRestoredAsDocumented(t *testing.T) {
-	p := newPostgreSQLProject(t)
-	text := p.read("docs/postgresql.md")
-	backup := regexp.MustCompile("```shell\n(.*\n.* pg_dump .*)\n```").FindStringSubmatch(text)
-	restore := regexp.MustCompile("```shell\n(.*\n.* pg_restore .*\n.*)\n```").FindStringSubmatch(text)
-	if backup == nil || restore == nil {
-		t.Fatal("docs/postgresql.md does not show a backup and a restore")
+// expectPasswordNowhere looks for the password wherever an operator or a collector of logs looks.
+func (p project) expectPasswordNowhere() {
+	p.t.Helper()
+	_, rest, _ := strings.Cut(p.read("database_url"), "users:")
+	password, _, _ := strings.Cut(rest, "@")
+	if len(password) < 16 {
+		p.t.Fatalf("the password is %q", password)
 	}
-	service, _ := p.pair()
-	service.api().mustCreate("ada@example.com")
-	runIn(t, p.directory, "sh", "-ec", backup[1])
-	service.api().mustCreate("after-the-backup@example.com")
-	runIn(t, p.directory, "sh", "-ec", restore[1])
-	service.becomes("healthy", slowStart)
-	service.api().mustCreate("after-the-restore@example.com")
-	want := map[string]bool{"ada@example.com": true, "after-the-restore@example.com": true}
-	if emails := service.api().emails(); !maps.Equal(emails, want) {
-		t.Errorf("it lists %v", emails)
-	}
-}
-
-// The image is read-only and has no /tmp, and what does not fit into memory goes into a file.
-func TestFilesThatDoNotFitIntoMemoryGoIntoPostgreSQLAndOut(t *testing.T) {
-	const rows = 100_000 // 5 MB
-	p := newPostgreSQLProject(t)
-	service, _ := p.pair()
-	var file strings.Builder
-	file.WriteString("name,email\n")
-	for i := range rows {
-		fmt.Fprintf(&file, "A name of some length %d,%d@mail.example.com\n", i, i)
-	}
-	imported, answer := service.api().ask(http.MethodPost, "/api/users.csv", file.String())
-	if want := fmt.Sprintf(`{"created":%d,`, rows); imported != http.StatusOK || !strings.HasPrefix(answer, want) {
-		t.Fatalf("the import is answered %d %s", imported, answer)
-	}
-	exported, text := service.api().ask(http.MethodGet, "/api/users.csv", "")
-	if got := strings.Count(text, "@mail.example.com"); exported != http.StatusOK || got != rows {
-		t.Errorf("the export is answered %d, with %d of %d users", exported, got, rows)
+	service, database := p.pair()
+	for _, text := range []string{service.log(), database.log(), service.inspect("{{json .}}"), database.inspect("{{json .}}"),
+		p.compose("--profile", "*", "config")} {
+		if strings.Contains(text, password) {
+			p.t.Errorf("the password is in %s", text)
+		}
 	}
 }
 
