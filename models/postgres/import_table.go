@@ -21,10 +21,12 @@ type importTable struct {
 	emailType string
 }
 
-// A trigger for rows that asks for all rows of its statement is one for statements.
+// A trigger for rows that asks for all rows of its statement is one for statements. ON CONFLICT refuses a table with a
+// constraint that is checked at the end of the transaction.
 const describeImport = `SELECT c.relkind IN ('r', 'p') AND NOT c.relhasrules AND (c.relkind = 'p' OR NOT c.relhassubclass)
 		AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal
-			AND (t.tgtype & 1 = 0 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL)),
+			AND (t.tgtype & 1 = 0 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL))
+		AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND NOT i.indimmediate),
 	c.relhastriggers OR c.relkind = 'p', ` + onlyKey + `'id' AND a.attnotnull) AND ` + onlyKey + `'email'),
 	format_type(COALESCE(NULLIF(y.typbasetype, 0), y.oid), -1)
 	FROM pg_class c JOIN pg_attribute e ON e.attrelid = c.oid AND e.attname = 'email' JOIN pg_type y ON y.oid = e.atttypid

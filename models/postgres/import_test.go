@@ -1,0 +1,269 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"users-api/models"
+	"users-api/models/storetest"
+	"users-api/tests/postgresql"
+)
+
+// manyRows are rows with emails that begin with a text. They call last behind the last of them.
+func manyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, error] {
+	return func(yield func(models.ImportRow, error) bool) {
+		for i := range n {
+			user := models.NewUser{Name: "n", Email: fmt.Sprintf("%s%x", prefix, int64(i)*2_654_435_761%1_000_000_007)}
+			if !yield(models.ImportRow{Line: i + 2, User: user}, nil) {
+				return
+			}
+		}
+		last()
+	}
+}
+
+func awaitTurn(users *Users) {
+	for len(users.importing) == 0 {
+		runtime.Gosched()
+	}
+}
+
+func expectUsers(t *testing.T, url, want string) {
+	t.Helper()
+	if got := postgresql.Ask(t, url, "SELECT count(*)::text FROM users"); got != want {
+		t.Errorf("%s users are stored, want %s", got, want)
+	}
+}
+
+func TestAnImportThatIsBrokenOffStoresNothing(t *testing.T) {
+	t.Parallel()
+	gone, leave := context.WithCancel(ctx)
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		end  func(*Users)
+		want error
+	}{
+		{"the client goes away", gone, func(*Users) { leave() }, context.Canceled},
+		{"the service stops in a hurry", ctx, func(users *Users) {
+			over, cancel := context.WithCancel(ctx)
+			cancel()
+			_ = users.Close(over)
+		}, models.ErrClosed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url := postgresql.Shared(t).NewDatabase(t)
+			users := openUsers(t, url)
+			storetest.Create(t, users, "before")
+			var wait sync.WaitGroup
+			rows := manyRows(300_000, "file", func() { wait.Go(func() { awaitTurn(users); test.end(users) }) })
+			if _, err := users.Import(test.ctx, rows, models.ImportOptions{}); !errors.Is(err, test.want) {
+				t.Errorf("the import: %v", err)
+			}
+			wait.Wait()
+			again := openUsers(t, url)
+			expectUsers(t, url, "1")
+			if done, err := again.Import(ctx, manyRows(10, "file", func() {}), models.ImportOptions{}); done.Created != 10 || err != nil {
+				t.Error(done, err)
+			}
+		})
+	}
+}
+
+// The connection may break at any time before the commit: then everything was taken back, and is done again.
+func TestAnImportWhoseConnectionBreaksIsDoneOnAnother(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	ended := make(chan string, 1)
+	rows := manyRows(50_000, "file", func() {
+		go func() {
+			const end = `SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity
+				WHERE datname = current_database() AND query LIKE 'INSERT%'`
+			for {
+				if n := postgresql.Ask(t, url, end); n != "0" {
+					ended <- n
+					return
+				}
+			}
+		}()
+	})
+	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 50_000 || err != nil {
+		t.Error(done, err)
+	}
+	if n := <-ended; n != "1" {
+		t.Errorf("%s connections were broken", n)
+	}
+	expectUsers(t, url, "50000")
+}
+
+// A chunk has several thousand rows, and those that are refused are anywhere in it.
+func TestEveryRowOfAManyThatIsRefusedIsTold(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	postgresql.SQL(t, url, "CREATE TABLE users (id serial primary key, name varchar(8) CHECK (name <> 'bad'), email text UNIQUE, "+
+		"created_at timestamptz)", "INSERT INTO users (name, email) VALUES ('n', 'there')")
+	bad := map[int]string{
+		3:      `new row for relation "users" violates check constraint "users_name_check" (SQLSTATE 23514)`,
+		777:    `duplicate key value violates unique constraint "users_email_key" (SQLSTATE 23505)`,
+		4097:   `invalid byte sequence for encoding "UTF8": 0x00 (SQLSTATE 22021)`,
+		4098:   `value too long for type character varying(8) (SQLSTATE 22001)`,
+		9_000:  `duplicate key value violates unique constraint "users_email_key" (SQLSTATE 23505)`,
+		9_001:  "an earlier row has the same email",
+		10_001: `new row for relation "users" violates check constraint "users_name_check" (SQLSTATE 23514)`,
+	}
+	rows := func(yield func(models.ImportRow, error) bool) {
+		for row, err := range manyRows(10_000, "file", func() {}) {
+			switch text := bad[row.Line]; {
+			case strings.Contains(text, "check"):
+				row.User.Name = "bad"
+			case strings.Contains(text, "duplicate"):
+				row.User.Email = "there"
+			case strings.Contains(text, "0x00"):
+				row.User.Name = "\x00"
+			case strings.Contains(text, "too long"):
+				row.User.Name = "too long for it"
+			case strings.Contains(text, "earlier"):
+				row.User.Email = "file0"
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+	_, err := openUsers(t, url).Import(ctx, rows, models.ImportOptions{})
+	refused, ok := errors.AsType[*models.RefusedRows](err)
+	if !ok || refused.Refused != len(bad) || refused.All != 10_000 {
+		t.Fatalf("the import: %v", err)
+	}
+	for _, row := range refused.Listed {
+		if text := strings.TrimPrefix(row.Err.Error(), "ERROR: "); text != bad[row.Line] {
+			t.Errorf("line %d is refused because %s, want %s", row.Line, text, bad[row.Line])
+		}
+	}
+	expectUsers(t, url, "1")
+}
+
+// transaction is one of another program, on a connection of its own.
+type transaction struct {
+	*pgx.Conn
+	t testing.TB
+}
+
+func begin(t testing.TB, url string) transaction {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(ctx) })
+	other := transaction{conn, t}
+	other.do("BEGIN")
+	return other
+}
+
+func (o transaction) do(statement string) {
+	if _, err := o.Exec(ctx, statement); err != nil {
+		o.t.Errorf("%s: %v", statement, err)
+	}
+}
+
+// awaitWaiting returns once so many sessions wait for a transaction of another.
+func awaitWaiting(t testing.TB, url, sessions string) {
+	t.Helper()
+	const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+	for postgresql.Ask(t, url, waiting) != sessions {
+		runtime.Gosched()
+	}
+}
+
+// What another program stores while an import waits for it exists when the import goes on.
+func TestAnEmailThatIsStoredDuringAnImportExists(t *testing.T) {
+	t.Parallel()
+	const insert = "INSERT INTO users (name, email) VALUES ('other', 'fileb')"
+	for conflict, want := range map[models.Conflict]string{
+		models.ConflictFails:   "{0 0 0 0} 3 duplicate",
+		models.ConflictSkips:   "{2 0 1 0} ",
+		models.ConflictUpdates: "{2 1 0 0} ",
+	} {
+		t.Run(fmt.Sprint(conflict), func(t *testing.T) {
+			t.Parallel()
+			url := postgresql.Shared(t).NewDatabase(t)
+			users := openUsers(t, url)
+			other := begin(t, url)
+			other.do(insert)
+			go func() {
+				awaitWaiting(t, url, "1")
+				other.do("COMMIT")
+			}()
+			file := []models.NewUser{{Name: "n", Email: "filea"}, {Name: "n", Email: "fileb"}, {Name: "n", Email: "filec"}}
+			done, err := users.Import(ctx, storetest.Rows(file...), models.ImportOptions{OnConflict: conflict})
+			if got := fmt.Sprint(done, " ", refusals(err)); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// refusals writes why rows were refused.
+func refusals(err error) (text string) {
+	refused, ok := errors.AsType[*models.RefusedRows](err)
+	if !ok {
+		return strings.TrimPrefix(fmt.Sprint(err), "<nil>")
+	}
+	for _, row := range refused.Listed {
+		failure, _ := errors.AsType[*models.StorageError](row.Err)
+		text += fmt.Sprint(row.Line, map[bool]string{true: " duplicate", false: " " + row.Err.Error()}[failure != nil && failure.Duplicate])
+	}
+	return text
+}
+
+// Of two transactions that wait for each other PostgreSQL ends one. Where that is the import, it is done again.
+func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	last, middle := begin(t, url), begin(t, url)
+	last.do("SET deadlock_timeout = '1h'") // so that it is not the one that is ended
+	last.do("INSERT INTO users (name, email) VALUES ('n', 'last')")
+	middle.do("INSERT INTO users (name, email) VALUES ('n', 'middle')")
+	rows := func(yield func(models.ImportRow, error) bool) {
+		for row, err := range manyRows(3*chunkRows, "file", func() {}) {
+			switch row.Line {
+			case 3 * chunkRows / 2:
+				row.User.Email = "middle"
+			case 3 * chunkRows:
+				row.User.Email = "last"
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+	go func() {
+		awaitWaiting(t, url, "1") // the import, for middle
+		waited := make(chan struct{})
+		go func() {
+			defer close(waited)
+			last.do("INSERT INTO users (name, email) VALUES ('n', 'file0')")
+		}()
+		awaitWaiting(t, url, "2")
+		middle.do("ROLLBACK")
+		<-waited
+		last.do("ROLLBACK")
+	}()
+	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 3*chunkRows || err != nil {
+		t.Error(done, err)
+	}
+}
