@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -265,5 +266,32 @@ func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T
 	}()
 	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 3*chunkRows || err != nil {
 		t.Error(done, err)
+	}
+}
+
+// What the planner knows of a table was true before the import: a scan of all users for every row would take hours.
+func TestAnImportFindsUsersByTheIndexHoweverTheTableGrows(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	storetest.Create(t, users, "only")
+	postgresql.SQL(t, url, "ANALYZE users")
+	for range 2 {
+		options := models.ImportOptions{OnConflict: models.ConflictUpdates}
+		if _, err := users.Import(ctx, manyRows(5*chunkRows, "file", func() {}), options); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = users.Close(ctx) // a session that ends tells what it did
+	const scans = `SELECT coalesce(max(CASE WHEN seq_scan < 100 THEN 'few' ELSE seq_scan::text END), 'not told yet')
+		FROM pg_stat_user_tables WHERE relname = 'users' AND n_tup_ins > 20000`
+	got := ""
+	for deadline := time.Now().Add(postgresql.Patience); time.Now().Before(deadline); {
+		if got = postgresql.Ask(t, url, scans); got != "not told yet" {
+			break
+		}
+	}
+	if got != "few" {
+		t.Errorf("scans of all users: %s", got)
 	}
 }
