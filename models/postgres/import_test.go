@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"users-api/models"
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
@@ -75,7 +73,8 @@ func TestAnImportThatIsBrokenOffStoresNothing(t *testing.T) {
 			wait.Wait()
 			again := openUsers(t, url)
 			expectUsers(t, url, "1")
-			if done, err := again.Import(ctx, manyRows(10, "file", func() {}), models.ImportOptions{}); done.Created != 10 || err != nil {
+			done, err := again.Import(ctx, manyRows(10, "file", func() {}), models.ImportOptions{})
+			if done.Created != 10 || err != nil {
 				t.Error(done, err)
 			}
 		})
@@ -113,8 +112,8 @@ func TestAnImportWhoseConnectionBreaksIsDoneOnAnother(t *testing.T) {
 func TestEveryRowOfAManyThatIsRefusedIsTold(t *testing.T) {
 	t.Parallel()
 	url := postgresql.Shared(t).NewDatabase(t)
-	postgresql.SQL(t, url, "CREATE TABLE users (id serial primary key, name varchar(8) CHECK (name <> 'bad'), email text UNIQUE, "+
-		"created_at timestamptz)", "INSERT INTO users (name, email) VALUES ('n', 'there')")
+	postgresql.SQL(t, url, tableOf("varchar(8) CHECK (name <> 'bad')", "text UNIQUE", ""),
+		"INSERT INTO users (name, email) VALUES ('n', 'there')")
 	bad := map[int]string{
 		3:      `new row for relation "users" violates check constraint "users_name_check" (SQLSTATE 23514)`,
 		777:    `duplicate key value violates unique constraint "users_email_key" (SQLSTATE 23505)`,
@@ -154,119 +153,6 @@ func TestEveryRowOfAManyThatIsRefusedIsTold(t *testing.T) {
 		}
 	}
 	expectUsers(t, url, "1")
-}
-
-// transaction is one of another program, on a connection of its own.
-type transaction struct {
-	*pgx.Conn
-	t testing.TB
-}
-
-func begin(t testing.TB, url string) transaction {
-	t.Helper()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(ctx) })
-	other := transaction{conn, t}
-	other.do("BEGIN")
-	return other
-}
-
-func (o transaction) do(statement string) {
-	if _, err := o.Exec(ctx, statement); err != nil {
-		o.t.Errorf("%s: %v", statement, err)
-	}
-}
-
-// awaitWaiting returns once so many sessions wait for a transaction of another.
-func awaitWaiting(t testing.TB, url, sessions string) {
-	t.Helper()
-	const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	for postgresql.Ask(t, url, waiting) != sessions {
-		runtime.Gosched()
-	}
-}
-
-// What another program stores while an import waits for it exists when the import goes on.
-func TestAnEmailThatIsStoredDuringAnImportExists(t *testing.T) {
-	t.Parallel()
-	const insert = "INSERT INTO users (name, email) VALUES ('other', 'fileb')"
-	for conflict, want := range map[models.Conflict]string{
-		models.ConflictFails:   "{0 0 0 0} 3 duplicate",
-		models.ConflictSkips:   "{2 0 1 0} ",
-		models.ConflictUpdates: "{2 1 0 0} ",
-	} {
-		t.Run(fmt.Sprint(conflict), func(t *testing.T) {
-			t.Parallel()
-			url := postgresql.Shared(t).NewDatabase(t)
-			users := openUsers(t, url)
-			other := begin(t, url)
-			other.do(insert)
-			go func() {
-				awaitWaiting(t, url, "1")
-				other.do("COMMIT")
-			}()
-			file := []models.NewUser{{Name: "n", Email: "filea"}, {Name: "n", Email: "fileb"}, {Name: "n", Email: "filec"}}
-			done, err := users.Import(ctx, storetest.Rows(file...), models.ImportOptions{OnConflict: conflict})
-			if got := fmt.Sprint(done, " ", refusals(err)); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-		})
-	}
-}
-
-// refusals writes why rows were refused.
-func refusals(err error) (text string) {
-	refused, ok := errors.AsType[*models.RefusedRows](err)
-	if !ok {
-		return strings.TrimPrefix(fmt.Sprint(err), "<nil>")
-	}
-	for _, row := range refused.Listed {
-		failure, _ := errors.AsType[*models.StorageError](row.Err)
-		text += fmt.Sprint(row.Line, map[bool]string{true: " duplicate", false: " " + row.Err.Error()}[failure != nil && failure.Duplicate])
-	}
-	return text
-}
-
-// Of two transactions that wait for each other PostgreSQL ends one. Where that is the import, it is done again.
-func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T) {
-	t.Parallel()
-	url := postgresql.Shared(t).NewDatabase(t)
-	users := openUsers(t, url)
-	last, middle := begin(t, url), begin(t, url)
-	last.do("SET deadlock_timeout = '1h'") // so that it is not the one that is ended
-	last.do("INSERT INTO users (name, email) VALUES ('n', 'last')")
-	middle.do("INSERT INTO users (name, email) VALUES ('n', 'middle')")
-	rows := func(yield func(models.ImportRow, error) bool) {
-		for row, err := range manyRows(3*chunkRows, "file", func() {}) {
-			switch row.Line {
-			case 3 * chunkRows / 2:
-				row.User.Email = "middle"
-			case 3 * chunkRows:
-				row.User.Email = "last"
-			}
-			if !yield(row, err) {
-				return
-			}
-		}
-	}
-	go func() {
-		awaitWaiting(t, url, "1") // the import, for middle
-		waited := make(chan struct{})
-		go func() {
-			defer close(waited)
-			last.do("INSERT INTO users (name, email) VALUES ('n', 'file0')")
-		}()
-		awaitWaiting(t, url, "2")
-		middle.do("ROLLBACK")
-		<-waited
-		last.do("ROLLBACK")
-	}()
-	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 3*chunkRows || err != nil {
-		t.Error(done, err)
-	}
 }
 
 // What the planner knows of a table was true before the import: a scan of all users for every row would take hours.

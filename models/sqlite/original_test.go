@@ -30,7 +30,8 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 		if written {
 			write("meanwhile")
 		}
-		if err := original.Finish(); (err != nil) != written || written && !strings.Contains(err.Error(), "was written meanwhile") {
+		err = original.Finish()
+		if (err != nil) != written || written && !strings.Contains(err.Error(), "was written meanwhile") {
 			t.Errorf("written %t: %v", written, err)
 		}
 	}
