@@ -28,8 +28,8 @@ type Original struct {
 var transfer = use{limit: 24 * time.Hour, once: true}
 
 // Fill stores the users of another storage, with their ids and times, in a table that is empty: all of them in one
-// transaction, or none. It reads the table back before it commits. Progress is told how much of the work is done; it may
-// be nil.
+// transaction, or none. It reads the table back before it commits. Progress is told how much of the work is done; it
+// may be nil.
 func (u *Users) Fill(ctx context.Context, from Original, progress func(done, total int64)) error {
 	f := &filling{users: u, from: from, progress: progress}
 	return u.write(func() error { return u.database.on(ctx, transfer, f.run) })
@@ -75,8 +75,8 @@ func (f *filling) lock(ctx context.Context) error {
 func (f *filling) expectEmpty(ctx context.Context) error {
 	_, found, err := f.conn.number(ctx, "SELECT 1::int8 FROM users LIMIT 1")
 	if err == nil && found {
-		err = fmt.Errorf("users in %s is not empty: nothing was copied; name an empty database in the URL, or delete them first",
-			f.users.database.where)
+		err = fmt.Errorf("users in %s is not empty: nothing was copied; name an empty database in the URL, "+
+			"or delete them first", f.users.database.where)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (f *filling) compare(ctx context.Context) error {
 	}
 	if count != f.from.Count || string(stored.Sum(nil)) != string(f.sent.Sum(nil)) {
 		return fmt.Errorf("%d users were sent and %d are stored, and the two lists are not the same: nothing was copied; "+
-			"look for triggers and rules of users in %s, and for columns that are too short", f.from.Count, count, f.users.database.where)
+			"look for triggers and rules of users in %s", f.from.Count, count, f.users.database.where)
 	}
 	return nil
 }

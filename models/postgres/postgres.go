@@ -10,7 +10,8 @@
 //     between two of them;
 //   - the kept list (package kept, and list.go): the server is asked for its snapshot before each answer, and the list is
 //     read again when that has changed. Why an equal snapshot means an equal list, and where it does not, is said there;
-//   - imports (import.go), and exports of one moment (snapshot.go).
+//   - imports (import.go, chunks.go, row.go), exports of one moment (snapshot.go), and a table that is filled from
+//     another storage (fill.go).
 //
 // GORM defines and creates the table, and builds the texts of the queries once, at the start; pgx runs them. Nothing is
 // kept in a session, because behind a pooler the next statement may run in another: no SET, no advisory lock that

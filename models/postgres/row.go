@@ -137,7 +137,8 @@ func (i *fileImport) refusal(ctx context.Context, err error) error {
 	if !isDuplicate(err) {
 		return storageError(err, false)
 	}
-	return i.users.database.duplicateBy(err, func(ask func(context.Context, connection) error) error { return ask(ctx, i.conn) })
+	here := func(ask func(context.Context, connection) error) error { return ask(ctx, i.conn) }
+	return i.users.database.duplicateBy(err, here)
 }
 
 // isOfRow reports whether rows are to blame for an error, and not the server, a lock, or a right that is missing.

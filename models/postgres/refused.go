@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/models"
+)
+
+// mostRefused is how many users that cannot be stored are told at most.
+const mostRefused = 100
+
+// refusedUsers are users that PostgreSQL does not take.
+type refusedUsers struct {
+	reasons []string           // in the order in which they were met
+	ids     map[string][]int64 // by reason
+	count   int
+}
+
+func (r *refusedUsers) add(id int64, reason string) {
+	if r.ids[reason] == nil {
+		r.reasons = append(r.reasons, reason)
+	}
+	r.ids[reason] = append(r.ids[reason], id)
+	r.count++
+}
+
+// Error names the users by their ids, and neither by name nor by email.
+func (r *refusedUsers) Error() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "nothing was copied: PostgreSQL does not take %d users", r.count)
+	if r.count == mostRefused {
+		text.WriteString(" or more")
+	}
+	for _, reason := range r.reasons {
+		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(r.ids[reason]), " ", ", "), "[]")
+		fmt.Fprintf(&text, "; %s: those with the ids %s", reason, ids)
+	}
+	return text.String()
+}
+
+// findRefused stores the users in chunks, halves those that fail, and returns the users that are refused; nil where
+// there are none.
+func (f *filling) findRefused(ctx context.Context) error {
+	refused := &refusedUsers{ids: map[string][]int64{}}
+	var chunk []models.User
+	for user, err := range f.from.Users() {
+		if err != nil {
+			return err
+		}
+		if chunk = append(chunk, user); len(chunk) < chunkRows {
+			continue
+		}
+		if err := f.try(ctx, chunk, refused); err != nil {
+			return err
+		}
+		chunk = chunk[:0]
+	}
+	if err := f.try(ctx, chunk, refused); err != nil {
+		return err
+	}
+	if refused.count == 0 {
+		return nil
+	}
+	return refused
+}
+
+// try stores users, and finds those that are refused.
+func (f *filling) try(ctx context.Context, users []models.User, refused *refusedUsers) error {
+	if len(users) == 0 || refused.count == mostRefused {
+		return nil
+	}
+	err := f.conn.inSavepoint(ctx, func() error { return f.insert(ctx, users) })
+	switch {
+	case err == nil:
+		return nil
+	case !isOfRow(err) && !errors.Is(err, errNoTime):
+		return err
+	case len(users) == 1:
+		refused.add(users[0].ID, withoutData(err, users[0]))
+		return nil
+	}
+	half := len(users) / 2
+	if err := f.try(ctx, users[:half], refused); err != nil {
+		return err
+	}
+	return f.try(ctx, users[half:], refused)
+}
+
+// insert stores users by one statement.
+func (f *filling) insert(ctx context.Context, users []models.User) error {
+	ids, names, emails := make([]int64, len(users)), make([]string, len(users)), make([]string, len(users))
+	times := make([]*string, len(users))
+	for i, user := range users {
+		created, err := f.users.table.time(user.CreatedAt)
+		if err != nil {
+			return err
+		}
+		ids[i], names[i], emails[i], times[i] = user.ID, user.Name, user.Email, created
+	}
+	_, err := f.conn.exec(ctx, "INSERT INTO users (id, name, email, created_at) OVERRIDING SYSTEM VALUE "+
+		"SELECT id, name, email, created_at::"+f.users.table.timeType+" FROM unnest($1::int8[], $2::text[], $3::text[], "+
+		"$4::text[]) AS n (id, name, email, created_at)", ids, names, emails, times)
+	return err
+}
+
+// tellable are the SQLSTATEs whose texts name rules and no data, when they are PostgreSQL's own.
+var tellable = []string{"22001", "22003", "22021", "23502", "23505", "23514", "54000"}
+
+// withoutData returns why a user is refused, without the user's name and email: a function of the table may say
+// anything.
+func withoutData(err error, user models.User) string {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return err.Error()
+	}
+	tells := func(secret string) bool { return len(secret) > 2 && strings.Contains(failed.Message, secret) }
+	if !slices.Contains(tellable, failed.Code) || tells(user.Name) || tells(user.Email) {
+		return fmt.Sprintf("%s (SQLSTATE %s)", meanings[class(failed.Code)], failed.Code)
+	}
+	return failed.Error()
+}
