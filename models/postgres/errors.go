@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -98,6 +99,12 @@ func isLost(err error) bool {
 		errors.As(err, &network) || pgconn.SafeToRetry(err) || isBrokenOff(err)
 }
 
+// isUntrusted reports whether the server's certificate was refused.
+func isUntrusted(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
+}
+
 // isGone reports whether the server behind a connection goes away, or may not be written any more: another may have
 // taken its place.
 func isGone(err error) bool {
@@ -170,6 +177,8 @@ func reason(err error) string {
 		return server.Error()
 	case server != nil:
 		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
+	case isUntrusted(err):
+		return "the certificate of the PostgreSQL server is not trusted"
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):
 		return "no PostgreSQL server was found that can be written"
 	case isNamed && named.IsNotFound:

@@ -16,7 +16,7 @@ func mayCome(err error) bool {
 	if code := sqlState(err); code != "" {
 		return code == codeStarting || code == codeShutdown || code == codeCrash || code == codeTooMany
 	}
-	return isLost(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
+	return isLost(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
 // explain turns the answer to an attempt to start on a database into a line that says what to do.
@@ -63,6 +63,9 @@ func remedy(code string, where address) string {
 
 // remedyWithoutServer says what to do where no server could be used.
 func remedyWithoutServer(err error) string {
+	if isUntrusted(err) {
+		return "name the file of the authority that signed it as sslrootcert in the URL, and the host as the certificate has it"
+	}
 	if errors.Is(err, pgconn.ErrReadOnlyConnection) {
 		return "name the primary in the URL, or all hosts, separated by commas"
 	}
