@@ -115,3 +115,25 @@ func TestBehindAPoolerEverythingIsAnswered(t *testing.T) {
 	stop()
 	l.expectKept(t, both[1])
 }
+
+// The certificate is checked when the URL asks for it, and a server that wants encryption gets it.
+func TestAConnectionIsEncryptedAndTheServerChecked(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	database := server.NewDatabase(t)
+	root, other := server.RequireTLS(t), postgresql.Start(t).RequireTLS(t)
+	checked := start(t, "DATABASE_URL="+database+"?sslmode=verify-full&sslrootcert="+root)
+	checked.Create(t, "Ada", "ada@example.org")
+	start(t, "DATABASE_URL="+database).Create(t, "Alan", "alan@example.org") // prefer
+	if users := checked.List(t); len(users) != 2 {
+		t.Errorf("the users are %v", users)
+	}
+	for parameters, says := range map[string]string{
+		"?sslmode=verify-full&sslrootcert=" + other: "certificate",
+		"?sslmode=disable":                          "pg_hba.conf",
+	} {
+		p := program.Launch(t, binary, "DATABASE_URL="+database+parameters)
+		expectRefusal(t, p, says)
+		forbid(t, p.Log(), "pass/word", "pass%2F")
+	}
+}
