@@ -65,7 +65,8 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 			if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, writesHeld) {
 				t.Errorf("answered %d %s, %v", answer.Status, answer.Body, err)
 			}
-			if took < 4*time.Second || took > 20*time.Second { // one after the other they would wait 100 s
+			tooSoon := took < 4*time.Second && !program.PostgreSQL // where what shares a statement waits as long as its oldest
+			if tooSoon || took > 20*time.Second { // one after the other they would wait 100 s
 				t.Errorf("it waited %s", took)
 			}
 		})
