@@ -66,7 +66,7 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 				t.Errorf("answered %d %s, %v", answer.Status, answer.Body, err)
 			}
 			tooSoon := took < 4*time.Second && !program.PostgreSQL // where what shares a statement waits as long as its oldest
-			if tooSoon || took > 20*time.Second { // one after the other they would wait 100 s
+			if tooSoon || took > 20*time.Second {                  // one after the other they would wait 100 s
 				t.Errorf("it waited %s", took)
 			}
 		})

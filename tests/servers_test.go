@@ -107,12 +107,14 @@ func TestAStartWaitsForItsServer(t *testing.T) {
 
 func TestTheDataDirectoryIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	p.Do(t, "GET", csvPath, "")
-	p.Do(t, "POST", csvPath, "name,email\nAlan,alan\n")
-	p.Stop(t)
-	expectNoDirectory(t, p.DataDir)
+	for _, setting := range []string{"RUN_AS=0", "RUN_AS=65534"} { // as root, the second becomes another user
+		p := start(t, setting)
+		p.Create(t, "Ada", "ada@example.org")
+		p.Do(t, "GET", csvPath, "")
+		p.Do(t, "POST", csvPath, "name,email\nAlan,alan\n")
+		p.Stop(t)
+		expectNoDirectory(t, p.DataDir)
+	}
 }
 
 func TestThePasswordOfTheDatabaseIsNeverShown(t *testing.T) {
