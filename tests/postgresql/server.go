@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 )
@@ -83,14 +82,14 @@ func (s *Server) Resume(t testing.TB) {
 	s.process.signal(syscall.SIGCONT)
 }
 
-// Reload makes the server read its configuration again, and returns when it has.
+// Reload makes the server read its configuration again, and returns when it holds. New connections have what the server's
+// first process has read, and a checkpoint is made after its own process, on which synchronous standbys rest, has read it.
 func (s *Server) Reload(t testing.TB) {
 	t.Helper()
-	before := strings.Count(s.Log(), "reloading configuration files")
+	before := Ask(t, s.URL("postgres"), "SELECT pg_conf_load_time()::text")
 	s.process.signal(syscall.SIGHUP)
-	s.process.waitUntil(t, "the configuration is read again", func(log string) bool {
-		return strings.Count(log, "reloading configuration files") > before
-	})
+	s.WaitUntil(t, "true", "SELECT (pg_conf_load_time() > '"+before+"')::text")
+	SQL(t, s.URL("postgres"), "CHECKPOINT")
 }
 
 // Log returns what the server has written since it was started last.
