@@ -99,6 +99,10 @@ func (i *fileImport) runAll(ctx context.Context) error {
 	if _, err := i.conn.exec(ctx, "SELECT pg_advisory_xact_lock($1)", importLock); err != nil {
 		return err
 	}
+	// Whoever holds a lock from here on is another program, and an import holds its own meanwhile.
+	if _, err := i.conn.exec(ctx, "SET LOCAL lock_timeout = '5s'"); err != nil {
+		return err
+	}
 	if err := i.look(ctx); err != nil {
 		return err
 	}
