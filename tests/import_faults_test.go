@@ -105,7 +105,7 @@ func TestAnImportWaits5sForAnotherProgramsLock(t *testing.T) {
 	other.HoldWrites()
 	began := time.Now()
 	answer := p.Do(t, "POST", csvPath, manyPeople(10))
-	if took := time.Since(began); answer.Status != 500 || !strings.Contains(answer.Body, writesHeld) ||
+	if took := time.Since(began); answer.Status != 500 || !strings.Contains(answer.Body, importHeld) ||
 		took < 4*time.Second {
 		t.Errorf("answered %d %s after %s", answer.Status, answer.Body, took)
 	}

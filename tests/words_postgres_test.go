@@ -23,6 +23,7 @@ const (
 	noTable        = `ERROR: relation "users" does not exist (SQLSTATE 42P01)`
 	noTableCode    = "storage_code=42P01 "
 	writesHeld     = "the PostgreSQL server did not do it in time, and nothing was changed"
+	importHeld     = "canceling statement due to lock timeout (SQLSTATE 55P03)"
 
 	nul, nulEscaped = "chr(1)", "%01" // as an expression and in a URL: PostgreSQL has no NUL
 	firstCharacter  = rune(1)         // that a user may have

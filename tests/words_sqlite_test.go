@@ -18,6 +18,7 @@ const (
 	noTable        = "SQL logic error: no such table: users (1)"
 	noTableCode    = "storage_code=1 "
 	writesHeld     = "database is locked (5)"
+	importHeld     = writesHeld
 
 	nul, nulEscaped = "char(0)", "%00" // as an expression and in a URL
 	firstCharacter  = rune(0)          // that a user may have
