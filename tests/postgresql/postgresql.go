@@ -67,6 +67,7 @@ func Start(t testing.TB, settings ...string) *Server {
 	shared.Lock()
 	folder := copyTemplate(t)
 	shared.Unlock()
+	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // also of a server that does not start
 	server := launch(t, folder, settings...)
 	t.Cleanup(server.remove)
 	return server

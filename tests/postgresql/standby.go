@@ -17,6 +17,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 	standby := &Server{
 		Port: freePort(t), folder: newFolder(t), settings: append([]string{"hot_standby=on", following}, s.settings...),
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(standby.folder) }) // also of a server that does not start
 	s.backUp(t, standby)
 	standby.StartAgain(t)
 	t.Cleanup(standby.remove)
