@@ -9,8 +9,8 @@ import (
 	"users-api/models"
 )
 
-// A chunk is at most so many rows, or a little more than so many bytes of their texts. 1,000,000 rows took as long with
-// chunks of 1,000 as with chunks of 10,000.
+// A chunk is at most so many rows, or a little more than so many bytes of their texts. 1,000,000 new users take 9 s of the
+// server's CPU and 1.3 s of ours so; one by one, as a view gets them, each takes 60 and 100 µs.
 const (
 	chunkRows  = 4096
 	chunkBytes = 4 << 20
