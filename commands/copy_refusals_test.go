@@ -112,6 +112,10 @@ func TestACopyNeedsATargetAndAFileThatNobodyUses(t *testing.T) {
 	expectOneLine(t, code, says, "DATABASE_URL is not set", "postgres://")
 	closeFile := f.open(t)
 	defer closeFile()
-	code, says = f.copyTo(t, postgresql.Shared(t).NewDatabase(t))
+	url := postgresql.Shared(t).NewDatabase(t)
+	code, says = f.copyTo(t, url)
 	expectOneLine(t, code, says, "the process ", " has the database ", "stop the service, and try again")
+	if table := postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, 'none')"); table != "none" {
+		t.Error("PostgreSQL was written to before that was found out")
+	}
 }
