@@ -123,9 +123,7 @@ func TestACommitThatFailsIsRolledBack(t *testing.T) {
 	run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
 		"CREATE TABLE homes (place INTEGER REFERENCES places DEFERRABLE INITIALLY DEFERRED)",
 		"CREATE TRIGGER h AFTER INSERT ON users WHEN new.name = 'bad' BEGIN INSERT INTO homes VALUES (1); END")
-	if err := users.committer.conn.script("PRAGMA foreign_keys = ON"); err != nil {
-		t.Fatal(err)
-	}
+	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA foreign_keys = ON") })
 	_, err := users.Create(ctx, models.NewUser{Name: "bad", Email: "bad"})
 	if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
 		t.Errorf("the creation: %v", err)
@@ -145,9 +143,7 @@ func TestARefusalInACommitThatFailsIsNotAnswered(t *testing.T) {
 		"CREATE TABLE homes (place INTEGER REFERENCES places DEFERRABLE INITIALLY DEFERRED)",
 		"CREATE TRIGGER h AFTER DELETE ON users BEGIN INSERT INTO homes VALUES (1); END")
 	ada := storetest.Create(t, users, "ada")
-	if _, err := users.committer.conn.exec("PRAGMA foreign_keys = ON"); err != nil {
-		t.Fatal(err)
-	}
+	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA foreign_keys = ON") })
 	remove := func() error { return users.Delete(ctx, ada, nil) }
 	for _, err := range together(t, users, other, remove, remove) {
 		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
@@ -162,9 +158,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
 	storetest.Create(t, users, "before")
-	if err := users.committer.conn.script("PRAGMA max_page_count = 1"); err != nil { // no more than there are
-		t.Fatal(err)
-	}
+	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = 1") }) // no more than there are
 	large := func(i int) func() error {
 		return func() error {
 			_, err := users.Create(ctx, models.NewUser{Name: strings.Repeat("n", 100_000), Email: fmt.Sprint(i)})
@@ -176,9 +170,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 			t.Errorf("creation %d: %v", i, err)
 		}
 	}
-	if err := users.committer.conn.script("PRAGMA max_page_count = 1000000"); err != nil {
-		t.Fatal(err)
-	}
+	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = 1000000") })
 	storetest.Create(t, users, "after")
 }
 
@@ -214,4 +206,15 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 	if stored < maxBatch || stored > 2*maxBatch+1 {
 		t.Errorf("%d writes were stored, with a queue of %d", stored, maxBatch)
 	}
+}
+
+// onWriter runs a function on the connection that writes, while no commit is under way. What follows an import there goes
+// on when the import is answered: a test that did not wait for it once damaged the memory of SQLite.
+func onWriter(t testing.TB, users *Users, run func(connection) error) {
+	t.Helper()
+	users.committer.pause(func() {
+		if err := run(users.committer.conn); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -149,9 +149,7 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
 	limit := func(pages string) {
-		if err := users.committer.conn.script("PRAGMA max_page_count = " + pages); err != nil {
-			t.Fatal(err)
-		}
+		onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = " + pages) })
 	}
 	limit("20")
 	_, err := users.Import(ctx, manyRows(10_000, "file", func() {}), models.ImportOptions{})
@@ -166,18 +164,28 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 	}
 }
 
+// cacheSize is the page cache of the connection that writes.
+func cacheSize(t *testing.T, users *Users) (size string) {
+	t.Helper()
+	onWriter(t, users, func(conn connection) (err error) {
+		size, err = conn.setting("cache_size")
+		return err
+	})
+	return size
+}
+
 // What an import took more of than a creation takes is given back, also by one that stored nothing.
 func TestAnImportGivesBackItsCacheAndTheWALFile(t *testing.T) {
 	users := openUsers(t, 0)
-	before, _ := users.committer.conn.setting("cache_size")
+	before := cacheSize(t, users)
 	for i, dryRun := range []bool{true, false} {
 		if _, err := users.Import(ctx, manyRows(10_000, "file", func() {}),
 			models.ImportOptions{DryRun: dryRun}); err != nil {
 			t.Fatal(err)
 		}
 		storetest.Create(t, users, fmt.Sprint("after", i)) // it comes behind the import
-		if after, err := users.committer.conn.setting("cache_size"); after != before || err != nil {
-			t.Errorf("the cache was %s and is %s, %v", before, after, err)
+		if after := cacheSize(t, users); after != before {
+			t.Errorf("the cache was %s and is %s", before, after)
 		}
 		if bytes := walSize(t, users); bytes > 100_000 {
 			t.Errorf("dry run %t: the -wal file has %d bytes", dryRun, bytes)
