@@ -83,15 +83,15 @@ func readPage(conn connection, s statement, page []models.User, bytes int) (_ []
 	return page, whole, err
 }
 
-// readRange returns the users with ids from the first to the last given.
+// readRange returns the users with ids from the first to the last given, while they are read.
 func (q *queries) readRange(conn connection, from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
-		page, _, err := readPage(conn, statement{q.inRange, []any{from, to}}, nil, everything)
-		for _, user := range page {
+		err := statement{q.inRange, []any{from, to}}.read(conn, func(user models.User) error {
 			if !yield(user, nil) {
-				return
+				return errEnough
 			}
-		}
+			return nil
+		})
 		if err != nil {
 			yield(models.User{}, err)
 		}
