@@ -95,12 +95,12 @@ func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
 		write func()
 		again []int64
 	}{
-		{"a creation", func() { users.put(5001, "new") }, []int64{4}},
+		{"a creation", func() { users.put(5001, "new") }, []int64{9}},
 		{"a change", func() { users.put(17, "new") }, []int64{0}},
-		{"a deletion", func() { users.remove(2048) }, []int64{2}},
-		{"a change of the last of a piece", func() { users.put(1023, "new") }, []int64{0}},
-		{"a change of the first of a piece", func() { users.put(1024, "new") }, []int64{1}},
-		{"three writes", func() { users.remove(1); users.put(2047, "new"); users.put(5002, "new") }, []int64{0, 1, 4}},
+		{"a deletion", func() { users.remove(2048) }, []int64{4}},
+		{"a change of the last of a piece", func() { users.put(511, "new") }, []int64{0}},
+		{"a change of the first of a piece", func() { users.put(512, "new") }, []int64{1}},
+		{"three writes", func() { users.remove(1); users.put(2047, "new"); users.put(5002, "new") }, []int64{0, 3, 9}},
 		{"nothing", func() {}, nil},
 	} {
 		users.again = nil

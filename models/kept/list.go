@@ -34,8 +34,9 @@ type piece struct {
 	sum    [sha256.Size]byte
 }
 
-// idBits: a piece has the ids that differ only in so many bits, up to 1,024 users. Reading one again takes about 1 ms.
-const idBits = 10
+// idBits: a piece has the ids that differ only in so many bits, up to 512 users. Reading one again takes 0.2 ms of the
+// processor. A list is sent as fast in pieces of 512 as in pieces of 1,024, and those of 256 made it slower.
+const idBits = 9
 
 // pieceRoom is what the JSON of most pieces fits into. Growing it would take a tenth of the time to read one.
 const pieceRoom = 128 << idBits

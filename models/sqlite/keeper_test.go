@@ -31,7 +31,7 @@ type watched struct {
 }
 
 func (w *watched) Range(from, to int64) iter.Seq2[models.User, error] {
-	w.ranges = append(w.ranges, to-to%1024)
+	w.ranges = append(w.ranges, to-to%512)
 	return w.listSource.Range(from, to)
 }
 
@@ -59,14 +59,14 @@ func TestOnlyThePiecesThatOurWritesTouchAreReadAgain(t *testing.T) {
 		write func() error
 		again []int64
 	}{
-		{"a creation", func() error { storetest.Create(t, users, "new"); return nil }, []int64{4096}},
+		{"a creation", func() error { storetest.Create(t, users, "new"); return nil }, []int64{4608}},
 		{"a change", func() error { _, err := users.Change(ctx, 17, models.Change{Name: &name}, nil); return err }, []int64{0}},
 		{"a deletion", func() error { return users.Delete(ctx, 2048, nil) }, []int64{2048}},
 		{"three writes", func() error {
 			storetest.Create(t, users, "newer")
 			_, err := users.Change(ctx, 2047, models.Change{Name: &name}, nil)
 			return errors.Join(err, users.Delete(ctx, 1, nil))
-		}, []int64{0, 1024, 4096}},
+		}, []int64{0, 1536, 4608}},
 		{"a deletion of nobody", func() error { return expectError(users.Delete(ctx, 1, nil)) }, nil},
 		{"a creation that is refused", func() error {
 			_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "new"})
