@@ -49,7 +49,7 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			users := openUsers(t, 0)
 			fill(t, users, n-1)
-			run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", math.MaxInt64))
+			run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", int64(math.MaxInt64)))
 			options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 5}
 			_, err := users.Import(ctx, storetest.Rows(), options)
 			if many, ok := errors.AsType[*models.TooManyDeletes](err); !ok || many.Missing != n {
