@@ -15,9 +15,9 @@ func TestABackupOfPostgreSQLIsRestoredAsDocumented(t *testing.T) {
 	p := newPostgreSQLProject(t)
 	service, _ := p.pair()
 	service.api().mustCreate("ada@example.com")
-	p.run(p.shown("docs/postgresql.md", regexp.MustCompile("```shell\n(.*\n.* pg_dump .*)\n```"))[1])
+	p.run(p.shown(regexp.MustCompile("```shell\n(.*\n.* pg_dump .*)\n```"))[1])
 	service.api().mustCreate("after-the-backup@example.com")
-	p.run(p.shown("docs/postgresql.md", regexp.MustCompile("```shell\n(.*\n.* pg_restore .*\n.*)\n```"))[1])
+	p.run(p.shown(regexp.MustCompile("```shell\n(.*\n.* pg_restore .*\n.*)\n```"))[1])
 	service.becomes("healthy", slowStart)
 	service.api().mustCreate("after-the-restore@example.com")
 	want := map[string]bool{"ada@example.com": true, "after-the-restore@example.com": true}
@@ -36,7 +36,7 @@ func TestTheUsersOfTheFileMoveToPostgreSQLAsDocumented(t *testing.T) {
 	}
 	_, before := p.service("users-api").api().ask(http.MethodGet, "/api/users", "")
 	p.writeURL()
-	p.run(p.shown("docs/postgresql.md", regexp.MustCompile("```shell\n(.*\n.* copy\n.*)\n```"))[1])
+	p.run(p.shown(regexp.MustCompile("```shell\n(.*\n.* copy\n.*)\n```"))[1])
 	service, _ := p.pair()
 	if _, after := service.api().ask(http.MethodGet, "/api/users", ""); after != before || before == "[]" {
 		t.Errorf("the list was %s, and is %s", before, after)

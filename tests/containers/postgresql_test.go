@@ -18,10 +18,13 @@ const postgres = "postgres:17-alpine"
 // slowStart is how long a server and the service may take on a busy machine.
 const slowStart = time.Minute
 
-// readmePostgreSQL is what README.md shows to run in a shell: build, write database_url, and start.
-var readmePostgreSQL = regexp.MustCompile("```shell\n(.*\n.*>database_url\\))\n(docker compose up .*)\n```")
+// document says how the service runs with PostgreSQL beside it.
+const document = "docs/postgresql.md"
 
-// newPostgreSQLProject starts docker-compose.yml with PostgreSQL, as README.md says.
+// beginning is what it shows first: build, write database_url, and start.
+var beginning = regexp.MustCompile("```shell\n(.*\n.*>database_url\\))\n(docker compose up .*)\n")
+
+// newPostgreSQLProject starts docker-compose.yml with PostgreSQL, as the document says.
 func newPostgreSQLProject(t *testing.T) project {
 	t.Helper()
 	p := newProject(t)
@@ -29,11 +32,11 @@ func newPostgreSQLProject(t *testing.T) project {
 	return p
 }
 
-// writeURL builds and makes database_url, as README.md says, and returns what README.md says to run next.
+// writeURL builds and makes database_url, as the document says, and returns what it says to run next.
 func (p project) writeURL() (next string) {
 	p.t.Helper()
 	p.t.Setenv("COMPOSE_PROJECT_NAME", p.name)
-	commands := p.shown("README.md", readmePostgreSQL)
+	commands := p.shown(beginning)
 	p.run(commands[1])
 	if docker(p.t, "image", "inspect", "--format", "{{.Config.User}}", postgres) == "70:70" {
 		asRoot(p.t, p.directory, "chown 70 /mnt/database_url") // a stand-in; the real image reads its secrets as root
@@ -41,8 +44,8 @@ func (p project) writeURL() (next string) {
 	return commands[2]
 }
 
-// shown returns the parts of a block in a document.
-func (p project) shown(document string, block *regexp.Regexp) (parts []string) {
+// shown returns the parts of a block in the document.
+func (p project) shown(block *regexp.Regexp) (parts []string) {
 	p.t.Helper()
 	parts = block.FindStringSubmatch(p.read(document))
 	if parts == nil {
