@@ -118,7 +118,7 @@ func TestAStopEndsAnImport(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	p.Create(t, "Ada", "ada")
-	conn := beginImport(t, p, csvPath, manyPeople(1_500_000))
+	conn := beginImport(t, p, csvPath, manyPeople(3_000_000)) // twice as many as 6 s would do
 	p.WaitForLog(t, "import started")
 	waitFor(t, "it is being stored", func() bool { return storing(t, p) })
 	if took := p.Stop(t); took > 12*time.Second {
