@@ -28,13 +28,17 @@ const incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_
 	"(SELECT checkpoint_lsn FROM pg_control_checkpoint()))"
 
 // keepable asks whether that argument holds for the table. It does not on a standby, where transactions under way are
-// not named; under row security, where what is seen depends on more than commits; and for what stands in another place
-// than this server's log: a view, a foreign table, one that is unlogged or temporary, or that has such a part.
+// not named; under row security, where what is seen depends on more than commits; for what stands in another place than
+// this server's log: a view, a foreign table, one that is unlogged or temporary, or that has such a part; and not for what
+// has other transactions than PostgreSQL's: YugabyteDB, Citus, and tables of another kind than heap.
 const keepable = `WITH RECURSIVE parts (id) AS (
 		SELECT to_regclass('users')::oid
 		UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id)
-	SELECT NOT pg_is_in_recovery() AND NOT coalesce(row_security_active(to_regclass('users')), true) AND NOT EXISTS (
-		SELECT FROM pg_class c JOIN parts p ON c.oid = p.id WHERE c.relkind NOT IN ('r', 'p') OR c.relpersistence <> 'p')`
+	SELECT NOT pg_is_in_recovery() AND NOT COALESCE(row_security_active(to_regclass('users')), false)
+		AND version() NOT LIKE '%-YB-%' AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+		AND NOT EXISTS (
+			SELECT FROM pg_class c JOIN parts p ON c.oid = p.id LEFT JOIN pg_am a ON a.oid = c.relam
+			WHERE c.relkind NOT IN ('r', 'p') OR c.relpersistence <> 'p' OR c.relkind = 'r' AND a.amname <> 'heap')`
 
 // listSource is where the kept list is read from. It implements [kept.Source]. It borrows a connection each time, which
 // may lead to another server than the last.
