@@ -36,7 +36,7 @@ func (c connection) transaction(ctx context.Context, run func(connection) error)
 func (c changes) change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
 	text, values := c.updateText(change)
 	values = append(values, id)
-	if allow == nil && change != (models.Change{}) {
+	if allow == nil && change != (models.Change{}) && !c.database.rules.Load() {
 		err = c.database.on(ctx, write, func(ctx context.Context, conn connection) (err error) {
 			user, err = conn.one(ctx, text+" AND "+plain+" RETURNING "+c.queries.columns, values...)
 			return err
@@ -85,7 +85,7 @@ func (c changes) update(ctx context.Context, conn connection, before models.User
 // delete removes a user. Without a condition one statement does where the table is plain.
 func (c changes) delete(ctx context.Context, id int64, allow models.Condition) error {
 	const text = "DELETE FROM users WHERE id = $1::int8"
-	if allow == nil {
+	if allow == nil && !c.database.rules.Load() {
 		deleted := int64(0)
 		err := c.database.on(ctx, write, func(ctx context.Context, conn connection) (err error) {
 			deleted, err = conn.exec(ctx, text+" AND "+plain, id)
@@ -120,10 +120,12 @@ func (c changes) locked(ctx context.Context, id int64, allow models.Condition,
 			if err != nil {
 				return err
 			}
-			if allow != nil {
-				if refused = allow(before); refused != nil {
-					return errRefused
+			if allow == nil {
+				if err := c.database.lookForRules(ctx, conn); err != nil {
+					return err
 				}
+			} else if refused = allow(before); refused != nil {
+				return errRefused
 			}
 			return run(ctx, conn, before)
 		})

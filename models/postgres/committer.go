@@ -66,6 +66,9 @@ func (c *committer) create(ctx context.Context, user models.NewUser) (int64, err
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	if c.database.rules.Load() {
+		return c.insertByRules(user)
+	}
 	if !storable(user.Name) || !storable(user.Email) {
 		return c.insertAlone(user) // PostgreSQL refuses it with its own text, and would refuse all beside it
 	}

@@ -53,6 +53,8 @@ type database struct {
 	// left to whoever reads.
 	changing chan struct{}
 	closed   atomic.Bool
+	// rules: the table was not plain when a write last looked. See [plain].
+	rules atomic.Bool
 	// emails remembers which constraints are on the email alone.
 	emails sync.Map
 	// ended ends when even what is under way is to stop.

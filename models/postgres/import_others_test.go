@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -66,10 +67,12 @@ func TestAnEmailThatIsStoredDuringAnImportExists(t *testing.T) {
 			users := openUsers(t, url)
 			other := begin(t, url)
 			other.do(insert)
-			go func() {
+			var wait sync.WaitGroup
+			defer wait.Wait() // the import may go on before the other program knows that its commit is done
+			wait.Go(func() {
 				awaitWaiting(t, url, "1")
 				other.do("COMMIT")
-			}()
+			})
 			file := []models.NewUser{{Name: "n", Email: "filea"}, {Name: "n", Email: "fileb"}, {Name: "n", Email: "filec"}}
 			done, err := users.Import(ctx, storetest.Rows(file...), models.ImportOptions{OnConflict: conflict})
 			if got := fmt.Sprint(done, " ", refusals(err)); got != want {

@@ -81,6 +81,9 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	if err != nil {
 		return nil, err
 	}
+	if err := database.on(ctx, lookup, database.lookForRules); err != nil {
+		return nil, err
+	}
 	queries := newQueries(db, table)
 	reader := newReader(database, queries)
 	return &Users{

@@ -192,3 +192,31 @@ func useOnce(t *testing.T, users *Users, email string) {
 		t.Error(err)
 	}
 }
+
+// A trigger for each statement runs once for each write, also when it was made while the service runs: but for the first.
+func TestATriggerForEachStatementRunsOnceForEachWrite(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	openUsers(t, url) // makes the table
+	postgresql.SQL(t, url, "CREATE TABLE seen (what text)",
+		"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen VALUES (tg_op); RETURN NULL; END'",
+		"CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON users FOR EACH STATEMENT EXECUTE FUNCTION note()")
+	users := openUsers(t, url)
+	name := "new"
+	id := storetest.Create(t, users, "a@example.org")
+	if _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := users.Delete(ctx, id, nil); err != nil {
+		t.Fatal(err)
+	}
+	seen := postgresql.Ask(t, url, "SELECT string_agg(what, ' ') FROM seen")
+	if seen != "INSERT UPDATE DELETE" {
+		t.Errorf("the trigger saw %s", seen)
+	}
+	postgresql.SQL(t, url, "DROP TRIGGER note ON users")
+	storetest.Create(t, users, "b@example.org")
+	if users.database.rules.Load() {
+		t.Error("without the trigger the table still counts as one with rules")
+	}
+}
