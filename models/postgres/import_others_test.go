@@ -116,7 +116,9 @@ func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T
 			}
 		}
 	}
-	go func() {
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	wait.Go(func() {
 		awaitWaiting(t, url, "1") // the import, for middle
 		waited := make(chan struct{})
 		go func() {
@@ -127,7 +129,7 @@ func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T
 		middle.do("ROLLBACK")
 		<-waited
 		last.do("ROLLBACK")
-	}()
+	})
 	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 3*chunkRows || err != nil {
 		t.Error(done, err)
 	}
