@@ -20,7 +20,7 @@ func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	const fill = "INSERT INTO users (name, email) SELECT repeat('n', 200), i::text FROM generate_series(1, 100000) AS i"
 	postgresql.SQL(t, url, fill)
 	export := p.Dial(t)
-	export.Buffer(4096)
+	export.Buffer(64 << 10)
 	export.Send("GET /api/users.csv HTTP/1.1\r\nHost: users\r\nConnection: close\r\n\r\n")
 	export.Begin()
 	imported := p.Dial(t)
@@ -32,6 +32,7 @@ func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	if answer := imported.Answer(); answer.Status != 200 {
 		t.Errorf("the slow import is answered %d %s", answer.Status, answer.Body)
 	}
+	export.Buffer(4 << 20)
 	text, clean := export.Rest()
 	if lines := strings.Count(text, ",n"); !clean || lines < 100_000 {
 		t.Errorf("%d users came, and the end is clean: %t", lines, clean)
@@ -46,12 +47,12 @@ func TestAStatementThatTheServerDoesNotAllowIsToldInItsWords(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
-	p := start(t, "DATABASE_URL="+url)
 	name := url[strings.LastIndex(url, "/")+1:]
+	start(t, "DATABASE_URL="+url).Stop(t) // makes the table
 	postgresql.SQL(t, url, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN new; END'",
 		"CREATE TRIGGER slow BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION slow()",
-		fmt.Sprintf("ALTER DATABASE %s SET statement_timeout = '200ms'", name),
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		fmt.Sprintf("ALTER DATABASE %s SET statement_timeout = '1s'", name))
+	p := start(t, "DATABASE_URL="+url)
 	answer := p.Do(t, "POST", "/api/users", program.Body("n", "e"))
 	if answer.Status != 500 || !strings.Contains(answer.Body, "canceling statement due to statement timeout (SQLSTATE 57014)") {
 		t.Errorf("answered %d %s", answer.Status, answer.Body)
