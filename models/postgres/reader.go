@@ -71,23 +71,5 @@ func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models
 	if query.Snapshot {
 		return r.snapshot(ctx, query)
 	}
-	return func(yield func(models.User, error) bool) {
-		for next, more := query, true; more; {
-			var page []models.User
-			var err error
-			if page, more, err = r.page(ctx, next); err != nil {
-				yield(models.User{}, err)
-				return
-			}
-			for _, user := range page {
-				if !yield(user, nil) {
-					return
-				}
-			}
-			if more {
-				next.After = &page[len(page)-1].ID
-				next.Limit = max(0, next.Limit-len(page))
-			}
-		}
-	}
+	return models.Pages(query, func(next models.Query) ([]models.User, bool, error) { return r.page(ctx, next) })
 }

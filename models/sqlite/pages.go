@@ -15,31 +15,15 @@ const (
 	everything = math.MaxInt // as many users or bytes as there are
 )
 
-// read returns the users that a query asks for, page by page: each begins after the last id of the one before. Each is
-// read by a call to on.
+// read returns the users that a query asks for. Each page is read by a call to on.
 func (q *queries) read(query models.Query, on func(func(connection) error) error) iter.Seq2[models.User, error] {
-	return func(yield func(models.User, error) bool) {
-		for next, more := query, true; more; {
-			var page []models.User
-			err := on(func(conn connection) (err error) {
-				page, more, err = q.page(conn, next)
-				return err
-			})
-			if err != nil {
-				yield(models.User{}, err)
-				return
-			}
-			for _, user := range page {
-				if !yield(user, nil) {
-					return
-				}
-			}
-			if more {
-				next.After = &page[len(page)-1].ID
-				next.Limit = max(0, next.Limit-len(page))
-			}
-		}
-	}
+	return models.Pages(query, func(next models.Query) (page []models.User, more bool, err error) {
+		err = on(func(conn connection) (err error) {
+			page, more, err = q.page(conn, next)
+			return err
+		})
+		return page, more, err
+	})
 }
 
 // page reads the first page of a query, and reports whether more users may come.
