@@ -107,15 +107,8 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 		return err
 	}
 	defer conn.Release()
-	if wanted.writes {
-		deadline, _ := ctx.Deadline()
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
-		defer cancel()
-	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := d.bounded(ctx, wanted)
 	defer cancel()
-	defer context.AfterFunc(d.ended, cancel)()
 	err = run(ctx, connection{conn.Conn()})
 	if isGone(err) || isOutOfDate(err) {
 		d.pool.Reset() // the others lead to the same server, and know the same of its tables
@@ -131,6 +124,18 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 		return errTooLate
 	}
 	return err
+}
+
+// bounded returns the context of a statement, which ends when even what is under way is to stop. That of a write ends
+// with its time, and not because its client has gone.
+func (d *database) bounded(ctx context.Context, wanted use) (context.Context, context.CancelFunc) {
+	deadline, _ := ctx.Deadline()
+	if wanted.writes {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	release := context.AfterFunc(d.ended, cancel)
+	return ctx, func() { release(); cancel() }
 }
 
 // errTooLate: a write was ended that took too long, as where another program holds a lock.

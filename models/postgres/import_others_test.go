@@ -104,7 +104,7 @@ func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T
 	last.do("INSERT INTO users (name, email) VALUES ('n', 'last')")
 	middle.do("INSERT INTO users (name, email) VALUES ('n', 'middle')")
 	rows := func(yield func(models.ImportRow, error) bool) {
-		for row, err := range manyRows(3*chunkRows, "file", func() {}) {
+		for row, err := range storetest.ManyRows(3*chunkRows, "file", func() {}) {
 			switch row.Line {
 			case 3 * chunkRows / 2:
 				row.User.Email = "middle"

@@ -150,14 +150,14 @@ func TestAUserThatIsKeptByATriggerEndsTheImport(t *testing.T) {
 func TestAnImportWithoutATemporaryDirectorySaysWhatToSet(t *testing.T) {
 	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
-	_, err := users.Import(ctx, manyRows(50_000, "file", func() {}), models.ImportOptions{})
+	_, err := users.Import(ctx, storetest.ManyRows(50_000, "file", func() {}), models.ImportOptions{})
 	if err == nil || !strings.Contains(err.Error(), "no such file or directory: set TMPDIR") {
 		t.Errorf("the import: %v", err)
 	}
 	if err := os.Mkdir(os.TempDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	done, err := users.Import(ctx, manyRows(50_000, "file", func() {}), models.ImportOptions{})
+	done, err := users.Import(ctx, storetest.ManyRows(50_000, "file", func() {}), models.ImportOptions{})
 	if done.Created != 50_000 || err != nil {
 		t.Error(done, err)
 	}

@@ -5,8 +5,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,19 +15,6 @@ import (
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
 )
-
-// manyRows are rows with emails that begin with a text. They call last behind the last of them.
-func manyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
-		for i := range n {
-			user := models.NewUser{Name: "n", Email: fmt.Sprintf("%s%x", prefix, int64(i)*2_654_435_761%1_000_000_007)}
-			if !yield(models.ImportRow{Line: i + 2, User: user}, nil) {
-				return
-			}
-		}
-		last()
-	}
-}
 
 func awaitTurn(users *Users) {
 	for len(users.importing) == 0 {
@@ -66,14 +51,14 @@ func TestAnImportThatIsBrokenOffStoresNothing(t *testing.T) {
 			users := openUsers(t, url)
 			storetest.Create(t, users, "before")
 			var wait sync.WaitGroup
-			rows := manyRows(300_000, "file", func() { wait.Go(func() { awaitTurn(users); test.end(users) }) })
+			rows := storetest.ManyRows(300_000, "file", func() { wait.Go(func() { awaitTurn(users); test.end(users) }) })
 			if _, err := users.Import(test.ctx, rows, models.ImportOptions{}); !errors.Is(err, test.want) {
 				t.Errorf("the import: %v", err)
 			}
 			wait.Wait()
 			again := openUsers(t, url)
 			expectUsers(t, url, "1")
-			done, err := again.Import(ctx, manyRows(10, "file", func() {}), models.ImportOptions{})
+			done, err := again.Import(ctx, storetest.ManyRows(10, "file", func() {}), models.ImportOptions{})
 			if done.Created != 10 || err != nil {
 				t.Error(done, err)
 			}
@@ -87,7 +72,7 @@ func TestAnImportWhoseConnectionBreaksIsDoneOnAnother(t *testing.T) {
 	url := postgresql.Shared(t).NewDatabase(t)
 	users := openUsers(t, url)
 	ended := make(chan string, 1)
-	rows := manyRows(50_000, "file", func() {
+	rows := storetest.ManyRows(50_000, "file", func() {
 		go func() {
 			const end = `SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity
 				WHERE datname = current_database() AND query LIKE 'INSERT%'`
@@ -124,7 +109,7 @@ func TestEveryRowOfAManyThatIsRefusedIsTold(t *testing.T) {
 		10_001: `new row for relation "users" violates check constraint "users_name_check" (SQLSTATE 23514)`,
 	}
 	rows := func(yield func(models.ImportRow, error) bool) {
-		for row, err := range manyRows(10_000, "file", func() {}) {
+		for row, err := range storetest.ManyRows(10_000, "file", func() {}) {
 			switch text := bad[row.Line]; {
 			case strings.Contains(text, "check"):
 				row.User.Name = "bad"
@@ -164,7 +149,7 @@ func TestAnImportFindsUsersByTheIndexHoweverTheTableGrows(t *testing.T) {
 	postgresql.SQL(t, url, "ANALYZE users")
 	for range 2 {
 		options := models.ImportOptions{OnConflict: models.ConflictUpdates}
-		if _, err := users.Import(ctx, manyRows(5*chunkRows, "file", func() {}), options); err != nil {
+		if _, err := users.Import(ctx, storetest.ManyRows(5*chunkRows, "file", func() {}), options); err != nil {
 			t.Fatal(err)
 		}
 	}

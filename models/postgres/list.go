@@ -15,22 +15,16 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 	return u.keeper.List(ctx, send, u.Select(ctx, models.Query{}))
 }
 
-// incarnation is what a server says of itself, as one text. Two equal texts mean that nobody has committed in between.
-//
-// The snapshot names the transactions that are visible: a commit takes its number out of those under way, or moves their
-// end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and every DDL take a
-// number as well. But after a crash and on a standby that was promoted numbers come again. So the server's start and its
-// last checkpoint are named too: a crash ends with a checkpoint, and another server has another start. A checkpoint in
-// normal work costs a reading and nothing else, as do ANALYZE and every write to another table.
-//
-// On a connection of its own this takes 40 µs, and the snapshot alone 27.
+// incarnation is what a server says of itself, as one text. Why two equal texts mean that nobody has committed in between
+// is said in the package's comment. Prepared and from one client, it takes 32 to 44 µs, and the snapshot alone 25 to 30.
 const incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_start_time(), " +
 	"(SELECT checkpoint_lsn FROM pg_control_checkpoint()))"
 
-// keepable asks whether that argument holds for the table. It does not on a standby, where transactions under way are
-// not named; under row security, where what is seen depends on more than commits; for what stands in another place than
-// this server's log: a view, a foreign table, one that is unlogged or temporary, or that has such a part; and not for what
-// has other transactions than PostgreSQL's: YugabyteDB, Citus, and tables of another kind than heap.
+// keepable asks whether the argument in the package's comment holds for the table. It does not on a standby, where
+// transactions under way are not named; under row security, where what is seen depends on more than commits; for what
+// stands in another place than this server's log: a view, a foreign table, one that is unlogged or temporary, or that has
+// such a part; and not for what has other transactions than PostgreSQL's: YugabyteDB, Citus, and tables of another kind than
+// heap.
 const keepable = `WITH RECURSIVE parts (id) AS (
 		SELECT to_regclass('users')::oid
 		UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id)

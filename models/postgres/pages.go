@@ -24,25 +24,24 @@ func (s *pageSize) get() int { return int(s.users.Load()) }
 
 // page reads the first page of a query, and reports whether more users may come.
 func (r *reader) page(ctx context.Context, query models.Query) (page []models.User, more bool, err error) {
-	parts, values, possible := matching(query)
+	values, possible := matching(query)
 	if !possible {
 		return nil, false, nil
 	}
-	parts.descending = query.Descending
 	if query.After != nil {
-		parts.after, values = true, append(values, *query.After)
+		values = append(values, *query.After)
 	}
 	limit := r.pages.get()
 	if query.Limit > 0 {
 		limit = min(limit, query.Limit)
 	}
 	wanted := lookup
-	if parts.contains {
+	if query.Contains != "" {
 		wanted = search
 	}
 	whole := false
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		page, whole, err = r.readPage(ctx, conn, r.queries.selected[parts].users, append(values, int64(limit)))
+		page, whole, err = r.readPage(ctx, conn, r.queries.selected[query.Shape()].users, append(values, int64(limit)))
 		return err
 	})
 	if query.Limit > 0 && len(page) >= query.Limit {

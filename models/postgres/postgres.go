@@ -8,14 +8,28 @@
 //     changes and deletions (change.go) PostgreSQL itself lets transactions share a flush of its log;
 //   - everything that reads (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held
 //     between two of them;
-//   - the kept list (package kept, and list.go): the server is asked for its snapshot before each answer, and the list is
-//     read again when that has changed. Why an equal snapshot means an equal list, and where it does not, is said there;
+//   - the kept list (package kept, and list.go) is good for as long as the server's snapshot is the same;
 //   - imports (import.go, chunks.go, row.go), exports of one moment (snapshot.go), and a table that is filled from
 //     another storage (fill.go).
 //
 // GORM defines and creates the table, and builds the texts of the queries once, at the start; pgx runs them. Nothing is
-// kept in a session, because behind a pooler the next statement may run in another: no SET, no advisory lock that
-// outlives its transaction, no temporary table, no LISTEN.
+// kept in a session, because behind a pooler the next statement may run in another: no setting and no advisory
+// lock that outlives its transaction, no temporary table, no LISTEN.
+//
+// # Why the kept list is never stale
+//
+// The server's snapshot names the transactions that are visible. A commit takes its number out of those under way, or moves
+// their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and every DDL
+// take a number as well. So on one incarnation of one primary, an equal snapshot means an equal table.
+//
+// After a crash, and on a standby that was promoted, numbers come again, and behind a pooler nobody notices that the server
+// is another. So its start and its last checkpoint are asked for too: a crash ends with a checkpoint, and another server
+// has another start. The list is read in a REPEATABLE READ transaction whose snapshot is the one that was asked for; its
+// first page locks the table against TRUNCATE. Any commit in the cluster, ANALYZE and a checkpoint cost a reading, and
+// nothing else.
+//
+// That does not hold on a standby, under row security, and for what stands elsewhere than in this server's log: keepable
+// asks, and then the list is streamed.
 package postgres
 
 import (

@@ -23,27 +23,22 @@ const containing = `lower(name::text COLLATE "C") LIKE ? OR lower(email::text CO
 type queries struct {
 	byID, locked string
 	columns      string
-	selected     map[shape]selection
+	selected     map[models.Shape]selection
 }
-
-// shape is what the text of a query depends on: which parts it has, and not their values.
-type shape struct{ email, contains, after, descending bool }
 
 // selection are the texts for the users that a query asks for, and for how many match.
 type selection struct{ users, count string }
 
 func newQueries(db *gorm.DB, t table) *queries {
 	users := db.Session(&gorm.Session{DryRun: true}).Model(&models.User{}).Session(&gorm.Session{})
-	q := &queries{columns: t.columns(), selected: map[shape]selection{}}
+	q := &queries{columns: t.columns(), selected: map[models.Shape]selection{}}
 	q.byID = q.usersText(users.Where("id = ?::int8", 0))
 	q.locked = q.byID + " FOR UPDATE"
 	if !t.ids {
 		users = users.Where("id IS NOT NULL").Session(&gorm.Session{}) // no page could begin after such a user
 	}
-	for parts := range 1 << 4 {
-		has := func(bit int) bool { return parts&(1<<bit) != 0 }
-		form := shape{email: has(0), contains: has(1), after: has(2), descending: has(3)}
-		q.selected[form] = q.texts(users, form, t.unique)
+	for shape := range models.Shapes() {
+		q.selected[shape] = q.texts(users, shape, t.unique)
 	}
 	return q
 }
@@ -60,20 +55,20 @@ func (t table) columns() string {
 }
 
 // texts builds the texts of a shape.
-func (q *queries) texts(users *gorm.DB, s shape, unique bool) selection {
+func (q *queries) texts(users *gorm.DB, s models.Shape, unique bool) selection {
 	order, beyond := "id", "id > ?::int8"
-	if s.descending {
+	if s.Descending {
 		order, beyond = "id DESC", "id < ?::int8"
 	}
-	if s.email {
+	if s.Email {
 		users = users.Where("email = ?", "")
 	}
-	if s.contains {
+	if s.Contains {
 		users = users.Where(containing, "", "")
 	}
 	var n int64
 	count := users.Session(&gorm.Session{}).Count(&n).Statement.SQL.String()
-	if s.after {
+	if s.After {
 		users = users.Where(beyond, 0)
 	}
 	text := q.usersText(users.Order(order))
@@ -88,20 +83,20 @@ func (q *queries) usersText(query *gorm.DB) string {
 	return query.Select(q.columns).Find(&[]models.User{}).Statement.SQL.String()
 }
 
-// matching returns the parts of a query that say who matches, and their values. Nobody matches a text that PostgreSQL
-// cannot store.
-func matching(query models.Query) (parts shape, values []any, possible bool) {
+// matching returns the values of the parts of a query that say who matches. Nobody matches a text that PostgreSQL cannot
+// store.
+func matching(query models.Query) (values []any, possible bool) {
 	possible = true
 	if query.Email != nil {
-		parts.email, values = true, append(values, *query.Email)
+		values = append(values, *query.Email)
 		possible = storable(*query.Email)
 	}
 	if query.Contains != "" {
 		pattern := "%" + escapes.Replace(folded(query.Contains)) + "%"
-		parts.contains, values = true, append(values, pattern, pattern)
+		values = append(values, pattern, pattern)
 		possible = possible && storable(query.Contains)
 	}
-	return parts, values, possible
+	return values, possible
 }
 
 // storable reports whether PostgreSQL takes a text: not with a NUL in it, and not what is no UTF-8.

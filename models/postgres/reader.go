@@ -54,12 +54,12 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 	if query.Email != nil {
 		wanted = lookup
 	}
-	parts, values, possible := matching(query)
+	values, possible := matching(query)
 	if !possible {
 		return 0, nil
 	}
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		n, _, err = conn.number(ctx, r.queries.selected[parts].count, values...)
+		n, _, err = conn.number(ctx, r.queries.selected[query.Shape()].count, values...)
 		return err
 	})
 	return n, err

@@ -47,17 +47,17 @@ func TestQueriesAreBuiltFromTheModel(t *testing.T) {
 	}
 	own := newQueries(db, table{timeType: "timestamptz", unique: true, ids: true})
 	odd := newQueries(db, table{timeType: "int4"})
-	everything := shape{email: true, contains: true, after: true, descending: true}
+	everything := models.Shape{Email: true, Contains: true, After: true, Descending: true}
 	const from = `, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at FROM "users"`
 	const matches = `email = $1 AND (lower(name::text COLLATE "C") LIKE $2 OR lower(email::text COLLATE "C") LIKE $3)`
 	for text, want := range map[string]string{
-		own.byID:                       "SELECT id" + from + " WHERE id = $1::int8",
-		own.locked:                     "SELECT id" + from + " WHERE id = $1::int8 FOR UPDATE",
-		own.selected[shape{}].users:    "SELECT id" + from + " ORDER BY id LIMIT $1::int8",
-		own.selected[shape{}].count:    `SELECT count(*) FROM "users"`,
-		own.selected[everything].users: "SELECT id" + from + " WHERE " + matches + " AND id < $4::int8 ORDER BY id DESC LIMIT $5::int8",
-		own.selected[everything].count: `SELECT count(*) FROM "users" WHERE ` + matches,
-		odd.selected[shape{after: true}].users: "SELECT id" + strings.Replace(from, "created_at", "created_at::text", 1) +
+		own.byID:                           "SELECT id" + from + " WHERE id = $1::int8",
+		own.locked:                         "SELECT id" + from + " WHERE id = $1::int8 FOR UPDATE",
+		own.selected[models.Shape{}].users: "SELECT id" + from + " ORDER BY id LIMIT $1::int8",
+		own.selected[models.Shape{}].count: `SELECT count(*) FROM "users"`,
+		own.selected[everything].users:     "SELECT id" + from + " WHERE " + matches + " AND id < $4::int8 ORDER BY id DESC LIMIT $5::int8",
+		own.selected[everything].count:     `SELECT count(*) FROM "users" WHERE ` + matches,
+		odd.selected[models.Shape{After: true}].users: "SELECT id" + strings.Replace(from, "created_at", "created_at::text", 1) +
 			" WHERE id IS NOT NULL AND id > $1::int8 ORDER BY id FETCH FIRST ($2::int8) ROWS WITH TIES",
 	} {
 		if text != want {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,19 +15,6 @@ import (
 	"users-api/models/storetest"
 )
 
-// manyRows are rows with emails that begin with a text. They call last behind the last of them.
-func manyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
-		for i := range n {
-			user := models.NewUser{Name: "n", Email: fmt.Sprintf("%s%x", prefix, int64(i)*2_654_435_761%1_000_000_007)}
-			if !yield(models.ImportRow{Line: i + 2, User: user}, nil) {
-				return
-			}
-		}
-		last()
-	}
-}
-
 func awaitTurn(users *Users) {
 	for len(users.committer.underWay) == 0 {
 		runtime.Gosched()
@@ -38,7 +24,7 @@ func awaitTurn(users *Users) {
 func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 	users := openUsers(t, 0)
 	var wait sync.WaitGroup
-	rows := manyRows(30_000, "file", func() {
+	rows := storetest.ManyRows(30_000, "file", func() {
 		for i := range 2 * maxBatch {
 			wait.Go(func() {
 				awaitTurn(users)
@@ -108,7 +94,7 @@ func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
 			path := users.committer.files.database.path
 			storetest.Create(t, users, "before")
 			var wait sync.WaitGroup
-			rows := manyRows(300_000, "file", func() {
+			rows := storetest.ManyRows(300_000, "file", func() {
 				wait.Go(func() { awaitTurn(users); test.end(users) })
 			})
 			if _, err := users.Import(test.ctx, rows, models.ImportOptions{}); !errors.Is(err, test.want) {
@@ -122,7 +108,7 @@ func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
 			}
 			defer again.Close(ctx) //nolint:errcheck // the test is over
 			expectSound(t, again, 1)
-			if done, err := again.Import(ctx, manyRows(10, "file", func() {}),
+			if done, err := again.Import(ctx, storetest.ManyRows(10, "file", func() {}),
 				models.ImportOptions{}); done.Created != 10 || err != nil {
 				t.Error(done, err)
 			}
@@ -152,13 +138,13 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 		onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = " + pages) })
 	}
 	limit("20")
-	_, err := users.Import(ctx, manyRows(10_000, "file", func() {}), models.ImportOptions{})
+	_, err := users.Import(ctx, storetest.ManyRows(10_000, "file", func() {}), models.ImportOptions{})
 	if failed, ok := errors.AsType[*models.StorageError](err); !ok || failed.Code != "13" {
 		t.Errorf("the import: %v", err)
 	}
 	limit("1000000")
 	expectSound(t, users, 1)
-	if done, err := users.Import(ctx, manyRows(10_000, "file", func() {}),
+	if done, err := users.Import(ctx, storetest.ManyRows(10_000, "file", func() {}),
 		models.ImportOptions{}); done.Created != 10_000 || err != nil {
 		t.Error(done, err)
 	}
@@ -179,7 +165,7 @@ func TestAnImportGivesBackItsCacheAndTheWALFile(t *testing.T) {
 	users := openUsers(t, 0)
 	before := cacheSize(t, users)
 	for i, dryRun := range []bool{true, false} {
-		if _, err := users.Import(ctx, manyRows(10_000, "file", func() {}),
+		if _, err := users.Import(ctx, storetest.ManyRows(10_000, "file", func() {}),
 			models.ImportOptions{DryRun: dryRun}); err != nil {
 			t.Fatal(err)
 		}

@@ -29,11 +29,8 @@ func (s statement) read(conn connection, add func(models.User) error) error {
 // longer than to run one.
 type queries struct {
 	byID, inRange string
-	selected      map[shape]selection
+	selected      map[models.Shape]selection
 }
-
-// shape is what the text of a query depends on: which parts it has, and not their values.
-type shape struct{ email, contains, after, descending bool }
 
 // selection are the texts for the users that a query asks for, and for how many match.
 type selection struct{ users, count string }
@@ -43,31 +40,29 @@ func newQueries(db *gorm.DB) *queries {
 	q := &queries{
 		byID:     usersText(users.Where("id = ?", 0)),
 		inRange:  usersText(users.Where("id BETWEEN ? AND ?", 0, 0).Order("id")),
-		selected: map[shape]selection{},
+		selected: map[models.Shape]selection{},
 	}
-	for parts := range 1 << 4 {
-		has := func(bit int) bool { return parts&(1<<bit) != 0 }
-		form := shape{email: has(0), contains: has(1), after: has(2), descending: has(3)}
-		q.selected[form] = form.texts(users)
+	for shape := range models.Shapes() {
+		q.selected[shape] = textsOf(shape, users)
 	}
 	return q
 }
 
-// texts builds the texts of a shape.
-func (s shape) texts(users *gorm.DB) selection {
+// textsOf builds the texts of a shape.
+func textsOf(s models.Shape, users *gorm.DB) selection {
 	order, beyond := "id", "id > ?"
-	if s.descending {
+	if s.Descending {
 		order, beyond = "id DESC", "id < ?"
 	}
-	if s.email {
+	if s.Email {
 		users = users.Where("email = ?", "")
 	}
-	if s.contains {
+	if s.Contains {
 		users = users.Where(containing, "", "")
 	}
 	var n int64
 	count := users.Session(&gorm.Session{}).Count(&n).Statement.SQL.String()
-	if s.after {
+	if s.After {
 		users = users.Where(beyond, 0)
 	}
 	// GORM's driver would write the number of a limit into the text.
@@ -101,30 +96,28 @@ func (s statement) one(conn connection) (user models.User, err error) {
 	return user, err
 }
 
-// matching returns the parts of a query that say who matches, and their values.
-func matching(query models.Query) (parts shape, values []any) {
+// matching returns the values of the parts of a query that say who matches.
+func matching(query models.Query) (values []any) {
 	if query.Email != nil {
-		parts.email, values = true, append(values, *query.Email)
+		values = append(values, *query.Email)
 	}
 	if query.Contains != "" {
-		parts.contains, values = true, append(values, query.Contains, query.Contains)
+		values = append(values, query.Contains, query.Contains)
 	}
-	return parts, values
+	return values
 }
 
 // ordered returns the statement for the users that match a query and come after its After: at most limit of them.
 func (q *queries) ordered(query models.Query, limit int) statement {
-	parts, values := matching(query)
-	parts.descending = query.Descending
+	values := matching(query)
 	if query.After != nil {
-		parts.after, values = true, append(values, *query.After)
+		values = append(values, *query.After)
 	}
-	return statement{q.selected[parts].users, append(values, int64(limit))}
+	return statement{q.selected[query.Shape()].users, append(values, int64(limit))}
 }
 
 // count returns how many users match a query.
 func (q *queries) count(conn connection, query models.Query) (int64, error) {
-	parts, values := matching(query)
-	n, _, err := conn.number(q.selected[parts].count, values...)
+	n, _, err := conn.number(q.selected[query.Shape()].count, matching(query)...)
 	return n, err
 }

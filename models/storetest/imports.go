@@ -205,3 +205,16 @@ func importsCutOff(t *testing.T, users models.Users) {
 	}
 	Create(t, users, "after")
 }
+
+// ManyRows are rows with emails that begin with a text. They call last behind the last of them.
+func ManyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, error] {
+	return func(yield func(models.ImportRow, error) bool) {
+		for i := range n {
+			user := models.NewUser{Name: "n", Email: fmt.Sprintf("%s%x", prefix, int64(i)*2_654_435_761%1_000_000_007)}
+			if !yield(models.ImportRow{Line: i + 2, User: user}, nil) {
+				return
+			}
+		}
+		last()
+	}
+}

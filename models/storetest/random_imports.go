@@ -16,22 +16,12 @@ import (
 // have one name.
 func snapshots(t *testing.T, users models.Users) {
 	const n, names = 3000, 4
-	rename := func(name string) {
-		rows := make([]models.NewUser, n)
-		for i := range rows {
-			rows[i] = models.NewUser{Name: name, Email: fmt.Sprint(i)}
-		}
-		_, err := users.Import(ctx, Rows(rows...), models.ImportOptions{OnConflict: models.ConflictUpdates})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	rename("0")
+	rename(t, users, n, "0")
 	renamed := make(chan struct{})
 	go func() {
 		defer close(renamed)
 		for i := range names {
-			rename(fmt.Sprint(i + 1))
+			rename(t, users, n, fmt.Sprint(i+1))
 		}
 	}()
 	for done := false; !done; {
@@ -48,6 +38,19 @@ func snapshots(t *testing.T, users models.Users) {
 	query := models.Query{Snapshot: true, Contains: "299", Limit: 3, Descending: true}
 	if got := ids(t, users, query); !slices.Equal(got, []int64{3000, 2999, 2998}) {
 		t.Errorf("a query gave %v", got)
+	}
+}
+
+// rename gives n users one name in one commit, and creates them where they are not there.
+func rename(t *testing.T, users models.Users, n int, name string) {
+	t.Helper()
+	rows := make([]models.NewUser, n)
+	for i := range rows {
+		rows[i] = models.NewUser{Name: name, Email: fmt.Sprint(i)}
+	}
+	_, err := users.Import(ctx, Rows(rows...), models.ImportOptions{OnConflict: models.ConflictUpdates})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -126,12 +129,18 @@ func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) 
 		return nil, done, strings.Join(refusals, ", ")
 	}
 	if options.DeleteMissing {
-		maps.DeleteFunc(after, func(email string, _ models.User) bool { return !inFile[email] })
-		if done.Deleted = len(m.model) + done.Created - len(after); done.Deleted > options.MaxDeletes {
-			return nil, done, fmt.Sprintf("%d of %d deletes", done.Deleted, options.MaxDeletes)
-		}
+		refused = m.withoutMissing(after, inFile, options.MaxDeletes, &done)
 	}
-	return after, done, ""
+	return after, done, refused
+}
+
+// withoutMissing takes those out who are not in the file, unless they are too many.
+func (m *Machine) withoutMissing(after map[string]models.User, inFile map[string]bool, most int, done *models.Imported) (refused string) {
+	maps.DeleteFunc(after, func(email string, _ models.User) bool { return !inFile[email] })
+	if done.Deleted = len(m.model) + done.Created - len(after); done.Deleted > most {
+		return fmt.Sprintf("%d of %d deletes", done.Deleted, most)
+	}
+	return ""
 }
 
 // noteImported notes the users with the ids and times that storage gave them.
