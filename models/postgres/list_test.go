@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -205,4 +206,23 @@ func TestUnderWritersNoListIsStale(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// Without the table the list fails as everything else does: with storage's text, and not with Go's.
+func TestAListWithoutTheTableFailsWithStoragesText(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	postgresql.SQL(t, url, "DROP TABLE users")
+	err := users.List(ctx, func(list models.List) error {
+		for _, err := range list.Pieces {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if failed, ok := errors.AsType[*models.StorageError](err); !ok || failed.Code != "42P01" {
+		t.Errorf("the error is %T %v", err, err)
+	}
 }

@@ -3,16 +3,16 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"users-api/models"
 	"users-api/models/storetest"
@@ -77,13 +77,8 @@ func TestABatchIsStoredInTheOrderOfItsEmails(t *testing.T) {
 // lock locks the table until it is unlocked.
 func lock(t *testing.T, url string) (unlock func()) {
 	t.Helper()
-	other, err := pgx.Connect(ctx, url)
-	if err == nil {
-		_, err = other.Exec(ctx, "BEGIN; LOCK TABLE users")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := begin(t, url)
+	other.do("LOCK TABLE users")
 	return func() { _ = other.Close(ctx) }
 }
 
@@ -117,6 +112,38 @@ func TestAWriteThatTakesTooLongIsNotStored(t *testing.T) {
 	}
 }
 
+// A write that has begun is done although nobody waits for it any more: the end of the context is not a second outcome.
+func TestAWriteWhoseClientHasGoneIsDone(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	changed, deleted := storetest.Create(t, users, "ada"), storetest.Create(t, users, "bob")
+	unlock := lock(t, url)
+	client, leave := context.WithCancel(ctx)
+	name := "Grace"
+	var wait sync.WaitGroup
+	for what, write := range map[string]func() error{
+		"changing": func() error { _, err := users.Change(client, changed, models.Change{Name: &name}, nil); return err },
+		"deleting": func() error { return users.Delete(client, deleted, nil) },
+	} {
+		wait.Go(func() {
+			if err := write(); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
+	}
+	awaitWaiting(t, url, "2")
+	leave()
+	unlock()
+	wait.Wait()
+	if user, err := users.Get(ctx, changed); user.Name != name || err != nil {
+		t.Errorf("the changed user is %v, %v", user, err)
+	}
+	if user, err := users.Get(ctx, deleted); !errors.Is(err, models.ErrNotFound) {
+		t.Errorf("the deleted user is %v, %v", user, err)
+	}
+}
+
 // A commit that waits for a standby that has gone is in the server's log, and nobody knows whether it stays there.
 func TestACommitThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
@@ -144,4 +171,28 @@ func TestACommitThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	wait.Wait()
 	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
 	server.Reload(t)
+}
+
+// While another program holds a lock on the table that writes wait for, users are read as before.
+func TestWritesThatWaitForAnothersLockHoldUpNoRead(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	id, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := begin(t, url)
+	other.do("LOCK TABLE users IN EXCLUSIVE MODE")
+	name := "new"
+	for range 4 * poolSize {
+		go users.Change(ctx, id, models.Change{Name: &name}, nil) //nolint:errcheck // it fails, and holds connections
+	}
+	awaitWaiting(t, url, strconv.Itoa(cap(users.database.changing)))
+	for range 10 {
+		began := time.Now()
+		if _, err := users.Get(ctx, id); err != nil || time.Since(began) > 2*time.Second {
+			t.Errorf("a user is read after %s: %v", time.Since(began), err)
+		}
+	}
 }
