@@ -122,7 +122,7 @@ func (k *Keeper) retained() (total int) {
 		for _, p := range l.pieces {
 			if !counted[p] {
 				counted[p] = true
-				total += len(p.json)
+				total += len(p.users())
 			}
 		}
 	}

@@ -171,3 +171,24 @@ func TestTheListIsTheTable(t *testing.T) {
 		})
 	})
 }
+
+// The end of the array comes with the last users: alone it would be a write and a packet of its own.
+func TestTheEndOfTheArrayComesWithTheLastUsers(t *testing.T) {
+	t.Parallel()
+	for _, last := range []int64{0, 1, 512, 1500} {
+		users, keeper := open(1 << 20)
+		for id := range last {
+			users.put(id+1, "a name")
+		}
+		var chunks []string
+		err := keeper.List(ctx, func(list models.List) error {
+			for chunk := range list.Pieces {
+				chunks = append(chunks, string(chunk))
+			}
+			return nil
+		}, each(nil))
+		if end := chunks[len(chunks)-1]; err != nil || len(end) < 2 || end[len(end)-1] != ']' {
+			t.Errorf("of %d users the last chunk is %q, %v", last, end, err)
+		}
+	}
+}

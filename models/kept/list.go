@@ -30,9 +30,12 @@ func (l *list) release() { l.readers.Add(-1) }
 type piece struct {
 	number int64
 	last   int64  // the highest id in it
-	json   []byte // each user has a comma before it
+	json   []byte // each user has a comma before it, and after the last stands the end of the array
 	sum    [sha256.Size]byte
 }
+
+// users returns the JSON without the end of the array.
+func (p *piece) users() []byte { return p.json[:len(p.json)-1] }
 
 // idBits: a piece has the ids that differ only in so many bits, up to 512 users. Reading one again takes 0.2 ms of the
 // processor. A list is sent as fast in pieces of 512 as in pieces of 1,024, and those of 256 made it slower.
@@ -73,10 +76,11 @@ func cut(begun *piece, users iter.Seq2[models.User, error]) iter.Seq2[*piece, er
 	}
 }
 
-// finish makes the sum, and gives back the memory that was reserved for more users.
+// finish makes the sum, and gives back the memory that was reserved for more users. The end of the array is kept with each
+// piece, so that it is sent with the last: a write of one byte took a tenth of the time of a list of 1,000.
 func (p *piece) finish() *piece {
-	p.json = slices.Clip(slices.Clone(p.json))
 	p.sum = sha256.Sum256(p.json)
+	p.json = slices.Clip(append(slices.Clone(p.json), ']'))
 	return p
 }
 
@@ -85,7 +89,7 @@ func newList(pieces []*piece) *list {
 	l := &list{pieces: pieces, length: len("[]")}
 	sums := sha256.New()
 	for _, p := range pieces {
-		l.length += len(p.json)
+		l.length += len(p.users())
 		_, _ = sums.Write(p.sum[:])
 	}
 	if l.length > len("[]") {
@@ -97,11 +101,18 @@ func newList(pieces []*piece) *list {
 
 // array is the list as one JSON array, in chunks that must not be changed.
 func (l *list) array(yield func([]byte, error) bool) {
+	if len(l.pieces) == 0 {
+		yield([]byte("[]"), nil)
+		return
+	}
 	if !yield([]byte{'['}, nil) {
 		return
 	}
 	for i, p := range l.pieces {
-		json := p.json
+		json := p.users()
+		if i == len(l.pieces)-1 {
+			json = p.json
+		}
 		if i == 0 {
 			json = json[1:]
 		}
@@ -109,7 +120,6 @@ func (l *list) array(yield func([]byte, error) bool) {
 			return
 		}
 	}
-	yield([]byte{']'}, nil)
 }
 
 // find returns where the piece with a number is, or would be.

@@ -41,7 +41,7 @@ func (k *Keeper) readAll() (*list, error) {
 		if err != nil {
 			return nil, err
 		}
-		if bytes += len(p.json); bytes >= k.maxBytes { // the list is a byte longer: see newList
+		if bytes += len(p.users()); bytes >= k.maxBytes { // the list is a byte longer: see newList
 			return nil, nil
 		}
 		pieces = append(pieces, p)
@@ -79,7 +79,7 @@ func (k *Keeper) mendPiece(pieces []*piece, number, lowest int64) ([]*piece, err
 	var begun *piece
 	from := number << idBits
 	if found && lowest > pieces[index].last {
-		begun, from = &piece{number: number, last: pieces[index].last, json: slices.Clone(pieces[index].json)}, pieces[index].last+1
+		begun, from = &piece{number: number, last: pieces[index].last, json: slices.Clone(pieces[index].users())}, pieces[index].last+1
 	}
 	if found {
 		pieces = slices.Delete(pieces, index, index+1)
