@@ -61,6 +61,26 @@ func TestTheWALFileIsBoundedBesideWritesAndReadsThatNeverCease(t *testing.T) {
 	}
 }
 
+// What was committed is written back beside the commits, and what is left for the moment without them is little.
+func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	createLarge(t, users, 32)
+	checkpoints := users.committer.checkpoints
+	if before := checkpoints.run("NOOP"); before.left() < 10*fewPages {
+		t.Fatalf("before it %v are in the -wal file", before)
+	}
+	checkpoints.writeBack(func(run func()) {
+		if now := checkpoints.run("NOOP"); now.left() > fewPages {
+			t.Errorf("%d pages are left for the moment without commits", now.left())
+		}
+		run()
+	})
+	if now := checkpoints.run("NOOP"); now.left() != 0 {
+		t.Errorf("%d pages are left", now.left())
+	}
+}
+
 // A reader that holds on keeps the -wal file, and nobody waits for it. When it lets go, the file is used again.
 func TestTheWALFileIsUsedAgainWhenAReaderLetsGo(t *testing.T) {
 	users := openUsers(t, 0)

@@ -149,5 +149,6 @@ func (u *Users) Close(ctx context.Context) error {
 	u.reader.close(ctx)
 	u.committer.checkpoints.close()
 	u.committer.conn.close()
+	u.committer.checkpoints.closeFile()
 	return nil
 }
