@@ -147,6 +147,6 @@ func tuneMemory(listMemory int) {
 		debug.SetGCPercent(400)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(32<<20 + 2*int64(listMemory))
+		debug.SetMemoryLimit(16<<20 + 2*int64(listMemory))
 	}
 }
