@@ -38,10 +38,10 @@ func (c changes) change(ctx context.Context, id int64, change models.Change, all
 	values = append(values, id)
 	if allow == nil && change != (models.Change{}) && !c.database.rules.Load() {
 		err = c.database.on(ctx, write, func(ctx context.Context, conn connection) (err error) {
-			user, err = conn.one(ctx, text+" AND "+plain+" RETURNING "+c.queries.columns, values...)
-			return err
+			user, err = conn.one(ctx, text+" AND "+ifPlain+" RETURNING "+c.queries.columns, values...)
+			return ruled(err)
 		})
-		if !errors.Is(err, models.ErrNotFound) {
+		if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, errRules) {
 			return user, c.counted(err)
 		}
 	}
@@ -88,10 +88,10 @@ func (c changes) delete(ctx context.Context, id int64, allow models.Condition) e
 	if allow == nil && !c.database.rules.Load() {
 		deleted := int64(0)
 		err := c.database.on(ctx, write, func(ctx context.Context, conn connection) (err error) {
-			deleted, err = conn.exec(ctx, text+" AND "+plain, id)
-			return err
+			deleted, err = conn.exec(ctx, text+" AND "+ifPlain, id)
+			return ruled(err)
 		})
-		if err != nil || deleted > 0 {
+		if deleted > 0 || err != nil && !errors.Is(err, errRules) {
 			return c.counted(err)
 		}
 	}

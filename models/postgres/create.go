@@ -10,26 +10,39 @@ import (
 	"users-api/models"
 )
 
-// plain is the condition that a statement changes the rows that it names and no others, and returns what is stored then:
-// a view, a trigger, a rule and a table that inherits make it possible that it does not. It is asked in the statement
-// itself, which holds a lock on the table: a trigger can be made before it or after it, and not meanwhile. It takes about
-// 10 µs. Without it nothing is changed, and the transaction that looks after itself is taken.
-const plain = `(SELECT c.relkind = 'r' AND NOT c.relhasrules AND NOT c.relhassubclass
-	AND (NOT c.relhastriggers OR NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal))
+// isPlain says of a table c of pg_class that a statement changes the rows that it names and no others, and returns what is
+// stored then: a view, a trigger, a rule and a table that inherits make it possible that it does not.
+const isPlain = `c.relkind = 'r' AND NOT c.relhasrules AND NOT c.relhassubclass
+	AND (NOT c.relhastriggers OR NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal))`
+
+// ifPlain is a condition for statements that may only be run while the table is plain. It is asked in the statement itself,
+// which holds a lock on the table: a trigger can be made before it or after it, and not meanwhile. It takes about 10 µs.
+// Where it does not hold the statement fails, so that what a trigger for each statement did is taken back, and the
+// transaction that looks after itself is taken. The text that is no boolean is what the server's log says of it.
+const ifPlain = `(SELECT CASE WHEN ` + isPlain + ` THEN true
+	ELSE (c.relname || ' has triggers or rules: users-api writes to it in another way from now on')::bool END
 	FROM pg_class c WHERE c.oid = 'users'::regclass)`
 
-// lookForRules notes whether the table is plain. Where it is not, a statement that asks for that first changes nothing, and
-// yet fires the triggers that PostgreSQL runs once for each statement: so it is not tried again for nothing.
+// lookForRules notes whether the table is plain, so that statements which would only fail are not tried.
 func (d *database) lookForRules(ctx context.Context, conn connection) error {
-	isPlain, _, err := conn.number(ctx, "SELECT "+plain+"::int::int8")
+	plain, _, err := conn.number(ctx, "SELECT ("+isPlain+")::int::int8 FROM pg_class c WHERE c.oid = 'users'::regclass")
 	if err == nil {
-		d.rules.Store(isPlain == 0)
+		d.rules.Store(plain == 0)
 	}
 	return err
 }
 
 // errRules: the table is not plain.
 var errRules = errors.New("the table has rules of its own")
+
+// ruled returns errRules for the error of a statement whose ifPlain did not hold. It may have another reason, which the
+// transaction that looks after itself meets again.
+func ruled(err error) error {
+	if sqlState(err) == codeNoBoolean {
+		return errRules
+	}
+	return err
+}
 
 // insertTexts are the statements that create users. They are written out, because GORM knows no INSERT from arrays, and
 // takes longer to build one of many rows than PostgreSQL to carry it out. Their names are those of [models.User], which a
@@ -45,7 +58,7 @@ func (t table) insertTexts() insertTexts {
 	names, now := t.columnsOfNew()
 	return insertTexts{
 		many: fmt.Sprintf("INSERT INTO users (%s) SELECT name, email%s FROM unnest($1::text[], $2::text[]) "+
-			"WITH ORDINALITY AS n (name, email, place) WHERE %s ORDER BY place RETURNING id", names, now, plain),
+			"WITH ORDINALITY AS n (name, email, place) WHERE %s ORDER BY place RETURNING id", names, now, ifPlain),
 		one: fmt.Sprintf("INSERT INTO users (%s) VALUES ($1, $2%s) RETURNING id", names, now),
 		ids: t.ids,
 	}
@@ -94,10 +107,7 @@ func (t insertTexts) insert(ctx context.Context, conn connection, users []models
 		ids = append(ids, id)
 		return err
 	}, t.many, names, emails)
-	if err == nil && len(ids) != len(users) {
-		err = errRules
-	}
-	return ids, err
+	return ids, ruled(err)
 }
 
 // insertAlone stores a user by a statement of its own.

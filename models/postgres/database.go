@@ -53,7 +53,7 @@ type database struct {
 	// left to whoever reads.
 	changing chan struct{}
 	closed   atomic.Bool
-	// rules: the table was not plain when a write last looked. See [plain].
+	// rules: the table was not plain when a write last looked. See [isPlain].
 	rules atomic.Bool
 	// emails remembers which constraints are on the email alone.
 	emails sync.Map

@@ -193,30 +193,39 @@ func useOnce(t *testing.T, users *Users, email string) {
 	}
 }
 
-// A trigger for each statement runs once for each write, also when it was made while the service runs: but for the first.
+// A trigger for each statement runs once for each write, also when it was made while the service runs.
 func TestATriggerForEachStatementRunsOnceForEachWrite(t *testing.T) {
 	t.Parallel()
-	url := postgresql.Shared(t).NewDatabase(t)
-	openUsers(t, url) // makes the table
-	postgresql.SQL(t, url, "CREATE TABLE seen (what text)",
-		"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen VALUES (tg_op); RETURN NULL; END'",
-		"CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON users FOR EACH STATEMENT EXECUTE FUNCTION note()")
-	users := openUsers(t, url)
 	name := "new"
-	id := storetest.Create(t, users, "a@example.org")
-	if _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := users.Delete(ctx, id, nil); err != nil {
-		t.Fatal(err)
-	}
-	seen := postgresql.Ask(t, url, "SELECT string_agg(what, ' ') FROM seen")
-	if seen != "INSERT UPDATE DELETE" {
-		t.Errorf("the trigger saw %s", seen)
-	}
-	postgresql.SQL(t, url, "DROP TRIGGER note ON users")
-	storetest.Create(t, users, "b@example.org")
-	if users.database.rules.Load() {
-		t.Error("without the trigger the table still counts as one with rules")
+	for what, write := range map[string]func(*Users, int64) error{
+		"INSERT": func(users *Users, id int64) error {
+			_, err := users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(id, "@example.org")})
+			return err
+		},
+		"UPDATE": func(users *Users, id int64) error {
+			_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
+			return err
+		},
+		"DELETE": func(users *Users, id int64) error { return users.Delete(ctx, id, nil) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			url := postgresql.Shared(t).NewDatabase(t)
+			users := openUsers(t, url)
+			ids := []int64{storetest.Create(t, users, "ada"), storetest.Create(t, users, "bob")}
+			postgresql.SQL(t, url, "CREATE TABLE seen (what text)",
+				"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen VALUES (tg_op); RETURN NULL; END'",
+				"CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON users FOR EACH STATEMENT EXECUTE FUNCTION note()")
+			if err := errors.Join(write(users, ids[0]), write(users, ids[1])); err != nil {
+				t.Fatal(err)
+			}
+			if seen := postgresql.Ask(t, url, "SELECT string_agg(what, ' ') FROM seen"); seen != what+" "+what {
+				t.Errorf("the trigger saw %s", seen)
+			}
+			postgresql.SQL(t, url, "DROP TRIGGER note ON users")
+			if storetest.Create(t, users, "cyd"); users.database.rules.Load() {
+				t.Error("without the trigger the table still counts as one with rules")
+			}
+		})
 	}
 }
