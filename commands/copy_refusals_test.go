@@ -36,6 +36,9 @@ var refusals = []struct {
 		"(3, 'n', '3'), (4, CAST(x'ff' AS TEXT), '4'), (5, char(0), '5')"}, nil,
 		[]string{"nothing was copied: PostgreSQL does not take 3 users; ", "0x00 (SQLSTATE 22021): those with the ids 2, 5; ",
 			"0xff (SQLSTATE 22021): those with the ids 4"}},
+	{"more than can be told", []string{"WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 150) " +
+		inFile[:len(inFile)-len("VALUES ")] + "SELECT n, char(0), n FROM n"}, nil,
+		[]string{"PostgreSQL does not take 100 users or more; ", ", 99, 100\n"}},
 	{"times that are none", []string{"INSERT INTO users (name, email, created_at) VALUES ('n', '1', 'yesterday')," +
 		"('n', '2', '2024-02-30 00:00:00'), ('n', '3', '2024-02-28')"}, nil,
 		[]string{"the time of creation is no time: those with the ids 1, 2\n"}},

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,23 +23,39 @@ var errOther = errors.New("rows were not stored together")
 
 // storeAll stores the rows, chunk by chunk. An error ends the transaction; a row that is refused does not.
 func (i *fileImport) storeAll(ctx context.Context) error {
-	var chunk []models.ImportRow
-	bytes := 0
-	for row, err := range i.rows.Rows() {
+	for chunk, err := range inChunks(i.rows.Rows()) {
+		if err == nil {
+			err = i.storeChunk(ctx, chunk)
+		}
 		if err != nil {
 			return err
 		}
-		chunk = append(chunk, row)
-		bytes += len(row.User.Name) + len(row.User.Email)
-		if len(chunk) < chunkRows && bytes < chunkBytes {
-			continue
-		}
-		if err := i.storeChunk(ctx, chunk); err != nil {
-			return err
-		}
-		chunk, bytes = chunk[:0], 0
 	}
-	return i.storeChunk(ctx, chunk)
+	return nil
+}
+
+// inChunks gathers rows. Each chunk is valid until the next is asked for. An error is the last thing that comes.
+func inChunks(rows iter.Seq2[models.ImportRow, error]) iter.Seq2[[]models.ImportRow, error] {
+	return func(yield func([]models.ImportRow, error) bool) {
+		var chunk []models.ImportRow
+		bytes := 0
+		for row, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			chunk = append(chunk, row)
+			bytes += len(row.User.Name) + len(row.User.Email)
+			if len(chunk) < chunkRows && bytes < chunkBytes {
+				continue
+			}
+			if !yield(chunk, nil) {
+				return
+			}
+			chunk, bytes = chunk[:0], 0
+		}
+		yield(chunk, nil)
+	}
 }
 
 // storeChunk stores rows. One whose email is that of a row before it is stored after all others: it must find what that
