@@ -93,7 +93,7 @@ func (p *person) listen(event any) {
 		}
 	case *runtime.EventConsoleAPICalled:
 		if event.Type == runtime.ConsoleAPICalledTypeError {
-			complaint = fmt.Sprintf("console.error %s", event.Args[0].Value)
+			complaint = fmt.Sprintf("console.error %s %s", event.Args[0].Value, event.Args[0].Description)
 		}
 	case *log.EventEntryAdded:
 		away := strings.Contains(event.Entry.Text, "net::ERR_") // the icon too may be fetched when the service is gone
