@@ -50,6 +50,8 @@ var refusals = []struct {
 		[]string{"duplicate key value", "does not take 1 users", "the ids 3\n"}},
 	{"a rule that tells secrets", []string{inFile + "(1, 'n', 'secret')"}, trigger("RAISE 'not %', new.email;"),
 		[]string{"(SQLSTATE P0001): those with the ids 1\n"}},
+	{"a rule that tells secrets in PostgreSQL's name", []string{inFile + "(1, 'n', 'secret')"},
+		trigger("RAISE check_violation USING message = 'not ' || new.email;"), []string{"(SQLSTATE 23514): those with the ids 1\n"}},
 	{"a trigger that changes names", []string{inFile + "(1, 'n', '1')"}, trigger("new.name := 'N'; RETURN new;"),
 		[]string{"the two lists are not the same"}},
 	{"ids that nobody gives", []string{inFile + "(1, 'n', '1')"},
