@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	driver "github.com/glebarez/go-sqlite"
 	"zombiezen.com/go/sqlite"
@@ -113,6 +114,9 @@ func explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return tooFewFiles(path)
+	}
 	switch primaryCode(err) {
 	case codeNotADB:
 		return fmt.Errorf("%s is not an SQLite database: move it away, or set DATA_DIR to another directory", path)
@@ -124,9 +128,13 @@ func explain(path string, err error) error {
 		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
 			return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
 		}
-		return fmt.Errorf("cannot open the database %s, although it can be written: the limit of open files may be too low (`ulimit -n`; %d are enough to start)", path, filesToStart)
+		return tooFewFiles(path) // it can be written, and SQLite says no more than that
 	}
 	return fmt.Errorf("cannot open the database %s: %w", path, err)
+}
+
+func tooFewFiles(path string) error {
+	return fmt.Errorf("cannot open the database %s: the limit of open files may be too low (`ulimit -n`; %d are enough to start)", path, filesToStart)
 }
 
 // mayWrite returns nil when this process may write the database file, those beside it, and their directory.

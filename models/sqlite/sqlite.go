@@ -49,15 +49,24 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 		return nil, err
 	}
 	defer pool.Close() //nolint:errcheck // the others are open
-	files, err := findFiles(path)
+	files, err := tidyFiles(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot look at the database files: %w", err)
-	}
-	if err := spool.Remove(files.spools()); err != nil {
-		return nil, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+		return nil, explain(path, err)
 	}
 	users, err := connectAll(target, newQueries(db), files, listMemory)
 	return users, explain(path, err)
+}
+
+// tidyFiles finds the database's files and removes what does not belong there.
+func tidyFiles(path string) (files, error) {
+	files, err := findFiles(path)
+	if err != nil {
+		return files, fmt.Errorf("cannot look at its files: %w", err)
+	}
+	if err := spool.Remove(files.spools()); err != nil {
+		return files, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+	}
+	return files, nil
 }
 
 // connectAll opens every connection at once, so that a program that runs out of file descriptors later goes on.
