@@ -41,7 +41,7 @@ func (c changes) change(ctx context.Context, id int64, change models.Change, all
 			user, err = conn.one(ctx, text+" AND "+ifPlain+" RETURNING "+c.queries.columns, values...)
 			return ruled(err)
 		})
-		if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, errRules) {
+		if !errors.Is(err, errRules) {
 			return user, c.counted(err)
 		}
 	}
@@ -86,12 +86,14 @@ func (c changes) update(ctx context.Context, conn connection, before models.User
 func (c changes) delete(ctx context.Context, id int64, allow models.Condition) error {
 	const text = "DELETE FROM users WHERE id = $1::int8"
 	if allow == nil && !c.database.rules.Load() {
-		deleted := int64(0)
-		err := c.database.on(ctx, write, func(ctx context.Context, conn connection) (err error) {
-			deleted, err = conn.exec(ctx, text+" AND "+ifPlain, id)
+		err := c.database.on(ctx, write, func(ctx context.Context, conn connection) error {
+			deleted, err := conn.exec(ctx, text+" AND "+ifPlain, id)
+			if err == nil && deleted == 0 {
+				err = models.ErrNotFound
+			}
 			return ruled(err)
 		})
-		if deleted > 0 || err != nil && !errors.Is(err, errRules) {
+		if !errors.Is(err, errRules) {
 			return c.counted(err)
 		}
 	}

@@ -38,7 +38,7 @@ var errRules = errors.New("the table has rules of its own")
 // ruled returns errRules for the error of a statement whose ifPlain did not hold. It may have another reason, which the
 // transaction that looks after itself meets again.
 func ruled(err error) error {
-	if sqlState(err) == codeNoBoolean {
+	if sqlState(err) == codeInvalidText {
 		return errRules
 	}
 	return err

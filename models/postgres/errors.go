@@ -21,7 +21,7 @@ const (
 	codeLost          = "08006"
 	codeUnknown       = "08007"
 	codeProtocol      = "08P01"
-	codeNoBoolean     = "22P02"
+	codeInvalidText   = "22P02"
 	codeDuplicate     = "23505"
 	codeReadOnly      = "25006"
 	codeNoStatement   = "26000"

@@ -216,6 +216,9 @@ func TestATriggerForEachStatementRunsOnceForEachWrite(t *testing.T) {
 			postgresql.SQL(t, url, "CREATE TABLE seen (what text)",
 				"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO seen VALUES (tg_op); RETURN NULL; END'",
 				"CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON users FOR EACH STATEMENT EXECUTE FUNCTION note()")
+			if err := users.Delete(ctx, 99, nil); !errors.Is(err, models.ErrNotFound) { // and the trigger does not see it
+				t.Errorf("deleting nobody: %v", err)
+			}
 			if err := errors.Join(write(users, ids[0]), write(users, ids[1])); err != nil {
 				t.Fatal(err)
 			}
