@@ -50,15 +50,7 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 			users := openUsers(t, 0)
 			fill(t, users, n-1)
 			run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", int64(math.MaxInt64)))
-			options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 5}
-			_, err := users.Import(ctx, storetest.Rows(), options)
-			if many, ok := errors.AsType[*models.TooManyDeletes](err); !ok || many.Missing != n {
-				t.Errorf("of %d users are missing: %v", n, err)
-			}
-			options.MaxDeletes = n
-			if done, err := users.Import(ctx, storetest.Rows(), options); done.Deleted != n || err != nil {
-				t.Errorf("of %d users %d were deleted: %v", n, done.Deleted, err)
-			}
+			storetest.DeleteMissing(t, users, n)
 			expectSound(t, users, 0)
 		})
 	}

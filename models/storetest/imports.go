@@ -218,3 +218,18 @@ func ManyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, err
 		last()
 	}
 }
+
+// DeleteMissing imports a file without rows into a table of n users, so that all of them are missing: with too few
+// deletions allowed nobody is deleted, and with enough everybody.
+func DeleteMissing(t *testing.T, users models.Users, n int) {
+	t.Helper()
+	options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 5}
+	_, err := users.Import(ctx, Rows(), options)
+	if many, ok := errors.AsType[*models.TooManyDeletes](err); !ok || many.Missing != n {
+		t.Errorf("of %d users are missing: %v", n, err)
+	}
+	options.MaxDeletes = n
+	if done, err := users.Import(ctx, Rows(), options); done.Deleted != n || err != nil {
+		t.Errorf("of %d users %d were deleted: %v", n, done.Deleted, err)
+	}
+}
