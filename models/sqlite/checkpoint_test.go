@@ -56,8 +56,59 @@ func TestTheWALFileIsBoundedBesideWritesAndReadsThatNeverCease(t *testing.T) {
 	createLarge(t, users, 3*walPages/64)
 	close(done)
 	<-stopped
-	if pages := walPagesOf(t, users); pages < walPages || pages > walPages*5/2 {
+	if pages := walPagesOf(t, users); pages < quietPages || pages > walPages*5/2 {
 		t.Errorf("the -wal file has %d pages", pages)
+	}
+}
+
+func TestPagesAreWrittenBackWhenThereAreManyOrNoneWereForAWhile(t *testing.T) {
+	t.Parallel()
+	const soon, later = quietTime - 1, quietTime
+	type look struct {
+		after time.Duration // the look before it
+		pages int
+		due   bool
+	}
+	for name, looks := range map[string][]look{
+		"few":                          {{later, quietPages - 1, false}},
+		"some, soon":                   {{soon, walPages - 1, false}},
+		"some, later":                  {{later, quietPages, true}},
+		"some, looked at twice":        {{soon, quietPages, false}, {1, quietPages, true}},
+		"many":                         {{0, walPages, true}},
+		"many, each in a file anew":    {{0, walPages, true}, {0, walPages - 1, false}, {0, walPages, true}},
+		"some, each in a file anew":    {{later, quietPages, true}, {0, 3, false}, {soon, quietPages, false}, {1, quietPages, true}},
+		"some, which a reader keeps":   {{later, quietPages, true}, {later, quietPages, false}, {1, 2*quietPages - 1, false}, {1, 2 * quietPages, true}},
+		"many, which a reader keeps":   {{0, walPages, true}, {0, walPages + quietPages - 1, false}, {0, walPages + quietPages, true}},
+		"many, until a reader lets go": {{0, 3 * walPages, true}, {0, 3, false}, {0, walPages, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Unix(0, 0)
+			plan := schedule{last: now}
+			for i, look := range looks {
+				now = now.Add(look.after)
+				if due := plan.due(look.pages, now); due != look.due {
+					t.Errorf("look %d: %v", i+1, due)
+				}
+			}
+		})
+	}
+}
+
+func TestAQuietServiceUsesTheFirstPagesOfTheWALFileAgain(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	createLarge(t, users, 2*quietPages/64)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); users.committer.checkpoints.run("NOOP").pages > quietPages; <-tick.C {
+		storetest.Create(t, users, fmt.Sprint(time.Now().UnixNano()))
+		if time.Now().After(deadline) {
+			t.Fatal("the -wal file was not begun anew")
+		}
+	}
+	if pages := walPagesOf(t, users); pages > walPages {
+		t.Errorf("it has %d pages", pages)
 	}
 }
 
