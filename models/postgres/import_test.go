@@ -3,11 +3,9 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,31 +29,13 @@ func expectUsers(t *testing.T, url, want string) {
 
 func TestAnImportThatIsBrokenOffStoresNothing(t *testing.T) {
 	t.Parallel()
-	gone, leave := context.WithCancel(ctx)
-	for _, test := range []struct {
-		name string
-		ctx  context.Context
-		end  func(*Users)
-		want error
-	}{
-		{"the client goes away", gone, func(*Users) { leave() }, context.Canceled},
-		{"the service stops in a hurry", ctx, func(users *Users) {
-			over, cancel := context.WithCancel(ctx)
-			cancel()
-			_ = users.Close(over)
-		}, models.ErrClosed},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	for _, interruption := range storetest.Interruptions(t) {
+		t.Run(interruption.Name, func(t *testing.T) {
 			t.Parallel()
 			url := postgresql.Shared(t).NewDatabase(t)
 			users := openUsers(t, url)
 			storetest.Create(t, users, "before")
-			var wait sync.WaitGroup
-			rows := storetest.ManyRows(300_000, "file", func() { wait.Go(func() { awaitTurn(users); test.end(users) }) })
-			if _, err := users.Import(test.ctx, rows, models.ImportOptions{}); !errors.Is(err, test.want) {
-				t.Errorf("the import: %v", err)
-			}
-			wait.Wait()
+			interruption.Interrupt(t, users, func() { awaitTurn(users) })
 			again := openUsers(t, url)
 			expectUsers(t, url, "1")
 			done, err := again.Import(ctx, storetest.ManyRows(10, "file", func() {}), models.ImportOptions{})

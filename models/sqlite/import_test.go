@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -74,33 +73,12 @@ func TestTheWaitForAnotherProgramBeginsAfterAnImport(t *testing.T) {
 
 // Whatever ends an import in the middle, nothing of it is stored, and the next one works.
 func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
-	gone, leave := context.WithCancel(ctx)
-	defer leave()
-	for _, test := range []struct {
-		name string
-		ctx  context.Context
-		end  func(*Users)
-		want error
-	}{
-		{"the client goes away", gone, func(*Users) { leave() }, context.Canceled},
-		{"the service stops in a hurry", ctx, func(users *Users) {
-			over, cancel := context.WithCancel(ctx)
-			cancel()
-			_ = users.Close(over)
-		}, models.ErrClosed},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	for _, interruption := range storetest.Interruptions(t) {
+		t.Run(interruption.Name, func(t *testing.T) {
 			users := openUsers(t, 1<<20)
 			path := users.committer.files.database.path
 			storetest.Create(t, users, "before")
-			var wait sync.WaitGroup
-			rows := storetest.ManyRows(300_000, "file", func() {
-				wait.Go(func() { awaitTurn(users); test.end(users) })
-			})
-			if _, err := users.Import(test.ctx, rows, models.ImportOptions{}); !errors.Is(err, test.want) {
-				t.Errorf("the import: %v", err)
-			}
-			wait.Wait()
+			interruption.Interrupt(t, users, func() { awaitTurn(users) })
 			_ = users.Close(ctx)
 			again, err := Open(ctx, path, 0)
 			if err != nil {

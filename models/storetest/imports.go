@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"users-api/models"
@@ -232,4 +233,39 @@ func DeleteMissing(t *testing.T, users models.Users, n int) {
 	if done, err := users.Import(ctx, Rows(), options); done.Deleted != n || err != nil {
 		t.Errorf("of %d users %d were deleted: %v", n, done.Deleted, err)
 	}
+}
+
+// Interruption ends an import in the middle.
+type Interruption struct {
+	Name string
+	ctx  context.Context // of the import
+	end  func(models.Users)
+	want error // what the import returns
+}
+
+// Interruptions are what an import must survive: nothing of it is stored.
+func Interruptions(t *testing.T) []Interruption {
+	gone, leave := context.WithCancel(ctx)
+	t.Cleanup(leave)
+	return []Interruption{
+		{"the client goes away", gone, func(models.Users) { leave() }, context.Canceled},
+		{"the service stops in a hurry", ctx, func(users models.Users) {
+			over, cancel := context.WithCancel(ctx)
+			cancel()
+			_ = users.Close(over)
+		}, models.ErrClosed},
+	}
+}
+
+// Interrupt begins an import of many users, and ends it when awaitTurn has returned.
+func (i Interruption) Interrupt(t *testing.T, users models.Users, awaitTurn func()) {
+	t.Helper()
+	var wait sync.WaitGroup
+	rows := ManyRows(300_000, "file", func() {
+		wait.Go(func() { awaitTurn(); i.end(users) })
+	})
+	if _, err := users.Import(i.ctx, rows, models.ImportOptions{}); !errors.Is(err, i.want) {
+		t.Errorf("the import: %v", err)
+	}
+	wait.Wait()
 }
