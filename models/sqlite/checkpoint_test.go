@@ -116,7 +116,7 @@ func TestAQuietServiceUsesTheFirstPagesOfTheWALFileAgain(t *testing.T) {
 func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	createLarge(t, users, 32)
+	createLarge(t, users, 8) // too little to be written back by itself
 	checkpoints := users.committer.checkpoints
 	if before := checkpoints.run("NOOP"); before.left() < 10*fewPages {
 		t.Fatalf("before it %v are in the -wal file", before)
