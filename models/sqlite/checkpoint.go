@@ -12,7 +12,7 @@ const (
 	// 1,000,000 users with random emails.
 	walPages = 16_000
 	// quietPages are written back when none were for quietTime. A flush takes 165 µs while the -wal file grows, and 100
-	// where it is written over: one client makes a sixth more creations in the 14 MB that it fills by then than in a file
+	// where it is written over: one client makes an eighth more creations in the 14 MB that it fills by then than in a file
 	// that grows to 64.
 	quietPages = 1_000
 	quietTime  = 500 * time.Millisecond
@@ -85,26 +85,26 @@ func (c *checkpoints) loop(pause func(func())) {
 
 // schedule says when the pages of the -wal file are written back.
 type schedule struct {
-	last   time.Time // when they last were
-	before int       // how many there were at the last look
-	next   int       // how many there have to be at least
+	last  time.Time // when they last were
+	seen  int       // how many there were at the last look
+	least int       // how many make another attempt worth it
 }
 
 // due reports whether so many pages are written back now. A reader may keep them from it: then the next attempt is made
 // when there are some more.
 func (s *schedule) due(pages int, now time.Time) bool {
-	if pages < s.before { // the -wal file was begun anew
-		s.next = 0
+	if pages < s.seen { // the -wal file was begun anew
+		s.least = 0
 	}
-	s.before = pages
+	s.seen = pages
 	enough := walPages
 	if now.Sub(s.last) >= quietTime {
 		enough = quietPages
 	}
-	if pages < max(enough, s.next) {
+	if pages < max(enough, s.least) {
 		return false
 	}
-	s.last, s.next = now, pages+quietPages
+	s.last, s.least = now, pages+quietPages
 	return true
 }
 
