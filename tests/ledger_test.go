@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 
@@ -82,11 +83,14 @@ func (l *ledger) claimChange() (id int64, version int, found bool) {
 	return id, version, found
 }
 
+// twice begins the emails that are created twice. Nobody claims their users: without the first the second would be stored.
+const twice = "twice-"
+
 func (l *ledger) claim(what func(*fate)) (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, f := range l.users {
-		if f.answered && !f.changing && !f.leaving {
+		if f.answered && !f.changing && !f.leaving && !strings.HasPrefix(f.email, twice) {
 			what(&f)
 			l.users[id] = f
 			return id, true

@@ -49,10 +49,14 @@ func TestWhateverIsReadShowsEveryCommitThatWasCompleteBefore(t *testing.T) {
 	}
 }
 
-// createMany creates users. Every tenth is a duplicate, which nobody may ever see.
+// createMany creates users. Every tenth is a duplicate of the one before, which nobody may ever see.
 func createMany(t *testing.T, p *program.Program, l *ledger, client, n int) {
 	for i := range n {
-		id, err := l.create(p, fmt.Sprintf("%d-%d", client, i-i%10/9))
+		email := fmt.Sprintf("%d-%d", client, i)
+		if i%10 >= 8 {
+			email = fmt.Sprintf("%s%d-%d", twice, client, i/10)
+		}
+		id, err := l.create(p, email)
 		if err != nil || (id == 0) != (i%10 == 9) {
 			t.Errorf("creation %d got the id %d, %v", i, id, err)
 			return
