@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,12 +16,12 @@ import (
 	"users-api/models/sqlite"
 )
 
-// A backup that the service makes has the time at which it was begun as its name. Only files with such a name are ever
-// deleted.
-const backupName = "users-20060102T150405Z.db"
+// A backup that the service makes is users-ID-TIME.db: the id of the service's backups, and the time at which the backup
+// began. Only files with such a name are ever deleted.
+const backupTime = "20060102T150405Z"
 
-// partialBackup is the name of a backup that was not finished.
-var partialBackup = regexp.MustCompile(`^users-\d{8}T\d{6}Z\.db\.\d+\.partial$`)
+// partialBackup is the name of a backup that was not finished, with the id or, as earlier versions named it, without.
+var partialBackup = regexp.MustCompile(`^users-([a-z2-7]{8}-)?\d{8}T\d{6}Z\.db\.\d+\.partial$`)
 
 // retryTime is how long after a failure the next backup is tried, where BACKUP_EVERY is not shorter.
 const retryTime = time.Hour
@@ -30,6 +30,7 @@ const retryTime = time.Hour
 // never the end of the service.
 type backups struct {
 	config.Backups
+	dataDir  string
 	database string
 	logger   *slog.Logger
 	newest   atomic.Int64 // when the newest was begun, in Unix seconds; 0: there is none
@@ -40,7 +41,7 @@ type backups struct {
 
 // newBackups finds out which backups are there. PostgreSQL has none here.
 func newBackups(settings config.Config, database database, logger *slog.Logger) *backups {
-	b := &backups{Backups: settings.Backups, database: database.path, logger: logger}
+	b := &backups{Backups: settings.Backups, dataDir: settings.DataDir, database: database.path, logger: logger}
 	if database.url == "" {
 		b.look()
 	}
@@ -95,31 +96,42 @@ func (b *backups) run(ctx context.Context) {
 
 func (b *backups) untilDue() time.Duration { return time.Until(b.lastBackup().Add(b.Every)) }
 
-// look notes the newest backup, and returns the names of all, the oldest first. One from the future is none: the clock
-// was wrong.
+// look notes the newest backup, and returns the names of all, the oldest first. A file from the future, made while the
+// clock was wrong, is left out: it would pass for the newest until that time comes.
 func (b *backups) look() (names []string) {
-	entries, _ := os.ReadDir(b.Dir) // making a backup will say what is wrong with it
 	newest := int64(0)
+	defer func() { b.newest.Store(newest) }()
+	id, err := b.readID()
+	if err != nil {
+		return nil // there is none yet, or making a backup will say what is wrong
+	}
+	entries, _ := os.ReadDir(b.Dir) // in the order of their names; making a backup will say what is wrong with it
 	for _, entry := range entries {
-		began, err := time.Parse(backupName, entry.Name())
-		if err != nil || !entry.Type().IsRegular() || began.Format(backupName) != entry.Name() {
-			continue
-		}
-		names = append(names, entry.Name())
-		if !began.After(time.Now()) {
-			newest = max(newest, began.Unix())
+		began, ours := timeOf(entry.Name(), id)
+		if ours && entry.Type().IsRegular() && !began.After(time.Now()) {
+			names = append(names, entry.Name())
+			newest = began.Unix()
 		}
 	}
-	b.newest.Store(newest)
-	slices.Sort(names)
 	return names
+}
+
+// timeOf returns when a backup began, and whether the name is that of a backup with this id.
+func timeOf(name, id string) (began time.Time, ours bool) {
+	text, ours := strings.CutPrefix(name, "users-"+id+"-")
+	text, ending := strings.CutSuffix(text, ".db")
+	began, err := time.Parse(backupTime, text)
+	return began, ours && ending && err == nil && began.Format(backupTime) == text // Parse takes fractions of a second too
 }
 
 // makeOne makes a backup, deletes those that are too many, and reports whether it was made.
 func (b *backups) makeOne(ctx context.Context) bool {
 	began := time.Now()
-	path := filepath.Join(b.Dir, began.UTC().Format(backupName))
-	err := os.MkdirAll(b.Dir, 0o700)
+	id, err := b.readOrMakeID()
+	path := filepath.Join(b.Dir, "users-"+id+"-"+began.UTC().Format(backupTime)+".db")
+	if err == nil {
+		err = os.MkdirAll(b.Dir, 0o700)
+	}
 	var made sqlite.Copy
 	if err == nil {
 		made, err = sqlite.Backup(ctx, b.database, path, nil)
@@ -132,14 +144,18 @@ func (b *backups) makeOne(ctx context.Context) bool {
 		return false
 	}
 	b.logger.Info("backup made", "file", path, "users", made.Users, "bytes", made.Bytes, "duration", time.Since(began))
-	b.prune()
+	b.prune(filepath.Base(path))
 	return true
 }
 
-// prune deletes the oldest backups, and what was left of those that were killed a day ago or longer.
-func (b *backups) prune() {
+// prune deletes the oldest backups, but none that is as new as the one just made, and what was left of those that were
+// killed a day ago or longer.
+func (b *backups) prune(made string) {
 	names := b.look()
 	for _, name := range names[:max(0, len(names)-b.Keep)] {
+		if name >= made {
+			break
+		}
 		if err := os.Remove(filepath.Join(b.Dir, name)); err != nil {
 			b.logger.Warn("an old backup cannot be deleted", "error", err)
 		}
