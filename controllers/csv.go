@@ -53,6 +53,9 @@ func openCSV(body io.Reader, spreadsheet bool) (*csvFile, error) {
 	in.Comma, in.FieldsPerRecord, in.ReuseRecord = rune(delimiter), -1, true
 	file := &csvFile{in: in, spreadsheet: spreadsheet, wasUTF16: text.wasUTF16}
 	header, err := file.read()
+	if err == io.EOF { //nolint:errorlint // a reader returns it bare
+		return nil, errEmpty
+	}
 	if err != nil {
 		if row, ok := errors.AsType[*models.RowError](err); ok {
 			return nil, badRequest("The header cannot be read. %s", row.Err.Error())
@@ -71,7 +74,7 @@ func findDelimiter(text fileText) (byte, error) {
 		switch {
 		case err == nil:
 			ended = seen.add(begin[at])
-		case err == io.EOF && at == seen.blank: //nolint:errorlint // a reader returns it bare
+		case err == io.EOF && !seen.started: //nolint:errorlint // a reader returns it bare
 			return 0, errEmpty
 		case seen.found[0]:
 			return 0, errNUL
@@ -94,28 +97,21 @@ func findDelimiter(text fileText) (byte, error) {
 	return ',', nil
 }
 
-// headerScan is what is known of a header: how many line breaks come before it, and which characters stand in it
-// outside quotes.
+// headerScan is what is known of a header: whether it has begun, and which characters are in it outside quotes.
 type headerScan struct {
-	blank   int
-	started bool
+	started bool // after blank lines
 	quoted  bool
 	found   [256]bool
 }
 
 // add looks at one more character, and reports whether it ends the header.
 func (s *headerScan) add(char byte) (ended bool) {
-	isBreak := !s.quoted && (char == '\r' || char == '\n')
-	if isBreak && !s.started {
-		s.blank++
-		return false
-	}
-	s.started = true
 	if char == '"' {
 		s.quoted = !s.quoted
 	}
 	s.found[char] = s.found[char] || !s.quoted
-	return isBreak
+	s.started = s.started || strings.IndexByte(" \t\v\f\r\n", char) < 0
+	return s.started && !s.quoted && (char == '\r' || char == '\n')
 }
 
 // setColumns finds the columns that are needed.

@@ -74,6 +74,8 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 
 		{"nothing", "", "refused: " + errEmpty.Message},
 		{"line breaks alone", "\r\n\n", "refused: " + errEmpty.Message},
+		{"blanks alone", "  \n\t\n ", "refused: " + errEmpty.Message},
+		{"blanks before the header", " \n\t\r\nname;email\nA,1;a\n", "4 A,1|a"},
 		{"a byte order mark alone", "\ufeff", "refused: " + errEmpty.Message},
 		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
 		{"what curl -d sends of an export", "id,name,email,created_at1,Ada,a@x,2026", "refused: " + errOneLine.Message},
@@ -157,7 +159,8 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"CRLF and blank lines",
 			"\r\n{\"name\":\"A\",\"email\":\"a\"}\r\n \t\r\n{\"name\":\"B\",\"email\":\"b\"}\r\n", "2 A|a; 4 B|b"},
 		{"a byte order mark", "\ufeff" + `{"name":"A","email":"a"}`, "1 A|a"},
-		{"nothing", "", ""},
+		{"nothing", "", "refused: " + errNoRows.Message},
+		{"blank lines alone", "\n \t\r\n\n ", "refused: " + errNoRows.Message},
 		{"rows that are refused", "{\n[]\n{}\n{\"name\":1,\"email\":\"a\"}\n\xff\n{\"name\":\"A\",\"email\":\"a\"}",
 			"1: The request body is not valid JSON: see byte 2; 2: The request body must be a JSON object, not an array; " +
 				"3: Name and email are required; 4: The field name must be a string, not a number; " +
@@ -174,6 +177,8 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 			for row, err := range file.rows() {
 				if refusal, isRow := errors.AsType[*models.RowError](err); isRow {
 					rows = append(rows, fmt.Sprintf("%d: %s", row.Line, refusal.Err))
+				} else if err != nil {
+					rows = append(rows, "refused: "+err.Error())
 				} else {
 					rows = append(rows, fmt.Sprintf("%d %s|%s", row.Line, row.User.Name, row.User.Email))
 				}

@@ -16,7 +16,10 @@ type ndjsonFile struct {
 	line int
 }
 
-var errLineTooLong = badRequest("The line is longer than 4 MiB")
+var (
+	errLineTooLong = badRequest("The line is longer than 4 MiB")
+	errNoRows      = badRequest("The file is empty: each line must be a JSON object with a name and an email")
+)
 
 func openNDJSON(body io.Reader) (*ndjsonFile, error) {
 	text, err := openText(body)
@@ -26,16 +29,17 @@ func openNDJSON(body io.Reader) (*ndjsonFile, error) {
 	return &ndjsonFile{in: bufio.NewReaderSize(text, largestRow+len("\n"))}, nil
 }
 
-// rows yields the users. Each line is read as the body that creates one; blank lines are none.
+// rows yields the users. Each line is read as the body that creates one; blank lines are skipped. A file of nothing else
+// is refused: with on_missing=delete, a mistyped file name would delete every user.
 func (f *ndjsonFile) rows() iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
-		for {
-			text, err := f.read()
+		for isEmpty := true; ; isEmpty = false {
+			text, err := f.readRow()
 			if err == io.EOF { //nolint:errorlint // a reader returns it bare
+				if isEmpty {
+					yield(models.ImportRow{}, errNoRows)
+				}
 				return
-			}
-			if err == nil && len(bytes.Trim(text, " \t\r\n")) == 0 {
-				continue
 			}
 			var sent creation
 			if err == nil {
@@ -45,6 +49,16 @@ func (f *ndjsonFile) rows() iter.Seq2[models.ImportRow, error] {
 			if !yield(models.ImportRow{Line: f.line, User: sent.NewUser}, err) || err != nil && !isRow {
 				return
 			}
+		}
+	}
+}
+
+// readRow returns the next line that is not blank, which is valid until the one after it is read.
+func (f *ndjsonFile) readRow() ([]byte, error) {
+	for {
+		text, err := f.read()
+		if err != nil || len(bytes.Trim(text, " \t\r\n")) > 0 {
+			return text, err
 		}
 	}
 }

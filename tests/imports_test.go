@@ -37,6 +37,8 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	const ada, alan = "1 Ada ada", "2 Alan alan"
 	const roster = "?on_conflict=update&on_missing=delete&max_deletes="
+	const emptyCSV = `{"error":"The file is empty: its first line must name the columns, name and email among them"}`
+	const emptyNDJSON = `{"error":"The file is empty: each line must be a JSON object with a name and an email"}`
 	for _, test := range []struct {
 		name, path, body string
 		status           int
@@ -66,6 +68,24 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 		{"the table becomes the file", csvPath + roster + "1", "name,email\nX,ada\nB,b\n", 200, imported(1, 1, 0, 1),
 			[]string{"1 X ada", "3 B b"}},
 		{"too many deletes", csvPath + roster + "0", "name,email\nAda,ada\n", 422,
+			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`,
+			[]string{ada, alan}},
+		{"an empty file", csvPath + roster + "2", "\n", 400, emptyCSV, []string{ada, alan}},
+		{"an empty NDJSON file", ndjsonPath + roster + "2", "", 400, emptyNDJSON, []string{ada, alan}},
+		{"an NDJSON file of blank lines", ndjsonPath + roster + "2", "\ufeff\n \t\r\n\n", 400, emptyNDJSON,
+			[]string{ada, alan}},
+		{"an empty NDJSON file that deletes no user", ndjsonPath, "", 400, emptyNDJSON, []string{ada, alan}},
+		{"a dry run of an empty NDJSON file", ndjsonPath + "?dry_run=true", " ", 400, emptyNDJSON,
+			[]string{ada, alan}},
+		{"a dry run as NDJSON", ndjsonPath + "?dry_run=true", `{"name":"B","email":"b"}`, 200, imported(1, 0, 0, 0),
+			[]string{ada, alan}},
+		{"skip as NDJSON", ndjsonPath + "?on_conflict=skip", `{"name":"X","email":"ada"}`, 200, imported(0, 0, 1, 0),
+			[]string{ada, alan}},
+		{"update as NDJSON", ndjsonPath + "?on_conflict=update", `{"name":"X","email":"ada"}`, 200, imported(0, 1, 0, 0),
+			[]string{"1 X ada", alan}},
+		{"the table becomes the NDJSON file", ndjsonPath + roster + "1", `{"name":"X","email":"ada"}`, 200,
+			imported(0, 1, 0, 1), []string{"1 X ada"}},
+		{"too many deletes as NDJSON", ndjsonPath + roster + "0", `{"name":"Ada","email":"ada"}`, 422,
 			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`,
 			[]string{ada, alan}},
 		{"a parameter that does not exist", csvPath + "?dryrun=true", "name,email\nB,b\n", 400,
