@@ -2,9 +2,11 @@ package controllers
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -193,7 +195,8 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 // FuzzRoundTrip sends any name and email out and back: as they are, and for a spreadsheet.
 func FuzzRoundTrip(f *testing.F) {
 	for _, name := range []string{"Ada", "A\r\nB", "\r", "\n", `"`, "a,b;c\td", " x ", "=1+2", "'=1", "''@", "'x",
-		"'", "-", "\ufeffA", "\x00", "\\.", "\u2028", "+\ufffd", "é😀"} {
+		"'", "-", "\ufeffA", "\x00", "\\.", "\u2028", "+\ufffd", "é😀", "x;=1", "x;'=1", "x;\"=1;", "x\n=1", "x\t-1",
+		"x;\t=1", "x|'\"'@", "x;y", "C++ -", "x\";=1"} {
 		f.Add(name, name+"@example.org")
 	}
 	f.Fuzz(func(t *testing.T, name, email string) {
@@ -207,6 +210,11 @@ func FuzzRoundTrip(f *testing.F) {
 			out.begin()
 			out.add(&user)
 			out.add(&user)
+			if spreadsheet {
+				expectNoFormula(t, out.String())
+			} else if want := standardCSV(&user); !strings.HasSuffix(out.String(), "\r\n"+want) {
+				t.Errorf("encoding/csv writes %q, not %q", want, out.String())
+			}
 			if got := readUsers(t, out.String(), spreadsheet); len(got) != 2 || got[0] != user.NewUser ||
 				got[1] != user.NewUser {
 				t.Errorf("spreadsheet %t: %q came back as %q", spreadsheet, user.NewUser, got)
@@ -222,6 +230,50 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 		}
 	})
+}
+
+// standardCSV returns a user as encoding/csv writes it.
+func standardCSV(user *models.User) string {
+	var text strings.Builder
+	writer := csv.NewWriter(&text)
+	_ = writer.Write([]string{strconv.FormatInt(user.ID, 10), user.Name, user.Email, user.CreatedAt})
+	writer.Flush()
+	return strings.TrimSuffix(text.String(), "\n") + "\r\n"
+}
+
+// expectNoFormula opens a file as a spreadsheet does, whichever separator it uses.
+func expectNoFormula(t *testing.T, text string) {
+	t.Helper()
+	for _, separator := range ",;\t|" {
+		for _, cell := range cells(strings.TrimPrefix(text, "\ufeff"), byte(separator)) {
+			if cell != "" && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 {
+				t.Errorf("%q has the formula %q where %q separates", text, cell, separator)
+			}
+		}
+	}
+}
+
+// cells splits a file as Excel does: only a quote at the start of a cell hides separators, and what follows the closing
+// quote still belongs to the cell.
+func cells(text string, separator byte) (all []string) {
+	cell, quoted, isStart := []byte{}, false, true
+	for i := 0; i < len(text); i++ {
+		char := text[i]
+		switch {
+		case quoted && char == '"' && i+1 < len(text) && text[i+1] == '"':
+			cell = append(cell, char)
+			i++
+		case quoted && char == '"', isStart && char == '"':
+			quoted = !quoted
+		case !quoted && (char == separator || char == '\n' || char == '\r'):
+			all, cell, isStart = append(all, string(cell)), nil, true
+			continue
+		default:
+			cell = append(cell, char)
+		}
+		isStart = false
+	}
+	return append(all, string(cell))
 }
 
 func readUsers(t *testing.T, text string, spreadsheet bool) (users []models.NewUser) {
@@ -243,6 +295,8 @@ func TestASpreadsheetSeesNoFormula(t *testing.T) {
 	for value, want := range map[string]string{
 		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx",
 		"1+2": "1+2", "": "", "'": "'", "'x": "'x", "'=1": "''=1", "''-": "'''-", " =1": " =1",
+		"x;=1": "x;'=1", "x,=1": "x,'=1", "x|+1": "x|'+1", "x\t@y": "x\t'@y", "x\n-1": "x\n'-1", "x\r\n=1": "x\r\n'=1",
+		"x;'=1": "x;''=1", "x;\"=1;": "x;\"'=1;", "\"=1": "\"'=1", "x;\t=1": "x;'\t'=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2",
 	} {
 		got := toSpreadsheet(value)
 		if got != want {

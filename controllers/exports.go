@@ -2,10 +2,12 @@ package controllers
 
 import (
 	"bytes"
-	"encoding/csv"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -129,37 +131,45 @@ func parseExport(query string, takesSpreadsheet bool) (exportRequest, error) {
 	return asked, err
 }
 
-// csvText is users as CSV: RFC 4180, with CRLF behind each row. encoding/csv would also write CRLF for a LF within a
-// value, so it writes LF, and the end of each row is made CRLF here.
+// csvText is users as CSV: RFC 4180, byte for byte as encoding/csv writes it, but with CRLF only behind each row and not
+// within values, and with more quotes for spreadsheets.
 type csvText struct {
 	bytes.Buffer
-	out         *csv.Writer
-	row         [4]string
 	spreadsheet bool
 }
 
 func (t *csvText) begin() {
-	t.out = csv.NewWriter(&t.Buffer)
 	if t.spreadsheet {
 		t.WriteString("\xef\xbb\xbf")
 	}
-	t.row = [4]string{"id", "name", "email", "created_at"}
-	t.writeRow()
+	t.writeRow("id", "name", "email", "created_at")
 }
 
 func (t *csvText) add(user *models.User) {
-	t.row = [4]string{strconv.FormatInt(user.ID, 10), user.Name, user.Email, user.CreatedAt}
-	if t.spreadsheet {
-		for i, value := range t.row {
-			t.row[i] = toSpreadsheet(value)
-		}
-	}
-	t.writeRow()
+	t.writeRow(strconv.FormatInt(user.ID, 10), user.Name, user.Email, user.CreatedAt)
 }
 
-func (t *csvText) writeRow() {
-	_ = t.out.Write(t.row[:]) // into memory
-	t.out.Flush()
-	t.Truncate(t.Len() - len("\n"))
+func (t *csvText) writeRow(values ...string) {
+	for i, value := range values {
+		if i > 0 {
+			t.WriteByte(',')
+		}
+		t.writeValue(value)
+	}
 	t.WriteString("\r\n")
+}
+
+func (t *csvText) writeValue(value string) {
+	special := ",\"\r\n"
+	if t.spreadsheet {
+		value, special = toSpreadsheet(value), "\""+separators
+	}
+	first, _ := utf8.DecodeRuneInString(value)
+	if value != `\.` && !unicode.IsSpace(first) && !strings.ContainsAny(value, special) {
+		t.WriteString(value)
+		return
+	}
+	t.WriteByte('"')
+	t.WriteString(strings.ReplaceAll(value, `"`, `""`))
+	t.WriteByte('"')
 }

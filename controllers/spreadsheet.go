@@ -2,31 +2,65 @@ package controllers
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
 // formulaStarts are the characters with which a spreadsheet's formula may begin.
 const formulaStarts = "=+-@\t\r"
 
-// toSpreadsheet puts an apostrophe before what a spreadsheet would run as a formula; and before what has apostrophes
-// before that already, so that fromSpreadsheet leaves as many as there were.
+// separators are the characters after which a spreadsheet may begin a new cell. Which one it uses depends on the
+// settings of its user, and where that is not the comma, no quotes around a value hide the separators in it: quotes only
+// count at the start of a cell.
+const separators = ",;|\t\r\n"
+
+// toSpreadsheet puts an apostrophe before each character that would begin a formula in some spreadsheet.
 func toSpreadsheet(value string) string {
-	if isFormula(strings.TrimLeft(value, "'")) {
-		return "'" + value
+	var out strings.Builder
+	done := 0
+	for at := range formulas(value) {
+		out.WriteString(value[done:at])
+		out.WriteByte('\'')
+		done = at
 	}
-	return value
+	if done == 0 && out.Len() == 0 {
+		return value
+	}
+	out.WriteString(value[done:])
+	return out.String()
 }
 
-// fromSpreadsheet takes off the apostrophe that toSpreadsheet put there.
+// fromSpreadsheet removes the apostrophes that toSpreadsheet added.
 func fromSpreadsheet(value string) string {
-	if strings.HasPrefix(value, "'") && isFormula(strings.TrimLeft(value, "'")) {
-		return value[1:]
+	var out strings.Builder
+	done := 0
+	for at := range formulas(value) {
+		if at > 0 && value[at-1] == '\'' {
+			out.WriteString(value[done : at-1])
+			done = at
+		}
 	}
-	return value
+	if done == 0 {
+		return value
+	}
+	out.WriteString(value[done:])
+	return out.String()
 }
 
-func isFormula(value string) bool {
-	return value != "" && strings.IndexByte(formulaStarts, value[0]) >= 0
+// formulas yields where a formula would begin: at the start of a value, or after a separator. Quotes do not count,
+// because a spreadsheet may remove them, nor do apostrophes, so that fromSpreadsheet leaves as many as there were.
+func formulas(value string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		startsCell := true
+		for at := range len(value) {
+			char := value[at]
+			if startsCell && strings.IndexByte(formulaStarts, char) >= 0 && !yield(at) {
+				return
+			}
+			isQuote := char == '"' || char == '\''
+			startsCell = strings.IndexByte(separators, char) >= 0 || startsCell && isQuote
+		}
+	}
 }
 
 // count writes how many of something there are.

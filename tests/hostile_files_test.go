@@ -86,7 +86,7 @@ func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
 
 // FuzzFiles sends any name and email out and back through the whole program, in each format.
 func FuzzFiles(f *testing.F) {
-	for _, name := range []string{"Ada", "A\r\nB", `"`, "=1", "'=1", "\x00", "\u2028", " \t", "é😀", "\ufeff"} {
+	for _, name := range []string{"Ada", "A\r\nB", `"`, "=1", "'=1", "\x00", "\u2028", " \t", "é😀", "\ufeff", "x;=1", "x;'\"=1\t@"} {
 		f.Add(name, name+"@example.org")
 	}
 	p := start(f)
