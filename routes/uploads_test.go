@@ -118,23 +118,34 @@ func TestOnlySoManyFilesArriveAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnImportIsLoggedWithoutAnybody(t *testing.T) {
-	s := start(t)
-	s.do(t, "POST", csvPath+"?dry_run=false",
-		"name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n", "X-Request-Id: mine")
-	_ = s.end(t)
-	text := s.log.String()
-	for _, want := range []string{
-		`msg="import started" request_id=mine route=/api/users.csv dry_run=false`,
-		`msg="import ended" request_id=mine stored=false rows=2 created=0 updated=0 skipped=0 deleted=0`,
+func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
+	const twice = "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n"
+	const ada = `{"name":"Ada Lovelace","email":"ada@example.org"}`
+	for _, test := range []struct{ path, body, started, ended string }{
+		{csvPath + "?dry_run=false", twice, "route=/api/users.csv dry_run=false",
+			"stored=false rows=2 created=0 updated=0 skipped=0 deleted=0"},
+		{csvPath + "?dry_run=true", "name,email\nAda,ada@example.org\n", "route=/api/users.csv dry_run=true",
+			"stored=false rows=1 created=1 updated=0 skipped=0 deleted=0"},
+		{ndjsonPath + "?dry_run=true", ada, "route=/api/users.ndjson dry_run=true",
+			"stored=false rows=1 created=1 updated=0 skipped=0 deleted=0"},
+		{ndjsonPath, ada, "route=/api/users.ndjson dry_run=false",
+			"stored=true rows=1 created=1 updated=0 skipped=0 deleted=0"},
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the log does not say %s:\n%s", want, text)
+		s := start(t)
+		s.do(t, "POST", test.path, test.body, "X-Request-Id: mine")
+		_ = s.end(t)
+		text := s.log.String()
+		for _, want := range []string{
+			`msg="import started" request_id=mine ` + test.started, `msg="import ended" request_id=mine ` + test.ended,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the log does not say %s:\n%s", want, text)
+			}
 		}
-	}
-	for _, secret := range []string{"Ada", "ada@", "secret"} {
-		if strings.Contains(text, secret) {
-			t.Errorf("the log says %s:\n%s", secret, text)
+		for _, secret := range []string{"Ada", "ada@", "secret"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("the log says %s:\n%s", secret, text)
+			}
 		}
 	}
 }

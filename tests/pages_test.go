@@ -20,6 +20,7 @@ var links = []struct{ query, link string }{
 	{"limit=2&after=4", ""},
 	{"limit=1&after=5&order=desc", `<?limit=1&order=desc&after=4>; rel="next"`},
 	{"limit=1&order=desc&after=2", ""},
+	{"limit=1&q=example.org&count=true&after=1", `<?limit=1&q=example.org&count=true&after=2>; rel="next"`},
 	{"limit=1&q=example.org&count=true", `<?limit=1&q=example.org&count=true&after=1>; rel="next"`},
 	{"limit=1&email=ada@example.org", ""},
 	{"limit=1&q=%25", ""},
@@ -33,9 +34,11 @@ func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
 	for _, l := range links {
-		link := p.Do(t, "GET", "/api/users?"+l.query, "").Header.Get("Link")
-		if got, want := parameters(t, link), parameters(t, l.link); got != want {
-			t.Errorf("after ?%s the Link is %s, want %s", l.query, link, l.link)
+		for _, path := range []string{"/api/users", csvPath, ndjsonPath} {
+			expectLink(t, p, path, l.query, l.link)
+		}
+		for _, parameter := range []string{"spreadsheet=true", "spreadsheet=false"} {
+			expectLink(t, p, csvPath, parameter+"&"+l.query, strings.Replace(l.link, "?", "?"+parameter+"&", 1))
 		}
 	}
 	p.Create(t, "Q&A + Ä%", "escapes@example.org")
@@ -43,6 +46,14 @@ func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
 	next := p.Do(t, "GET", "/api/users?limit=1&q=Q%26A+%2B+%C3%84%25", "").Header.Get("Link")
 	if users, _ := page(t, p, next); len(users) != 1 || users[0].Email != "escapes2@example.org" {
 		t.Errorf("%s leads to %v", next, users)
+	}
+}
+
+func expectLink(t *testing.T, p *program.Program, path, query, want string) {
+	t.Helper()
+	link := p.Do(t, "GET", path+"?"+query, "").Header.Get("Link")
+	if parameters(t, link) != parameters(t, want) {
+		t.Errorf("after %s?%s the Link is %s, want %s", path, query, link, want)
 	}
 }
 
