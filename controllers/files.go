@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -170,12 +171,11 @@ func (r *importRequest) bind(c *gin.Context) error {
 	return nil
 }
 
-func errForm(path string) *Error {
-	file := "people" + path[strings.LastIndexByte(path, '.'):]
+// errForm names no host: behind a proxy, only the client knows the URL.
+func errForm(route string) *Error {
 	return &Error{
-		Status: http.StatusUnsupportedMediaType,
-		Message: fmt.Sprintf("Send the file itself and not a form: curl --data-binary @%s http://localhost:3000%s",
-			file, path),
+		Status:  http.StatusUnsupportedMediaType,
+		Message: "Send the file itself to the same URL, not a form: curl --data-binary @people" + path.Ext(route) + " URL",
 	}
 }
 

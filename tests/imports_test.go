@@ -134,14 +134,16 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
 	t.Parallel()
 	p := start(t)
-	answer := p.Do(t, "POST", csvPath, "--x\r\n\r\nname,email\r\n--x--\r\n",
-		"Content-Type: multipart/form-data; boundary=x")
-	want := `{"error":"Send the file itself and not a form: curl --data-binary @people.csv http://localhost:3000/api/users.csv"}`
-	if answer.Status != 415 || answer.Body != want {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	for path, file := range map[string]string{csvPath: "people.csv", ndjsonPath: "people.ndjson"} {
+		answer := p.Do(t, "POST", path, "--x\r\n\r\nname,email\r\n--x--\r\n",
+			"Content-Type: multipart/form-data; boundary=x")
+		want := `{"error":"Send the file itself to the same URL, not a form: curl --data-binary @` + file + ` URL"}`
+		if answer.Status != 415 || answer.Body != want {
+			t.Errorf("answered %d %s", answer.Status, answer.Body)
+		}
 	}
 	problem := p.Do(t, "POST", csvPath, "name,email\nA,\n", "Accept: application/problem+json")
-	want = `{"type":"about:blank","title":"Unprocessable Entity","status":422,` +
+	want := `{"type":"about:blank","title":"Unprocessable Entity","status":422,` +
 		`"detail":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name and email are required"}]}`
 	if problem.Status != 422 || problem.Body != want {
 		t.Errorf("a problem is %d %s", problem.Status, problem.Body)
