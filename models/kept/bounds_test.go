@@ -1,6 +1,9 @@
 package kept
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -81,4 +84,95 @@ func TestAListThatIsTooLargeIsReadOnlyWhileItIsSent(t *testing.T) {
 	if users.readAll != 1 {
 		t.Errorf("it was read %d times to be kept", users.readAll)
 	}
+}
+
+// A piece of long names can be larger than all memory: it is given up as soon as it is too large, however it is read.
+func TestAListThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1000)
+	for name, begin := range map[string]func(*table){
+		"the first list":                       func(*table) {},
+		"a piece with users added behind it":   func(users *table) { users.put(1, "short") },
+		"a piece in which a user was changed":  func(users *table) { users.put(500, "short") },
+		"a piece beside one that is unchanged": func(users *table) { users.put(1000, long) },
+	} {
+		users, keeper := open(3500)
+		if begin(users); len(users.users) > 0 {
+			ask(t, users, keeper)
+		}
+		for id := range int64(400) {
+			users.put(id+2, long)
+		}
+		users.read = 0
+		if _, version := ask(t, users, keeper); version != "" || users.read == 0 || users.read > 4 {
+			t.Errorf("%s: %d users were read for a list of 3 with the version %q", name, users.read, version)
+		}
+	}
+}
+
+// What is added behind kept users counts with them, and with what other pieces have grown to.
+func TestPiecesGrowTogetherNoLargerThanTheList(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(2450)
+	users.put(1, "short")
+	users.put(600, strings.Repeat("x", 1500))
+	if _, version := ask(t, users, keeper); version == "" {
+		t.Fatal("the list is not kept")
+	}
+	users.put(1, strings.Repeat("x", 900))
+	users.remove(700) // the second piece is only looked at for users behind its last
+	if _, version := ask(t, users, keeper); version != "" {
+		t.Errorf("a list of %d bytes has the version %s", len(users.text()), version)
+	}
+}
+
+// Lists share the pieces in which nothing has changed: slow readers of many versions hold those once.
+func TestPiecesThatListsShareAreHeldOnce(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(0)
+	for id := range int64(2048) {
+		users.put(id+1, "a name")
+	}
+	keeper.maxBytes = 2 * len(users.text())
+	release := make(chan struct{})
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer close(release)
+	for i := range 4 { // the unchanged pieces alone, counted 4 times, are larger than may be held
+		users.put(2047, fmt.Sprint("name ", i))
+		got := make(chan string)
+		wait.Go(func() {
+			_ = keeper.List(ctx, func(list models.List) error {
+				got <- list.Version
+				<-release
+				return nil
+			}, each(nil))
+		})
+		if <-got == "" {
+			t.Fatalf("list %d is not kept", i)
+		}
+	}
+}
+
+// The memory of a list is its bytes, however few users its pieces have: LIST_MEMORY_MIB would mean nothing otherwise.
+func TestSparsePiecesTakeNoMoreMemoryThanTheirUsers(t *testing.T) {
+	const pieces = 1000
+	users, keeper := open(1 << 20)
+	for i := range int64(pieces) {
+		users.users = append(users.users, models.User{ID: i << idBits, NewUser: models.NewUser{Name: "a name"}})
+	}
+	before := heap()
+	ask(t, users, keeper)
+	if taken := int64(heap()) - int64(before); keeper.current == nil || taken > pieces*pieceRoom/8 {
+		t.Errorf("a list of %d bytes takes %d", len(users.text()), taken)
+	}
+	runtime.KeepAlive(keeper)
+}
+
+// heap returns how many bytes are in use.
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }

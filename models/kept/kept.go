@@ -19,10 +19,11 @@ import (
 // goroutine at a time.
 type Source interface {
 	// Unchanged reports whether nothing can have been committed since the last transaction began.
-	Unchanged() (bool, error)
+	Unchanged(ctx context.Context) (bool, error)
 	// Transaction calls read in a read transaction, with what was committed since the last one began. It returns the
-	// error of read, or its own, which may be [ErrNotKept]. It may call read again when the transaction breaks off.
-	Transaction(read func(since Changes) error) error
+	// error of read, or its own, which may be [ErrNotKept]. It may call read again when the transaction breaks off. The
+	// context ends what it does, and what All and Range do within it.
+	Transaction(ctx context.Context, read func(since Changes) error) error
 	// All returns every user by ascending id, as the transaction sees them.
 	All() iter.Seq2[models.User, error]
 	// Range returns the users whose ids are at least from and at most to, by ascending id, as the transaction sees them.
@@ -35,6 +36,10 @@ type Keeper struct {
 	source   Source
 	maxBytes int
 	stats    stats
+	// reading is the context of every refresh, which works for many requests and must not end with one of them. It ends
+	// when Close waits no longer.
+	reading context.Context
+	end     context.CancelFunc
 
 	tooLarge atomic.Bool // the list was larger than maxBytes when it was last seen
 
@@ -47,7 +52,8 @@ type Keeper struct {
 // with as many bytes again.
 func New(source Source, maxBytes int) *Keeper {
 	k := &Keeper{source: source, maxBytes: maxBytes}
-	k.look = k.fresh
+	k.reading, k.end = context.WithCancel(context.Background())
+	k.turn, k.refresh = make(chan struct{}, 1), k.fresh
 	return k
 }
 
@@ -79,8 +85,13 @@ func (k *Keeper) stream(users iter.Seq2[models.User, error]) iter.Seq2[[]byte, e
 	}
 }
 
-// Close waits for the round under way, and refuses those who ask later. Nobody uses the source any more then.
-func (k *Keeper) Close() { k.rounds.close() }
+// Close waits for the refresh under way, and refuses later requests. The context ends the refresh. Nothing uses the
+// source any more then.
+func (k *Keeper) Close(ctx context.Context) {
+	defer k.end()
+	defer context.AfterFunc(ctx, k.end)()
+	k.rounds.close()
+}
 
 // fresh returns the list as of now, or nil when none can be kept.
 func (k *Keeper) fresh() (*list, error) {
@@ -88,9 +99,9 @@ func (k *Keeper) fresh() (*list, error) {
 		return nil, nil
 	}
 	if k.current != nil {
-		unchanged, err := k.source.Unchanged()
+		unchanged, err := k.source.Unchanged(k.reading)
 		if err != nil {
-			return nil, err
+			return nil, k.closedOr(err)
 		}
 		if unchanged {
 			return k.current, nil
@@ -103,6 +114,14 @@ func (k *Keeper) fresh() (*list, error) {
 	var err error
 	k.current, err = k.readAgain(old)
 	return k.current, err
+}
+
+// closedOr returns an error, or that of a stop where that was the reason.
+func (k *Keeper) closedOr(err error) error {
+	if err != nil && k.reading.Err() != nil {
+		return models.ErrClosed
+	}
+	return err
 }
 
 // retire gives up the current list and returns it. Those before it that nobody reads any more are forgotten.

@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -114,6 +115,30 @@ func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
 	}
 	if users.readAll != 1 {
 		t.Errorf("everything was read %d times", users.readAll)
+	}
+}
+
+// What has changed is told once. A reading that fails midway has been told, so that the list is read as a whole next time.
+func TestAfterAFailedReadingTheListIsReadAsAWhole(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"a changed piece", "the whole list"} {
+		users, keeper := open(1 << 20)
+		for id := range int64(1500) {
+			users.put(id+1, "before")
+		}
+		ask(t, users, keeper)
+		if users.put(700, "after"); lost == "the whole list" {
+			users.others(func() {})
+		}
+		users.breaks = errors.New("the disk failed")
+		err := keeper.List(ctx, func(models.List) error { return nil }, each(nil))
+		if !errors.Is(err, users.breaks) {
+			t.Errorf("%s could not be read, and the error is %v", lost, err)
+		}
+		users.breaks = nil
+		if text, _ := ask(t, users, keeper); text != users.text() {
+			t.Errorf("after %s could not be read the list is stale", lost)
+		}
 	}
 }
 

@@ -50,8 +50,9 @@ func pieceNumber(id int64) int64 { return id >> idBits }
 // pieceEnd returns the highest id that belongs to a piece.
 func pieceEnd(number int64) int64 { return number<<idBits | (1<<idBits - 1) }
 
-// cut cuts users into pieces. Those that come first in the first piece may be there already.
-func cut(begun *piece, users iter.Seq2[models.User, error]) iter.Seq2[*piece, error] {
+// cut cuts users into pieces. Those that come first in the first piece may be there already. It takes their bytes from
+// room, and ends with errTooLarge as soon as there is none left: one piece of long names can be larger than all memory.
+func cut(begun *piece, users iter.Seq2[models.User, error], room *int) iter.Seq2[*piece, error] {
 	return func(yield func(*piece, error) bool) {
 		for user, err := range users {
 			if err != nil {
@@ -67,8 +68,13 @@ func cut(begun *piece, users iter.Seq2[models.User, error]) iter.Seq2[*piece, er
 			if begun == nil {
 				begun = &piece{number: pieceNumber(user.ID), json: make([]byte, 0, pieceRoom)}
 			}
+			before := len(begun.json)
 			begun.json = models.AppendUser(append(begun.json, ','), &user)
 			begun.last = user.ID
+			if *room -= len(begun.json) - before; *room < 0 {
+				yield(nil, errTooLarge)
+				return
+			}
 		}
 		if begun != nil {
 			yield(begun.finish(), nil)
@@ -76,11 +82,15 @@ func cut(begun *piece, users iter.Seq2[models.User, error]) iter.Seq2[*piece, er
 	}
 }
 
-// finish makes the sum, and gives back the memory that was reserved for more users. The end of the array is kept with each
-// piece, so that it is sent with the last: a write of one byte took a tenth of the time of a list of 1,000.
+// finish makes the sum, and gives back the memory that was reserved for more users, unless that is little: a copy of a
+// large piece would need as much again. The end of the array is kept with each piece, so that it is sent with the last: a
+// write of one byte took a tenth of the time of a list of 1,000.
 func (p *piece) finish() *piece {
 	p.sum = sha256.Sum256(p.json)
-	p.json = slices.Clip(append(slices.Clone(p.json), ']'))
+	p.json = append(p.json, ']')
+	if cap(p.json)-len(p.json) > len(p.json)/8 {
+		p.json = slices.Clone(p.json)
+	}
 	return p
 }
 

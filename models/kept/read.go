@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 )
@@ -8,24 +9,27 @@ import (
 // ErrNotKept: the source cannot tell now whether anybody commits. The list is streamed.
 var ErrNotKept = errors.New("no list can be kept now")
 
+// errTooLarge: the list is larger than maxBytes. It is streamed.
+var errTooLarge = errors.New("the list is too large to be kept")
+
 // readAgain returns the list as one read transaction sees it, made from an old one where that can be. It is nil when none
 // can be kept.
 func (k *Keeper) readAgain(old *list) (read *list, err error) {
-	err = k.source.Transaction(func(since Changes) (err error) {
+	err = k.source.Transaction(k.reading, func(since Changes) (err error) {
 		read, err = k.read(old, since)
 		return err
 	})
+	k.tooLarge.Store(errors.Is(err, errTooLarge))
 	switch {
-	case errors.Is(err, ErrNotKept):
+	case errors.Is(err, errTooLarge), errors.Is(err, ErrNotKept):
 		return nil, nil
 	case err != nil:
-		return nil, err
+		return nil, k.closedOr(err)
 	}
-	k.tooLarge.Store(read == nil)
 	return read, nil
 }
 
-// read is readAgain in its transaction; nil is a list that is larger than maxBytes.
+// read is readAgain in its transaction.
 func (k *Keeper) read(old *list, since Changes) (*list, error) {
 	if old == nil || since.anything {
 		return k.readAll()
@@ -36,55 +40,60 @@ func (k *Keeper) read(old *list, since Changes) (*list, error) {
 // readAll reads every user.
 func (k *Keeper) readAll() (*list, error) {
 	var pieces []*piece
-	bytes := 0
-	for p, err := range cut(nil, k.source.All()) {
+	room := k.room()
+	for p, err := range cut(nil, k.source.All(), &room) {
 		if err != nil {
 			return nil, err
-		}
-		if bytes += len(p.users()); bytes >= k.maxBytes { // the list is a byte longer: see newList
-			return nil, nil
 		}
 		pieces = append(pieces, p)
 	}
 	return newList(pieces), nil
 }
 
+// room returns how many bytes the pieces of a list may have: the array has one more than they have.
+func (k *Keeper) room() int { return k.maxBytes - 1 }
+
 // mend reads the pieces again in which users have changed.
 func (k *Keeper) mend(old *list, changed []int64) (*list, error) {
-	pieces := slices.Clone(old.pieces)
 	slices.Sort(changed)
-	for len(changed) > 0 {
-		number, lowest := pieceNumber(changed[0]), changed[0]
-		next, _ := slices.BinarySearch(changed, pieceEnd(number))
-		for next < len(changed) && pieceNumber(changed[next]) == number {
-			next++
+	lowest := slices.CompactFunc(changed, func(a, b int64) bool { return pieceNumber(a) == pieceNumber(b) })
+	pieces, room := slices.Clone(old.pieces), k.room()
+	for _, p := range pieces {
+		if _, again := slices.BinarySearchFunc(lowest, p.number, func(id, number int64) int {
+			return cmp.Compare(pieceNumber(id), number)
+		}); !again {
+			room -= len(p.users())
 		}
-		changed = changed[next:]
+	}
+	for _, id := range lowest {
 		var err error
-		if pieces, err = k.mendPiece(pieces, number, lowest); err != nil {
+		if pieces, err = k.mendPiece(pieces, id, &room); err != nil {
 			return nil, err
 		}
 	}
-	if l := newList(pieces); l.length <= k.maxBytes {
-		l.mended = true
-		return l, nil
+	if room < 0 { // where only pieces were added to whose users are kept
+		return nil, errTooLarge
 	}
-	return nil, nil
+	l := newList(pieces)
+	l.mended = true
+	return l, nil
 }
 
-// mendPiece reads the piece with a number again, in which no user below the lowest id has changed. Where users were only
-// added behind its last, what is there is kept, and they are read.
-func (k *Keeper) mendPiece(pieces []*piece, number, lowest int64) ([]*piece, error) {
+// mendPiece reads the piece of an id again, in which no user below it has changed. Where users were only added behind its
+// last, what is there is kept, and they are read.
+func (k *Keeper) mendPiece(pieces []*piece, lowest int64, room *int) ([]*piece, error) {
+	number := pieceNumber(lowest)
 	index, found := find(pieces, number)
 	var begun *piece
 	from := number << idBits
 	if found && lowest > pieces[index].last {
 		begun, from = &piece{number: number, last: pieces[index].last, json: slices.Clone(pieces[index].users())}, pieces[index].last+1
+		*room -= len(begun.json)
 	}
 	if found {
 		pieces = slices.Delete(pieces, index, index+1)
 	}
-	for p, err := range cut(begun, k.source.Range(from, pieceEnd(number))) {
+	for p, err := range cut(begun, k.source.Range(from, pieceEnd(number)), room) {
 		if err != nil {
 			return nil, err
 		}

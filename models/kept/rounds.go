@@ -8,19 +8,19 @@ import (
 	"users-api/models"
 )
 
-// rounds lets requests that arrive together share one look at the database. A request joins the round that has not begun
-// yet, and never the one under way: a look that began before it arrived could miss a commit that it knows of.
+// rounds lets requests that arrive together share one refresh of the list. A request joins the round that has not begun
+// yet, and never the one under way: a refresh that began before it arrived could miss a commit that it knows of.
 type rounds struct {
-	look func() (*list, error)
+	refresh func() (*list, error)
 
 	mu     sync.Mutex
-	next   *round // the round that has not begun, when somebody has asked for one
+	next   *round // the round that has not begun, if a request has asked for one
 	closed bool
 
-	looking sync.Mutex // held by the round under way
+	turn chan struct{} // holds a value while a round is under way, and after the end
 }
 
-// round is one look, for everybody who asked before it began.
+// round is one refresh, for every request that asked before it began.
 type round struct {
 	askers int32
 	done   chan struct{}
@@ -28,62 +28,75 @@ type round struct {
 	err    error
 }
 
-// close waits for the round under way, and refuses those who ask later.
+// close waits for the round under way, and refuses the requests that wait for the next.
 func (r *rounds) close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.looking.Lock() // and is never given back: there is no round any more
+	r.turn <- struct{}{} // and it stays there: no round begins any more
+	if r.next != nil {
+		r.next.err = models.ErrClosed
+		close(r.next.done)
+	}
 }
 
 // get returns the list as of a moment after the call, or nil when there is none to keep. It must be released.
 func (r *rounds) get(ctx context.Context) (*list, error) {
-	joined, first, err := r.join()
+	joined, err := r.join()
 	if err != nil {
 		return nil, err
 	}
-	if first {
-		r.run(joined) // here and not on a goroutine of its own: waking one takes longer than the look
-		return joined.list, joined.err
+	return r.await(ctx, joined)
+}
+
+// join returns the round that has not begun yet.
+func (r *rounds) join() (*round, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, models.ErrClosed
 	}
+	if r.next == nil {
+		r.next = &round{done: make(chan struct{})}
+	}
+	r.next.askers++
+	return r.next, nil
+}
+
+// await returns the list of a round. Whichever of its requests has the turn first runs it, on its own goroutine: waking
+// another would take longer than most refreshes.
+func (r *rounds) await(ctx context.Context, joined *round) (*list, error) {
 	select {
 	case <-joined.done:
-		return joined.list, joined.err
+	case r.turn <- struct{}{}:
+		r.run(joined)
 	case <-ctx.Done():
 		go joined.leave()
 		return nil, ctx.Err()
 	}
+	return joined.list, joined.err
 }
 
-// join returns the round that has not begun yet. The first to ask for it is to run it.
-func (r *rounds) join() (joined *round, first bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return nil, false, models.ErrClosed
+// run runs a round for every request that has asked by then, and gives the turn back. Another request of the round may
+// have run it already.
+func (r *rounds) run(joined *round) {
+	defer func() { <-r.turn }()
+	select {
+	case <-joined.done:
+		return
+	default:
 	}
-	if r.next == nil {
-		r.next, first = &round{done: make(chan struct{})}, true
-	}
-	r.next.askers++
-	return r.next, first, nil
-}
-
-// run waits for the round under way and then looks, for everybody who has asked by then.
-func (r *rounds) run(next *round) {
-	r.looking.Lock()
-	defer r.looking.Unlock()
 	runtime.Gosched() // let requests that are ready ask as well
 	r.mu.Lock()
 	r.next = nil
 	r.mu.Unlock()
-	defer close(next.done)
-	if next.list, next.err = r.look(); next.list != nil {
-		next.list.readers.Add(next.askers)
+	defer close(joined.done)
+	if joined.list, joined.err = r.refresh(); joined.list != nil {
+		joined.list.readers.Add(joined.askers)
 	}
 }
 
-// leave releases the list of an asker that has gone.
+// leave releases the list of a request that does not wait any longer.
 func (r *round) leave() {
 	<-r.done
 	if r.list != nil {

@@ -16,19 +16,19 @@ func TestAListAskedForDuringARoundIsOfTheNext(t *testing.T) {
 	t.Parallel()
 	users, keeper := open(1 << 20)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	look := keeper.look
-	keeper.look = func() (*list, error) {
-		l, err := look()
-		began <- struct{}{} // the look was taken
+	refresh := keeper.refresh
+	keeper.refresh = func() (*list, error) {
+		l, err := refresh()
+		began <- struct{}{} // the list was read
 		<-goOn
 		return l, err
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() { ask(t, users, keeper) })
 	<-began
-	users.put(1, "after the look")
+	users.put(1, "after the reading")
 	wait.Go(func() {
-		if text, _ := ask(t, users, keeper); !strings.Contains(text, "after the look") {
+		if text, _ := ask(t, users, keeper); !strings.Contains(text, "after the reading") {
 			t.Errorf("the list is %s", text)
 		}
 	})
@@ -52,7 +52,7 @@ func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
 	t.Parallel()
 	users, keeper := open(1 << 20)
 	users.put(1, "a")
-	keeper.looking.Lock() // a round is under way, so that the next is waited for
+	keeper.turn <- struct{}{} // a round is under way, so that the next is waited for
 	first := make(chan *list)
 	go func() {
 		l, _ := keeper.get(ctx)
@@ -64,7 +64,7 @@ func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
 	if _, err := keeper.get(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("an asker that went away got %v", err)
 	}
-	keeper.looking.Unlock()
+	<-keeper.turn
 	l := <-first
 	for l.readers.Load() != 1 {
 		runtime.Gosched() // until the one that left has released it
@@ -87,9 +87,65 @@ func TestAListThatNobodyReadsIsReleased(t *testing.T) {
 func TestAfterTheEndThereIsNoRound(t *testing.T) {
 	t.Parallel()
 	users, keeper := open(1 << 20)
-	keeper.Close()
+	keeper.Close(ctx)
 	err := keeper.List(ctx, func(models.List) error { return nil }, each(users.users))
 	if !errors.Is(err, models.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A request that has joined a round which does not begin any more is told so.
+func TestAtTheEndARequestThatWaitsIsRefused(t *testing.T) {
+	t.Parallel()
+	_, keeper := open(1 << 20)
+	joined, err := keeper.join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keeper.Close(ctx)
+	if _, err := keeper.await(ctx, joined); !errors.Is(err, models.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The end of a request's own context ends its wait for the round under way, whichever of the next round it is.
+func TestARequestThatGoesAwayWaitsForNoRound(t *testing.T) {
+	t.Parallel()
+	_, keeper := open(1 << 20)
+	keeper.turn <- struct{}{} // a round is under way
+	gone, cancel := context.WithCancel(ctx)
+	ended := make(chan error)
+	for range 2 {
+		go func() { _, err := keeper.get(gone); ended <- err }()
+	}
+	awaitAsker(keeper)
+	cancel()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	<-keeper.turn
+	keeper.Close(ctx) // and those that left are let go
+}
+
+// A stop has little time: its end breaks off the reading of a list, which may be long.
+func TestTheEndOfAStopBreaksOffTheRefreshUnderWay(t *testing.T) {
+	t.Parallel()
+	users, keeper := open(1 << 20)
+	began := make(chan struct{})
+	users.during = func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	asked := make(chan error)
+	go func() { asked <- keeper.List(ctx, func(models.List) error { return nil }, each(nil)) }()
+	<-began
+	atOnce, cancel := context.WithCancel(ctx)
+	cancel()
+	keeper.Close(atOnce)
+	if err := <-asked; !errors.Is(err, models.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -99,17 +155,17 @@ func TestTheEndWaitsForTheRoundUnderWay(t *testing.T) {
 	t.Parallel()
 	users, keeper := open(1 << 20)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	look := keeper.look
-	keeper.look = func() (*list, error) {
+	refresh := keeper.refresh
+	keeper.refresh = func() (*list, error) {
 		close(began)
 		<-goOn
-		return look()
+		return refresh()
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() { ask(t, users, keeper) })
 	<-began
 	closed := make(chan struct{})
-	go func() { keeper.Close(); close(closed) }()
+	go func() { keeper.Close(ctx); close(closed) }()
 	for range 10_000 {
 		runtime.Gosched()
 	}

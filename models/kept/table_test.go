@@ -17,34 +17,58 @@ type table struct {
 	mu      sync.Mutex
 	users   []models.User // by ascending id
 	changed Changes
-	unknown error // what Transaction returns
+	unknown error                       // what Transaction returns
+	during  func(context.Context) error // what a transaction does first
+	breaks  error                       // what a reading ends with instead of its last user
 	again   []int64
 	readAll int
+	read    int // users
 }
 
-func (t *table) Unchanged() (bool, error) {
+func (t *table) Unchanged(context.Context) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return !t.changed.anything && len(t.changed.ids) == 0, nil
 }
 
-func (t *table) Transaction(read func(Changes) error) error {
+func (t *table) Transaction(ctx context.Context, read func(Changes) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.unknown != nil {
 		return t.unknown
+	}
+	if t.during != nil {
+		if err := t.during(ctx); err != nil {
+			return err
+		}
 	}
 	return read(t.changed.Take())
 }
 
 func (t *table) All() iter.Seq2[models.User, error] {
 	t.readAll++
-	return each(t.users)
+	return t.reading(t.users)
+}
+
+// reading yields users as a source does, which may fail midway.
+func (t *table) reading(users []models.User) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		for i, user := range users {
+			t.read++
+			if t.breaks != nil && i == len(users)-1 {
+				yield(models.User{}, t.breaks)
+				return
+			}
+			if !yield(user, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (t *table) Range(from, to int64) iter.Seq2[models.User, error] {
 	t.again = append(t.again, pieceNumber(from))
-	return each(slices.DeleteFunc(slices.Clone(t.users), func(u models.User) bool { return u.ID < from || u.ID > to }))
+	return t.reading(slices.DeleteFunc(slices.Clone(t.users), func(u models.User) bool { return u.ID < from || u.ID > to }))
 }
 
 func each(users []models.User) iter.Seq2[models.User, error] {

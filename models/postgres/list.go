@@ -46,8 +46,8 @@ type listSource struct {
 }
 
 // Unchanged asks for the incarnation outside of any transaction.
-func (s *listSource) Unchanged() (unchanged bool, err error) {
-	err = s.reader.on(context.Background(), lookup, func(ctx context.Context, conn connection) error {
+func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) {
+	err = s.reader.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		now, err := conn.text(ctx, incarnation)
 		unchanged = err == nil && now == s.seen
 		return err
@@ -56,8 +56,8 @@ func (s *listSource) Unchanged() (unchanged bool, err error) {
 }
 
 // Transaction calls read in a transaction whose snapshot is that of the incarnation.
-func (s *listSource) Transaction(read func(kept.Changes) error) error {
-	return s.reader.inSnapshot(context.Background(), search, func(ctx context.Context, conn connection, inside *reader) (err error) {
+func (s *listSource) Transaction(ctx context.Context, read func(kept.Changes) error) error {
+	return s.reader.inSnapshot(ctx, search, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
 		if s.seen, err = conn.text(ctx, incarnation); class(sqlState(err)) == classSyntax {
 			return kept.ErrNotKept // there is no such function, or we may not call it

@@ -183,6 +183,6 @@ func (u *Users) Close(ctx context.Context) error {
 		u.database.end()
 	}
 	u.database.close(ctx)
-	u.keeper.Close()
+	u.keeper.Close(ctx)
 	return nil
 }

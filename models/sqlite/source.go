@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"iter"
 
 	"users-api/models"
@@ -22,13 +23,13 @@ func newListSource(path string, queries *queries, committer *committer) (*listSo
 }
 
 // Unchanged reports whether data_version is what it was.
-func (s *listSource) Unchanged() (bool, error) {
+func (s *listSource) Unchanged(context.Context) (bool, error) {
 	version, err := s.conn.dataVersion()
 	return version == s.dataVersion, err
 }
 
 // Transaction begins a read transaction between two commits of ours.
-func (s *listSource) Transaction(read func(kept.Changes) error) error {
+func (s *listSource) Transaction(_ context.Context, read func(kept.Changes) error) error {
 	defer func() { _, _ = s.conn.exec("ROLLBACK") }() // it only reads
 	since, err := s.committer.between(s.begin)
 	if err != nil {

@@ -153,7 +153,7 @@ func (u *Users) Close(ctx context.Context) error {
 		return nil
 	default:
 	}
-	u.keeper.Close()
+	u.keeper.Close(ctx)
 	u.source.conn.close()
 	u.reader.close(ctx)
 	u.committer.checkpoints.close()
