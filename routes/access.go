@@ -45,7 +45,11 @@ func (a Access) checkKey(c *gin.Context) {
 		return
 	}
 	controllers.KeepPrivate(c, "Authorization, X-API-Key")
-	if refusal := a.judge(c.Request); refusal != nil {
+	access, refusal := a.judge(c.Request)
+	if access != "" {
+		c.Header("X-API-Key-Access", access) // clients need not try a write to learn what a key may do
+	}
+	if refusal != nil {
 		if refusal.Status == http.StatusUnauthorized {
 			c.Header("WWW-Authenticate", "Bearer")
 			c.Writer.Header().Del("Allow") // Gin sets it for a path that knows other methods
@@ -54,26 +58,29 @@ func (a Access) checkKey(c *gin.Context) {
 	}
 }
 
-// judge returns why a request is refused, or nil. Every key that was sent must be valid, and the weakest of them
-// counts: two that differ are a mistake, which is better found than guessed at.
-func (a Access) judge(request *http.Request) *controllers.Error {
+// judge returns what the keys of a request may do ("full", "read", or "" where they are not valid), and why the request
+// is refused, or nil. Every key that was sent must be valid, and the weakest of them counts: two that differ are a
+// mistake, which is better found than guessed at.
+func (a Access) judge(request *http.Request) (access string, refusal *controllers.Error) {
 	sent := sentKeys(request.Header)
 	if len(sent) == 0 {
-		return controllers.ErrNoKey
+		return "", controllers.ErrNoKey
 	}
-	mayWrite := true
+	access = "full"
 	for _, key := range sent {
 		sum := sha256.Sum256([]byte(key))
 		full, read := contains(a.Keys, sum), contains(a.ReadKeys, sum)
 		if !full && !read {
-			return controllers.ErrWrongKey
+			return "", controllers.ErrWrongKey
 		}
-		mayWrite = mayWrite && full
+		if !full {
+			access = "read"
+		}
 	}
-	if !mayWrite && !onlyReads(request) {
-		return controllers.ErrReadKey
+	if access == "read" && !onlyReads(request) {
+		return access, controllers.ErrReadKey
 	}
-	return nil
+	return access, nil
 }
 
 // sentKeys returns the keys of a request. An Authorization of another scheme is somebody else's: a proxy may ask for a

@@ -27,12 +27,17 @@ func withKeys(t *testing.T, keys string, settings ...string) *program.Program {
 func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 	t.Parallel()
 	p := withKeys(t, fullKey+"\n")
+	open := start(t)
 	const body = `{"name":"A","email":"a@b"}`
 	for _, route := range []struct {
 		method, path string
 		read, full   int
 	}{
 		{"POST", "/api/users", 403, 201},
+		{"POST", csvPath + "?dry_run=true", 400, 400},
+		{"POST", ndjsonPath + "?dry_run=true&on_conflict=skip", 200, 200},
+		{"POST", csvPath, 403, 400},
+		{"POST", ndjsonPath + "?on_conflict=skip", 403, 200},
 		{"GET", "/api/users", 200, 200},
 		{"HEAD", "/api/users", 200, 200},
 		{"GET", "/api/users?limit=1", 200, 200},
@@ -52,11 +57,27 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		{"GET", "/api/users/", 404, 404},
 	} {
 		t.Run(route.method+" "+route.path, func(t *testing.T) {
-			for key, want := range map[string]int{"": 401, "wrong-key-0123456789": 401, readKey: route.read} {
-				expectKeyed(t, p.Do(t, route.method, route.path, body, "X-API-Key: "+key), want)
+			for _, try := range []struct {
+				key    string
+				status int
+				access string
+			}{
+				{"", 401, ""}, {"wrong-key-0123456789", 401, ""}, {readKey, route.read, "read"}, {fullKey, route.full, "full"},
+			} {
+				answer := p.Do(t, route.method, route.path, body, "X-API-Key: "+try.key)
+				expectKeyed(t, answer, try.status)
+				expectAccess(t, answer, try.access)
 			}
-			expectKeyed(t, p.Do(t, route.method, route.path, body, "X-API-Key: "+fullKey), route.full)
+			expectAccess(t, open.Do(t, route.method, route.path, body, "X-API-Key: "+fullKey), "")
 		})
+	}
+}
+
+// expectAccess checks what an answer says that the key of its request may do; "" is for nothing.
+func expectAccess(t *testing.T, answer program.Answer, access string) {
+	t.Helper()
+	if got := strings.Join(answer.Header.Values("X-API-Key-Access"), ", "); got != access {
+		t.Errorf("%d has X-API-Key-Access %q, want %q", answer.Status, got, access)
 	}
 }
 
