@@ -5,8 +5,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 
 	"users-api/tests/program"
 )
@@ -16,7 +19,7 @@ var readmeBlock = regexp.MustCompile("(?s)```sh\n(.*?)```\n```answer\n(.*?)```")
 
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 
-// README.md is run from top to bottom against one program, in a directory with people.csv.
+// README.md is run from top to bottom against one program, in a directory with tests/testdata as in a clone.
 func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Readme)
@@ -34,7 +37,7 @@ func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
 		t.Fatalf("%d of %d scripts have an answer below them", len(blocks), shown)
 	}
 	directory := t.TempDir()
-	if err := os.CopyFS(directory, os.DirFS("testdata")); err != nil {
+	if err := os.CopyFS(filepath.Join(directory, "tests", "testdata"), os.DirFS("testdata")); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, "DATA_DIR="+filepath.Join(directory, "data"))
@@ -73,6 +76,56 @@ func TestTheREADMEShowsEverySetting(t *testing.T) {
 	for _, row := range regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|").FindAllStringSubmatch(readme, -1) {
 		if name := row[1]; !strings.Contains(sources, `"`+name+`"`) && !strings.Contains(sources, "${"+name+":-") {
 			t.Errorf("README.md has %s, which nothing reads", name)
+		}
+	}
+}
+
+// What a person writes into .env reaches the container, or the setting's row in README.md says what to do with compose.
+func TestEverySettingReachesTheContainerOrItsRowSaysHow(t *testing.T) {
+	t.Parallel()
+	var compose struct {
+		Services map[string]struct {
+			Extends     string
+			Environment []string
+		}
+	}
+	text := read(t, "../docker-compose.yml")
+	if err := yaml.Unmarshal([]byte(text), &compose); err != nil {
+		t.Fatal(err)
+	}
+	passed := func(service string) []string {
+		one := compose.Services[service]
+		return slices.Concat(one.Environment, compose.Services[one.Extends].Environment)
+	}
+	rows := regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|.*").FindAllStringSubmatch(read(t, "../README.md"), -1)
+	if len(rows) < 15 || len(compose.Services) < 4 {
+		t.Fatalf("README.md has %d settings, and docker-compose.yml %d services", len(rows), len(compose.Services))
+	}
+	for _, row := range rows {
+		for name, says := range map[string]string{row[1]: "with compose[,:]", row[1] + "_FILE": "with compose"} {
+			if !strings.Contains(row[0], "`"+name+"`") || strings.Contains(text, "${"+name+":-") ||
+				regexp.MustCompile(says).MatchString(row[0]) {
+				continue
+			}
+			for _, service := range []string{"users-api", "users-api-postgres", "dev"} {
+				if !slices.Contains(passed(service), name) {
+					t.Errorf("docker-compose.yml does not pass %s to %s, and README.md does not say what to do", name, service)
+				}
+			}
+		}
+	}
+}
+
+// What a deployment writes beside docker-compose.yml does not stop `git pull`, and is never committed.
+func TestGitIgnoresSettingsKeysAndBackups(t *testing.T) {
+	t.Parallel()
+	patterns := strings.Fields(read(t, "../.gitignore"))
+	for _, name := range []string{".env", "docker-compose.override.yml", "api_key", "database_url", "users-backup.db", "users.dump"} {
+		if !slices.ContainsFunc(patterns, func(pattern string) bool {
+			matches, _ := filepath.Match(strings.TrimPrefix(pattern, "/"), name)
+			return matches
+		}) {
+			t.Errorf("git would commit %s", name)
 		}
 	}
 }

@@ -27,30 +27,27 @@ func (a api) askWithKey(key, method, path, body string) int {
 	return answer.StatusCode
 }
 
-// takeKeysIn does what docker-compose.yml says about keys: it takes the # off the lines with api_key.
-func (p project) takeKeysIn() {
+// overrides writes the file for keys that docs/running.md shows. What git knows stays as it is.
+func (p project) overrides() {
 	p.t.Helper()
-	path := filepath.Join(p.directory, "docker-compose.yml")
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "running.md"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	lines, taken := strings.Split(string(text), "\n"), 0
-	for i, line := range lines {
-		if strings.Contains(line, "api_key") && !strings.HasPrefix(line, "# To ask") {
-			lines[i] = strings.Replace(line, "# ", "", 1)
-			taken++
-		}
+	_, shown, found := strings.Cut(string(text), "```yaml\n# docker-compose.override.yml\n")
+	shown, _, closed := strings.Cut(shown, "```\n")
+	if !found || !closed {
+		p.t.Fatal("docs/running.md shows no docker-compose.override.yml")
 	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil || taken != 3 {
-		p.t.Fatalf("%d lines with api_key, %v", taken, err)
+	if err := os.WriteFile(filepath.Join(p.directory, "docker-compose.override.yml"), []byte(shown), 0o644); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
 func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
 	const first, second = "first-key-0123456789", "second-key-0123456789"
 	p := newProject(t)
-	p.takeKeysIn()
+	p.overrides()
 	secret := filepath.Join(p.directory, "api_key")
 	expect := func(keys string, want map[string]int) {
 		t.Helper()
@@ -86,5 +83,20 @@ func TestTheAdminPortIsReachedFromOtherContainersAndNotPublished(t *testing.T) {
 	scraped := docker(t, "run", "--rm", "--network", "container:"+c.name, golang, "wget", "-qO-", "http://127.0.0.1:9090/metrics")
 	if !strings.Contains(scraped, "users_api_build_info{") {
 		t.Errorf("another container is answered %s", scraped)
+	}
+}
+
+// Settings are written into .env, as README.md says.
+func TestAKeyInDotEnvIsRequired(t *testing.T) {
+	const key = "first-key-0123456789"
+	p := newProject(t)
+	if err := os.WriteFile(filepath.Join(p.directory, ".env"), []byte("API_KEY="+key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.compose("up", "--detach", "--wait")
+	for given, status := range map[string]int{"": 401, key: 200} {
+		if got := p.service("users-api").api().askWithKey(given, "GET", "/api/users", ""); got != status {
+			t.Errorf("the key %q is answered %d", given, got)
+		}
 	}
 }

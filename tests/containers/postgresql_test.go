@@ -198,7 +198,7 @@ func TestADownWithVolumesLeavesNothingOfPostgreSQL(t *testing.T) {
 
 func TestTheServiceWithPostgreSQLAsksForTheKeyToo(t *testing.T) {
 	p := newProject(t)
-	p.takeKeysIn()
+	p.overrides()
 	config := p.compose("--profile", "postgres", "config", "users-api-postgres")
 	_, service, _ := strings.Cut(config, "\n  users-api-postgres:\n")
 	for _, line := range []string{"API_KEY_FILE: /run/secrets/api_key", "- source: api_key", "- source: database_url"} {
