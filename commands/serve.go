@@ -76,7 +76,13 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	err = listenAndServe(stop, settings, newService(settings, keys, users, backups, logger), database, backups)
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()
-	return errors.Join(err, users.Close(inTime))
+	if failure := users.Close(inTime); !errors.Is(err, failure) { // a lost file may end the service, or be noticed only here
+		err = errors.Join(err, failure)
+	}
+	if errors.Is(err, models.ErrLost) {
+		return fmt.Errorf("%s: %w", database, err)
+	}
+	return err
 }
 
 // newService puts together what answers requests.
@@ -119,11 +125,7 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 	warnOfOpenDoor(service, listener.Addr())
 	backups.start(stop)
 	defer backups.stop()
-	err = service.Serve(stop, listener)
-	if errors.Is(err, models.ErrLost) {
-		return fmt.Errorf("%s: %w", database, err)
-	}
-	return err
+	return service.Serve(stop, listener)
 }
 
 // logStart tells a person where to go.

@@ -50,7 +50,7 @@ type Users interface {
 	Lost() <-chan struct{}
 
 	// Close finishes the writes under way and closes the storage. The context ends their wait for a lock that another
-	// program holds. What is called later fails with [ErrClosed].
+	// program holds. What is called later fails with [ErrClosed]. Close returns [ErrLost] once the storage was taken away.
 	Close(ctx context.Context) error
 }
 

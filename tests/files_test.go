@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"users-api/tests/program"
@@ -81,6 +82,67 @@ func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
 		t.Errorf("the list is %v", users)
 	}
 	expectIntact(t, p)
+}
+
+// The files are checked once a second. A stop must not trust the last check.
+func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	backup := start(t)
+	backup.Create(t, "Backup", "backup@example.org")
+	backup.Stop(t)
+	p := start(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(300) // and keeps the old one open, with its -shm file
+	if err := os.Rename(backup.DatabasePath(), p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	p.Signal(syscall.SIGTERM)
+	expectLost(t, p)
+	if aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(aside) != 1 || err != nil {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+	again := start(t, "DATA_DIR="+p.DataDir)
+	if users := again.List(t); len(users) != 1 || users[0].Name != "Backup" {
+		t.Errorf("%d users are served", len(users))
+	}
+	expectIntact(t, p)
+}
+
+// A database that was moved here together with its own -wal file has its last commits there.
+func TestTheWALFileOfTheNewDatabaseIsLeftInPlace(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	for name, end := range map[string]func(*program.Program){
+		"noticed while serving": func(*program.Program) {},
+		"noticed by a stop":     func(p *program.Program) { p.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killed := start(t)
+			killed.Create(t, "In the -wal file", "wal@example.org")
+			killed.Kill(t)
+			p := start(t)
+			p.Create(t, "Ada", "ada@example.org")
+			for _, ending := range []string{"-wal", ""} {
+				if err := os.Rename(killed.DatabasePath()+ending, p.DatabasePath()+ending); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end(p)
+			expectLost(t, p)
+			if users := start(t, "DATA_DIR="+p.DataDir).List(t); len(users) != 1 || users[0].Email != "wal@example.org" {
+				t.Errorf("the list is %v", users)
+			}
+		})
+	}
+}
+
+// expectLost waits until the program ends because its files are not its own any more.
+func expectLost(t *testing.T, p *program.Program) {
+	t.Helper()
+	if code := p.Wait(t); code != 1 || strings.Count(p.Log(), "removed or replaced") != 1 {
+		t.Errorf("the exit code is %d:\n%s", code, p.Log())
+	}
 }
 
 func TestCorruptPagesAreAClear500(t *testing.T) {

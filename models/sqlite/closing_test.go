@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -87,12 +88,70 @@ func TestTheWALFileOfAReplacedDatabaseIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-users.Lost() // although nobody writes
-	if err := users.Close(ctx); err != nil {
+	if err := users.Close(ctx); !errors.Is(err, models.ErrLost) {
 		t.Error(err)
 	}
 	expectUsers(t, path, "another")
 	if aside, err := filepath.Glob(path + "-wal.lost-*"); len(aside) != 1 || err != nil {
 		t.Errorf("set aside are %v, %v", aside, err)
+	}
+}
+
+// Nothing is written to a database that was replaced: another program may have opened it under its new name.
+func TestADatabaseThatWasReplacedBeforeACloseIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	storetest.Create(t, users, "before")
+	path, moved := users.committer.files.database.path, filepath.Join(t.TempDir(), "moved.db")
+	if err := errors.Join(os.Rename(path, moved), os.Rename(closedDatabase(t, "another"), path)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(moved)
+	if err := errors.Join(err, users.Close(ctx)); !errors.Is(err, models.ErrLost) {
+		t.Errorf("closing: %v", err)
+	}
+	if after, err := os.ReadFile(moved); !bytes.Equal(before, after) {
+		t.Errorf("it was written to, %v", err)
+	}
+	expectUsers(t, path, "another")
+}
+
+// SQLite deletes the -wal file by its name when the last connection is closed.
+func TestAWALFileThatIsReplacedDuringACloseIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	storetest.Create(t, users, "before")
+	wal := users.committer.files.wal.path
+	reading, closed := <-users.reader.free, make(chan error, 1)
+	go func() { closed <- users.Close(ctx) }()
+	for len(users.reader.free) > 0 { // the close has checked the files, and closes the readers
+		time.Sleep(time.Millisecond)
+	}
+	if err := errors.Join(os.WriteFile(wal+".new", []byte("another's"), 0o600), os.Rename(wal+".new", wal)); err != nil {
+		t.Fatal(err)
+	}
+	users.reader.free <- reading
+	if err := <-closed; !errors.Is(err, models.ErrLost) {
+		t.Errorf("closing: %v", err)
+	}
+	if text, err := os.ReadFile(wal); string(text) != "another's" {
+		t.Errorf("the new -wal file: %q, %v", text, err)
+	}
+}
+
+// The -wal file stays while another program has the database open. What it held would be mixed into a database that takes
+// the place of this one.
+func TestAClosedDatabaseLeavesAnEmptyWALFileToAnotherProgram(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	storetest.Create(t, users, "ada@example.org")
+	run(t, otherProgram(t, users), "SELECT count(*) FROM users")
+	wal := users.committer.files.wal.path
+	if err := users.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(wal); err != nil || info.Size() != 0 {
+		t.Errorf("the -wal file: %v, %v", info, err)
 	}
 }
 

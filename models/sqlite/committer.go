@@ -113,6 +113,19 @@ func (c *committer) close(ctx context.Context) {
 	<-c.stopped
 }
 
+// closeFiles writes the -wal file back, empties it, and closes the last connection. It checks the files before that: SQLite deletes the -wal file by its name, which may be another database's by now. After the check it has
+// nothing left to do that takes time, and an empty -wal file does no harm to another database.
+func (c *committer) closeFiles() error {
+	c.checkpoints.close()
+	defer c.checkpoints.closeFile()
+	_ = c.conn.script("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
+	if err := c.checkFiles(); err != nil {
+		return err
+	}
+	c.conn.close()
+	return nil
+}
+
 func (c *committer) loop() {
 	defer close(c.stopped)
 	watch := time.NewTicker(time.Second)
@@ -133,7 +146,7 @@ func (c *committer) loop() {
 			<-c.underWay
 			c.checkpoints.committed()
 		case <-watch.C:
-			_ = c.checkFiles() // an idle program notices as well
+			_ = c.checkFiles() // an idle program notices as well; after the loop, Close checks
 		}
 	}
 }

@@ -87,9 +87,14 @@ func (n named) inPlace() bool {
 func (f *files) inPlace() bool { return f.database.inPlace() && f.wal.inPlace() && f.shm.inPlace() }
 
 // setAside renames the -wal file of a database that was replaced. SQLite would otherwise apply it to the database
-// that has taken its place, and mix the two. It is kept: it may hold the last commits of the one that was moved away.
+// that has taken its place, and mix the two. It is kept: it may hold the last commits of the one that was moved away. The
+// -shm file is an index of it, which SQLite believes for as long as another program has the old database open.
 func (f *files) setAside() {
-	if !f.database.inPlace() && f.wal.inPlace() {
-		_ = os.Rename(f.wal.path, f.wal.path+".lost-"+time.Now().UTC().Format("20060102T150405Z"))
+	if f.database.inPlace() || !f.wal.inPlace() {
+		return // the -wal file belongs to the database, or came with the new one
+	}
+	_ = os.Rename(f.wal.path, f.wal.path+".lost-"+time.Now().UTC().Format("20060102T150405Z"))
+	if f.shm.inPlace() {
+		_ = os.Remove(f.shm.path)
 	}
 }

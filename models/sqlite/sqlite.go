@@ -140,24 +140,21 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 // Lost is closed when the database file was found removed or replaced.
 func (u *Users) Lost() <-chan struct{} { return u.committer.lost }
 
-// Close commits what is under way, moves everything into the one database file and closes it.
+// Close commits what is under way, moves everything into the one database file and closes it. It returns ErrLost where a
+// restart would open another file.
 //
-// A lost file is left as it is: SQLite would delete the -wal file by its name, which is another's by now.
+// The connections of a lost file are left open: SQLite would delete the -wal file by its name, which may be another
+// database's by now.
 func (u *Users) Close(ctx context.Context) error {
 	if u.closed.Swap(true) {
 		return nil // it is closed already
 	}
 	u.committer.close(ctx)
-	select {
-	case <-u.committer.lost:
-		return nil
-	default:
+	if err := u.committer.checkFiles(); err != nil {
+		return err
 	}
 	u.keeper.Close(ctx)
 	u.source.conn.close()
 	u.reader.close(ctx)
-	u.committer.checkpoints.close()
-	u.committer.conn.close()
-	u.committer.checkpoints.closeFile()
-	return nil
+	return u.committer.closeFiles()
 }
