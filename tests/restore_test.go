@@ -131,6 +131,27 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	runCommand(t, p.DataDir, nil, "restore", "/nowhere/backup.db").expectMistake(t, "/nowhere/backup.db", "no such file")
 }
 
+// The files beside a backup are also looked at when it is redirected to the standard input.
+func TestTheDatabaseOfAKilledServiceIsNoBackup(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	killed := start(t)
+	killed.Create(t, "In the -wal file", "wal@example.org")
+	killed.Kill(t)
+	link, target := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
+	if err := os.Symlink(killed.DatabasePath(), link); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	for _, argument := range []string{link, "-"} {
+		runCommand(t, target, file, "restore", argument).expectMistake(t, killed.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
+	}
+}
+
 func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)

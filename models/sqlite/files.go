@@ -61,6 +61,25 @@ func followLinks(path string) (string, error) {
 	return "", fmt.Errorf("%s is a symbolic link that leads back to itself", path)
 }
 
+// expectNoHotJournal returns an error when the database file holds changes of a transaction that was interrupted. SQLite
+// takes them back as soon as it may write the file. The first byte of a journal that is over is zero.
+func expectNoHotJournal(path string) error {
+	journal, err := os.Open(path + "-journal")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot look at the journal of the database: %w", err)
+	}
+	defer journal.Close() //nolint:errcheck // it was only read
+	first := make([]byte, 1)
+	if n, _ := journal.Read(first); n == 0 || first[0] == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s-journal belongs to a transaction on %s that was interrupted: open it once with sqlite3 "+
+		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
+}
+
 // makeFile makes the database file where it is missing, for this user alone: SQLite gives the others beside it the
 // same mode. An existing file is left as it is.
 func makeFile(path string) error {

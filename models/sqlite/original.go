@@ -34,7 +34,14 @@ func OpenOriginal(path string) (*Original, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
-	if err := expectUnused(path); err != nil {
+	path, err := followLinks(path) // SQLite's other files are beside the target
+	if err == nil {
+		err = expectUnused(path)
+	}
+	if err == nil {
+		err = expectNoHotJournal(path)
+	}
+	if err != nil {
 		return nil, err
 	}
 	o := &Original{path: path, before: look(path)}
@@ -57,10 +64,8 @@ func OpenOriginal(path string) (*Original, error) {
 // originalSource opens a file so that SQLite takes no locks and makes no files beside it. What a killed service has left
 // there belongs to the users: then the file is opened for reading, and SQLite makes a -shm file to read both.
 func originalSource(path string) string {
-	for _, ending := range []string{"-wal", "-journal"} {
-		if info, err := os.Stat(path + ending); err == nil && info.Size() > 0 {
-			return source(path, "mode", "ro")
-		}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return source(path, "mode", "ro")
 	}
 	return copySource(path)
 }

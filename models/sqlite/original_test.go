@@ -36,3 +36,42 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 		}
 	}
 }
+
+func TestAnOriginalIsReadWithWhatAKilledServiceLeft(t *testing.T) {
+	t.Parallel()
+	path := unfinished(t, "in the -wal file")
+	for _, path := range []string{path, linkTo(t, path)} {
+		original, err := OpenOriginal(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer original.Close()
+		if original.Count != 1 {
+			t.Errorf("%s has %d users", path, original.Count)
+		}
+	}
+}
+
+// What the file of an interrupted transaction holds was never committed.
+func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
+	t.Parallel()
+	path := interrupted(t)
+	for _, path := range []string{path, linkTo(t, path)} {
+		if original, err := OpenOriginal(path); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
+			t.Errorf("%s: %+v, %v", path, original, err)
+		}
+	}
+	other := openOther(t, path) // as the error says
+	run(t, other, "SELECT count(*) FROM users")
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	original, err := OpenOriginal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer original.Close()
+	if original.Count != 1 {
+		t.Errorf("%d users are read", original.Count)
+	}
+}

@@ -58,14 +58,27 @@ func prepareTarget(path string, from *os.File) (target string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
-	if info, err := os.Stat(from.Name() + "-wal"); err == nil && info.Size() > 0 {
-		return "", fmt.Errorf("%s-wal holds the last commits of %s, which is therefore not whole: make a whole file with "+
-			"`users-api backup`, or with sqlite3's command `VACUUM INTO`", from.Name(), from.Name())
+	if err := expectComplete(from.Name()); err != nil {
+		return "", err
 	}
 	if target, err = followLinks(path); err != nil {
 		return "", err
 	}
 	return target, expectUnused(target)
+}
+
+// expectComplete returns an error when a database has commits, or needs changes taken back, that are in the files beside
+// it. The name of a redirected standard input is a link to what it is redirected from.
+func expectComplete(path string) error {
+	path, err := followLinks(path)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s-wal holds the last commits of %s, which is therefore incomplete: make a complete file with "+
+			"`users-api backup`, or with sqlite3's command `VACUUM INTO`", path, path)
+	}
+	return expectNoHotJournal(path)
 }
 
 // receive copies a stream into the empty file at path.

@@ -208,3 +208,63 @@ func TestADatabaseThatCannotBeReadIsReplacedAndKept(t *testing.T) {
 		})
 	}
 }
+
+// interrupted makes a database whose file holds a part of a transaction that was not committed, and whose -journal file
+// has what was there before, as a killed process leaves it.
+func interrupted(t testing.TB) (path string) {
+	t.Helper()
+	live, path := closedDatabase(t, "committed"), filepath.Join(t.TempDir(), "users.db")
+	other := openOther(t, live)
+	run(t, other, "PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 5", "BEGIN IMMEDIATE",
+		`INSERT INTO users (name, email)
+		 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'uncommitted', i FROM n`)
+	for _, ending := range []string{"", "-journal"} {
+		copyFile(t, live+ending, path+ending)
+	}
+	return path
+}
+
+// linkTo makes a symbolic link in another directory.
+func linkTo(t testing.TB, path string) string {
+	t.Helper()
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	return link
+}
+
+func TestAnIncompleteBackupIsNotRestored(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ from, says string }{
+		"a -wal file":                 {unfinished(t, "new"), "VACUUM INTO"},
+		"a -wal file behind a link":   {linkTo(t, unfinished(t, "new")), "VACUUM INTO"},
+		"a hot journal":               {interrupted(t), "takes that transaction back"},
+		"a hot journal behind a link": {linkTo(t, linkTo(t, interrupted(t))), "takes that transaction back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := closedDatabase(t, "old")
+			if restored, err := restore(t, path, test.from); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%+v, %v", restored, err)
+			}
+			if all := names(t, filepath.Dir(path)); len(all) != 1 {
+				t.Errorf("beside it are %v", all)
+			}
+			expectUsers(t, path, "old")
+		})
+	}
+}
+
+// With journal_mode PERSIST the -journal file stays after a commit, and its header is zeroed.
+func TestABackupBesideAJournalThatIsOverIsRestored(t *testing.T) {
+	t.Parallel()
+	from := closedDatabase(t, "new")
+	if err := os.WriteFile(from+"-journal", make([]byte, 512), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := closedDatabase(t, "old")
+	if _, err := restore(t, path, from); err != nil {
+		t.Fatal(err)
+	}
+	expectUsers(t, path, "new")
+}
