@@ -1,10 +1,13 @@
 package tests
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -69,6 +72,24 @@ func TestAHealthCheckThatFailsSaysWhyInOnePlainLine(t *testing.T) {
 				t.Errorf("it ends with %d, %q and %q", code, stdout, stderr)
 			}
 		})
+	}
+}
+
+func TestAHealthCheckOfAServiceThatDoesNotAnswerFailsSoon(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts the connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	_, port, _ := net.SplitHostPort(silent.Addr().String())
+	patience, cancel := context.WithTimeout(context.Background(), program.Patience)
+	defer cancel()
+	check := exec.CommandContext(patience, binary, "healthcheck")
+	check.Env = []string{"PORT=" + port, "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
+	output, err := check.CombinedOutput()
+	if check.ProcessState.ExitCode() != 1 || !plain(string(output)) {
+		t.Errorf("it ends with %v and %q", err, output)
 	}
 }
 

@@ -202,3 +202,18 @@ func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
 		t.Errorf("it ends with %d", code)
 	}
 }
+
+func TestADeployersLimitsOfMemoryTakePrecedence(t *testing.T) {
+	t.Parallel()
+	p := start(t, "ADMIN_PORT=0", "GOMEMLIMIT=100MiB", "GOGC=50")
+	figures := scrape(t, p)
+	if limit := figures["go_gc_gomemlimit_bytes"][""]; limit != 100<<20 {
+		t.Errorf("GOMEMLIMIT=100MiB is %.0f bytes", limit)
+	}
+	if percent := figures["go_gc_gogc_percent"][""]; percent != 50 {
+		t.Errorf("GOGC=50 is %.0f", percent)
+	}
+	if limit := scrape(t, start(t, "ADMIN_PORT=0"))["go_gc_gomemlimit_bytes"][""]; limit > 1<<30 {
+		t.Errorf("without GOMEMLIMIT the limit is %.0f bytes", limit)
+	}
+}

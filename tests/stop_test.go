@@ -61,3 +61,29 @@ func TestAStopDoesNotWaitForClientsThatDoNothing(t *testing.T) {
 		t.Errorf("it took %s to stop", took)
 	}
 }
+
+func TestASecondSignalEndsTheProgramAtOnce(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	conn := p.Dial(t)
+	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+	conn.Expect("HTTP/1.1 100 Continue\r\n") // a stop would wait for this request, and end with exit code 0
+	p.Signal(syscall.SIGTERM)
+	p.WaitForLog(t, "stopping")
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		for {
+			select {
+			case <-ended:
+				return
+			case <-time.After(50 * time.Millisecond): // those of the first second count as the first signal
+				p.Signal(syscall.SIGTERM)
+			}
+		}
+	}()
+	const killed = -1
+	if code := p.Wait(t); code != killed {
+		t.Errorf("the exit code is %d", code)
+	}
+}

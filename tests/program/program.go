@@ -118,6 +118,12 @@ func Launch(t testing.TB, path string, settings ...string) *Program {
 // LaunchAs is Launch as another user, which only root may ask for.
 func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	t.Helper()
+	return LaunchWith(t, syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}, path, settings...)
+}
+
+// LaunchWith is LaunchAs with groups.
+func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...string) *Program {
+	t.Helper()
 	if err := readSources(".."); err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +143,8 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 	p.command = exec.Command(path)
 	p.command.Env = append(append(environment, EngineSettings(t, p.DataDir, settings...)...), settings...)
 	p.command.Dir = t.TempDir()
-	if uid != os.Geteuid() {
+	if int(user.Uid) != os.Geteuid() || user.Groups != nil {
 		p.command.Dir = "/"
-		user := syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
 		p.command.SysProcAttr = &syscall.SysProcAttr{Credential: &user}
 	}
 	p.command.Stderr = p.log
