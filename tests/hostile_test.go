@@ -77,6 +77,7 @@ func TestHostileRequestsAreRefusedAndDoNoHarm(t *testing.T) {
 			}
 		})
 	}
+	p.Stop(t) // every line is written
 	forbid(t, p.Log(), "goroutine", "level=ERROR")
 }
 

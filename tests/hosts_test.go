@@ -38,6 +38,7 @@ func TestAnotherHostIsRefused(t *testing.T) {
 	if answer := askFor(t, p, "127.0.0.1", "GET /api/users"); answer.Status != 421 {
 		t.Errorf("an address that is not allowed is answered %d", answer.Status)
 	}
+	p.Stop(t) // every line is written
 	forbid(t, p.Log(), "evil")
 }
 

@@ -217,6 +217,8 @@ func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 		"LISTEN_ADDRESS=|ALLOWED_HOSTS=a.example": 1,
 	} {
 		p := start(t, strings.Split(settings, "|")...)
+		p.Do(t, "GET", "/nothing", "", "X-Request-Id: the-last")
+		p.WaitForLog(t, "request_id=the-last") // the warning comes before the first request
 		if got := strings.Count(p.Log(), warning); got != times || strings.Count(p.Log(), "WARN") != times {
 			t.Errorf("with %s it warns %d times:\n%s", settings, got, p.Log())
 		}

@@ -38,6 +38,7 @@ func TestAClientsRequestIDIsKeptWhenItIsShortAndPlain(t *testing.T) {
 			t.Errorf("%q is answered %q", id, answered)
 		}
 	}
+	p.Stop(t) // every line is written
 	forbid(t, p.Log(), "ada@example.org", "a=b")
 }
 
