@@ -10,7 +10,7 @@ type StorageError struct {
 	// Text is the engine's own.
 	Text string
 	// Code and Meaning are the engine's code for the failure and what it means. They hold no data of a user, where
-	// Text may: log these. Code is empty for a failure that the engine itself does not know.
+	// Text may: log these. Code is empty for a failure that the engine itself does not know, and Meaning may be.
 	Code, Meaning string
 	// Duplicate says that the email is another user's.
 	Duplicate bool
@@ -22,9 +22,9 @@ func (e *StorageError) Error() string { return e.Text }
 var (
 	// ErrClosed: the program is stopping.
 	ErrClosed = &StorageError{Text: "the database is closed because the service is stopping"}
-	// ErrIgnored: storage reported success, and what was asked for did not happen. A trigger or another rule of the
-	// table prevented it, or gave the new user no whole number as its id. Nothing was stored.
-	ErrIgnored = &StorageError{Text: "not stored: a rule of the users table ignored it, or gave it no whole number as its id"}
+	// ErrIgnored: storage reported success for no row, because a trigger or another rule of the table ignored the write.
+	// Nothing was stored.
+	ErrIgnored = &StorageError{Text: "not stored: a rule of the users table ignored it"}
 	// ErrLost: the storage was removed or replaced while it was open. What is written from then on would be gone after
 	// a restart.
 	ErrLost = &StorageError{Text: "the database file was removed or replaced while the service was running: nothing more is stored until it is restarted"}

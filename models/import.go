@@ -48,8 +48,8 @@ type Imported struct {
 var ErrRepeated = errors.New("an earlier row has the same email")
 
 // ErrNotUnique: what a row does whose email exists can only be said of a table in which emails are unique.
-var ErrNotUnique = &StorageError{Text: "on_conflict=skip and on_conflict=update need a users table with whole numbers as " +
-	"ids and a unique index on email alone"}
+var ErrNotUnique = &StorageError{Text: "on_conflict=skip and on_conflict=update need a users table with a unique index on " +
+	"email alone"}
 
 // RowError is why one row of a file is refused. What yields the rows says so of a row that it cannot read, and goes on
 // with the next; storage says so of a row that the table does not take.

@@ -105,18 +105,3 @@ func TestAChangeIsAnsweredWithWhatATriggerMadeOfIt(t *testing.T) {
 	}
 	expectHeader(t, answer, "ETag", get.Header.Get("ETag"))
 }
-
-func TestAViewWithATriggerIsChangedLikeATable(t *testing.T) {
-	t.Parallel()
-	p, other := serveFile(t, append(peopleView, changesPeople)...)
-	answer := p.Do(t, "PATCH", "/api/users/41", `{"name":"B"}`, "If-Match: "+etagOf(t, p, 41))
-	if answer.Status != 200 || answer.Body != `{"id":41,"name":"B","email":"ada@example.org","created_at":""}` {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
-	}
-	if name := other.Ask("SELECT name FROM people WHERE no = 41"); name != "B" {
-		t.Errorf("41 is %s", name)
-	}
-	if ignored := p.Do(t, "PATCH", "/api/users/41", `{"name":"ignored"}`); ignored.Status != 500 {
-		t.Errorf("what the view ignores is answered %d %s", ignored.Status, ignored.Body)
-	}
-}

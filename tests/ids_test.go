@@ -86,29 +86,3 @@ func TestAListIsInOrderOfIDWhereverATablePutsItsRows(t *testing.T) {
 		})
 	}
 }
-
-func TestAnIDThatIsNotAnIntegerDoesNotBreakTheList(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.AnyType)
-	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
-		t.Run(setting, func(t *testing.T) {
-			t.Parallel()
-			p := start(t, setting)
-			other := program.OpenOther(t, p.DatabasePath())
-			other.Do("DROP TABLE users", "CREATE TABLE users (id, name TEXT, email TEXT, created_at TEXT)",
-				"INSERT INTO users VALUES (7, 'A', 'a@b', ''), (8, 'B', 'b@b', '')")
-			for _, odd := range []string{"NULL", "'abc'", "1.5", "x'ff'", "''", "9e99", "'9'"} {
-				other.Do("INSERT INTO users VALUES (" + odd + ", 'Odd', " + odd + ", '')")
-				names := map[string]bool{}
-				for _, user := range p.List(t) {
-					names[user.Name] = true
-				}
-				if !names["A"] || !names["B"] {
-					t.Errorf("with the id %s the list has only %v", odd, names)
-				}
-			}
-			p.Delete(t, 7)
-			p.Delete(t, 8)
-		})
-	}
-}

@@ -64,21 +64,6 @@ var deleteRules = []tableRule{
 		BEGIN SELECT RAISE(ABORT, 'has orders'); END`}},
 }
 
-// A view of another program's table, with triggers that store and delete what the view is told to.
-var peopleView = []string{
-	"CREATE TABLE people (no INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, mail TEXT UNIQUE, since TEXT)",
-	"INSERT INTO people VALUES (41, 'Ada', 'ada@example.org', '')",
-	"CREATE VIEW users AS SELECT no AS id, name, mail AS email, since AS created_at FROM people",
-	`CREATE TRIGGER stores INSTEAD OF INSERT ON users WHEN new.name <> 'ignored' BEGIN
-		INSERT INTO people (name, mail, since) VALUES (new.name, new.email, new.created_at); END`,
-	`CREATE TRIGGER deletes INSTEAD OF DELETE ON users WHEN old.name <> 'stays' BEGIN
-		DELETE FROM people WHERE no = old.id; END`,
-}
-
-// changesPeople lets the view be changed too.
-const changesPeople = `CREATE TRIGGER changes INSTEAD OF UPDATE ON users WHEN new.name <> 'ignored' BEGIN
-	UPDATE people SET name = new.name, mail = new.email WHERE no = old.id; END`
-
 // upperEmails is a trigger that makes something else of a change than what was sent.
 const upperEmails = `CREATE TRIGGER r AFTER UPDATE OF name ON users
 	BEGIN UPDATE users SET email = upper(new.email) WHERE id = new.id; END`

@@ -38,14 +38,3 @@ func TestADatabaseOfAnotherProgramIsServedAndLeftAsItWas(t *testing.T) {
 		})
 	}
 }
-
-func TestAViewNamedUsersIsListed(t *testing.T) {
-	t.Parallel()
-	p, _ := serveFile(t, "CREATE TABLE people (no INTEGER PRIMARY KEY, name TEXT, mail TEXT)",
-		"INSERT INTO people VALUES (7, 'A', 'a@b')",
-		"CREATE VIEW users AS SELECT no AS id, name, mail AS email, NULL AS created_at FROM people")
-	const want = `[{"id":7,"name":"A","email":"a@b","created_at":""}]`
-	if list := p.Do(t, "GET", "/api/users", "").Body; list != want {
-		t.Errorf("the list is %s", list)
-	}
-}

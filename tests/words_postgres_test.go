@@ -18,7 +18,6 @@ import (
 // other side.
 const (
 	duplicateEmail = `{"error":"ERROR: duplicate key value violates unique constraint \"uni_users_email\" (SQLSTATE 23505)"}`
-	duplicateMail  = `{"error":"…violates unique constraint \"people_mail_key\"…"}` // of the view's table
 	duplicateCode  = "storage_code=23505"
 	noTable        = `ERROR: relation "users" does not exist (SQLSTATE 42P01)`
 	noTableCode    = "storage_code=42P01 "

@@ -13,7 +13,6 @@ import (
 // words_postgres_test.go is its other side.
 const (
 	duplicateEmail = `{"error":"constraint failed: UNIQUE constraint failed: users.email (2067)"}`
-	duplicateMail  = `{"error":"…UNIQUE constraint failed: people.mail…"}` // of the view's table
 	duplicateCode  = "storage_code=2067"
 	noTable        = "SQL logic error: no such table: users (1)"
 	noTableCode    = "storage_code=1 "

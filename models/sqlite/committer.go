@@ -49,6 +49,9 @@ func startCommitter(path string, queries *queries, files files) (*committer, err
 	if err != nil {
 		return nil, err
 	}
+	if _, err := conn.users(); err != nil {
+		return nil, err
+	}
 	// The committer waits for locks itself: see takeLock.
 	if err := conn.script("PRAGMA busy_timeout(50)"); err != nil {
 		return nil, err

@@ -2,18 +2,18 @@ package sqlite
 
 import (
 	"errors"
-	"reflect"
 	"strings"
 
-	"modernc.org/libc"
-	lib "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 )
 
 // connection is one connection to the database file, for one goroutine at a time. GORM's driver compiles a statement
 // each time it is run, which takes longer than reading a user does. This library compiles it once, and calls the very
 // SQLite that the driver calls.
-type connection struct{ sqlite *sqlite.Conn }
+type connection struct {
+	sqlite *sqlite.Conn
+	known  *known
+}
 
 // openConnection opens the database of a URL and runs pragmas on it, each like "synchronous(FULL)".
 func openConnection(source string, pragmas ...string) (connection, error) {
@@ -22,8 +22,7 @@ func openConnection(source string, pragmas ...string) (connection, error) {
 		return connection{}, failure(err)
 	}
 	conn.SetBusyTimeout(0) // the library would wait for a lock without an end
-	c := connection{conn}
-	err = c.allowDoubleQuotes()
+	c := connection{conn, &known{}}
 	for _, pragma := range pragmas {
 		if err == nil {
 			err = c.script("PRAGMA " + pragma)
@@ -33,19 +32,6 @@ func openConnection(source string, pragmas ...string) (connection, error) {
 		c.close()
 	}
 	return c, err
-}
-
-// allowDoubleQuotes lets a word in double quotes that names no column be a text, as GORM's driver does: triggers and
-// views of other programs may have such texts. The library forbids them and cannot allow them, so this reads the pointer
-// of SQLite's connection (sqlite3*) from it.
-func (c connection) allowDoubleQuotes() error {
-	database := uintptr(reflect.ValueOf(c.sqlite).Elem().FieldByName("conn").Uint())
-	tls := libc.NewTLS()
-	defer tls.Close()
-	on := libc.NewVaList(int32(1), uintptr(0))
-	defer libc.Xfree(tls, on)
-	code := lib.Xsqlite3_db_config(tls, database, lib.SQLITE_DBCONFIG_DQS_DML, on)
-	return failure(sqlite.ResultCode(code).ToError())
 }
 
 // close closes the connection. SQLite refuses that only while a statement is compiled that the library does not keep,
@@ -78,6 +64,18 @@ func (c connection) exec(statement string, arguments ...any) (done outcome, err 
 		done = outcome{c.sqlite.LastInsertRowID(), int64(c.sqlite.Changes())}
 	}
 	return done, err
+}
+
+// reading runs read in a transaction of its own, on a table that can be served.
+func (c connection) reading(read func(connection) error) error {
+	if _, err := c.exec("BEGIN DEFERRED"); err != nil {
+		return err
+	}
+	defer func() { _, _ = c.exec("ROLLBACK") }() // it only reads
+	if _, err := c.users(); err != nil {
+		return err
+	}
+	return read(c)
 }
 
 // errEnough ends a query before its last row.

@@ -145,16 +145,3 @@ func TestAConnectionThatIsNotToldToWaitForALockDoesNot(t *testing.T) {
 		t.Error("it waits")
 	}
 }
-
-// SQLite takes a word in double quotes that names no column for a text (sqlite.org/quirks.html#dblquote).
-func TestATriggerOfAnotherProgramMayHaveATextInDoubleQuotes(t *testing.T) {
-	t.Parallel()
-	users, other := openTable(t, 0, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
-		"CREATE TABLE audit (what)",
-		`CREATE TRIGGER made AFTER INSERT ON users BEGIN INSERT INTO audit VALUES ("made"); END`)
-	storetest.Create(t, users, "ada")
-	var what string
-	if err := other.QueryRow("SELECT what FROM audit").Scan(&what); what != "made" || err != nil {
-		t.Errorf("the trigger stored %q: %v", what, err)
-	}
-}

@@ -17,6 +17,7 @@ import (
 
 // SQLite's primary result codes (sqlite.org/rescode.html) that this package tells apart.
 const (
+	codeError      = 1
 	codeBusy       = 5
 	codeNoMemory   = 7
 	codeReadOnly   = 8

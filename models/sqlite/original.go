@@ -81,10 +81,13 @@ func explainOriginal(path string, err error) error {
 func (o *Original) begin() error {
 	_, err := o.conn.exec("BEGIN DEFERRED")
 	if err == nil {
+		_, err = o.conn.users()
+	}
+	if err == nil {
 		o.Count, _, err = o.conn.number("SELECT count(*) FROM users")
 	}
 	if err == nil {
-		o.Highest, _, err = o.conn.number("SELECT max(CAST(id AS INTEGER)) FROM users")
+		o.Highest, _, err = o.conn.number("SELECT max(id) FROM users")
 	}
 	if err != nil {
 		return err

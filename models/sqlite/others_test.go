@@ -112,61 +112,6 @@ func (a *another) addTrigger(r *rapid.T) {
 
 func (a *another) dropTrigger(r *rapid.T) { run(r, a.db, "DROP TRIGGER IF EXISTS t") }
 
-// Tables of other programs whose ids are not the rowids, or are given by other rules: what they hold at first, how many
-// users that is, and the id that a new user gets, 0 where it gets none.
-var oddTables = []struct {
-	name   string
-	schema []string
-	before int
-	id     int64
-}{
-	{"INT", []string{"CREATE TABLE users (id INT PRIMARY KEY, name, email, created_at)", "INSERT INTO users VALUES (5, 'a', 'a', '')"}, 1, 0},
-	{"BIGINT", []string{"CREATE TABLE users (id BIGINT PRIMARY KEY, name, email, created_at)"}, 0, 0},
-	{"descending", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY DESC, name, email, created_at)"}, 0, 0},
-	{"no type", []string{"CREATE TABLE users (id, name, email, created_at)", "INSERT INTO users VALUES ('abc', 'a', 'a', ''), (NULL, 'b', 'b', '')"}, 2, 0},
-	{"no rowid", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at) WITHOUT ROWID"}, 0, 0},
-	{"a default", []string{"CREATE TABLE users (id INT DEFAULT 7, name, email, created_at)", "INSERT INTO users VALUES (7, 'a', 'a', '')"}, 1, 7},
-	{"a text as default", []string{"CREATE TABLE users (id DEFAULT 'x', name, email, created_at)"}, 0, 0},
-	{"a whole number as text", []string{"CREATE TABLE users (id TEXT DEFAULT '7', name, email, created_at)"}, 0, 7},
-	{"nearly a whole number as text", []string{"CREATE TABLE users (id TEXT DEFAULT '07', name, email, created_at)",
-		"INSERT INTO users VALUES ('7', 'a', 'a', '')"}, 1, 0},
-	{"an email from a trigger", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
-		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET email = email || '@x' WHERE id = new.id; END"}, 0, 1},
-	{"another id from a trigger", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
-		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET id = id + 100 WHERE id = new.id; END"}, 0, 101},
-	{"an id from a trigger", []string{"CREATE TABLE users (id INT, name, email UNIQUE, created_at)",
-		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET id = 100 WHERE email = new.email; END"}, 0, 100},
-	{"a view", []string{"CREATE TABLE people (no INTEGER PRIMARY KEY, name, mail)", "INSERT INTO people VALUES (41, 'a', 'a')",
-		"CREATE VIEW users AS SELECT no AS id, name, mail AS email, NULL AS created_at FROM people",
-		"CREATE TRIGGER t INSTEAD OF INSERT ON users BEGIN INSERT INTO people (name, mail) VALUES (new.name, new.email); END"}, 1, 42},
-	{"a view that stores nothing", []string{"CREATE VIEW users AS SELECT 1 AS id, 'a' AS name, 'a' AS email, NULL AS created_at",
-		"CREATE TRIGGER t INSTEAD OF INSERT ON users BEGIN SELECT 1; END"}, 1, 0},
-}
-
-func TestTheIDThatIsAnsweredIsTheOneThatIsStored(t *testing.T) {
-	t.Parallel()
-	for _, table := range oddTables {
-		t.Run(table.name, func(t *testing.T) {
-			users, _ := openTable(t, 1<<20, table.schema...)
-			storetest.Text(t, users)
-			id, err := users.Create(ctx, models.NewUser{Name: "new", Email: "new"})
-			if (err == nil) != (table.id != 0) || id != table.id && err == nil {
-				t.Fatalf("the new user has the id %d, %v", id, err)
-			}
-			want := table.before
-			if err == nil {
-				want++
-				if user, err := users.Get(ctx, id); err != nil || table.name != "a default" && user.Name != "new" {
-					t.Errorf("%d is %v, %v", id, user, err)
-				}
-			}
-			if text, _ := storetest.Text(t, users); strings.Count(text, `"id":`) != want {
-				t.Errorf("the list is %s", text)
-			}
-		})
-	}
-}
-
 // What a rule of the table does to a write, and how many rows it may leave in the table log.
 func TestAWriteThatARuleRefusesLeavesNoTrace(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"iter"
-	"math"
 
 	"users-api/models"
 )
@@ -11,8 +10,6 @@ import (
 const (
 	pageUsers = 2000
 	pageBytes = 256 << 10
-
-	everything = math.MaxInt // as many users or bytes as there are
 )
 
 // read returns the users that a query asks for. Each page is read by a call to on.
@@ -27,8 +24,6 @@ func (q *queries) read(query models.Query, on func(func(connection) error) error
 }
 
 // page reads the first page of a query, and reports whether more users may come.
-//
-// Where ids are not whole numbers of one user each, no page can begin after an id: then all users are one page.
 func (q *queries) page(conn connection, query models.Query) (page []models.User, more bool, err error) {
 	limit := pageUsers
 	if query.Limit > 0 {
@@ -36,18 +31,7 @@ func (q *queries) page(conn connection, query models.Query) (page []models.User,
 	}
 	room := make([]models.User, 0, min(limit, query.Limit))
 	page, whole, err := readPage(conn, q.ordered(query, limit), room, pageBytes)
-	more = !whole || len(page) == limit && limit != query.Limit
-	if err != nil || !more {
-		return page, false, err
-	}
-	if t, err := conn.describe(); err != nil || t.ids {
-		return page, true, err
-	}
-	if limit = query.Limit; limit == 0 {
-		limit = everything
-	}
-	page, _, err = readPage(conn, q.ordered(query, limit), nil, everything)
-	return page, false, err
+	return page, err == nil && (!whole || len(page) == limit && limit != query.Limit), err
 }
 
 // readPage appends the users of a statement to a page until their texts are longer than so many bytes, and reports

@@ -47,7 +47,7 @@ func (r *reader) close(ctx context.Context) {
 	close(r.free)
 }
 
-// on runs read on a connection. The context ends the wait for one.
+// on runs read in a transaction on a connection. The context ends the wait for one.
 func (r *reader) on(ctx context.Context, read func(connection) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // select would choose by chance
@@ -58,7 +58,7 @@ func (r *reader) on(ctx context.Context, read func(connection) error) error {
 			return models.ErrClosed
 		}
 		defer func() { r.free <- conn }()
-		return read(conn)
+		return conn.reading(read)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

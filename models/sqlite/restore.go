@@ -160,6 +160,9 @@ func countReadable(ctx context.Context, path string, queries *queries) (n int64,
 		return 0, err
 	}
 	defer conn.close()
+	if _, err := conn.users(); err != nil {
+		return 0, err
+	}
 	for _, err := range queries.read(models.Query{}, func(read func(connection) error) error { return read(conn) }) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return n, fmt.Errorf("its users cannot be read: %w", err)

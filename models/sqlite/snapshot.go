@@ -17,10 +17,6 @@ func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[mod
 // copyTo copies the users that a query asks for, in one read transaction. It looks at every user, as a search does.
 func (r *reader) copyTo(ctx context.Context, to *spool.Spool, query models.Query) error {
 	return r.search(ctx, func(conn connection) error {
-		if _, err := conn.exec("BEGIN DEFERRED"); err != nil {
-			return err
-		}
-		defer func() { _, _ = conn.exec("ROLLBACK") }() // it only reads
 		on := func(read func(connection) error) error {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -41,6 +41,9 @@ func (s *listSource) Transaction(_ context.Context, read func(kept.Changes) erro
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
 func (s *listSource) begin() (err error) {
 	if _, err = s.conn.exec("BEGIN DEFERRED"); err == nil {
+		_, err = s.conn.users()
+	}
+	if err == nil {
 		s.dataVersion, err = s.conn.dataVersion()
 	}
 	return err

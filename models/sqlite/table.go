@@ -1,34 +1,98 @@
 package sqlite
 
-// table is what must be known of the table users, which may be another program's. It changes only by another program,
-// whose commit is noticed.
+import (
+	"fmt"
+	"strings"
+
+	"users-api/models"
+)
+
+// table is what must be known of the table users, which may be another program's.
 type table struct {
-	// ids: each user has a whole number of its own as its id, because the id is the rowid. Otherwise ids may be NULL,
-	// text, or the same for several users.
-	ids bool
-	// plain: also, a statement changes the row that it names and no other, and one that is refused leaves no trace. A
-	// view, a trigger and a clause ON CONFLICT make it possible that it does not.
-	plain bool
-	// lookup: ids, and an index finds the one user who has an email.
+	// rules: there are triggers, or constraints with a clause ON CONFLICT. Then a statement that is refused may leave a
+	// trace, and one that is not may change other users than the one it names.
+	rules bool
+	// lookup: an index finds the one user who has an email.
 	lookup bool
 }
 
-// describeTable asks whether an INTEGER PRIMARY KEY named id is the rowid, which it is where no index stands behind it
-// (sqlite.org/lang_createtable.html#rowid), and whether there are triggers and rules for conflicts.
+// known is what a connection knows of the table users, and the version of the schema for which it holds.
+type known struct {
+	table     table
+	schema    int64
+	described bool
+}
+
+// users returns what is known of the table users, or why it cannot be served. It is asked at the beginning of each
+// transaction, and holds until its end: another program may have put another table in its place.
+func (c connection) users() (table, error) {
+	schema, _, err := c.number("PRAGMA schema_version")
+	if err != nil || c.known.described && schema == c.known.schema {
+		return c.known.table, err
+	}
+	described, err := c.describe()
+	*c.known = known{described, schema, err == nil}
+	return described, err
+}
+
+// describeTable asks why the table users cannot be served, and whether there are triggers, clauses ON CONFLICT, and an
+// index on email alone. An INTEGER PRIMARY KEY is the rowid where no index stands behind it
+// (sqlite.org/lang_createtable.html#rowid).
 const describeTable = `SELECT
-	(SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS 'idINTEGER'
-	AND NOT EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk'),
-	NOT EXISTS (SELECT 1 FROM sqlite_master WHERE tbl_name = 'users' COLLATE NOCASE
-		AND (type IN ('trigger', 'view') OR sql LIKE '%conflict%')),
-	EXISTS (SELECT 1 FROM pragma_index_list('users') AS l WHERE l."unique" AND NOT l.partial
-		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(l.name)) = 'email')`
+	CASE
+		WHEN l.type = 'view' THEN 'it is a view'
+		WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
+		WHEN l.wr THEN 'it was created WITHOUT ROWID'
+		WHEN (SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS NOT 'idINTEGER'
+			OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
+	END,
+	EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger' OR sql LIKE '%conflict%')),
+	EXISTS (SELECT 1 FROM pragma_index_list('users') AS i WHERE i."unique" AND NOT i.partial
+		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(i.name)) = 'email')
+	FROM pragma_table_list('users') AS l`
 
 func (c connection) describe() (t table, err error) {
+	exists, why := false, ""
 	err = c.query(func(r row) error {
-		t.ids = r.number(0) == 1
-		t.plain = t.ids && r.number(1) == 1
-		t.lookup = t.ids && r.number(2) == 1
+		exists, why = true, r.text(0)
+		t = table{rules: r.number(1) == 1, lookup: r.number(2) == 1}
 		return nil
 	}, describeTable)
-	return t, err
+	switch {
+	case err != nil:
+		return t, err
+	case why != "":
+		return t, cannotServe(why)
+	case exists:
+		return t, c.compileWrites()
+	}
+	return t, nil // each statement will say that there is no table
+}
+
+// compileWrites compiles the statements that write, and with them the table's triggers. That fails where a column is
+// missing, and where a trigger has a text in double quotes: this connection takes it for a column.
+func (c connection) compileWrites() error {
+	columns, _ := assignments(models.Change{Name: new(string), Email: new(string)})
+	for _, text := range []string{insertUser, updateUser + columns + withID, deleteUser + withID} {
+		statement, _, err := c.sqlite.PrepareTransient(text)
+		if primaryCode(failure(err)) == codeError {
+			verb, _, _ := strings.Cut(text, " ")
+			return cannotServe(fmt.Sprintf("SQLite cannot compile %s with its triggers: %v", verb, failure(err)))
+		}
+		if err != nil {
+			return failure(err)
+		}
+		_ = statement.Finalize() // it has not run
+	}
+	return nil
+}
+
+// cannotServe says why the table users cannot be served, and what to do.
+func cannotServe(why string) error {
+	const what = "the table users cannot be served"
+	return &models.StorageError{
+		Text: what + ": " + why + "; make it an ordinary table with id INTEGER PRIMARY KEY whose columns and triggers " +
+			"SQLite can compile, or set DATA_DIR to another directory",
+		Meaning: what,
+	}
 }

@@ -14,20 +14,18 @@ type transaction struct {
 	changed kept.Changes
 
 	dataVersion int64 // the connection's data_version when others were last noticed; SQLite counts from 1
-	described   bool  // table is that of dataVersion
 	over        bool  // a write has ended the transaction
 }
 
-// begin takes the write lock, and looks at the table again if another program may have changed it.
+// begin takes the write lock, and asks what the table is now.
 func (t *transaction) begin() error {
 	if _, err := t.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	t.over = false
 	err := t.noticeOthers()
-	if err == nil && !t.described {
-		t.table, err = t.conn.describe()
-		t.described = err == nil
+	if err == nil {
+		t.table, err = t.conn.users()
 	}
 	if err != nil {
 		t.rollBack()
@@ -39,7 +37,7 @@ func (t *transaction) begin() error {
 func (t *transaction) noticeOthers() error {
 	version, err := t.conn.dataVersion()
 	if err == nil && version != t.dataVersion {
-		t.dataVersion, t.described = version, false
+		t.dataVersion = version
 		t.changed.AddAll()
 	}
 	return err
@@ -54,26 +52,40 @@ func (t *transaction) commit() error {
 // error here.
 func (t *transaction) rollBack() { _, _ = t.conn.exec("ROLLBACK") }
 
-// runAlone runs one write so that it leaves no trace when it is refused. In a plain table SQLite sees to that, and a
-// savepoint would take four times as long as an INSERT. A trigger that raises ROLLBACK and a clause ON CONFLICT ROLLBACK
-// end the whole transaction, and the savepoint with it: then it is over.
+// runAlone runs one write so that it leaves no trace when it is refused. SQLite itself undoes a statement that is refused,
+// but for FAIL, in a trigger or a clause ON CONFLICT: where there are any, the write runs in a savepoint, which takes four
+// times as long as an INSERT. ROLLBACK, in either, ends the whole transaction: then it is over.
 func (t *transaction) runAlone(write func(*transaction) error) error {
-	if t.table.plain {
-		return write(t)
+	if !t.table.rules {
+		return t.noteEnd(write(t))
 	}
-	t.changed.AddAll()
 	if _, err := t.conn.exec("SAVEPOINT alone"); err != nil {
 		return err
 	}
-	err := write(t)
+	err := t.noteEnd(write(t))
+	if t.over {
+		return err
+	}
 	if err != nil {
-		_, gone := t.conn.exec("ROLLBACK TO alone")
-		t.over = gone != nil
+		_, _ = t.conn.exec("ROLLBACK TO alone")
 	}
-	if !t.over {
-		_, _ = t.conn.exec("RELEASE alone") // it is there
-	}
+	_, _ = t.conn.exec("RELEASE alone") // it is there
 	return err
+}
+
+// noteEnd notes whether the write that returned an error has ended the transaction.
+func (t *transaction) noteEnd(err error) error {
+	t.over = err != nil && t.conn.sqlite.AutocommitEnabled()
+	return err
+}
+
+// wrote notes that a user was written, and where there are triggers that any user may have been.
+func (t *transaction) wrote(id int64) {
+	if t.table.rules {
+		t.changed.AddAll()
+		return
+	}
+	t.changed.Add(id)
 }
 
 // allowed returns the user with the id, if a condition allows the write to it.

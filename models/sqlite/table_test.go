@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+// refusedTables are tables that cannot be served, and why.
+var refusedTables = []struct {
+	name   string
+	schema []string
+	why    string
+}{
+	{"a view", []string{
+		"CREATE TABLE people (no INTEGER PRIMARY KEY, name, mail)",
+		"CREATE VIEW users AS SELECT no AS id, name, mail AS email, NULL AS created_at FROM people",
+		"CREATE TRIGGER t INSTEAD OF INSERT ON users BEGIN INSERT INTO people (name, mail) VALUES (new.name, new.email); END",
+	}, "it is a view"},
+	{"a view of nothing", []string{"CREATE VIEW users AS SELECT * FROM nowhere"}, "it is a view"},
+	{"a virtual table", []string{"CREATE VIRTUAL TABLE users USING fts5(id, name, email, created_at)"}, "it is a virtual table"},
+	{"WITHOUT ROWID", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at) WITHOUT ROWID"}, "WITHOUT ROWID"},
+	{"INT", []string{"CREATE TABLE users (id INT PRIMARY KEY, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
+	{"TEXT", []string{"CREATE TABLE users (id TEXT PRIMARY KEY, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
+	{"descending", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY DESC, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
+	{"no key", []string{"CREATE TABLE users (id INTEGER, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
+	{"another key", []string{"CREATE TABLE users (no INTEGER PRIMARY KEY, id, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
+	{"a key of two", []string{"CREATE TABLE users (id INTEGER, name, email, created_at, PRIMARY KEY (id, name))"}, "its id is no INTEGER PRIMARY KEY"},
+	{"no times", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email)"},
+		"SQLite cannot compile INSERT with its triggers: SQL logic error: table users has no column named created_at"},
+	{"a generated name", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name AS (email), email, created_at)"},
+		`SQLite cannot compile INSERT with its triggers: SQL logic error: cannot INSERT into generated column "name"`},
+	{"double quotes in a trigger for creations", []string{foreignTable,
+		`CREATE TRIGGER t AFTER INSERT ON users WHEN new.name = "bad" BEGIN SELECT 1; END`}, "SQLite cannot compile INSERT with its triggers: " +
+		`SQL logic error: no such column: "bad" - should this be a string literal in single-quotes?`},
+	{"double quotes in a trigger for changes of names", []string{foreignTable,
+		`CREATE TRIGGER t AFTER UPDATE OF name ON users BEGIN SELECT "bad"; END`}, "SQLite cannot compile UPDATE with its triggers: "},
+	{"double quotes in a trigger for changes of emails", []string{foreignTable,
+		`CREATE TRIGGER t AFTER UPDATE OF email ON users BEGIN SELECT "bad"; END`}, "SQLite cannot compile UPDATE with its triggers: "},
+	{"double quotes in a trigger for deletions", []string{foreignTable,
+		`CREATE TRIGGER t BEFORE DELETE ON users BEGIN SELECT "bad"; END`}, "SQLite cannot compile DELETE with its triggers: "},
+	{"a trigger that names another table", []string{foreignTable,
+		"CREATE TRIGGER t BEFORE DELETE ON users BEGIN INSERT INTO nowhere VALUES (1); END"}, "no such table: main.nowhere"},
+}
+
+func expectCannotServe(t *testing.T, what string, err error, why string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s was not refused", what)
+		return
+	}
+	for _, text := range []string{"the table users cannot be served: ", why, "make it an ordinary table with id INTEGER PRIMARY KEY"} {
+		if !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %q is not in %v", what, text, err)
+		}
+	}
+}
+
+func TestATableThatCannotBeServedEndsTheStart(t *testing.T) {
+	t.Parallel()
+	for _, table := range refusedTables {
+		t.Run(table.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "users.db")
+			run(t, openOther(t, path), table.schema...)
+			users, err := Open(ctx, path, 0)
+			if err == nil {
+				_ = users.Close(ctx)
+			}
+			expectCannotServe(t, "the start", err, table.why)
+		})
+	}
+}
+
+// Another program may put any table in the place of the one that was served, and another one after it.
+func TestATableThatCannotBeServedAnyMoreIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, table := range refusedTables {
+		t.Run(table.name, func(t *testing.T) {
+			t.Parallel()
+			users := openUsers(t, 1<<20)
+			other := otherProgram(t, users)
+			id := storetest.Create(t, users, "before")
+			storetest.Text(t, users)
+			run(t, other, append([]string{"DROP TABLE users"}, table.schema...)...)
+			for what, err := range everyRequest(users, id) {
+				expectCannotServe(t, what, err, table.why)
+			}
+			run(t, other, "DROP "+map[bool]string{true: "VIEW", false: "TABLE"}[table.why == "it is a view"]+" users", foreignTable)
+			id = storetest.Create(t, users, "after")
+			for what, err := range everyRequest(users, id) {
+				if err != nil {
+					t.Errorf("on an ordinary table again, %s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+// everyRequest returns what each method says of the user with an id, whom the last deletes.
+func everyRequest(users *Users, id int64) func(yield func(string, error) bool) {
+	name := "changed"
+	do := []struct {
+		what string
+		run  func() error
+	}{
+		{"the list", func() error { return users.List(ctx, func(models.List) error { return nil }) }},
+		{"reading one", func() error { _, err := users.Get(ctx, id); return err }},
+		{"counting", func() error { _, err := users.Count(ctx, models.Query{}); return err }},
+		{"searching", func() error { return lastError(users, models.Query{Contains: "e", Limit: 1}) }},
+		{"exporting", func() error { return lastError(users, models.Query{Snapshot: true}) }},
+		{"creating", func() error { _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "created"}); return err }},
+		{"changing", func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); return err }},
+		{"importing", func() error {
+			_, err := users.Import(ctx, storetest.Rows(models.NewUser{Name: "n", Email: "imported"}), models.ImportOptions{})
+			return err
+		}},
+		{"deleting", func() error { return users.Delete(ctx, id, nil) }},
+	}
+	return func(yield func(string, error) bool) {
+		for _, request := range do {
+			if !yield(request.what, request.run()) {
+				return
+			}
+		}
+	}
+}
+
+// lastError returns the error that comes after the users that a query asks for.
+func lastError(users *Users, query models.Query) (last error) {
+	for _, err := range users.Select(ctx, query) {
+		last = err
+	}
+	return last
+}
+
+// Whatever triggers insert elsewhere, before or after, the id of a creation is the user's.
+func TestTheIDOfACreationIsTheUsersWhateverTriggersInsert(t *testing.T) {
+	t.Parallel()
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email UNIQUE, created_at)"
+	const log = "CREATE TABLE log (no INTEGER PRIMARY KEY, what UNIQUE)"
+	for name, schema := range map[string][]string{
+		"after":  {table, log, "CREATE TRIGGER t AFTER INSERT ON users BEGIN INSERT INTO log VALUES (new.id + 1000, new.name); END"},
+		"before": {table, log, "CREATE TRIGGER t BEFORE INSERT ON users BEGIN INSERT INTO log VALUES (NULL, new.name); END"},
+		"an index for searches": {table, "CREATE VIRTUAL TABLE words USING fts5(name, email, content = users, content_rowid = id)",
+			"INSERT INTO words (words, rank) VALUES ('automerge', 2)",
+			`CREATE TRIGGER t AFTER INSERT ON users BEGIN
+				INSERT INTO words (rowid, name, email) VALUES (new.id, new.name, new.email); END`},
+		"another user": {table, `CREATE TRIGGER t AFTER INSERT ON users WHEN new.email NOT LIKE '%copy' BEGIN
+			INSERT INTO users (name, email) VALUES (new.name, new.email || ' copy'); END`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			users, _ := openTable(t, 1<<20, schema...)
+			for i := range 20 {
+				storetest.Text(t, users)
+				email := fmt.Sprint(i)
+				id := storetest.Create(t, users, email)
+				if user, err := users.Get(ctx, id); err != nil || user.Email != email {
+					t.Errorf("%s is answered with the id %d, which is %+v, %v", email, id, user, err)
+				}
+				expectWhole(t, users)
+			}
+		})
+	}
+}
+
+// What a rule of the table ignores was not stored, whatever id an earlier creation got, and whatever was written beside it.
+func TestACreationThatIsIgnoredIsNotAnsweredWithAnotherID(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string][]string{
+		"a trigger for emails that are known": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
+			"CREATE TABLE log (no INTEGER PRIMARY KEY, what)",
+			`CREATE TRIGGER t BEFORE INSERT ON users WHEN EXISTS (SELECT 1 FROM users WHERE email = new.email) BEGIN
+				INSERT INTO log VALUES (1, new.email); SELECT RAISE(IGNORE); END`},
+		"a clause of the column": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE ON CONFLICT IGNORE, created_at)",
+			"CREATE TABLE log (no INTEGER PRIMARY KEY, what)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			users, other := openTable(t, 1<<20, schema...)
+			storetest.Create(t, users, "ada")
+			if id, err := users.Create(ctx, models.NewUser{Name: "again", Email: "ada"}); !errors.Is(err, models.ErrIgnored) {
+				t.Errorf("it is answered with the id %d, %v", id, err)
+			}
+			var left int
+			if err := other.QueryRow("SELECT count(*) FROM log").Scan(&left); left != 0 || err != nil {
+				t.Errorf("%d rows are left in the log, %v", left, err)
+			}
+			expectSound(t, users, 1)
+		})
+	}
+}
