@@ -62,6 +62,7 @@ func warnOfOpenDoor(service routes.Service, address net.Addr) {
 	if len(service.Access.Keys) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
 		return
 	}
-	service.Logger.Warn("who reaches this port may read, change and delete all users",
-		"help", "set API_KEY or API_KEY_FILE to ask for a key, or LISTEN_ADDRESS to 127.0.0.1 to keep other machines out")
+	service.Logger.Warn("anyone who can reach this port can read, change and delete all users",
+		"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, set LISTEN_ADDRESS=127.0.0.1, "+
+			"or PUBLISH=127.0.0.1:3000 with compose")
 }

@@ -207,7 +207,7 @@ func TestTheHealthCheckNeedsNoKey(t *testing.T) {
 
 func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 	t.Parallel()
-	const warning = "level=WARN msg=\"who reaches this port may read, change and delete all users\" help=\"set API_KEY"
+	const warning = "level=WARN msg=\"anyone who can reach this port can read, change and delete all users\" help=\"set API_KEY"
 	for settings, times := range map[string]int{
 		"LISTEN_ADDRESS=":                         1,
 		"LISTEN_ADDRESS=0.0.0.0":                  1,
