@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
+	"unicode/utf8"
 
 	"users-api/models"
 )
@@ -26,13 +28,16 @@ func (s *search) parameters() parameters {
 	return parameters{"a list takes email, q, limit, after, order and count", mayBe, s.set}
 }
 
+// maxContains is how many characters q may have: the time of a search grows with them and with the names.
+const maxContains = 1000
+
 // mayBe says what a parameter may be; "" is for one that does not exist.
 func mayBe(name string) string {
 	switch name {
 	case "email":
 		return "the whole email of a user, in UTF-8"
 	case "q":
-		return "a part of a name or an email, in UTF-8"
+		return fmt.Sprintf("a part of a name or an email, in UTF-8, of at most %d characters", maxContains)
 	case "limit":
 		return "a whole number from 1 to 1000"
 	case "after":
@@ -55,7 +60,7 @@ func (s *search) set(name, value string) bool {
 		return true
 	case "q":
 		s.Contains = value
-		return true
+		return utf8.RuneCountInString(value) <= maxContains
 	case "limit":
 		s.Limit = int(number)
 		return isNumber && number >= 1 && number <= 1000

@@ -15,7 +15,7 @@ var badValues = []struct{ name, mayBe, values string }{
 	{"after", "the id of a user", "|x|1.5|01|-0|+1|9223372036854775808"},
 	{"order", "asc or desc", "|ASC|up|asc,desc"},
 	{"count", "true", "|false|1|True"},
-	{"q", "a part of a name or an email, in UTF-8", "|%ff|%ed%a0%80"},
+	{"q", "a part of a name or an email, in UTF-8, of at most 1000 characters", "|%ff|%ed%a0%80|" + strings.Repeat("%C3%A9", 1001)},
 	{"email", "the whole email of a user, in UTF-8", "|%ff"},
 }
 
@@ -32,7 +32,7 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	}
 	for query, sentence := range map[string]string{
 		"limit=1&limit=1":       "The parameter limit must be given once, as a whole number from 1 to 1000",
-		"q=a&limit=5&q=b":       "The parameter q must be given once, as a part of a name or an email, in UTF-8",
+		"q=a&limit=5&q=b":       "The parameter q must be given once, as a part of a name or an email, in UTF-8, of at most 1000 characters",
 		"email=a&%65mail=b":     "The parameter email must be given once, as the whole email of a user, in UTF-8",
 		"after=1&after=":        "The parameter after must be given once, as the id of a user",
 		"order=asc&order=desc":  "The parameter order must be given once, as asc or desc",
@@ -152,5 +152,13 @@ func checkWords(t *testing.T, err error) {
 	}
 	if text := quotedByUs.ReplaceAllString(refusal.Message, ""); goWords.MatchString(text) {
 		t.Errorf("a client sees Go: %s", text)
+	}
+}
+
+// Characters count, and not bytes.
+func TestALongTextIsLookedForUpToItsLimit(t *testing.T) {
+	longest := strings.Repeat("é", maxContains)
+	if asked, err := parseSearch("q=" + url.QueryEscape(longest)); err != nil || asked.Contains != longest {
+		t.Errorf("got a text of %d bytes, %v", len(asked.Contains), err)
 	}
 }

@@ -47,8 +47,8 @@ var searches = []struct{ name, query, ids, total string }{
 	{"the same letter is found", "q=%C3%84RGER", "5", ""},
 	{"a letter that only looks like an ASCII letter is another", "q=%E2%84%AAelvin", "", ""},
 	{"nothing is found", "q=nobody", "", ""},
-	{"a long text is searched", "q=" + strings.Repeat("a", 20_000), "", ""},
-	{"a long text of wildcards is searched", "q=" + strings.Repeat("%25", 8000), "", ""},
+	{"a long text is searched", "q=" + strings.Repeat("a", 1000), "", ""},
+	{"a long text of wildcards is searched", "q=" + strings.Repeat("%25", 1000), "", ""},
 
 	{"a limit cuts", "limit=2", "1 2", ""},
 	{"the largest limit is 1000", "limit=1000", "1 2 3 4 5 7", ""},

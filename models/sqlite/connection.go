@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 type connection struct {
 	sqlite *sqlite.Conn
 	known  *known
+	ended  *chan struct{} // when it is closed, the statement that runs is interrupted: see until
 }
 
 // openConnection opens the database of a URL and runs pragmas on it, each like "synchronous(FULL)".
@@ -22,7 +24,8 @@ func openConnection(source string, pragmas ...string) (connection, error) {
 		return connection{}, failure(err)
 	}
 	conn.SetBusyTimeout(0) // the library would wait for a lock without an end
-	c := connection{conn, &known{}}
+	c := connection{conn, &known{}, new(chan struct{})}
+	c.allowInterrupt()
 	for _, pragma := range pragmas {
 		if err == nil {
 			err = c.script("PRAGMA " + pragma)
@@ -37,6 +40,30 @@ func openConnection(source string, pragmas ...string) (connection, error) {
 // close closes the connection. SQLite refuses that only while a statement is compiled that the library does not keep,
 // and there is none.
 func (c connection) close() { _ = c.sqlite.Close() }
+
+// until calls run, and interrupts its statement when the context ends; the error is the context's then. The library's own
+// SetInterrupt starts a goroutine and waits for it, which is too slow for each read: here that happens after an interrupt
+// only, and a read pays for [context.AfterFunc].
+func (c connection) until(ctx context.Context, run func() error) error {
+	ended := *c.ended
+	stop := context.AfterFunc(ctx, func() { close(ended) })
+	err := run()
+	if stop() {
+		return err
+	}
+	<-ended
+	c.allowInterrupt()
+	if primaryCode(err) == codeInterrupt {
+		return ctx.Err()
+	}
+	return err
+}
+
+// allowInterrupt makes the connection one that can be interrupted once.
+func (c connection) allowInterrupt() {
+	*c.ended = make(chan struct{})
+	c.sqlite.SetInterrupt(*c.ended)
+}
 
 // script runs statements that have no arguments, and keeps none of them compiled.
 func (c connection) script(statements string) error {
@@ -66,8 +93,9 @@ func (c connection) exec(statement string, arguments ...any) (done outcome, err 
 	return done, err
 }
 
-// reading runs read in a transaction of its own, on a table that can be served.
-func (c connection) reading(read func(connection) error) error {
+// reading runs read in a transaction of its own, on a table that can be served. The context ends its statements, but not
+// the end of the transaction.
+func (c connection) reading(ctx context.Context, read func(connection) error) error {
 	if _, err := c.exec("BEGIN DEFERRED"); err != nil {
 		return err
 	}
@@ -75,7 +103,7 @@ func (c connection) reading(read func(connection) error) error {
 	if _, err := c.users(); err != nil {
 		return err
 	}
-	return read(c)
+	return c.until(ctx, func() error { return read(c) })
 }
 
 // errEnough ends a query before its last row.

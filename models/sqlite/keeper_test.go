@@ -26,8 +26,9 @@ func fill(t testing.TB, users *Users, n int) {
 // watched is the source of the list of an engine, and notes what is read from it.
 type watched struct {
 	*listSource
-	ranges []int64 // the lowest ids that belong to what was read again
-	all    int     // how often everything was read
+	ranges  []int64 // the lowest ids that belong to what was read again
+	all     int     // how often everything was read
+	reading func()  // is called when the first user of all was read
 }
 
 func (w *watched) Range(from, to int64) iter.Seq2[models.User, error] {
@@ -37,7 +38,17 @@ func (w *watched) Range(from, to int64) iter.Seq2[models.User, error] {
 
 func (w *watched) All() iter.Seq2[models.User, error] {
 	w.all++
-	return w.listSource.All()
+	return func(yield func(models.User, error) bool) {
+		for user, err := range w.listSource.All() {
+			if w.reading != nil {
+				w.reading()
+				w.reading = nil
+			}
+			if !yield(user, err) {
+				return
+			}
+		}
+	}
 }
 
 // watch replaces the keeper of an engine by one whose source is watched.

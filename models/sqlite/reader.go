@@ -47,7 +47,7 @@ func (r *reader) close(ctx context.Context) {
 	close(r.free)
 }
 
-// on runs read in a transaction on a connection. The context ends the wait for one.
+// on runs read in a transaction on a connection. The context ends the wait for one, and the statement that runs.
 func (r *reader) on(ctx context.Context, read func(connection) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // select would choose by chance
@@ -58,7 +58,7 @@ func (r *reader) on(ctx context.Context, read func(connection) error) error {
 			return models.ErrClosed
 		}
 		defer func() { r.free <- conn }()
-		return conn.reading(read)
+		return conn.reading(ctx, read)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -75,15 +75,6 @@ func (r *reader) search(ctx context.Context, read func(connection) error) error 
 	return r.on(ctx, read)
 }
 
-// runs returns how read is run for a query.
-func (r *reader) runs(ctx context.Context, query models.Query) func(func(connection) error) error {
-	on := r.on
-	if query.Contains != "" {
-		on = r.search
-	}
-	return func(read func(connection) error) error { return on(ctx, read) }
-}
-
 // get returns the user with an id.
 func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
 	err = r.on(ctx, func(conn connection) (err error) {
@@ -93,9 +84,13 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 	return user, err
 }
 
-// count returns how many users match a query.
+// count returns how many users match a query. It looks at every user, unless an email is asked for.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
-	err = r.runs(ctx, query)(func(conn connection) (err error) {
+	on := r.search
+	if query.Email != nil {
+		on = r.on
+	}
+	err = on(ctx, func(conn connection) (err error) {
 		n, err = r.queries.count(conn, query)
 		return err
 	})
@@ -108,5 +103,9 @@ func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models
 	if query.Snapshot {
 		return r.snapshot(ctx, query)
 	}
-	return r.queries.read(query, r.runs(ctx, query))
+	on := r.on
+	if query.Contains != "" && query.Email == nil {
+		on = r.search
+	}
+	return r.queries.read(query, func(read func(connection) error) error { return on(ctx, read) })
 }

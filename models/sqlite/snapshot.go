@@ -17,13 +17,7 @@ func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[mod
 // copyTo copies the users that a query asks for, in one read transaction. It looks at every user, as a search does.
 func (r *reader) copyTo(ctx context.Context, to *spool.Spool, query models.Query) error {
 	return r.search(ctx, func(conn connection) error {
-		on := func(read func(connection) error) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return read(conn)
-		}
-		for user, err := range r.queries.read(query, on) {
+		for user, err := range r.queries.read(query, func(read func(connection) error) error { return read(conn) }) {
 			if err != nil {
 				return err
 			}

@@ -24,18 +24,18 @@ func newListSource(path string, queries *queries, committer *committer) (*listSo
 
 // Unchanged reports whether data_version is what it was.
 func (s *listSource) Unchanged(context.Context) (bool, error) {
-	version, err := s.conn.dataVersion()
+	version, err := s.conn.dataVersion() // it waits for nothing
 	return version == s.dataVersion, err
 }
 
 // Transaction begins a read transaction between two commits of ours.
-func (s *listSource) Transaction(_ context.Context, read func(kept.Changes) error) error {
+func (s *listSource) Transaction(ctx context.Context, read func(kept.Changes) error) error {
 	defer func() { _, _ = s.conn.exec("ROLLBACK") }() // it only reads
 	since, err := s.committer.between(s.begin)
 	if err != nil {
 		return err
 	}
-	return read(since)
+	return s.conn.until(ctx, func() error { return read(since) })
 }
 
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
