@@ -77,7 +77,7 @@ func (c *checkpoints) loop(pause func(func())) {
 	var plan schedule
 	for range c.commit {
 		if plan.due(c.run("NOOP").pages, time.Now()) {
-			c.writeBack(pause)
+			c.writeBack(pause, walLimit)
 		}
 		<-pace.C
 	}
@@ -108,8 +108,9 @@ func (s *schedule) due(pages int, now time.Time) bool {
 	return true
 }
 
-// writeBack writes all pages back, most of them beside commits.
-func (c *checkpoints) writeBack(pause func(func())) {
+// writeBack writes all pages back, most of them beside commits. When the file has more than limit, the last are written
+// back when no reader uses the file any more.
+func (c *checkpoints) writeBack(pause func(func()), limit int) {
 	now := c.run("NOOP")
 	for pass := 0; pass < 5 && now.left() > fewPages; pass++ {
 		c.run("PASSIVE")
@@ -117,7 +118,7 @@ func (c *checkpoints) writeBack(pause func(func())) {
 		now = c.run("NOOP")
 	}
 	mode := "PASSIVE"
-	if now.pages > walLimit {
+	if now.pages > limit {
 		mode = "RESTART" // the lists that are kept are read anew, for nothing
 	}
 	pause(func() { c.run(mode) })

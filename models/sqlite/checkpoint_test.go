@@ -126,7 +126,7 @@ func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
 			t.Errorf("%d pages are left for the moment without commits", now.left())
 		}
 		run()
-	})
+	}, walLimit)
 	if now := checkpoints.run("NOOP"); now.left() != 0 {
 		t.Errorf("%d pages are left", now.left())
 	}
@@ -148,6 +148,35 @@ func TestTheWALFileIsUsedAgainWhenAReaderLetsGo(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("without the reader the -wal file goes on behind %d pages", int64(users.committer.checkpoints.run("NOOP").pages))
 		}
+	}
+}
+
+// Readers that follow each other, each beginning before the last has ended, would let the file grow without an end.
+func TestALargeWALFileWaitsForItsReader(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	other := otherProgram(t, users)
+	createLarge(t, users, 8)
+	checkpoints := users.committer.checkpoints
+	if err := checkpoints.conn.script("PRAGMA busy_timeout(60000)"); err != nil { // this machine may be slow
+		t.Fatal(err)
+	}
+	run(t, other, "BEGIN", "SELECT count(*) FROM users")
+	before := checkpoints.run("NOOP").pages
+	checkpoints.writeBack(func(last func()) {
+		written := make(chan struct{})
+		go func() { defer close(written); last() }()
+		select {
+		case <-written:
+			t.Error("it did not wait for the reader")
+		case <-time.After(4 * busyTick):
+		}
+		run(t, other, "COMMIT")
+		<-written
+	}, before-1)
+	storetest.Create(t, users, "after")
+	if now := checkpoints.run("NOOP").pages; now >= before {
+		t.Errorf("the -wal file had %d pages, and goes on with %d", before, now)
 	}
 }
 

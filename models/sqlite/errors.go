@@ -27,8 +27,9 @@ const (
 	codeFull       = 13
 	codeCannotOpen = 14
 	codeProtocol   = 15
-	codeConstraint = 19
 	codeNotADB     = 26
+
+	codeUnique = 2067 // an extended one
 )
 
 // coded is an error with SQLite's code: ours, and that of GORM's driver.
@@ -75,7 +76,7 @@ func storageError(err error) error {
 		Text:      failed.Error(),
 		Code:      strconv.Itoa(failed.Code()),
 		Meaning:   driver.ErrorCodeString[failed.Code()&0xff],
-		Duplicate: failed.Code()&0xff == codeConstraint && isDuplicate(failed),
+		Duplicate: failed.Code() == codeUnique && isDuplicate(failed),
 	}
 }
 

@@ -64,7 +64,6 @@ func (i *fileImport) run(tx *transaction) error {
 	}
 	if err != nil {
 		tx.rollBack()
-		tx.over = true
 	}
 	return err
 }
@@ -106,7 +105,7 @@ func (i *fileImport) storeAll(tx *transaction) error {
 		if err != nil {
 			i.refused.Add(&models.RowError{Line: row.Line, Err: storageError(err)})
 		}
-		if tx.over { // a trigger has rolled everything back: no other row can be looked at
+		if tx.over { // the row has rolled everything back: no other can be looked at
 			return &i.refused
 		}
 	}
@@ -126,7 +125,7 @@ func (i *fileImport) store(tx *transaction, row models.NewUser) error {
 		return nil
 	}
 	failure, ok := errors.AsType[*models.StorageError](storageError(err))
-	if !ok || !failure.Duplicate {
+	if !ok || !failure.Duplicate || tx.over {
 		return err
 	}
 	return i.conflict(tx, row, err)

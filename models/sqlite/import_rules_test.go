@@ -87,15 +87,51 @@ func dump(t *testing.T, db *sql.DB) string {
 
 // Where an email does not name one user, nothing can be said of a row whose email exists.
 func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
-	users, _ := openTable(t, 0, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)")
-	rows := storetest.Rows(models.NewUser{Name: "n", Email: "e"})
-	for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictUpdates} {
-		if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err,
-			models.ErrNotUnique) {
-			t.Errorf("%d: %v", conflict, err)
-		}
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at, left_at, tenant "
+	rows := storetest.Rows(models.NewUser{Name: "other", Email: "e"})
+	for name, schema := range map[string][]string{
+		"no index":              {table + ")"},
+		"an index":              {table + ")", "CREATE INDEX i ON users (email)"},
+		"a partial index":       {table + ")", "CREATE UNIQUE INDEX i ON users (email) WHERE left_at IS NULL"},
+		"an index of two":       {table + ", UNIQUE (email, tenant))"},
+		"another index of two":  {table + ", UNIQUE (tenant, email))"},
+		"an index of names":     {table + ", UNIQUE (name))"},
+		"an index of a formula": {table + ")", "CREATE UNIQUE INDEX i ON users (lower(email))"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			users, other := openTable(t, 0, schema...)
+			run(t, other, "INSERT INTO users VALUES (1, 'left', 'e', '', '2026', 1)")
+			before := dump(t, other)
+			for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictUpdates} {
+				if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err, models.ErrNotUnique) {
+					t.Errorf("%d: %v", conflict, err)
+				}
+			}
+			if after := dump(t, other); after != before {
+				t.Errorf("the table was\n%s\nand is\n%s", before, after)
+			}
+		})
 	}
-	expectSound(t, users, 0)
+}
+
+// Where a duplicate ends the transaction, what follows it must not be written outside of one.
+func TestARowThatEndsTheTransactionEndsTheImport(t *testing.T) {
+	for _, conflict := range []models.Conflict{models.ConflictFails, models.ConflictSkips, models.ConflictUpdates} {
+		users, other := openTable(t, 0, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE ON CONFLICT ROLLBACK, created_at)",
+			"INSERT INTO users VALUES (1, 'before', 'e', '')")
+		before := dump(t, other)
+		rows := storetest.Rows(models.NewUser{Name: "first", Email: "f"}, models.NewUser{Name: "after", Email: "e"},
+			models.NewUser{Name: "last", Email: "l"})
+		_, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict})
+		refused, ok := errors.AsType[*models.RefusedRows](err)
+		if !ok || refused.Refused != 1 || refused.Listed[0].Line != 3 {
+			t.Errorf("%d: the import is refused with %v", conflict, err)
+		}
+		if after := dump(t, other); after != before {
+			t.Errorf("%d: the table was\n%s\nand is\n%s", conflict, before, after)
+		}
+		storetest.Create(t, users, "after")
+	}
 }
 
 func TestAStartRemovesWhatAKilledImportLeft(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"users-api/models"
 	"users-api/models/spool"
 	"users-api/models/storetest"
@@ -39,6 +41,32 @@ func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 		if <-w.done; w.err != nil {
 			t.Error(w.err)
 		}
+	}
+}
+
+// A checkpoint while another one runs is refused, and would leave the -wal file as large as the import made it.
+func TestNoOtherCheckpointRunsWhileAnImportGivesBackTheWALFile(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	asked := false
+	onWriter(t, users, func(conn connection) error { // SQLite asks the authorizer when it compiles the checkpoint
+		return conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
+			if action.Type() == sqlite.OpPragma && action.Pragma() == "wal_checkpoint" {
+				asked = true
+				if running := &users.committer.checkpoints.running; running.TryLock() {
+					running.Unlock()
+					t.Error("another one may run beside it")
+				}
+			}
+			return sqlite.AuthResultOK
+		}))
+	})
+	if _, err := users.Import(ctx, storetest.Rows(models.NewUser{Name: "n", Email: "e"}), models.ImportOptions{}); err != nil {
+		t.Error(err)
+	}
+	onWriter(t, users, func(conn connection) error { return conn.sqlite.SetAuthorizer(nil) })
+	if !asked {
+		t.Error("the -wal file was not given back")
 	}
 }
 

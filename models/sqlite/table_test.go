@@ -196,3 +196,47 @@ func TestACreationThatIsIgnoredIsNotAnsweredWithAnotherID(t *testing.T) {
 		})
 	}
 }
+
+// Only what an index on the email alone refuses is the email of another user.
+func TestADuplicateIsOfTheEmailAlone(t *testing.T) {
+	t.Parallel()
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at, left_at "
+	for name, test := range map[string]struct {
+		schema    []string
+		duplicate bool
+	}{
+		"the column":          {[]string{table + ", UNIQUE (email))"}, true},
+		"another letter case": {[]string{`CREATE TABLE "Users" (ID INTEGER PRIMARY KEY, Name, EMail UNIQUE, created_at)`}, true},
+		"an index":            {[]string{table + ")", "CREATE UNIQUE INDEX i ON users (email)"}, true},
+		"a partial index":     {[]string{table + ")", "CREATE UNIQUE INDEX i ON users (email) WHERE left_at IS NULL"}, true},
+		"with the name":       {[]string{table + ", UNIQUE (email, name))"}, false},
+		"behind the name":     {[]string{table + ", UNIQUE (name, email))"}, false},
+		"the name":            {[]string{table + ", UNIQUE (name))"}, false},
+		"the email of a team": {[]string{table + ")", "CREATE TABLE team_users (email UNIQUE)",
+			"CREATE TRIGGER t AFTER INSERT ON users BEGIN INSERT INTO team_users VALUES (new.email); END",
+			"CREATE TRIGGER u AFTER UPDATE ON users BEGIN INSERT INTO team_users VALUES (new.email); END"}, false},
+		"a check that names it": {[]string{table + ", CONSTRAINT [unique constraint failed: users.email] CHECK (id < 3 AND (id < 2 OR email <> 'e')))"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			users, _ := openTable(t, 0, test.schema...)
+			create := func(name, email string) (int64, error) {
+				return users.Create(ctx, models.NewUser{Name: name, Email: email})
+			}
+			_, first := create("n", "e")
+			second, err := create("other", "other")
+			if err = errors.Join(first, err); err != nil {
+				t.Fatal(err)
+			}
+			_, creation := create("n", "e")
+			same, email := "n", "e"
+			_, change := users.Change(ctx, second, models.Change{Name: &same, Email: &email}, nil)
+			for what, err := range map[string]error{"creation": creation, "change": change} {
+				failed, ok := errors.AsType[*models.StorageError](err)
+				if !ok || failed.Duplicate != test.duplicate {
+					t.Errorf("the %s is refused with %+v", what, err)
+				}
+			}
+		})
+	}
+}

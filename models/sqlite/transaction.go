@@ -75,7 +75,9 @@ func (t *transaction) runAlone(write func(*transaction) error) error {
 
 // noteEnd notes whether the write that returned an error has ended the transaction.
 func (t *transaction) noteEnd(err error) error {
-	t.over = err != nil && t.conn.sqlite.AutocommitEnabled()
+	if err != nil && t.conn.sqlite.AutocommitEnabled() {
+		t.over = true
+	}
 	return err
 }
 

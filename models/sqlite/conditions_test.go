@@ -1,0 +1,37 @@
+package sqlite
+
+import (
+	"testing"
+
+	"users-api/models"
+	"users-api/models/storetest"
+)
+
+// While a condition is asked nobody else can write: what it sees is what the write finds.
+func TestAConditionIsAskedInTheTransactionThatWrites(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	conn, err := openConnection(fileSource(users.committer.files.database.path)) // it does not wait for locks
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.close()
+	asked := 0
+	allow := func(models.User) error {
+		asked++
+		if err := conn.script("BEGIN IMMEDIATE; ROLLBACK"); !isBusy(err) {
+			t.Errorf("another program may write meanwhile: %v", err)
+		}
+		return nil
+	}
+	id, name := storetest.Create(t, users, "ada"), "Ada"
+	if _, err := users.Change(ctx, id, models.Change{Name: &name}, allow); err != nil {
+		t.Error(err)
+	}
+	if err := users.Delete(ctx, id, allow); err != nil {
+		t.Error(err)
+	}
+	if asked != 2 {
+		t.Errorf("it was asked %d times", asked)
+	}
+}
