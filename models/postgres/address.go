@@ -19,6 +19,10 @@ import (
 // server that allows few.
 const poolSize = 8
 
+// minPoolSize is how many connections a process needs: two for creations, one for an import, a search or a change, and one
+// for whatever reads beside it.
+const minPoolSize = committers + 2
+
 // connectTime is how long one host may take to let us in, unless the URL says otherwise with connect_timeout: so that
 // the second is reached while a request waits.
 const connectTime = 2 * time.Second
@@ -62,6 +66,10 @@ func parseAddress(text string) (address, error) {
 	config, err := pgxpool.ParseConfig(text + separator + strings.Join(added, "&"))
 	if err != nil {
 		return address{}, explainURL(err)
+	}
+	if config.MaxConns < minPoolSize {
+		return address{}, fmt.Errorf("the URL of the database cannot be used: pool_max_conns is %d, and a process needs "+
+			"at least %d connections: raise it, or leave it out", config.MaxConns, minPoolSize)
 	}
 	// What is sent is UTF-8, whatever the database's own encoding. Every pooler knows this parameter.
 	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"

@@ -14,7 +14,7 @@ func TestAURLIsReadAndShownWithoutItsPassword(t *testing.T) {
 		"postgres://ada:secret@a:1,b:2/people":               `a:1, b:2 (database "people", user "ada")`,
 		"postgres://db/people?user=ada&password=secret":      `db:5432 (database "people", user "ada")`,
 		"postgres://ada:secret@db/people?sslmode=disable":    `db:5432 (database "people", user "ada")`,
-		"postgres://ada:secret@db/people?pool_max_conns=3":   `db:5432 (database "people", user "ada")`,
+		"postgres://ada:secret@db/people?pool_max_conns=4":   `db:5432 (database "people", user "ada")`,
 		"postgres://ada@db/people?password=secret&host=c,db": `c:5432, db:5432 (database "people", user "ada")`,
 	} {
 		where, err := parseAddress(url)
@@ -40,12 +40,22 @@ func TestAURLThatCannotBeReadIsNotRepeated(t *testing.T) {
 	}
 }
 
+// With fewer connections an import would hold up every read.
+func TestAPoolThatIsTooSmallIsRefused(t *testing.T) {
+	_, err := parseAddress("postgres://u:secret@h/d?pool_max_conns=3")
+	const want = "the URL of the database cannot be used: pool_max_conns is 3, and a process needs at least 4 connections: " +
+		"raise it, or leave it out"
+	if err == nil || err.Error() != want {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestWhatTheURLSaysOfTheConnectionsStands(t *testing.T) {
 	usual, err := parseAddress("postgres://u:p@a,b/d")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := parseAddress("postgres://u:p@a,b/d?pool_max_conns=3&connect_timeout=7&target_session_attrs=any&application_name=x")
+	other, err := parseAddress("postgres://u:p@a,b/d?pool_max_conns=4&connect_timeout=7&target_session_attrs=any&application_name=x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +63,7 @@ func TestWhatTheURLSaysOfTheConnectionsStands(t *testing.T) {
 		usual.pool.ConnConfig.ValidateConnect == nil {
 		t.Errorf("without parameters: %d, %s", usual.pool.MaxConns, usual.pool.ConnConfig.ConnectTimeout)
 	}
-	if other.pool.MaxConns != 3 || other.pool.ConnConfig.ConnectTimeout != 7*time.Second ||
+	if other.pool.MaxConns != 4 || other.pool.ConnConfig.ConnectTimeout != 7*time.Second ||
 		other.pool.ConnConfig.ValidateConnect != nil || other.pool.ConnConfig.RuntimeParams["application_name"] != "x" {
 		t.Errorf("with parameters: %d, %s", other.pool.MaxConns, other.pool.ConnConfig.ConnectTimeout)
 	}
