@@ -30,7 +30,7 @@ var outages = map[string]struct {
 }{
 	"stopped": {(*postgresql.Server).Stop, startAgain, append(searching, small...)},
 	"killed":  {(*postgresql.Server).Kill, startAgain, append(searching, small...)},
-	"paused":  {(*postgresql.Server).Pause, (*postgresql.Server).Resume, small}, // a search may take long on any server
+	"paused":  {(*postgresql.Server).Pause, (*postgresql.Server).Resume, append(small, "GET /api/users.csv")},
 }
 
 var (

@@ -31,7 +31,7 @@ const idleTime = 5 * time.Minute
 // same moment as its database.
 func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
 	config := where.pool
-	config.AfterConnect = findPooler
+	config.AfterConnect = prepareSession
 	// What GORM runs is prepared nowhere: behind a pooler it would be found there by the next process, or not at all.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.MaxConnIdleTime = idleTime
@@ -41,9 +41,10 @@ func connect(ctx context.Context, where address, logger *slog.Logger) (*database
 	if err != nil {
 		return nil, explain(where, err)
 	}
-	others := max(1, int(config.MaxConns)-committers)
+	others := int(config.MaxConns) - committers
 	d := &database{
-		where: where, pool: pool, free: make(chan struct{}, others), changing: make(chan struct{}, max(1, others/2)),
+		where: where, pool: pool, free: make(chan struct{}, others), slow: make(chan struct{}, others-1),
+		changing: make(chan struct{}, max(1, others/2)),
 	}
 	d.ended, d.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := d.reach(ctx, logger); err != nil {

@@ -32,14 +32,19 @@ type use struct {
 	writes bool
 	// once: what was read is used as it comes, so that it cannot be read again.
 	once bool
+	// brief: it reads for a moment, so it may have the connection that is kept free of whatever takes longer.
+	brief bool
+	// searches: it looks at every user, and needs a search slot: see [reader].
+	searches bool
 }
 
 var (
-	lookup = use{limit: answerTime}
-	search = use{limit: searchTime}
-	export = use{limit: searchTime, once: true}
-	write  = use{limit: answerTime, writes: true}
-	glance = use{limit: time.Second / 2} // for what can be left out
+	lookup  = use{limit: answerTime, brief: true}
+	listing = use{limit: searchTime, brief: true} // every user, into memory
+	search  = use{limit: searchTime, searches: true}
+	export  = use{limit: searchTime, searches: true, once: true}
+	write   = use{limit: answerTime, writes: true}
+	glance  = use{limit: time.Second / 2, brief: true} // for what can be left out
 )
 
 // database is the server, with the connections of this process to it.
@@ -49,6 +54,9 @@ type database struct {
 	commits models.Commits
 	// free is taken by whoever wants a connection and is no committer: those have theirs, however many wait here.
 	free chan struct{}
+	// slow is one smaller than free, and taken before it by what may hold its connection for long: an import, a search, or
+	// a change that waits for a lock. So a connection is left for brief reads.
+	slow chan struct{}
 	// changing is taken by changes and deletions: when they wait for another program's lock, half of the connections are
 	// left to whoever reads.
 	changing chan struct{}
@@ -70,19 +78,26 @@ func (d *database) on(ctx context.Context, wanted use, run func(context.Context,
 	}
 	limited, cancel := context.WithTimeout(ctx, wanted.limit)
 	defer cancel()
-	rooms := []chan struct{}{d.changing, d.free}
-	if wanted != write {
-		rooms = rooms[1:]
-	}
-	for _, room := range rooms {
+	for _, slots := range d.slots(wanted) {
 		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
 		case <-limited.Done():
 			return cmp.Or(ctx.Err(), error(errBusy))
 		}
 	}
 	return d.borrow(ctx, limited, wanted, run)
+}
+
+// slots returns the semaphores that a use of a connection takes, in order.
+func (d *database) slots(wanted use) []chan struct{} {
+	switch {
+	case wanted.brief:
+		return []chan struct{}{d.free}
+	case wanted == write:
+		return []chan struct{}{d.changing, d.slow, d.free}
+	}
+	return []chan struct{}{d.slow, d.free}
 }
 
 // borrow is on for whoever has the right to a connection. The second context is the first with its limit.

@@ -17,8 +17,10 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 
 // incarnation is what a server says of itself, as one text. Why two equal texts mean that nobody has committed in between
 // is said in the package's comment. Prepared and from one client, it takes 32 to 44 µs, and the snapshot alone 25 to 30.
+//
+// The database and the table are in it because a pooler or a search path that is changed may lead to others.
 const incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_start_time(), " +
-	"(SELECT checkpoint_lsn FROM pg_control_checkpoint()))"
+	"(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid)"
 
 // keepable asks whether the argument in the package's comment holds for the table. It does not on a standby, where
 // transactions under way are not named; under row security, where what is seen depends on more than commits; for what
@@ -57,7 +59,7 @@ func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) 
 
 // Transaction calls read in a transaction whose snapshot is that of the incarnation.
 func (s *listSource) Transaction(ctx context.Context, read func(kept.Changes) error) error {
-	return s.reader.inSnapshot(ctx, search, func(ctx context.Context, conn connection, inside *reader) (err error) {
+	return s.reader.inSnapshot(ctx, listing, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
 		if s.seen, err = conn.text(ctx, incarnation); class(sqlState(err)) == classSyntax {
 			return kept.ErrNotKept // there is no such function, or we may not call it

@@ -13,10 +13,19 @@ const (
 	pageBytes = 256 << 10
 )
 
+// fewUsers is what the first page after a start asks for: their texts may have 1 MB each.
+const fewUsers = 16
+
 // pageSize is how many users the next page asks for. PostgreSQL sends all that a statement asks for, so that what lies
-// beyond pageBytes is sent for nothing: after a page that was cut there, the next asks for as many as that held, and
-// from then on for twice as many each time.
+// beyond pageBytes is sent for nothing. After a page that was cut there, the next asks for as many as that held; after one
+// that was less than half full, for twice as many.
 type pageSize struct{ users atomic.Int64 }
+
+func newPageSize() *pageSize {
+	s := &pageSize{}
+	s.set(fewUsers)
+	return s
+}
 
 func (s *pageSize) set(users int) { s.users.Store(int64(max(1, min(users, mostUsers)))) }
 
@@ -66,8 +75,8 @@ func (r *reader) readPage(ctx context.Context, conn connection, statement string
 		left -= len(user.Name) + len(user.Email)
 		return nil
 	}, statement, values...)
-	if whole && err == nil {
-		r.pages.set(2 * max(len(page), r.pages.get()))
+	if err == nil && whole && left > pageBytes/2 && len(page) >= r.pages.get() {
+		r.pages.set(2 * len(page))
 	}
 	return page, whole, err
 }

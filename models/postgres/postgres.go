@@ -24,9 +24,9 @@
 //
 // After a crash, and on a standby that was promoted, numbers come again, and behind a pooler nobody notices that the server
 // is another. So its start and its last checkpoint are asked for too: a crash ends with a checkpoint, and another server
-// has another start. The list is read in a REPEATABLE READ transaction whose snapshot is the one that was asked for; its
-// first page locks the table against TRUNCATE. Any commit in the cluster, ANALYZE and a checkpoint cost a reading, and
-// nothing else.
+// has another start. The list is read in a REPEATABLE READ transaction whose snapshot is the one that was asked for; it
+// locks the table against TRUNCATE before it takes the snapshot. Any commit in the cluster, ANALYZE and a checkpoint cost a
+// reading, and nothing else.
 //
 // That does not hold on a standby, under row security, and for what stands elsewhere than in this server's log: keepable
 // asks, and then the list is streamed.

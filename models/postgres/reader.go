@@ -1,19 +1,22 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"runtime"
+	"time"
 
 	"users-api/models"
 )
 
 // reader reads the users.
 type reader struct {
-	// run runs what reads on a connection: on any, as [database.on] does, or on that of a transaction.
-	run     func(context.Context, use, func(context.Context, connection) error) error
+	database *database
+	// on runs what reads on a connection: on any, or on that of a transaction.
+	on      func(context.Context, use, func(context.Context, connection) error) error
 	queries *queries
-	pages   pageSize
+	pages   *pageSize
 	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and a third of
 	// the connections, so that all else goes on beside them.
 	searching chan struct{}
@@ -21,22 +24,51 @@ type reader struct {
 
 func newReader(database *database, queries *queries) *reader {
 	searches := max(1, min(cap(database.free)/3, runtime.GOMAXPROCS(0)-1))
-	r := &reader{run: database.on, queries: queries, searching: make(chan struct{}, searches)}
-	r.pages.set(mostUsers)
+	r := &reader{
+		database: database, queries: queries, pages: newPageSize(), searching: make(chan struct{}, searches),
+	}
+	r.on = r.onAny
 	return r
 }
 
-// on runs read on a connection, for a query.
-func (r *reader) on(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
-	if wanted.limit == searchTime && r.searching != nil {
-		select {
-		case r.searching <- struct{}{}:
-			defer func() { <-r.searching }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// errSlow: a read was ended that took too long, as where another program has locked the table.
+var errSlow = &models.StorageError{
+	Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late",
+}
+
+// onAny runs what reads on any connection. A search may take long, so it first waits for the table's lock for as long as any
+// other read, and no longer.
+func (r *reader) onAny(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
+	return r.slot(ctx, wanted, func(wanted use) error {
+		return r.database.on(ctx, wanted, func(ctx context.Context, conn connection) error {
+			begin := beginRead + conn.timeouts()
+			switch {
+			case wanted.searches:
+				begin += lockTable
+			case !conn.needsBegin():
+				return read(ctx, conn) // the session is READ COMMITTED
+			}
+			return conn.inTransaction(ctx, begin, func() error { return read(ctx, conn) })
+		})
+	})
+}
+
+// slot runs what reads with a search slot, where it needs one. The wait for it counts towards the time limit.
+func (r *reader) slot(ctx context.Context, wanted use, run func(use) error) error {
+	if !wanted.searches {
+		return run(wanted)
 	}
-	return r.run(ctx, wanted, read)
+	arrived := time.Now()
+	limited, cancel := context.WithTimeout(ctx, wanted.limit)
+	defer cancel()
+	select {
+	case r.searching <- struct{}{}:
+		defer func() { <-r.searching }()
+		wanted.limit -= time.Since(arrived)
+		return run(wanted)
+	case <-limited.Done():
+		return cmp.Or(ctx.Err(), error(errBusy))
+	}
 }
 
 // get returns the user with an id.

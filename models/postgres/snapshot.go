@@ -6,8 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-
-	"github.com/jackc/pgx/v5"
+	"time"
 
 	"users-api/models"
 	"users-api/models/spool"
@@ -36,25 +35,42 @@ func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[mod
 	})
 }
 
-// inSnapshot calls read in a transaction that sees the users at one moment, with a reader that reads in it.
+// inSnapshot calls read in a transaction that sees the users at one moment, with a reader that reads in it. What brings no
+// page for as long as an ordinary read may take is ended.
+//
+// The transaction locks the table before it takes its snapshot. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a
+// snapshot that is older than their commit sees an empty table, and a statement that waits for a lock has taken its
+// snapshot before.
 func (r *reader) inSnapshot(ctx context.Context, wanted use, read func(context.Context, connection, *reader) error) error {
-	return r.on(ctx, wanted, func(ctx context.Context, conn connection) error {
-		tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-		if err != nil {
-			return err
+	return r.slot(ctx, wanted, func(wanted use) error {
+		limited, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stall := time.AfterFunc(answerTime, func() { cancel(errSlow) })
+		defer stall.Stop()
+		err := r.database.on(limited, wanted, func(ctx context.Context, conn connection) error {
+			begin := beginSnapshot + conn.timeouts() + lockTable + keepPath
+			return conn.inTransaction(ctx, begin, func() error { return read(ctx, conn, r.within(conn, stall)) })
+		})
+		if err != nil && ctx.Err() == nil && limited.Err() != nil {
+			return errSlow
 		}
-		defer func() { _ = tx.Rollback(ctx) }() // it only reads; where it fails, the connection is thrown away
-		return read(ctx, conn, r.within(conn))
+		return err
 	})
 }
 
-// within returns a reader that reads on one connection.
-func (r *reader) within(conn connection) *reader {
-	inside := &reader{queries: r.queries}
-	inside.run = func(ctx context.Context, _ use, read func(context.Context, connection) error) error {
+// within returns a reader that reads on one connection. Each page that is read sets back the timer of a stall; one that
+// looks at every user has the time of the whole snapshot.
+func (r *reader) within(conn connection, stall *time.Timer) *reader {
+	inside := &reader{queries: r.queries, pages: r.pages}
+	inside.on = func(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
+		switch {
+		case stall != nil && wanted.searches:
+			stall.Stop()
+		case stall != nil:
+			defer stall.Reset(answerTime)
+		}
 		return read(ctx, conn)
 	}
-	inside.pages.set(mostUsers)
 	return inside
 }
 

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Statements run READ COMMITTED and with this package's time limits, whatever the defaults of the role, the database or
+// the server are. Where a session is ours alone, it is set up once. Behind a pooler, the next statement may run in another
+// session: where the defaults are not PostgreSQL's own, each read is a transaction that says so itself.
+//
+// READ COMMITTED matters to a read that is a single statement, too: with REPEATABLE READ it keeps the snapshot that it
+// took before it waited for the table's lock, and sees an empty table when TRUNCATE or ALTER TABLE … TYPE commits meanwhile.
+const (
+	askSession = `SELECT pg_backend_pid(), current_setting('default_transaction_isolation') = 'read committed'
+		AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0'`
+
+	// setSession skips what the URL sets, and what the server's version does not know.
+	setSession = `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
+			('statement_timeout', '0'), ('lock_timeout', '0'), ('transaction_timeout', '0')) AS defaults (name, value)
+		WHERE current_setting(name, true) IS NOT NULL AND name <> ALL ($1::text[])`
+
+	beginRead     = "BEGIN ISOLATION LEVEL READ COMMITTED;"
+	beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+	noTimeouts    = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
+
+	// lockTable must come before whatever takes a snapshot: see [reader.inSnapshot].
+	lockTable = "LOCK TABLE users IN ACCESS SHARE MODE;"
+	// keepPath makes the rest of a transaction find the table that it has locked: a configuration that is loaded again
+	// changes the search path between two messages, also of one transaction.
+	keepPath = "SELECT set_config('search_path', current_setting('search_path'), true)"
+)
+
+// What prepareSession notes of a connection: a pooler stands between us and the server, and sessions have other defaults
+// than PostgreSQL's own.
+const (
+	pooled      = "pooled"
+	oddDefaults = "odd defaults"
+)
+
+// prepareSession finds out whether a pooler stands between us and the server, and sets up a session that is ours alone. A
+// pooler gives us the number of a process of its own making, to cancel statements by, and not that of the session's process.
+func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	var process uint32
+	var defaults bool
+	err := conn.QueryRow(ctx, askSession, pgx.QueryExecModeExec).Scan(&process, &defaults)
+	notes := conn.PgConn().CustomData()
+	notes[pooled], notes[oddDefaults] = process != conn.PgConn().PID(), !defaults
+	if err != nil || (connection{conn}).isPooled() {
+		return err
+	}
+	given := slices.Collect(maps.Keys(conn.Config().RuntimeParams))
+	_, err = conn.Exec(ctx, setSession, pgx.QueryExecModeExec, given)
+	return err
+}
+
+// isPooled reports whether a pooler stands between us and the server.
+func (c connection) isPooled() bool { return c.isNoted(pooled) }
+
+// needsBegin reports whether a single statement must say how it is to be run.
+func (c connection) needsBegin() bool { return c.isPooled() && c.isNoted(oddDefaults) }
+
+func (c connection) isNoted(name string) bool {
+	noted, _ := c.PgConn().CustomData()[name].(bool)
+	return noted
+}
+
+// inTransaction runs what reads in a transaction that begins with the given statements, which may wait for a lock.
+func (c connection) inTransaction(ctx context.Context, begin string, read func() error) error {
+	defer func() { _ = c.simple(ctx, "ROLLBACK") }() // it only reads; where this fails, the connection is thrown away
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := c.simple(limited, begin)
+	switch {
+	case ctx.Err() == nil && limited.Err() != nil:
+		_ = c.Close(ctx) // what cancels the statements may arrive later than their end
+		return errSlow
+	case err != nil:
+		return err
+	}
+	return read()
+}
+
+// timeouts returns the statements that keep a transaction from the timeouts of the role, the database or the server.
+func (c connection) timeouts() string {
+	if c.needsBegin() {
+		return noTimeouts
+	}
+	return ""
+}
