@@ -6,8 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
 
 // offline takes the browser off the network, or puts it back.
@@ -30,6 +33,28 @@ func (p *person) throttle(conditions network.Conditions) {
 	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 		MatchedNetworkConditions: []*network.Conditions{&conditions},
 	})
+}
+
+// The page says that it is loading when a list takes 150 ms, and must not say so after the list is there, while the users
+// are counted.
+func TestAnEmptyListStaysWhileTheUsersAreCounted(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ada")
+	held := chromedp.Events(ada.ctx, fetch.RequestPaused)
+	call(ada, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*count=true*"}}})
+	ada.fills("Search names and emails", "nobody")
+	for event, err := range held {
+		ada.must(err)
+		evaluate[bool](ada, `new Promise((resolve) => setTimeout(resolve, 200, true))`) // a timer of the page comes first
+		ada.reads("Nobody matches")
+		call(ada, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: event.RequestID})
+		break
+	}
+	call(ada, fetch.Disable, cdp.Empty{})
+	ada.reads("0 of 1 user match")
+	ada.reads("Nobody matches")
 }
 
 // TestTheFirstListIsThereSoon measures within the page, so that the time of the browser's start does not count.

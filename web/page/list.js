@@ -55,14 +55,14 @@ export async function load({ counts = true } = {}) {
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
-    const page = await readUsers(query(place.q, place.order, place.after, pageSize), signal);
+    const page = await readUsers(query(place.q, place.order, place.after, pageSize), signal)
+      .finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     showPage(page);
     if (counts || total === null) await loadCounts(signal);
   } catch (error) {
     if (!signal.aborted) showTrouble(error);
   } finally {
-    clearTimeout(slow);
     if (!signal.aborted) list.ariaBusy = false;
   }
 }
