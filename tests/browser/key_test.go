@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -28,12 +29,19 @@ func withKeys(t *testing.T) *program.Program {
 }
 
 func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
-	ada := visit(t, withKeys(t), "/")
+	p := withKeys(t)
+	ada := visit(t, p, "/")
 	ada.sees("dialog", "This service asks for a key")
-	ada.reads("An API key is needed")
+	if got := evaluate[string](ada, `document.querySelector('#key').innerText`); strings.Contains(got, "is needed") {
+		t.Errorf("the dialog shows an error before a key was given: %s", got)
+	}
 	ada.fills("API key", "wrong-but-long-enough")
 	ada.types(kb.Enter)
 	ada.reads("The API key is not valid")
+	ada.types(kb.Escape)
+	ada.sees("button", "Import") // a wrong key says nothing about what may be done
+	ada.sees("button", "Add user")
+	ada.clicks("button", "Try again")
 	ada.fills("API key", writeKey)
 	ada.types(kb.Enter)
 	ada.lists("Ada")
@@ -49,6 +57,9 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 	}
 	ada.clicks("button", "Forget the key")
 	ada.sees("dialog", "This service asks for a key")
+	if log := p.Log(); strings.Contains(log, "method=DELETE") || strings.Contains(log, "status=404") {
+		t.Errorf("the page tried what its key may do:\n%s", log)
+	}
 }
 
 func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {

@@ -1,6 +1,6 @@
 // Requests to the service. Every failure becomes one of two errors: the service refused, or nobody answered.
 
-import { askForKey, hasKey, keyHeaders, learnAccess, setAccess } from './key.js';
+import { askForKey, keyHeaders, learnAccess } from './key.js';
 
 /** The service answered, and refused; the message has its own words. */
 export class Refusal extends Error {
@@ -19,16 +19,15 @@ export class Unreachable extends Error {
 /** Sends a request, and returns the answer when it is a success. A missing key is asked for. */
 export async function call(method, path, { body, headers, signal } = {}) {
   for (;;) {
+    const key = keyHeaders();
     const answer = await send(path, { method, body, signal, headers: {
       // With problems a duplicate email has a sentence for people and not the storage's text.
-      Accept: 'application/json, application/problem+json', ...keyHeaders(), ...headers,
+      Accept: 'application/json, application/problem+json', ...key, ...headers,
     } });
-    if (answer.ok) {
-      learnAccess().catch(() => {}); // the next answer tries again
-      return answer;
-    }
+    learnAccess(answer.headers.get('X-API-Key-Access'));
+    if (answer.ok) return answer;
     const refusal = refused(answer.status, await answer.text().catch(() => ''));
-    if (!await mayRepeat(refusal)) throw refusal;
+    if (!await mayRepeat(refusal, key)) throw refusal;
   }
 }
 
@@ -50,10 +49,9 @@ function refused(status, text) {
   }
 }
 
-/** Reports whether a refused request may be sent again, because there is a key now. */
-async function mayRepeat({ status, message }) {
-  if (status === 403 && hasKey()) setAccess('read');
-  return status === 401 && await askForKey(message);
+/** Reports whether a refused request may be sent again, because there is another key now. */
+async function mayRepeat({ status, message }, { Authorization: sent }) {
+  return status === 401 && (keyHeaders().Authorization !== sent || await askForKey(message));
 }
 
 /** Returns the users that a query asks for, and the headers of the answer. */
@@ -87,17 +85,19 @@ export async function whole(reading, signal) {
 /** Sends a file, and returns the service's answer. fetch cannot tell how much was sent; XMLHttpRequest can. */
 export async function upload(path, file, { signal, progress }) {
   for (;;) {
-    const request = await sendFile(path, file, { signal, progress });
+    const key = keyHeaders();
+    const request = await sendFile(path, file, { key, signal, progress });
+    learnAccess(request.getResponseHeader('X-API-Key-Access'));
     if (request.status === 200) return JSON.parse(request.responseText);
     const refusal = refused(request.status, request.responseText);
-    if (!await mayRepeat(refusal)) throw refusal;
+    if (!await mayRepeat(refusal, key)) throw refusal;
   }
 }
 
-function sendFile(path, file, { signal, progress }) {
+function sendFile(path, file, { key, signal, progress }) {
   const request = new XMLHttpRequest();
   request.open('POST', path);
-  for (const [name, value] of Object.entries(keyHeaders())) request.setRequestHeader(name, value);
+  for (const [name, value] of Object.entries(key)) request.setRequestHeader(name, value);
   return new Promise((resolve, reject) => {
     request.upload.onprogress = ({ loaded, total }) => progress(loaded / total);
     request.onload = () => resolve(request);

@@ -1,5 +1,5 @@
 // The key: asked for when the service answers 401, kept in sessionStorage until the tab is closed, and sent with every
-// request. A key that may only read hides what the service would refuse.
+// request. The service says in its responses what the key may do; a key that can only read hides what would be refused.
 
 const dialog = document.querySelector('#key');
 const field = dialog.querySelector('#secret');
@@ -23,9 +23,11 @@ export function askForKey(words) {
 }
 
 function ask(words) {
-  error.textContent = words;
+  error.textContent = hasKey() ? words : ''; // without a key, no mistake was made yet
   field.value = '';
   field.ariaInvalid = hasKey();
+  sessionStorage.clear();
+  showAccess();
   dialog.returnValue = '';
   dialog.showModal();
   return new Promise((resolve) => {
@@ -41,7 +43,7 @@ dialog.querySelector('form').addEventListener('submit', (event) => {
     return;
   }
   sessionStorage.setItem('key', key);
-  setAccess('');
+  showAccess();
   dialog.close('given');
 });
 
@@ -50,22 +52,16 @@ forget.addEventListener('click', () => {
   location.reload();
 });
 
-/** Keeps what the key may do: "write", "read", or "" while that is not known. */
-export function setAccess(access) {
+/** Keeps what the service says that the key may do: "full", "read", or nothing in the response of a proxy. */
+export function learnAccess(access) {
+  if (!access) return;
   sessionStorage.setItem('access', access);
   showAccess();
 }
 
 function showAccess() {
   forget.hidden = !hasKey();
-  document.documentElement.dataset.access = hasKey() ? sessionStorage.getItem('access') ?? '' : 'write';
-}
-
-/** Finds out what an accepted key may do, by a deletion that can hit nobody: no user's id is a dash. */
-export async function learnAccess() {
-  if (!hasKey() || sessionStorage.getItem('access')) return;
-  const { status } = await fetch('api/users/-', { method: 'DELETE', headers: keyHeaders() });
-  if (status === 403 || status === 404) setAccess(status === 403 ? 'read' : 'write');
+  document.documentElement.dataset.access = sessionStorage.getItem('access') ?? 'full';
 }
 
 showAccess();

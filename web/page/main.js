@@ -67,7 +67,7 @@ on('#list tbody', 'click', ({ target }) => {
 });
 
 // A file may be dropped anywhere on the page.
-const mayImport = () => document.documentElement.dataset.access === 'write';
+const mayImport = () => document.documentElement.dataset.access === 'full';
 document.addEventListener('dragover', (event) => {
   if (!isFile(event)) return;
   event.preventDefault();
