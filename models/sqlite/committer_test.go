@@ -165,7 +165,11 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 			return err
 		}
 	}
-	for i, err := range together(t, users, other, large(1), large(2), large(3)) {
+	small := func() error {
+		_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "small"})
+		return err
+	}
+	for i, err := range together(t, users, other, large(1), small, large(2), large(3)) {
 		if failed, ok := errors.AsType[*models.StorageError](err); !ok || failed.Code != "13" {
 			t.Errorf("creation %d: %v", i, err)
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,5 +74,23 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	defer original.Close()
 	if original.Count != 1 {
 		t.Errorf("%d users are read", original.Count)
+	}
+}
+
+func TestADatabaseWhoseTableCannotBeServedIsNotCopied(t *testing.T) {
+	t.Parallel()
+	for _, table := range refusedTables {
+		t.Run(table.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "users.db")
+			if err := os.WriteFile(path, candidate(t, table.schema...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			original, err := OpenOriginal(path)
+			if err == nil {
+				original.Close()
+			}
+			expectCannotServe(t, "the copy", err, table.why)
+		})
 	}
 }
