@@ -11,11 +11,10 @@ import (
 	"users-api/tests/program"
 )
 
-// As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups.
-func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
-	t.Parallel()
-	needsRoot(t)                                    // to become another user
-	directory, err := os.MkdirTemp("", "users-api") // other users may not enter t.TempDir
+// sharedDirectory returns a new directory that other users may enter, which t.TempDir is not.
+func sharedDirectory(t *testing.T) string {
+	t.Helper()
+	directory, err := os.MkdirTemp("", "users-api")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +22,14 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 	if err := os.Chmod(directory, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return directory
+}
+
+// As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups.
+func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
+	t.Parallel()
+	needsRoot(t) // to become another user
+	directory := sharedDirectory(t)
 	keys := filepath.Join(directory, "keys")
 	if err := os.WriteFile(keys, []byte(fullKey), 0o600); err != nil {
 		t.Fatal(err)
@@ -43,5 +50,46 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		if got := strings.Join(strings.Fields(name+": "+rest), " "); got != line {
 			t.Errorf("it serves with %q, and not with %q", got, line)
 		}
+	}
+}
+
+// What root made in a data directory, and a directory for backups that root owns, are handed over. So are the files of a
+// command that root runs: the service could not open them otherwise.
+func TestStartedAsRootItHandsItsFilesOver(t *testing.T) {
+	t.Parallel()
+	needsRoot(t) // to become another user
+	program.NeedsFile(t, program.Files)
+	directory := sharedDirectory(t)
+	data, backups := filepath.Join(directory, "data"), filepath.Join(directory, "backups")
+	settings := []string{"DATA_DIR=" + data, "BACKUP_EVERY=24h", "BACKUP_DIR=" + backups}
+	asRoot := start(t, "DATA_DIR="+data)
+	asRoot.Create(t, "Ada", "ada@example.org")
+	asRoot.Kill(t) // so that it leaves -wal and -shm
+	if err := os.Mkdir(backups, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, append(settings, "RUN_AS=65532")...)
+	p.Create(t, "Alan", "alan@example.org")
+	p.WaitForLog(t, "backup made")
+	p.Stop(t)
+	for _, path := range []string{data, filepath.Join(data, "users.db"), backups} {
+		expectOwner(t, path, 65532)
+	}
+	made := filepath.Join(backups, namesIn(t, backups)[0])
+	restored := filepath.Join(directory, "restored")
+	if _, said, code := run(t, []string{"DATA_DIR=" + restored, "RUN_AS=65532"}, "restore", made); code != 0 {
+		t.Errorf("the restore ended with %d: %s", code, said)
+	}
+	expectOwner(t, filepath.Join(restored, "users.db"), 65532)
+}
+
+func expectOwner(t *testing.T, path string, want uint32) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != want {
+		t.Errorf("%s belongs to %d, and not to %d", path, owner, want)
 	}
 }
