@@ -1,11 +1,15 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 
 	"users-api/models"
 	"users-api/models/storetest"
@@ -121,12 +125,17 @@ func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
 	if before := checkpoints.run("NOOP"); before.left() < 10*fewPages {
 		t.Fatalf("before it %v are in the -wal file", before)
 	}
+	paused := false
 	checkpoints.writeBack(func(run func()) {
+		paused = true
 		if now := checkpoints.run("NOOP"); now.left() > fewPages {
 			t.Errorf("%d pages are left for the moment without commits", now.left())
 		}
 		run()
 	}, walLimit)
+	if !paused {
+		t.Error("the last pages were not written back in a moment without commits")
+	}
 	if now := checkpoints.run("NOOP"); now.left() != 0 {
 		t.Errorf("%d pages are left", now.left())
 	}
@@ -177,6 +186,56 @@ func TestALargeWALFileWaitsForItsReader(t *testing.T) {
 	storetest.Create(t, users, "after")
 	if now := checkpoints.run("NOOP").pages; now >= before {
 		t.Errorf("the -wal file had %d pages, and goes on with %d", before, now)
+	}
+}
+
+// SQLite refuses a checkpoint while another one runs.
+func TestOneCheckpointRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	checkpoints, asked := openUsers(t, 0).committer.checkpoints, false
+	if err := checkpoints.conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
+		asked = true
+		if checkpoints.running.TryLock() {
+			checkpoints.running.Unlock()
+			t.Error("another one may run beside it")
+		}
+		return sqlite.AuthResultOK
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if checkpoints.run("FULL"); !asked { // which no other runs: SQLite compiles it, and asks
+		t.Error("none ran")
+	}
+}
+
+// The connection of the checkpoints is closed when the one under way has ended, and the file last.
+func TestClosingWaitsForTheCheckpointUnderWay(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	createLarge(t, users, 2*quietPages/64)
+	paused, goOn := make(chan struct{}), make(chan struct{})
+	checkpoints, err := startCheckpoints(users.committer.files.database.path, openTestConnection(t, users), func(run func()) {
+		close(paused)
+		<-goOn
+		run()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoints.committed()
+	<-paused
+	closed := make(chan struct{})
+	go func() { defer close(closed); checkpoints.close() }()
+	select {
+	case <-closed:
+		t.Error("it did not wait")
+	case <-time.After(2 * busyTick):
+	}
+	close(goOn)
+	<-closed
+	checkpoints.closeFile()
+	if err := checkpoints.file.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the file is open: %v", err)
 	}
 }
 

@@ -23,7 +23,8 @@ func (u *Users) Import(
 		return models.Imported{}, storageError(err)
 	}
 	i := &fileImport{
-		options: options, rows: spooled, bad: bad, stopped: func() error { return stopped(ctx, u.committer.hurry) },
+		options: options, rows: spooled, refused: bad, present: models.IDSet{},
+		stopped: func() error { return stopped(ctx, u.committer.hurry) },
 	}
 	err = u.committer.doAlone(ctx, i.run)
 	if err != nil && !errors.Is(err, errTakenBack) {
@@ -47,10 +48,9 @@ type fileImport struct {
 	options models.ImportOptions
 	stopped func() error
 	rows    *spool.Spool       // the good rows
-	bad     models.RefusedRows // those that could not be read, and how many there are in all
+	refused models.RefusedRows // at first those that could not be read
 
 	// What follows belongs to the transaction.
-	refused models.RefusedRows
 	done    models.Imported
 	before  int64        // the highest id before it
 	present models.IDSet // the users whose email is in the file
@@ -69,8 +69,6 @@ func (i *fileImport) run(tx *transaction) error {
 }
 
 func (i *fileImport) runAll(tx *transaction) (err error) {
-	i.refused, i.done, i.present = i.bad, models.Imported{}, models.IDSet{}
-	i.refused.Listed = append([]*models.RowError(nil), i.bad.Listed...)
 	if i.options.OnConflict != models.ConflictFails && !tx.table.lookup {
 		return models.ErrNotUnique
 	}

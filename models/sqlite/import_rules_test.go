@@ -114,6 +114,29 @@ func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 	}
 }
 
+// An index on the email alone finds the user, however the column is written and whatever else is unique.
+func TestRowsAreComparedWithATableWhereEmailsAreUnique(t *testing.T) {
+	for name, schema := range map[string][]string{
+		"a column":            {foreignTable},
+		"another letter case": {`create table "Users" (Id integer primary key, Name, EMail unique, Created_At)`},
+		"another index too": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at, UNIQUE (name, email))",
+			"CREATE UNIQUE INDEX i ON users (email DESC)", "CREATE INDEX j ON users (name)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			users, _ := openTable(t, 0, schema...)
+			id := storetest.Create(t, users, "e")
+			rows := storetest.Rows(models.NewUser{Name: "new", Email: "e"})
+			done, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: models.ConflictUpdates})
+			if want := (models.Imported{Updated: 1}); done != want || err != nil {
+				t.Errorf("the import: %+v, %v", done, err)
+			}
+			if user, err := users.Get(ctx, id); user.Name != "new" || err != nil {
+				t.Errorf("the user is %+v, %v", user, err)
+			}
+		})
+	}
+}
+
 // Where a duplicate ends the transaction, what follows it must not be written outside of one.
 func TestARowThatEndsTheTransactionEndsTheImport(t *testing.T) {
 	for _, conflict := range []models.Conflict{models.ConflictFails, models.ConflictSkips, models.ConflictUpdates} {

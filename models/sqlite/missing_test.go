@@ -84,6 +84,24 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 	}
 }
 
+// An id may be any whole number.
+func TestWhoIsMissingIsFoundWhateverTheID(t *testing.T) {
+	t.Parallel()
+	users, _ := openTable(t, 0, foreignTable, fmt.Sprintf(`INSERT INTO users VALUES (%d, 'n', 'lowest', ''), (-65, 'n', 'stays', ''),
+		(-64, 'n', 'goes', ''), (0, 'n', 'zero', ''), (1, 'n', 'stays too', ''), (%d, 'n', 'highest', '')`, math.MinInt64, math.MaxInt64))
+	rows := storetest.Rows(models.NewUser{Name: "n", Email: "stays"}, models.NewUser{Name: "n", Email: "stays too"})
+	done, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 4})
+	if want := (models.Imported{Skipped: 2, Deleted: 4}); done != want || err != nil {
+		t.Errorf("the import: %+v, %v", done, err)
+	}
+	for _, id := range []int64{-65, 1} {
+		if _, err := users.Get(ctx, id); err != nil {
+			t.Errorf("%d: %v", id, err)
+		}
+	}
+	expectSound(t, users, 2)
+}
+
 // A stop and a client that goes away end an import also while it deletes.
 func TestTheDeletionOfWhoIsMissingIsEndedInTheMiddle(t *testing.T) {
 	t.Parallel()
@@ -97,6 +115,7 @@ func TestTheDeletionOfWhoIsMissingIsEndedInTheMiddle(t *testing.T) {
 	asked, over := 0, errors.New("over")
 	i := &fileImport{
 		options: models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 10}, rows: rows,
+		present: models.IDSet{},
 		stopped: func() error {
 			if asked++; asked == 5 {
 				return over
