@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -24,17 +25,31 @@ func (newTable) TableName() string { return "users" }
 // createLock is the number of the lock that those who create the table take. It is "users" in ASCII.
 const createLock int64 = 0x7573657273
 
+// createTries is how often a table is looked for and made, where other programs make it at the same time.
+const createTries = 3
+
 // createTable makes the table users where nothing of that name is found on the search path, and leaves alone what is.
-// GORM's AutoMigrate would change an existing table on any difference. Where two create it at once, PostgreSQL refuses
-// one of them in the middle: so they take turns, and each looks again. The lock ends with its transaction, because
-// behind a pooler one that outlives it is never given back.
-func createTable(ctx context.Context, db *gorm.DB) error {
+// GORM's AutoMigrate would change an existing table on any difference.
+func createTable(ctx context.Context, db *gorm.DB) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	db = db.WithContext(ctx)
-	if exists, err := hasTable(db); err != nil || exists {
-		return err
+	for range createTries {
+		var exists bool
+		if exists, err = hasTable(db.WithContext(ctx)); err != nil || exists {
+			return err
+		}
+		err = createOnce(db.WithContext(ctx))
+		if code := sqlState(err); code != codeTableExists && code != codeDuplicate && class(code) != classRollback {
+			return err
+		}
 	}
+	return err
+}
+
+// createOnce makes the table. Where two create it at once, PostgreSQL refuses one of them in the middle: so processes take
+// turns, and each looks again, which only READ COMMITTED lets it do. The lock ends with its transaction, because behind a
+// pooler one that outlives it is never given back.
+func createOnce(db *gorm.DB) error {
 	return db.Transaction(func(tx *gorm.DB) error {
 		if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", createLock).Error; err != nil {
 			return err
@@ -43,7 +58,7 @@ func createTable(ctx context.Context, db *gorm.DB) error {
 			return err
 		}
 		return tx.Migrator().CreateTable(&newTable{})
-	})
+	}, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 }
 
 // hasTable reports whether the search path leads to anything that is named users. It reads pg_class as well, because only
