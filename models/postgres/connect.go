@@ -17,10 +17,12 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// patience is how long a start tries a server that is not there yet, and pause how long it waits between two tries.
+// patience is how long a start tries a server that is not there yet, pause how long it waits between two tries, and
+// sayAgain between two lines of the log.
 const (
 	patience = 30 * time.Second
 	pause    = time.Second
+	sayAgain = 10 * time.Second
 )
 
 // idleTime is how long a connection that nobody uses stays open: a busy service keeps its own, and an idle one leaves
@@ -62,6 +64,7 @@ func cancelling(conn *pgconn.PgConn) ctxwatch.Handler {
 
 // reach connects once, and tries for as long as a start is patient.
 func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
+	said := time.Time{}
 	for until := time.Now().Add(patience); ; {
 		conn, err := d.pool.Acquire(ctx)
 		if err == nil {
@@ -75,8 +78,11 @@ func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 		if !mayCome(err) || left < pause {
 			return explain(d.where, err)
 		}
-		logger.Warn("waiting for PostgreSQL", "hosts", d.where.hosts, "database", d.where.database, "user", d.where.user,
-			"error", reason(err), "tried_for_another", left.Round(time.Second).String())
+		if time.Since(said) >= sayAgain {
+			said = time.Now()
+			logger.Warn("waiting for PostgreSQL", "hosts", d.where.hosts, "database", d.where.database,
+				"user", d.where.user, "error", reason(err), "tried_for_another", left.Round(time.Second).String())
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -87,27 +93,52 @@ func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 // oldest is the version that is served at least. It has GENERATED AS IDENTITY and FETCH FIRST … WITH TIES.
 const oldest = 130000
 
-// look looks at what durability rests on, and warns of what is turned off.
-func (d *database) look(ctx context.Context, logger *slog.Logger) error {
+// expectServer returns an error where the server or the database cannot be served.
+func (d *database) expectServer(ctx context.Context) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		version, _, err := conn.number(ctx, "SELECT current_setting('server_version_num')::int8")
-		if err == nil && version < oldest {
-			err = fmt.Errorf("it is version %d.%d: 13 or newer is needed", version/10000, version/100%100)
-		}
 		if err != nil {
 			return err
 		}
-		for _, setting := range []struct{ name, lost string }{
-			{"synchronous_commit", "a crash of the server loses the last writes that were answered"},
-			{"fsync", "a crash of the machine loses or damages the database"},
-			{"full_page_writes", "a crash of the machine may damage the database"},
-		} {
-			off, _, err := conn.number(ctx, "SELECT (current_setting($1::text) = 'off')::int::int8", setting.name)
+		if version < oldest {
+			return fmt.Errorf("it is version %d.%d: 13 or newer is needed", version/10000, version/100%100)
+		}
+		encoding, err := conn.text(ctx, "SELECT current_setting('server_encoding')")
+		if err == nil && encoding != "UTF8" {
+			err = fmt.Errorf("its encoding is %s, which cannot hold every name: create a database with "+
+				"`createdb --encoding=UTF8 --template=template0 -O %s NAME`, move the data there with pg_dump and pg_restore, "+
+				"and name it in the URL", encoding, d.where.user)
+		}
+		return err
+	})
+}
+
+// risks are what makes an acknowledged write less durable than it should be: a condition, what it is called, and what it
+// may cost.
+var risks = []struct{ condition, cause, risk string }{
+	{"SELECT current_setting('synchronous_commit') = 'off'", "synchronous_commit is off",
+		"a crash of the server loses the last writes that were answered"},
+	{"SELECT current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> ''",
+		"synchronous_commit is local, and there is a synchronous standby",
+		"a standby that takes over lacks the last writes that were answered"},
+	{"SELECT current_setting('fsync') = 'off'", "fsync is off", "a crash of the machine loses or damages the database"},
+	{"SELECT current_setting('full_page_writes') = 'off'", "full_page_writes is off",
+		"a crash of the machine may damage the database"},
+	{withParts + "SELECT EXISTS (SELECT FROM pg_class c JOIN parts p ON c.oid = p.id WHERE c.relpersistence = 'u')",
+		"the table users, or a part of it, is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
+}
+
+// warn warns of what durability rests on and does not hold.
+func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
+	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
+		for _, r := range risks {
+			holds := false
+			err := conn.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&holds) }, r.condition)
 			if err != nil {
 				return err
 			}
-			if off != 0 {
-				logger.Warn("a setting of PostgreSQL is off", "setting", setting.name, "risk", setting.lost)
+			if holds {
+				logger.Warn("PostgreSQL may lose what it has stored", "cause", r.cause, "risk", r.risk)
 			}
 		}
 		return nil

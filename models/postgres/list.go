@@ -27,14 +27,17 @@ const incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_
 // stands in another place than this server's log: a view, a foreign table, one that is unlogged or temporary, or that has
 // such a part; and not for what has other transactions than PostgreSQL's: YugabyteDB, Citus, and tables of another kind than
 // heap.
-const keepable = `WITH RECURSIVE parts (id) AS (
-		SELECT to_regclass('users')::oid
-		UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id)
+const keepable = withParts + `
 	SELECT NOT pg_is_in_recovery() AND NOT COALESCE(row_security_active(to_regclass('users')), false)
 		AND version() NOT LIKE '%-YB-%' AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
 		AND NOT EXISTS (
 			SELECT FROM pg_class c JOIN parts p ON c.oid = p.id LEFT JOIN pg_am a ON a.oid = c.relam
 			WHERE c.relkind NOT IN ('r', 'p') OR c.relpersistence <> 'p' OR c.relkind = 'r' AND a.amname <> 'heap')`
+
+// withParts names the table and its partitions.
+const withParts = `WITH RECURSIVE parts (id) AS (
+	SELECT to_regclass('users')::oid
+	UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id) `
 
 // listSource is where the kept list is read from. It implements [kept.Source]. It borrows a connection each time, which
 // may lead to another server than the last.

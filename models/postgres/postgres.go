@@ -80,7 +80,7 @@ func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) 
 
 // open prepares a database that is connected.
 func open(ctx context.Context, database *database, listMemory int, logger *slog.Logger) (*Users, error) {
-	if err := database.look(ctx, logger); err != nil {
+	if err := database.expectServer(ctx); err != nil {
 		return nil, err
 	}
 	db, closeDB, err := database.gorm()
@@ -89,6 +89,9 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	}
 	defer closeDB()
 	if err := createTable(ctx, db); err != nil {
+		return nil, err
+	}
+	if err := database.warn(ctx, logger); err != nil {
 		return nil, err
 	}
 	table, err := database.describe(ctx)

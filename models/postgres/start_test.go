@@ -150,15 +150,16 @@ func TestAServerThatIsNotThereYetIsWaitedFor(t *testing.T) {
 		}
 		opened <- users
 	}()
-	for strings.Count(log.String(), "waiting for PostgreSQL") < 2 {
+	for !strings.Contains(log.String(), "waiting for PostgreSQL") {
 		time.Sleep(time.Millisecond)
 	}
+	time.Sleep(3 * pause) // tries that are not in the log
 	server.StartAgain(t)
 	users := <-opened
 	defer func() { _ = users.Close(ctx) }()
 	storetest.Create(t, users, "ada@example.org")
 	expectNoPassword(t, log.String())
-	if !strings.Contains(log.String(), "connection refused") {
+	if strings.Count(log.String(), "waiting for PostgreSQL") > 1 || !strings.Contains(log.String(), "connection refused") {
 		t.Errorf("the log says %s", log.String())
 	}
 }
@@ -187,16 +188,100 @@ func TestWhatDurabilityRestsOnIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t, "fsync=off", "full_page_writes=off")
 	url := server.NewDatabase(t)
-	postgresql.SQL(t, url, "ALTER ROLE postgres SET synchronous_commit = off")
+	postgresql.SQL(t, url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+	server.Reload(t)
+	const table = "TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at timestamptz)"
+	for commit, cause := range map[string]string{
+		"off": "synchronous_commit is off", "local": "synchronous_commit is local, and there is a synchronous standby",
+	} {
+		postgresql.SQL(t, url, "SET synchronous_commit = local", "ALTER ROLE postgres SET synchronous_commit = "+commit,
+			"DROP TABLE IF EXISTS users", "CREATE UNLOGGED "+table)
+		expectWarnings(t, url, cause, "fsync is off", "full_page_writes is off", "UNLOGGED")
+	}
+	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
+	server.Reload(t)
+}
+
+// A database that is as it should be is not warned of.
+func TestNothingIsWarnedOfWithoutNeed(t *testing.T) {
+	t.Parallel()
+	expectWarnings(t, postgresql.Start(t).NewDatabase(t))
+}
+
+// expectWarnings expects a start with a warning of each cause, and no other.
+func expectWarnings(t *testing.T, url string, causes ...string) {
+	t.Helper()
 	var log buffer
 	users, err := Open(ctx, url, 0, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = users.Close(ctx) }()
-	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
-		if !strings.Contains(log.String(), "setting="+name) {
-			t.Errorf("%s is not warned of: %s", name, log.String())
+	for _, cause := range causes {
+		if !strings.Contains(log.String(), cause) {
+			t.Errorf("%s is not warned of: %s", cause, log.String())
 		}
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != len(causes) {
+		t.Errorf("there are %d warnings: %s", n, log.String())
+	}
+}
+
+// A database that cannot hold every name is refused, with what to do.
+func TestADatabaseThatIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	for _, encoding := range []string{"LATIN1", "SQL_ASCII"} {
+		postgresql.SQL(t, server.URL("postgres"), fmt.Sprintf(
+			"CREATE DATABASE other_%[1]s ENCODING '%[1]s' LOCALE 'C' TEMPLATE template0", encoding))
+		_, err := Open(ctx, server.URL("other_"+strings.ToLower(encoding)), 0, quiet)
+		expectLine(t, err, "its encoding is "+encoding, "createdb --encoding=UTF8 --template=template0 -O postgres NAME")
+	}
+}
+
+// The first processes of a new database make its table together, whatever isolation its sessions begin with.
+func TestProcessesThatStartTogetherMakeTheTableOnce(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	direct := server.NewDatabase(t)
+	setDefault(t, direct, "default_transaction_isolation", "serializable")
+	setDefault(t, direct, "default_transaction_deferrable", "on")
+	for name, url := range map[string]string{"direct": direct, "behind a pooler": server.PgBouncer(t)(direct)} {
+		for range 3 {
+			var wait sync.WaitGroup
+			for range 10 {
+				wait.Go(func() {
+					users, err := Open(ctx, url, 0, quiet)
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+					_ = users.Close(ctx)
+				})
+			}
+			wait.Wait()
+			postgresql.SQL(t, direct, "DROP TABLE users")
+		}
+	}
+}
+
+// Another program may make the table at the same moment, and takes no turns.
+func TestATableThatAnotherProgramMakesMeanwhileIsServed(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	other := begin(t, url)
+	other.do("CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at text, phone text)")
+	started := make(chan error)
+	go func() {
+		users, err := Open(ctx, url, 0, quiet)
+		if err == nil {
+			err = users.Close(ctx)
+		}
+		started <- err
+	}()
+	awaitWaiting(t, url, "1")
+	other.do("COMMIT")
+	if err := <-started; err != nil {
+		t.Error(err)
 	}
 }
