@@ -42,6 +42,8 @@ var (
 	ErrUnexpected = &Error{Status: http.StatusInternalServerError, Message: "Internal server error"}
 	ErrBusy       = &Error{Status: http.StatusServiceUnavailable,
 		Message: "Too many large request bodies are arriving at once: send it again in a few seconds"}
+	errNoRoom = &Error{Status: http.StatusServiceUnavailable,
+		Message: "Exports and imports under way take all the disk space that they may: try again later"}
 	ErrBusyImports = &Error{Status: http.StatusServiceUnavailable,
 		Message: "Too many files are being imported at once: send it again later"}
 )
@@ -123,6 +125,9 @@ func refusal(err error) *Error {
 	}
 	if errors.Is(err, models.ErrNotFound) {
 		return errNoUser
+	}
+	if errors.Is(err, models.ErrNoRoom) {
+		return errNoRoom
 	}
 	if failure, ok := errors.AsType[*models.StorageError](err); ok {
 		return &Error{Status: http.StatusInternalServerError, Message: failure.Text}

@@ -5,6 +5,9 @@ import "errors"
 // ErrNotFound: no user has the id.
 var ErrNotFound = errors.New("user not found")
 
+// ErrNoRoom: imports and exports that are under way take as much of the disk as they may. Others succeed later.
+var ErrNoRoom = errors.New("no room for another import or export")
+
 // StorageError is a failure of storage. Its text is what a client is told (specification, section 7).
 type StorageError struct {
 	// Text is the engine's own.

@@ -27,7 +27,7 @@ const importLock int64 = 0x66696c6573
 func (u *Users) Import(
 	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
 ) (models.Imported, error) {
-	spooled := spool.New(spools())
+	spooled := u.reader.spools.New()
 	defer spooled.Close()
 	bad, err := spooled.Receive(rows)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/spool"
 )
 
 // reader reads the users.
@@ -20,12 +21,14 @@ type reader struct {
 	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and a third of
 	// the connections, so that all else goes on beside them.
 	searching chan struct{}
+	spools    *spool.Area
 }
 
 func newReader(database *database, queries *queries) *reader {
 	searches := max(1, min(cap(database.free)/3, runtime.GOMAXPROCS(0)-1))
 	r := &reader{
 		database: database, queries: queries, pages: newPageSize(), searching: make(chan struct{}, searches),
+		spools: newSpools(),
 	}
 	r.on = r.onAny
 	return r

@@ -12,15 +12,14 @@ import (
 	"users-api/models/spool"
 )
 
-// spools is how the names of spools begin. They lie where the system keeps temporary files: DATA_DIR is the other
-// engine's.
-func spools() string { return filepath.Join(os.TempDir(), "users-api-spool-") }
+// newSpools returns the area of spools. They lie where the system keeps temporary files: DATA_DIR is the other engine's.
+func newSpools() *spool.Area { return spool.NewArea(filepath.Join(os.TempDir(), "users-api-spool-")) }
 
 // snapshot returns the users that a query asks for as one transaction sees them. They are spooled: a transaction that a
 // slow reader holds open would keep PostgreSQL from clearing away what was deleted and changed.
 func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
 	query.Snapshot = false
-	return spool.Users(ctx, spools(), func(ctx context.Context, to *spool.Spool) error {
+	return r.spools.Users(ctx, func(ctx context.Context, to *spool.Spool) error {
 		return r.inSnapshot(ctx, export, func(ctx context.Context, _ connection, within *reader) error {
 			for user, err := range within.users(ctx, query) {
 				if err != nil {

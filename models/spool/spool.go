@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -21,14 +20,15 @@ import (
 // writes it, and others may read it meanwhile: they wait for what is still to come.
 //
 // The file loses its name as soon as it is there, so that the system removes it however the program ends. In between,
-// a kill can leave it behind, empty; the next start removes it: see [Remove].
+// a kill can leave it behind, empty; the next start removes it: see [Area.Clear].
 type Spool struct {
-	prefix string // of its name, before it loses it
+	in *Area
 
 	mu    sync.Mutex
 	grown sync.Cond
 	file  *os.File
 	size  int64  // how much of the file is written
+	taken int64  // of what all spools of the area may have
 	rest  []byte // what comes behind the file
 	ended bool
 	err   error // why it ended early
@@ -42,36 +42,6 @@ type record struct {
 
 // spoolBytes is how much of a spool is held in memory.
 const spoolBytes = 256 << 10
-
-// New returns an empty spool. The name of its file, while it has one, begins with prefix.
-func New(prefix string) *Spool {
-	s := &Spool{prefix: prefix}
-	s.grown.L = &s.mu
-	return s
-}
-
-// Remove removes what a program that was killed has left behind.
-func Remove(prefix string) error {
-	entries, err := os.ReadDir(filepath.Dir(prefix))
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		path := filepath.Join(filepath.Dir(prefix), entry.Name())
-		if strings.HasPrefix(path, prefix) {
-			err = errors.Join(err, removeFile(path))
-		}
-	}
-	return err
-}
-
-// removeFile removes a file; another start may have done so.
-func removeFile(path string) error {
-	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
 
 // add writes a record. An error is of the disk.
 func (s *Spool) add(r record) error {
@@ -90,8 +60,12 @@ func (s *Spool) add(r record) error {
 
 // flush writes what is in memory into the file. The lock is held.
 func (s *Spool) flush() error {
+	if err := s.in.take(int64(len(s.rest))); err != nil {
+		return err
+	}
+	s.taken += int64(len(s.rest))
 	if s.file == nil {
-		file, err := os.CreateTemp(filepath.Dir(s.prefix), filepath.Base(s.prefix)) // for this user alone
+		file, err := os.CreateTemp(filepath.Dir(s.in.prefix), filepath.Base(s.in.prefix)) // for this user alone
 		if err != nil {
 			return spoolError(err)
 		}
@@ -125,11 +99,15 @@ func (s *Spool) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.err = true, err
+	if err != nil && s.size == 0 {
+		s.rest = nil // so that the error comes first, and can still be answered
+	}
 	s.grown.Broadcast()
 }
 
 // Close forgets the records.
 func (s *Spool) Close() {
+	s.in.used.Add(-s.taken)
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is needed any more
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestASpoolThatCannotBeWrittenSaysWhy(t *testing.T) {
-	s := New(filepath.Join(t.TempDir(), "gone", "users.db-spool-"))
+	s := NewArea(filepath.Join(t.TempDir(), "gone", "users.db-spool-")).New()
 	defer s.Close()
 	large := record{texts: [3]string{strings.Repeat("n", spoolBytes)}}
 	want := "a temporary file cannot be written: no such file or directory"
@@ -20,7 +20,7 @@ func TestASpoolThatCannotBeWrittenSaysWhy(t *testing.T) {
 }
 
 func TestASpoolIsReadWhileItIsWritten(t *testing.T) {
-	s := New(filepath.Join(t.TempDir(), "users.db-spool-"))
+	s := NewArea(filepath.Join(t.TempDir(), "users.db-spool-")).New()
 	defer s.Close()
 	broken := errors.New("broken")
 	go func() {
@@ -48,11 +48,11 @@ func TestASpoolIsReadWhileItIsWritten(t *testing.T) {
 }
 
 func TestTheFileOfASpoolHasNoNameAndIsClosedWithIt(t *testing.T) {
-	s := New(filepath.Join(t.TempDir(), "users.db-spool-"))
+	s := NewArea(filepath.Join(t.TempDir(), "users.db-spool-")).New()
 	if err := s.add(record{texts: [3]string{strings.Repeat("n", spoolBytes)}}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(s.prefix + "*"); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(s.in.prefix + "*"); len(left) > 0 || err != nil {
 		t.Errorf("a kill would leave %v, %v", left, err)
 	}
 	file := s.file

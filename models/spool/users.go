@@ -10,9 +10,9 @@ import (
 
 // Users returns the users that copyTo adds, as fast as it can, while they are taken. A slow reader would otherwise hold a
 // transaction open for as long as it likes. The context of copyTo ends when nobody takes them any more.
-func Users(ctx context.Context, prefix string, copyTo func(context.Context, *Spool) error) iter.Seq2[models.User, error] {
+func (a *Area) Users(ctx context.Context, copyTo func(context.Context, *Spool) error) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
-		copied, copying := New(prefix), make(chan struct{})
+		copied, copying := a.New(), make(chan struct{})
 		ctx, cancel := context.WithCancel(ctx)
 		go func() {
 			defer close(copying)

@@ -16,7 +16,7 @@ var errTakenBack = errors.New("a dry run was taken back")
 func (u *Users) Import(
 	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
 ) (models.Imported, error) {
-	spooled := spool.New(u.reader.spools)
+	spooled := u.reader.spools.New()
 	defer spooled.Close()
 	bad, err := spooled.Receive(rows)
 	if err != nil {

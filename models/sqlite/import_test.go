@@ -104,7 +104,7 @@ func expectSound(t *testing.T, users *Users, n int64) {
 	if got, err := users.Count(ctx, models.Query{}); got != n || err != nil {
 		t.Errorf("%d users are stored, want %d, %v", got, n, err)
 	}
-	if left, err := filepath.Glob(users.reader.spools + "*"); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(users.committer.files.spools() + "*"); len(left) > 0 || err != nil {
 		t.Errorf("left beside the database: %q, %v", left, err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"users-api/models"
-	"users-api/models/spool"
 	"users-api/models/storetest"
 )
 
@@ -107,7 +106,7 @@ func TestTheDeletionOfWhoIsMissingIsEndedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	fill(t, users, 10)
-	rows := spool.New(users.reader.spools)
+	rows := users.reader.spools.New()
 	defer rows.Close()
 	if _, err := rows.Receive(storetest.Rows()); err != nil {
 		t.Fatal(err)

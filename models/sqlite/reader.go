@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"users-api/models"
+	"users-api/models/spool"
 )
 
 // reader reads on connections of its own, one request on each at a time.
@@ -15,10 +16,10 @@ type reader struct {
 	// searching is held by a query that looks at every user. Such queries get at most all cores but one, so that
 	// writes and lists go on beside them.
 	searching chan struct{}
-	spools    string // how the names of spools begin
+	spools    *spool.Area
 }
 
-func newReader(path string, queries *queries, spools string) (*reader, error) {
+func newReader(path string, queries *queries, spools *spool.Area) (*reader, error) {
 	searches := max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)
 	r := &reader{
 		queries: queries, free: make(chan connection, maxReaders), searching: make(chan struct{}, searches), spools: spools,

@@ -11,7 +11,7 @@ import (
 // snapshot returns the users that a query asks for as one read transaction sees them. They are spooled: a transaction that
 // a slow reader holds open would keep the -wal file from being written back.
 func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
-	return spool.Users(ctx, r.spools, func(ctx context.Context, to *spool.Spool) error { return r.copyTo(ctx, to, query) })
+	return r.spools.Users(ctx, func(ctx context.Context, to *spool.Spool) error { return r.copyTo(ctx, to, query) })
 }
 
 // copyTo copies the users that a query asks for, in one read transaction. It looks at every user, as a search does.

@@ -63,7 +63,7 @@ func tidyFiles(path string) (files, error) {
 	if err != nil {
 		return files, fmt.Errorf("cannot look at its files: %w", err)
 	}
-	if err := spool.Remove(files.spools()); err != nil {
+	if err := spool.NewArea(files.spools()).Clear(); err != nil {
 		return files, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
 	}
 	return files, nil
@@ -79,7 +79,7 @@ func connectAll(path string, queries *queries, files files, listMemory int) (*Us
 	if err != nil {
 		return nil, err
 	}
-	reader, err := newReader(path, queries, files.spools())
+	reader, err := newReader(path, queries, spool.NewArea(files.spools()))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,64 @@
+package spool
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"users-api/models"
+)
+
+// Area is where spools lie. All of them together take at most as much of the disk as they leave free: clients that read or
+// send slowly could otherwise fill the disk that the database needs.
+type Area struct {
+	prefix string
+	used   atomic.Int64
+	free   func(directory string) (int64, error)
+}
+
+// NewArea returns the area of the spools whose files have names that begin with prefix, while they have any.
+func NewArea(prefix string) *Area { return &Area{prefix: prefix, free: freeBytes} }
+
+// New returns an empty spool.
+func (a *Area) New() *Spool {
+	s := &Spool{in: a}
+	s.grown.L = &s.mu
+	return s
+}
+
+// take reserves bytes for a spool, unless there are too few. Where the system does not tell what is free, nothing is
+// refused. A spool does not wait for others: an export would hold its read transaction meanwhile, and with it the -wal file
+// of SQLite and the old rows of PostgreSQL, for as long as the slowest client likes.
+func (a *Area) take(bytes int64) error {
+	used := a.used.Add(bytes)
+	if free, err := a.free(filepath.Dir(a.prefix)); err == nil && used > free-bytes {
+		a.used.Add(-bytes)
+		return models.ErrNoRoom
+	}
+	return nil
+}
+
+// Clear removes what a program that was killed has left behind.
+func (a *Area) Clear() error {
+	entries, err := os.ReadDir(filepath.Dir(a.prefix))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(filepath.Dir(a.prefix), entry.Name())
+		if strings.HasPrefix(path, a.prefix) {
+			err = errors.Join(err, removeFile(path))
+		}
+	}
+	return err
+}
+
+// removeFile removes a file; another start may have done so.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
