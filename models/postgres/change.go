@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"users-api/models"
 )
 
@@ -18,43 +16,29 @@ type changes struct {
 	queries  *queries
 }
 
-// transaction runs statements in a transaction, each of which sees what was committed before it began.
-func (c connection) transaction(ctx context.Context, run func(connection) error) error {
-	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	if err != nil {
-		return err
-	}
-	if err := run(c); err != nil {
-		_ = tx.Rollback(ctx) // where it fails, the connection is thrown away, and the transaction with it
-		return err
-	}
-	return tx.Commit(ctx)
-}
-
-// change changes a user and returns it as it is stored then. Without a condition one statement does where the table is
-// plain.
+// change changes a user and returns what the statement returned. Without a condition it is one statement; when a trigger
+// seems to have ignored it, the transaction that locks the user finds out whether there is such a user.
 func (c changes) change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
 	text, values := c.updateText(change)
-	values = append(values, id)
-	if allow == nil && change != (models.Change{}) && !c.database.rules.Load() {
-		err = c.database.on(ctx, write, func(ctx context.Context, conn connection) (err error) {
-			user, err = conn.one(ctx, text+" AND "+ifPlain+" RETURNING "+c.queries.columns, values...)
-			return ruled(err)
-		})
-		if !errors.Is(err, errRules) {
-			return user, c.counted(err)
+	update := func(ctx context.Context, conn connection) (err error) {
+		user, err = conn.one(ctx, text, append(values, id)...)
+		return err
+	}
+	if change == (models.Change{}) {
+		update = func(context.Context, connection) error { return nil }
+	} else if allow == nil {
+		if err = c.database.commit(ctx, update); !errors.Is(err, models.ErrIgnored) {
+			return user, err
 		}
 	}
-	err = c.locked(ctx, id, allow, func(ctx context.Context, conn connection, before models.User) (err error) {
-		if user = before; change != (models.Change{}) {
-			user, err = c.update(ctx, conn, before, change, text, values)
-		}
-		return err
-	})
-	return user, c.counted(err)
+	before, err := c.locked(ctx, id, allow, update)
+	if change == (models.Change{}) {
+		user = before
+	}
+	return user, err
 }
 
-// updateText returns the statement for a change, up to what it returns, and its values but the id.
+// updateText returns the statement for a change, and its values but the id.
 func (c changes) updateText(change models.Change) (text string, values []any) {
 	var set []string
 	if change.Name != nil {
@@ -65,86 +49,56 @@ func (c changes) updateText(change models.Change) (text string, values []any) {
 		values = append(values, *change.Email)
 		set = append(set, fmt.Sprintf("email = $%d", len(values)))
 	}
-	return fmt.Sprintf("UPDATE users SET %s WHERE id = $%d::int8", strings.Join(set, ", "), len(values)+1), values
+	return wholeUser(fmt.Sprintf("UPDATE users SET %s", strings.Join(set, ", ")), len(values)+1, c.queries.columns), values
 }
 
-// update runs a change in a transaction and returns the user as it is stored then.
-func (c changes) update(ctx context.Context, conn connection, before models.User, change models.Change, text string,
-	values []any) (models.User, error) {
-	changed, err := conn.exec(ctx, text, values...)
-	if err != nil {
-		return models.User{}, err
-	}
-	after, err := conn.one(ctx, c.queries.byID, before.ID)
-	if err == nil && changed == 0 && after == before && !change.Describes(after) {
-		err = models.ErrIgnored
-	}
-	return after, err
+// wholeUser is [whole] for a statement on the user whose id is a parameter.
+func wholeUser(statement string, id int, returned string) string {
+	return whole(fmt.Sprintf("%s WHERE id = $%d::int8 RETURNING %s", statement, id, returned),
+		fmt.Sprintf("(SELECT count(*) FROM users WHERE id = $%d::int8)", id))
 }
 
-// delete removes a user. Without a condition one statement does where the table is plain.
+// delete removes a user.
 func (c changes) delete(ctx context.Context, id int64, allow models.Condition) error {
-	const text = "DELETE FROM users WHERE id = $1::int8"
-	if allow == nil && !c.database.rules.Load() {
-		err := c.database.on(ctx, write, func(ctx context.Context, conn connection) error {
-			deleted, err := conn.exec(ctx, text+" AND "+ifPlain, id)
-			if err == nil && deleted == 0 {
-				err = models.ErrNotFound
-			}
-			return ruled(err)
-		})
-		if !errors.Is(err, errRules) {
-			return c.counted(err)
+	remove := func(ctx context.Context, conn connection) error {
+		_, found, err := conn.number(ctx, wholeUser("DELETE FROM users", 1, "id::int8"), id)
+		if err == nil && !found {
+			err = models.ErrNotFound
+		}
+		return err
+	}
+	if allow == nil {
+		if err := c.database.commit(ctx, remove); !errors.Is(err, models.ErrIgnored) {
+			return err
 		}
 	}
-	return c.counted(c.locked(ctx, id, allow, func(ctx context.Context, conn connection, before models.User) error {
-		if _, err := conn.exec(ctx, text, id); err != nil {
-			return err
-		}
-		switch _, err := conn.one(ctx, c.queries.byID, id); {
-		case err == nil:
-			return models.ErrIgnored
-		case errors.Is(err, models.ErrNotFound):
-			return nil
-		default:
-			return err
-		}
-	}))
+	_, err := c.locked(ctx, id, allow, remove)
+	return err
 }
 
-// locked runs a write in a transaction that holds the lock of the user, if a condition allows it.
-func (c changes) locked(ctx context.Context, id int64, allow models.Condition,
-	run func(context.Context, connection, models.User) error) error {
+// locked runs a write in a transaction that holds the lock of the user, if a condition allows it, and returns the user as
+// it was before.
+func (c changes) locked(ctx context.Context, id int64, allow models.Condition, run func(context.Context, connection) error) (
+	before models.User, err error) {
 	var refused error
-	err := c.database.on(ctx, write, func(ctx context.Context, conn connection) error {
-		return conn.transaction(ctx, func(conn connection) error {
-			before, err := conn.one(ctx, c.queries.locked, id)
-			if err != nil {
+	err = c.database.on(ctx, write, func(ctx context.Context, conn connection) error {
+		return conn.transaction(ctx, func() (err error) {
+			if before, err = conn.one(ctx, c.queries.locked, id); err != nil {
 				return err
 			}
-			if allow == nil {
-				if err := c.database.lookForRules(ctx, conn); err != nil {
-					return err
+			if allow != nil {
+				if refused = allow(before); refused != nil {
+					return errRefused
 				}
-			} else if refused = allow(before); refused != nil {
-				return errRefused
 			}
-			return run(ctx, conn, before)
+			return run(ctx, conn)
 		})
 	})
 	if errors.Is(err, errRefused) {
-		return refused
+		return before, refused
 	}
-	return err
+	return before, c.database.counted(err)
 }
 
 // errRefused: a condition refused the write. Its own error is returned as it is.
 var errRefused = errors.New("a condition refused the write")
-
-// counted counts a commit that has not failed.
-func (c changes) counted(err error) error {
-	if err == nil {
-		c.database.commits.Count(1)
-	}
-	return err
-}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/jackc/pgx/v5"
@@ -11,15 +12,14 @@ import (
 )
 
 // A chunk is at most so many rows, or a little more than so many bytes of their texts. 1,000,000 new users take 9 s of the
-// server's CPU and 1.3 s of ours so; one by one, as a view gets them, each takes 60 and 100 µs.
+// server's CPU and 1.3 s of ours so.
 const (
 	chunkRows  = 4096
 	chunkBytes = 4 << 20
 )
 
-// errOther: a statement for many rows has done something else than it would with each of them. Another transaction has
-// stored one of the emails meanwhile, or a rule of the table stands behind it.
-var errOther = errors.New("rows were not stored together")
+// errApart: rows must be stored one by one, to learn what PostgreSQL says of a row whose email exists.
+var errApart = errors.New("rows must be stored one by one")
 
 // storeAll stores the rows, chunk by chunk. An error ends the transaction; a row that is refused does not.
 func (i *fileImport) storeAll(ctx context.Context) error {
@@ -85,129 +85,170 @@ func (i *fileImport) storeChunk(ctx context.Context, rows []models.ImportRow) er
 func (i *fileImport) storeDifferent(ctx context.Context, rows []models.ImportRow) error {
 	for len(rows) > 0 {
 		n := min(i.together, len(rows))
-		stored, err := i.storeSome(ctx, rows[:n])
-		if err != nil {
+		err := i.storeSome(ctx, rows[:n])
+		switch {
+		case err == nil:
+			i.together = min(2*i.together, chunkRows)
+		case !isOfRow(err):
 			return err
-		}
-		if !stored && n > 1 {
+		case n > 1:
 			i.together = n / 2
 			continue
-		}
-		if stored && i.is.together {
-			i.together = min(2*i.together, chunkRows)
+		default:
+			if err := i.refuse(ctx, rows[0], err); err != nil {
+				return err
+			}
 		}
 		rows = rows[n:]
 	}
 	return nil
 }
 
-// storeSome stores rows, and reports whether it has: a single row that is not stored is refused. No step may take longer
-// than a search.
-func (i *fileImport) storeSome(ctx context.Context, rows []models.ImportRow) (stored bool, err error) {
+// storeSome stores rows, all or none. A single row is tried twice, because another transaction may have stored or deleted
+// its user after it was looked for. No step may take longer than a search.
+func (i *fileImport) storeSome(ctx context.Context, rows []models.ImportRow) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	if len(rows) == 1 {
-		before := i.refused.Refused
-		err := i.storeAlone(ctx, rows[0])
-		return i.refused.Refused == before, err
+	for range 2 {
+		chunk := &chunk{fileImport: i, rows: rows}
+		err = i.conn.inSavepoint(ctx, func() error { return ignored(chunk.store(ctx)) })
+		if err == nil {
+			chunk.note()
+			return nil
+		}
+		if len(rows) > 1 || i.options.OnConflict == models.ConflictFails || !isOfRow(err) {
+			return err
+		}
 	}
-	chunk := &chunk{fileImport: i, rows: rows, texts: i.users.table.chunkTexts(i.is.emailType)}
-	err = i.conn.inSavepoint(ctx, func() error { return chunk.store(ctx) })
-	if isOfRow(err) {
-		return false, nil
+	return err
+}
+
+// refuse refuses a row for what PostgreSQL says of it. What it says of one whose email exists it would say of others too.
+func (i *fileImport) refuse(ctx context.Context, row models.ImportRow, err error) error {
+	here := func(ask func(context.Context, connection) error) error { return ask(ctx, i.conn) }
+	refusal := storageError(err)
+	if isDuplicate(err) {
+		refusal = i.users.database.duplicateBy(err, here)
 	}
-	if err == nil {
-		chunk.note()
+	if failed, ok := errors.AsType[*models.StorageError](refusal); ok && failed.Duplicate && i.table.emailKey {
+		i.duplicate = refusal
+		found, err := i.find(ctx, []models.ImportRow{row})
+		if err != nil {
+			return err
+		}
+		if user, exists := found[0]; exists && i.seen.Has(user.id) {
+			refusal = models.ErrRepeated
+		}
 	}
-	return err == nil, err
+	i.refused.Add(&models.RowError{Line: row.Line, Err: refusal})
+	return nil
+}
+
+// isOfRow reports whether rows are to blame for an error, and not the server, a lock, or a right that is missing.
+func isOfRow(err error) bool {
+	switch sqlState(err) {
+	case "":
+		return errors.Is(err, errApart) || errors.Is(err, models.ErrIgnored)
+	case codeNoRight, codeUnsupported, codeNoStatement:
+		return false
+	}
+	return class(sqlState(err)) != classTransaction && isRefusal(storageError(err))
+}
+
+// owner is the user who has the email of a row.
+type owner struct {
+	id   int64
+	name string
+}
+
+// find returns the users who have the emails of rows, by the place of the row.
+func (i *fileImport) find(ctx context.Context, rows []models.ImportRow) (found map[int]owner, err error) {
+	if !i.table.emailKey {
+		return nil, nil
+	}
+	emails := make([]string, len(rows))
+	for at, row := range rows {
+		emails[at] = row.User.Email
+	}
+	found = map[int]owner{}
+	err = i.conn.query(ctx, func(rows pgx.Rows) error {
+		var place int
+		var user owner
+		err := rows.Scan(&place, &user.id, &user.name)
+		found[place-1] = user
+		return err
+	}, i.table.findText(), emails)
+	return found, err
+}
+
+// findText returns the statement that finds the users who have some emails. LIMIT keeps the planner from turning the
+// look-ups into a join of all users.
+func (t table) findText() string {
+	return fmt.Sprintf("SELECT n.place, u.id::int8, u.name FROM unnest($1::text[]) WITH ORDINALITY AS n (email, place), "+
+		"LATERAL (SELECT id, COALESCE(name::text, '') AS name FROM users WHERE email = n.email::%s LIMIT 1) AS u", t.emailType)
 }
 
 // chunk is rows on their way into the table by one statement.
 type chunk struct {
 	*fileImport
-	rows  []models.ImportRow
-	texts chunkTexts
+	rows []models.ImportRow
 
 	done    models.Imported
 	refused []*models.RowError
 	seen    []int64
 }
 
-// store stores the rows. An error means that nothing is known of any of them.
+// store stores the rows. An error means that none of them is stored.
 func (c *chunk) store(ctx context.Context) error {
 	found, err := c.find(ctx, c.rows)
 	if err != nil {
 		return err
 	}
-	var names, emails, newNames []string
+	var created []models.NewUser
+	var names []string
 	var ids []int64
 	for at, row := range c.rows {
 		user, exists := found[at]
-		if !exists {
-			names, emails = append(names, row.User.Name), append(emails, row.User.Email)
-			continue
-		}
-		outcome, refusal := c.conflict(user, row.User, c.duplicate)
-		if errors.Is(refusal, errOther) {
-			return refusal
-		}
-		c.count(row, user.id, outcome, refusal)
-		if outcome == updated {
-			ids, newNames = append(ids, user.id), append(newNames, row.User.Name)
+		switch {
+		case exists && c.options.OnConflict == models.ConflictFails && c.duplicate == nil && len(c.rows) > 1:
+			return errApart
+		case !exists, c.options.OnConflict == models.ConflictFails && c.duplicate == nil:
+			created = append(created, row.User)
+		case c.options.OnConflict == models.ConflictFails:
+			c.conflict(row, user)
+		case c.options.OnConflict == models.ConflictSkips, user.name == row.User.Name:
+			c.done.Skipped++
+			c.seen = append(c.seen, user.id)
+		default:
+			ids, names = append(ids, user.id), append(names, row.User.Name)
 		}
 	}
-	if err := c.insert(ctx, names, emails); err != nil {
+	if err := c.insert(ctx, created); err != nil {
 		return err
 	}
-	return c.update(ctx, ids, newNames)
+	return c.update(ctx, ids, names)
 }
 
-// count counts a row whose email exists.
-func (c *chunk) count(row models.ImportRow, id int64, did outcome, refusal error) {
-	switch {
-	case refusal != nil:
-		c.refused = append(c.refused, &models.RowError{Line: row.Line, Err: refusal})
-		return
-	case did == updated:
-		c.done.Updated++
-	default:
-		c.done.Skipped++
+// conflict refuses a row whose email exists.
+func (c *chunk) conflict(row models.ImportRow, user owner) {
+	refusal := c.duplicate
+	if c.fileImport.seen.Has(user.id) {
+		refusal = models.ErrRepeated
 	}
-	c.seen = append(c.seen, id)
+	c.refused = append(c.refused, &models.RowError{Line: row.Line, Err: refusal})
 }
 
 // insert stores new users.
-func (c *chunk) insert(ctx context.Context, names, emails []string) error {
-	if len(names) == 0 {
+func (c *chunk) insert(ctx context.Context, users []models.NewUser) error {
+	if len(users) == 0 {
 		return nil
 	}
-	var ids []int64
-	err := c.conn.query(ctx, func(rows pgx.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, c.texts.insert, names, emails)
-	if err == nil && len(ids) != len(names) {
-		err = errOther
-	}
-	if err == nil && c.is.triggers {
-		err = c.expectStored(ctx, ids)
-	}
+	ids, err := c.conn.insert(ctx, c.users.committer.insert, users)
 	c.done.Created, c.seen = len(ids), append(c.seen, ids...)
 	return err
 }
 
-// expectStored returns an error when a trigger has taken away what was stored, or has given it another id.
-func (c *chunk) expectStored(ctx context.Context, ids []int64) error {
-	n, _, err := c.conn.number(ctx, "SELECT count(*) FROM users WHERE id = ANY($1::int8[])", ids)
-	if err == nil && n != int64(len(ids)) {
-		err = errOther
-	}
-	return err
-}
-
-// update gives users other names.
+// update gives users other names. One whom somebody else has deleted meanwhile is not there, as if a trigger ignored it.
 func (c *chunk) update(ctx context.Context, ids []int64, names []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -215,8 +256,9 @@ func (c *chunk) update(ctx context.Context, ids []int64, names []string) error {
 	n, err := c.conn.exec(ctx, "UPDATE users SET name = n.name FROM unnest($1::int8[], $2::text[]) AS n (id, name) "+
 		"WHERE users.id = n.id", ids, names)
 	if err == nil && n != int64(len(ids)) {
-		err = errOther
+		err = models.ErrIgnored
 	}
+	c.done.Updated, c.seen = len(ids), append(c.seen, ids...)
 	return err
 }
 

@@ -29,7 +29,7 @@ const committers = 2
 // waits for it, so that only those fail that are to blame.
 type committer struct {
 	database *database
-	texts    insertTexts
+	insert   string // the statement
 	queue    chan *creation
 	stopped  sync.WaitGroup
 }
@@ -47,7 +47,7 @@ type creation struct {
 var errAlone = errors.New("one of several creations was refused")
 
 func startCommitter(database *database, t table) *committer {
-	c := &committer{database: database, texts: t.insertTexts(), queue: make(chan *creation, maxBatch)}
+	c := &committer{database: database, insert: t.insertText(), queue: make(chan *creation, maxBatch)}
 	for range committers {
 		c.stopped.Go(c.loop)
 	}
@@ -65,26 +65,33 @@ func (c *committer) create(ctx context.Context, user models.NewUser) (int64, err
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if c.database.rules.Load() {
-		return c.insertByRules(user)
-	}
-	if !storable(user.Name) || !storable(user.Email) {
-		return c.insertAlone(user) // PostgreSQL refuses it with its own text, and would refuse all beside it
-	}
 	w := &creation{user: user, arrived: time.Now(), done: make(chan struct{})}
+	if !storable(user.Name) || !storable(user.Email) {
+		return c.createAlone(w) // PostgreSQL refuses it with its own text, and would refuse all beside it
+	}
 	select {
 	case c.queue <- w:
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
 	<-w.done
-	switch {
-	case errors.Is(w.err, errAlone):
-		return c.insertAlone(user)
-	case errors.Is(w.err, errRules):
-		return c.insertByRules(user)
+	if errors.Is(w.err, errAlone) {
+		return c.createAlone(w)
 	}
 	return w.id, w.err
+}
+
+// createAlone stores a user by a statement of its own, in what is left of its time.
+func (c *committer) createAlone(w *creation) (id int64, err error) {
+	err = c.database.until(context.Background(), w.arrived.Add(answerTime), write, committing(
+		func(ctx context.Context, conn connection) error {
+			ids, err := conn.insert(ctx, c.insert, []models.NewUser{w.user})
+			if len(ids) == 1 {
+				id = ids[0]
+			}
+			return err
+		}))
+	return id, c.database.counted(err)
 }
 
 func (c *committer) loop() {
@@ -125,10 +132,10 @@ func (c *committer) commitTogether(batch []*creation) {
 	ctx, cancel := context.WithDeadline(context.Background(), oldest.Add(answerTime))
 	defer cancel()
 	var ids []int64
-	err := c.database.borrow(context.Background(), ctx, write, func(ctx context.Context, conn connection) (err error) {
-		ids, err = c.texts.insert(ctx, conn, users)
+	err := c.database.borrow(context.Background(), ctx, write, committing(func(ctx context.Context, conn connection) (err error) {
+		ids, err = conn.insert(ctx, c.insert, users)
 		return err
-	})
+	}))
 	if err != nil && len(batch) > 1 && isRefusal(err) {
 		err = errAlone
 	}
@@ -147,11 +154,13 @@ func (c *committer) commitTogether(batch []*creation) {
 // be to blame.
 func isRefusal(err error) bool {
 	failed, ok := errors.AsType[*models.StorageError](err)
-	if !ok || failed.Code == codeReadOnly {
+	if !ok || failed.Code == codeReadOnly || failed.Code == codeUnserved {
 		return false
 	}
 	switch class(failed.Code) {
-	case "", classConnection, classAccess, classResources, classIntervention, classSystem, classInternal:
+	case "":
+		return errors.Is(err, models.ErrIgnored)
+	case classConnection, classAccess, classResources, classIntervention, classSystem, classInternal, classRollback, classLocks:
 		return false
 	}
 	return true

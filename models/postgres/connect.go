@@ -34,6 +34,7 @@ const idleTime = 5 * time.Minute
 func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
 	config := where.pool
 	config.AfterConnect = prepareSession
+	config.ConnConfig.OnNotice = noticeUnconfirmed
 	// What GORM runs is prepared nowhere: behind a pooler it would be found there by the next process, or not at all.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.MaxConnIdleTime = idleTime
@@ -90,7 +91,7 @@ func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 	}
 }
 
-// oldest is the version that is served at least. It has GENERATED AS IDENTITY and FETCH FIRST … WITH TIES.
+// oldest is the version that is served at least. It has pg_current_snapshot.
 const oldest = 130000
 
 // expectServer returns an error where the server or the database cannot be served.

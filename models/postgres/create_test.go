@@ -163,15 +163,3 @@ const (
 		$$ BEGIN INSERT INTO log (email) VALUES (NEW.email); RETURN NEW; END $$`
 	logsInserts = "CREATE TRIGGER note AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION note()"
 )
-
-// A table that gives no id takes no user: nobody could ever name the user again.
-func TestAUserThatTheTableGivesNoIDIsNotStored(t *testing.T) {
-	t.Parallel()
-	url := postgresql.Shared(t).NewDatabase(t)
-	postgresql.SQL(t, url, "CREATE TABLE users (id bigint, name text, email text UNIQUE, created_at timestamptz)")
-	users := openUsers(t, url)
-	_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
-	if stored := postgresql.Ask(t, url, "SELECT count(*)::text FROM users"); stored != "0" {
-		t.Errorf("%s users are stored, and the error is %v", stored, err)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,8 +60,9 @@ type database struct {
 	// left to whoever reads.
 	changing chan struct{}
 	closed   atomic.Bool
-	// rules: the table was not plain when a write last looked. See [isPlain].
-	rules atomic.Bool
+	// checked is what the last look at the table has found, and nextCheck when the next is due.
+	checked   atomic.Pointer[tableCheck]
+	nextCheck atomic.Int64
 	// emails remembers which constraints are on the email alone.
 	emails sync.Map
 	// ended ends when even what is under way is to stop.
@@ -70,13 +70,18 @@ type database struct {
 	end   context.CancelFunc
 }
 
-// on runs a statement or a transaction on a connection. It may be run a second time where the first has done nothing:
-// see again. The error is as in the contract.
+// on runs a statement or a transaction on a connection, and runs it again where it has certainly done nothing: see again.
+// The error is as in the contract.
 func (d *database) on(ctx context.Context, wanted use, run func(context.Context, connection) error) error {
+	return d.until(ctx, time.Now().Add(wanted.limit), wanted, run)
+}
+
+// until is on with a deadline.
+func (d *database) until(ctx context.Context, deadline time.Time, wanted use, run func(context.Context, connection) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // select would choose by chance
 	}
-	limited, cancel := context.WithTimeout(ctx, wanted.limit)
+	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for _, slots := range d.slots(wanted) {
 		select {
@@ -103,7 +108,7 @@ func (d *database) slots(wanted use) []chan struct{} {
 // borrow is on for whoever has the right to a connection. The second context is the first with its limit.
 func (d *database) borrow(ctx, limited context.Context, wanted use, run func(context.Context, connection) error) error {
 	err := d.try(limited, wanted, run)
-	if err != nil && again(err, wanted) && limited.Err() == nil {
+	for tries := 1; err != nil && again(err, wanted, tries) && limited.Err() == nil; tries++ {
 		err = d.try(limited, wanted, run)
 	}
 	if isDuplicate(err) {
@@ -124,21 +129,26 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer conn.Release()
 	ctx, cancel := d.bounded(ctx, wanted)
 	defer cancel()
-	err = run(ctx, connection{conn.Conn()})
+	if err = d.checkTable(ctx, connection{conn.Conn()}); err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = run(ctx, connection{conn.Conn()})
+	}
 	if isGone(err) || isOutOfDate(err) {
 		d.pool.Reset() // the others lead to the same server, and know the same of its tables
 	}
-	if ctx.Err() == nil {
-		return err
+	if ctx.Err() != nil {
+		_ = conn.Conn().Close(ctx) // what cancels the statement may arrive later than its end
 	}
-	_ = conn.Conn().Close(ctx) // what cancels the statement may arrive later than its end
 	switch {
-	case err == nil && wanted.writes:
-		return errUnconfirmed
-	case sqlState(err) == codeCancelled && wanted.writes:
+	case isUnknown(err), wanted.limit > searchTime: // an import says for which lock it has waited
+	case wanted.writes && (isLockTimeout(err) || ctx.Err() != nil && sqlState(err) == codeCancelled):
 		return errTooLate
+	case isLockTimeout(err):
+		return errSlow
 	}
-	return err
+	return ignored(err)
 }
 
 // bounded returns the context of a statement, which ends when even what is under way is to stop. That of a write ends
@@ -153,13 +163,10 @@ func (d *database) bounded(ctx context.Context, wanted use) (context.Context, co
 	return ctx, func() { release(); cancel() }
 }
 
-// errTooLate: a write was ended that took too long, as where another program holds a lock.
+// errTooLate: a write was ended that took too long, as where another program holds a lock, before its commit began.
 var errTooLate = &models.StorageError{
 	Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
 }
-
-// errUnconfirmed: a commit was told to wait no longer for a standby. It is in the server's log, and may be nowhere else.
-var errUnconfirmed = fmt.Errorf("the commit is not confirmed: %w", context.DeadlineExceeded)
 
 // acquire takes a connection from the pool. A server that lets no more of us in has let others in, that will be free.
 func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
@@ -176,19 +183,21 @@ func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// failed returns an error as the contract has it. A write whose statement was broken off may have been stored.
+// failed returns an error as the contract has it.
 func (d *database) failed(ctx context.Context, wanted use, err error) error {
 	_, connecting := errors.AsType[connectError](err)
 	unsent := connecting || !wanted.writes
 	switch {
 	case err == nil:
 		return nil
+	case isUnknown(err):
+		return storageError(err)
 	case connecting && d.closed.Load(), unsent && d.ended.Err() != nil:
 		return models.ErrClosed
 	case unsent && ctx.Err() != nil && isBrokenOff(err):
 		return ctx.Err()
 	}
-	return storageError(err, wanted.writes)
+	return storageError(err)
 }
 
 // close closes the connections. When the context ends, what is still running is broken off, and nothing is waited for:

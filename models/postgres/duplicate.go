@@ -13,14 +13,13 @@ import (
 type constraint struct{ schema, table, name string }
 
 // onEmail asks whether a unique index, of a table or of a partition of it, is on the email alone. What a trigger has
-// violated elsewhere is not. A view has no index: then it is one of the tables behind it.
+// violated elsewhere is not.
 const onEmail = `SELECT 1::int8 FROM pg_index i
 	JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
 	JOIN pg_namespace n ON n.oid = t.relnamespace
 	JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attname = 'email'
 	WHERE n.nspname = $1 AND t.relname = $2 AND index.relname = $3 AND i.indisunique AND i.indnkeyatts = 1
-	AND (t.oid = to_regclass('users') OR to_regclass('users') IN (SELECT pg_partition_ancestors(t.oid))
-		OR (SELECT relkind = 'v' FROM pg_class WHERE oid = to_regclass('users')))`
+	AND (t.oid = to_regclass('users') OR to_regclass('users') IN (SELECT pg_partition_ancestors(t.oid)))`
 
 func isDuplicate(err error) bool { return sqlState(err) == codeDuplicate }
 

@@ -31,11 +31,13 @@ const (
 	codeNoRight       = "42501"
 	codeTableExists   = "42P07"
 	codeTooMany       = "53300"
+	codeLocked        = "55P03"
 	codeCancelled     = "57014"
 	codeShutdown      = "57P01"
 	codeCrash         = "57P02"
 	codeStarting      = "57P03"
-	classAccess       = "28" // a wrong password, or nobody who may come in
+	codeUnserved      = "unserved" // our own: see [unserved]
+	classAccess       = "28"       // a wrong password, or nobody who may come in
 	classConnection   = "08"
 	classSyntax       = "42" // or a missing right, or something that is not there
 	classResources    = "53"
@@ -126,37 +128,59 @@ func isOutOfDate(err error) bool {
 	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
 }
 
+// isLockTimeout reports whether a statement has waited too long for a lock. NOWAIT in a trigger has the same code.
+func isLockTimeout(err error) bool {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
+}
+
 // isBrokenOff reports whether it was we who waited no longer.
 func isBrokenOff(err error) bool {
 	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// again reports whether a statement that failed may be run once more: it has done nothing, or it only reads.
-func again(err error, wanted use) bool {
-	if _, ok := errors.AsType[connectError](err); ok {
-		return false // all hosts were tried
+// again reports whether a statement or a transaction that failed is run once more, after so many tries: it has certainly
+// done nothing, or it only reads. PostgreSQL ends one of two transactions that wait for each other, and that one is tried
+// again for as long as it has time.
+func again(err error, wanted use, tries int) bool {
+	if _, connecting := errors.AsType[connectError](err); connecting || isUnknown(err) {
+		return false // all hosts were tried, or it may be stored
 	}
-	return isOutOfDate(err) || pgconn.SafeToRetry(err) || !wanted.writes && !wanted.once && isGone(err)
+	if class(sqlState(err)) == classRollback {
+		return wanted.writes
+	}
+	return tries == 1 && (isOutOfDate(err) || !wanted.once && (isGone(err) || pgconn.SafeToRetry(err)))
 }
 
 // storageError returns an error as the contract has it.
-func storageError(err error, wrote bool) error {
+func storageError(err error) error {
 	failed, isServers := errors.AsType[*pgconn.PgError](err)
 	connecting, isConnecting := errors.AsType[connectError](err)
 	switch {
+	case isUnknown(err):
+		return &models.StorageError{
+			Text: whyUnknown(err) + "; whether the change was stored is not known", Code: codeUnknown, Meaning: "outcome unknown",
+		}
 	case isConnecting:
 		return connectFailure(connecting)
 	case isServers:
 		return &models.StorageError{Text: failed.Error(), Code: failed.Code, Meaning: meanings[class(failed.Code)]}
 	case !isStorages(err):
 		return err
-	case wrote && !pgconn.SafeToRetry(err):
-		return &models.StorageError{
-			Text: reason(err) + "; whether the change was stored is not known", Code: codeUnknown, Meaning: "outcome unknown",
-		}
 	}
 	return &models.StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}
+}
+
+// whyUnknown says why the outcome of a write is not known.
+func whyUnknown(err error) string {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failed.Error()
+	}
+	if errors.Is(err, errUnconfirmed) {
+		return errUnconfirmed.Error()
+	}
+	return reason(err)
 }
 
 // connectFailure returns what a client is told when no connection was made. The server's own text names the user.

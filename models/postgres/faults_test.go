@@ -209,9 +209,10 @@ func TestASearchEndsWithWhoAskedForIt(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
-	postgresql.SQL(t, url, "CREATE TABLE people (id int PRIMARY KEY, email text, created_at text)",
-		"INSERT INTO people VALUES (1, 'ada', '')",
-		"CREATE VIEW users AS SELECT id, 'n' || pg_sleep(600) AS name, email, created_at FROM people")
+	postgresql.SQL(t, url, "CREATE TABLE users (id int PRIMARY KEY, name text, email text, created_at text)",
+		"INSERT INTO users VALUES (1, 'Ada', 'ada', '')",
+		"CREATE FUNCTION lower(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); RETURN $1; END $$",
+		"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$")
 	users := openUsers(t, url)
 	const sleeps = "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
 	gone, cancel := context.WithCancel(ctx)

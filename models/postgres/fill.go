@@ -47,7 +47,7 @@ type filling struct {
 }
 
 func (f *filling) run(ctx context.Context, conn connection) error {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginWrite})
 	if err != nil {
 		return err
 	}
@@ -64,12 +64,12 @@ func (f *filling) run(ctx context.Context, conn connection) error {
 		_ = tx.Rollback(ctx) // where it fails, the connection is thrown away, and the transaction with it
 		return err
 	}
-	return f.users.commitLong(ctx, tx)
+	return f.users.commitLong(ctx, conn, tx)
 }
 
 // lock keeps everybody else from writing to the table.
 func (f *filling) lock(ctx context.Context) error {
-	return f.conn.simple(ctx, "SET LOCAL lock_timeout = '10s'; LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE")
+	return f.conn.simple(ctx, immediately+"; SET LOCAL lock_timeout = '10s'; LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE")
 }
 
 func (f *filling) expectEmpty(ctx context.Context) error {
@@ -95,7 +95,7 @@ func (f *filling) compare(ctx context.Context) error {
 	}
 	if count != f.from.Count || string(stored.Sum(nil)) != string(f.sent.Sum(nil)) {
 		return fmt.Errorf("%d users were sent and %d are stored, and the two lists are not the same: nothing was copied; "+
-			"look for triggers and rules of users in %s", f.from.Count, count, f.users.database.where)
+			"look for triggers of users in %s", f.from.Count, count, f.users.database.where)
 	}
 	return nil
 }

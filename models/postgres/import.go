@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -60,7 +61,7 @@ type fileImport struct {
 
 	// What follows belongs to the transaction.
 	conn      connection
-	is        importTable
+	table     table
 	together  int   // how many rows are stored by one statement
 	duplicate error // what PostgreSQL says of a row whose email exists
 	refused   models.RefusedRows
@@ -80,33 +81,42 @@ func (i *fileImport) run(ctx context.Context, conn connection) (err error) {
 }
 
 func (i *fileImport) runOnce(ctx context.Context, conn connection) error {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	if err != nil {
-		return err
-	}
 	i.conn, i.together, i.duplicate = conn, chunkRows, nil
 	i.refused, i.done, i.seen = i.bad, models.Imported{}, models.IDSet{}
 	i.refused.Listed = slices.Clone(i.bad.Listed)
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginWrite})
+	if err != nil {
+		return err
+	}
 	err = i.runAll(ctx)
 	if err != nil || i.options.DryRun {
 		_ = tx.Rollback(ctx) // where it fails, the connection is thrown away, and the transaction with it
 		return err
 	}
-	return i.users.commitLong(ctx, tx)
+	return i.users.commitLong(ctx, conn, tx)
 }
 
-func (i *fileImport) runAll(ctx context.Context) error {
-	if _, err := i.conn.exec(ctx, "SELECT pg_advisory_xact_lock($1)", importLock); err != nil {
+// immediately makes the constraints of a transaction be checked after each statement, so that a row that violates one is
+// refused by itself, and also in a dry run.
+const immediately = "SET CONSTRAINTS ALL IMMEDIATE"
+
+// prepareImport begins with the lock that only a change of the table waits for. The planner believes what it knew of the
+// table when the import began; a scan of all users for each chunk would take hours, so it is told to use the index. From
+// here on another program may hold a lock, and an import holds its own meanwhile: it waits 5 s.
+const prepareImport = immediately + "; SET LOCAL lock_timeout = '5s'; LOCK TABLE users IN ROW EXCLUSIVE MODE; " +
+	"SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"
+
+func (i *fileImport) runAll(ctx context.Context) (err error) {
+	if err := i.conn.simple(ctx, fmt.Sprintf("SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)", importLock)); err != nil {
 		return err
 	}
-	// Whoever holds a lock from here on is another program, and an import holds its own meanwhile.
-	if _, err := i.conn.exec(ctx, "SET LOCAL lock_timeout = '5s'"); err != nil {
+	if err := i.conn.simple(ctx, prepareImport); err != nil {
 		return err
 	}
-	if err := i.look(ctx); err != nil {
+	if i.table, err = i.conn.describe(ctx); err != nil {
 		return err
 	}
-	if i.options.OnConflict != models.ConflictFails && !i.is.lookup {
+	if i.options.OnConflict != models.ConflictFails && !i.table.emailKey {
 		return models.ErrNotUnique
 	}
 	if err := i.storeAll(ctx); err != nil {
@@ -123,7 +133,7 @@ func (i *fileImport) runAll(ctx context.Context) error {
 
 // commitLong commits a long transaction. The end of the context takes everything back before it begins, and nothing after
 // that.
-func (u *Users) commitLong(ctx context.Context, tx pgx.Tx) error {
+func (u *Users) commitLong(ctx context.Context, conn connection, tx pgx.Tx) error {
 	if err := ctx.Err(); err != nil {
 		_ = tx.Rollback(ctx) // likewise
 		return err
@@ -131,13 +141,5 @@ func (u *Users) commitLong(ctx context.Context, tx pgx.Tx) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searchTime)
 	defer cancel()
 	defer context.AfterFunc(u.database.ended, cancel)()
-	err := tx.Commit(ctx)
-	if err == nil && ctx.Err() != nil {
-		err = errUnconfirmed
-	}
-	if err != nil {
-		return storageError(err, true)
-	}
-	u.database.commits.Count(1)
-	return nil
+	return u.database.counted(conn.outcome(tx.Commit(ctx)))
 }

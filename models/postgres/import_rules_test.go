@@ -92,7 +92,7 @@ func dump(t *testing.T, url string) string {
 func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"emails without an index", "emails of a partial index", "emails checked at the end",
-		"emails in any letter case", "a view", "a table with partitions"} {
+		"emails in any letter case", "a table with partitions"} {
 		url := postgresql.Shared(t).NewDatabase(t)
 		postgresql.SQL(t, url, tables[name])
 		users := openUsers(t, url)

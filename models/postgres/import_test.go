@@ -55,7 +55,7 @@ func TestAnImportWhoseConnectionBreaksIsDoneOnAnother(t *testing.T) {
 	rows := storetest.ManyRows(50_000, "file", func() {
 		go func() {
 			const end = `SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity
-				WHERE datname = current_database() AND query LIKE 'INSERT%'`
+				WHERE datname = current_database() AND query LIKE '%INSERT INTO users%' AND pid <> pg_backend_pid()`
 			for {
 				if n := postgresql.Ask(t, url, end); n != "0" {
 					ended <- n

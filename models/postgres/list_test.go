@@ -41,18 +41,14 @@ func TestAListIsKeptWhereCommitsTellAllThatChangesIt(t *testing.T) {
 		want       string
 	}{
 		"our own table":           {"SELECT 1", "kept"},
-		"a table of another kind": {"CREATE TABLE users (id serial, name varchar, email varchar, created_at timestamp)", "kept"},
-		"a table with partitions": {"CREATE TABLE users (id bigint, name text, email text, created_at timestamptz) PARTITION BY RANGE (id);" +
+		"a table of another kind": {"CREATE TABLE users (id serial PRIMARY KEY, name varchar, email varchar, created_at timestamp)", "kept"},
+		"a table with partitions": {"CREATE TABLE users (id bigint PRIMARY KEY, name text, email text, created_at timestamptz) PARTITION BY RANGE (id);" +
 			"CREATE TABLE low PARTITION OF users FOR VALUES FROM (0) TO (1000)", "kept"},
-		"a partition that is unlogged": {"CREATE TABLE users (id bigint, name text, email text, created_at timestamptz) PARTITION BY RANGE (id);" +
+		"a partition that is unlogged": {"CREATE TABLE users (id bigint PRIMARY KEY, name text, email text, created_at timestamptz) PARTITION BY RANGE (id);" +
 			"CREATE UNLOGGED TABLE low PARTITION OF users FOR VALUES FROM (0) TO (1000)", "streamed"},
-		"a foreign partition": {"CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (dbname 'postgres');" +
-			"CREATE TABLE users (id bigint, name text, email text, created_at timestamptz) PARTITION BY RANGE (id);" +
-			"CREATE FOREIGN TABLE high PARTITION OF users FOR VALUES FROM (1000) TO (2000) SERVER far", "not read before it is sent"},
 		"an unlogged table": {"CREATE UNLOGGED TABLE users" + columns, "streamed"},
 		"a table of another kind than heap": {"CREATE ACCESS METHOD heap2 TYPE TABLE HANDLER heap_tableam_handler;" +
 			"CREATE TABLE users" + columns + " USING heap2", "streamed"},
-		"a view": {"CREATE TABLE people" + columns + "; CREATE VIEW users AS SELECT * FROM people", "streamed"},
 		"a table with rules for rows, which do not hold for us": {"CREATE TABLE users" + columns +
 			"; ALTER TABLE users ENABLE ROW LEVEL SECURITY", "kept"}, // a superuser passes them
 	} {
@@ -61,12 +57,6 @@ func TestAListIsKeptWhereCommitsTellAllThatChangesIt(t *testing.T) {
 			url := server.NewDatabase(t)
 			postgresql.SQL(t, url, strings.Split(test.statements, ";")...)
 			users := openUsers(t, url)
-			if test.want == "not read before it is sent" { // nobody answers for the far server
-				if err := users.List(ctx, func(models.List) error { return nil }); err != nil {
-					t.Errorf("it was read: %v", err)
-				}
-				return
-			}
 			// Others write on the shared server meanwhile, so that one attempt may find another snapshot.
 			got := ""
 			for range 100 {

@@ -55,8 +55,8 @@ func (i *fileImport) idsFrom(ctx context.Context, from int64) (ids []int64, err 
 	return ids, err
 }
 
-// deleteAll deletes users. One that is still there was kept by a rule of the table; one that somebody else has deleted
-// meanwhile is not counted.
+// deleteAll deletes users. One that is still there was kept by a trigger; one that somebody else has deleted meanwhile is
+// not counted.
 func (i *fileImport) deleteAll(ctx context.Context, ids []int64) error {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -64,16 +64,13 @@ func (i *fileImport) deleteAll(ctx context.Context, ids []int64) error {
 	if err != nil {
 		return err
 	}
-	if i.is.triggers || !i.is.together {
-		left, _, err := i.conn.number(ctx, "SELECT count(*) FROM users WHERE id = ANY($1::int8[])", ids)
-		if err != nil {
-			return err
-		}
-		if left > 0 {
-			return models.ErrIgnored
-		}
-		deleted = int64(len(ids))
-	}
 	i.done.Deleted += int(deleted)
-	return nil
+	if deleted == int64(len(ids)) {
+		return nil
+	}
+	left, _, err := i.conn.number(ctx, "SELECT count(*) FROM users WHERE id = ANY($1::int8[])", ids)
+	if err == nil && left > 0 {
+		err = models.ErrIgnored
+	}
+	return err
 }

@@ -60,13 +60,12 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 }
 
 // readPage reads the users of a statement until their texts are longer than a page, and reports whether it has read all.
-// Users with one id are not torn apart.
 func (r *reader) readPage(ctx context.Context, conn connection, statement string, values []any) (
 	page []models.User, whole bool, err error) {
 	left := pageBytes
 	whole = true
 	err = conn.users(ctx, func(user models.User) error {
-		if left <= 0 && user.ID != page[len(page)-1].ID {
+		if left <= 0 {
 			whole = false
 			r.pages.set(len(page)) // before what is left is sent
 			return errEnough

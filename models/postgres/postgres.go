@@ -98,9 +98,6 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	if err != nil {
 		return nil, err
 	}
-	if err := database.on(ctx, lookup, database.lookForRules); err != nil {
-		return nil, err
-	}
 	queries := newQueries(db, table)
 	reader := newReader(database, queries)
 	return &Users{
@@ -117,7 +114,7 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 // write runs a write, unless the storage is closed. Close waits for it.
 func (u *Users) write(run func() error) error {
 	if u.database.closed.Load() {
-		return models.ErrClosed // before the lock, for which whoever closes may be waiting
+		return models.ErrClosed // at once: Close may hold the lock until the writes under way are finished
 	}
 	u.writing.RLock()
 	defer u.writing.RUnlock()
@@ -177,7 +174,8 @@ func (u *Users) Close(ctx context.Context) error {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		u.writing.Lock() // and is never given back: there are no writes any more
+		u.writing.Lock()
+		defer u.writing.Unlock() // whoever waits for it finds that the storage is closed
 		u.committer.close()
 	}()
 	select {

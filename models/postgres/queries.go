@@ -34,11 +34,8 @@ func newQueries(db *gorm.DB, t table) *queries {
 	q := &queries{columns: t.columns(), selected: map[models.Shape]selection{}}
 	q.byID = q.usersText(users.Where("id = ?::int8", 0))
 	q.locked = q.byID + " FOR UPDATE"
-	if !t.ids {
-		users = users.Where("id IS NOT NULL").Session(&gorm.Session{}) // no page could begin after such a user
-	}
 	for shape := range models.Shapes() {
-		q.selected[shape] = q.texts(users, shape, t.unique)
+		q.selected[shape] = q.texts(users, shape)
 	}
 	return q
 }
@@ -55,7 +52,7 @@ func (t table) columns() string {
 }
 
 // texts builds the texts of a shape.
-func (q *queries) texts(users *gorm.DB, s models.Shape, unique bool) selection {
+func (q *queries) texts(users *gorm.DB, s models.Shape) selection {
 	order, beyond := "id", "id > ?::int8"
 	if s.Descending {
 		order, beyond = "id DESC", "id < ?::int8"
@@ -72,11 +69,7 @@ func (q *queries) texts(users *gorm.DB, s models.Shape, unique bool) selection {
 		users = users.Where(beyond, 0)
 	}
 	text := q.usersText(users.Order(order))
-	last := strings.Count(text, "$") + 1
-	if unique {
-		return selection{fmt.Sprintf("%s LIMIT $%d::int8", text, last), count}
-	}
-	return selection{fmt.Sprintf("%s FETCH FIRST ($%d::int8) ROWS WITH TIES", text, last), count}
+	return selection{fmt.Sprintf("%s LIMIT $%d::int8", text, strings.Count(text, "$")+1), count}
 }
 
 func (q *queries) usersText(query *gorm.DB) string {

@@ -53,9 +53,7 @@ func (c connection) one(ctx context.Context, statement string, arguments ...any)
 func readUser(values [][]byte, timeType uint32) (user models.User, err error) {
 	user.Name, user.Email = string(values[1]), string(values[2])
 	user.CreatedAt = shownTime(values[3], timeType)
-	if values[0] != nil {
-		user.ID, err = strconv.ParseInt(string(values[0]), 10, 64)
-	}
+	user.ID, err = strconv.ParseInt(string(values[0]), 10, 64)
 	return user, err
 }
 

@@ -20,8 +20,13 @@ const (
 
 	// setSession skips what the URL sets, and what the server's version does not know.
 	setSession = `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
-			('statement_timeout', '0'), ('lock_timeout', '0'), ('transaction_timeout', '0')) AS defaults (name, value)
+			('statement_timeout', '0'), ('lock_timeout', '` + lockTime + `'), ('transaction_timeout', '0'),
+			('client_min_messages', 'warning')) AS defaults (name, value)
 		WHERE current_setting(name, true) IS NOT NULL AND name <> ALL ($1::text[])`
+
+	// beginWrite makes the settings of a session of the transaction, because behind a pooler no session has them.
+	beginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '" + lockTime +
+		"'; SET LOCAL client_min_messages = 'warning'"
 
 	beginRead     = "BEGIN ISOLATION LEVEL READ COMMITTED;"
 	beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"

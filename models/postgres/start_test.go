@@ -94,6 +94,8 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 	}
 }
 
+const plainColumns = "CREATE TABLE users (id int, name text, email text, created_at text"
+
 func TestATableThatCannotBeServedSaysWhy(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Shared(t)
@@ -102,11 +104,22 @@ func TestATableThatCannotBeServedSaysWhy(t *testing.T) {
 		says   []string
 	}{
 		"ids that are no numbers": {"CREATE TABLE users (id uuid PRIMARY KEY, name text, email text, created_at text)",
-			[]string{"of type uuid", "smallint, integer, bigint"}},
-		"ids that are no whole numbers": {"CREATE TABLE users (id numeric, name text, email text, created_at text)",
+			[]string{"of type uuid", "smallint, integer or bigint"}},
+		"ids that are no whole numbers": {"CREATE TABLE users (id numeric PRIMARY KEY, name text, email text, created_at text)",
 			[]string{"of type numeric"}},
+		"no primary key": {plainColumns + ")", []string{"id is not the primary key"}},
+		"a primary key of two columns": {plainColumns + ", PRIMARY KEY (id, email))",
+			[]string{"id is not the primary key"}},
 		"missing columns": {"CREATE TABLE users (id int, username text)", []string{"no column name, email, created_at"}},
-		"a sequence":      {"CREATE SEQUENCE users", []string{"users has no column"}},
+		"a sequence":      {"CREATE SEQUENCE users", []string{"users is a sequence"}},
+		"a view":          {"CREATE VIEW users AS SELECT 1 AS id, 'n' AS name, 'e' AS email, now() AS created_at", []string{"users is a view"}},
+		"a materialized view": {"CREATE MATERIALIZED VIEW users AS SELECT 1 AS id, 'n' AS name, 'e' AS email, now() AS created_at",
+			[]string{"users is a materialized view"}},
+		"a foreign table": {"CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;" +
+			"CREATE FOREIGN TABLE users (id int, name text, email text, created_at text) SERVER far", []string{"users is a foreign table"}},
+		"a rule": {plainColumns + ", PRIMARY KEY (id)); CREATE RULE notes AS ON INSERT TO users DO ALSO NOTHING",
+			[]string{`users has the rule "notes"`}},
+		"heirs": {plainColumns + ", PRIMARY KEY (id)); CREATE TABLE staff () INHERITS (users)", []string{"other tables inherit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

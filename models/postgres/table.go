@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
@@ -51,6 +53,9 @@ func createTable(ctx context.Context, db *gorm.DB) (err error) {
 // pooler one that outlives it is never given back.
 func createOnce(db *gorm.DB) error {
 	return db.Transaction(func(tx *gorm.DB) error {
+		if err := tx.Exec("SET LOCAL lock_timeout = 0").Error; err != nil {
+			return err
+		}
 		if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", createLock).Error; err != nil {
 			return err
 		}
@@ -70,77 +75,137 @@ func hasTable(tx *gorm.DB) (exists bool, err error) {
 
 // table is what must be known of the table users, which may be another program's.
 type table struct {
-	idType, timeType string
-	// unique: no two users have one id. Otherwise a page ends with all users of its last id.
-	unique bool
-	// ids: every user has an id.
-	ids bool
+	oid      uint32
+	timeType string
 	// ownTime: the table makes the time itself, and takes no other.
 	ownTime bool
+	// emailType is the type of an email, as it is written in a statement.
+	emailType string
+	// emailKey: an index finds the one user who has an email.
+	emailKey bool
 }
 
-// describeTable asks for the columns of users with the names of the types behind them, and what is known of each. A view
-// has no keys.
-const describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text, a.attnotnull, a.attgenerated <> '',
-	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisunique AND i.indisvalid AND i.indimmediate
+// describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one of
+// them alone, and for what else decides whether the table can be served.
+const describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
+	format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
+	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
+	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
 		AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-	c.relkind::text
-	FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+	c.oid, c.relkind::text, COALESCE((SELECT min(rulename::text) FROM pg_rewrite WHERE ev_class = c.oid), ''),
+	c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 	JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-	WHERE a.attrelid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`
+	WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`
 
-// column is a column of the table.
+// column is a column of the table, with what is known of the table.
 type column struct {
-	name, typeName                string
-	notNull, generated, uniqueKey bool
-	relation                      string
+	name, typeName, fullType       string
+	generated, primaryKey, oneUser bool
+
+	oid            uint32
+	relation, rule string
+	inherited      bool
 }
 
 // describe looks at the table, and returns an error where it cannot be served.
-func (d *database) describe(ctx context.Context) (t table, err error) {
-	columns := map[string]column{}
-	err = d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
-		return conn.query(ctx, func(rows pgx.Rows) error {
-			var c column
-			err := rows.Scan(&c.name, &c.typeName, &c.notNull, &c.generated, &c.uniqueKey, &c.relation)
-			columns[c.name] = c
-			return err
-		}, describeTable)
-	})
-	if err != nil {
-		return t, err
+func (c connection) describe(ctx context.Context) (t table, err error) {
+	columns, last := map[string]column{}, column{}
+	err = c.query(ctx, func(rows pgx.Rows) error {
+		err := rows.Scan(&last.name, &last.typeName, &last.fullType, &last.generated, &last.primaryKey, &last.oneUser,
+			&last.oid, &last.relation, &last.rule, &last.inherited)
+		columns[last.name] = last
+		return err
+	}, describeTable)
+	if err != nil || len(columns) == 0 {
+		return t, err // without a table, each statement says so by itself
 	}
-	if err := expectColumns(columns); err != nil {
-		return t, err
+	created, email := columns["created_at"], columns["email"]
+	t = table{last.oid, created.typeName, created.generated, email.fullType, email.oneUser}
+	if why := unserved(columns, last); why != "" {
+		err = &models.StorageError{
+			Text: why + ": change that, or give users-api a database or a schema of its own",
+			Code: codeUnserved, Meaning: "the users table cannot be served",
+		}
 	}
-	if err := d.expectRights(ctx); err != nil {
-		return t, err
-	}
-	id, created := columns["id"], columns["created_at"]
-	return table{
-		idType: id.typeName, timeType: created.typeName, unique: id.uniqueKey, ids: id.notNull, ownTime: created.generated,
-	}, nil
+	return t, err
 }
 
-// expectColumns returns an error where the table cannot be served.
-func expectColumns(columns map[string]column) error {
+// relations are the kinds of relations that are not served.
+var relations = map[string]string{
+	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "c": "a type",
+}
+
+// unserved returns why a table cannot be served, and "" where it can.
+func unserved(columns map[string]column, relation column) string {
 	var missing []string
 	for _, name := range []string{"id", "name", "email", "created_at"} {
 		if _, exists := columns[name]; !exists {
 			missing = append(missing, name)
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("users has no column %s: add it, or give users-api a database or a schema of its own",
-			strings.Join(missing, ", "))
+	id := columns["id"]
+	switch kind := relations[relation.relation]; {
+	case kind != "":
+		return "users is " + kind + " and not a table"
+	case relation.rule != "":
+		return fmt.Sprintf("users has the rule %q, and a table with rules is not served", relation.rule)
+	case relation.inherited:
+		return "other tables inherit from users, so that two users may have one id"
+	case len(missing) > 0:
+		return "users has no column " + strings.Join(missing, ", ")
+	case id.typeName != "int2" && id.typeName != "int4" && id.typeName != "int8":
+		return fmt.Sprintf("the column id of users is of type %s, and it must be smallint, integer or bigint", id.typeName)
+	case !id.primaryKey:
+		return "the column id is not the primary key of users"
 	}
-	switch id := columns["id"]; id.typeName {
-	case "int2", "int4", "int8":
-		return nil
-	default:
-		return fmt.Errorf("the ids of users are of type %s, and users-api serves whole numbers (smallint, integer, bigint): "+
-			"give it a database or a schema of its own", id.typeName)
+	return ""
+}
+
+// checkEvery is how often the table is looked at while the service runs: another program may change it at any time.
+const checkEvery = time.Second
+
+// tableCheck is what the last look at the table found.
+type tableCheck struct {
+	table table
+	err   error
+}
+
+// checkTable returns an error while the table cannot be served. It asks at most once a second, which takes less than a
+// millisecond; in between it returns what the last look found. After a change of the table all statements are prepared
+// anew.
+func (d *database) checkTable(ctx context.Context, conn connection) error {
+	last := d.checked.Load()
+	now, next := time.Now().UnixNano(), d.nextCheck.Load()
+	if last == nil || now < next || !d.nextCheck.CompareAndSwap(next, now+int64(checkEvery)) {
+		if last == nil {
+			return nil // the start makes the table first
+		}
+		return last.err
 	}
+	found, err := conn.describe(ctx)
+	if _, told := errors.AsType[*models.StorageError](err); err != nil && !told {
+		return err
+	}
+	d.checked.Store(&tableCheck{found, err})
+	if found != last.table {
+		d.emails.Clear()
+		d.pool.Reset()
+	}
+	return err
+}
+
+// describe looks at the table for the first time, and from then on [database.checkTable] does.
+func (d *database) describe(ctx context.Context) (t table, err error) {
+	err = d.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
+		t, err = conn.describe(ctx)
+		return err
+	})
+	if err == nil {
+		err = d.expectRights(ctx)
+	}
+	d.checked.Store(&tableCheck{table: t})
+	return t, err
 }
 
 // missingRights are what this user may not do with the table. A column of type serial takes its ids from a sequence that

@@ -161,7 +161,7 @@ func TestACommitThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 		"changing": func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, allow); return err },
 	} {
 		wait.Go(func() {
-			const text = "the PostgreSQL server did not answer in time; whether the change was stored is not known"
+			const text = "no standby has confirmed the commit; whether the change was stored is not known"
 			failed, ok := errors.AsType[*models.StorageError](write())
 			if !ok || failed.Code != "08007" || failed.Text != text {
 				t.Errorf("%s: %#v", what, failed)
