@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -116,14 +117,14 @@ var (
 
 func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
 	all := Files("1.0")
-	for _, path := range []string{"/", "/docs"} {
-		html := body(t, get(all[path], "GET"))
+	for _, page := range []string{"/", "/docs"} {
+		html := body(t, get(all[page], "GET"))
 		if found := inline.FindString(html); found != "" {
-			t.Errorf("%s has %q in it, which its policy forbids", path, found)
+			t.Errorf("%s has %q in it, which its policy forbids", page, found)
 		}
 		for _, named := range reference.FindAllStringSubmatch(html, -1) {
-			if all["/"+named[1]] == nil {
-				t.Errorf("%s names %s, which is not served", path, named[1])
+			if all[path.Join("/", named[1])] == nil {
+				t.Errorf("%s names %s, which is not served", page, named[1])
 			}
 		}
 	}

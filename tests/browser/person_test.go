@@ -140,7 +140,7 @@ func (p *person) until(what string, isSo func() bool) {
 }
 
 // page returns all text that the person sees.
-func (p *person) page() string { return evaluate[string](p, `document.body.innerText`) }
+func (p *person) page() string { return evaluate[string](p, `document.body?.innerText ?? ''`) }
 
 // reads waits until the page says something.
 func (p *person) reads(text string) {
