@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	required  = "Name and email are required"
+	required  = "Name is required"
 	emailUsed = "Email is already used by another user"
 	changed   = "The user was changed since you read it"
 )
 
-func TestAddingShowsTheServicesWordsAtTheField(t *testing.T) {
+func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 	p := start(t)
 	p.Create(t, "Ada", "ada@example.org")
 	ada := visit(t, p, "/")
@@ -28,9 +28,13 @@ func TestAddingShowsTheServicesWordsAtTheField(t *testing.T) {
 	ada.isAt("textbox", "Name")
 	ada.clicks("button", "Save")
 	ada.describes("Name", required)
-	ada.describes("Email", required)
+	ada.describes("Email", "Email is required")
 	ada.isAt("textbox", "Name")
 	ada.fills("Name", "Ben")
+	ada.clicks("button", "Save")
+	ada.describes("Name", "")
+	ada.describes("Email", "Email is required")
+	ada.isAt("textbox", "Email")
 	ada.fills("Email", "ada@example.org")
 	ada.clicks("button", "Save")
 	ada.describes("Email", emailUsed)

@@ -107,13 +107,13 @@ function done(sentence) {
   load();
 }
 
-/** Returns the service's words, at the fields that they are about. */
+/** Returns the error of each field, or of the form as a whole. */
 function errorsOf(error) {
   if (!(error instanceof Refusal)) return { form: error.message };
   if (error.status === 409) return { email: error.message };
   const empty = Object.keys(fields).filter((field) => fields[field].value === '');
   if (error.status !== 400 || empty.length === 0) return { form: error.message };
-  return Object.fromEntries(empty.map((field) => [field, error.message]));
+  return Object.fromEntries(empty.map((field) => [field, `${fields[field].labels[0].textContent} is required`]));
 }
 
 /** Shows errors, and takes the person to the first field that has one. */
