@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // file writes a file for a person to choose.
@@ -41,9 +42,14 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.clicks("button", "Import")
 	ada.sees("dialog", "Import users")
 	ada.picks(file(t, "people.csv", "name,email,phone\nBen,ben@example.org,1\nAugusta,ada@example.org,2\nCleo,cleo@example.org,3\n"))
-	ada.reads("1 of 3 rows cannot be imported; nothing was stored")
+	ada.reads("1 of 3 rows cannot be imported")
+	ada.reads("people.csv")
 	ada.sees("cell", "3")
-	ada.reads("Line")
+	ada.sees("cell", "Augusta,ada@example.org,2")
+	ada.sees("cell", emailUsed)
+	if page := ada.page(); strings.Contains(page, "nothing was stored") {
+		t.Errorf("a look says that nothing was stored:\n%s", page)
+	}
 	ada.clicks("radio", "Leave the user as it is")
 	ada.reads("2 users would be added")
 	ada.reads("1 user would stay as they are")
@@ -57,6 +63,34 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.reads("2 users added, 1 changed, 0 skipped")
 	ada.lists("Cleo", "Ben", "Augusta")
 	ada.isAt("button", "Import")
+}
+
+// The import was fine when the page looked at the file; then somebody else took its email.
+func TestARefusedImportSaysThatNothingWasStored(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "/")
+	ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
+	ada.picks(file(t, "people.csv", "name,email\nBen,ben@example.org\n"))
+	ada.sees("button", "Import 1 user")
+	p.Create(t, "Ada", "ben@example.org")
+	ada.clicks("button", "Import 1 user")
+	ada.reads("1 of 1 row cannot be imported; nothing was stored")
+	ada.sees("cell", "Ben,ben@example.org")
+}
+
+func TestARefusedLineIsShownFromAnyPlaceInAFile(t *testing.T) {
+	p := start(t)
+	ada := visit(t, p, "/")
+	text := "name,email\r\n" + strings.Repeat("\r\n", 200_000) + "Émilie,\r\n" + strings.Repeat("x", 500) + ",\r\n"
+	encoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
+	ada.picks(file(t, "people.csv", encoded))
+	ada.sees("cell", "200002")
+	ada.sees("cell", "Émilie,")
+	ada.sees("cell", strings.Repeat("x", 120))
 }
 
 func TestAnImportCanBeLeft(t *testing.T) {

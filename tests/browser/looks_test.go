@@ -62,6 +62,49 @@ func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
 	}
 }
 
+// What can be used must not look disabled, as soft text and boxes filled with grey do.
+func TestControlsThatCanBeUsedLookEnabled(t *testing.T) {
+	ada := visit(t, start(t), "/")
+	ada.reads("No users yet")
+	for _, scheme := range []string{"light", "dark"} {
+		ada.look(scheme, 1120, 640)
+		if !evaluate[bool](ada, `['#nobody [data-open=import]', '.tools [data-open=import]'].every((selector) =>
+			getComputedStyle(document.querySelector(selector)).color === getComputedStyle(document.body).color)`) {
+			t.Errorf("%s: Import looks disabled", scheme)
+		}
+		if !evaluate[bool](ada, `['#all', '#spreadsheet', '[name=conflict][value=skip]'].every((selector) => {
+			const box = getComputedStyle(document.querySelector(selector));
+			return box.appearance === 'none' &&
+				box.backgroundColor === getComputedStyle(document.querySelector('.card')).backgroundColor;
+		})`) {
+			t.Errorf("%s: boxes look disabled", scheme)
+		}
+	}
+}
+
+func TestOnAPhoneEmailsBreakBeforeTheAtOrNotAtAll(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "somebody.with.a.long.name@department.example.org")
+	p.Create(t, "Cleo", strings.Repeat("l", 70)+"@"+strings.Repeat("d", 70))
+	p.Create(t, "Dan", "no address")
+	ada := visit(t, p, "/")
+	ada.look("light", 360, 740)
+	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	got := evaluate[string](ada, `[...document.querySelectorAll('.email bdi')].map((email) => {
+		const parts = [...email.children].filter((part) => part.textContent !== '');
+		const lines = new Set(parts.map((part) => part.getBoundingClientRect().top));
+		return lines.size + (parts.every((part) => part.getClientRects().length === 1 && part.offsetHeight < 30) ? '' : '!');
+	}).join(' ')`)
+	if got != "1 2 2 1" {
+		t.Errorf("the emails have %s lines", got)
+	}
+	ada.reads("somebody.with.a.long.name@department.example.org") // and can be copied as a whole
+	if width := evaluate[float64](ada, `document.querySelector('#all + span').getBoundingClientRect().width`); width < 50 {
+		t.Errorf("the label of the box that selects all is %.0f pixels wide", width)
+	}
+}
+
 func TestTheDialogsOfConflictAndKeyHaveNoAccessibilityViolation(t *testing.T) {
 	p := start(t)
 	id := p.Create(t, "Ada", "ada@example.org")

@@ -1,6 +1,7 @@
 // Importing a file. The service first looks at it and says what it would do; only then is there a button that does it.
 
 import { Refusal, upload } from './api.js';
+import { readLines } from './lines.js';
 import { load } from './list.js';
 import { count, say } from './show.js';
 
@@ -56,7 +57,7 @@ async function send(parameters) {
   try {
     return await upload(path(parameters), file, { signal, progress: showProgress });
   } catch (error) {
-    if (!signal.aborted) showError(error);
+    if (!signal.aborted) showError(error, parameters);
     else if (parameters.dry_run === undefined) sayCancelled();
     return null;
   } finally {
@@ -113,15 +114,19 @@ function show(sentences, isError = false) {
   button.hidden = true;
 }
 
-/** Shows why a file is refused, with its lines where the service names them. */
-function showError(error) {
+/** Shows why a file is refused, with its lines where the service names them. A look at a file stores nothing anyway. */
+async function showError(error, { dry_run: isLook }) {
   const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
-  show([error.message], true);
+  show([file.name, isLook ? error.message.replace('; nothing was stored', '') : error.message], true);
   refused.hidden = rows.length === 0;
-  refused.querySelector('tbody').replaceChildren(...rows.map((row) => {
+  const body = refused.querySelector('tbody');
+  body.replaceChildren(...rows.map((row) => {
     const tr = document.createElement('tr');
-    tr.insertCell().textContent = row.line;
-    tr.insertCell().textContent = row.error;
+    for (const text of [row.line, '', row.error]) tr.insertCell().textContent = text;
     return tr;
   }));
+  if (rows.length === 0) return;
+  const shown = [...body.rows];
+  const lines = await readLines(file, rows.map(({ line }) => line));
+  rows.forEach(({ line }, i) => { shown[i].cells[1].textContent = lines.get(line); });
 }

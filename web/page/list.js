@@ -2,7 +2,7 @@
 
 import { readAddress, writeAddress } from './address.js';
 import { Unreachable, countUsers, readUsers } from './api.js';
-import { count, initial, short, showNumber, showTime } from './show.js';
+import { count, initial, short, showEmail, showNumber, showTime } from './show.js';
 
 const pageSize = 50;
 const longestWait = 15_000; // between two tries to reach the service, in ms
@@ -16,6 +16,7 @@ const trouble = find('#trouble');
 
 let place = readAddress();
 let users = new Map(); // those on screen, by id, which is text in the table's rows
+let hasMore = false;
 let total = null;
 let matches = null;
 let loading = new AbortController();
@@ -29,14 +30,17 @@ export const isChosen = () => [...body.querySelectorAll('input:checked')].map((b
 
 /** Goes to another place: another search, order or page. */
 export function goTo(change, { isNew = true } = {}) {
-  place = { ...place, after: null, ...change };
+  if ('q' in change) matches = null;
+  place = { ...place, after: null, from: 1, ...change };
   writeAddress(place, isNew);
   return load();
 }
 
 /** Shows the place that the address names, after back or forward. */
 export function follow() {
+  const { q } = place;
   place = readAddress();
+  if (place.q !== q) matches = null;
   showPlace();
   return load();
 }
@@ -78,6 +82,7 @@ async function loadCounts(signal) {
   const everybody = q ? await countUsers('', signal) : found;
   if (signal.aborted) return;
   [matches, total] = [found, everybody];
+  showRange();
   summary.textContent = q ? `${showNumber(matches)} of ${count(total)} match` : count(total);
 }
 
@@ -85,12 +90,22 @@ function showPage({ users: page, headers }) {
   trouble.hidden = true;
   wait = 1000;
   showRows(page);
-  const more = headers.has('Link');
-  find('#pages').hidden = !more && place.after === null;
+  hasMore = headers.has('Link');
+  showRange();
+  find('#pages').hidden = !hasMore && place.after === null;
   enable('#first', place.after !== null);
   enable('#previous', place.after !== null);
-  enable('#next', more);
+  enable('#next', hasMore);
   showBlank(page.length > 0 ? null : blankFor(place));
+}
+
+/** Says which part of the list this page is. How far a bookmark leads into it is only known of the last page. */
+function showRange() {
+  const n = users.size;
+  if (!hasMore && matches !== null && place.after !== null) place.from = Math.max(matches - n + 1, 1);
+  const range = place.from === null ? showNumber(n) : `${showNumber(place.from)}–${showNumber(place.from + n - 1)}`;
+  const of = matches === null ? '' : ` of ${showNumber(matches)}`;
+  find('#range').textContent = n === 0 ? '' : range + of;
 }
 
 function blankFor({ q, after }) {
@@ -131,7 +146,7 @@ function row(user, isChosen) {
   letter.textContent = initial(user.name);
   letter.dataset.tint = Math.abs(user.id % 6);
   tr.querySelector('.name bdi').textContent = user.name;
-  tr.querySelector('.email bdi').textContent = user.email;
+  showEmail(tr.querySelector('.email bdi'), user.email);
   showTime(tr.querySelector('time'), user.created_at);
   for (const button of tr.querySelectorAll('button')) {
     const word = button.dataset.action === 'change' ? 'Change' : 'Delete';
@@ -187,7 +202,7 @@ function showTrouble(error) {
 /** Goes to the next page: what comes after the last user of this one. */
 export function goToNext() {
   const last = [...users.values()].at(-1);
-  return last ? turnTo(last.id) : undefined;
+  return last ? turnTo(last.id, place.from && place.from + users.size) : undefined;
 }
 
 /**
@@ -198,15 +213,16 @@ export async function goToPrevious() {
   const [order, step] = place.order === 'asc' ? ['desc', 1] : ['asc', -1];
   try {
     const before = await readUsers(query(place.q, order, place.after + step, pageSize + 1));
-    await turnTo(before.users[pageSize]?.id ?? null);
+    const begin = before.users[pageSize];
+    await (begin ? turnTo(begin.id, place.from && Math.max(place.from - pageSize, 1)) : turnTo(null, 1));
   } catch (error) {
     showTrouble(error);
   }
 }
 
-/** Goes to a page of the same search, which needs no new count. */
-export async function turnTo(after) {
-  place = { ...place, after };
+/** Goes to a page of the same search, which needs no new count: the one after a user, which begins at a number. */
+export async function turnTo(after, from) {
+  place = { ...place, after, from };
   writeAddress(place, true);
   choose(false);
   await load({ counts: false });

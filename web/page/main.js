@@ -44,7 +44,7 @@ on('#clear', 'click', () => {
 });
 
 on('#order', 'change', ({ target }) => list.goTo({ order: target.value }));
-on('#first', 'click', () => list.turnTo(null));
+on('#first', 'click', () => list.turnTo(null, 1));
 on('#previous', 'click', list.goToPrevious);
 on('#next', 'click', list.goToNext);
 on('#again', 'click', () => list.load());

@@ -15,6 +15,17 @@ export function showTime(element, text) {
   element.dateTime = isTime ? date.toISOString() : '';
 }
 
+/** Shows an email, which may break before its @ and nowhere else. */
+export function showEmail(element, email) {
+  const at = Math.max(email.lastIndexOf('@'), 0);
+  element.title = email.slice(0, 1000);
+  element.replaceChildren(...[email.slice(0, at), email.slice(at)].map((text) => {
+    const part = document.createElement('span');
+    part.textContent = text;
+    return part;
+  }));
+}
+
 /** Returns a count with its noun: "1 user", "1,204 users". */
 export const count = (n, noun = 'user') => `${number.format(n)} ${noun}${n === 1 ? '' : 's'}`;
 
