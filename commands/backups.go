@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"users-api/config"
@@ -165,17 +164,13 @@ func (b *backups) prune(made string) {
 
 // warnOfSameDisk says so when one broken disk takes the database and the backups with it.
 func (b *backups) warnOfSameDisk() {
-	database, err := os.Stat(b.database)
-	if err != nil {
-		return
-	}
 	directory := b.Dir
-	info, err := os.Stat(directory)
+	_, err := os.Stat(directory)
 	for os.IsNotExist(err) && directory != filepath.Dir(directory) { // it will be made there
 		directory = filepath.Dir(directory)
-		info, err = os.Stat(directory)
+		_, err = os.Stat(directory)
 	}
-	if err == nil && info.Sys().(*syscall.Stat_t).Dev == database.Sys().(*syscall.Stat_t).Dev {
+	if sameDisk(directory, b.database) {
 		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
 			"backups", b.Dir)
 	}

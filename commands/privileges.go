@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"users-api/config"
 )
@@ -20,14 +19,8 @@ func becomeUser(settings config.Config, database database) error {
 	if database.url == "" {
 		takeOverFiles(settings, id)
 	}
-	for _, become := range []func() error{
-		func() error { return syscall.Setgroups(nil) },
-		func() error { return syscall.Setgid(id) },
-		func() error { return syscall.Setuid(id) },
-	} {
-		if err := become(); err != nil {
-			return fmt.Errorf("cannot become uid %d: %w; grant SETUID and SETGID, or start as that user (--user %d:%d)", id, err, id, id)
-		}
+	if err := setUser(id); err != nil {
+		return fmt.Errorf("cannot become uid %d: %w; grant SETUID and SETGID, or start as that user (--user %d:%d)", id, err, id, id)
 	}
 	return nil
 }

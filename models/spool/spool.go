@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 
@@ -70,7 +71,7 @@ func (s *Spool) flush() error {
 			return spoolError(err)
 		}
 		s.file = file
-		if err := removeFile(file.Name()); err != nil {
+		if err := removeFile(file.Name()); err != nil && runtime.GOOS != "windows" { // which removes no open file
 			return spoolError(err)
 		}
 	}
@@ -110,6 +111,9 @@ func (s *Spool) Close() {
 	s.in.used.Add(-s.taken)
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is needed any more
+		if runtime.GOOS == "windows" {
+			_ = removeFile(s.file.Name())
+		}
 	}
 }
 

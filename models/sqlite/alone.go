@@ -3,11 +3,9 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Whether a process has a database open is asked of the locks that SQLite itself takes (sqlite.org/lockingv3.html): a
@@ -16,9 +14,6 @@ import (
 //
 // The system also takes all locks of a process on a file away when the process closes any descriptor of that file. So
 // this is for processes that do not serve.
-
-// sqliteLocks are the bytes of a database file that SQLite locks.
-var sqliteLocks = syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: 0x40000000, Len: 512}
 
 // errMoved: the name of the database leads to another file than when it was opened.
 var errMoved = errors.New("the database was replaced while it was being opened")
@@ -42,12 +37,12 @@ func expectUnused(path string) error {
 		return fmt.Errorf("cannot look at the database: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // it was only asked
-	held := sqliteLocks
-	if err := syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &held); err != nil {
+	pid, held, err := lockHolder(file)
+	if err != nil {
 		return fmt.Errorf("cannot find out who has the database %s open: %w", path, err)
 	}
-	if held.Type != syscall.F_UNLCK {
-		return inUse(path, held.Pid)
+	if held {
+		return inUse(path, pid)
 	}
 	return nil
 }
@@ -111,8 +106,7 @@ func lockFile(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := sqliteLocks
-	if err := syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &wanted); err != nil {
+	if err := lock(file); err != nil {
 		_ = file.Close()
 		return nil, inUse(path, 0)
 	}

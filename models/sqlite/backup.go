@@ -71,10 +71,8 @@ func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress
 	if err != nil {
 		return Copy{}, err
 	}
-	defer file.Close()                         //nolint:errcheck // it was only read
-	if err := os.Remove(partial); err != nil { // now it goes with the process, however that ends
-		return Copy{}, err
-	}
+	defer file.Close()     //nolint:errcheck // it was only read
+	_ = os.Remove(partial) // now it goes with the process, however that ends; Windows removes no open file
 	if err := copyUntil(ctx, out, file); err != nil {
 		return Copy{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
@@ -191,7 +189,7 @@ func source(path, option, value string) string {
 		option:    {value},
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)"},
 	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}).String()
+	return fileURL(path, parameters)
 }
 
 // copyUntil is io.Copy, which waits for neither side any more once the context ends.

@@ -121,6 +121,14 @@ func dataSource(path string, busyTimeout time.Duration) string {
 		"_txlock": {"immediate"},
 		"_pragma": pragmas(busyTimeout),
 	}
+	return fileURL(path, parameters)
+}
+
+// fileURL returns the URL of a file. That of C:\data\users.db is file:///C:/data/users.db.
+func fileURL(path string, parameters url.Values) string {
+	if filepath.VolumeName(path) != "" {
+		path = "/" + filepath.ToSlash(path)
+	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}).String()
 }
 

@@ -99,7 +99,7 @@ func (f *files) spools() string { return strings.TrimSuffix(f.wal.path, "-wal") 
 // inPlace reports whether the name still leads to the file.
 func (n named) inPlace() bool {
 	info, err := os.Stat(n.path)
-	return err == nil && os.SameFile(n.info, info)
+	return err == nil && sameOpenFile(n.info, info)
 }
 
 // inPlace reports whether a restart would find what was written.

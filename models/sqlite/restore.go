@@ -7,7 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
+	"runtime"
+	"sync"
 	"time"
 
 	"users-api/models"
@@ -184,15 +185,7 @@ func giveToOwner(path, target string) error {
 	if err != nil {
 		return err
 	}
-	made, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	is, want := made.Sys().(*syscall.Stat_t), old.Sys().(*syscall.Stat_t)
-	if is.Uid == want.Uid && (old.IsDir() || is.Gid == want.Gid) {
-		return nil
-	}
-	return os.Chown(path, int(want.Uid), int(want.Gid))
+	return giveTo(path, old)
 }
 
 // replace puts the candidate in the place of the database, and returns where that is kept.
@@ -205,6 +198,7 @@ func replace(target, candidate string) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
+	release = sync.OnceFunc(release)
 	defer release()
 	removeSecondNames(target)
 	if err := os.Link(target, kept); err != nil {
@@ -212,6 +206,9 @@ func replace(target, candidate string) (kept string, err error) {
 	}
 	if err := errors.Join(setBesideAside(target, kept), syncDirectory(target)); err != nil {
 		return "", err
+	}
+	if runtime.GOOS == "windows" { // which replaces no file that anybody has open: a service that starts now is safe
+		release()
 	}
 	return kept, errors.Join(os.Rename(candidate, target), syncDirectory(target))
 }

@@ -1,0 +1,27 @@
+//go:build !windows
+
+package commands
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// setUser makes an id the user and the group of this process, and leaves it no other group.
+func setUser(id int) error {
+	if err := syscall.Setgroups(nil); err != nil {
+		return err
+	}
+	if err := syscall.Setgid(id); err != nil {
+		return err
+	}
+	return syscall.Setuid(id)
+}
+
+// sameDisk reports whether two paths are on one file system.
+func sameDisk(a, b string) bool {
+	one, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return errors.Join(err, err2) == nil && one.Sys().(*syscall.Stat_t).Dev == other.Sys().(*syscall.Stat_t).Dev
+}
