@@ -94,6 +94,7 @@ func TestAMistakeInAKeyIsNamedWithoutTheKey(t *testing.T) {
 		"a space within":              {map[string]string{"API_KEY": keyA + " " + keyA}, "API_KEY has a key with a space"},
 		"a space at the end":          {map[string]string{"API_KEY": keyA + " "}, "API_KEY has a key with a space"},
 		"a tab":                       {map[string]string{"API_READ_KEY": keyA + "\t", "API_KEY": keyB}, "API_READ_KEY has a key with a space"},
+		"a control character":         {map[string]string{"API_KEY": keyA + "\x7f"}, "API_KEY has a key with a space or another"},
 		"a letter beyond ASCII":       {map[string]string{"API_KEY": keyA + "é"}, "API_KEY has a key with a space or another"},
 		"a file with a mark of UTF-8": {map[string]string{"API_KEY_FILE": "\ufeff" + keyA}, "API_KEY_FILE has a key with a space or another"},
 		"both forms":                  {map[string]string{"API_KEY": keyA, "API_KEY_FILE": keyA}, "API_KEY and API_KEY_FILE are both set"},
