@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"users-api/models"
 	"users-api/models/storetest"
@@ -56,6 +57,7 @@ func TestAReadThatWaitsForTheTablesLockSeesWhatWasCommittedMeanwhile(t *testing.
 			t.Parallel()
 			url := postgresql.Shared(t).NewDatabase(t)
 			setDefault(t, url, "default_transaction_isolation", isolation)
+			setDefault(t, url, "lock_timeout", "50ms")
 			users := openUsers(t, url)
 			expectReadsBehindLocks(t, url, users)
 		})
@@ -67,6 +69,7 @@ func TestBehindAPoolerToo(t *testing.T) {
 	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
 	setDefault(t, url, "default_transaction_isolation", "repeatable read")
+	setDefault(t, url, "lock_timeout", "50ms")
 	expectReadsBehindLocks(t, url, openUsers(t, server.PgBouncer(t)(url)))
 }
 
@@ -93,6 +96,7 @@ func expectReadsBehindLocks(t *testing.T, url string, users *Users) {
 			got := make(chan string)
 			go func() { got <- run() }()
 			awaitWaiting(t, url, "1")
+			time.Sleep(100 * time.Millisecond) // longer than a session may wait by default
 			other.do("COMMIT")
 			if text := <-got; !strings.Contains(text, "ada") {
 				t.Errorf("%s that waited for %s is %q", read, write, text)
