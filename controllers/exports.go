@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"bytes"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -37,24 +38,31 @@ func (f *Files) ExportNDJSON(c *gin.Context) error {
 	})
 }
 
-// export sends the users that were asked for, as they are at one moment. A piece of text is sent when it has grown
-// large; an answer that is short is sent when all of it is known to be there.
+// export sends the users that were asked for, as they are at one moment, with what the headers say of them. A piece of text
+// is sent when it has grown large; an answer that is short is sent when all of it is known to be there.
 func (f *Files) export(c *gin.Context, asked search, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
-	last, err := f.announce(c, asked)
-	if err != nil {
-		return err
-	}
-	revalidate(c)
-	c.Header("Content-Type", contentType)
-	c.Header("Content-Disposition",
-		`attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
-	if c.Request.Method == http.MethodHead {
-		return nil
-	}
-	users := f.users.Select(c.Request.Context(), asked.Query)
-	if last != nil {
-		users = until(*last, asked.Descending, users)
-	}
+	query := asked.Query
+	query.Count = asked.count
+	return f.users.Export(c.Request.Context(), query, func(export models.Export) error {
+		if asked.count {
+			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
+		}
+		if export.Last != nil {
+			c.Header("Link", "<"+asked.next(*export.Last)+`>; rel="next"`)
+		}
+		revalidate(c)
+		c.Header("Content-Type", contentType)
+		c.Header("Content-Disposition",
+			`attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
+		if c.Request.Method == http.MethodHead {
+			return nil
+		}
+		return sendFile(c, export.Users, text, add)
+	})
+}
+
+// sendFile sends users as a file whose text grows with each user that is added.
+func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.Buffer, add func(*models.User)) error {
 	for user, err := range users {
 		if err != nil {
 			return err
@@ -66,37 +74,8 @@ func (f *Files) export(c *gin.Context, asked search, ending, contentType string,
 			return err
 		}
 	}
-	_, err = text.WriteTo(c.Writer)
+	_, err := text.WriteTo(c.Writer)
 	return err
-}
-
-// announce sends how many users match, and where those come that a limit leaves out. It returns the last user within
-// the limit, when others follow.
-func (f *Files) announce(c *gin.Context, asked search) (last *int64, err error) {
-	ctx := c.Request.Context()
-	if asked.count {
-		total, err := f.users.Count(ctx, asked.Query)
-		if err != nil {
-			return nil, err
-		}
-		c.Header("X-Total-Count", strconv.FormatInt(total, 10))
-	}
-	if asked.Limit == 0 {
-		return nil, nil
-	}
-	more, read, id := asked.Query, 0, int64(0)
-	more.Limit++
-	for user, err := range f.users.Select(ctx, more) {
-		if err != nil {
-			return nil, err
-		}
-		if read == asked.Limit {
-			c.Header("Link", "<"+asked.next(id)+`>; rel="next"`)
-			return &id, nil
-		}
-		read, id = read+1, user.ID
-	}
-	return nil, nil
 }
 
 // exportRequest is what a request asks of an export: a list's parameters, and one more.
@@ -127,7 +106,6 @@ func parseExport(query string, takesSpreadsheet bool) (exportRequest, error) {
 	}
 	var err error
 	asked.given, err = all.parse(query)
-	asked.Snapshot = true
 	return asked, err
 }
 

@@ -31,8 +31,12 @@ type Users interface {
 
 	// Select returns the users that a query asks for, in its order. An error is the last thing that comes. Nothing is
 	// held between two users, however slowly they are taken: a user that is there throughout comes once, and one that
-	// is written meanwhile may come. With Snapshot they are as they were at one moment.
+	// is written meanwhile may come.
 	Select(ctx context.Context, query Query) iter.Seq2[User, error]
+
+	// Export calls send with the users that a query asks for, all as they are at one moment, however slowly they are
+	// taken. What send returns is returned. The error is [ErrNoRoom], or as for every read.
+	Export(ctx context.Context, query Query, send func(Export) error) error
 
 	// Count returns how many users match a query, whatever its Limit and After.
 	Count(ctx context.Context, query Query) (int64, error)
@@ -70,8 +74,18 @@ type Query struct {
 	Limit int
 	// Descending asks for the highest id first.
 	Descending bool
-	// Snapshot asks for the users as they are at one moment, however slowly they are taken.
-	Snapshot bool
+	// Count asks an export for how many users match as well.
+	Count bool
+}
+
+// Export is what a query asks for, as it is at one moment.
+type Export struct {
+	// Total is how many users match, whatever the query's Limit and After, if its Count asks for that.
+	Total int64
+	// Last is the id of the last user within the query's Limit, where others follow.
+	Last *int64
+	// Users are the users in order. An error is the last thing that comes.
+	Users iter.Seq2[User, error]
 }
 
 // List is every user at one moment, by ascending id, as one JSON array.

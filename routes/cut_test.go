@@ -29,6 +29,10 @@ func (b breaking) List(_ context.Context, send func(models.List) error) error {
 
 func (b breaking) Select(context.Context, models.Query) iter.Seq2[models.User, error] { return b.found }
 
+func (b breaking) Export(_ context.Context, _ models.Query, send func(models.Export) error) error {
+	return send(models.Export{Users: b.found})
+}
+
 // stored is a database that is asked for everything else.
 func stored(t *testing.T) models.Users {
 	t.Helper()

@@ -43,16 +43,29 @@ func startMeddled(t *testing.T, before, between string) *service {
 	return startWith(t, &meddled{Users: users, between: func() { run(between) }}, nil)
 }
 
-// Whoever is in a file is not behind its link once more.
-func TestALimitedExportEndsWhereItsLinkBegins(t *testing.T) {
+// Export writes when it is known what the headers say.
+func (m *meddled) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
+	return m.Users.Export(ctx, query, func(export models.Export) error {
+		m.between()
+		return send(export)
+	})
+}
+
+// The headers of an export say what its body holds, whatever is written meanwhile.
+func TestTheHeadersOfAnExportAreOfTheSameMomentAsItsBody(t *testing.T) {
 	const before = "INSERT INTO users (id, name, email) VALUES (1, 'n', 'a'), (2, 'n', 'b'), (3, 'n', 'c'), (4, 'n', 'd')"
 	for query, want := range map[string]string{"": "2", "&order=desc": "3"} {
+		first := map[string]string{"": "1", "&order=desc": "4"}[query]
 		s := startMeddled(t, before, "DELETE FROM users WHERE id IN (1, 4)")
-		got := s.do(t, "GET", "/api/users.ndjson?limit=2"+query, "")
-		if link := fmt.Sprintf(`<?limit=2%s&after=%s>; rel="next"`, query, want); got.header.Get("Link") != link {
+		got := s.do(t, "GET", "/api/users.ndjson?limit=2&count=true"+query, "")
+		if total := got.header.Get("X-Total-Count"); total != "4" {
+			t.Errorf("the total is %s", total)
+		}
+		if link := fmt.Sprintf(`<?limit=2&count=true%s&after=%s>; rel="next"`, query, want); got.header.Get("Link") != link {
 			t.Errorf("the link is %s, want %s", got.header.Get("Link"), link)
 		}
-		if !strings.HasPrefix(got.body, `{"id":`+want+",") || strings.Count(got.body, "\n") != 1 {
+		if !strings.HasPrefix(got.body, `{"id":`+first+",") || !strings.Contains(got.body, `{"id":`+want+",") ||
+			strings.Count(got.body, "\n") != 2 {
 			t.Errorf("%s: the file is %s", query, got.body)
 		}
 	}

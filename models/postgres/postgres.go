@@ -157,6 +157,11 @@ func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[models
 	return u.reader.users(ctx, query)
 }
 
+// Export calls send with the users that a query asks for, as they are at one moment.
+func (u *Users) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
+	return u.reader.export(ctx, query, send)
+}
+
 // Count returns how many users match a query.
 func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 	return u.reader.count(ctx, query)

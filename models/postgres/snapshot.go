@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,23 +14,30 @@ import (
 // newSpools returns the area of spools. They lie where the system keeps temporary files: DATA_DIR is the other engine's.
 func newSpools() *spool.Area { return spool.NewArea(filepath.Join(os.TempDir(), "users-api-spool-")) }
 
-// snapshot returns the users that a query asks for as one transaction sees them. They are spooled: a transaction that a
-// slow reader holds open would keep PostgreSQL from clearing away what was deleted and changed.
-func (r *reader) snapshot(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
-	query.Snapshot = false
-	return r.spools.Users(ctx, func(ctx context.Context, to *spool.Spool) error {
-		return r.inSnapshot(ctx, export, func(ctx context.Context, _ connection, within *reader) error {
-			for user, err := range within.users(ctx, query) {
-				if err != nil {
-					return err
-				}
-				if err := to.AddUser(&user); err != nil {
-					return err
-				}
+// export calls send with the users that a query asks for as one transaction sees them. They are spooled: a transaction that
+// a slow reader holds open would keep PostgreSQL from clearing away what was deleted and changed.
+func (r *reader) export(ctx context.Context, query models.Query, send func(models.Export) error) error {
+	return r.spools.Export(ctx, query, r.copyTo, send)
+}
+
+// copyTo copies the users that a query asks for, in one transaction.
+func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
+	return explainSpool(r.inSnapshot(ctx, export, func(ctx context.Context, _ connection, within *reader) (err error) {
+		if query.Count {
+			if to.Total, err = within.count(ctx, query); err != nil {
+				return err
 			}
-			return nil
-		})
-	})
+		}
+		for user, err := range within.users(ctx, query) {
+			if err != nil {
+				return err
+			}
+			if err := to.AddUser(&user); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // inSnapshot calls read in a transaction that sees the users at one moment, with a reader that reads in it. What brings no

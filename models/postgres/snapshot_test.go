@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"io"
+	"iter"
 	"net"
 	"net/url"
 	"runtime"
@@ -22,9 +23,9 @@ import (
 func reads(t testing.TB, users *Users) map[string]func() string {
 	return map[string]func() string{
 		"the list":  func() string { text, _ := storetest.Text(t, users); return text },
-		"an export": func() string { return names(t, users, models.Query{Snapshot: true}) },
-		"a page":    func() string { return names(t, users, models.Query{Limit: 10}) },
-		"a search":  func() string { return names(t, users, models.Query{Contains: "ada"}) },
+		"an export": func() string { return names(t, storetest.Exported(ctx, users, models.Query{})) },
+		"a page":    func() string { return names(t, users.Select(ctx, models.Query{Limit: 10})) },
+		"a search":  func() string { return names(t, users.Select(ctx, models.Query{Contains: "ada"})) },
 		"one user": func() string {
 			user, err := users.Get(context.Background(), 1)
 			if err != nil {
@@ -35,11 +36,11 @@ func reads(t testing.TB, users *Users) map[string]func() string {
 	}
 }
 
-// names returns the names of the users that a query selects, each in a line.
-func names(t testing.TB, users *Users, query models.Query) string {
+// names returns the names of users, each in a line.
+func names(t testing.TB, users iter.Seq2[models.User, error]) string {
 	t.Helper()
 	var all strings.Builder
-	for user, err := range users.Select(ctx, query) {
+	for user, err := range users {
 		if err != nil {
 			t.Error(err)
 		}
@@ -123,7 +124,7 @@ func TestAListIsThatOfTheTableThatTheSearchPathLeadsTo(t *testing.T) {
 			t.Fatal("the list is not kept")
 		}
 		postgresql.SQL(t, url, "ALTER SYSTEM SET search_path = "+test.path, "SELECT pg_reload_conf()")
-		for !strings.Contains(names(t, users, models.Query{}), test.want) {
+		for !strings.Contains(names(t, users.Select(ctx, models.Query{})), test.want) {
 			runtime.Gosched()
 		}
 		if text, _ := storetest.Text(t, users); !strings.Contains(text, test.want) {
@@ -143,7 +144,11 @@ func TestNoMoreIsReadThanAPageNeeds(t *testing.T) {
 		through, sent := countBytes(t, url)
 		users := openUsers(t, through)
 		n := 0
-		for _, err := range users.Select(ctx, models.Query{Snapshot: snapshot}) {
+		selected := users.Select(ctx, models.Query{})
+		if snapshot {
+			selected = storetest.Exported(ctx, users, models.Query{})
+		}
+		for _, err := range selected {
 			if n++; err != nil {
 				t.Fatal(err)
 			}

@@ -33,6 +33,12 @@ type Spool struct {
 	rest  []byte // what comes behind the file
 	ended bool
 	err   error // why it ended early
+
+	// What follows is of an export, and belongs to the goroutine that writes until it ends or the file has grown.
+	Total int64 // how many users match
+	limit int   // how many users are asked for; 0 is all
+	added int   // users
+	last  int64 // the id of the last user within the limit
 }
 
 // record is a user, or a row and the number of its line.
@@ -100,9 +106,6 @@ func (s *Spool) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.err = true, err
-	if err != nil && s.size == 0 {
-		s.rest = nil // so that the error comes first, and can still be answered
-	}
 	s.grown.Broadcast()
 }
 

@@ -8,30 +8,69 @@ import (
 	"users-api/models"
 )
 
-// Users returns the users that copyTo adds, as fast as it can, while they are taken. A slow reader would otherwise hold a
-// transaction open for as long as it likes. The context of copyTo ends when nobody takes them any more.
-func (a *Area) Users(ctx context.Context, copyTo func(context.Context, *Spool) error) iter.Seq2[models.User, error] {
+// Export calls send with the users that copyTo adds, as fast as it can, while they are taken. A slow reader would otherwise
+// hold a transaction open for as long as it likes. CopyTo copies what a query asks for, and sets Total first where the
+// query counts. Its context ends when send returns.
+//
+// Where there is a limit, copyTo is asked for one user more, and send is called when all are there: so it is known whether
+// others follow.
+func (a *Area) Export(ctx context.Context, query models.Query, copyTo func(context.Context, models.Query, *Spool) error,
+	send func(models.Export) error) error {
+	copied, copying := a.New(), make(chan struct{})
+	if copied.limit = query.Limit; query.Limit > 0 {
+		query.Limit++
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(copying)
+		copied.end(copyTo(ctx, query, copied))
+	}()
+	defer copied.Close()
+	defer func() { cancel(); <-copying }()
+	if err := copied.awaitBegin(); err != nil {
+		return err
+	}
+	return send(copied.export())
+}
+
+// awaitBegin waits until so much is there that more cannot change what is said of it. What fails before is returned, and
+// can still be answered.
+func (s *Spool) awaitBegin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.ended && (s.size == 0 || s.limit > 0) {
+		s.grown.Wait()
+	}
+	return s.err
+}
+
+func (s *Spool) export() models.Export {
+	export := models.Export{Total: s.Total, Users: s.users()}
+	if s.limit > 0 && s.added > s.limit {
+		export.Last = &s.last
+	}
+	return export
+}
+
+// users yields the users that were added, up to the limit.
+func (s *Spool) users() iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
-		copied, copying := a.New(), make(chan struct{})
-		ctx, cancel := context.WithCancel(ctx)
-		go func() {
-			defer close(copying)
-			copied.end(copyTo(ctx, copied))
-		}()
-		defer copied.Close()
-		defer func() { cancel(); <-copying }()
-		for row, err := range copied.records() {
+		read := 0
+		for row, err := range s.records() {
 			user := models.User{ID: row.number, CreatedAt: row.texts[2]}
 			user.Name, user.Email = row.texts[0], row.texts[1]
-			if !yield(user, err) {
+			if read++; !yield(user, err) || read == s.limit {
 				return
 			}
 		}
 	}
 }
 
-// AddUser adds a user. An error is of the disk.
+// AddUser adds a user. An error is [models.ErrNoRoom], or of the disk.
 func (s *Spool) AddUser(user *models.User) error {
+	if s.added++; s.added == s.limit {
+		s.last = user.ID
+	}
 	return s.add(record{user.ID, [3]string{user.Name, user.Email, user.CreatedAt}})
 }
 

@@ -29,7 +29,7 @@ func TestTheEndOfAContextInterruptsASearch(t *testing.T) {
 		"count": func(ctx context.Context) error { _, err := users.Count(ctx, slow); return err },
 		"list":  func(ctx context.Context) error { return drain(users.Select(ctx, slow)) },
 		"export": func(ctx context.Context) error {
-			return drain(users.Select(ctx, models.Query{Contains: slow.Contains, Snapshot: true}))
+			return drain(storetest.Exported(ctx, users, slow))
 		},
 	} {
 		gone, leave := context.WithCancel(ctx)

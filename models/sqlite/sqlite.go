@@ -126,6 +126,11 @@ func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[models
 	}
 }
 
+// Export calls send with the users that a query asks for, as they are at one moment.
+func (u *Users) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
+	return u.reader.export(ctx, query, send)
+}
+
 // Count returns how many users match a query.
 func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 	n, err := u.reader.count(ctx, query)

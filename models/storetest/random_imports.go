@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -32,12 +35,45 @@ func snapshots(t *testing.T, users models.Users) {
 		}
 		expectOneName(t, users, n)
 	}
-	for range users.Select(ctx, models.Query{Snapshot: true}) {
+	for range Exported(ctx, users, models.Query{}) {
 		break // and nothing is left behind
 	}
-	query := models.Query{Snapshot: true, Contains: "299", Limit: 3, Descending: true}
-	if got := ids(t, users, query); !slices.Equal(got, []int64{3000, 2999, 2998}) {
-		t.Errorf("a query gave %v", got)
+	var got []int64
+	query := models.Query{Contains: "299", Limit: 3, Descending: true, Count: true}
+	err := users.Export(ctx, query, func(export models.Export) error {
+		if export.Last == nil || *export.Last != 2998 || export.Total != 13 {
+			t.Errorf("of %d users found the last is %v", export.Total, export.Last)
+		}
+		for user, err := range export.Users {
+			if got = append(got, user.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []int64{3000, 2999, 2998}) {
+		t.Errorf("a query gave %v, %v", got, err)
+	}
+}
+
+// Exported yields the users of an export.
+func Exported(ctx context.Context, users models.Users, query models.Query) iter.Seq2[models.User, error] {
+	return func(yield func(models.User, error) bool) {
+		left := errors.New("enough users")
+		err := users.Export(ctx, query, func(export models.Export) error {
+			for user, err := range export.Users {
+				if err != nil {
+					return err
+				}
+				if !yield(user, nil) {
+					return left
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, left) {
+			yield(models.User{}, err)
+		}
 	}
 }
 
@@ -57,7 +93,7 @@ func rename(t *testing.T, users models.Users, n int, name string) {
 func expectOneName(t *testing.T, users models.Users, n int) {
 	t.Helper()
 	found := map[string]int{}
-	for user, err := range users.Select(ctx, models.Query{Snapshot: true}) {
+	for user, err := range Exported(ctx, users, models.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
