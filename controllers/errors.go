@@ -54,6 +54,9 @@ func WrongHost(host string) *Error {
 		Message: `This service does not answer for the host "` + shorten(host) + `"`}
 }
 
+// RetryAfter is in how many seconds a client that was refused with 503 should try again.
+const RetryAfter = "5"
+
 // statusClientGone is what the log shows for a request whose client went away before the answer; nobody reads it.
 const statusClientGone = 499
 
@@ -107,6 +110,9 @@ func Refuse(c *gin.Context, refusal *Error) {
 	}
 	if refusal.tag != "" {
 		c.Header("ETag", refusal.tag)
+	}
+	if refusal.Status == http.StatusServiceUnavailable {
+		c.Header("Retry-After", RetryAfter)
 	}
 	if !wantsProblem(c) {
 		_ = sendValue(c, refusal.Status, contentType, refusal)

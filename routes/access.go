@@ -38,6 +38,9 @@ func (a Access) checkHost(c *gin.Context) {
 	}
 }
 
+// keyAccess is where the context of a request has what its key may do.
+const keyAccess = "key access"
+
 // checkKey refuses requests under /api/ that have no key, a wrong one, or one that may not do what they ask for. It
 // looks at the path and not at the route, so that without a key nobody learns which paths there are.
 func (a Access) checkKey(c *gin.Context) {
@@ -46,6 +49,7 @@ func (a Access) checkKey(c *gin.Context) {
 	}
 	controllers.KeepPrivate(c, "Authorization, X-API-Key")
 	access, refusal := a.judge(c.Request)
+	c.Set(keyAccess, access)
 	if access != "" {
 		c.Header("X-API-Key-Access", access) // clients need not try a write to learn what a key may do
 	}

@@ -104,8 +104,8 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	<-grown
 	got := s.large(t).answer()
 	want := `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`
-	if got.status != 503 || got.body != want {
-		t.Errorf("answered %d %s", got.status, got.body)
+	if got.status != 503 || got.body != want || got.header.Get("Retry-After") != "5" {
+		t.Errorf("answered %d %s with %v", got.status, got.body, got.header)
 	}
 	s.waitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
 	close(goOn)
@@ -165,6 +165,11 @@ func TestABodyThatNobodyReadsHasADeadlineToo(t *testing.T) {
 		"another site":       "POST /api/users HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
 		"a list, in chunks":  "GET /api/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"health, with a lot": "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\nx",
+		"a deletion":         "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
+		"a form":             "POST " + csvPath + " HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 10\r\n\r\n",
+		"a file elsewhere":   "POST " + csvPath + " HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
+		"a file, in chunks":  "POST " + ndjsonPath + " HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"a file, to come":    "POST " + ndjsonPath + "?x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, func(l *limits) { l.body = 100 * time.Millisecond })

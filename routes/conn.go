@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// listener accepts connections that wait for a slow reader for as long as it takes any byte, and give up on one that
-// has stopped. net/http's WriteTimeout would cut off every list that takes longer, however steadily it is read.
+// listener accepts connections that wait for a slow reader while it keeps its pace. net/http's WriteTimeout would cut
+// off every list that takes longer, however steadily it is read.
 type listener struct {
 	net.Listener
-	stall time.Duration
-	cut   context.Context // ends when every connection is to be cut off
+	limits limits
+	cut    context.Context // ends when every connection is to be cut off
 }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -21,36 +21,52 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{TCPConn: accepted.(*net.TCPConn), stall: l.stall}
+	c := &conn{TCPConn: accepted.(*net.TCPConn), tick: l.limits.behind / 15}
+	c.pace = pace{spare: l.limits.behind, most: 2 * l.limits.behind, rate: l.limits.rate}
 	c.forget = context.AfterFunc(l.cut, c.reset)
 	return c, nil
 }
 
+// conn is a connection that is reset when its client takes too little of what is written.
+//
+// The pace of a reader is that of its system, which takes much at once and then nothing until there is room again: over
+// loopback, a client that reads 1 KiB/s takes 64 KiB every 64 s, so that one minute to spare would not do.
 type conn struct {
 	*net.TCPConn
-	stall  time.Duration
-	forget func() bool
+	pace        pace
+	tick        time.Duration
+	sent, taken int // bytes that this system took from us, and bytes that the client's did
+	forget      func() bool
 }
 
-// Write writes all of data, unless the other side takes none of it for the time of a stall. The kernel does not tell
-// when a byte was taken, so each tick tries again and sees.
+// Write writes all of data, unless the client is too slow. The kernel does not tell when a byte was taken, so each tick
+// tries again and sees. A tick counts for no more than its time: the process may have been stopped meanwhile.
 func (c *conn) Write(data []byte) (written int, err error) {
-	const ticks = 6
-	for idle := 0; idle < ticks; idle++ {
-		if err := c.SetWriteDeadline(time.Now().Add(c.stall / ticks)); err != nil {
+	for {
+		began := time.Now()
+		if err := c.SetWriteDeadline(began.Add(c.tick)); err != nil {
 			return written, err
 		}
 		n, err := c.TCPConn.Write(data[written:])
 		written += n
+		c.sent += n
+		c.pace.waited(min(time.Since(began), c.tick))
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}
-		if n > 0 {
-			idle = 0
+		if c.isTooSlow() {
+			_ = c.SetLinger(0) // what it has not taken is not kept for it
+			return written, os.ErrDeadlineExceeded
 		}
 	}
-	_ = c.SetLinger(0) // what it has not taken is not kept for it
-	return written, os.ErrDeadlineExceeded
+}
+
+// isTooSlow reports whether the client has nothing to spare, all counted that it took until now.
+func (c *conn) isTooSlow() bool {
+	taken := c.sent - unsent(c.TCPConn)
+	c.pace.moved(taken - c.taken)
+	c.taken = taken
+	return c.pace.spare <= 0
 }
 
 func (c *conn) Close() error {

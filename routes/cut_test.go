@@ -138,16 +138,29 @@ func TestAListThatTheClientLeavesIsNoError(t *testing.T) {
 	}
 }
 
+// untilReset reads a response in steps until the connection is reset, and returns how much came.
+func untilReset(t *testing.T, conn *wire, step int, pause time.Duration) (total int) {
+	t.Helper()
+	for tick := time.NewTicker(pause); ; <-tick.C { // the slowness is what is tried
+		n, err := io.CopyN(io.Discard, conn.TCPConn, int64(step))
+		total += int(n)
+		if errors.Is(err, syscall.ECONNRESET) {
+			return total
+		}
+		if err != nil {
+			t.Fatalf("%d bytes, then %v", total, err)
+		}
+	}
+}
+
 func TestAReaderThatStallsIsCutOff(t *testing.T) {
-	const stall = 300 * time.Millisecond
-	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) {
-		l.stall = stall
-	})
+	const behind = 300 * time.Millisecond
+	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) { l.behind = behind })
 	conn, began := s.dial(t), time.Now()
 	conn.send("GET /api/users HTTP/1.0\r\n\r\n")
 	s.waitForLog(t, "cut_by=stalled_reader")
-	if took := time.Since(began); took < stall/2 || took > 20*stall {
-		t.Errorf("it took %s, where a stall is %s", took, stall)
+	if took := time.Since(began); took < behind || took > 20*behind {
+		t.Errorf("it took %s, where %s are allowed", took, behind)
 	}
 	if text, err := conn.rest(); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("%d bytes, then %v", len(text), err)
@@ -157,19 +170,30 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 	}
 }
 
-// The reader needs several times as long as a stall may take for what is written at once, and takes something all the
-// time.
+// A reader that takes a little now and then, but less than it must, holds a connection no longer than one that stalls.
+func TestAReaderThatTakesTooLittleIsCutOff(t *testing.T) {
+	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) {
+		l.behind, l.rate = 500*time.Millisecond, 100<<20
+	})
+	conn := s.dial(t)
+	_ = conn.SetReadBuffer(4 << 10)
+	conn.send("GET /api/users HTTP/1.0\r\n\r\n")
+	untilReset(t, conn, 64<<10, 20*time.Millisecond) // about 3 MiB/s
+	s.waitForLog(t, "cut_by=stalled_reader")
+}
+
+// The reader needs several times as long as it may fall behind for what is written at once, and keeps its pace.
 func TestAReaderThatIsSlowGetsTheWholeList(t *testing.T) {
-	const size, stall = 48 << 20, 400 * time.Millisecond
+	const size, behind = 48 << 20, 400 * time.Millisecond
 	whole := func(yield func([]byte, error) bool) { yield(make([]byte, size), nil) }
 	s := startWith(t, breaking{stored(t), whole, nil}, nil, func(l *limits) {
-		l.stall = stall
+		l.behind, l.rate = behind, 4<<20
 	})
 	conn := s.dial(t)
 	_ = conn.SetReadBuffer(128 << 10)
 	conn.send("GET /api/users HTTP/1.0\r\n\r\n")
 	began, total := time.Now(), 0
-	for tick := time.NewTicker(stall / 12); ; <-tick.C { // the slowness is what is tried
+	for tick := time.NewTicker(behind / 12); ; <-tick.C { // the slowness is what is tried
 		n, err := io.CopyN(io.Discard, conn, 1<<20)
 		total += int(n)
 		if errors.Is(err, io.EOF) {
@@ -179,11 +203,28 @@ func TestAReaderThatIsSlowGetsTheWholeList(t *testing.T) {
 			t.Fatalf("%d bytes, then %v", total, err)
 		}
 	}
-	if total < size || time.Since(began) < 2*stall {
+	if total < size || time.Since(began) < 2*behind {
 		t.Errorf("%d bytes in %s", total, time.Since(began))
 	}
 	if s.end(t); strings.Contains(s.log.String(), "cut_by") {
 		t.Errorf("the log says %s", s.log)
+	}
+}
+
+// The time in which a reader waits for storage is not its own.
+func TestAReaderThatWaitsForUsIsNotCutOff(t *testing.T) {
+	const behind = 100 * time.Millisecond
+	slow := func(yield func([]byte, error) bool) {
+		for range 5 {
+			time.Sleep(behind) // storage is slow
+			if !yield(make([]byte, 8<<20), nil) {
+				return
+			}
+		}
+	}
+	s := startWith(t, breaking{stored(t), slow, nil}, nil, func(l *limits) { l.behind, l.rate = behind, 100<<20 })
+	if got := s.do(t, "GET", "/api/users", ""); got.status != 200 || len(got.body) != 40<<20 {
+		t.Errorf("answered %d with %d bytes", got.status, len(got.body))
 	}
 }
 

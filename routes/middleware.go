@@ -60,13 +60,3 @@ func secure() gin.HandlerFunc {
 		}
 	}
 }
-
-// closeUnclear closes the connection after a request whose end another program may see elsewhere, so that nothing
-// hidden behind it is carried out: net/http takes the Content-Length off a request that also has a Transfer-Encoding,
-// and the Transfer-Encoding off one of HTTP/1.0, before a handler can see both (RFC 9112, section 6.3).
-func closeUnclear(c *gin.Context) {
-	old := !c.Request.ProtoAtLeast(1, 1)
-	if len(c.Request.TransferEncoding) > 0 || old && c.Request.ContentLength != 0 {
-		c.Header("Connection", "close")
-	}
-}

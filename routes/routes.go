@@ -79,8 +79,9 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.HandleMethodNotAllowed = true // 405 and Allow, where Gin would answer 404
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // no header of a proxy is believed
-	engine.Use(log(s.Logger), s.Metrics.count, recoverPanic(s.Logger), closeUnclear, newBodies(l).receive, secure(),
-		s.Access.checkHost, s.Access.checkKey)
+	bodies := newBodies(l)
+	engine.Use(log(s.Logger), s.Metrics.count, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
+		s.Access.checkKey, bodies.admit)
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
 	return engine

@@ -21,21 +21,24 @@ type limits struct {
 	header time.Duration // to send a request's headers
 	body   time.Duration // to send a request's body
 	idle   time.Duration // between two requests; longer than proxies keep theirs, so that they close first
-	stall  time.Duration // to take any byte of an answer
 	stop   time.Duration // to finish a request after the service was asked to stop
+	// rate is how many bytes a second a client must bring of a file, and take of a response, and behind is how far it
+	// may fall behind that.
+	rate   int
+	behind time.Duration
 	// largeBodies is how many bodies may be larger than smallBody at once.
-	largeBodies int
-	// imports is how many files may arrive at once, and importBytes how large each may be.
-	imports     int
-	importBytes int64
+	largeBodies int64
+	// imports is how many files may arrive at once, dryRuns how many more of keys that can only read, and importBytes
+	// how large each may be.
+	imports, dryRuns, importBytes int64
 }
 
 // usual returns the limits of a service. A container engine kills 10 s after it asked to stop; a second more than a
 // write waits for another program's lock is for the requests, and the rest is for the last checkpoint.
 func usual() limits {
 	return limits{
-		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second, stall: 24 * time.Second,
-		stop: 6 * time.Second, largeBodies: 16, imports: 8, importBytes: 512 << 20,
+		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second, stop: 6 * time.Second,
+		rate: 1 << 10, behind: time.Minute, largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
 	}
 }
 
@@ -58,7 +61,7 @@ func (l limits) serve(
 	defer cutOff(errStopped)
 	server := l.server(cut, handler, logger)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener{accept, l.stall, cut}) }()
+	go func() { failed <- server.Serve(listener{accept, l, cut}) }()
 
 	var err error
 	select {
@@ -87,7 +90,7 @@ func finish(server *http.Server, within time.Duration) bool {
 func (l limits) server(cut context.Context, handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:                      handler,
-		DisableGeneralOptionsHandler: true, // it would answer before closeUnclear sees the request
+		DisableGeneralOptionsHandler: true, // it would answer before receive sees the request
 		ReadHeaderTimeout:            l.header,
 		IdleTimeout:                  l.idle,
 		MaxHeaderBytes:               32 << 10,

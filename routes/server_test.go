@@ -19,8 +19,8 @@ import (
 
 // docs/reliability.md tells operators these.
 func TestNobodyKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
-	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute, stall: 24 * time.Second,
-		stop: 6 * time.Second, largeBodies: 16, imports: 8, importBytes: 512 << 20}
+	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute, stop: 6 * time.Second,
+		rate: 1024, behind: time.Minute, largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20}
 	if got := usual(); got != want {
 		t.Errorf("the limits are %+v", got)
 	}
@@ -103,7 +103,7 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 
 // A stop must be able to cut every connection off, and that must not keep those that are over.
 func TestAConnectionThatIsClosedIsForgotten(t *testing.T) {
-	l := listener{listen(t), time.Second, t.Context()}
+	l := listener{listen(t), usual(), t.Context()}
 	client, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)

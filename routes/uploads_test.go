@@ -2,6 +2,8 @@ package routes
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -22,12 +24,12 @@ const uploaded = `{"created":8,"updated":0,"skipped":0,"deleted":0,"ignored_colu
 
 func TestAFileThatMakesProgressIsNotCutOff(t *testing.T) {
 	const pause = 250 * time.Millisecond
-	s := start(t, func(l *limits) { l.body = 4 * pause })
+	s := start(t, func(l *limits) { l.behind, l.rate = 4*pause, len("n,0\n") }) // four times as fast as it must
 	conn := s.upload(t, len("name,email\n")+8*len("n,0\n"))
 	conn.send("name,email\n")
 	for i := range 8 {
 		conn.send("n,%d\n", i)
-		time.Sleep(pause) // all in all twice as long as a body may take
+		time.Sleep(pause) // all in all twice as long as it may fall behind
 	}
 	if got := conn.answer(); got.status != 200 || got.body != uploaded {
 		t.Errorf("answered %d %s", got.status, got.body)
@@ -35,7 +37,7 @@ func TestAFileThatMakesProgressIsNotCutOff(t *testing.T) {
 }
 
 func TestAFileThatStopsIsGivenUp(t *testing.T) {
-	s := start(t, func(l *limits) { l.body = 150 * time.Millisecond })
+	s := start(t, func(l *limits) { l.behind = 150 * time.Millisecond })
 	for _, sent := range []string{"", "name,em", "name,email\nn,1\n"} {
 		conn := s.upload(t, 1000)
 		conn.send("%s", sent)
@@ -48,34 +50,66 @@ func TestAFileThatStopsIsGivenUp(t *testing.T) {
 	}
 }
 
-// storing takes longer to store a file than a file may stop for.
-type storing struct {
-	models.Users
-	time time.Duration
-}
-
-func (s storing) Import(
-	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
-) (models.Imported, error) {
-	done, err := s.Users.Import(ctx, rows, options)
-	select {
-	case <-ctx.Done():
-		return done, ctx.Err()
-	case <-time.After(s.time):
-		return done, err
+// A file that always brings something, but less than it must, is given up too: it would hold its slot for ever.
+func TestAFileThatComesTooSlowlyIsGivenUp(t *testing.T) {
+	for path, line := range map[string]string{csvPath: "name,email\n", ndjsonPath: "\n"} {
+		s := start(t, func(l *limits) { l.behind, l.rate = 200*time.Millisecond, 1<<20 })
+		conn := s.dial(t)
+		conn.send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n", path)
+		answered := make(chan struct{})
+		go func() {
+			for tick := time.NewTicker(20 * time.Millisecond); ; { // the slowness is what is tried
+				select {
+				case <-answered:
+					return
+				case <-tick.C:
+					_, _ = conn.Write([]byte(line))
+				}
+			}
+		}()
+		if got := conn.answer(); got.status != 408 {
+			t.Errorf("%s is answered %d %s", path, got.status, got.body)
+		}
+		close(answered)
 	}
 }
 
+// The time that a file has to arrive ends with it, also where its last line has no end: a reader asks once more then.
 func TestTheTimeForAFileEndsWithIt(t *testing.T) {
-	const stall = 100 * time.Millisecond
-	s := startWith(t, storing{stored(t), 5 * stall}, nil, func(l *limits) { l.body = stall })
-	got := s.do(t, "POST", csvPath, "name,email\nn,1\n")
-	if got.status != 200 {
-		t.Errorf("answered %d %s", got.status, got.body)
+	const (
+		withLength = "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+		inChunks   = "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
+	)
+	for path, file := range map[string]string{csvPath: "name,email\nn,1", ndjsonPath: `{"name":"n","email":"1"}`} {
+		for _, request := range []string{withLength, inChunks} {
+			for _, text := range []string{file, file + "\n"} {
+				if got := storeSlowly(t, fmt.Sprintf(request, path, len(text), text)); got.status != 200 {
+					t.Errorf("%q for %s is answered %d %s", text, path, got.status, got.body)
+				}
+			}
+		}
 	}
-	if next := s.do(t, "GET", "/health", ""); next.status != 200 {
-		t.Errorf("the next request is answered %d", next.status)
+}
+
+// storeSlowly imports a file while another program holds the write lock for longer than the file may take to arrive.
+func storeSlowly(t *testing.T, request string) reply {
+	t.Helper()
+	const behind = 100 * time.Millisecond
+	s := start(t, func(l *limits) { l.body, l.behind = behind, behind })
+	other, err := sql.Open("sqlite", s.path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	other.SetMaxOpenConns(1)
+	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	conn := s.dial(t)
+	conn.send("%s", request)
+	s.waitForLog(t, "import started")
+	time.Sleep(3 * behind) // the slowness is what is tried
+	_ = other.Close()
+	return conn.answer()
 }
 
 func TestAFileMayBeLargerThanOtherBodies(t *testing.T) {
@@ -147,6 +181,24 @@ func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 				t.Errorf("the log says %s:\n%s", secret, text)
 			}
 		}
+	}
+}
+
+// storing takes longer to store a file.
+type storing struct {
+	models.Users
+	time time.Duration
+}
+
+func (s storing) Import(
+	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
+) (models.Imported, error) {
+	done, err := s.Users.Import(ctx, rows, options)
+	select {
+	case <-ctx.Done():
+		return done, ctx.Err()
+	case <-time.After(s.time):
+		return done, err
 	}
 }
 

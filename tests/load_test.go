@@ -31,18 +31,20 @@ func TestStalledClientsAreClosedAndHoldNobodyUp(t *testing.T) {
 	go func() { slow <- readSlowly(p, 200_000, 35*time.Second) }()
 	stalled := pace(t, p, "stalled", 10*time.Second)
 
-	waitFor(t, "every stalled connection is closed", func() bool { return p.OpenFiles(t) <= before+10 })
+	if err := <-slow; err != nil {
+		t.Errorf("a slow reader that makes progress: %v", err)
+	}
+	for p.OpenFiles(t) > before+10 && time.Since(stalledAt) < 3*time.Minute {
+		time.Sleep(time.Second)
+	}
 	closed := time.Since(stalledAt).Round(time.Second)
 	t.Logf("calm %s; among stalled clients %s; all of them closed after %s; peak memory %s",
 		calm, stalled, closed, mib(p.Memory(t, "VmHWM")))
-	if closed > 45*time.Second { // a stalled reader is given 24 s
+	if closed > 140*time.Second { // a stalled reader is given 60 s, and one more for each KiB that its system took
 		t.Errorf("a stalled connection was open for %s", closed)
 	}
 	if peak := p.Memory(t, "VmHWM"); peak > 256<<20 {
 		t.Errorf("the peak of memory is %s", mib(peak))
-	}
-	if err := <-slow; err != nil {
-		t.Errorf("a slow reader that makes progress: %v", err)
 	}
 }
 

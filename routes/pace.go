@@ -1,0 +1,18 @@
+package routes
+
+import "time"
+
+// pace is how long a client may still keep us waiting. It begins with some time to spare, each KiB earns it a second
+// more, and it never has more than the most: a client that goes on taking, or bringing, 1 KiB/s is served however long
+// that takes. Time in which the client waits for us does not count.
+type pace struct {
+	spare, most time.Duration
+	rate        int // bytes a second
+}
+
+func (p *pace) moved(bytes int) {
+	earned := time.Duration(float64(bytes) / float64(p.rate) * float64(time.Second))
+	p.spare = min(p.spare+earned, p.most)
+}
+
+func (p *pace) waited(time time.Duration) { p.spare -= time }
