@@ -60,8 +60,9 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 	server := postgresql.Start(t, postgresql.Scram)
 	good := server.NewDatabase(t)
 	where := fmt.Sprintf("127.0.0.1:%d", server.Port)
-	postgresql.SQL(t, good, "CREATE ROLE poor LOGIN PASSWORD 'poorly'",
-		"CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at timestamp)")
+	postgresql.SQL(t, good, "CREATE ROLE poor LOGIN PASSWORD 'poorly'", "CREATE ROLE reader LOGIN PASSWORD 'poorly'",
+		"CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at timestamp)",
+		"GRANT SELECT (id, name, email, created_at), INSERT, UPDATE, DELETE ON users TO reader")
 	empty := server.NewDatabase(t)
 	as := func(user, password string) func(*url.URL) {
 		return func(place *url.URL) { place.User = url.UserPassword(user, password) }
@@ -80,7 +81,8 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 		"no rights to the table": {edited(t, good, as("poor", "poorly")),
 			[]string{"permission denied for users: SELECT, INSERT, UPDATE, DELETE",
 				"GRANT SELECT, INSERT, UPDATE, DELETE ON users TO poor"}},
-		"TLS that the server has not": {good + "?sslmode=require", []string{where, "server refused TLS connection"}},
+		"the right to read some columns": {edited(t, good, as("reader", "poorly")), []string{"permission denied for users: SELECT:"}},
+		"TLS that the server has not":    {good + "?sslmode=require", []string{where, "server refused TLS connection"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

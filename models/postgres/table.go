@@ -208,10 +208,10 @@ func (d *database) describe(ctx context.Context) (t table, err error) {
 	return t, err
 }
 
-// missingRights are what this user may not do with the table. A column of type serial takes its ids from a sequence that
-// has rights of its own.
+// missingRights are what this user may not do with the table. A snapshot locks the table, which needs the right to read all
+// of it. A column of type serial takes its ids from a sequence that has rights of its own.
 const missingRights = `SELECT concat_ws(', ',
-	CASE WHEN NOT has_any_column_privilege(o, 'SELECT') THEN 'SELECT' END,
+	CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
 	CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
 	CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
 	CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
