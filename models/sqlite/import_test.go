@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -153,6 +154,26 @@ func TestAnImportGivesBackItsCacheAndTheWALFile(t *testing.T) {
 		}
 		if bytes := walSize(t, users); bytes > 100_000 {
 			t.Errorf("dry run %t: the -wal file has %d bytes", dryRun, bytes)
+		}
+	}
+}
+
+// An import's spool is a file without a name: it takes its room on the disk until it is closed.
+func TestAnImportClosesItsSpool(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which files are open")
+	}
+	users := openUsers(t, 0)
+	for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictFails} { // the second is refused
+		_, _ = users.Import(ctx, storetest.ManyRows(30_000, "file", func() {}), models.ImportOptions{OnConflict: conflict})
+		open, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil || len(open) == 0 {
+			t.Fatal("no file is open", err)
+		}
+		for _, descriptor := range open {
+			if path, _ := os.Readlink(descriptor); strings.HasPrefix(path, users.committer.files.database.path+"-spool-") {
+				t.Errorf("%s is open", path)
+			}
 		}
 	}
 }

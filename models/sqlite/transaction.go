@@ -63,13 +63,10 @@ func (t *transaction) runAlone(write func(*transaction) error) error {
 		return err
 	}
 	err := t.noteEnd(write(t))
-	if t.over {
-		return err
-	}
 	if err != nil {
 		_, _ = t.conn.exec("ROLLBACK TO alone")
 	}
-	_, _ = t.conn.exec("RELEASE alone") // it is there
+	_, _ = t.conn.exec("RELEASE alone") // there is none when the transaction is over
 	return err
 }
 
