@@ -129,7 +129,7 @@ func (b *backups) makeOne(ctx context.Context) bool {
 	id, err := b.readOrMakeID()
 	path := filepath.Join(b.Dir, "users-"+id+"-"+began.UTC().Format(backupTime)+".db")
 	if err == nil {
-		err = os.MkdirAll(b.Dir, 0o700)
+		err = sqlite.MakeDirectory(b.Dir, 0o700)
 	}
 	var made sqlite.Copy
 	if err == nil {

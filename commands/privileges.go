@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"users-api/config"
+	"users-api/models/sqlite"
 )
 
 // becomeUser gives up root for the uid and gid of RUN_AS, once the data directory, where it has the users, belongs to them. Only the container
@@ -38,8 +39,8 @@ func takeOverFiles(settings config.Config, id int) {
 // what to do. A new directory is for id alone: every name and email is in it. Directories above it must stay open to id,
 // which does not own them.
 func takeOver(directory string, id int) {
-	_ = os.MkdirAll(filepath.Dir(directory), 0o755)
-	_ = os.Mkdir(directory, 0o700)
+	_ = sqlite.MakeDirectory(filepath.Dir(directory), 0o755)
+	_ = sqlite.MakeDirectory(directory, 0o700)
 	_ = os.Lchown(directory, id, id)
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -29,7 +28,7 @@ const maxReaders = 4
 // and GORM's connection, which keeps the files from being closed by the last that closes. The context ends the wait for
 // another program's lock.
 func openDatabase(ctx context.Context, path string) (target string, db *gorm.DB, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return "", nil, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
 	if target, err = followLinks(path); err != nil {

@@ -80,6 +80,21 @@ func expectNoHotJournal(path string) error {
 		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
 }
 
+// MakeDirectory makes a directory and those above it that are missing, and returns once their names are on disk: what is
+// flushed into a directory whose name is not is lost with it in a power cut.
+func MakeDirectory(path string, mode os.FileMode) error {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
+		return os.MkdirAll(path, mode) // it is there, or cannot be
+	}
+	if err := MakeDirectory(filepath.Dir(path), mode); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(path, mode); err != nil { // another process may have made it by now
+		return err
+	}
+	return syncDirectory(path)
+}
+
 // makeFile makes the database file where it is missing, for this user alone: SQLite gives the others beside it the
 // same mode. An existing file is left as it is.
 func makeFile(path string) error {

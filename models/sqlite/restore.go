@@ -56,7 +56,7 @@ func Restore(ctx context.Context, path string, from *os.File, progress Progress)
 // prepareTarget returns where the database is, or will be, and refuses before anything is read what would be refused
 // after it.
 func prepareTarget(path string, from *os.File) (target string, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
 	if err := expectComplete(from.Name()); err != nil {
