@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 	"syscall"
 
@@ -38,13 +37,7 @@ func serveAdmin(stop context.Context, settings config.Config, service routes.Ser
 	if err != nil {
 		return "", nil, err
 	}
-	server := service.Admin(stop)
-	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			service.Logger.Error("the admin port cannot accept connections", "error", err)
-		}
-	}()
-	return localURL(settings, listener.Addr()), func() { _ = server.Close() }, nil
+	return localURL(settings, listener.Addr()), service.Admin(stop, listener), nil
 }
 
 // localURL returns where a person on this machine reaches a listener.

@@ -25,17 +25,22 @@ type Access struct {
 // checkHost refuses requests for another host. A page whose name is made to resolve to this machine (DNS rebinding)
 // passes the protection against other sites, because its Origin and Host agree.
 func (a Access) checkHost(c *gin.Context) {
-	if len(a.Hosts) == 0 || c.Request.URL.Path == "/health" {
+	if c.Request.URL.Path == "/health" {
 		return
 	}
-	host := (&url.URL{Host: c.Request.Host}).Hostname() // without a port, and without the brackets of IPv6
+	if host, allowed := a.allowsHost(c.Request); !allowed {
+		controllers.Refuse(c, controllers.WrongHost(host))
+	}
+}
+
+// allowsHost returns the host that a request is for, and whether this service answers for it.
+func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
+	host = (&url.URL{Host: request.Host}).Hostname() // without a port, and without the brackets of IPv6
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
 	if address, err := netip.ParseAddr(name); err == nil {
 		name = address.String() // one address has many spellings
 	}
-	if !slices.Contains(a.Hosts, name) {
-		controllers.Refuse(c, controllers.WrongHost(host))
-	}
+	return host, len(a.Hosts) == 0 || slices.Contains(a.Hosts, name)
 }
 
 // keyAccess is where the context of a request has what its key may do.

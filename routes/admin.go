@@ -6,34 +6,73 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/pprof"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"users-api/controllers"
 	"users-api/models"
 )
 
-// Admin returns the server for whoever runs the service, for a port of its own: figures, probes and profiles. It needs
-// no key, so its port must not be public. It answers while the service stops, until it is closed.
-func (s Service) Admin(stop context.Context) *http.Server {
+// Admin serves whoever runs the service, on a port of its own: figures, probes and profiles. It needs no key, so its
+// port must not be public. It answers while the service stops, until end is called.
+func (s Service) Admin(stop context.Context, accept net.Listener) (end func()) {
+	return s.admin(usual(), stop, accept)
+}
+
+func (s Service) admin(l limits, stop context.Context, accept net.Listener) (end func()) {
+	cut, cutOff := context.WithCancelCause(context.Background())
+	server := l.server(cut, s.checkAdminHost(s.adminPaths(l, stop)), s.Logger)
+	server.ReadTimeout = l.body // no path takes a body that is worth more
+	go func() {
+		if err := server.Serve(listener{accept, l, cut}); !errors.Is(err, http.ErrServerClosed) {
+			s.Logger.Error("the admin port cannot accept connections", "error", err)
+		}
+	}()
+	return func() {
+		_ = server.Close()
+		cutOff(errStopped)
+	}
+}
+
+func (s Service) adminPaths(l limits, stop context.Context) http.Handler {
 	errorLog := slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn)
 	paths := http.NewServeMux()
 	paths.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics.registry, promhttp.HandlerOpts{ErrorLog: errorLog}))
 	paths.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	paths.HandleFunc("GET /readyz", func(w http.ResponseWriter, request *http.Request) { s.answerReady(w, request, stop) })
+	paths.HandleFunc("GET /readyz", func(w http.ResponseWriter, request *http.Request) {
+		within, cancel := context.WithTimeout(request.Context(), l.probe)
+		defer cancel()
+		answerReady(w, s.ready(within, stop))
+	})
 	paths.HandleFunc("/debug/pprof/", pprof.Index)
 	paths.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	paths.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	paths.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	paths.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return &http.Server{Handler: paths, ReadHeaderTimeout: 10 * time.Second, ErrorLog: errorLog}
+	return paths
+}
+
+// checkAdminHost refuses requests for another host, but for probes: they call a service by its address, and what they
+// are answered is no secret.
+func (s Service) checkAdminHost(paths http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		host, allowed := s.Access.allowsHost(request)
+		if !allowed && request.URL.Path != "/livez" && request.URL.Path != "/readyz" {
+			http.Error(w, fmt.Sprintf("This port does not answer for the host %q: name it in ALLOWED_HOSTS", host),
+				http.StatusMisdirectedRequest)
+			return
+		}
+		paths.ServeHTTP(w, request)
+	})
 }
 
 // answerReady answers 200 when the service should be sent requests, and otherwise 503 with the reason.
-func (s Service) answerReady(w http.ResponseWriter, request *http.Request, stop context.Context) {
-	if err := s.ready(request.Context(), stop); err != nil {
+func answerReady(w http.ResponseWriter, err error) {
+	if err != nil {
+		w.Header().Set("Retry-After", controllers.RetryAfter)
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = fmt.Fprintln(w, err)
 		return
@@ -42,9 +81,8 @@ func (s Service) answerReady(w http.ResponseWriter, request *http.Request, stop 
 }
 
 // ready returns why no requests should be sent to the service: it is stopping, its storage was taken away, or storage
-// does not answer in the time that a probe has.
+// does not answer in time.
 func (s Service) ready(ctx, stop context.Context) error {
-	const probeTime = 2 * time.Second
 	select {
 	case <-stop.Done():
 		return errStopped
@@ -52,8 +90,6 @@ func (s Service) ready(ctx, stop context.Context) error {
 		return models.ErrLost
 	default:
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
 	_, err := s.Users.Get(ctx, 0)
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
 		return fmt.Errorf("storage does not answer: %w", err)

@@ -2,9 +2,9 @@ package routes
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -18,11 +18,15 @@ import (
 )
 
 // admin serves the admin port of a service and returns its URL.
-func admin(t *testing.T, s Service, stop context.Context) string {
+func admin(t *testing.T, s Service, stop context.Context, change ...func(*limits)) string {
 	t.Helper()
-	server := httptest.NewServer(s.Admin(stop).Handler)
-	t.Cleanup(server.Close)
-	return server.URL
+	l := usual()
+	for _, change := range change {
+		change(&l)
+	}
+	accept := listen(t)
+	t.Cleanup(s.admin(l, stop, accept))
+	return "http://" + accept.Addr().String()
 }
 
 func get(t *testing.T, url string) (status int, body string) {
@@ -188,4 +192,61 @@ func TestProfilesAreOnTheAdminPortAlone(t *testing.T) {
 	if status, _ := get(t, url+"/api/users"); status != 404 {
 		t.Errorf("the admin port answers /api/users with %d", status)
 	}
+}
+
+// unanswering is a storage that does not answer.
+type unanswering struct{ models.Users }
+
+func (unanswering) Get(ctx context.Context, _ int64) (models.User, error) {
+	<-ctx.Done()
+	return models.User{}, ctx.Err()
+}
+
+func TestReadyDoesNotWaitForAStorageThatDoesNotAnswer(t *testing.T) {
+	url := admin(t, silent(unanswering{stored(t)}), t.Context(), func(l *limits) { l.probe = 10 * time.Millisecond })
+	answer, err := (&http.Client{Timeout: patience}).Get(url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("answered %d with %v", answer.StatusCode, answer.Header)
+	}
+}
+
+// The admin port gives nobody more time than the public one, and does not count the time of a profile.
+func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
+	const short = 100 * time.Millisecond
+	url := admin(t, silent(stored(t)), t.Context(), func(l *limits) { l.header, l.body, l.idle, l.behind = short, short, short, 3*short })
+	s := &service{address: strings.TrimPrefix(url, "http://")}
+	for name, request := range map[string]string{
+		"nothing":        "",
+		"half a header":  "GET /livez HTTP/1.1\r\nHost",
+		"a body to come": "POST /debug/pprof/symbol HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
+		"an idle one":    "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := s.dial(t)
+			conn.send("%s", request)
+			if text, err := conn.rest(); err != nil {
+				t.Errorf("%q, then %v", text, err)
+			}
+		})
+	}
+	t.Run("a reader that stalls", func(t *testing.T) {
+		conn := s.dial(t)
+		many := []byte(strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 1000))
+		var err error
+		for err == nil { // no more are read while no response is
+			_, err = conn.Write(many)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the connection stays open")
+		}
+	})
+	t.Run("a profile", func(t *testing.T) {
+		if status, body := get(t, url+"/debug/pprof/trace?seconds=1"); status != 200 || body == "" {
+			t.Errorf("answered %d with %d bytes", status, len(body))
+		}
+	})
 }

@@ -21,6 +21,7 @@ type limits struct {
 	header time.Duration // to send a request's headers
 	body   time.Duration // to send a request's body
 	idle   time.Duration // between two requests; longer than proxies keep theirs, so that they close first
+	probe  time.Duration // for storage to answer a probe
 	stop   time.Duration // to finish a request after the service was asked to stop
 	// rate is how many bytes a second a client must bring of a file, and take of a response, and behind is how far it
 	// may fall behind that.
@@ -37,7 +38,8 @@ type limits struct {
 // write waits for another program's lock is for the requests, and the rest is for the last checkpoint.
 func usual() limits {
 	return limits{
-		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second, stop: 6 * time.Second,
+		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
+		probe: 2 * time.Second, stop: 6 * time.Second,
 		rate: 1 << 10, behind: time.Minute, largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
 	}
 }

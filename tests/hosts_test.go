@@ -42,6 +42,25 @@ func TestAnotherHostIsRefused(t *testing.T) {
 	forbid(t, p.Log(), "evil")
 }
 
+// Figures and profiles are for no other site either. Probes call the service by its address, and learn nothing.
+func TestAnotherHostIsRefusedOnTheAdminPort(t *testing.T) {
+	t.Parallel()
+	admin := adminOf(t, start(t, "ADMIN_PORT=0", "ALLOWED_HOSTS=a.example"))
+	for path, status := range map[string]int{
+		"/metrics": 421, "/debug/pprof/": 421, "/debug/pprof/cmdline": 421, "/nothing": 421, "/livez": 200, "/readyz": 200,
+	} {
+		if answer := askFor(t, admin, "evil.example:9090", "GET "+path); answer.Status != status ||
+			status == 421 && !strings.Contains(answer.Body, `"evil.example"`) {
+			t.Errorf("%s is answered %d %s", path, answer.Status, answer.Body)
+		}
+	}
+	for path, status := range map[string]int{"/metrics": 200, "/debug/pprof/": 200, "/nothing": 404} {
+		if answer := askFor(t, admin, "A.example:9090", "GET "+path); answer.Status != status {
+			t.Errorf("%s is answered %d %s", path, answer.Status, answer.Body)
+		}
+	}
+}
+
 func TestAnyHostIsAnsweredWhereNoneAreNamed(t *testing.T) {
 	t.Parallel()
 	p := start(t)

@@ -125,7 +125,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 
 func TestTheAdminPortIsApart(t *testing.T) {
 	t.Parallel()
-	p := start(t, "ADMIN_PORT=0", "LISTEN_ADDRESS=127.0.0.2", "API_KEY="+fullKey, "ALLOWED_HOSTS=a.example")
+	p := start(t, "ADMIN_PORT=0", "LISTEN_ADDRESS=127.0.0.2", "API_KEY="+fullKey, "ALLOWED_HOSTS=a.example,127.0.0.2")
 	port, found := strings.CutPrefix(adminOf(t, p).URL, "http://127.0.0.2:")
 	if !found {
 		t.Errorf("the log says %s", adminOf(t, p).URL)
