@@ -167,7 +167,10 @@ func TestALargeWALFileWaitsForItsReader(t *testing.T) {
 	other := otherProgram(t, users)
 	createLarge(t, users, 8)
 	checkpoints := users.committer.checkpoints
-	if err := checkpoints.conn.script("PRAGMA busy_timeout(60000)"); err != nil { // this machine may be slow
+	checkpoints.running.Lock() // what looks after commits uses the connection too
+	err := checkpoints.conn.script("PRAGMA busy_timeout(60000)")
+	checkpoints.running.Unlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, other, "BEGIN", "SELECT count(*) FROM users")
@@ -212,6 +215,8 @@ func TestOneCheckpointRunsAtOnce(t *testing.T) {
 func TestClosingWaitsForTheCheckpointUnderWay(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
+	users.committer.checkpoints.running.Lock() // so that they leave the pages to others
+	defer users.committer.checkpoints.running.Unlock()
 	createLarge(t, users, 2*quietPages/64)
 	paused, goOn := make(chan struct{}), make(chan struct{})
 	checkpoints, err := startCheckpoints(users.committer.files.database.path, openTestConnection(t, users), func(run func()) {
