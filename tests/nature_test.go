@@ -3,7 +3,9 @@
 package tests
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +23,23 @@ func TestARefusedCreationLeavesAGapInTheIDs(t *testing.T) {
 	}
 	if next := p.Create(t, "Alan", "alan@example.org"); next <= first+1 {
 		t.Errorf("after %d and a refusal the next user has the id %d", first, next)
+	}
+}
+
+// An index of PostgreSQL holds no value of more than a third of a page.
+func TestAnEmailThatIsTooLongForTheIndexIsRefused(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	long := ""
+	for i := range 600 {
+		long += fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(i))))[:10]
+	}
+	answer := p.Do(t, "POST", "/api/users", program.Body("Ada", long))
+	if answer.Status != 500 || !strings.Contains(answer.Body, "(SQLSTATE 54000)") {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	if users := p.List(t); len(users) != 0 {
+		t.Errorf("%d users are stored", len(users))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"users-api/tests/postgresql"
@@ -28,6 +29,32 @@ func TestWhatIsRestoredWhileItRunsIsServed(t *testing.T) {
 	}
 	if again := p.Create(t, "Alan", "alan@example.org"); again != id {
 		t.Errorf("the next user has the id %d, want %d as when the dump was made", again, id)
+	}
+}
+
+// The documented commands take a URL with parameters that only the service knows.
+func TestTheDocumentedBackupIsRestored(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("../docs/postgresql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(document), "```shell\nurl=")
+	commands, _, _ := strings.Cut("set -e\nurl="+rest, "```")
+	if !found {
+		t.Fatal("docs/postgresql.md has no commands for a backup")
+	}
+	url := postgresql.Start(t).NewDatabase(t) + "?pool_max_conns=5&sslmode=disable&pool_max_conn_lifetime=1h"
+	p := start(t, "DATABASE_URL="+url)
+	p.Create(t, "Ada", "ada@example.org")
+	before := p.Do(t, "GET", "/api/users", "").Body
+	shell := exec.Command("sh", "-c", commands)
+	shell.Dir, shell.Env = t.TempDir(), append(os.Environ(), "DATABASE_URL="+url)
+	if output, err := shell.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	if after := p.Do(t, "GET", "/api/users", "").Body; after != before {
+		t.Errorf("the list is %s, want %s", after, before)
 	}
 }
 
