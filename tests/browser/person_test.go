@@ -77,8 +77,17 @@ func call[P, R any](p *person, command cdp.Command[P, R], parameters P) R {
 func evaluate[T any](p *person, script string) T {
 	p.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if isReplaced(err) {
+		return evaluate[T](p, script)
+	}
 	p.must(err)
 	return value
+}
+
+// isReplaced reports whether the page that was asked was just being replaced by another, which can be asked instead.
+func isReplaced(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "Inspected target navigated") ||
+		strings.Contains(err.Error(), "Cannot find context"))
 }
 
 // listen notes errors in the console and requests to other hosts. That the API refused something, or could not be
@@ -155,6 +164,9 @@ func (p *person) find(role, name string) (found []cdp.BackendNodeID) {
 	tree, err := chromedp.Call(p.ctx, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{
 		ObjectID: document.ObjectID, AccessibleName: name, Role: role,
 	})
+	if isReplaced(err) {
+		return p.find(role, name)
+	}
 	p.must(err)
 	for _, node := range tree.Nodes {
 		if !node.Ignored {
