@@ -11,11 +11,12 @@ import (
 	"users-api/models"
 )
 
-// How much of an array is held before it is sent, in bytes. A page is held to its end, because its headers say
-// whether more follow; only one with very long names is larger.
 const (
-	pieceSize = 64 << 10
-	pageSize  = 1 << 20
+	// pieceSize is how much text is gathered before it is sent, in bytes: what most pages of storage fill.
+	pieceSize = 48 << 10
+	// pageSize is how much of a page is held to its end, because its headers say whether more follow: 1,000 users, unless
+	// their names are long.
+	pageSize = 1000 * userSize
 
 	userSize = 128 // what most users have at most
 )
@@ -50,7 +51,7 @@ func (u *Users) page(c *gin.Context, asked search) error {
 	query.Limit++
 	var last, held int64
 	read, more := 0, false
-	for user, err := range u.users.Select(c.Request.Context(), query) {
+	for user, err := range models.Each(u.users.Select(c.Request.Context(), query)) {
 		if err != nil {
 			return err
 		}
@@ -73,15 +74,17 @@ func (u *Users) page(c *gin.Context, asked search) error {
 	return page.sendRest(until(last, query.Descending, u.users.Select(c.Request.Context(), query)))
 }
 
-// until yields users up to the one with the id, wherever somebody may have added others meanwhile.
-func until(last int64, descending bool, users iter.Seq2[models.User, error]) iter.Seq2[models.User, error] {
-	return func(yield func(models.User, error) bool) {
-		for user, err := range users {
-			beyond := user.ID > last
-			if descending {
-				beyond = user.ID < last
+// until yields users up to the one with the id, wherever others were added meanwhile.
+func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) iter.Seq2[[]models.User, error] {
+	return func(yield func([]models.User, error) bool) {
+		for page, err := range pages {
+			end := slices.IndexFunc(page, func(user models.User) bool {
+				return !descending && user.ID > last || descending && user.ID < last
+			})
+			if end >= 0 {
+				page = page[:end]
 			}
-			if err == nil && beyond || !yield(user, err) {
+			if !yield(page, err) || end >= 0 {
 				return
 			}
 		}
@@ -105,24 +108,29 @@ func (a *array) add(user *models.User) {
 	a.users++
 }
 
-// sendRest adds the users and ends the array. A piece is sent when another user follows, so that one user alone is
-// never sent before it is known that it is alone.
-func (a *array) sendRest(users iter.Seq2[models.User, error]) error {
-	for user, err := range users {
+// sendRest adds the users and ends the array. The text is sent after each page that fills it, when the page is no longer
+// held: a slow reader holds nothing else. One user alone is not sent before it is known that it is alone.
+func (a *array) sendRest(pages iter.Seq2[[]models.User, error]) error {
+	for page, err := range pages {
 		if err != nil {
 			return err
 		}
-		if len(a.text) >= pieceSize {
-			a.header()
-			if a.c.Request.Method == http.MethodHead {
-				return nil
-			}
-			if _, err := a.c.Writer.Write(a.text); err != nil {
-				return err
-			}
-			a.text = a.text[:0]
+		for i := range page {
+			a.add(&page[i])
 		}
-		a.add(&user)
+		if len(a.text) < pieceSize || a.users < 2 {
+			continue
+		}
+		a.header()
+		if a.c.Request.Method == http.MethodHead {
+			return nil
+		}
+		if _, err := a.c.Writer.Write(a.text); err != nil {
+			return err
+		}
+		if a.text = a.text[:0]; cap(a.text) > 2*pieceSize {
+			a.text = nil // what one long name took is not kept for the others
+		}
 	}
 	return a.end()
 }

@@ -65,30 +65,31 @@ func appendEscaped(to []byte, text string) []byte {
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-// pieceBytes is about how many bytes a piece of an array has.
-const pieceBytes = 256 << 10
+// largePiece is more bytes than a page of ordinary users has as JSON.
+const largePiece = 256 << 10
 
-// Array returns users as a JSON array, in pieces. Each is valid until the next is asked for. An error is the last thing
-// that comes.
-func Array(users iter.Seq2[User, error]) iter.Seq2[[]byte, error] {
+// Array returns the users of pages as a JSON array, in pieces. Each is valid until the next is asked for; meanwhile its page
+// is not held. An error is the last thing that comes.
+func Array(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		piece := []byte{'['}
-		first := true
-		for user, err := range users {
+		piece, first := []byte{'['}, true
+		for page, err := range pages {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !first {
-				piece = append(piece, ',')
-			}
-			first = false
-			piece = AppendUser(piece, &user)
-			if len(piece) >= pieceBytes {
-				if !yield(piece, nil) {
-					return
+			for i := range page {
+				if !first {
+					piece = append(piece, ',')
 				}
-				piece = piece[:0]
+				first = false
+				piece = AppendUser(piece, &page[i])
+			}
+			if !yield(piece, nil) {
+				return
+			}
+			if piece = piece[:0]; cap(piece) > largePiece {
+				piece = nil // what one long name took is not kept for the others
 			}
 		}
 		yield(append(piece, ']'), nil)

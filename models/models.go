@@ -29,10 +29,10 @@ type Users interface {
 	// Delete removes the user with the id.
 	Delete(ctx context.Context, id int64, allow Condition) error
 
-	// Select returns the users that a query asks for, in its order. An error is the last thing that comes. Nothing is
-	// held between two users, however slowly they are taken: a user that is there throughout comes once, and one that
-	// is written meanwhile may come.
-	Select(ctx context.Context, query Query) iter.Seq2[User, error]
+	// Select returns the users that a query asks for, in its order, in pages of bounded size. An error is the last thing
+	// that comes. Nothing is held between two pages, however slowly they are taken: a user that is there throughout comes
+	// once, and one that is written meanwhile may come.
+	Select(ctx context.Context, query Query) iter.Seq2[[]User, error]
 
 	// Export calls send with the users that a query asks for, all as they are at one moment, however slowly they are
 	// taken. What send returns is returned. The error is [ErrNoRoom], or as for every read.

@@ -2,14 +2,35 @@ package models
 
 import "iter"
 
-// Pages returns the users that a query asks for, page by page: each begins after the last id of the one before, and nothing
-// is held between two but a page. Read reads the first page of a query, and reports whether more users may come.
-func Pages(query Query, read func(Query) (page []User, more bool, err error)) iter.Seq2[User, error] {
-	return func(yield func(User, error) bool) {
+// Pages returns the users that a query asks for, page by page: each begins after the last id of the one before. Nothing is
+// held while a page is used, so that who uses it may give it up and wait. Read reads the first page of a query, and
+// reports whether more users may come.
+func Pages(query Query, read func(Query) (page []User, more bool, err error)) iter.Seq2[[]User, error] {
+	return func(yield func([]User, error) bool) {
 		for next, more := query, true; more; {
 			var page []User
 			var err error
 			if page, more, err = read(next); err != nil {
+				yield(nil, err)
+				return
+			}
+			if more {
+				last := page[len(page)-1].ID
+				next.After = &last
+				next.Limit = max(0, next.Limit-len(page))
+			}
+			if !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Each returns the users of pages.
+func Each(pages iter.Seq2[[]User, error]) iter.Seq2[User, error] {
+	return func(yield func(User, error) bool) {
+		for page, err := range pages {
+			if err != nil {
 				yield(User{}, err)
 				return
 			}
@@ -17,10 +38,6 @@ func Pages(query Query, read func(Query) (page []User, more bool, err error)) it
 				if !yield(user, nil) {
 					return
 				}
-			}
-			if more {
-				next.After = &page[len(page)-1].ID
-				next.Limit = max(0, next.Limit-len(page))
 			}
 		}
 	}

@@ -27,7 +27,15 @@ func (b breaking) List(_ context.Context, send func(models.List) error) error {
 	return send(models.List{Length: -1, Pieces: b.pieces})
 }
 
-func (b breaking) Select(context.Context, models.Query) iter.Seq2[models.User, error] { return b.found }
+func (b breaking) Select(context.Context, models.Query) iter.Seq2[[]models.User, error] {
+	return func(yield func([]models.User, error) bool) {
+		for user, err := range b.found {
+			if !yield([]models.User{user}, err) {
+				return
+			}
+		}
+	}
+}
 
 func (b breaking) Export(_ context.Context, _ models.Query, send func(models.Export) error) error {
 	return send(models.Export{Users: b.found})

@@ -18,7 +18,7 @@ type meddled struct {
 	between func()
 }
 
-func (m *meddled) Select(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+func (m *meddled) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	if m.asked++; m.asked == 2 {
 		m.between()
 	}

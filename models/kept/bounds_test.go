@@ -61,7 +61,7 @@ func TestSlowReadersMayHoldAsMuchAsIsKept(t *testing.T) {
 				got <- list.Version
 				<-release
 				return nil
-			}, each(nil))
+			}, paged(nil))
 		})
 		if version := <-got; (version != "") != kept {
 			t.Errorf("list %d has the version %q", i, version)
@@ -77,7 +77,7 @@ func TestAListThatIsTooLargeIsReadOnlyWhileItIsSent(t *testing.T) {
 	users, keeper := open(10)
 	users.put(1, "a long name")
 	for range 3 { // HEAD asks for no piece
-		if err := keeper.List(ctx, func(models.List) error { return nil }, each(nil)); err != nil {
+		if err := keeper.List(ctx, func(models.List) error { return nil }, paged(nil)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestPiecesThatListsShareAreHeldOnce(t *testing.T) {
 				got <- list.Version
 				<-release
 				return nil
-			}, each(nil))
+			}, paged(nil))
 		})
 		if <-got == "" {
 			t.Fatalf("list %d is not kept", i)

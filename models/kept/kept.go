@@ -59,7 +59,7 @@ func New(source Source, maxBytes int) *Keeper {
 
 // List calls send with the kept list, or where none can be kept with one that is read from users while it is sent. The
 // list holds until send returns.
-func (k *Keeper) List(ctx context.Context, send func(models.List) error, users iter.Seq2[models.User, error]) error {
+func (k *Keeper) List(ctx context.Context, send func(models.List) error, users iter.Seq2[[]models.User, error]) error {
 	kept, err := k.get(ctx)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (k *Keeper) List(ctx context.Context, send func(models.List) error, users i
 }
 
 // stream returns users as one JSON array that is read while it is sent. The list may have become small enough to be kept.
-func (k *Keeper) stream(users iter.Seq2[models.User, error]) iter.Seq2[[]byte, error] {
+func (k *Keeper) stream(users iter.Seq2[[]models.User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		total := 0
 		for piece, err := range models.Array(users) {

@@ -27,7 +27,7 @@ func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 				got <- list.Version
 				<-release
 				return nil
-			}, each(nil))
+			}, paged(nil))
 		})
 		if <-got == "" {
 			break
@@ -131,7 +131,7 @@ func TestAfterAFailedReadingTheListIsReadAsAWhole(t *testing.T) {
 			users.others(func() {})
 		}
 		users.breaks = errors.New("the disk failed")
-		err := keeper.List(ctx, func(models.List) error { return nil }, each(nil))
+		err := keeper.List(ctx, func(models.List) error { return nil }, paged(nil))
 		if !errors.Is(err, users.breaks) {
 			t.Errorf("%s could not be read, and the error is %v", lost, err)
 		}
@@ -182,7 +182,7 @@ func TestTheListIsTheTable(t *testing.T) {
 				}
 				versions[list.Version] = text
 				return nil
-			}, each(slices.Clone(users.users)))
+			}, paged(slices.Clone(users.users)))
 			if text != want {
 				r.Fatalf("the list is %.1000s, and the table %.1000s", text, want)
 			}
@@ -211,7 +211,7 @@ func TestTheEndOfTheArrayComesWithTheLastUsers(t *testing.T) {
 				chunks = append(chunks, string(chunk))
 			}
 			return nil
-		}, each(nil))
+		}, paged(nil))
 		if end := chunks[len(chunks)-1]; err != nil || len(end) < 2 || end[len(end)-1] != ']' {
 			t.Errorf("of %d users the last chunk is %q, %v", last, end, err)
 		}

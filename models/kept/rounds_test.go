@@ -77,7 +77,7 @@ func TestAListThatNobodyReadsIsReleased(t *testing.T) {
 	users, keeper := open(1 << 20)
 	users.put(1, "a")
 	for range 3 {
-		_ = keeper.List(ctx, func(models.List) error { return errors.New("not wanted") }, each(nil))
+		_ = keeper.List(ctx, func(models.List) error { return errors.New("not wanted") }, paged(nil))
 	}
 	if readers := keeper.current.readers.Load(); readers != 0 {
 		t.Errorf("%d readers hold a list that nobody reads", readers)
@@ -88,7 +88,7 @@ func TestAfterTheEndThereIsNoRound(t *testing.T) {
 	t.Parallel()
 	users, keeper := open(1 << 20)
 	keeper.Close(ctx)
-	err := keeper.List(ctx, func(models.List) error { return nil }, each(users.users))
+	err := keeper.List(ctx, func(models.List) error { return nil }, paged(users.users))
 	if !errors.Is(err, models.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
@@ -140,7 +140,7 @@ func TestTheEndOfAStopBreaksOffTheRefreshUnderWay(t *testing.T) {
 		return ctx.Err()
 	}
 	asked := make(chan error)
-	go func() { asked <- keeper.List(ctx, func(models.List) error { return nil }, each(nil)) }()
+	go func() { asked <- keeper.List(ctx, func(models.List) error { return nil }, paged(nil)) }()
 	<-began
 	atOnce, cancel := context.WithCancel(ctx)
 	cancel()

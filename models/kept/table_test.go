@@ -81,6 +81,11 @@ func each(users []models.User) iter.Seq2[models.User, error] {
 	}
 }
 
+// paged yields users in one page.
+func paged(users []models.User) iter.Seq2[[]models.User, error] {
+	return func(yield func([]models.User, error) bool) { yield(users, nil) }
+}
+
 // put stores a user with an id, in the place of the one that has it.
 func (t *table) put(id int64, name string) {
 	t.mu.Lock()
@@ -112,7 +117,7 @@ func (t *table) others(write func()) {
 
 // text is the list as it should be.
 func (t *table) text() (text string) {
-	for piece := range models.Array(each(t.users)) {
+	for piece := range models.Array(paged(t.users)) {
 		text += string(piece)
 	}
 	return text
@@ -136,7 +141,7 @@ func ask(t testing.TB, source *table, keeper *Keeper) (text, version string) {
 			text += string(piece)
 		}
 		return nil
-	}, each(source.users))
+	}, paged(source.users))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (f *filling) expectEmpty(ctx context.Context) error {
 // compare reads the table back and compares it with what was sent.
 func (f *filling) compare(ctx context.Context) error {
 	stored, count, line := sha256.New(), int64(0), []byte(nil)
-	for user, err := range f.users.reader.within(f.conn, nil).users(ctx, models.Query{}) {
+	for user, err := range models.Each(f.users.reader.within(f.conn, nil).users(ctx, models.Query{})) {
 		if err != nil {
 			return err
 		}

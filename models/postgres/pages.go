@@ -7,10 +7,11 @@ import (
 	"users-api/models"
 )
 
-// A page is at most so many users, or a little more than so many bytes of their texts. It takes about 1 ms to read.
+// A page is at most this many users, or a little more than this many bytes of their texts. It takes about 1 ms to read, and
+// a slow reader holds what becomes of one.
 const (
-	mostUsers = 2000
-	pageBytes = 256 << 10
+	mostUsers = 1000
+	pageBytes = 128 << 10
 )
 
 // fewUsers is what the first page after a start asks for: their texts may have 1 MB each.

@@ -153,7 +153,7 @@ func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
 }
 
 // Select returns the users that a query asks for.
-func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	return u.reader.users(ctx, query)
 }
 

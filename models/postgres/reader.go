@@ -102,6 +102,6 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 
 // users returns the users that a query asks for, page by page: each begins after the last id of the one before. Between
 // two nothing is held but a page, however slowly they are taken.
-func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	return models.Pages(query, func(next models.Query) ([]models.User, bool, error) { return r.page(ctx, next) })
 }

@@ -28,7 +28,7 @@ func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool
 				return err
 			}
 		}
-		for user, err := range within.users(ctx, query) {
+		for user, err := range models.Each(within.users(ctx, query)) {
 			if err != nil {
 				return err
 			}

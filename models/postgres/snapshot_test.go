@@ -24,8 +24,8 @@ func reads(t testing.TB, users *Users) map[string]func() string {
 	return map[string]func() string{
 		"the list":  func() string { text, _ := storetest.Text(t, users); return text },
 		"an export": func() string { return names(t, storetest.Exported(ctx, users, models.Query{})) },
-		"a page":    func() string { return names(t, users.Select(ctx, models.Query{Limit: 10})) },
-		"a search":  func() string { return names(t, users.Select(ctx, models.Query{Contains: "ada"})) },
+		"a page":    func() string { return names(t, models.Each(users.Select(ctx, models.Query{Limit: 10}))) },
+		"a search":  func() string { return names(t, models.Each(users.Select(ctx, models.Query{Contains: "ada"}))) },
 		"one user": func() string {
 			user, err := users.Get(context.Background(), 1)
 			if err != nil {
@@ -124,7 +124,7 @@ func TestAListIsThatOfTheTableThatTheSearchPathLeadsTo(t *testing.T) {
 			t.Fatal("the list is not kept")
 		}
 		postgresql.SQL(t, url, "ALTER SYSTEM SET search_path = "+test.path, "SELECT pg_reload_conf()")
-		for !strings.Contains(names(t, users.Select(ctx, models.Query{})), test.want) {
+		for !strings.Contains(names(t, models.Each(users.Select(ctx, models.Query{}))), test.want) {
 			runtime.Gosched()
 		}
 		if text, _ := storetest.Text(t, users); !strings.Contains(text, test.want) {
@@ -144,7 +144,7 @@ func TestNoMoreIsReadThanAPageNeeds(t *testing.T) {
 		through, sent := countBytes(t, url)
 		users := openUsers(t, through)
 		n := 0
-		selected := users.Select(ctx, models.Query{})
+		selected := models.Each(users.Select(ctx, models.Query{}))
 		if snapshot {
 			selected = storetest.Exported(ctx, users, models.Query{})
 		}

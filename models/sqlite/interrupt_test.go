@@ -27,7 +27,7 @@ func TestTheEndOfAContextInterruptsASearch(t *testing.T) {
 	slow := models.Query{Contains: strings.Repeat("a", 999) + "b"}
 	for name, search := range map[string]func(context.Context) error{
 		"count": func(ctx context.Context) error { _, err := users.Count(ctx, slow); return err },
-		"list":  func(ctx context.Context) error { return drain(users.Select(ctx, slow)) },
+		"list":  func(ctx context.Context) error { return drain(models.Each(users.Select(ctx, slow))) },
 		"export": func(ctx context.Context) error {
 			return drain(storetest.Exported(ctx, users, slow))
 		},

@@ -101,7 +101,7 @@ func (o *Original) begin() error {
 
 // Users returns all users, by ascending id.
 func (o *Original) Users() iter.Seq2[models.User, error] {
-	return o.queries.read(models.Query{}, func(read func(connection) error) error { return read(o.conn) })
+	return models.Each(o.queries.read(models.Query{}, func(read func(connection) error) error { return read(o.conn) }))
 }
 
 // Finish closes the database, and returns an error when somebody has opened or written it meanwhile.

@@ -6,14 +6,15 @@ import (
 	"users-api/models"
 )
 
-// A page is at most so many users, or a little more than so many bytes of their texts. It takes about 1 ms to read.
+// A page is at most this many users, or a little more than this many bytes of their texts. It takes about 0.3 ms to read,
+// and a slow reader holds what becomes of one.
 const (
-	pageUsers = 2000
-	pageBytes = 256 << 10
+	pageUsers = 512
+	pageBytes = 64 << 10
 )
 
 // read returns the users that a query asks for. Each page is read by a call to on.
-func (q *queries) read(query models.Query, on func(func(connection) error) error) iter.Seq2[models.User, error] {
+func (q *queries) read(query models.Query, on func(func(connection) error) error) iter.Seq2[[]models.User, error] {
 	return models.Pages(query, func(next models.Query) (page []models.User, more bool, err error) {
 		err = on(func(conn connection) (err error) {
 			page, more, err = q.page(conn, next)

@@ -100,7 +100,7 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 
 // users returns the users that a query asks for. Between two pages nothing is held but a page, however slowly they are
 // taken.
-func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
+func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	on := r.on
 	if query.Contains != "" && query.Email == nil {
 		on = r.search

@@ -21,7 +21,8 @@ func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool
 				return err
 			}
 		}
-		for user, err := range r.queries.read(query, func(read func(connection) error) error { return read(conn) }) {
+		users := r.queries.read(query, func(read func(connection) error) error { return read(conn) })
+		for user, err := range models.Each(users) {
 			if err != nil {
 				return err
 			}

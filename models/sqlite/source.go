@@ -51,7 +51,7 @@ func (s *listSource) begin() (err error) {
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {
-	return s.queries.read(models.Query{}, func(read func(connection) error) error { return read(s.conn) })
+	return models.Each(s.queries.read(models.Query{}, func(read func(connection) error) error { return read(s.conn) }))
 }
 
 // Range returns the users with some neighbouring ids.

@@ -116,10 +116,10 @@ func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
 }
 
 // Select returns the users that a query asks for.
-func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[models.User, error] {
-	return func(yield func(models.User, error) bool) {
-		for user, err := range u.reader.users(ctx, query) {
-			if !yield(user, storageError(err)) {
+func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
+	return func(yield func([]models.User, error) bool) {
+		for page, err := range u.reader.users(ctx, query) {
+			if !yield(page, storageError(err)) {
 				return
 			}
 		}

@@ -36,7 +36,7 @@ func file(texts ...string) (users []models.NewUser) {
 // stored returns all users as texts such as "1 Ada:ada@example.org".
 func stored(t testing.TB, users models.Users) (texts []string) {
 	t.Helper()
-	for user, err := range users.Select(ctx, models.Query{}) {
+	for user, err := range models.Each(users.Select(ctx, models.Query{})) {
 		if err != nil {
 			t.Fatal(err)
 		}

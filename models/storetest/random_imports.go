@@ -183,7 +183,7 @@ func (m *Machine) withoutMissing(after map[string]models.User, inFile map[string
 func (m *Machine) noteImported(r *rapid.T, after map[string]models.User) {
 	before := m.model
 	m.model = map[int64]models.User{}
-	for user, err := range m.Users.Select(ctx, models.Query{}) {
+	for user, err := range models.Each(m.Users.Select(ctx, models.Query{})) {
 		want, exists := after[user.Email]
 		if isNew(want) {
 			_, given := before[user.ID]

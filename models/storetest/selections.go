@@ -15,7 +15,7 @@ import (
 // ids returns the ids of the users that a query asks for.
 func ids(t testing.TB, users models.Users, query models.Query) (ids []int64) {
 	t.Helper()
-	for user, err := range users.Select(ctx, query) {
+	for user, err := range models.Each(users.Select(ctx, query)) {
 		if err != nil {
 			t.Fatalf("%+v: %v", query, err)
 		}
@@ -150,7 +150,7 @@ func (m *Machine) selectSome(r *rapid.T) {
 		at := rapid.IntRange(0, len(users)-1).Draw(r, "at")
 		query.After, users = &users[at].ID, users[at+1:]
 	}
-	for got, err := range m.Users.Select(ctx, query) {
+	for got, err := range models.Each(m.Users.Select(ctx, query)) {
 		for len(users) > 0 && !contains(users[0], query.Contains) {
 			users = users[1:]
 		}

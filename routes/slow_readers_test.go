@@ -1,0 +1,66 @@
+package routes
+
+import (
+	"database/sql"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// What a slow reader of a long list holds is what it is being sent, and no page beside it: with a page for each, 400 of them
+// took more memory than the service may have, and the garbage collector a core.
+func TestSlowReadersHoldNoPages(t *testing.T) {
+	for _, test := range []struct {
+		name, fill, path string
+		readers          int
+		most             uint64 // bytes for each
+	}{
+		{"a list in the other order", ordinaryUsers, "/api/users?order=desc", 40, 150 << 10},
+		{"a list that is too large to be kept", ordinaryUsers, "/api/users", 40, 150 << 10},
+		{"a list of long names", longNames, "/api/users?order=desc", 8, 2000 << 10},
+		{"a list of long names that is too large to be kept", longNames, "/api/users", 8, 2000 << 10},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			users, path := openUsers(t)
+			other, err := sql.Open("sqlite", path)
+			if err == nil {
+				_, err = other.Exec(test.fill)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close() //nolint:errcheck // nothing was left to write
+			s := startWith(t, users, nil)
+			before := heapInUse()
+			for range test.readers {
+				reader := s.dial(t)
+				_ = reader.SetReadBuffer(4 << 10)
+				reader.send("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", test.path)
+				if _, err := reader.reader.Peek(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var held uint64
+			for began := time.Now(); time.Since(began) < patience; time.Sleep(10 * time.Millisecond) {
+				if held = (heapInUse() - before) / uint64(test.readers); held <= test.most {
+					return
+				}
+			}
+			t.Errorf("each of %d readers holds %d KiB", test.readers, held>>10)
+		})
+	}
+}
+
+const (
+	ordinaryUsers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 50000)
+		INSERT INTO users (name, email) SELECT 'Person ' || i, 'person' || i || '@example.org' FROM n`
+	longNames = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 20)
+		INSERT INTO users (name, email) SELECT printf('%.*c', 1000000, 'n'), i FROM n`
+)
+
+func heapInUse() uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
