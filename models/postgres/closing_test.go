@@ -91,6 +91,33 @@ func TestClosingFinishesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// At the end of its context Close returns, without the half second that a server has to answer a cancel. A busy machine may
+// take that long by itself, and so it has three attempts.
+func TestClosingDoesNotWaitForTheAnswerToACancel(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		server := postgresql.Start(t)
+		users := openUsers(t, server.NewDatabase(t))
+		storetest.Create(t, users, "ada")
+		server.Pause(t)
+		listed := make(chan error, 1)
+		go func() { listed <- users.List(ctx, func(models.List) error { return nil }) }()
+		for users.database.pool.Stat().AcquiredConns() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		closing, cancel := context.WithCancel(ctx)
+		cancel()
+		_ = users.Close(closing) // it returns nil
+		late := len(listed) > 0
+		<-listed
+		server.Kill(t)
+		if !late {
+			return
+		}
+	}
+	t.Error("each time the list was ended before the storage was closed")
+}
+
 // A server that does not answer keeps nobody from stopping.
 func TestClosingDoesNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()

@@ -171,24 +171,29 @@ func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 func (u *Users) Lost() <-chan struct{} { return nil }
 
 // Close finishes the writes under way and closes the connections. When the context ends, what is still running is broken
-// off.
+// off, and nothing is waited for: a server that does not answer does not say goodbye either.
 func (u *Users) Close(ctx context.Context) error {
 	if u.database.closed.Swap(true) {
 		return nil // it is closed already
 	}
-	finished := make(chan struct{})
+	closed := make(chan struct{})
 	go func() {
-		defer close(finished)
-		u.writing.Lock()
-		defer u.writing.Unlock() // whoever waits for it finds that the storage is closed
-		u.committer.close()
+		defer close(closed)
+		u.finishWrites()
+		u.database.close(ctx)
+		u.keeper.Close(ctx)
 	}()
 	select {
-	case <-finished:
+	case <-closed:
 	case <-ctx.Done():
 		u.database.end()
 	}
-	u.database.close(ctx)
-	u.keeper.Close(ctx)
 	return nil
+}
+
+// finishWrites waits for the writes under way. Those that wait for the lock find that the storage is closed.
+func (u *Users) finishWrites() {
+	u.writing.Lock()
+	defer u.writing.Unlock()
+	u.committer.close()
 }
