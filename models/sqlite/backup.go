@@ -79,7 +79,7 @@ func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress
 	return made, nil
 }
 
-// copyDatabase copies the database at path into an empty file, checks the copy, and returns once it is on disk.
+// copyDatabase copies the database at path into an empty file and checks the copy, which SQLite has flushed to disk.
 func copyDatabase(ctx context.Context, path, into string, progress Progress) (Copy, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return Copy{}, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
@@ -96,9 +96,6 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 	made, err := checkCopy(ctx, into)
 	if err != nil {
 		return Copy{}, fmt.Errorf("the copy of %s is not sound, and neither may the database be: %w", path, err)
-	}
-	if err := syncFile(into); err != nil {
-		return Copy{}, fmt.Errorf("cannot bring the copy to disk: %w", err)
 	}
 	return made, nil
 }
@@ -186,8 +183,11 @@ func copySource(path string) string { return source(path, "immutable", "1") }
 
 func source(path, option, value string) string {
 	parameters := url.Values{
-		option:    {value},
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)"},
+		option: {value},
+		"_pragma": {
+			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)",
+			"synchronous(FULL)", // VACUUM INTO flushes the copy
+		},
 	}
 	return fileURL(path, parameters)
 }
