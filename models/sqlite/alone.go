@@ -80,8 +80,8 @@ func lockDatabase(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = conn.script("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"); err == nil {
-		err = conn.expectRollbackMode(path)
+	if err = conn.script("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE"); err == nil {
+		err = conn.keepOthersOut(path)
 	}
 	if err != nil {
 		conn.close()
@@ -90,9 +90,12 @@ func lockDatabase(path string) (release func(), err error) {
 	return conn.close, nil
 }
 
-// expectRollbackMode returns an error when somebody has brought WAL mode back meanwhile: an exclusive transaction does
-// not keep readers out there.
-func (c connection) expectRollbackMode(path string) error {
+// keepOthersOut begins an exclusive transaction. It returns an error when a service that starts has brought WAL mode back
+// since this connection left it: there an exclusive transaction does not keep readers out.
+func (c connection) keepOthersOut(path string) error {
+	if err := c.script("BEGIN EXCLUSIVE"); err != nil {
+		return err
+	}
 	mode, err := c.setting("journal_mode")
 	if err == nil && mode != "delete" {
 		err = inUse(path, 0)

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"strings"
 	"testing"
+
+	"users-api/models/storetest"
 )
 
 // A database is taken for a restore alone when nobody else can have it, and in whatever journal mode it is.
@@ -23,10 +25,17 @@ func TestADatabaseThatAnotherProgramWritesIsNotTakenAlone(t *testing.T) {
 	}
 }
 
-// An exclusive transaction keeps no reader out of a database in WAL mode.
-func TestADatabaseInWALModeIsNotAlone(t *testing.T) {
-	users := openUsers(t, 0)
-	if err := users.committer.conn.expectRollbackMode("users.db"); err == nil {
-		t.Error("it is taken for one with a rollback journal")
+// A service may start after a restore has left WAL mode, and before it has the lock.
+func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
+	path := closedDatabase(t, "old")
+	restoring, err := openConnection(fileSource(path), "busy_timeout(0)", "journal_mode(DELETE)")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer restoring.close()
+	users := reopen(t, path)
+	if err := restoring.keepOthersOut(path); err == nil || !strings.Contains(err.Error(), "open: stop the service") {
+		t.Errorf("the error is %v", err)
+	}
+	storetest.Text(t, users) // which nothing keeps out
 }
