@@ -29,6 +29,7 @@ var suite = []struct {
 	{"of many changes with conditions at once none is lost", lostUpdates},
 	{"one refusal among many writes at once refuses no other", refusedAlone},
 	{"a page may begin anywhere and ends where it was asked to", pages},
+	{"a page has a bounded size, whichever texts are long", pageSizes},
 	{"a list has the version of its users", versions},
 	{"every row that cannot be imported is told, whoever refuses it", importsRefused},
 	{"a file that breaks off stores nothing", importsCutOff},
