@@ -71,16 +71,6 @@ func (t *table) Range(from, to int64) iter.Seq2[models.User, error] {
 	return t.reading(slices.DeleteFunc(slices.Clone(t.users), func(u models.User) bool { return u.ID < from || u.ID > to }))
 }
 
-func each(users []models.User) iter.Seq2[models.User, error] {
-	return func(yield func(models.User, error) bool) {
-		for _, user := range users {
-			if !yield(user, nil) {
-				return
-			}
-		}
-	}
-}
-
 // paged yields users in one page.
 func paged(users []models.User) iter.Seq2[[]models.User, error] {
 	return func(yield func([]models.User, error) bool) { yield(users, nil) }
