@@ -25,7 +25,6 @@ func (s Service) Admin(stop context.Context, accept net.Listener) (end func()) {
 func (s Service) admin(l limits, stop context.Context, accept net.Listener) (end func()) {
 	cut, cutOff := context.WithCancelCause(context.Background())
 	server := l.server(cut, s.checkAdminHost(s.adminPaths(l, stop)), s.Logger)
-	server.ReadTimeout = l.body // no path takes a body that is worth more
 	go func() {
 		if err := server.Serve(listener{accept, l, cut}); !errors.Is(err, http.ErrServerClosed) {
 			s.Logger.Error("the admin port cannot accept connections", "error", err)

@@ -165,6 +165,7 @@ func TestABodyThatNobodyReadsHasADeadlineToo(t *testing.T) {
 		"another site":       "POST /api/users HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
 		"a list, in chunks":  "GET /api/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"health, with a lot": "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\nx",
+		"an expectation":     "POST / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 10\r\n\r\n",
 		"a deletion":         "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
 		"a form":             "POST " + csvPath + " HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 10\r\n\r\n",
 		"a file elsewhere":   "POST " + csvPath + " HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",

@@ -94,6 +94,7 @@ func (l limits) server(cut context.Context, handler http.Handler, logger *slog.L
 		Handler:                      handler,
 		DisableGeneralOptionsHandler: true, // it would answer before receive sees the request
 		ReadHeaderTimeout:            l.header,
+		ReadTimeout:                  l.body, // for what net/http refuses itself; receive gives a body all of it
 		IdleTimeout:                  l.idle,
 		MaxHeaderBytes:               32 << 10,
 		BaseContext:                  func(net.Listener) context.Context { return cut },

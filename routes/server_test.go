@@ -27,7 +27,7 @@ func TestNobodyKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
 	}
 	logger := slog.New(slog.DiscardHandler)
 	server := want.server(context.Background(), nil, logger)
-	if server.ReadHeaderTimeout != want.header || server.IdleTimeout != want.idle || server.MaxHeaderBytes != 32<<10 {
+	if server.ReadHeaderTimeout != want.header || server.ReadTimeout != want.body || server.IdleTimeout != want.idle || server.MaxHeaderBytes != 32<<10 {
 		t.Errorf("the server gives headers %s, and idle connections %s", server.ReadHeaderTimeout, server.IdleTimeout)
 	}
 }
