@@ -29,3 +29,30 @@ func TestWhatAClientHasNotTakenIsKnown(t *testing.T) {
 		t.Errorf("%d of %d bytes are not taken", held, written)
 	}
 }
+
+// Clients that keep many connections and use none of them cost memory. Those that are used are never closed.
+func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
+	s := start(t, func(l *limits) { l.connections = 3 })
+	busy := s.dial(t)
+	busy.send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 26\r\n\r\n")
+	idle := []*wire{s.dial(t), s.dial(t), s.dial(t), s.dial(t)}
+	for _, conn := range idle {
+		conn.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+		conn.answer()
+	}
+	for _, conn := range idle[:2] {
+		if text, err := conn.rest(); text != "" || err != nil {
+			t.Errorf("one that was idle longest: %q, %v", text, err)
+		}
+	}
+	for _, conn := range idle[2:] {
+		conn.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+		if got := conn.answer(); got.status != 200 {
+			t.Errorf("one that was used later is answered %d", got.status)
+		}
+	}
+	busy.send(`{"name":"n","email":"e@x"}`)
+	if got := busy.answer(); got.status != 201 {
+		t.Errorf("the busy one is answered %d %s", got.status, got.body)
+	}
+}

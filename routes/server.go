@@ -27,6 +27,8 @@ type limits struct {
 	// may fall behind that.
 	rate   int
 	behind time.Duration
+	// connections is how many there may be before those that have been idle longest are closed.
+	connections int
 	// largeBodies is how many bodies may be larger than smallBody at once.
 	largeBodies int64
 	// imports is how many files may arrive at once, dryRuns how many more of keys that can only read, and importBytes
@@ -40,7 +42,8 @@ func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
 		probe: 2 * time.Second, stop: 6 * time.Second,
-		rate: 1 << 10, behind: time.Minute, largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
+		rate: 1 << 10, behind: time.Minute, connections: 4096,
+		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
 	}
 }
 
@@ -99,6 +102,7 @@ func (l limits) server(cut context.Context, handler http.Handler, logger *slog.L
 		MaxHeaderBytes:               32 << 10,
 		BaseContext:                  func(net.Listener) context.Context { return cut },
 		ConnContext:                  withConn,
+		ConnState:                    newConnections(l.connections).note,
 		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }
