@@ -178,6 +178,24 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 	storetest.Create(t, users, "after")
 }
 
+// A failure of the disk may leave the transaction open: what it has written is taken back, and the next write is done.
+func TestATransactionThatTheDiskFailedIsRolledBack(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 0)
+	failed := &sqliteError{"disk I/O error (10)", codeIO}
+	err := users.committer.do(ctx, func(tx *transaction) error {
+		if _, err := tx.insert(models.NewUser{Name: "n", Email: "lost"}); err != nil {
+			return err
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) {
+		t.Errorf("the write: %v", err)
+	}
+	storetest.Create(t, users, "after")
+	expectSound(t, users, 1)
+}
+
 // A full queue makes a write wait, and its context ends the waiting; what was taken is done.
 func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 	t.Parallel()
