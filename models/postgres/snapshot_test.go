@@ -198,3 +198,30 @@ func (w countingWriter) Write(data []byte) (int, error) {
 	w.written.Add(int64(len(data)))
 	return w.Writer.Write(data)
 }
+
+// A search path that is changed meanwhile leads no page of a snapshot to another table.
+func TestASnapshotStaysWithItsTable(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	url := server.NewDatabase(t)
+	postgresql.SQL(t, url, "CREATE SCHEMA other")
+	users := openUsers(t, url)
+	storetest.Create(t, users, "ada")
+	postgresql.SQL(t, url, "CREATE TABLE other.users (LIKE users INCLUDING ALL)",
+		"INSERT INTO other.users (name, email) VALUES ('grace', 'grace')")
+	err := users.reader.inSnapshot(ctx, listing, func(ctx context.Context, _ connection, inside *reader) error {
+		postgresql.SQL(t, url, "ALTER SYSTEM SET search_path = other, public", "SELECT pg_reload_conf()")
+		for !strings.Contains(names(t, models.Each(users.Select(ctx, models.Query{}))), "grace") {
+			runtime.Gosched()
+		}
+		for page, err := range inside.users(ctx, models.Query{}) {
+			if err != nil || len(page) != 1 || page[0].Name != "ada" {
+				t.Errorf("the snapshot has %v, %v", page, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
