@@ -87,7 +87,7 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 func TestWhoIsMissingIsFoundWhateverTheID(t *testing.T) {
 	t.Parallel()
 	users, _ := openTable(t, 0, foreignTable, fmt.Sprintf(`INSERT INTO users VALUES (%d, 'n', 'lowest', ''), (-65, 'n', 'stays', ''),
-		(-64, 'n', 'goes', ''), (0, 'n', 'zero', ''), (1, 'n', 'stays too', ''), (%d, 'n', 'highest', '')`, math.MinInt64, math.MaxInt64))
+		(-64, 'n', 'goes', ''), (0, 'n', 'zero', ''), (1, 'n', 'stays too', ''), (%d, 'n', 'highest', '')`, int64(math.MinInt64), int64(math.MaxInt64)))
 	rows := storetest.Rows(models.NewUser{Name: "n", Email: "stays"}, models.NewUser{Name: "n", Email: "stays too"})
 	done, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 4})
 	if want := (models.Imported{Skipped: 2, Deleted: 4}); done != want || err != nil {
