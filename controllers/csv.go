@@ -171,7 +171,7 @@ func (f *csvFile) read() ([]string, error) {
 			}
 			return nil, f.refuse(errOpenQuote)
 		}
-		if err == io.EOF { //nolint:errorlint // a reader returns it bare
+		if err == io.EOF {
 			return nil, err
 		}
 		if err != nil {

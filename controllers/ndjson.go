@@ -73,9 +73,9 @@ func (f *ndjsonFile) read() ([]byte, error) {
 			return nil, unreadable(err)
 		}
 		return nil, f.refuse(errLineTooLong)
-	case err == io.EOF && len(text) == 0: //nolint:errorlint // a reader returns it bare
+	case err == io.EOF && len(text) == 0:
 		return nil, io.EOF
-	case err != nil && err != io.EOF: //nolint:errorlint // a reader returns it bare
+	case err != nil && err != io.EOF:
 		return nil, unreadable(err)
 	}
 	return text, nil
@@ -85,7 +85,7 @@ func (f *ndjsonFile) read() ([]byte, error) {
 func (f *ndjsonFile) skip() error {
 	for {
 		_, err := f.in.ReadSlice('\n')
-		if err == io.EOF { //nolint:errorlint // a reader returns it bare
+		if err == io.EOF {
 			return nil
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

@@ -35,7 +35,7 @@ type fileText struct {
 func openText(body io.Reader) (fileText, error) {
 	in := bufio.NewReaderSize(body, largestHeader)
 	begin, err := in.Peek(4)
-	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns it bare
+	if err != nil && err != io.EOF {
 		return fileText{}, unreadable(err)
 	}
 	for _, kind := range otherKinds {

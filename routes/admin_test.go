@@ -81,7 +81,7 @@ func TestRequestsAreCountedByTheirRouteAndNeverByTheirPath(t *testing.T) {
 	s.do(t, "POST", "/bob@example.org", "")
 	s.do(t, "ADA", "/health", "")
 	s.do(t, "BOB", "/health", "")
-	s.end(t) // an answer is counted after it was sent
+	_ = s.end(t) // an answer is counted after it was sent
 	got := scrape(t, url)
 	want := map[string]float64{ // code, method, route
 		"200 GET /api/users/:id": 2, "404 GET /api/users/:id": 1,

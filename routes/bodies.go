@@ -52,7 +52,7 @@ type keepAlive struct {
 
 func (k *keepAlive) Read(into []byte) (int, error) {
 	n, err := k.ReadCloser.Read(into)
-	if err == io.EOF { //nolint:errorlint // a reader returns it bare
+	if err == io.EOF {
 		k.response.Del("Connection")
 	}
 	return n, err

@@ -36,7 +36,7 @@ func TestAPanicIsA500AndAStackInTheLogAndNoMore(t *testing.T) {
 	if want := `"detail":"Internal server error"}`; !strings.HasSuffix(got.body, want) {
 		t.Errorf("answered %d %s", got.status, got.body)
 	}
-	s.end(t)
+	_ = s.end(t)
 	text := s.log.String()
 	if !strings.Contains(text, "goroutine") || !strings.Contains(text, "level=ERROR msg=request method=GET route=/ ") {
 		t.Errorf("the log has no stack or no request: %s", text)

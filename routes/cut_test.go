@@ -116,7 +116,7 @@ func TestAListThatFailsBeforeItsFirstByteIsAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	if s.end(t); strings.Contains(s.log.String(), "cut_by") || strings.Count(s.log.String(), "storage_code=13") != 6 {
+	if _ = s.end(t); strings.Contains(s.log.String(), "cut_by") || strings.Count(s.log.String(), "storage_code=13") != 6 {
 		t.Errorf("the log says %s", s.log)
 	}
 }
@@ -214,7 +214,7 @@ func TestAReaderThatIsSlowGetsTheWholeList(t *testing.T) {
 	if total < size || time.Since(began) < 2*behind {
 		t.Errorf("%d bytes in %s", total, time.Since(began))
 	}
-	if s.end(t); strings.Contains(s.log.String(), "cut_by") {
+	if _ = s.end(t); strings.Contains(s.log.String(), "cut_by") {
 		t.Errorf("the log says %s", s.log)
 	}
 }
@@ -267,7 +267,7 @@ func TestAStopWaitsForTheLinesOfWhatItCutOff(t *testing.T) {
 	}), func(l *limits) { l.stop = 20 * time.Millisecond })
 	s.dial(t).send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-begun
-	if s.end(t); !strings.Contains(s.log.String(), "status=499") || !strings.Contains(s.log.String(), "cut_by=stop") {
+	if _ = s.end(t); !strings.Contains(s.log.String(), "status=499") || !strings.Contains(s.log.String(), "cut_by=stop") {
 		t.Errorf("the log says %s", s.log)
 	}
 }

@@ -31,7 +31,7 @@ func TestARequestIsOneLineInTheLog(t *testing.T) {
 			s.create(t, "Ada", "ada@example.org")
 			s.do(t, logged.method, logged.path, logged.body, "X-Request-Id: abc")
 			s.do(t, "GET", "/health", "")
-			s.end(t)
+			_ = s.end(t)
 			line := regexp.MustCompile(`^time=\S+ level=`).ReplaceAllString(s.log.String(), "")
 			line = strings.Replace(line, "msg=request method=", "", 1)
 			line = regexp.MustCompile(` duration=\S+`).ReplaceAllString(line, "")
@@ -58,7 +58,7 @@ func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 		if got := s.do(t, "GET", "/", ""); got.status != 500 || got.body != `{"error":"`+logged.body+`"}` {
 			t.Errorf("answered %d %s", got.status, got.body)
 		}
-		s.end(t)
+		_ = s.end(t)
 		if text := s.log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, logged.line) ||
 			strings.Contains(text, "ada@") {
 			t.Errorf("the log says %s, want %s", text, logged.line)

@@ -34,11 +34,12 @@ func recoverPanic(logger *slog.Logger) gin.HandlerFunc {
 			if cause == nil {
 				return
 			}
-			if cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
+			abort := cause == any(http.ErrAbortHandler)
+			if !abort {
 				logger.Error("panic", "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
 				_ = c.Error(errPanic)
 			}
-			if cause == http.ErrAbortHandler || c.Writer.Written() {
+			if abort || c.Writer.Written() {
 				_ = c.Error(cut{c.Errors.Last().Err})
 				resetLater(c.Request.Context())
 				panic(http.ErrAbortHandler)

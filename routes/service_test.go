@@ -120,7 +120,7 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 	stop, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	go func() { s.ended <- l.serve(stop, listener, lost, all, served.Logger) }()
-	t.Cleanup(func() { s.end(t) })
+	t.Cleanup(func() { _ = s.end(t) })
 	return s
 }
 

@@ -48,6 +48,6 @@ func (u *upload) Read(into []byte) (int, error) {
 	n, err := u.ReadCloser.Read(into)
 	u.pace.waited(time.Since(began))
 	u.pace.moved(n)
-	u.arrived = err == io.EOF //nolint:errorlint // a reader returns it bare
+	u.arrived = err == io.EOF
 	return n, err
 }

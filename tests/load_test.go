@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -73,7 +74,7 @@ func readSlowly(p *program.Program, users int, over time.Duration) error {
 	var body strings.Builder
 	for range steps {
 		time.Sleep(over / steps) // the test is about slowness
-		if _, err := io.CopyN(&body, response.Body, size/steps); err == io.EOF {
+		if _, err := io.CopyN(&body, response.Body, size/steps); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return fmt.Errorf("after %d bytes: %w", body.Len(), err)

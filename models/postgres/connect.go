@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"time"
@@ -148,7 +147,7 @@ func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
 
 // gorm returns GORM on the connections of the pool, and how it is closed.
 func (d *database) gorm() (db *gorm.DB, closeDB func(), err error) {
-	var pool *sql.DB = stdlib.OpenDBFromPool(d.pool)
+	pool := stdlib.OpenDBFromPool(d.pool)
 	db, err = gorm.Open(driver.New(driver.Config{Conn: pool}), &gorm.Config{
 		// GORM would log failing statements with the names and emails in them. Errors are logged by who answers.
 		Logger: logger.Discard,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -183,7 +184,7 @@ func (m *Machine) delete(r *rapid.T) {
 }
 
 func (m *Machine) deleteNobody(r *rapid.T) {
-	if err := m.Users.Delete(ctx, nobodyID, nil); err != models.ErrNotFound {
+	if err := m.Users.Delete(ctx, nobodyID, nil); !errors.Is(err, models.ErrNotFound) {
 		r.Fatal(err)
 	}
 }

@@ -213,7 +213,7 @@ func readArchive(t *testing.T, path string) map[string][]byte {
 	archive := tar.NewReader(file)
 	for {
 		header, err := archive.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files
 		}
 		if err != nil {
