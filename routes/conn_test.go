@@ -1,7 +1,10 @@
 package routes
 
 import (
+	"errors"
+	"io"
 	"net"
+	"net/http"
 	"runtime"
 	"testing"
 	"time"
@@ -30,29 +33,25 @@ func TestWhatAClientHasNotTakenIsKnown(t *testing.T) {
 	}
 }
 
-// Clients that keep many connections and use none of them cost memory. Those that are used are never closed.
+// Clients that keep many connections and use none of them cost memory. Those that are in use are never closed.
 func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
-	s := start(t, func(l *limits) { l.connections = 3 })
-	busy := s.dial(t)
-	busy.send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 26\r\n\r\n")
-	idle := []*wire{s.dial(t), s.dial(t), s.dial(t), s.dial(t)}
-	for _, conn := range idle {
-		conn.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-		conn.answer()
-	}
-	for _, conn := range idle[:2] {
-		if text, err := conn.rest(); text != "" || err != nil {
-			t.Errorf("one that was idle longest: %q, %v", text, err)
+	all := newConnections(3)
+	conns := make([]net.Conn, 5)
+	for i := range conns {
+		conns[i], _ = net.Pipe()
+		all.note(conns[i], http.StateNew)
+		if i > 0 { // the first is in use
+			all.note(conns[i], http.StateIdle)
 		}
 	}
-	for _, conn := range idle[2:] {
-		conn.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-		if got := conn.answer(); got.status != 200 {
-			t.Errorf("one that was used later is answered %d", got.status)
+	for i, conn := range conns {
+		closed := errors.Is(conn.SetDeadline(time.Time{}), io.ErrClosedPipe)
+		if closed != (i == 1 || i == 2) {
+			t.Errorf("connection %d is closed: %t", i, closed)
 		}
+		all.note(conn, http.StateClosed)
 	}
-	busy.send(`{"name":"n","email":"e@x"}`)
-	if got := busy.answer(); got.status != 201 {
-		t.Errorf("the busy one is answered %d %s", got.status, got.body)
+	if len(all.open) != 0 || all.idle.Len() != 0 {
+		t.Errorf("%d connections are kept, %d of them as idle", len(all.open), all.idle.Len())
 	}
 }
