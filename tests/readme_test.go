@@ -56,10 +56,10 @@ func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
 	}
 }
 
-// README.md's table has every setting that the program or the compose file reads, and no other.
-func TestTheREADMEShowsEverySetting(t *testing.T) {
+// The table in docs/settings.md has every setting that the program or the compose file reads, and no other.
+func TestTheTableOfSettingsHasEverySetting(t *testing.T) {
 	t.Parallel()
-	readme := read(t, "../README.md")
+	table := read(t, "../docs/settings.md")
 	sources := read(t, "../docker-compose.yml")
 	for _, path := range glob(t, "../config/*.go") {
 		if strings.HasSuffix(path, "_test.go") {
@@ -68,19 +68,19 @@ func TestTheREADMEShowsEverySetting(t *testing.T) {
 		source := read(t, path)
 		sources += source
 		for _, name := range regexp.MustCompile(`"([A-Z][A-Z_]+)"`).FindAllStringSubmatch(source, -1) {
-			if !strings.Contains(readme, "\n| `"+name[1]+"` |") {
-				t.Errorf("%s is not in README.md", name[1])
+			if !strings.Contains(table, "\n| `"+name[1]+"` |") {
+				t.Errorf("%s is not in docs/settings.md", name[1])
 			}
 		}
 	}
-	for _, row := range regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|").FindAllStringSubmatch(readme, -1) {
+	for _, row := range regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|").FindAllStringSubmatch(table, -1) {
 		if name := row[1]; !strings.Contains(sources, `"`+name+`"`) && !strings.Contains(sources, "${"+name+":-") {
-			t.Errorf("README.md has %s, which nothing reads", name)
+			t.Errorf("docs/settings.md has %s, which nothing reads", name)
 		}
 	}
 }
 
-// What a person writes into .env reaches the container, or the setting's row in README.md says what to do with compose.
+// What a person writes into .env reaches the container, or the setting's row in docs/settings.md says what to do with compose.
 func TestEverySettingReachesTheContainerOrItsRowSaysHow(t *testing.T) {
 	t.Parallel()
 	var compose struct {
@@ -97,9 +97,9 @@ func TestEverySettingReachesTheContainerOrItsRowSaysHow(t *testing.T) {
 		one := compose.Services[service]
 		return slices.Concat(one.Environment, compose.Services[one.Extends].Environment)
 	}
-	rows := regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|.*").FindAllStringSubmatch(read(t, "../README.md"), -1)
+	rows := regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|.*").FindAllStringSubmatch(read(t, "../docs/settings.md"), -1)
 	if len(rows) < 15 || len(compose.Services) < 4 {
-		t.Fatalf("README.md has %d settings, and docker-compose.yml %d services", len(rows), len(compose.Services))
+		t.Fatalf("docs/settings.md has %d settings, and docker-compose.yml %d services", len(rows), len(compose.Services))
 	}
 	for _, row := range rows {
 		for name, says := range map[string]string{row[1]: "with compose[,:]", row[1] + "_FILE": "with compose"} {
@@ -109,7 +109,7 @@ func TestEverySettingReachesTheContainerOrItsRowSaysHow(t *testing.T) {
 			}
 			for _, service := range []string{"users-api", "users-api-postgres", "dev"} {
 				if !slices.Contains(passed(service), name) {
-					t.Errorf("docker-compose.yml does not pass %s to %s, and README.md does not say what to do", name, service)
+					t.Errorf("docker-compose.yml does not pass %s to %s, and docs/settings.md does not say what to do", name, service)
 				}
 			}
 		}

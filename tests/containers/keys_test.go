@@ -86,7 +86,7 @@ func TestTheAdminPortIsReachedFromOtherContainersAndNotPublished(t *testing.T) {
 	}
 }
 
-// Settings are written into .env, as README.md says.
+// Settings are written into .env, as docs/settings.md says.
 func TestAKeyInDotEnvIsRequired(t *testing.T) {
 	const key = "first-key-0123456789"
 	p := newProject(t)
