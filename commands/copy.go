@@ -55,28 +55,28 @@ func copyUsers(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	original, err := sqlite.OpenOriginal(settings.DatabasePath())
+	source, err := sqlite.OpenCopySource(settings.DatabasePath())
 	if err != nil {
 		return err
 	}
-	defer original.Close()
-	if err := fill(ctx, target, original, slog.New(newHandler(os.Stderr, settings))); err != nil {
+	defer source.Close()
+	if err := copyTo(ctx, target, source, slog.New(newHandler(os.Stderr, settings))); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "copied and compared: %d users to %s, %.1f seconds\n", original.Count, target,
+	fmt.Fprintf(os.Stderr, "copied and compared: %d users to %s, %.1f seconds\n", source.Count, target,
 		time.Since(began).Seconds())
 	return nil
 }
 
-// fill moves the users of a file to PostgreSQL.
-func fill(ctx context.Context, target database, original *sqlite.Original, logger *slog.Logger) error {
+// copyTo moves the users of a file to PostgreSQL.
+func copyTo(ctx context.Context, target database, source *sqlite.CopySource, logger *slog.Logger) error {
 	users, err := postgres.Open(ctx, target.url, 0, logger)
 	if err != nil {
 		return err
 	}
 	defer users.Close(ctx) //nolint:errcheck // it has nothing under way
-	err = users.Fill(ctx, postgres.Original{
-		Users: original.Users, Count: original.Count, Highest: original.Highest, Finish: original.Finish,
+	err = users.CopyFrom(ctx, postgres.CopySource{
+		Users: source.Users, Count: source.Count, Highest: source.Highest, Finish: source.Finish,
 	}, showProgress("copying", false))
 	if failed, ok := errors.AsType[*models.StorageError](err); ok {
 		return fmt.Errorf("cannot copy the users to %s: %w", target, failed)

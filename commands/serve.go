@@ -79,7 +79,7 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	if failure := users.Close(inTime); !errors.Is(err, failure) { // a lost file may end the service, or be noticed only here
 		err = errors.Join(err, failure)
 	}
-	if errors.Is(err, models.ErrLost) {
+	if errors.Is(err, models.ErrReplaced) {
 		return fmt.Errorf("%s: %w", database, err)
 	}
 	return err

@@ -38,7 +38,7 @@ func (f *Files) ExportNDJSON(c *gin.Context) error {
 	})
 }
 
-// export sends the users that were asked for, as they are at one moment, with what the headers say of them. A piece of text
+// export sends the users that were asked for, as they are at one moment, with what the headers say of them. A chunk of text
 // is sent when it has grown large; an answer that is short is sent when all of it is known to be there.
 func (f *Files) export(c *gin.Context, asked search, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
 	query := asked.Query
@@ -67,7 +67,7 @@ func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.B
 		if err != nil {
 			return err
 		}
-		if add(&user); text.Len() < pieceSize {
+		if add(&user); text.Len() < chunkSize {
 			continue
 		}
 		if _, err := text.WriteTo(c.Writer); err != nil {
@@ -90,11 +90,11 @@ func parseExport(query string, takesSpreadsheet bool) (exportRequest, error) {
 	all := list
 	if takesSpreadsheet {
 		all.takes = "an export takes email, q, limit, after, order, count and spreadsheet"
-		all.mayBe = func(name string) string {
+		all.expects = func(name string) string {
 			if name == "spreadsheet" {
 				return "true or false"
 			}
-			return list.mayBe(name)
+			return list.expects(name)
 		}
 		all.set = func(name, value string) (ok bool) {
 			if name != "spreadsheet" {

@@ -157,7 +157,7 @@ func (r *importRequest) bind(c *gin.Context) error {
 	if r.takesSpreadsheet {
 		takes = "an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet"
 	}
-	if _, err := (parameters{takes, r.mayBe, r.set}).parse(c.Request.URL.RawQuery); err != nil {
+	if _, err := (parameters{takes, r.expects, r.set}).parse(c.Request.URL.RawQuery); err != nil {
 		return err
 	}
 	switch {
@@ -179,8 +179,8 @@ func errForm(route string) *Error {
 	}
 }
 
-// mayBe says what a parameter may be; "" is for one that does not exist.
-func (r *importRequest) mayBe(name string) string {
+// expects says what a parameter may be; "" is for one that does not exist.
+func (r *importRequest) expects(name string) string {
 	switch name {
 	case "dry_run":
 		return "true or false"

@@ -10,9 +10,9 @@ import (
 // parameters are what a query string may hold. What is not understood is an error for the client: a misspelt filter
 // must not list everybody, and a misspelt dry_run must not store anything.
 type parameters struct {
-	takes string                        // who takes which
-	mayBe func(name string) string      // what one may be; "" is for one that does not exist
-	set   func(name, value string) bool // takes the value, and reports whether it may be that
+	takes   string                        // who takes which
+	expects func(name string) string      // what one may be; "" is for one that does not exist
+	set     func(name, value string) bool // takes the value, and reports whether it may be that
 }
 
 type parameter struct{ name, value string }
@@ -36,7 +36,7 @@ func (p parameters) add(given []parameter, part string) ([]parameter, error) {
 	if decoded, err := url.QueryUnescape(name); err == nil {
 		name = decoded
 	}
-	meaning := p.mayBe(name)
+	meaning := p.expects(name)
 	if meaning == "" {
 		return nil, badRequest(`Unknown parameter "%s": %s`, shorten(name), p.takes)
 	}

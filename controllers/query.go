@@ -25,14 +25,14 @@ func parseSearch(query string) (search, error) {
 }
 
 func (s *search) parameters() parameters {
-	return parameters{"a list takes email, q, limit, after, order and count", mayBe, s.set}
+	return parameters{"a list takes email, q, limit, after, order and count", expects, s.set}
 }
 
 // maxContains is how many characters q may have: the time of a search grows with them and with the names.
 const maxContains = 1000
 
-// mayBe says what a parameter may be; "" is for one that does not exist.
-func mayBe(name string) string {
+// expects says what a parameter may be; "" is for one that does not exist.
+func expects(name string) string {
 	switch name {
 	case "email":
 		return "the whole email of a user, in UTF-8"

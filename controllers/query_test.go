@@ -9,7 +9,7 @@ import (
 )
 
 // badValues are what each parameter may not be.
-var badValues = []struct{ name, mayBe, values string }{
+var badValues = []struct{ name, expects, values string }{
 	{"limit", "a whole number from 1 to 1000",
 		"|0|1001|-1|1.0|1e2|010|%2b1|+1|ten|99999999999999999999|4294967297|1;after=2|5%20"},
 	{"after", "the id of a user", "|x|1.5|01|-0|+1|9223372036854775808"},
@@ -22,12 +22,12 @@ var badValues = []struct{ name, mayBe, values string }{
 func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	for _, bad := range badValues {
 		sentence := "The parameter " + bad.name + " must be "
-		refuse(t, bad.name, sentence+bad.mayBe)
+		refuse(t, bad.name, sentence+bad.expects)
 		for value := range strings.SplitSeq(bad.values, "|") {
-			refuse(t, bad.name+"="+value, sentence+bad.mayBe)
+			refuse(t, bad.name+"="+value, sentence+bad.expects)
 		}
 		for _, value := range []string{"%", "1%", "%zz", "%1"} {
-			refuse(t, bad.name+"="+value, sentence+bad.mayBe+", with each % of it written as %25")
+			refuse(t, bad.name+"="+value, sentence+bad.expects+", with each % of it written as %25")
 		}
 	}
 	for query, sentence := range map[string]string{

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// pieceSize is how much text is gathered before it is sent, in bytes: what most pages of storage fill.
-	pieceSize = 48 << 10
+	// chunkSize is how much text is gathered before it is sent, in bytes: what most pages of storage fill.
+	chunkSize = 48 << 10
 	// pageSize is how much of a page is held to its end, because its headers say whether more follow: 1,000 users, unless
 	// their names are long.
 	pageSize = 1000 * userSize
@@ -91,7 +91,7 @@ func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) i
 	}
 }
 
-// array sends users as one JSON array, in pieces when it is long.
+// array sends users as one JSON array, in chunks when it is long.
 type array struct {
 	c     *gin.Context
 	text  []byte // what is not sent yet
@@ -118,7 +118,7 @@ func (a *array) sendRest(pages iter.Seq2[[]models.User, error]) error {
 		for i := range page {
 			a.add(&page[i])
 		}
-		if len(a.text) < pieceSize || a.users < 2 {
+		if len(a.text) < chunkSize || a.users < 2 {
 			continue
 		}
 		a.header()
@@ -128,7 +128,7 @@ func (a *array) sendRest(pages iter.Seq2[[]models.User, error]) error {
 		if _, err := a.c.Writer.Write(a.text); err != nil {
 			return err
 		}
-		if a.text = a.text[:0]; cap(a.text) > 2*pieceSize {
+		if a.text = a.text[:0]; cap(a.text) > 2*chunkSize {
 			a.text = nil // what one long name took is not kept for the others
 		}
 	}

@@ -79,14 +79,14 @@ func sendList(c *gin.Context, list models.List) error {
 		}
 		c.Header("Content-Length", strconv.Itoa(list.Length))
 	}
-	for piece, err := range list.Pieces {
+	for chunk, err := range list.Chunks {
 		if err != nil {
 			return err
 		}
 		if c.Request.Method == http.MethodHead {
 			return nil
 		}
-		if _, err := c.Writer.Write(piece); err != nil {
+		if _, err := c.Writer.Write(chunk); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ var (
 	// ErrIgnored: storage reported success for no row, because a trigger or another rule of the table ignored the write.
 	// Nothing was stored.
 	ErrIgnored = &StorageError{Text: "not stored: a rule of the users table ignored it"}
-	// ErrLost: the storage was removed or replaced while it was open. What is written from then on would be gone after
+	// ErrReplaced: the storage was removed or replaced while it was open. What is written from then on would be gone after
 	// a restart.
-	ErrLost = &StorageError{Text: "the database file was removed or replaced while the service was running: nothing more is stored until it is restarted"}
+	ErrReplaced = &StorageError{Text: "the database file was removed or replaced while the service was running: nothing more is stored until it is restarted"}
 )

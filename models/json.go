@@ -68,11 +68,11 @@ func appendEscaped(to []byte, text string) []byte {
 // largePiece is more bytes than a page of ordinary users has as JSON.
 const largePiece = 256 << 10
 
-// Array returns the users of pages as a JSON array, in pieces. Each is valid until the next is asked for; meanwhile its page
+// Array returns the users of pages as a JSON array, in chunks. Each is valid until the next is asked for; meanwhile its page
 // is not held. An error is the last thing that comes.
 func Array(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		piece, first := []byte{'['}, true
+		chunk, first := []byte{'['}, true
 		for page, err := range pages {
 			if err != nil {
 				yield(nil, err)
@@ -80,18 +80,18 @@ func Array(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
 			}
 			for i := range page {
 				if !first {
-					piece = append(piece, ',')
+					chunk = append(chunk, ',')
 				}
 				first = false
-				piece = AppendUser(piece, &page[i])
+				chunk = AppendUser(chunk, &page[i])
 			}
-			if !yield(piece, nil) {
+			if !yield(chunk, nil) {
 				return
 			}
-			if piece = piece[:0]; cap(piece) > largePiece {
-				piece = nil // what one long name took is not kept for the others
+			if chunk = chunk[:0]; cap(chunk) > largePiece {
+				chunk = nil // what one long name took is not kept for the others
 			}
 		}
-		yield(append(piece, ']'), nil)
+		yield(append(chunk, ']'), nil)
 	}
 }

@@ -50,11 +50,11 @@ type Users interface {
 	// context takes everything back.
 	Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (Imported, error)
 
-	// Lost is closed when the storage was taken away: every write fails from then on, and only another start helps.
-	Lost() <-chan struct{}
+	// Replaced is closed when the storage was taken away: every write fails from then on, and only another start helps.
+	Replaced() <-chan struct{}
 
 	// Close finishes the writes under way and closes the storage. The context ends their wait for a lock that another
-	// program holds. What is called later fails with [ErrClosed]. Close returns [ErrLost] once the storage was taken away.
+	// program holds. What is called later fails with [ErrClosed]. Close returns [ErrReplaced] once the storage was taken away.
 	Close(ctx context.Context) error
 }
 
@@ -95,7 +95,7 @@ type List struct {
 	Version string
 	// Length is how many bytes the array has; -1 when Version is empty.
 	Length int
-	// Pieces are the array in order. Each is valid until the next is asked for. An error is the last thing that comes,
+	// Chunks are the array in order. Each is valid until the next is asked for. An error is the last thing that comes,
 	// with what came before it incomplete.
-	Pieces iter.Seq2[[]byte, error]
+	Chunks iter.Seq2[[]byte, error]
 }

@@ -14,7 +14,7 @@ type Stats struct {
 	Writes uint64
 	// How lists were answered: Kept from memory as they were, Extended after the changed part was read again, Read
 	// after all users were read, and Streamed while they were read, because they were too large to be kept.
-	Kept, Extended, Read, Streamed uint64
+	Cached, Patched, Read, Streamed uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of what is not moved into it yet.
 	DatabaseBytes, WALBytes int64
 }

@@ -85,8 +85,8 @@ func (s Service) ready(ctx, stop context.Context) error {
 	select {
 	case <-stop.Done():
 		return errStopped
-	case <-s.Users.Lost():
-		return models.ErrLost
+	case <-s.Users.Replaced():
+		return models.ErrReplaced
 	default:
 	}
 	_, err := s.Users.Get(ctx, 0)

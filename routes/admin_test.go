@@ -108,7 +108,7 @@ func TestRequestsAreCountedByTheirRouteAndNeverByTheirPath(t *testing.T) {
 func TestAScrapeHasWhatTheStorageCounts(t *testing.T) {
 	stats := models.Stats{
 		CommitWrites: [10]uint64{0: 3, 3: 2, 9: 1}, Writes: 400,
-		Kept: 10, Extended: 2, Read: 3, Streamed: 4, DatabaseBytes: 8192, WALBytes: 4096,
+		Cached: 10, Patched: 2, Read: 3, Streamed: 4, DatabaseBytes: 8192, WALBytes: 4096,
 	}
 	s := silent(nil)
 	backup := func() time.Time { return time.Unix(1700000000, 0) }
@@ -152,7 +152,7 @@ func TestReadySaysWhyNoRequestsShouldBeSent(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	<-lost.Lost()
+	<-lost.Replaced()
 	for name, c := range map[string]struct {
 		users  models.Users
 		stop   context.Context
@@ -161,7 +161,7 @@ func TestReadySaysWhyNoRequestsShouldBeSent(t *testing.T) {
 	}{
 		"ready":                      {stored(t), t.Context(), 200, "ok"},
 		"stopping":                   {stored(t), stopping, 503, errStopped.Error()},
-		"file removed":               {lost, t.Context(), 503, models.ErrLost.Error()},
+		"file removed":               {lost, t.Context(), 503, models.ErrReplaced.Error()},
 		"storage that does not work": {closed, t.Context(), 503, "storage does not answer: " + models.ErrClosed.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

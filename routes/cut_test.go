@@ -24,7 +24,7 @@ type breaking struct {
 }
 
 func (b breaking) List(_ context.Context, send func(models.List) error) error {
-	return send(models.List{Length: -1, Pieces: b.pieces})
+	return send(models.List{Length: -1, Chunks: b.pieces})
 }
 
 func (b breaking) Select(context.Context, models.Query) iter.Seq2[[]models.User, error] {

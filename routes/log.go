@@ -113,7 +113,7 @@ func cause(err error) []slog.Attr {
 		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
 	case failure.Meaning != "":
 		return []slog.Attr{slog.String("storage_error", failure.Meaning)}
-	case failure == models.ErrClosed, failure == models.ErrIgnored, failure == models.ErrLost:
+	case failure == models.ErrClosed, failure == models.ErrIgnored, failure == models.ErrReplaced:
 		return []slog.Attr{slog.String("storage_error", failure.Text)} // no engine's text: nothing of a user is in it
 	default:
 		return []slog.Attr{slog.String("storage_error", "unknown")}

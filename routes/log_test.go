@@ -52,7 +52,7 @@ func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 		{&models.StorageError{Text: "no ada@example.org", Code: "1", Meaning: "SQL error"}, "no ada@example.org",
 			`storage_code=1 storage_error="SQL error"`},
 		{models.ErrClosed, models.ErrClosed.Text, `storage_error="` + models.ErrClosed.Text},
-		{models.ErrLost, models.ErrLost.Text, `storage_error="` + models.ErrLost.Text},
+		{models.ErrReplaced, models.ErrReplaced.Text, `storage_error="` + models.ErrReplaced.Text},
 	} {
 		s := startWith(t, nil, controllers.Handle(func(*gin.Context) error { return logged.failure }))
 		if got := s.do(t, "GET", "/", ""); got.status != 500 || got.body != `{"error":"`+logged.body+`"}` {

@@ -52,11 +52,11 @@ var errStopped = errors.New("the service is stopping")
 
 // Serve answers the requests that come to a TCP listener until stop is done. Then it takes no new ones, finishes
 // those under way, cuts off what is not done in 6 seconds, and returns nil. It does the same, and returns an error,
-// when the storage is lost ([models.ErrLost]) or when connections cannot be accepted.
+// when the storage is lost ([models.ErrReplaced]) or when connections cannot be accepted.
 func (s Service) Serve(stop context.Context, listener net.Listener) error {
 	l := usual()
 	l.importBytes = s.ImportMax
-	return l.serve(stop, listener, s.Users.Lost(), s.handler(l), s.Logger)
+	return l.serve(stop, listener, s.Users.Replaced(), s.handler(l), s.Logger)
 }
 
 func (l limits) serve(
@@ -72,7 +72,7 @@ func (l limits) serve(
 	select {
 	case <-stop.Done():
 	case <-lost:
-		err = models.ErrLost
+		err = models.ErrReplaced
 	case failure := <-failed:
 		err = fmt.Errorf("cannot accept connections: %w", failure)
 	}

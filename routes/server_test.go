@@ -86,7 +86,7 @@ func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := silent(users).Serve(t.Context(), listen(t)); !errors.Is(err, models.ErrLost) {
+	if err := silent(users).Serve(t.Context(), listen(t)); !errors.Is(err, models.ErrReplaced) {
 		t.Error(err)
 	}
 }

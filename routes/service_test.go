@@ -112,7 +112,7 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 		engine.Any("/", handler)
 		all = engine
 	} else {
-		all, lost = served.handler(l), served.Users.Lost()
+		all, lost = served.handler(l), served.Users.Replaced()
 	}
 	listener := listen(t)
 	s.address = listener.Addr().String()

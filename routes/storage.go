@@ -45,7 +45,7 @@ func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(s.commits, counter, float64(commits))
 	metrics <- prometheus.MustNewConstHistogram(s.commitWrites, commits, float64(stats.Writes), upTo)
 	for result, n := range map[string]uint64{
-		"kept": stats.Kept, "extended": stats.Extended, "read": stats.Read, "streamed": stats.Streamed,
+		"kept": stats.Cached, "extended": stats.Patched, "read": stats.Read, "streamed": stats.Streamed,
 	} {
 		metrics <- prometheus.MustNewConstMetric(s.lists, counter, float64(n), result)
 	}

@@ -21,7 +21,7 @@ const poolSize = 8
 
 // minPoolSize is how many connections a process needs: two for creations, one for an import, a search or a change, and one
 // for whatever reads beside it.
-const minPoolSize = committers + 2
+const minPoolSize = writers + 2
 
 // connectTime is how long one host may take to let us in, unless the URL says otherwise with connect_timeout: so that
 // the second is reached while a request waits.

@@ -243,7 +243,7 @@ func (c *chunk) insert(ctx context.Context, users []models.NewUser) error {
 	if len(users) == 0 {
 		return nil
 	}
-	ids, err := c.conn.insert(ctx, c.users.committer.insert, users)
+	ids, err := c.conn.insert(ctx, c.users.writer.insert, users)
 	c.done.Created, c.seen = len(ids), append(c.seen, ids...)
 	return err
 }

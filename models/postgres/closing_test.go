@@ -35,7 +35,7 @@ func TestClosingFinishesEveryCreation(t *testing.T) {
 			}
 		})
 	}
-	for len(users.committer.queue) < cap(users.committer.queue) {
+	for len(users.writer.queue) < cap(users.writer.queue) {
 		time.Sleep(time.Millisecond)
 	}
 	closed := make(chan error)

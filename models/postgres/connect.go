@@ -16,12 +16,12 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// patience is how long a start tries a server that is not there yet, pause how long it waits between two tries, and
+// connectTimeout is how long a start tries a server that is not there yet, pause how long it waits between two tries, and
 // sayAgain between two lines of the log.
 const (
-	patience = 30 * time.Second
-	pause    = time.Second
-	sayAgain = 10 * time.Second
+	connectTimeout = 30 * time.Second
+	pause          = time.Second
+	sayAgain       = 10 * time.Second
 )
 
 // idleTime is how long a connection that nobody uses stays open: a busy service keeps its own, and an idle one leaves
@@ -43,7 +43,7 @@ func connect(ctx context.Context, where address, logger *slog.Logger) (*database
 	if err != nil {
 		return nil, explain(where, err)
 	}
-	others := int(config.MaxConns) - committers
+	others := int(config.MaxConns) - writers
 	d := &database{
 		where: where, pool: pool, free: make(chan struct{}, others), slow: make(chan struct{}, others-1),
 		changing: make(chan struct{}, max(1, others/2)),
@@ -65,7 +65,7 @@ func cancelling(conn *pgconn.PgConn) ctxwatch.Handler {
 // reach connects once, and tries for as long as a start is patient.
 func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 	said := time.Time{}
-	for until := time.Now().Add(patience); ; {
+	for until := time.Now().Add(connectTimeout); ; {
 		conn, err := d.pool.Acquire(ctx)
 		if err == nil {
 			conn.Release()

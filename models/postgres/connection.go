@@ -69,12 +69,12 @@ func (c connection) simple(ctx context.Context, statements string) error {
 
 // inSavepoint runs statements of a transaction so that they leave no trace when they fail.
 func (c connection) inSavepoint(ctx context.Context, run func() error) error {
-	if err := c.simple(ctx, "SAVEPOINT alone"); err != nil {
+	if err := c.simple(ctx, "SAVEPOINT step"); err != nil {
 		return err
 	}
-	err, end := run(), "RELEASE alone"
+	err, end := run(), "RELEASE step"
 	if err != nil {
-		end = "ROLLBACK TO alone; RELEASE alone"
+		end = "ROLLBACK TO step; RELEASE step"
 	}
 	if failed := c.simple(ctx, end); failed != nil && (err == nil || isOfRow(err)) {
 		err = failed

@@ -17,7 +17,7 @@ import (
 var errNoTime = errors.New("the time of creation is no time")
 
 // store sends all users. PostgreSQL refuses them all for the sake of one, so then it is found out which these are.
-func (f *filling) store(ctx context.Context) error {
+func (f *copier) store(ctx context.Context) error {
 	f.sent = sha256.New()
 	err := f.conn.inSavepoint(ctx, func() error { return f.sendAll(ctx) })
 	if !isOfRow(err) && !errors.Is(err, errNoTime) {
@@ -31,7 +31,7 @@ func (f *filling) store(ctx context.Context) error {
 
 // sendAll sends the users by the COPY protocol, as text: PostgreSQL itself turns it into whatever types the columns have,
 // and nothing is prepared for it in a session that belongs to others when a pooler stands in between.
-func (f *filling) sendAll(ctx context.Context) error {
+func (f *copier) sendAll(ctx context.Context) error {
 	out, in := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -48,7 +48,7 @@ func (f *filling) sendAll(ctx context.Context) error {
 }
 
 // writeAll writes the users as COPY reads them (postgresql.org/docs/current/sql-copy.html).
-func (f *filling) writeAll(to io.Writer) error {
+func (f *copier) writeAll(to io.Writer) error {
 	out := bufio.NewWriterSize(to, 64<<10)
 	var line []byte
 	for user, err := range f.from.Users() {

@@ -38,12 +38,12 @@ type use struct {
 }
 
 var (
-	lookup  = use{limit: answerTime, brief: true}
-	listing = use{limit: searchTime, brief: true} // every user, into memory
-	search  = use{limit: searchTime, searches: true}
-	export  = use{limit: searchTime, searches: true, once: true}
-	write   = use{limit: answerTime, writes: true}
-	glance  = use{limit: time.Second / 2, brief: true} // for what can be left out
+	lookup     = use{limit: answerTime, brief: true}
+	listing    = use{limit: searchTime, brief: true} // every user, into memory
+	search     = use{limit: searchTime, searches: true}
+	export     = use{limit: searchTime, searches: true, once: true}
+	write      = use{limit: answerTime, writes: true}
+	bestEffort = use{limit: time.Second / 2, brief: true} // for what can be left out
 )
 
 // database is the server, with the connections of this process to it.
@@ -51,7 +51,7 @@ type database struct {
 	where   address
 	pool    *pgxpool.Pool
 	commits models.Commits
-	// free is taken by whoever wants a connection and is no committer: those have theirs, however many wait here.
+	// free is taken by whoever wants a connection and is no writer: those have theirs, however many wait here.
 	free chan struct{}
 	// slow is one smaller than free, and taken before it by what may hold its connection for long: an import, a search, or
 	// a change that waits for a lock. So a connection is left for brief reads.

@@ -7,12 +7,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 )
 
 // List calls send with the kept list, or with one that is read while it is sent where none can be kept.
 func (u *Users) List(ctx context.Context, send func(models.List) error) error {
-	return u.keeper.List(ctx, send, u.Select(ctx, models.Query{}))
+	return u.cache.List(ctx, send, u.Select(ctx, models.Query{}))
 }
 
 // incarnation is what a server says of itself, as one text. Why two equal texts mean that nobody has committed in between
@@ -39,7 +39,7 @@ const withParts = `WITH RECURSIVE parts (id) AS (
 	SELECT to_regclass('users')::oid
 	UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id) `
 
-// listSource is where the kept list is read from. It implements [kept.Source]. It borrows a connection each time, which
+// listSource is where the kept list is read from. It implements [listcache.Source]. It borrows a connection each time, which
 // may lead to another server than the last.
 type listSource struct {
 	reader *reader
@@ -61,11 +61,11 @@ func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) 
 }
 
 // Transaction calls read in a transaction whose snapshot is that of the incarnation.
-func (s *listSource) Transaction(ctx context.Context, read func(kept.Changes) error) error {
+func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
 	return s.reader.inSnapshot(ctx, listing, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
 		if s.seen, err = conn.text(ctx, incarnation); class(sqlState(err)) == classSyntax {
-			return kept.ErrNotKept // there is no such function, or we may not call it
+			return listcache.ErrNotCached // there is no such function, or we may not call it
 		}
 		if err != nil {
 			return err
@@ -74,10 +74,10 @@ func (s *listSource) Transaction(ctx context.Context, read func(kept.Changes) er
 			return err
 		}
 		if !may {
-			return kept.ErrNotKept
+			return listcache.ErrNotCached
 		}
 		s.ctx, s.inside = ctx, inside
-		return read(kept.Unknown())
+		return read(listcache.Unknown())
 	})
 }
 

@@ -23,7 +23,7 @@ func askTwice(t testing.TB, users *Users) string {
 	storetest.Text(t, users)
 	after := users.Stats()
 	switch {
-	case after.Kept > before.Kept:
+	case after.Cached > before.Cached:
 		return "kept"
 	case after.Streamed > before.Streamed:
 		return "streamed"
@@ -205,7 +205,7 @@ func TestAListWithoutTheTableFailsWithStoragesText(t *testing.T) {
 	users := openUsers(t, url)
 	postgresql.SQL(t, url, "DROP TABLE users")
 	err := users.List(ctx, func(list models.List) error {
-		for _, err := range list.Pieces {
+		for _, err := range list.Chunks {
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,7 @@
 //
 //   - the connections (address.go, connect.go, database.go) are a small pool. Every statement borrows one, has a deadline,
 //     and finds the server again after it was away;
-//   - the shared commits (committer.go, create.go) are for creations alone. Those that arrive together are one INSERT. For
+//   - the shared commits (writer.go, create.go) are for creations alone. Those that arrive together are one INSERT. For
 //     changes and deletions (change.go) PostgreSQL itself lets transactions share a flush of its log;
 //   - everything that reads (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held
 //     between two of them;
@@ -39,17 +39,17 @@ import (
 	"sync"
 
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 )
 
 // Users is the table of users in a PostgreSQL database.
 type Users struct {
 	database  *database
 	table     table
-	committer *committer
+	writer    *writer
 	changes   changes
 	reader    *reader
-	keeper    *kept.Keeper
+	cache     *listcache.Cache
 	importing chan struct{} // is held by the one import that runs
 
 	// writing is held for reading by every write, and for writing to close.
@@ -103,10 +103,10 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	return &Users{
 		database:  database,
 		table:     table,
-		committer: startCommitter(database, table),
+		writer:    startWriters(database, table),
 		changes:   changes{database, queries},
 		reader:    reader,
-		keeper:    kept.New(&listSource{reader: reader}, listMemory),
+		cache:     listcache.New(&listSource{reader: reader}, listMemory),
 		importing: make(chan struct{}, 1),
 	}, nil
 }
@@ -127,7 +127,7 @@ func (u *Users) write(run func() error) error {
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err error) {
 	err = u.write(func() (err error) {
-		id, err = u.committer.create(ctx, user)
+		id, err = u.writer.create(ctx, user)
 		return err
 	})
 	return id, err
@@ -167,8 +167,8 @@ func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 	return u.reader.count(ctx, query)
 }
 
-// Lost is never closed: a server that went away may come back.
-func (u *Users) Lost() <-chan struct{} { return nil }
+// Replaced is never closed: a server that went away may come back.
+func (u *Users) Replaced() <-chan struct{} { return nil }
 
 // Close finishes the writes under way and closes the connections. When the context ends, what is still running is broken
 // off, and nothing is waited for: a server that does not answer does not say goodbye either.
@@ -181,7 +181,7 @@ func (u *Users) Close(ctx context.Context) error {
 		defer close(closed)
 		u.finishWrites()
 		u.database.close(ctx)
-		u.keeper.Close(ctx)
+		u.cache.Close(ctx)
 	}()
 	select {
 	case <-closed:
@@ -195,5 +195,5 @@ func (u *Users) Close(ctx context.Context) error {
 func (u *Users) finishWrites() {
 	u.writing.Lock()
 	defer u.writing.Unlock()
-	u.committer.close()
+	u.writer.close()
 }

@@ -23,7 +23,7 @@ const containing = `lower(name::text COLLATE "C") LIKE ? OR lower(email::text CO
 type queries struct {
 	byID, locked string
 	columns      string
-	selected     map[models.Shape]selection
+	selected     map[models.QueryKey]selection
 }
 
 // selection are the texts for the users that a query asks for, and for how many match.
@@ -31,11 +31,11 @@ type selection struct{ users, count string }
 
 func newQueries(db *gorm.DB, t table) *queries {
 	users := db.Session(&gorm.Session{DryRun: true}).Model(&models.User{}).Session(&gorm.Session{})
-	q := &queries{columns: t.columns(), selected: map[models.Shape]selection{}}
+	q := &queries{columns: t.columns(), selected: map[models.QueryKey]selection{}}
 	q.byID = q.usersText(users.Where("id = ?::int8", 0))
 	q.locked = q.byID + " FOR UPDATE"
-	for shape := range models.Shapes() {
-		q.selected[shape] = q.texts(users, shape)
+	for shape := range models.QueryKeys() {
+		q.selected[shape] = q.statementsFor(users, shape)
 	}
 	return q
 }
@@ -51,8 +51,8 @@ func (t table) columns() string {
 	return columns + "::text"
 }
 
-// texts builds the texts of a shape.
-func (q *queries) texts(users *gorm.DB, s models.Shape) selection {
+// statementsFor builds the texts of a shape.
+func (q *queries) statementsFor(users *gorm.DB, s models.QueryKey) selection {
 	order, beyond := "id", "id > ?::int8"
 	if s.Descending {
 		order, beyond = "id DESC", "id < ?::int8"

@@ -94,7 +94,7 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 		return 0, nil
 	}
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		n, _, err = conn.number(ctx, r.queries.selected[query.Shape()].count, values...)
+		n, _, err = conn.number(ctx, r.queries.selected[query.Key()].count, values...)
 		return err
 	})
 	return n, err

@@ -46,7 +46,7 @@ func (r *refusedUsers) Error() string {
 
 // findRefused stores the users in chunks, halves those that fail, and returns the users that are refused; nil where
 // there are none.
-func (f *filling) findRefused(ctx context.Context) error {
+func (f *copier) findRefused(ctx context.Context) error {
 	refused := &refusedUsers{ids: map[string][]int64{}}
 	var chunk []models.User
 	for user, err := range f.from.Users() {
@@ -71,7 +71,7 @@ func (f *filling) findRefused(ctx context.Context) error {
 }
 
 // try stores users, and finds those that are refused.
-func (f *filling) try(ctx context.Context, users []models.User, refused *refusedUsers) error {
+func (f *copier) try(ctx context.Context, users []models.User, refused *refusedUsers) error {
 	if len(users) == 0 || refused.count == mostRefused {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (f *filling) try(ctx context.Context, users []models.User, refused *refused
 }
 
 // insert stores users by one statement.
-func (f *filling) insert(ctx context.Context, users []models.User) error {
+func (f *copier) insert(ctx context.Context, users []models.User) error {
 	ids, names, emails := make([]int64, len(users)), make([]string, len(users)), make([]string, len(users))
 	times := make([]*string, len(users))
 	for i, user := range users {

@@ -11,13 +11,13 @@ import (
 func (u *Users) Stats() models.Stats {
 	stats := models.Stats{DatabaseBytes: u.size()}
 	u.database.commits.Fill(&stats)
-	u.keeper.Fill(&stats)
+	u.cache.Fill(&stats)
 	return stats
 }
 
 // size returns how many bytes the table takes with its indexes; 0 where that cannot be told at once.
 func (u *Users) size() (bytes int64) {
-	err := u.database.on(context.Background(), glance, func(ctx context.Context, conn connection) (err error) {
+	err := u.database.on(context.Background(), bestEffort, func(ctx context.Context, conn connection) (err error) {
 		bytes, _, err = conn.number(ctx, "SELECT pg_total_relation_size(to_regclass('users'))")
 		return err
 	})

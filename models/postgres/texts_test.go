@@ -45,17 +45,17 @@ func TestQueriesAreBuiltFromTheModel(t *testing.T) {
 	}
 	own := newQueries(db, table{timeType: "timestamptz"})
 	odd := newQueries(db, table{timeType: "int4"})
-	everything := models.Shape{Email: true, Contains: true, After: true, Descending: true}
+	everything := models.QueryKey{Email: true, Contains: true, After: true, Descending: true}
 	const from = `, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at FROM "users"`
 	const matches = `email = $1 AND (lower(name::text COLLATE "C") LIKE $2 OR lower(email::text COLLATE "C") LIKE $3)`
 	for text, want := range map[string]string{
-		own.byID:                           "SELECT id" + from + " WHERE id = $1::int8",
-		own.locked:                         "SELECT id" + from + " WHERE id = $1::int8 FOR UPDATE",
-		own.selected[models.Shape{}].users: "SELECT id" + from + " ORDER BY id LIMIT $1::int8",
-		own.selected[models.Shape{}].count: `SELECT count(*) FROM "users"`,
-		own.selected[everything].users:     "SELECT id" + from + " WHERE " + matches + " AND id < $4::int8 ORDER BY id DESC LIMIT $5::int8",
-		own.selected[everything].count:     `SELECT count(*) FROM "users" WHERE ` + matches,
-		odd.selected[models.Shape{After: true}].users: "SELECT id" + strings.Replace(from, "created_at", "created_at::text", 1) +
+		own.byID:                              "SELECT id" + from + " WHERE id = $1::int8",
+		own.locked:                            "SELECT id" + from + " WHERE id = $1::int8 FOR UPDATE",
+		own.selected[models.QueryKey{}].users: "SELECT id" + from + " ORDER BY id LIMIT $1::int8",
+		own.selected[models.QueryKey{}].count: `SELECT count(*) FROM "users"`,
+		own.selected[everything].users:        "SELECT id" + from + " WHERE " + matches + " AND id < $4::int8 ORDER BY id DESC LIMIT $5::int8",
+		own.selected[everything].count:        `SELECT count(*) FROM "users" WHERE ` + matches,
+		odd.selected[models.QueryKey{After: true}].users: "SELECT id" + strings.Replace(from, "created_at", "created_at::text", 1) +
 			" WHERE id > $1::int8 ORDER BY id LIMIT $2::int8",
 	} {
 		if text != want {

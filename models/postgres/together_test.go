@@ -66,7 +66,7 @@ func TestABatchIsStoredInTheOrderOfItsEmails(t *testing.T) {
 		user := models.NewUser{Name: "n", Email: email}
 		batch = append(batch, &creation{user: user, arrived: time.Now(), done: make(chan struct{})})
 	}
-	users.committer.commitTogether(slices.Clone(batch))
+	users.writer.commitTogether(slices.Clone(batch))
 	for i, want := range []int64{3, 1, 2} {
 		if batch[i].id != want || batch[i].err != nil {
 			t.Errorf("%s has the id %d, %v", batch[i].user.Email, batch[i].id, batch[i].err)

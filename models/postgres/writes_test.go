@@ -263,13 +263,13 @@ func TestACopyThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	url := server.NewDatabase(t)
 	users := openUsers(t, url)
 	ada := models.User{ID: 1, NewUser: models.NewUser{Name: "Ada", Email: "ada"}, CreatedAt: "2024-01-02 03:04:05"}
-	from := Original{Count: 1, Highest: 1, Finish: func() error { return nil }, Users: func() iter.Seq2[models.User, error] {
+	from := CopySource{Count: 1, Highest: 1, Finish: func() error { return nil }, Users: func() iter.Seq2[models.User, error] {
 		return func(yield func(models.User, error) bool) { yield(ada, nil) }
 	}}
 	postgresql.SQL(t, url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
 	server.Reload(t)
 	copied := make(chan error)
-	go func() { copied <- users.Fill(ctx, from, nil) }()
+	go func() { copied <- users.CopyFrom(ctx, from, nil) }()
 	server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	postgresql.SQL(t, url, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 	if failed, ok := errors.AsType[*models.StorageError](<-copied); !ok || failed.Code != codeUnknown {

@@ -31,7 +31,7 @@ func TestAFileIsNeverReplacedByABackup(t *testing.T) {
 
 func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T) {
 	users := openUsers(t, 0)
-	path := users.committer.files.database.path
+	path := users.writer.files.database.path
 	storetest.Create(t, users, "ada@example.org")
 	before := names(t, filepath.Dir(path))
 	var stream bytes.Buffer

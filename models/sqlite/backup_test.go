@@ -50,7 +50,7 @@ func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
 	storetest.Create(t, users, "ada@example.org")
 	want, _ := storetest.Text(t, users)
 	target := filepath.Join(t.TempDir(), "backup of #1?.db")
-	made, err := Backup(ctx, users.committer.files.database.path, target, nil)
+	made, err := Backup(ctx, users.writer.files.database.path, target, nil)
 	if err != nil || made.Users != 2 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -109,7 +109,7 @@ func TestABackupHoldsEveryUserThatWasStoredBeforeItBegan(t *testing.T) {
 		}
 		mu.Unlock()
 		target := filepath.Join(t.TempDir(), fmt.Sprint(i))
-		if _, err := Backup(ctx, users.committer.files.database.path, target, nil); err != nil {
+		if _, err := Backup(ctx, users.writer.files.database.path, target, nil); err != nil {
 			t.Fatal(err)
 		}
 		text, _ := storetest.Text(t, reopen(t, target))
@@ -158,7 +158,7 @@ func TestABackupTellsItsProgressAndItsEnd(t *testing.T) {
 	stop()
 
 	users := openUsers(t, 0)
-	database, target := users.committer.files.database.path, filepath.Join(t.TempDir(), "backup.db")
+	database, target := users.writer.files.database.path, filepath.Join(t.TempDir(), "backup.db")
 	if _, err := Backup(ctx, database, target, func(done, total int64) { told <- total - done }); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestABackupTellsItsProgressAndItsEnd(t *testing.T) {
 // A backup that fails leaves nothing behind, and what is there as it is.
 func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 	users := openUsers(t, 0)
-	path := users.committer.files.database.path
+	path := users.writer.files.database.path
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	garbage := filepath.Join(t.TempDir(), "garbage")

@@ -7,14 +7,14 @@ import (
 
 // write is one write on its way to disk, and its outcome once done is closed.
 type write struct {
-	run     func(*transaction) error
-	arrived time.Time
-	alone   bool // it has a commit of its own
-	err     error
-	done    chan struct{}
+	run       func(*transaction) error
+	arrived   time.Time
+	exclusive bool // it has a commit of its own
+	err       error
+	done      chan struct{}
 }
 
-// end answers the write with how its transaction ended: where it was committed, a write that was refused alone has its
+// end answers the write with how its transaction ended: where it was committed, a write that was refused by itself has its
 // own error.
 func (w *write) end(err error) {
 	if err != nil {
@@ -25,8 +25,8 @@ func (w *write) end(err error) {
 
 // commitTogether runs a batch in one transaction and answers each write of it. A write that rolls the transaction back is taken
 // out, and the others are done again without it.
-func (c *committer) commitTogether(batch []*write) {
-	for batch = c.takeLock(batch); len(batch) > 0; batch = c.takeLock(batch) {
+func (c *writer) commitTogether(batch []*write) {
+	for batch = c.beginWithRetry(batch); len(batch) > 0; batch = c.beginWithRetry(batch) {
 		culprit, err := c.runAll(batch)
 		if err == nil {
 			if err = c.flush(); err == nil {
@@ -47,9 +47,9 @@ func (c *committer) commitTogether(batch []*write) {
 
 // runAll runs the writes of a batch. An error means that the transaction has failed: by the fault of the culprit, or,
 // without one, because of the disk or the file, which every write would meet.
-func (c *committer) runAll(batch []*write) (culprit *write, err error) {
+func (c *writer) runAll(batch []*write) (culprit *write, err error) {
 	for _, w := range batch {
-		w.err = c.runAlone(w.run)
+		w.err = c.inSavepoint(w.run)
 		switch {
 		case isFatal(w.err):
 			return nil, w.err
@@ -76,17 +76,17 @@ func endAll(batch []*write, err error) {
 	}
 }
 
-// takeLock begins a transaction with the write lock, and returns the writes that have it now. Each waits for another
+// beginWithRetry begins a transaction with the write lock, and returns the writes that have it now. Each waits for another
 // program's lock for busyTimeout from its own arrival, however long the writes before it have waited, or from the
-// end of a write that was alone, and not at all in a hurry.
-func (c *committer) takeLock(batch []*write) []*write {
+// end of an exclusive write, and not at all once forceClose is closed.
+func (c *writer) beginWithRetry(batch []*write) []*write {
 	for len(batch) > 0 {
 		err := c.begin()
 		if err == nil {
 			return batch
 		}
 		batch = slices.DeleteFunc(batch, func(w *write) bool {
-			waits := isBusy(err) && time.Since(latest(w.arrived, c.freed)) < busyTimeout && !c.inHurry()
+			waits := isBusy(err) && time.Since(latest(w.arrived, c.freed)) < busyTimeout && !c.isForced()
 			if !waits {
 				w.end(err)
 			}
@@ -96,9 +96,9 @@ func (c *committer) takeLock(batch []*write) []*write {
 	return nil
 }
 
-func (c *committer) inHurry() bool {
+func (c *writer) isForced() bool {
 	select {
-	case <-c.hurry:
+	case <-c.forceClose:
 		return true
 	default:
 		return false
@@ -107,7 +107,7 @@ func (c *committer) inHurry() bool {
 
 // flush ends the transaction. Once it returned nil, what the transaction did is on disk, in the file that a restart
 // will open.
-func (c *committer) flush() error {
+func (c *writer) flush() error {
 	if err := c.commit(); err != nil {
 		c.rollBack()
 		return err

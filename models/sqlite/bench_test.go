@@ -42,7 +42,7 @@ func BenchmarkListReadAgain(b *testing.B) {
 	fill(b, users, 1000)
 	for b.Loop() {
 		users.source.dataVersion = 0 // as if another program had written
-		users.committer.dataVersion = 0
+		users.writer.dataVersion = 0
 		storetest.Text(b, users)
 	}
 }

@@ -105,7 +105,7 @@ func TestAQuietServiceUsesTheFirstPagesOfTheWALFileAgain(t *testing.T) {
 	createLarge(t, users, 2*quietPages/64)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); users.committer.checkpoints.run("NOOP").pages > quietPages; <-tick.C {
+	for deadline := time.Now().Add(time.Minute); users.writer.checkpoints.run("NOOP").pages > quietPages; <-tick.C {
 		storetest.Create(t, users, fmt.Sprint(time.Now().UnixNano()))
 		if time.Now().After(deadline) {
 			t.Fatal("the -wal file was not begun anew")
@@ -121,7 +121,7 @@ func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	createLarge(t, users, 8) // too little to be written back by itself
-	checkpoints := users.committer.checkpoints
+	checkpoints := users.writer.checkpoints
 	if before := checkpoints.run("NOOP"); before.left() < 10*fewPages {
 		t.Fatalf("before it %v are in the -wal file", before)
 	}
@@ -152,10 +152,10 @@ func TestTheWALFileIsUsedAgainWhenAReaderLetsGo(t *testing.T) {
 		t.Errorf("beside a reader the -wal file has %d pages", held)
 	}
 	run(t, other, "COMMIT")
-	for deadline := time.Now().Add(time.Minute); int64(users.committer.checkpoints.run("NOOP").pages) > walPages; {
+	for deadline := time.Now().Add(time.Minute); int64(users.writer.checkpoints.run("NOOP").pages) > walPages; {
 		createLarge(t, users, 8)
 		if time.Now().After(deadline) {
-			t.Fatalf("without the reader the -wal file goes on behind %d pages", int64(users.committer.checkpoints.run("NOOP").pages))
+			t.Fatalf("without the reader the -wal file goes on behind %d pages", int64(users.writer.checkpoints.run("NOOP").pages))
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestALargeWALFileWaitsForItsReader(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
 	createLarge(t, users, 8)
-	checkpoints := users.committer.checkpoints
+	checkpoints := users.writer.checkpoints
 	checkpoints.running.Lock() // what looks after commits uses the connection too
 	err := checkpoints.conn.script("PRAGMA busy_timeout(60000)")
 	checkpoints.running.Unlock()
@@ -195,7 +195,7 @@ func TestALargeWALFileWaitsForItsReader(t *testing.T) {
 // SQLite refuses a checkpoint while another one runs.
 func TestOneCheckpointRunsAtOnce(t *testing.T) {
 	t.Parallel()
-	checkpoints, asked := openUsers(t, 0).committer.checkpoints, false
+	checkpoints, asked := openUsers(t, 0).writer.checkpoints, false
 	if err := checkpoints.conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
 		asked = true
 		if checkpoints.running.TryLock() {
@@ -215,11 +215,11 @@ func TestOneCheckpointRunsAtOnce(t *testing.T) {
 func TestClosingWaitsForTheCheckpointUnderWay(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	users.committer.checkpoints.running.Lock() // so that they leave the pages to others
-	defer users.committer.checkpoints.running.Unlock()
+	users.writer.checkpoints.running.Lock() // so that they leave the pages to others
+	defer users.writer.checkpoints.running.Unlock()
 	createLarge(t, users, 2*quietPages/64)
 	paused, goOn := make(chan struct{}), make(chan struct{})
-	checkpoints, err := startCheckpoints(users.committer.files.database.path, openTestConnection(t, users), func(run func()) {
+	checkpoints, err := startCheckpoints(users.writer.files.database.path, openTestConnection(t, users), func(run func()) {
 		close(paused)
 		<-goOn
 		run()
@@ -251,7 +251,7 @@ func TestClosingLeavesNoWALFile(t *testing.T) {
 	if err := users.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if users.committer.files.wal.inPlace() {
+	if users.writer.files.wal.isSameFile() {
 		t.Error("it is there")
 	}
 }

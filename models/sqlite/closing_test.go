@@ -66,14 +66,14 @@ func TestALostFileIsNoticedAndNothingIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
-	if err := os.Remove(users.committer.files.wal.path); err != nil {
+	if err := os.Remove(users.writer.files.wal.path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); !errors.Is(err, models.ErrLost) {
+	if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); !errors.Is(err, models.ErrReplaced) {
 		t.Errorf("creating: %v", err)
 	}
-	<-users.Lost()
-	if err := users.Delete(ctx, 1, nil); !errors.Is(err, models.ErrLost) {
+	<-users.Replaced()
+	if err := users.Delete(ctx, 1, nil); !errors.Is(err, models.ErrReplaced) {
 		t.Errorf("deleting: %v", err)
 	}
 }
@@ -83,12 +83,12 @@ func TestTheWALFileOfAReplacedDatabaseIsSetAside(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
-	path, replacement := users.committer.files.database.path, closedDatabase(t, "another")
+	path, replacement := users.writer.files.database.path, closedDatabase(t, "another")
 	if err := os.Rename(replacement, path); err != nil {
 		t.Fatal(err)
 	}
-	<-users.Lost() // although nobody writes
-	if err := users.Close(ctx); !errors.Is(err, models.ErrLost) {
+	<-users.Replaced() // although nobody writes
+	if err := users.Close(ctx); !errors.Is(err, models.ErrReplaced) {
 		t.Error(err)
 	}
 	expectUsers(t, path, "another")
@@ -102,12 +102,12 @@ func TestADatabaseThatWasReplacedBeforeACloseIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
-	path, moved := users.committer.files.database.path, filepath.Join(t.TempDir(), "moved.db")
+	path, moved := users.writer.files.database.path, filepath.Join(t.TempDir(), "moved.db")
 	if err := errors.Join(os.Rename(path, moved), os.Rename(closedDatabase(t, "another"), path)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(moved)
-	if err := errors.Join(err, users.Close(ctx)); !errors.Is(err, models.ErrLost) {
+	if err := errors.Join(err, users.Close(ctx)); !errors.Is(err, models.ErrReplaced) {
 		t.Errorf("closing: %v", err)
 	}
 	if after, err := os.ReadFile(moved); !bytes.Equal(before, after) {
@@ -121,7 +121,7 @@ func TestAWALFileThatIsReplacedDuringACloseIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
-	wal := users.committer.files.wal.path
+	wal := users.writer.files.wal.path
 	reading, closed := <-users.reader.free, make(chan error, 1)
 	go func() { closed <- users.Close(ctx) }()
 	for len(users.reader.free) > 0 { // the close has checked the files, and closes the readers
@@ -131,7 +131,7 @@ func TestAWALFileThatIsReplacedDuringACloseIsNotDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	users.reader.free <- reading
-	if err := <-closed; !errors.Is(err, models.ErrLost) {
+	if err := <-closed; !errors.Is(err, models.ErrReplaced) {
 		t.Errorf("closing: %v", err)
 	}
 	if text, err := os.ReadFile(wal); string(text) != "another's" {
@@ -146,7 +146,7 @@ func TestAClosedDatabaseLeavesAnEmptyWALFileToAnotherProgram(t *testing.T) {
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "ada@example.org")
 	run(t, otherProgram(t, users), "SELECT count(*) FROM users")
-	wal := users.committer.files.wal.path
+	wal := users.writer.files.wal.path
 	if err := users.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestAFileThatIsTakenAwayDuringACommitIsNoticed(t *testing.T) {
 	t.Parallel()
 	for try := 1; ; try++ {
 		users := openUsers(t, 0)
-		wal, empty := users.committer.files.wal.path, walSize(t, users)
+		wal, empty := users.writer.files.wal.path, walSize(t, users)
 		ended, watching := make(chan struct{}), make(chan error, 1)
 		go func() {
 			for walSize(t, users) == empty { // all of it is in the cache until the commit begins
@@ -173,7 +173,7 @@ func TestAFileThatIsTakenAwayDuringACommitIsNoticed(t *testing.T) {
 			}
 			watching <- os.Remove(wal)
 		}()
-		err := users.committer.doAlone(ctx, func(tx *transaction) error {
+		err := users.writer.doExclusive(ctx, func(tx *transaction) error {
 			for i := range 20 {
 				user := models.NewUser{Name: strings.Repeat("n", 1_000_000), Email: string(rune('a' + i))}
 				if _, err := tx.insert(user); err != nil {
@@ -183,7 +183,7 @@ func TestAFileThatIsTakenAwayDuringACommitIsNoticed(t *testing.T) {
 			return nil
 		})
 		close(ended)
-		if removal := <-watching; errors.Is(err, models.ErrLost) && removal == nil {
+		if removal := <-watching; errors.Is(err, models.ErrReplaced) && removal == nil {
 			return
 		}
 		if err != nil {

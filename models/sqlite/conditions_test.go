@@ -11,7 +11,7 @@ import (
 func TestAConditionIsAskedInTheTransactionThatWrites(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	conn, err := openConnection(fileSource(users.committer.files.database.path)) // it does not wait for locks
+	conn, err := openConnection(fileSource(users.writer.files.database.path)) // it does not wait for locks
 	if err != nil {
 		t.Fatal(err)
 	}

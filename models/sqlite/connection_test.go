@@ -14,7 +14,7 @@ import (
 
 func openTestConnection(t *testing.T, users *Users) connection {
 	t.Helper()
-	conn, err := connect(users.committer.files.database.path)
+	conn, err := connect(users.writer.files.database.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestAConnectionThatIsNotToldToWaitForALockDoesNot(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	run(t, otherProgram(t, users), "BEGIN IMMEDIATE")
-	conn, err := openConnection(fileSource(users.committer.files.database.path))
+	conn, err := openConnection(fileSource(users.writer.files.database.path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func prepareOnce(path string) (*gorm.DB, error) {
 		return nil, err
 	}
 	db, pool, err := open(dataSource(path, busyTick))
-	if err != nil && !file.inPlace() {
+	if err != nil && !file.isSameFile() {
 		err = errMoved
 	}
 	if err != nil {

@@ -60,7 +60,7 @@ func TestSQLiteIsNewEnough(t *testing.T) {
 func TestEveryConnectionIsDurable(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	all := []connection{users.committer.conn, users.source.conn, users.committer.checkpoints.conn}
+	all := []connection{users.writer.conn, users.source.conn, users.writer.checkpoints.conn}
 	for range maxReaders {
 		all = append(all, <-users.reader.free)
 	}
@@ -72,7 +72,7 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 	for i, conn := range all {
 		waits := "5000"
 		if i == 0 || i == 2 {
-			waits = "50" // the committer waits by itself, and a checkpoint holds up commits
+			waits = "50" // the writer waits by itself, and a checkpoint holds up commits
 		}
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "temp_store": "2", "busy_timeout": waits,
@@ -88,7 +88,7 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 func TestAStartWaitsForALockAsLongAsItSays(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	path := users.committer.files.database.path
+	path := users.writer.files.database.path
 	run(t, otherProgram(t, users), "BEGIN IMMEDIATE")
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -146,7 +146,7 @@ func TestAStartProvesThatItCanWrite(t *testing.T) {
 		t.Skip("root may write everything: the tests of the program try this as another user")
 	}
 	users := openUsers(t, 0)
-	path := users.committer.files.database.path
+	path := users.writer.files.database.path
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestAStartProvesThatItCanWrite(t *testing.T) {
 func TestADatabaseThatIsOpenedReadOnlyIsRefused(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	db, pool, err := open(dataSource(users.committer.files.database.path, busyTick) + "&mode=ro")
+	db, pool, err := open(dataSource(users.writer.files.database.path, busyTick) + "&mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestADatabaseThatIsOpenedReadOnlyIsRefused(t *testing.T) {
 
 func TestASettingThatSQLiteDidNotTakeEndsTheStart(t *testing.T) {
 	t.Parallel()
-	path := openUsers(t, 0).committer.files.database.path
+	path := openUsers(t, 0).writer.files.database.path
 	for _, other := range []string{"synchronous(NORMAL)", "busy_timeout(7)"} {
 		conn, err := openConnection(fileSource(path), append(pragmas(busyTimeout), other)...)
 		if err != nil {

@@ -111,24 +111,26 @@ func makeFile(path string) error {
 // spools returns how the names of spools begin, which are beside the database.
 func (f *files) spools() string { return strings.TrimSuffix(f.wal.path, "-wal") + "-spool-" }
 
-// inPlace reports whether the name still leads to the file.
-func (n named) inPlace() bool {
+// isSameFile reports whether the name still leads to the file.
+func (n named) isSameFile() bool {
 	info, err := os.Stat(n.path)
 	return err == nil && sameOpenFile(n.info, info)
 }
 
-// inPlace reports whether a restart would find what was written.
-func (f *files) inPlace() bool { return f.database.inPlace() && f.wal.inPlace() && f.shm.inPlace() }
+// isSameFile reports whether a restart would find what was written.
+func (f *files) isSameFile() bool {
+	return f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()
+}
 
-// setAside renames the -wal file of a database that was replaced. SQLite would otherwise apply it to the database
+// quarantine renames the -wal file of a database that was replaced. SQLite would otherwise apply it to the database
 // that has taken its place, and mix the two. It is kept: it may hold the last commits of the one that was moved away. The
 // -shm file is an index of it, which SQLite believes for as long as another program has the old database open.
-func (f *files) setAside() {
-	if f.database.inPlace() || !f.wal.inPlace() {
+func (f *files) quarantine() {
+	if f.database.isSameFile() || !f.wal.isSameFile() {
 		return // the -wal file belongs to the database, or came with the new one
 	}
 	_ = os.Rename(f.wal.path, f.wal.path+".lost-"+time.Now().UTC().Format("20060102T150405Z"))
-	if f.shm.inPlace() {
+	if f.shm.isSameFile() {
 		_ = os.Remove(f.shm.path)
 	}
 }

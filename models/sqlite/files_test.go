@@ -34,7 +34,7 @@ func TestWhatIsMadeIsForThisUserAlone(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "ada@example.org")
-	path := users.committer.files.database.path
+	path := users.writer.files.database.path
 	for path, want := range map[string]os.FileMode{
 		filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,
 	} {
@@ -91,7 +91,7 @@ func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 	if err := errors.Join(os.Remove(link), os.Symlink("elsewhere.db", link)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); !errors.Is(err, models.ErrLost) {
+	if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); !errors.Is(err, models.ErrReplaced) {
 		t.Errorf("a write after the link leads elsewhere: %v", err)
 	}
 }

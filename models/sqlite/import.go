@@ -24,9 +24,9 @@ func (u *Users) Import(
 	}
 	i := &fileImport{
 		options: options, rows: spooled, refused: bad, present: models.IDSet{},
-		stopped: func() error { return stopped(ctx, u.committer.hurry) },
+		stopped: func() error { return stopped(ctx, u.writer.forceClose) },
 	}
-	err = u.committer.doAlone(ctx, i.run)
+	err = u.writer.doExclusive(ctx, i.run)
 	if err != nil && !errors.Is(err, errTakenBack) {
 		return models.Imported{}, storageError(err)
 	}
@@ -34,9 +34,9 @@ func (u *Users) Import(
 }
 
 // stopped returns why an import must not go on.
-func stopped(ctx context.Context, hurry <-chan struct{}) error {
+func stopped(ctx context.Context, forceClose <-chan struct{}) error {
 	select {
-	case <-hurry:
+	case <-forceClose:
 		return models.ErrClosed
 	default:
 		return ctx.Err()
@@ -113,7 +113,7 @@ func (i *fileImport) storeAll(tx *transaction) error {
 // store stores one row. An error refuses it.
 func (i *fileImport) store(tx *transaction, row models.NewUser) error {
 	var id int64
-	err := tx.runAlone(func(tx *transaction) (err error) {
+	err := tx.inSavepoint(func(tx *transaction) (err error) {
 		id, err = tx.insert(row)
 		return err
 	})
@@ -151,7 +151,7 @@ func (i *fileImport) conflict(tx *transaction, row models.NewUser, duplicate err
 		i.done.Skipped++
 		return nil
 	}
-	err = tx.runAlone(func(tx *transaction) error {
+	err = tx.inSavepoint(func(tx *transaction) error {
 		_, err := tx.update(user.ID, models.Change{Name: &row.Name}, nil)
 		return err
 	})

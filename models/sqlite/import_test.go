@@ -16,7 +16,7 @@ import (
 )
 
 func awaitTurn(users *Users) {
-	for len(users.committer.underWay) == 0 {
+	for len(users.writer.underWay) == 0 {
 		runtime.Gosched()
 	}
 }
@@ -48,17 +48,17 @@ func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 func TestTheWaitForAnotherProgramBeginsAfterAnImport(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
-	if err := users.committer.doAlone(ctx, func(*transaction) error { return nil }); err != nil {
+	if err := users.writer.doExclusive(ctx, func(*transaction) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	users.committer.underWay <- struct{}{} // when it has given everything back
-	<-users.committer.underWay
+	users.writer.underWay <- struct{}{} // when it has given everything back
+	<-users.writer.underWay
 	run(t, other, "BEGIN IMMEDIATE")
 	w := &write{
 		run:     func(tx *transaction) error { _, err := tx.insert(models.NewUser{Name: "n", Email: "e"}); return err },
 		arrived: time.Now().Add(-2 * busyTimeout), done: make(chan struct{}),
 	}
-	if err := users.committer.enqueue(ctx, w); err != nil {
+	if err := users.writer.enqueue(ctx, w); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -77,7 +77,7 @@ func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
 	for _, interruption := range storetest.Interruptions(t) {
 		t.Run(interruption.Name, func(t *testing.T) {
 			users := openUsers(t, 1<<20)
-			path := users.committer.files.database.path
+			path := users.writer.files.database.path
 			storetest.Create(t, users, "before")
 			interruption.Interrupt(t, users, func() { awaitTurn(users) })
 			_ = users.Close(ctx)
@@ -105,7 +105,7 @@ func expectSound(t *testing.T, users *Users, n int64) {
 	if got, err := users.Count(ctx, models.Query{}); got != n || err != nil {
 		t.Errorf("%d users are stored, want %d, %v", got, n, err)
 	}
-	if left, err := filepath.Glob(users.committer.files.spools() + "*"); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(users.writer.files.spools() + "*"); len(left) > 0 || err != nil {
 		t.Errorf("left beside the database: %q, %v", left, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestAnImportClosesItsSpool(t *testing.T) {
 			t.Fatal("no file is open", err)
 		}
 		for _, descriptor := range open {
-			if path, _ := os.Readlink(descriptor); strings.HasPrefix(path, users.committer.files.database.path+"-spool-") {
+			if path, _ := os.Readlink(descriptor); strings.HasPrefix(path, users.writer.files.database.path+"-spool-") {
 				t.Errorf("%s is open", path)
 			}
 		}

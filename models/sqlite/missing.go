@@ -23,7 +23,7 @@ func (i *fileImport) deleteMissing(tx *transaction) error {
 		if missing++; missing > i.options.MaxDeletes {
 			continue
 		}
-		if err := tx.runAlone(func(tx *transaction) error { return tx.delete(id, nil) }); err != nil {
+		if err := tx.inSavepoint(func(tx *transaction) error { return tx.delete(id, nil) }); err != nil {
 			return err
 		}
 		i.done.Deleted++

@@ -17,25 +17,25 @@ import (
 func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	users.committer.underWay <- struct{}{} // so that the batch is gathered when all three are there
+	users.writer.underWay <- struct{}{} // so that the batch is gathered when all three are there
 	short := func(tx *transaction) error {
 		_, err := tx.insert(models.NewUser{Name: "n", Email: "short"})
 		return err
 	}
 	long := func(tx *transaction) error {
-		if size, _, err := tx.conn.number("PRAGMA cache_size"); size != -aloneCache || err != nil {
+		if size, _, err := tx.conn.number("PRAGMA cache_size"); size != -exclusiveCache || err != nil {
 			t.Errorf("the cache is %d, %v", size, err)
 		}
 		return nil
 	}
-	batch := []*write{{run: short}, {run: long, alone: true}, {run: long, alone: true}}
+	batch := []*write{{run: short}, {run: long, exclusive: true}, {run: long, exclusive: true}}
 	for _, w := range batch {
 		w.arrived, w.done = time.Now(), make(chan struct{})
-		if err := users.committer.enqueue(ctx, w); err != nil {
+		if err := users.writer.enqueue(ctx, w); err != nil {
 			t.Fatal(err)
 		}
 	}
-	<-users.committer.underWay
+	<-users.writer.underWay
 	for _, w := range batch {
 		if <-w.done; w.err != nil {
 			t.Error(w.err)
@@ -52,7 +52,7 @@ func TestNoOtherCheckpointRunsWhileAnImportGivesBackTheWALFile(t *testing.T) {
 		return conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
 			if action.Type() == sqlite.OpPragma && action.Pragma() == "wal_checkpoint" {
 				asked = true
-				if running := &users.committer.checkpoints.running; running.TryLock() {
+				if running := &users.writer.checkpoints.running; running.TryLock() {
 					running.Unlock()
 					t.Error("another one may run beside it")
 				}
@@ -122,7 +122,7 @@ func TestTheDeletionOfWhoIsMissingIsEndedInTheMiddle(t *testing.T) {
 			return nil
 		},
 	}
-	if err := users.committer.doAlone(ctx, i.run); !errors.Is(err, over) || asked != 5 {
+	if err := users.writer.doExclusive(ctx, i.run); !errors.Is(err, over) || asked != 5 {
 		t.Errorf("it was asked %d times whether to go on: %v", asked, err)
 	}
 	expectSound(t, users, 10)

@@ -19,7 +19,7 @@ var ctx = context.Background()
 // otherProgram opens the database of users as another program does: on a connection that is none of the pool's.
 func otherProgram(t testing.TB, users *Users) *sql.DB {
 	t.Helper()
-	return openOther(t, users.committer.files.database.path)
+	return openOther(t, users.writer.files.database.path)
 }
 
 func openOther(t testing.TB, path string) *sql.DB {

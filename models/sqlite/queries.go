@@ -29,7 +29,7 @@ func (s statement) read(conn connection, add func(models.User) error) error {
 // longer than to run one.
 type queries struct {
 	byID, inRange string
-	selected      map[models.Shape]selection
+	selected      map[models.QueryKey]selection
 }
 
 // selection are the texts for the users that a query asks for, and for how many match.
@@ -40,16 +40,16 @@ func newQueries(db *gorm.DB) *queries {
 	q := &queries{
 		byID:     usersText(users.Where("id = ?", 0)),
 		inRange:  usersText(users.Where("id BETWEEN ? AND ?", 0, 0).Order("id")),
-		selected: map[models.Shape]selection{},
+		selected: map[models.QueryKey]selection{},
 	}
-	for shape := range models.Shapes() {
-		q.selected[shape] = textsOf(shape, users)
+	for shape := range models.QueryKeys() {
+		q.selected[shape] = statementsFor(shape, users)
 	}
 	return q
 }
 
-// textsOf builds the texts of a shape.
-func textsOf(s models.Shape, users *gorm.DB) selection {
+// statementsFor builds the texts of a shape.
+func statementsFor(s models.QueryKey, users *gorm.DB) selection {
 	order, beyond := "id", "id > ?"
 	if s.Descending {
 		order, beyond = "id DESC", "id < ?"
@@ -113,11 +113,11 @@ func (q *queries) ordered(query models.Query, limit int) statement {
 	if query.After != nil {
 		values = append(values, *query.After)
 	}
-	return statement{q.selected[query.Shape()].users, append(values, int64(limit))}
+	return statement{q.selected[query.Key()].users, append(values, int64(limit))}
 }
 
 // count returns how many users match a query.
 func (q *queries) count(conn connection, query models.Query) (int64, error) {
-	n, _, err := conn.number(q.selected[query.Shape()].count, matching(query)...)
+	n, _, err := conn.number(q.selected[query.Key()].count, matching(query)...)
 	return n, err
 }

@@ -191,9 +191,9 @@ func giveToOwner(path, target string) error {
 // replace puts the candidate in the place of the database, and returns where that is kept.
 func replace(target, candidate string) (kept string, err error) {
 	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	release, err := takeAlone(target)
+	release, err := lockExclusive(target)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", errors.Join(setBesideAside(target, kept), place(candidate, target))
+		return "", errors.Join(quarantineBeside(target, kept), place(candidate, target))
 	}
 	if err != nil {
 		return "", err
@@ -204,7 +204,7 @@ func replace(target, candidate string) (kept string, err error) {
 	if err := os.Link(target, kept); err != nil {
 		return "", fmt.Errorf("cannot keep the old database, so nothing was changed: %w", err)
 	}
-	if err := errors.Join(setBesideAside(target, kept), syncDirectory(target)); err != nil {
+	if err := errors.Join(quarantineBeside(target, kept), syncDirectory(target)); err != nil {
 		return "", err
 	}
 	if runtime.GOOS == "windows" { // which replaces no file that anybody has open: a service that starts now is safe
@@ -213,9 +213,9 @@ func replace(target, candidate string) (kept string, err error) {
 	return kept, errors.Join(os.Rename(candidate, target), syncDirectory(target))
 }
 
-// setBesideAside takes away the files beside the database, which SQLite would mix into the one that takes its place.
+// quarantineBeside takes away the files beside the database, which SQLite would mix into the one that takes its place.
 // They are kept where they may hold commits: of a database that is damaged, or gone.
-func setBesideAside(target, kept string) error {
+func quarantineBeside(target, kept string) error {
 	for _, ending := range []string{"-wal", "-journal"} {
 		if err := os.Rename(target+ending, kept+ending); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err

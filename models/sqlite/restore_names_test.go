@@ -16,7 +16,7 @@ import (
 func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
 	for range 10 {
 		path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
-		release, err := takeAlone(path)
+		release, err := lockExclusive(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func closedDatabase(t testing.TB, email string) (path string) {
 	if err := users.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return users.committer.files.database.path
+	return users.writer.files.database.path
 }
 
 // restore restores a file.
@@ -105,7 +105,7 @@ func TestARestoreFollowsSymbolicLinks(t *testing.T) {
 func unfinished(t testing.TB, email string) (path string) {
 	t.Helper()
 	users := openUsers(t, 0)
-	live := users.committer.files.database.path
+	live := users.writer.files.database.path
 	storetest.Create(t, users, email)
 	path = filepath.Join(t.TempDir(), "users.db")
 	for _, ending := range []string{"", "-wal", "-shm"} {

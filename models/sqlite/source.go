@@ -5,21 +5,21 @@ import (
 	"iter"
 
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 )
 
-// listSource is where the kept list is read from. It implements [kept.Source]. PRAGMA data_version tells whether any
+// listSource is where the kept list is read from. It implements [listcache.Source]. PRAGMA data_version tells whether any
 // connection of any process has committed, in 6 µs, on a connection that itself never writes.
 type listSource struct {
 	conn        connection
 	queries     *queries
-	committer   *committer
+	writer      *writer
 	dataVersion int64 // of conn when the last transaction began
 }
 
-func newListSource(path string, queries *queries, committer *committer) (*listSource, error) {
+func newListSource(path string, queries *queries, writer *writer) (*listSource, error) {
 	conn, err := connect(path)
-	return &listSource{conn: conn, queries: queries, committer: committer}, err
+	return &listSource{conn: conn, queries: queries, writer: writer}, err
 }
 
 // Unchanged reports whether data_version is what it was.
@@ -29,9 +29,9 @@ func (s *listSource) Unchanged(context.Context) (bool, error) {
 }
 
 // Transaction begins a read transaction between two commits of ours.
-func (s *listSource) Transaction(ctx context.Context, read func(kept.Changes) error) error {
+func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
 	defer func() { _, _ = s.conn.exec("ROLLBACK") }() // it only reads
-	since, err := s.committer.between(s.begin)
+	since, err := s.writer.beginSnapshot(s.begin)
 	if err != nil {
 		return err
 	}

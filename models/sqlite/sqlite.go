@@ -1,17 +1,17 @@
 // Package sqlite keeps the users in one SQLite file in WAL mode. It implements [models.Users].
 //
-// It has two rooms with one door between them:
+// It has two parts:
 //
-//   - the shared commits (committer.go, transaction.go, writes.go) own the one connection that writes. Writes that
-//     arrive together share a commit, and each is answered after its own commit is on disk;
-//   - the kept list (package kept, and source.go) owns a connection that reads. The list is a JSON text
-//     that is served from memory for as long as no connection of any process has committed, and is mended where our own
-//     writes touched it;
-//   - the door is [committer.between]: the source begins a read transaction between two commits, and is told what was
-//     written since the last one that it began there.
+//   - the writer (writer.go, batch.go, transaction.go, writes.go) owns the one connection that writes. Writes that arrive
+//     together share a commit, and each is answered after its own commit is on disk;
+//   - the list cache (package listcache, and source.go) owns a connection that reads. The list is JSON that is served
+//     from memory while no connection of any process has committed, and is patched where our own writes changed it.
 //
-// Everybody else reads on the other connections (reader.go): a user, a page, a search, or a list that is too large to
-// be kept. Pragmas, expressions, error codes and files are particular to SQLite and stay in this package.
+// They meet in one function, [writer.beginSnapshot]: the cache begins a read transaction between two commits, and learns
+// what was written since the last transaction that it began there.
+//
+// Everything else reads on the other connections (reader.go): a user, a page, a search, or a list that is too large for the
+// cache. Pragmas, expressions, error codes and files are particular to SQLite and stay in this package.
 package sqlite
 
 import (
@@ -21,17 +21,17 @@ import (
 	"sync/atomic"
 
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 	"users-api/models/spool"
 )
 
 // Users is the table of users in its database file.
 type Users struct {
-	committer *committer
-	source    *listSource
-	keeper    *kept.Keeper
-	reader    *reader
-	closed    atomic.Bool
+	writer *writer
+	source *listSource
+	cache  *listcache.Cache
+	reader *reader
+	closed atomic.Bool
 }
 
 var _ models.Users = (*Users)(nil)
@@ -71,11 +71,11 @@ func tidyFiles(path string) (files, error) {
 
 // connectAll opens every connection at once, so that a program that runs out of file descriptors later goes on.
 func connectAll(path string, queries *queries, files files, listMemory int) (*Users, error) {
-	committer, err := startCommitter(path, queries, files)
+	writer, err := startWriter(path, queries, files)
 	if err != nil {
 		return nil, err
 	}
-	source, err := newListSource(path, queries, committer)
+	source, err := newListSource(path, queries, writer)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +83,12 @@ func connectAll(path string, queries *queries, files files, listMemory int) (*Us
 	if err != nil {
 		return nil, err
 	}
-	return &Users{committer: committer, source: source, keeper: kept.New(source, listMemory), reader: reader}, nil
+	return &Users{writer: writer, source: source, cache: listcache.New(source, listMemory), reader: reader}, nil
 }
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err error) {
-	err = u.committer.do(ctx, func(tx *transaction) (err error) {
+	err = u.writer.do(ctx, func(tx *transaction) (err error) {
 		id, err = tx.insert(user)
 		return err
 	})
@@ -97,7 +97,7 @@ func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err 
 
 // Change changes a user and returns it as it is stored then.
 func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
-	err = u.committer.do(ctx, func(tx *transaction) (err error) {
+	err = u.writer.do(ctx, func(tx *transaction) (err error) {
 		user, err = tx.update(id, change, allow)
 		return err
 	})
@@ -106,7 +106,7 @@ func (u *Users) Change(ctx context.Context, id int64, change models.Change, allo
 
 // Delete removes a user.
 func (u *Users) Delete(ctx context.Context, id int64, allow models.Condition) error {
-	return storageError(u.committer.do(ctx, func(tx *transaction) error { return tx.delete(id, allow) }))
+	return storageError(u.writer.do(ctx, func(tx *transaction) error { return tx.delete(id, allow) }))
 }
 
 // Get returns a user.
@@ -139,13 +139,13 @@ func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 
 // List calls send with the kept list, or with one that is read while it is sent where that is too large to be kept.
 func (u *Users) List(ctx context.Context, send func(models.List) error) error {
-	return storageError(u.keeper.List(ctx, send, u.Select(ctx, models.Query{})))
+	return storageError(u.cache.List(ctx, send, u.Select(ctx, models.Query{})))
 }
 
-// Lost is closed when the database file was found removed or replaced.
-func (u *Users) Lost() <-chan struct{} { return u.committer.lost }
+// Replaced is closed when the database file was found removed or replaced.
+func (u *Users) Replaced() <-chan struct{} { return u.writer.replaced }
 
-// Close commits what is under way, moves everything into the one database file and closes it. It returns ErrLost where a
+// Close commits what is under way, moves everything into the one database file and closes it. It returns ErrReplaced where a
 // restart would open another file.
 //
 // The connections of a lost file are left open: SQLite would delete the -wal file by its name, which may be another
@@ -154,12 +154,12 @@ func (u *Users) Close(ctx context.Context) error {
 	if u.closed.Swap(true) {
 		return nil // it is closed already
 	}
-	u.committer.close(ctx)
-	if err := u.committer.checkFiles(); err != nil {
+	u.writer.close(ctx)
+	if err := u.writer.checkFiles(); err != nil {
 		return err
 	}
-	u.keeper.Close(ctx)
+	u.cache.Close(ctx)
 	u.source.conn.close()
 	u.reader.close(ctx)
-	return u.committer.closeFiles()
+	return u.writer.closeFiles()
 }

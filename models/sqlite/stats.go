@@ -9,11 +9,11 @@ import (
 // Stats returns the figures of the storage.
 func (u *Users) Stats() models.Stats {
 	stats := models.Stats{
-		DatabaseBytes: u.committer.files.database.size(),
-		WALBytes:      u.committer.files.wal.size(),
+		DatabaseBytes: u.writer.files.database.size(),
+		WALBytes:      u.writer.files.wal.size(),
 	}
-	u.keeper.Fill(&stats)
-	u.committer.commits.Fill(&stats)
+	u.cache.Fill(&stats)
+	u.writer.commits.Fill(&stats)
 	return stats
 }
 

@@ -36,14 +36,14 @@ func TestListsAreCountedByHowTheyWereAnswered(t *testing.T) {
 	expect := func(when string, read, extended, kept, streamed uint64) {
 		t.Helper()
 		if err := users.List(ctx, func(list models.List) error {
-			for range list.Pieces {
+			for range list.Chunks {
 			}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
 		got := users.Stats()
-		if got.Read != read || got.Extended != extended || got.Kept != kept || got.Streamed != streamed {
+		if got.Read != read || got.Patched != extended || got.Cached != kept || got.Streamed != streamed {
 			t.Errorf("%s: %+v", when, got)
 		}
 	}

@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 )
 
 // transaction is the connection that writes, with what is known of the file: only it has that connection, so it knows
@@ -11,7 +11,7 @@ type transaction struct {
 	conn    connection
 	queries *queries
 	table   table
-	changed kept.Changes
+	changed listcache.Changes
 
 	dataVersion int64 // the connection's data_version when others were last noticed; SQLite counts from 1
 	over        bool  // a write has ended the transaction
@@ -23,7 +23,7 @@ func (t *transaction) begin() error {
 		return err
 	}
 	t.over = false
-	err := t.noticeOthers()
+	err := t.detectExternalCommits()
 	if err == nil {
 		t.table, err = t.conn.users()
 	}
@@ -33,8 +33,8 @@ func (t *transaction) begin() error {
 	return err
 }
 
-// noticeOthers notes that anything may have changed when another connection has committed.
-func (t *transaction) noticeOthers() error {
+// detectExternalCommits notes that anything may have changed when another connection has committed.
+func (t *transaction) detectExternalCommits() error {
 	version, err := t.conn.dataVersion()
 	if err == nil && version != t.dataVersion {
 		t.dataVersion = version
@@ -52,21 +52,21 @@ func (t *transaction) commit() error {
 // error here.
 func (t *transaction) rollBack() { _, _ = t.conn.exec("ROLLBACK") }
 
-// runAlone runs one write so that it leaves no trace when it is refused. SQLite itself undoes a statement that is refused,
+// inSavepoint runs one write so that it leaves no trace when it is refused. SQLite itself undoes a statement that is refused,
 // but for FAIL, in a trigger or a clause ON CONFLICT: where there are any, the write runs in a savepoint, which takes four
 // times as long as an INSERT. ROLLBACK, in either, ends the whole transaction: then it is over.
-func (t *transaction) runAlone(write func(*transaction) error) error {
+func (t *transaction) inSavepoint(write func(*transaction) error) error {
 	if !t.table.rules {
 		return t.noteEnd(write(t))
 	}
-	if _, err := t.conn.exec("SAVEPOINT alone"); err != nil {
+	if _, err := t.conn.exec("SAVEPOINT one_write"); err != nil {
 		return err
 	}
 	err := t.noteEnd(write(t))
 	if err != nil {
-		_, _ = t.conn.exec("ROLLBACK TO alone")
+		_, _ = t.conn.exec("ROLLBACK TO one_write")
 	}
-	_, _ = t.conn.exec("RELEASE alone") // there is none when the transaction is over
+	_, _ = t.conn.exec("RELEASE one_write") // there is none when the transaction is over
 	return err
 }
 

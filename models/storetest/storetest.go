@@ -101,7 +101,7 @@ func Text(t testing.TB, users models.Users) (text, version string) {
 
 func join(list models.List) (string, error) {
 	var text []byte
-	for piece, err := range list.Pieces {
+	for piece, err := range list.Chunks {
 		if err != nil {
 			return "", err
 		}

@@ -14,7 +14,7 @@ func TestADatabaseThatAnotherProgramWritesIsNotTakenAlone(t *testing.T) {
 			path := closedDatabase(t, "old")
 			other := openOther(t, path)
 			run(t, other, "PRAGMA journal_mode = "+mode, "BEGIN IMMEDIATE")
-			if release, err := takeAlone(path); err == nil {
+			if release, err := lockExclusive(path); err == nil {
 				release()
 				t.Error("it is taken")
 			} else if !strings.Contains(err.Error(), "has the database "+path+" open: stop the service") {

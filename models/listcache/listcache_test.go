@@ -1,4 +1,4 @@
-package kept
+package listcache
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // What slow readers hold is bounded: then others get a list that is not kept.
 func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(300)
+	users, cache := open(300)
 	release := make(chan struct{})
 	var wait sync.WaitGroup
 	held := 0
@@ -23,7 +23,7 @@ func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 		users.put(i+1, "a name")
 		got := make(chan string)
 		wait.Go(func() {
-			_ = keeper.List(ctx, func(list models.List) error {
+			_ = cache.List(ctx, func(list models.List) error {
 				got <- list.Version
 				<-release
 				return nil
@@ -40,17 +40,17 @@ func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 	}
 	close(release)
 	wait.Wait()
-	if _, version := ask(t, users, keeper); version == "" {
+	if _, version := ask(t, users, cache); version == "" {
 		t.Error("no list is kept after all were released")
 	}
 }
 
 func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(1000)
+	users, cache := open(1000)
 	expect := func(when string, kept bool) {
 		t.Helper()
-		if _, version := ask(t, users, keeper); (version != "") != kept {
+		if _, version := ask(t, users, cache); (version != "") != kept {
 			t.Errorf("%s the list has the version %q", when, version)
 		}
 	}
@@ -71,26 +71,26 @@ func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
 
 func TestWhileTheSourceCannotTellNothingIsKept(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(1000)
+	users, cache := open(1000)
 	users.put(1, "a")
-	users.unknown = ErrNotKept
-	if text, version := ask(t, users, keeper); version != "" || text != users.text() {
+	users.unknown = ErrNotCached
+	if text, version := ask(t, users, cache); version != "" || text != users.text() {
 		t.Errorf("got %q with the version %q", text, version)
 	}
 	users.unknown = nil
-	if _, version := ask(t, users, keeper); version == "" {
+	if _, version := ask(t, users, cache); version == "" {
 		t.Error("no list is kept afterwards")
 	}
 }
 
 func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(16 << 20)
+	users, cache := open(16 << 20)
 	for id := range int64(5000) {
 		users.put(id+1, "before")
 	}
 	users.others(func() {})
-	ask(t, users, keeper)
+	ask(t, users, cache)
 	for _, step := range []struct {
 		name  string
 		write func()
@@ -99,18 +99,18 @@ func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
 		{"a creation", func() { users.put(5001, "new") }, []int64{9}},
 		{"a change", func() { users.put(17, "new") }, []int64{0}},
 		{"a deletion", func() { users.remove(2048) }, []int64{4}},
-		{"a change of the last of a piece", func() { users.put(511, "new") }, []int64{0}},
-		{"a change of the first of a piece", func() { users.put(512, "new") }, []int64{1}},
+		{"a change of the last of a segment", func() { users.put(511, "new") }, []int64{0}},
+		{"a change of the first of a segment", func() { users.put(512, "new") }, []int64{1}},
 		{"three writes", func() { users.remove(1); users.put(2047, "new"); users.put(5002, "new") }, []int64{0, 3, 9}},
 		{"nothing", func() {}, nil},
 	} {
 		users.again = nil
 		step.write()
-		if text, _ := ask(t, users, keeper); text != users.text() {
+		if text, _ := ask(t, users, cache); text != users.text() {
 			t.Errorf("after %s the list differs", step.name)
 		}
 		if !slices.Equal(users.again, step.again) {
-			t.Errorf("after %s the pieces %v were read again, want %v", step.name, users.again, step.again)
+			t.Errorf("after %s the segments %v were read again, want %v", step.name, users.again, step.again)
 		}
 	}
 	if users.readAll != 1 {
@@ -121,22 +121,22 @@ func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
 // What has changed is told once. A reading that fails midway has been told, so that the list is read as a whole next time.
 func TestAfterAFailedReadingTheListIsReadAsAWhole(t *testing.T) {
 	t.Parallel()
-	for _, lost := range []string{"a changed piece", "the whole list"} {
-		users, keeper := open(1 << 20)
+	for _, lost := range []string{"a changed segment", "the whole list"} {
+		users, cache := open(1 << 20)
 		for id := range int64(1500) {
 			users.put(id+1, "before")
 		}
-		ask(t, users, keeper)
+		ask(t, users, cache)
 		if users.put(700, "after"); lost == "the whole list" {
 			users.others(func() {})
 		}
 		users.breaks = errors.New("the disk failed")
-		err := keeper.List(ctx, func(models.List) error { return nil }, paged(nil))
+		err := cache.List(ctx, func(models.List) error { return nil }, paged(nil))
 		if !errors.Is(err, users.breaks) {
 			t.Errorf("%s could not be read, and the error is %v", lost, err)
 		}
 		users.breaks = nil
-		if text, _ := ask(t, users, keeper); text != users.text() {
+		if text, _ := ask(t, users, cache); text != users.text() {
 			t.Errorf("after %s could not be read the list is stale", lost)
 		}
 	}
@@ -161,7 +161,7 @@ func TestMoreChangesThanAreRememberedAreAnything(t *testing.T) {
 // Whatever is written, the list is what the table holds, and one that somebody still reads does not change.
 func TestTheListIsTheTable(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		users, keeper := open(rapid.SampledFrom([]int{0, 2000, 1 << 20}).Draw(r, "bytes"))
+		users, cache := open(rapid.SampledFrom([]int{0, 2000, 1 << 20}).Draw(r, "bytes"))
 		versions := map[string]string{}
 		write := func(r *rapid.T) {
 			id := rapid.Int64Range(1, 5000).Draw(r, "id")
@@ -172,10 +172,10 @@ func TestTheListIsTheTable(t *testing.T) {
 		}
 		look := func(r *rapid.T, during func()) {
 			want, text := users.text(), ""
-			_ = keeper.List(ctx, func(list models.List) error {
+			_ = cache.List(ctx, func(list models.List) error {
 				during()
-				for piece := range list.Pieces {
-					text += string(piece)
+				for segment := range list.Chunks {
+					text += string(segment)
 				}
 				if other, found := versions[list.Version]; found && list.Version != "" && other != text {
 					r.Fatalf("two lists have the version %s", list.Version)
@@ -201,13 +201,13 @@ func TestTheListIsTheTable(t *testing.T) {
 func TestTheEndOfTheArrayComesWithTheLastUsers(t *testing.T) {
 	t.Parallel()
 	for _, last := range []int64{0, 1, 512, 1500} {
-		users, keeper := open(1 << 20)
+		users, cache := open(1 << 20)
 		for id := range last {
 			users.put(id+1, "a name")
 		}
 		var chunks []string
-		err := keeper.List(ctx, func(list models.List) error {
-			for chunk := range list.Pieces {
+		err := cache.List(ctx, func(list models.List) error {
+			for chunk := range list.Chunks {
 				chunks = append(chunks, string(chunk))
 			}
 			return nil

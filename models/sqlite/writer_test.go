@@ -23,13 +23,13 @@ func together(t *testing.T, users *Users, other *sql.DB, writes ...func() error)
 	errs := make([]error, len(writes))
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = users.Delete(ctx, -1, nil) }) // it is the batch that waits for the lock, alone
-	for len(users.committer.underWay) == 0 {
+	for len(users.writer.underWay) == 0 {
 		runtime.Gosched()
 	}
 	for i, write := range writes {
 		wait.Go(func() { errs[i] = write() })
 	}
-	for len(users.committer.queue) < len(writes) {
+	for len(users.writer.queue) < len(writes) {
 		runtime.Gosched()
 	}
 	run(t, other, "COMMIT")
@@ -67,7 +67,7 @@ func TestWritesThatArriveTogetherShareACommit(t *testing.T) {
 
 func walSize(t *testing.T, users *Users) int64 {
 	t.Helper()
-	info, err := os.Stat(users.committer.files.wal.path)
+	info, err := os.Stat(users.writer.files.wal.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestATransactionThatTheDiskFailedIsRolledBack(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	failed := &sqliteError{"disk I/O error (10)", codeIO}
-	err := users.committer.do(ctx, func(tx *transaction) error {
+	err := users.writer.do(ctx, func(tx *transaction) error {
 		if _, err := tx.insert(models.NewUser{Name: "n", Email: "lost"}); err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 			}
 		})
 	}
-	for len(users.committer.queue) < maxBatch {
+	for len(users.writer.queue) < maxBatch {
 		runtime.Gosched() // until it is full, with one batch waiting for the lock
 	}
 	cancel()
@@ -234,8 +234,8 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 // on when the import is answered: a test that did not wait for it once damaged the memory of SQLite.
 func onWriter(t testing.TB, users *Users, run func(connection) error) {
 	t.Helper()
-	users.committer.pause(func() {
-		if err := run(users.committer.conn); err != nil {
+	users.writer.pause(func() {
+		if err := run(users.writer.conn); err != nil {
 			t.Fatal(err)
 		}
 	})

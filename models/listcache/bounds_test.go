@@ -1,4 +1,4 @@
-package kept
+package listcache
 
 import (
 	"fmt"
@@ -24,10 +24,10 @@ func TestAListIsKeptUpToItsLastByte(t *testing.T) {
 		kept     bool
 	}{{"as large as may be", size, true}, {"a byte larger than may be", size - 1, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			keeper := New(users, c.maxBytes)
+			cache := New(users, c.maxBytes)
 			expect := func(how string, kept bool) {
 				t.Helper()
-				if _, version := ask(t, users, keeper); (version != "") != kept {
+				if _, version := ask(t, users, cache); (version != "") != kept {
 					t.Errorf("a list that was %s has the version %q", how, version)
 				}
 			}
@@ -39,7 +39,7 @@ func TestAListIsKeptUpToItsLastByte(t *testing.T) {
 			expect("found to be small while it was sent", false)
 			expect("read", c.kept)
 			users.put(3, "trees")
-			expect("mended", c.kept)
+			expect("patched", c.kept)
 		})
 	}
 }
@@ -47,17 +47,17 @@ func TestAListIsKeptUpToItsLastByte(t *testing.T) {
 // The lists that slow readers have may together be exactly as large as the one that is kept.
 func TestSlowReadersMayHoldAsMuchAsIsKept(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(0)
+	users, cache := open(0)
 	users.put(1, "a name")
-	piece := len(users.text()) - len("[")
-	keeper.maxBytes = 2 * piece
+	segment := len(users.text()) - len("[")
+	cache.maxBytes = 2 * segment
 	release := make(chan struct{})
 	var wait sync.WaitGroup
 	for i, kept := range []bool{true, true, true, false} {
-		users.put(1, "name "+string(rune('a'+i))) // each list has a piece of its own
+		users.put(1, "name "+string(rune('a'+i))) // each list has a segment of its own
 		got := make(chan string)
 		wait.Go(func() {
-			_ = keeper.List(ctx, func(list models.List) error {
+			_ = cache.List(ctx, func(list models.List) error {
 				got <- list.Version
 				<-release
 				return nil
@@ -74,75 +74,75 @@ func TestSlowReadersMayHoldAsMuchAsIsKept(t *testing.T) {
 // A list that is too large is not read again and again only to find that out.
 func TestAListThatIsTooLargeIsReadOnlyWhileItIsSent(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(10)
+	users, cache := open(10)
 	users.put(1, "a long name")
-	for range 3 { // HEAD asks for no piece
-		if err := keeper.List(ctx, func(models.List) error { return nil }, paged(nil)); err != nil {
+	for range 3 { // HEAD asks for no segment
+		if err := cache.List(ctx, func(models.List) error { return nil }, paged(nil)); err != nil {
 			t.Error(err)
 		}
 	}
 	if users.readAll != 1 {
-		t.Errorf("it was read %d times to be kept", users.readAll)
+		t.Errorf("it was read %d times to be cached", users.readAll)
 	}
 }
 
-// A piece of long names can be larger than all memory: it is given up as soon as it is too large, however it is read.
+// A segment of long names can be larger than all memory: it is given up as soon as it is too large, however it is read.
 func TestAListThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1000)
 	for name, begin := range map[string]func(*table){
-		"the first list":                       func(*table) {},
-		"a piece with users added behind it":   func(users *table) { users.put(1, "short") },
-		"a piece in which a user was changed":  func(users *table) { users.put(500, "short") },
-		"a piece beside one that is unchanged": func(users *table) { users.put(1000, long) },
+		"the first list":                         func(*table) {},
+		"a segment with users added behind it":   func(users *table) { users.put(1, "short") },
+		"a segment in which a user was changed":  func(users *table) { users.put(500, "short") },
+		"a segment beside one that is unchanged": func(users *table) { users.put(1000, long) },
 	} {
-		users, keeper := open(3500)
+		users, cache := open(3500)
 		if begin(users); len(users.users) > 0 {
-			ask(t, users, keeper)
+			ask(t, users, cache)
 		}
 		for id := range int64(400) {
 			users.put(id+2, long)
 		}
 		users.read = 0
-		if _, version := ask(t, users, keeper); version != "" || users.read == 0 || users.read > 4 {
+		if _, version := ask(t, users, cache); version != "" || users.read == 0 || users.read > 4 {
 			t.Errorf("%s: %d users were read for a list of 3 with the version %q", name, users.read, version)
 		}
 	}
 }
 
-// What is added behind kept users counts with them, and with what other pieces have grown to.
+// What is added behind kept users counts with them, and with what other segments have grown to.
 func TestPiecesGrowTogetherNoLargerThanTheList(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(2450)
+	users, cache := open(2450)
 	users.put(1, "short")
 	users.put(600, strings.Repeat("x", 1500))
-	if _, version := ask(t, users, keeper); version == "" {
+	if _, version := ask(t, users, cache); version == "" {
 		t.Fatal("the list is not kept")
 	}
 	users.put(1, strings.Repeat("x", 900))
-	users.remove(700) // the second piece is only looked at for users behind its last
-	if _, version := ask(t, users, keeper); version != "" {
+	users.remove(700) // the second segment is only looked at for users behind its last
+	if _, version := ask(t, users, cache); version != "" {
 		t.Errorf("a list of %d bytes has the version %s", len(users.text()), version)
 	}
 }
 
-// Lists share the pieces in which nothing has changed: slow readers of many versions hold those once.
+// Lists share the segments in which nothing has changed: slow readers of many versions hold those once.
 func TestPiecesThatListsShareAreHeldOnce(t *testing.T) {
 	t.Parallel()
-	users, keeper := open(0)
+	users, cache := open(0)
 	for id := range int64(2048) {
 		users.put(id+1, "a name")
 	}
-	keeper.maxBytes = 2 * len(users.text())
+	cache.maxBytes = 2 * len(users.text())
 	release := make(chan struct{})
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer close(release)
-	for i := range 4 { // the unchanged pieces alone, counted 4 times, are larger than may be held
+	for i := range 4 { // the unchanged segments alone, counted 4 times, are larger than may be held
 		users.put(2047, fmt.Sprint("name ", i))
 		got := make(chan string)
 		wait.Go(func() {
-			_ = keeper.List(ctx, func(list models.List) error {
+			_ = cache.List(ctx, func(list models.List) error {
 				got <- list.Version
 				<-release
 				return nil
@@ -154,19 +154,19 @@ func TestPiecesThatListsShareAreHeldOnce(t *testing.T) {
 	}
 }
 
-// The memory of a list is its bytes, however few users its pieces have: LIST_MEMORY_MIB would mean nothing otherwise.
+// The memory of a list is its bytes, however few users its segments have: LIST_MEMORY_MIB would mean nothing otherwise.
 func TestSparsePiecesTakeNoMoreMemoryThanTheirUsers(t *testing.T) {
-	const pieces = 1000
-	users, keeper := open(1 << 20)
-	for i := range int64(pieces) {
+	const segments = 1000
+	users, cache := open(1 << 20)
+	for i := range int64(segments) {
 		users.users = append(users.users, models.User{ID: i << idBits, NewUser: models.NewUser{Name: "a name"}})
 	}
 	before := heap()
-	ask(t, users, keeper)
-	if taken := int64(heap()) - int64(before); keeper.current == nil || taken > pieces*pieceRoom/8 {
+	ask(t, users, cache)
+	if taken := int64(heap()) - int64(before); cache.current == nil || taken > segments*segmentRoom/8 {
 		t.Errorf("a list of %d bytes takes %d", len(users.text()), taken)
 	}
-	runtime.KeepAlive(keeper)
+	runtime.KeepAlive(cache)
 }
 
 // heap returns how many bytes are in use.

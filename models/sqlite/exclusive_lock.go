@@ -47,9 +47,9 @@ func expectUnused(path string) error {
 	return nil
 }
 
-// takeAlone makes sure that nobody else opens the database until release is called. What its -wal file holds is in the
+// lockExclusive makes sure that nobody else opens the database until release is called. What its -wal file holds is in the
 // database file then, and the -wal file is gone; a database that SQLite cannot read keeps it.
-func takeAlone(path string) (release func(), err error) {
+func lockExclusive(path string) (release func(), err error) {
 	before, err := os.Stat(path)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	}
 	write("before")
 	for _, written := range []bool{false, true} {
-		original, err := OpenOriginal(path)
+		original, err := OpenCopySource(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestAnOriginalIsReadWithWhatAKilledServiceLeft(t *testing.T) {
 	t.Parallel()
 	path := unfinished(t, "in the -wal file")
 	for _, path := range []string{path, linkTo(t, path)} {
-		original, err := OpenOriginal(path)
+		original, err := OpenCopySource(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	t.Parallel()
 	path := interrupted(t)
 	for _, path := range []string{path, linkTo(t, path)} {
-		if original, err := OpenOriginal(path); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
+		if original, err := OpenCopySource(path); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
 			t.Errorf("%s: %+v, %v", path, original, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	original, err := OpenOriginal(path)
+	original, err := OpenCopySource(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestADatabaseWhoseTableCannotBeServedIsNotCopied(t *testing.T) {
 			if err := os.WriteFile(path, candidate(t, table.schema...), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			original, err := OpenOriginal(path)
+			original, err := OpenCopySource(path)
 			if err == nil {
 				original.Close()
 			}

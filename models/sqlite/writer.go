@@ -7,44 +7,44 @@ import (
 	"time"
 
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 )
 
 // maxBatch bounds the writes in one commit, and with it how long the first of them waits for the last.
 const maxBatch = 512
 
-// committer owns the one connection that writes, and lets writes share commits.
+// writer owns the one connection that writes, and lets writes share commits.
 //
 // A commit waits for the disk, and a disk takes as long to flush one row as to flush a hundred. So what arrives while
 // a commit is on its way goes into the next one together, and each write is answered after its own commit is on disk.
-// Nothing waits for company: a write that finds the committer idle is committed at once, alone.
+// Nothing waits for company: a write that finds the writer idle is committed at once.
 //
 // A write that is refused leaves no trace, and the others of its batch are committed without it.
-type committer struct {
+type writer struct {
 	transaction
 	files       files
 	queue       chan *write
 	commits     models.Commits
 	checkpoints *checkpoints
-	// freed is when a write that was alone gave the connection back. Those that waited for it have not waited for
+	// freed is when an exclusive write gave the connection back. Those that waited for it have not waited for
 	// another program.
 	freed time.Time
-	// lost is closed when the database file was found removed or replaced.
-	lost   chan struct{}
-	isLost bool
+	// replaced is closed when the database file was found removed or replaced.
+	replaced   chan struct{}
+	isReplaced bool
 
 	// closing is held for reading while a write is put into the queue, and for writing to close the queue.
 	closing sync.RWMutex
 	closed  bool
-	// hurry is closed when no write may wait for another program's lock any more.
-	hurry   chan struct{}
-	stopped chan struct{}
+	// forceClose is closed when no write may wait for another program's lock any more.
+	forceClose chan struct{}
+	stopped    chan struct{}
 
 	// underWay is held while a batch is on its way, and for what is done between two of them.
 	underWay chan struct{}
 }
 
-func startCommitter(path string, queries *queries, files files) (*committer, error) {
+func startWriter(path string, queries *queries, files files) (*writer, error) {
 	conn, err := connect(path)
 	if err != nil {
 		return nil, err
@@ -52,16 +52,16 @@ func startCommitter(path string, queries *queries, files files) (*committer, err
 	if _, err := conn.users(); err != nil {
 		return nil, err
 	}
-	// The committer waits for locks itself: see takeLock.
+	// The writer waits for locks itself: see beginWithRetry.
 	if err := conn.script("PRAGMA busy_timeout(50)"); err != nil {
 		return nil, err
 	}
-	c := &committer{
+	c := &writer{
 		transaction: transaction{conn: conn, queries: queries},
 		files:       files,
 		queue:       make(chan *write, maxBatch),
-		lost:        make(chan struct{}),
-		hurry:       make(chan struct{}),
+		replaced:    make(chan struct{}),
+		forceClose:  make(chan struct{}),
 		stopped:     make(chan struct{}),
 		underWay:    make(chan struct{}, 1),
 	}
@@ -75,12 +75,12 @@ func startCommitter(path string, queries *queries, files files) (*committer, err
 // do runs a write in a transaction and returns once it is on disk, or was refused. It may be run again, when another
 // write of its batch rolled the transaction back. The context ends the wait for a place in a full queue, and nothing
 // after that: a write that has a place is run, so its outcome is waited for.
-func (c *committer) do(ctx context.Context, run func(*transaction) error) error {
+func (c *writer) do(ctx context.Context, run func(*transaction) error) error {
 	return c.await(ctx, &write{run: run})
 }
 
 // await puts a write into the queue and returns its outcome.
-func (c *committer) await(ctx context.Context, w *write) error {
+func (c *writer) await(ctx context.Context, w *write) error {
 	w.arrived, w.done = time.Now(), make(chan struct{})
 	if err := c.enqueue(ctx, w); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *committer) await(ctx context.Context, w *write) error {
 	return w.err
 }
 
-func (c *committer) enqueue(ctx context.Context, w *write) error {
+func (c *writer) enqueue(ctx context.Context, w *write) error {
 	c.closing.RLock()
 	defer c.closing.RUnlock()
 	if c.closed {
@@ -105,8 +105,8 @@ func (c *committer) enqueue(ctx context.Context, w *write) error {
 
 // close commits what is in the queue and refuses what comes later. When the context ends, what waits for another
 // program's lock is refused.
-func (c *committer) close(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() { close(c.hurry) })()
+func (c *writer) close(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { close(c.forceClose) })()
 	c.closing.Lock()
 	if !c.closed {
 		c.closed = true
@@ -118,7 +118,7 @@ func (c *committer) close(ctx context.Context) {
 
 // closeFiles writes the -wal file back, empties it, and closes the last connection. It checks the files before that: SQLite deletes the -wal file by its name, which may be another database's by now. After the check it has
 // nothing left to do that takes time, and an empty -wal file does no harm to another database.
-func (c *committer) closeFiles() error {
+func (c *writer) closeFiles() error {
 	c.checkpoints.close()
 	defer c.checkpoints.closeFile()
 	_ = c.conn.script("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
@@ -129,7 +129,7 @@ func (c *committer) closeFiles() error {
 	return nil
 }
 
-func (c *committer) loop() {
+func (c *writer) loop() {
 	defer close(c.stopped)
 	watch := time.NewTicker(time.Second)
 	defer watch.Stop()
@@ -141,10 +141,10 @@ func (c *committer) loop() {
 			}
 			runtime.Gosched() // let requests that are ready come along
 			c.underWay <- struct{}{}
-			batch, alone := c.gather(first)
+			batch, exclusive := c.gather(first)
 			c.commitTogether(batch)
-			if alone != nil {
-				c.commitAlone(alone)
+			if exclusive != nil {
+				c.commitExclusive(exclusive)
 			}
 			<-c.underWay
 			c.checkpoints.committed()
@@ -155,15 +155,15 @@ func (c *committer) loop() {
 }
 
 // pause runs a function while no commit of ours is under way.
-func (c *committer) pause(run func()) {
+func (c *writer) pause(run func()) {
 	c.underWay <- struct{}{}
 	defer func() { <-c.underWay }()
 	run()
 }
 
-// gather returns the first write and those that have arrived behind it, up to one that is to be alone.
-func (c *committer) gather(first *write) (batch []*write, alone *write) {
-	if first.alone {
+// gather returns the first write and those that have arrived behind it, up to an exclusive one.
+func (c *writer) gather(first *write) (batch []*write, exclusive *write) {
+	if first.exclusive {
 		return nil, first
 	}
 	batch = []*write{first}
@@ -173,7 +173,7 @@ func (c *committer) gather(first *write) (batch []*write, alone *write) {
 			if !open {
 				return batch, nil
 			}
-			if w.alone {
+			if w.exclusive {
 				return batch, w
 			}
 			batch = append(batch, w)
@@ -184,41 +184,41 @@ func (c *committer) gather(first *write) (batch []*write, alone *write) {
 	return batch, nil
 }
 
-// checkFiles returns ErrLost, and closes lost, once a restart would not find what was written.
-func (c *committer) checkFiles() error {
-	if !c.isLost && !c.files.inPlace() {
-		c.isLost = true
-		c.files.setAside()
-		close(c.lost)
+// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written.
+func (c *writer) checkFiles() error {
+	if !c.isReplaced && !c.files.isSameFile() {
+		c.isReplaced = true
+		c.files.quarantine()
+		close(c.replaced)
 	}
-	if c.isLost {
-		return models.ErrLost
+	if c.isReplaced {
+		return models.ErrReplaced
 	}
 	return nil
 }
 
-// between runs begin while no commit of ours is under way, and returns what was committed since it last did: by us, and
+// beginSnapshot runs begin while no commit of ours is under way, and returns what was committed since it last did: by us, and
 // by anybody before begin returned. When a commit takes longer than a commit does, because another program holds the
 // lock, begin is run beside it, and anything may have been committed.
-func (c *committer) between(begin func() error) (kept.Changes, error) {
+func (c *writer) beginSnapshot(begin func() error) (listcache.Changes, error) {
 	const longerThanACommit = 20 * time.Millisecond
 	select {
 	case c.underWay <- struct{}{}:
 	case <-time.After(longerThanACommit):
-		return kept.Unknown(), begin()
+		return listcache.Unknown(), begin()
 	}
 	defer func() { <-c.underWay }()
-	if err := c.noticeOthers(); err != nil {
-		return kept.Changes{}, err
+	if err := c.detectExternalCommits(); err != nil {
+		return listcache.Changes{}, err
 	}
 	if err := begin(); err != nil {
-		return kept.Changes{}, err
+		return listcache.Changes{}, err
 	}
 	since := c.changed.Take()
 	// Another program's commit from here on may or may not be seen by what has begun: then this is not all of what has
 	// changed since, and the next to ask must be told too.
-	if err := c.noticeOthers(); err != nil || c.changed.Anything() {
-		return kept.Unknown(), err
+	if err := c.detectExternalCommits(); err != nil || c.changed.Anything() {
+		return listcache.Unknown(), err
 	}
 	return since, nil
 }

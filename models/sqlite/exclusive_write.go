@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// doAlone is do for a write that is long: it has a commit of its own, between two that are shared, and a large page
+// doExclusive is do for a write that is long: it has a commit of its own, between two that are shared, and a large page
 // cache. The writes that arrive meanwhile wait for its end.
-func (c *committer) doAlone(ctx context.Context, run func(*transaction) error) error {
-	return c.await(ctx, &write{run: run, alone: true})
+func (c *writer) doExclusive(ctx context.Context, run func(*transaction) error) error {
+	return c.await(ctx, &write{run: run, exclusive: true})
 }
 
-// aloneCache is the page cache of a write that is alone, in KiB: with it 1,000,000 users with random emails take 16 s,
+// exclusiveCache is the page cache of an exclusive write, in KiB: with it 1,000,000 users with random emails take 16 s,
 // and 36 s with SQLite's own 2,000.
-const aloneCache = 64_000
+const exclusiveCache = 64_000
 
-func (c *committer) commitAlone(w *write) {
+func (c *writer) commitExclusive(w *write) {
 	usual, err := c.conn.setting("cache_size")
 	if err == nil {
-		err = c.conn.script(fmt.Sprintf("PRAGMA cache_size = -%d", aloneCache))
+		err = c.conn.script(fmt.Sprintf("PRAGMA cache_size = -%d", exclusiveCache))
 	}
 	if err != nil {
 		w.end(err)

@@ -1,4 +1,4 @@
-package kept
+package listcache
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (t *table) reading(users []models.User) iter.Seq2[models.User, error] {
 }
 
 func (t *table) Range(from, to int64) iter.Seq2[models.User, error] {
-	t.again = append(t.again, pieceNumber(from))
+	t.again = append(t.again, segmentNumber(from))
 	return t.reading(slices.DeleteFunc(slices.Clone(t.users), func(u models.User) bool { return u.ID < from || u.ID > to }))
 }
 
@@ -107,28 +107,28 @@ func (t *table) others(write func()) {
 
 // text is the list as it should be.
 func (t *table) text() (text string) {
-	for piece := range models.Array(paged(t.users)) {
-		text += string(piece)
+	for segment := range models.Array(paged(t.users)) {
+		text += string(segment)
 	}
 	return text
 }
 
-// open returns a table and the keeper of its list.
-func open(maxBytes int) (*table, *Keeper) {
+// open returns a table and the cache of its list.
+func open(maxBytes int) (*table, *Cache) {
 	t := &table{}
 	return t, New(t, maxBytes)
 }
 
 // ask returns the list and its version.
-func ask(t testing.TB, source *table, keeper *Keeper) (text, version string) {
+func ask(t testing.TB, source *table, cache *Cache) (text, version string) {
 	t.Helper()
-	err := keeper.List(ctx, func(list models.List) error {
+	err := cache.List(ctx, func(list models.List) error {
 		version = list.Version
-		for piece, err := range list.Pieces {
+		for segment, err := range list.Chunks {
 			if err != nil {
 				return err
 			}
-			text += string(piece)
+			text += string(segment)
 		}
 		return nil
 	}, paged(source.users))

@@ -10,9 +10,9 @@ import (
 	"users-api/models"
 )
 
-// Original is a database whose users move elsewhere. It is read in one transaction, and nothing is written to it, not
+// CopySource is a database whose users move elsewhere. It is read in one transaction, and nothing is written to it, not
 // even what SQLite does when it closes a file.
-type Original struct {
+type CopySource struct {
 	// Count is how many users there are, and Highest is the highest id that was ever given.
 	Count, Highest int64
 
@@ -29,8 +29,8 @@ type written struct {
 	at    time.Time
 }
 
-// OpenOriginal opens the database at path, which nobody may use: what a service stores meanwhile would not move.
-func OpenOriginal(path string) (*Original, error) {
+// OpenCopySource opens the database at path, which nobody may use: what a service stores meanwhile would not move.
+func OpenCopySource(path string) (*CopySource, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
@@ -44,33 +44,33 @@ func OpenOriginal(path string) (*Original, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Original{path: path, before: look(path)}
-	db, pool, err := open(originalSource(path))
+	o := &CopySource{path: path, before: look(path)}
+	db, pool, err := open(copySourceURL(path))
 	if err != nil {
-		return nil, explainOriginal(path, err)
+		return nil, explainCopySource(path, err)
 	}
 	defer pool.Close() //nolint:errcheck // it is for GORM, which only builds texts
 	o.queries = newQueries(db)
-	if o.conn, err = openConnection(originalSource(path)); err != nil {
-		return nil, explainOriginal(path, err)
+	if o.conn, err = openConnection(copySourceURL(path)); err != nil {
+		return nil, explainCopySource(path, err)
 	}
 	if err := o.begin(); err != nil {
 		o.conn.close()
-		return nil, explainOriginal(path, err)
+		return nil, explainCopySource(path, err)
 	}
 	return o, nil
 }
 
-// originalSource opens a file so that SQLite takes no locks and makes no files beside it. What a killed service has left
+// copySourceURL opens a file so that SQLite takes no locks and makes no files beside it. What a killed service has left
 // there belongs to the users: then the file is opened for reading, and SQLite makes a -shm file to read both.
-func originalSource(path string) string {
+func copySourceURL(path string) string {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return source(path, "mode", "ro")
 	}
 	return copySource(path)
 }
 
-func explainOriginal(path string, err error) error {
+func explainCopySource(path string, err error) error {
 	if primaryCode(err) == codeNotADB || primaryCode(err) == codeCorrupt {
 		return explain(path, err)
 	}
@@ -78,7 +78,7 @@ func explainOriginal(path string, err error) error {
 }
 
 // begin begins the transaction and counts.
-func (o *Original) begin() error {
+func (o *CopySource) begin() error {
 	_, err := o.conn.exec("BEGIN DEFERRED")
 	if err == nil {
 		_, err = o.conn.users()
@@ -100,12 +100,12 @@ func (o *Original) begin() error {
 }
 
 // Users returns all users, by ascending id.
-func (o *Original) Users() iter.Seq2[models.User, error] {
+func (o *CopySource) Users() iter.Seq2[models.User, error] {
 	return models.Each(o.queries.read(models.Query{}, func(read func(connection) error) error { return read(o.conn) }))
 }
 
 // Finish closes the database, and returns an error when somebody has opened or written it meanwhile.
-func (o *Original) Finish() error {
+func (o *CopySource) Finish() error {
 	o.Close()
 	if err := expectUnused(o.path); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (o *Original) Finish() error {
 }
 
 // Close closes the database. It may be closed already.
-func (o *Original) Close() {
+func (o *CopySource) Close() {
 	if !o.closed {
 		o.closed = true
 		o.conn.close()

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"users-api/models"
-	"users-api/models/kept"
+	"users-api/models/listcache"
 	"users-api/models/storetest"
 )
 
@@ -51,10 +51,10 @@ func (w *watched) All() iter.Seq2[models.User, error] {
 	}
 }
 
-// watch replaces the keeper of an engine by one whose source is watched.
+// watch replaces the list cache of an engine by one whose source is watched.
 func watch(users *Users) *watched {
 	source := &watched{listSource: users.source}
-	users.keeper = kept.New(source, 16<<20)
+	users.cache = listcache.New(source, 16<<20)
 	return source
 }
 
@@ -132,7 +132,7 @@ func TestAListIsReadAsAWholeWhenAnotherProgramHasWritten(t *testing.T) {
 	users := openUsers(t, 0)
 	source := watch(users)
 	fill(t, users, 5000)
-	storetest.Create(t, users, "first") // so that the committer knows the table
+	storetest.Create(t, users, "first") // so that the writer knows the table
 	storetest.Text(t, users)
 	run(t, otherProgram(t, users), "UPDATE users SET name = 'changed' WHERE id = 4000")
 	expectWhole(t, users)
@@ -141,25 +141,25 @@ func TestAListIsReadAsAWholeWhenAnotherProgramHasWritten(t *testing.T) {
 	}
 }
 
-// Another program's commit between the keeper's two questions to the committer is not forgotten.
+// Another program's commit between the list cache's two questions to the writer is not forgotten.
 func TestACommitWhileAReadBeginsIsToldTheNextTimeToo(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 1<<20)
 	other := otherProgram(t, users)
 	storetest.Create(t, users, "ours")
 	for range 2 {
-		if _, err := users.committer.between(func() error { return nil }); err != nil {
+		if _, err := users.writer.beginSnapshot(func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	since, err := users.committer.between(func() error { run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')"); return nil })
+	since, err := users.writer.beginSnapshot(func() error { run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')"); return nil })
 	if err != nil || !since.Anything() {
 		t.Errorf("a commit during the beginning: %+v, %v", since, err)
 	}
-	if since, err = users.committer.between(func() error { return nil }); err != nil || !since.Anything() {
+	if since, err = users.writer.beginSnapshot(func() error { return nil }); err != nil || !since.Anything() {
 		t.Errorf("the next time: %+v, %v", since, err)
 	}
-	if since, err = users.committer.between(func() error { return nil }); err != nil || !reflect.DeepEqual(since, kept.Changes{}) {
+	if since, err = users.writer.beginSnapshot(func() error { return nil }); err != nil || !reflect.DeepEqual(since, listcache.Changes{}) {
 		t.Errorf("when nothing was written: %+v, %v", since, err)
 	}
 }
@@ -174,7 +174,7 @@ func TestAListIsReadBesideAWriteThatWaits(t *testing.T) {
 	run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')", "BEGIN IMMEDIATE")
 	var wait sync.WaitGroup
 	wait.Go(func() { storetest.Create(t, users, "waits") })
-	for len(users.committer.underWay) == 0 {
+	for len(users.writer.underWay) == 0 {
 		runtime.Gosched()
 	}
 	if text, version := storetest.Text(t, users); !strings.Contains(text, `"o"`) || version == "" {

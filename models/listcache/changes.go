@@ -1,4 +1,4 @@
-package kept
+package listcache
 
 // maxChanges is how many ids are remembered; a list of which more users have changed is read as a whole.
 const maxChanges = 4096

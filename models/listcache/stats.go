@@ -1,4 +1,4 @@
-package kept
+package listcache
 
 import (
 	"sync/atomic"
@@ -17,7 +17,7 @@ func (s *stats) count(l *list) {
 		s.streamed.Add(1)
 	case l.counted.Load() || l.counted.Swap(true):
 		s.kept.Add(1)
-	case l.mended:
+	case l.patched:
 		s.extended.Add(1)
 	default:
 		s.read.Add(1)
@@ -25,7 +25,7 @@ func (s *stats) count(l *list) {
 }
 
 // Fill fills in how lists were answered.
-func (k *Keeper) Fill(into *models.Stats) {
-	into.Kept, into.Extended = k.stats.kept.Load(), k.stats.extended.Load()
-	into.Read, into.Streamed = k.stats.read.Load(), k.stats.streamed.Load()
+func (c *Cache) Fill(into *models.Stats) {
+	into.Cached, into.Patched = c.stats.kept.Load(), c.stats.extended.Load()
+	into.Read, into.Streamed = c.stats.read.Load(), c.stats.streamed.Load()
 }

@@ -15,19 +15,19 @@ import (
 // maxBatch bounds the creations in one commit.
 const maxBatch = 512
 
-// committers is how many commits may be on their way at once. One, two and three made as many creations a second, with 64
+// writers is how many commits may be on their way at once. One, two and three made as many creations a second, with 64
 // clients on two busy cores. Two go on where one waits because another program stores the same email.
-const committers = 2
+const writers = 2
 
-// committer lets creations share commits.
+// writer lets creations share commits.
 //
 // A commit waits for the disk and a statement for the network, and both take as long for a hundred rows as for one. So
 // what arrives while the statements before it are on their way goes into the next one together. Nothing waits for
-// company: a creation that finds a committer idle is committed at once, alone.
+// company: a creation that finds a writer idle is committed at once.
 //
-// A statement is stored as a whole or not at all. When it is refused, each creation is tried again alone, by whoever
+// A statement is stored as a whole or not at all. When it is refused, each creation is tried again by itself, by the request that
 // waits for it, so that only those fail that are to blame.
-type committer struct {
+type writer struct {
 	database *database
 	insert   string // the statement
 	queue    chan *creation
@@ -43,31 +43,31 @@ type creation struct {
 	done    chan struct{}
 }
 
-// errAlone: the creation is to be tried again alone, because one of those beside it was refused.
-var errAlone = errors.New("one of several creations was refused")
+// errSingly: the creation is to be tried again by itself, because one of those beside it was refused.
+var errSingly = errors.New("one of several creations was refused")
 
-func startCommitter(database *database, t table) *committer {
-	c := &committer{database: database, insert: t.insertText(), queue: make(chan *creation, maxBatch)}
-	for range committers {
+func startWriters(database *database, t table) *writer {
+	c := &writer{database: database, insert: t.insertText(), queue: make(chan *creation, maxBatch)}
+	for range writers {
 		c.stopped.Go(c.loop)
 	}
 	return c
 }
 
-// close ends the committers. Nobody may use them any more.
-func (c *committer) close() {
+// close ends the writers. Nobody may use them any more.
+func (c *writer) close() {
 	close(c.queue)
 	c.stopped.Wait()
 }
 
 // create stores a user and returns its id. The context ends the wait for a place in a full queue, and nothing after that.
-func (c *committer) create(ctx context.Context, user models.NewUser) (int64, error) {
+func (c *writer) create(ctx context.Context, user models.NewUser) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	w := &creation{user: user, arrived: time.Now(), done: make(chan struct{})}
 	if !storable(user.Name) || !storable(user.Email) {
-		return c.createAlone(w) // PostgreSQL refuses it with its own text, and would refuse all beside it
+		return c.createSingly(w) // PostgreSQL refuses it with its own text, and would refuse all beside it
 	}
 	select {
 	case c.queue <- w:
@@ -75,14 +75,14 @@ func (c *committer) create(ctx context.Context, user models.NewUser) (int64, err
 		return 0, ctx.Err()
 	}
 	<-w.done
-	if errors.Is(w.err, errAlone) {
-		return c.createAlone(w)
+	if errors.Is(w.err, errSingly) {
+		return c.createSingly(w)
 	}
 	return w.id, w.err
 }
 
-// createAlone stores a user by a statement of its own, in what is left of its time.
-func (c *committer) createAlone(w *creation) (id int64, err error) {
+// createSingly stores a user by a statement of its own, in what is left of its time.
+func (c *writer) createSingly(w *creation) (id int64, err error) {
 	err = c.database.until(context.Background(), w.arrived.Add(answerTime), write, committing(
 		func(ctx context.Context, conn connection) error {
 			ids, err := conn.insert(ctx, c.insert, []models.NewUser{w.user})
@@ -94,7 +94,7 @@ func (c *committer) createAlone(w *creation) (id int64, err error) {
 	return id, c.database.counted(err)
 }
 
-func (c *committer) loop() {
+func (c *writer) loop() {
 	for first := range c.queue {
 		runtime.Gosched() // let requests that are ready come along
 		c.commitTogether(c.gather(first))
@@ -102,7 +102,7 @@ func (c *committer) loop() {
 }
 
 // gather returns the first creation and those that have arrived behind it.
-func (c *committer) gather(first *creation) []*creation {
+func (c *writer) gather(first *creation) []*creation {
 	batch := []*creation{first}
 	for len(batch) < maxBatch {
 		select {
@@ -122,7 +122,7 @@ func (c *committer) gather(first *creation) []*creation {
 //
 // They are stored in the order of their emails: where two processes store the same ones at once, each waits for the other
 // otherwise, until PostgreSQL ends one of the two.
-func (c *committer) commitTogether(batch []*creation) {
+func (c *writer) commitTogether(batch []*creation) {
 	oldest := batch[0].arrived
 	slices.SortFunc(batch, func(a, b *creation) int { return cmp.Compare(a.user.Email, b.user.Email) })
 	users := make([]models.NewUser, len(batch))
@@ -137,7 +137,7 @@ func (c *committer) commitTogether(batch []*creation) {
 		return err
 	}))
 	if err != nil && len(batch) > 1 && isRefusal(err) {
-		err = errAlone
+		err = errSingly
 	}
 	if err == nil {
 		c.database.commits.Count(uint(len(batch)))

@@ -1,0 +1,149 @@
+// Package listcache keeps the list of all users in memory, for a storage engine that can tell at little cost whether anybody
+// has committed.
+//
+// The list is never stale. Before each answer the [Cache] asks its [Source] whether what it holds is still what is
+// stored, and requests that arrive while it asks share the next answer (coalescer.go). After a commit the list is read again
+// in one read transaction: those segments that are known to have changed, or all of them (list.go).
+package listcache
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"users-api/models"
+)
+
+// Source is where a list is read from: a connection that a [Cache] has for itself. Its methods are called by one
+// goroutine at a time.
+type Source interface {
+	// Unchanged reports whether nothing can have been committed since the last transaction began.
+	Unchanged(ctx context.Context) (bool, error)
+	// Transaction calls read in a read transaction, with what was committed since the last one began. It returns the
+	// error of read, or its own, which may be [ErrNotCached]. It may call read again when the transaction breaks off. The
+	// context ends what it does, and what All and Range do within it.
+	Transaction(ctx context.Context, read func(since Changes) error) error
+	// All returns every user by ascending id, as the transaction sees them.
+	All() iter.Seq2[models.User, error]
+	// Range returns the users whose ids are at least from and at most to, by ascending id, as the transaction sees them.
+	Range(from, to int64) iter.Seq2[models.User, error]
+}
+
+// Cache keeps the list ready.
+type Cache struct {
+	coalescer
+	source   Source
+	maxBytes int
+	stats    stats
+	// reading is the context of every refresh, which works for many requests and must not end with one of them. It ends
+	// when Close waits no longer.
+	reading context.Context
+	end     context.CancelFunc
+
+	tooLarge atomic.Bool // the list was larger than maxBytes when it was last seen
+
+	// What follows belongs to the refresh under way.
+	current *list
+	retired []*list // older lists that are still being sent to somebody
+}
+
+// New returns a cache that holds the list while it is no larger than maxBytes, and older lists that slow readers have
+// with as many bytes again.
+func New(source Source, maxBytes int) *Cache {
+	c := &Cache{source: source, maxBytes: maxBytes}
+	c.reading, c.end = context.WithCancel(context.Background())
+	c.turn, c.latest = make(chan struct{}, 1), c.fresh
+	return c
+}
+
+// List calls send with the cached list, or where none can be cached with one that is read from users while it is sent. The
+// list holds until send returns.
+func (c *Cache) List(ctx context.Context, send func(models.List) error, users iter.Seq2[[]models.User, error]) error {
+	kept, err := c.get(ctx)
+	if err != nil {
+		return err
+	}
+	c.stats.count(kept)
+	if kept == nil {
+		return send(models.List{Length: -1, Chunks: c.stream(users)})
+	}
+	defer kept.release()
+	return send(models.List{Version: kept.version, Length: kept.length, Chunks: kept.array})
+}
+
+// stream returns users as one JSON array that is read while it is sent. The list may have become small enough to be cached.
+func (c *Cache) stream(users iter.Seq2[[]models.User, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		total := 0
+		for segment, err := range models.Array(users) {
+			if total += len(segment); !yield(segment, err) || err != nil {
+				return
+			}
+		}
+		c.tooLarge.Store(total > c.maxBytes)
+	}
+}
+
+// Close waits for the refresh under way, and refuses later requests. The context ends the refresh. Nothing uses the
+// source any more then.
+func (c *Cache) Close(ctx context.Context) {
+	defer c.end()
+	defer context.AfterFunc(ctx, c.end)()
+	c.coalescer.close()
+}
+
+// fresh returns the list as of now, or nil when none can be cached.
+func (c *Cache) fresh() (*list, error) {
+	if c.tooLarge.Load() {
+		return nil, nil
+	}
+	if c.current != nil {
+		unchanged, err := c.source.Unchanged(c.reading)
+		if err != nil {
+			return nil, c.closedOr(err)
+		}
+		if unchanged {
+			return c.current, nil
+		}
+	}
+	old := c.retire()
+	if c.retained() > c.maxBytes {
+		return nil, nil
+	}
+	var err error
+	c.current, err = c.reread(old)
+	return c.current, err
+}
+
+// closedOr returns an error, or that of a stop where that was the reason.
+func (c *Cache) closedOr(err error) error {
+	if err != nil && c.reading.Err() != nil {
+		return models.ErrClosed
+	}
+	return err
+}
+
+// retire gives up the current list and returns it. Those before it that nobody reads any more are forgotten.
+func (c *Cache) retire() (old *list) {
+	if old = c.current; old != nil {
+		c.retired = append(c.retired, old)
+		c.current = nil
+	}
+	c.retired = slices.DeleteFunc(c.retired, func(l *list) bool { return l.readers.Load() == 0 })
+	return old
+}
+
+// retained returns how many bytes slow readers keep of lists that were retired meanwhile.
+func (c *Cache) retained() (total int) {
+	counted := map[*segment]bool{} // lists share segments
+	for _, l := range c.retired {
+		for _, p := range l.segments {
+			if !counted[p] {
+				counted[p] = true
+				total += len(p.users())
+			}
+		}
+	}
+	return total
+}
