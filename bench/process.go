@@ -33,7 +33,7 @@ func freePort() (string, error) {
 }
 
 // launch starts a server on a data directory and returns once it has answered. Its output goes nowhere: a terminal or
-// a pipe would make a server wait for whoever reads it.
+// a pipe would make a server wait for its reader.
 func launch(ctx context.Context, s *server, data string) (*process, error) {
 	port, err := freePort()
 	if err != nil {

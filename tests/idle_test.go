@@ -25,7 +25,7 @@ func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	export.Begin()
 	imported := p.Dial(t)
 	imported.Send("POST /api/users.csv HTTP/1.1\r\nHost: users\r\nContent-Length: 35\r\n\r\nname,email\r\nAda,ada@example.org")
-	for range 2 { // longer than the server allows, for whoever has a transaction
+	for range 2 { // longer than the server allows, for a session in a transaction
 		postgresql.SQL(t, url, "SELECT pg_sleep(0.5)")
 	}
 	imported.Send("\r\n\r\n")

@@ -9,7 +9,7 @@ import (
 )
 
 // Three processes on one database write and read at the same time, and another program writes beside them. What is read
-// from any of them shows every commit that was complete before, whoever made it.
+// from any of them shows every commit that was complete before, whichever process made it.
 func TestWhateverOneProcessReadsShowsWhatAnotherHasCommitted(t *testing.T) {
 	t.Parallel()
 	first := start(t)

@@ -57,7 +57,7 @@ func TestClosingFinishesEveryCreation(t *testing.T) {
 // too long.
 func TestClosingFinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	for name, hurry := range map[string]bool{"in time": false, "in a hurry": true} {
+	for name, forced := range map[string]bool{"in time": false, "forced": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := postgresql.Start(t)
@@ -75,12 +75,12 @@ func TestClosingFinishesWhatIsUnderWay(t *testing.T) {
 			defer cancel()
 			closed := make(chan error)
 			go func() { closed <- users.Close(closing) }()
-			if hurry {
+			if forced {
 				cancel()
 			} else {
 				unlock()
 			}
-			if err := <-changed; (err != nil) != hurry {
+			if err := <-changed; (err != nil) != forced {
 				t.Errorf("the write ended with %v", err)
 			}
 			if err := <-closed; err != nil {

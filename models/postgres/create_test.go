@@ -76,7 +76,7 @@ func TestCreationsThatArriveTogetherShareCommits(t *testing.T) {
 	}
 }
 
-// Of those with one email one is stored, whoever it is, and what PostgreSQL cannot store is refused alone.
+// Of the creations with one email exactly one is stored, and what PostgreSQL cannot store is refused alone.
 func TestOfManyCreationsOnlyThoseToBlameAreRefused(t *testing.T) {
 	t.Parallel()
 	url := postgresql.Shared(t).NewDatabase(t)

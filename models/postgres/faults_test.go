@@ -102,7 +102,7 @@ func TestAServerThatWasAwayIsFoundAgain(t *testing.T) {
 	}
 }
 
-// A restart is not noticed by whoever reads after it.
+// A read after a restart does not notice it.
 func TestAReaderDoesNotNoticeARestart(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
@@ -204,7 +204,7 @@ func TestManyClientsGetAlongWithFewConnections(t *testing.T) {
 	}
 }
 
-// A search takes long, and a lookup beside it does not; whoever goes away ends its search on the server too.
+// A search takes long, and a lookup beside it does not; a client that goes away ends its search on the server too.
 func TestASearchEndsWithWhoAskedForIt(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)

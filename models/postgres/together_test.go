@@ -57,7 +57,7 @@ func TestProcessesThatStoreTheSameDoNotLockEachOtherOut(t *testing.T) {
 	}
 }
 
-// Whoever stores several emails stores them in one order, so that nobody waits in a circle.
+// Writers that store several emails store them in one order, so that none of them deadlock.
 func TestABatchIsStoredInTheOrderOfItsEmails(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))

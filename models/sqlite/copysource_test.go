@@ -9,7 +9,7 @@ import (
 	"users-api/models/storetest"
 )
 
-// Whoever moves users away learns when the file has changed since they were read.
+// A copy learns when the file has changed since it was read.
 func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.db")
 	write := func(email string) {

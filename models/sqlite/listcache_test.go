@@ -111,7 +111,7 @@ func expectError(err error) error {
 	return nil
 }
 
-// expectWhole compares the kept list with what the file holds.
+// expectWhole compares the cached list with what the file holds.
 func expectWhole(t *testing.T, users *Users) {
 	t.Helper()
 	list, _ := storetest.Text(t, users)

@@ -249,7 +249,7 @@ func Interruptions(t *testing.T) []Interruption {
 	t.Cleanup(leave)
 	return []Interruption{
 		{"the client goes away", gone, func(models.Users) { leave() }, context.Canceled},
-		{"the service stops in a hurry", ctx, func(users models.Users) {
+		{"the service is forced to stop", ctx, func(users models.Users) {
 			over, cancel := context.WithCancel(ctx)
 			cancel()
 			_ = users.Close(over)

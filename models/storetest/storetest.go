@@ -31,7 +31,7 @@ var suite = []struct {
 	{"a page may begin anywhere and ends where it was asked to", pages},
 	{"a page has a bounded size, whichever texts are long", pageSizes},
 	{"a list has the version of its users", versions},
-	{"every row that cannot be imported is told, whoever refuses it", importsRefused},
+	{"every row that cannot be imported is named, whatever refuses it", importsRefused},
 	{"a file that breaks off stores nothing", importsCutOff},
 	{"a snapshot is of one moment", snapshots},
 	{"what is closed says so", closed},

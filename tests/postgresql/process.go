@@ -38,7 +38,7 @@ func begin(t testing.TB, path string, arguments ...string) *process {
 	go func() {
 		_ = p.command.Wait()
 		close(p.exited)
-		p.mu.Lock() // whoever waits for the log has either seen the end or waits by now
+		p.mu.Lock() // a goroutine that waits for the log has either seen the end or waits by now
 		defer p.mu.Unlock()
 		p.changed.Broadcast()
 	}()
