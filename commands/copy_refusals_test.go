@@ -31,7 +31,7 @@ var refusals = []struct {
 		[]string{"users in ", " is not empty"}},
 	{"a view", nil, []string{strings.Replace(made, "users", "people", 1),
 		"CREATE VIEW users AS SELECT * FROM people"},
-		[]string{"cannot copy the users to postgres://", `cannot copy to view "users"`}},
+		[]string{"cannot use the PostgreSQL database at ", "users is a view and not a table"}},
 	{"a NUL, and bytes that are no text", []string{inFile + "(1, 'secret', '1'), (2, 'secret' || char(0), '2')," +
 		"(3, 'n', '3'), (4, CAST(x'ff' AS TEXT), '4'), (5, char(0), '5')"}, nil,
 		[]string{"nothing was copied: PostgreSQL does not take 3 users; ", "0x00 (SQLSTATE 22021): those with the ids 2, 5; ",

@@ -21,7 +21,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{TCPConn: accepted.(*net.TCPConn), tick: l.limits.behind / 15}
+	c := &conn{TCPConn: accepted.(*net.TCPConn), tick: l.limits.behind / 15, cut: l.cut}
 	c.pace = pace{spare: l.limits.behind, most: 2 * l.limits.behind, rate: l.limits.rate}
 	c.forget = context.AfterFunc(l.cut, c.reset)
 	return c, nil
@@ -36,6 +36,7 @@ type conn struct {
 	pace        pace
 	tick        time.Duration
 	sent, taken int // bytes that this system took from us, and bytes that the client's did
+	cut         context.Context
 	forget      func() bool
 }
 
@@ -85,6 +86,13 @@ type connKey struct{}
 // withConn lets the handlers of a connection's requests find it.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
+}
+
+// isCutOff reports whether the service cut off the connection of a request because it stops. The end of the connection
+// ends the request's context too, and may do so before the service's own context does, with its reason.
+func isCutOff(ctx context.Context) bool {
+	c, ok := ctx.Value(connKey{}).(*conn)
+	return ok && c.cut.Err() != nil
 }
 
 // resetLater makes the end of a request's connection a reset.

@@ -88,7 +88,7 @@ func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 func cutBy(ctx context.Context, err error) string {
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(context.Cause(ctx), errStopped):
+	case errors.Is(context.Cause(ctx), errStopped), isCutOff(ctx):
 		return "stop"
 	case errors.Is(err, errPanic):
 		return "panic"

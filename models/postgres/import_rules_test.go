@@ -148,8 +148,9 @@ func TestAUserThatIsKeptByATriggerEndsTheImport(t *testing.T) {
 
 // A container from scratch has no /tmp.
 func TestAnImportWithoutATemporaryDirectorySaysWhatToSet(t *testing.T) {
-	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))
+	url := postgresql.Shared(t).NewDatabase(t)
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
+	users := openUsers(t, url)
 	_, err := users.Import(ctx, storetest.ManyRows(50_000, "file", func() {}), models.ImportOptions{})
 	if err == nil || !strings.Contains(err.Error(), "no such file or directory: set TMPDIR") {
 		t.Errorf("the import: %v", err)

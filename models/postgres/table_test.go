@@ -153,7 +153,7 @@ func useTable(t *testing.T, users *Users) {
 		t.Error(err)
 	}
 	selected := 0
-	for _, err := range users.Select(ctx, models.Query{Descending: true}) {
+	for _, err := range models.Each(users.Select(ctx, models.Query{Descending: true})) {
 		if selected++; err != nil {
 			t.Error(err)
 		}
