@@ -1,6 +1,6 @@
 package models
 
-// IDSet is a set of ids: 64 neighbours in each word, so that 1,000,000 users with consecutive ids take half a MiB.
+// IDSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
 type IDSet map[int64]uint64
 
 // Add adds an id.

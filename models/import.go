@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// ImportRow is a user as a row of a file has it.
+// ImportRow is a user from one row of a file.
 type ImportRow struct {
-	// Line is the line of the file in which the row begins.
+	// Line is the line of the file where the row begins.
 	Line int
 	User NewUser
 }
 
-// ImportOptions say what an import does beside creating users. The zero value refuses a row whose email exists.
+// ImportOptions say what an import does besides creating users. The zero value refuses a row whose email exists.
 type ImportOptions struct {
-	// DryRun does everything and then takes it back.
+	// DryRun does everything and then rolls it back.
 	DryRun bool
-	// OnConflict is what a row does whose email exists already, in storage or earlier in the file.
+	// OnConflict says what happens to a row whose email already exists, in storage or earlier in the file.
 	OnConflict Conflict
-	// DeleteMissing deletes the users whose email is not in the file. When these are more than MaxDeletes, the import
-	// is refused. It needs [ConflictUpdates].
+	// DeleteMissing deletes the users whose email is not in the file. If there are more than MaxDeletes of them, the
+	// import is refused. It needs [ConflictUpdates].
 	DeleteMissing bool
 	MaxDeletes    int
 }
 
-// Conflict is what a row does whose email exists already.
+// Conflict says what happens to a row whose email already exists.
 type Conflict int
 
 const (
@@ -35,8 +35,8 @@ const (
 	ConflictUpdates                 // the user gets the row's name, and keeps its id and time
 )
 
-// Imported is how many users an import created, updated and deleted. Skipped are the rows whose user is there already
-// and stays as it is.
+// Imported counts the users that an import created, updated and deleted. Skipped counts the rows whose user already
+// exists and stays as it is.
 type Imported struct {
 	Created int `json:"created"`
 	Updated int `json:"updated"`
@@ -47,12 +47,12 @@ type Imported struct {
 // ErrRepeated: an earlier row of the file has the same email.
 var ErrRepeated = errors.New("an earlier row has the same email")
 
-// ErrNotUnique: what a row does whose email exists can only be said of a table in which emails are unique.
+// ErrNotUnique: skipping or updating on a conflict needs a table in which emails are unique.
 var ErrNotUnique = &StorageError{Text: "on_conflict=skip and on_conflict=update need a users table with a unique index on " +
 	"email alone"}
 
-// RowError is why one row of a file is refused. What yields the rows says so of a row that it cannot read, and goes on
-// with the next; storage says so of a row that the table does not take.
+// RowError is why one row of a file is refused. The sequence of rows yields it for a row that it cannot read, and goes
+// on with the next row; storage reports it for a row that the table does not accept.
 type RowError struct {
 	Line int
 	Err  error
@@ -61,15 +61,15 @@ type RowError struct {
 func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *RowError) Unwrap() error { return e.Err }
 
-// listedRows is how many refused rows are listed at most.
+// listedRows is the maximum number of refused rows that are listed.
 const listedRows = 100
 
-// RefusedRows refuses an import because of its rows. It is every row that cannot be imported, for whatever reason, so
-// that a person can mend them all at once.
+// RefusedRows refuses an import because of its rows. It counts every row that cannot be imported, for any reason, so
+// that a person can fix them all at once.
 type RefusedRows struct {
-	// Listed are those that come first in the file, in its order.
+	// Listed are the first of these rows, in the order of the file.
 	Listed []*RowError
-	// Refused is how many there are, of All rows.
+	// Refused is how many rows are refused, out of All rows.
 	Refused, All int
 }
 
@@ -77,7 +77,7 @@ func (r *RefusedRows) Error() string {
 	return fmt.Sprintf("%d of %d rows cannot be imported", r.Refused, r.All)
 }
 
-// Add adds a row that is refused.
+// Add adds a refused row.
 func (r *RefusedRows) Add(row *RowError) {
 	r.Refused++
 	at, _ := slices.BinarySearchFunc(r.Listed, row.Line, func(listed *RowError, line int) int {

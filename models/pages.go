@@ -2,9 +2,9 @@ package models
 
 import "iter"
 
-// Pages returns the users that a query asks for, page by page: each begins after the last id of the one before. Nothing is
-// held while a page is used, so that who uses it may give it up and wait. Read reads the first page of a query, and
-// reports whether more users may come.
+// Pages returns the users that a query selects, page by page: each page begins after the last id of the one before.
+// Nothing is held while the caller uses a page, so the caller may drop the page and wait. Read reads the first page of
+// a query, and reports whether more users may come.
 func Pages(query Query, read func(Query) (page []User, more bool, err error)) iter.Seq2[[]User, error] {
 	return func(yield func([]User, error) bool) {
 		for next, more := query, true; more; {

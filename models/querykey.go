@@ -2,16 +2,16 @@ package models
 
 import "iter"
 
-// QueryKey is what the text of a query depends on: which parts it has, and not their values. An engine builds the text of
-// each shape once.
+// QueryKey is what the text of a query depends on: which parts the query has, but not their values. An engine builds
+// the text for each key once.
 type QueryKey struct{ Email, Contains, After, Descending bool }
 
-// Key returns the shape of a query.
+// Key returns the key of a query.
 func (q Query) Key() QueryKey {
 	return QueryKey{Email: q.Email != nil, Contains: q.Contains != "", After: q.After != nil, Descending: q.Descending}
 }
 
-// QueryKeys yields every shape.
+// QueryKeys yields every key.
 func QueryKeys() iter.Seq[QueryKey] {
 	return func(yield func(QueryKey) bool) {
 		for parts := range 1 << 4 {

@@ -8,8 +8,9 @@ import (
 	"users-api/models"
 )
 
-// coalescer lets requests that arrive together share one refresh of the list. A request joins the refresh that has not begun
-// yet, and never the one under way: a refresh that began before it arrived could miss a commit that it knows of.
+// coalescer lets requests that arrive together share one refresh of the list. A request joins the refresh that has not
+// begun yet, never the one under way: a refresh that began before the request arrived could miss a commit that the
+// client already knows of.
 type coalescer struct {
 	latest func() (*list, error)
 
@@ -17,10 +18,10 @@ type coalescer struct {
 	next   *refresh // the refresh that has not begun, if a request has asked for one
 	closed bool
 
-	turn chan struct{} // holds a value while a refresh is under way, and after the end
+	turn chan struct{} // holds a value while a refresh is under way, and after close
 }
 
-// refresh is one reading, for every request that asked before it began.
+// refresh is one reading of the list, for every request that asked before it began.
 type refresh struct {
 	askers int32
 	done   chan struct{}
@@ -28,19 +29,19 @@ type refresh struct {
 	err    error
 }
 
-// close waits for the refresh under way, and refuses the requests that wait for the next.
+// close waits for the refresh under way, and refuses the requests that wait for the next one.
 func (r *coalescer) close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.turn <- struct{}{} // and it stays there: no refresh begins any more
+	r.turn <- struct{}{} // it stays there, so no further refresh begins
 	if r.next != nil {
 		r.next.err = models.ErrClosed
 		close(r.next.done)
 	}
 }
 
-// get returns the list as of a moment after the call, or nil when there is none to keep. It must be released.
+// get returns the list as of a moment after the call, or nil if none can be cached. The caller must release it.
 func (r *coalescer) get(ctx context.Context) (*list, error) {
 	joined, err := r.join()
 	if err != nil {
@@ -63,8 +64,8 @@ func (r *coalescer) join() (*refresh, error) {
 	return r.next, nil
 }
 
-// await returns the list of a refresh. Whichever of its requests has the turn first runs it, on its own goroutine: waking
-// another would take longer than most refreshes.
+// await returns the list of a refresh. The first of its requests to get the turn runs the refresh, on its own
+// goroutine: waking another goroutine would take longer than most refreshes.
 func (r *coalescer) await(ctx context.Context, joined *refresh) (*list, error) {
 	select {
 	case <-joined.done:
@@ -77,8 +78,8 @@ func (r *coalescer) await(ctx context.Context, joined *refresh) (*list, error) {
 	return joined.list, joined.err
 }
 
-// run runs a refresh for every request that has asked by then, and gives the turn back. Another request of the refresh may
-// have run it already.
+// run runs a refresh for every request that has asked by then, and gives the turn back. Another request may have run
+// this refresh already.
 func (r *coalescer) run(joined *refresh) {
 	defer func() { <-r.turn }()
 	select {
@@ -86,7 +87,7 @@ func (r *coalescer) run(joined *refresh) {
 		return
 	default:
 	}
-	runtime.Gosched() // let requests that are ready ask as well
+	runtime.Gosched() // let requests that are ready join
 	r.mu.Lock()
 	r.next = nil
 	r.mu.Unlock()
@@ -96,7 +97,7 @@ func (r *coalescer) run(joined *refresh) {
 	}
 }
 
-// leave releases the list of a request that does not wait any longer.
+// leave releases the list on behalf of a request that no longer waits.
 func (r *refresh) leave() {
 	<-r.done
 	if r.list != nil {

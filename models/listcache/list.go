@@ -11,37 +11,37 @@ import (
 	"users-api/models"
 )
 
-// A list is every user at one moment, as JSON. It consists of segments that are never changed, so that a newer list shares
-// those in which nothing has changed, while slow readers still have the older.
+// A list is all users at one moment, as JSON. It consists of segments that never change, so a newer list shares the
+// segments in which nothing has changed, while slow readers still use the older list.
 type list struct {
 	segments []*segment
 	length   int
 	version  string
 	readers  atomic.Int32
-	patched  bool        // made from an older one, and not from all users
-	counted  atomic.Bool // its making is in the stats
+	patched  bool        // made from an older list, not from all users
+	counted  atomic.Bool // already counted in the stats
 }
 
-// release says that a reader is done with the list.
+// release ends a reader's use of the list.
 func (l *list) release() { l.readers.Add(-1) }
 
-// segment is the JSON of the users with neighbouring ids: those with one number. So the same users always make the same
-// segments, and the version of a list, which is made from their sums, is the same after a restart.
+// segment is the JSON of the users whose ids share one segment number. The same users therefore always make the same
+// segments, and the version of a list, which is made from their checksums, is the same after a restart.
 type segment struct {
 	number int64
 	last   int64  // the highest id in it
-	json   []byte // each user has a comma before it, and after the last stands the end of the array
+	json   []byte // a comma before each user, and the end of the array after the last
 	sum    [sha256.Size]byte
 }
 
 // users returns the JSON without the end of the array.
 func (p *segment) users() []byte { return p.json[:len(p.json)-1] }
 
-// idBits: a segment has the ids that differ only in so many bits, up to 512 users. Reading one again takes 0.2 ms of the
-// processor. A list is sent as fast in segments of 512 as in segments of 1,024, and those of 256 made it slower.
+// idBits: the ids of a segment differ only in this many bits, so it has up to 512 users. Reading one again takes 0.2 ms
+// of CPU time. A list is sent as fast in segments of 512 as in segments of 1,024; segments of 256 made it slower.
 const idBits = 9
 
-// segmentRoom is what the JSON of most segments fits into. Growing it would take a tenth of the time to read one.
+// segmentRoom fits the JSON of most segments. Growing the buffer would take a tenth of the time to read a segment.
 const segmentRoom = 128 << idBits
 
 // segmentNumber returns the number of the segment that an id belongs to.
@@ -50,8 +50,9 @@ func segmentNumber(id int64) int64 { return id >> idBits }
 // segmentEnd returns the highest id that belongs to a segment.
 func segmentEnd(number int64) int64 { return number<<idBits | (1<<idBits - 1) }
 
-// cut cuts users into segments. Those that come first in the first segment may be there already. It takes their bytes from
-// room, and ends with errTooLarge as soon as there is none left: one segment of long names can be larger than all memory.
+// cut cuts users into segments. The first users of the first segment may already be in begun. It subtracts the bytes
+// that it adds from room, and ends with errTooLarge as soon as room is used up: one segment of long names can be larger
+// than all memory.
 func cut(begun *segment, users iter.Seq2[models.User, error], room *int) iter.Seq2[*segment, error] {
 	return func(yield func(*segment, error) bool) {
 		for user, err := range users {
@@ -82,9 +83,9 @@ func cut(begun *segment, users iter.Seq2[models.User, error], room *int) iter.Se
 	}
 }
 
-// finish makes the sum, and gives back the memory that was reserved for more users, unless that is little: a copy of a
-// large segment would need as much again. The end of the array is kept with each segment, so that it is sent with the last: a
-// write of one byte took a tenth of the time of a list of 1,000.
+// finish computes the checksum, and gives back the memory that was reserved for more users, unless that is little:
+// copying a large segment would need as much memory again. Each segment includes the end of the array, so that it is
+// sent together with the last segment: a separate write of one byte took a tenth of the time of a list of 1,000.
 func (p *segment) finish() *segment {
 	p.sum = sha256.Sum256(p.json)
 	p.json = append(p.json, ']')
@@ -94,7 +95,7 @@ func (p *segment) finish() *segment {
 	return p
 }
 
-// newList returns the list of segments.
+// newList returns the list that consists of segments.
 func newList(segments []*segment) *list {
 	l := &list{segments: segments, length: len("[]")}
 	sums := sha256.New()
@@ -109,7 +110,7 @@ func newList(segments []*segment) *list {
 	return l
 }
 
-// array is the list as one JSON array, in chunks that must not be changed.
+// array yields the list as one JSON array, in chunks that must not be changed.
 func (l *list) array(yield func([]byte, error) bool) {
 	if len(l.segments) == 0 {
 		yield([]byte("[]"), nil)
@@ -132,7 +133,7 @@ func (l *list) array(yield func([]byte, error) bool) {
 	}
 }
 
-// find returns where the segment with a number is, or would be.
+// find returns the index of the segment with a number, or where it would be inserted.
 func find(segments []*segment, number int64) (index int, found bool) {
 	return slices.BinarySearchFunc(segments, number, func(p *segment, number int64) int { return cmp.Compare(p.number, number) })
 }

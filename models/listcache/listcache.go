@@ -1,9 +1,9 @@
-// Package listcache keeps the list of all users in memory, for a storage engine that can tell at little cost whether anybody
-// has committed.
+// Package listcache holds the list of all users in memory, for a storage engine that can tell at little cost whether
+// anything was committed.
 //
-// The list is never stale. Before each answer the [Cache] asks its [Source] whether what it holds is still what is
-// stored, and requests that arrive while it asks share the next answer (coalescer.go). After a commit the list is read again
-// in one read transaction: those segments that are known to have changed, or all of them (list.go).
+// The list is never stale. Before each response the [Cache] asks its [Source] whether the list still matches what is
+// stored, and requests that arrive meanwhile share the next refresh (coalesce.go). After a commit, one read transaction
+// reads the list again: only the segments that are known to have changed, or all of them (refresh.go, list.go).
 package listcache
 
 import (
@@ -15,14 +15,13 @@ import (
 	"users-api/models"
 )
 
-// Source is where a list is read from: a connection that a [Cache] has for itself. Its methods are called by one
-// goroutine at a time.
+// Source is what a [Cache] reads the list from. Only one goroutine at a time calls its methods.
 type Source interface {
 	// Unchanged reports whether nothing can have been committed since the last transaction began.
 	Unchanged(ctx context.Context) (bool, error)
 	// Transaction calls read in a read transaction, with what was committed since the last one began. It returns the
-	// error of read, or its own, which may be [ErrNotCached]. It may call read again when the transaction breaks off. The
-	// context ends what it does, and what All and Range do within it.
+	// error of read, or its own, which may be [ErrNotCached]. It may call read again if the transaction breaks off. The
+	// context ends its work, and that of All and Range within it.
 	Transaction(ctx context.Context, read func(since Changes) error) error
 	// All returns every user by ascending id, as the transaction sees them.
 	All() iter.Seq2[models.User, error]
@@ -30,26 +29,26 @@ type Source interface {
 	Range(from, to int64) iter.Seq2[models.User, error]
 }
 
-// Cache keeps the list ready.
+// Cache holds the list in memory.
 type Cache struct {
 	coalescer
 	source   Source
 	maxBytes int
 	stats    stats
-	// reading is the context of every refresh, which works for many requests and must not end with one of them. It ends
-	// when Close waits no longer.
+	// reading is the context of every refresh. A refresh works for many requests and must not end with one of them. The
+	// context ends when Close stops waiting.
 	reading context.Context
 	end     context.CancelFunc
 
-	tooLarge atomic.Bool // the list was larger than maxBytes when it was last seen
+	tooLarge atomic.Bool // the list was larger than maxBytes when last seen
 
-	// What follows belongs to the refresh under way.
+	// The following fields belong to the refresh under way.
 	current *list
-	retired []*list // older lists that are still being sent to somebody
+	retired []*list // older lists that are still being sent
 }
 
-// New returns a cache that holds the list while it is no larger than maxBytes, and older lists that slow readers have
-// with as many bytes again.
+// New returns a cache that holds the list while it is no larger than maxBytes, and older lists that slow readers still
+// use, with up to as many bytes again.
 func New(source Source, maxBytes int) *Cache {
 	c := &Cache{source: source, maxBytes: maxBytes}
 	c.reading, c.end = context.WithCancel(context.Background())
@@ -57,8 +56,8 @@ func New(source Source, maxBytes int) *Cache {
 	return c
 }
 
-// List calls send with the cached list, or where none can be cached with one that is read from users while it is sent. The
-// list holds until send returns.
+// List calls send with the cached list, or, if none can be cached, with one that is read from users while it is sent.
+// The list stays valid until send returns.
 func (c *Cache) List(ctx context.Context, send func(models.List) error, users iter.Seq2[[]models.User, error]) error {
 	kept, err := c.get(ctx)
 	if err != nil {
@@ -72,7 +71,8 @@ func (c *Cache) List(ctx context.Context, send func(models.List) error, users it
 	return send(models.List{Version: kept.version, Length: kept.length, Chunks: kept.array})
 }
 
-// stream returns users as one JSON array that is read while it is sent. The list may have become small enough to be cached.
+// stream returns users as one JSON array that is read while it is sent. It notes whether the list has become small
+// enough to be cached.
 func (c *Cache) stream(users iter.Seq2[[]models.User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		total := 0
@@ -85,8 +85,8 @@ func (c *Cache) stream(users iter.Seq2[[]models.User, error]) iter.Seq2[[]byte, 
 	}
 }
 
-// Close waits for the refresh under way, and refuses later requests. The context ends the refresh. Nothing uses the
-// source any more then.
+// Close waits for the refresh under way, and refuses later requests. The context ends the refresh. After Close, nothing
+// uses the source.
 func (c *Cache) Close(ctx context.Context) {
 	defer c.end()
 	defer context.AfterFunc(ctx, c.end)()
@@ -116,7 +116,7 @@ func (c *Cache) fresh() (*list, error) {
 	return c.current, err
 }
 
-// closedOr returns an error, or that of a stop where that was the reason.
+// closedOr returns an error, or [models.ErrClosed] if Close has ended the refreshes.
 func (c *Cache) closedOr(err error) error {
 	if err != nil && c.reading.Err() != nil {
 		return models.ErrClosed
@@ -124,7 +124,7 @@ func (c *Cache) closedOr(err error) error {
 	return err
 }
 
-// retire gives up the current list and returns it. Those before it that nobody reads any more are forgotten.
+// retire gives up the current list and returns it. Older lists that no request reads any more are forgotten.
 func (c *Cache) retire() (old *list) {
 	if old = c.current; old != nil {
 		c.retired = append(c.retired, old)
@@ -134,7 +134,7 @@ func (c *Cache) retire() (old *list) {
 	return old
 }
 
-// retained returns how many bytes slow readers keep of lists that were retired meanwhile.
+// retained returns how many bytes of retired lists slow readers still use.
 func (c *Cache) retained() (total int) {
 	counted := map[*segment]bool{} // lists share segments
 	for _, l := range c.retired {

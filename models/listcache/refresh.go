@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// ErrNotCached: the source cannot tell now whether anybody commits. The list is streamed.
+// ErrNotCached: the source cannot tell now whether anything is committed. The list is streamed.
 var ErrNotCached = errors.New("no list can be kept now")
 
 // errTooLarge: the list is larger than maxBytes. It is streamed.
 var errTooLarge = errors.New("the list is too large to be cached")
 
-// reread returns the list as one read transaction sees it, made from an old one where that can be. It is nil when none
-// can be kept.
+// reread returns the list as one read transaction sees it, made from an old one if possible. It returns nil if the list
+// cannot be cached.
 func (c *Cache) reread(old *list) (read *list, err error) {
 	err = c.source.Transaction(c.reading, func(since Changes) (err error) {
 		read, err = c.read(old, since)
@@ -29,7 +29,7 @@ func (c *Cache) reread(old *list) (read *list, err error) {
 	return read, nil
 }
 
-// read is reread in its transaction.
+// read does the work of reread inside its transaction.
 func (c *Cache) read(old *list, since Changes) (*list, error) {
 	if old == nil || since.anything {
 		return c.readAll()
@@ -50,7 +50,7 @@ func (c *Cache) readAll() (*list, error) {
 	return newList(segments), nil
 }
 
-// room returns how many bytes the segments of a list may have: the array has one more than they have.
+// room returns how many bytes the segments of a list may have: the array has one byte more.
 func (c *Cache) room() int { return c.maxBytes - 1 }
 
 // patch reads the segments again in which users have changed.
@@ -71,7 +71,7 @@ func (c *Cache) patch(old *list, changed []int64) (*list, error) {
 			return nil, err
 		}
 	}
-	if room < 0 { // where only segments were added to whose users are kept
+	if room < 0 { // cut checks room only when it adds a user
 		return nil, errTooLarge
 	}
 	l := newList(segments)
@@ -79,8 +79,8 @@ func (c *Cache) patch(old *list, changed []int64) (*list, error) {
 	return l, nil
 }
 
-// patchSegment reads the segment of an id again, in which no user below it has changed. Where users were only added behind its
-// last, what is there is kept, and they are read.
+// patchSegment reads the segment of an id again; no user of it below that id has changed. If all changed ids are above
+// its last user, its users stay, and only the users after them are read.
 func (c *Cache) patchSegment(segments []*segment, lowest int64, room *int) ([]*segment, error) {
 	number := segmentNumber(lowest)
 	index, found := find(segments, number)

@@ -6,11 +6,11 @@ import (
 	"users-api/models"
 )
 
-// stats counts answered lists as [models.Stats] has them.
+// stats counts the lists that were served, for [models.Stats].
 type stats struct{ kept, extended, read, streamed atomic.Uint64 }
 
-// count counts an answer with a list; nil is one that is not kept. Who shares the work of another costs nothing, and
-// counts as kept.
+// count counts a response with a list; nil means that it was streamed. A request that shares the refresh of another
+// costs nothing, and counts as cached.
 func (s *stats) count(l *list) {
 	switch {
 	case l == nil:
@@ -24,7 +24,7 @@ func (s *stats) count(l *list) {
 	}
 }
 
-// Fill fills in how lists were answered.
+// Fill sets the list counters of stats.
 func (c *Cache) Fill(into *models.Stats) {
 	into.Cached, into.Patched = c.stats.kept.Load(), c.stats.extended.Load()
 	into.Read, into.Streamed = c.stats.read.Load(), c.stats.streamed.Load()

@@ -10,15 +10,15 @@ import (
 	"users-api/models"
 )
 
-// Area is where spools lie. All of them together take at most as much of the disk as they leave free: clients that read or
-// send slowly could otherwise fill the disk that the database needs.
+// Area is where spools are stored. Together they take at most as much of the disk as they leave free: otherwise clients
+// that read or send slowly could fill the disk that the database needs.
 type Area struct {
 	prefix string
 	used   atomic.Int64
 	free   func(directory string) (int64, error)
 }
 
-// NewArea returns the area of the spools whose files have names that begin with prefix, while they have any.
+// NewArea returns an area whose spool files have names that begin with prefix, for as long as they have names.
 func NewArea(prefix string) *Area { return &Area{prefix: prefix, free: freeBytes} }
 
 // New returns an empty spool.
@@ -28,9 +28,9 @@ func (a *Area) New() *Spool {
 	return s
 }
 
-// take reserves bytes for a spool, unless there are too few. Where the system does not tell what is free, nothing is
-// refused. A spool does not wait for others: an export would hold its read transaction meanwhile, and with it the -wal file
-// of SQLite and the old rows of PostgreSQL, for as long as the slowest client likes.
+// take reserves bytes for a spool, unless too few are free. If the system does not report free space, nothing is
+// refused. A spool does not wait for others: an export would hold its read transaction meanwhile, and with it the -wal
+// file of SQLite or the old rows of PostgreSQL, until the slowest client is done.
 func (a *Area) take(bytes int64) error {
 	used := a.used.Add(bytes)
 	if free, err := a.free(filepath.Dir(a.prefix)); err == nil && used > free-bytes {
@@ -40,7 +40,7 @@ func (a *Area) take(bytes int64) error {
 	return nil
 }
 
-// Clear removes what a program that was killed has left behind.
+// Clear removes the files that a killed process left behind.
 func (a *Area) Clear() error {
 	entries, err := os.ReadDir(filepath.Dir(a.prefix))
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *Area) Clear() error {
 	return err
 }
 
-// removeFile removes a file; another start may have done so.
+// removeFile removes a file; another process that starts may have done so already.
 func removeFile(path string) error {
 	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -1,5 +1,5 @@
-// Package spool keeps users or the rows of a file until they are needed, so that a slow client holds neither a lock, nor a
-// transaction, nor much memory.
+// Package spool stores users or the rows of a file until they are needed, so that a slow client holds no lock, no
+// transaction and little memory.
 package spool
 
 import (
@@ -17,11 +17,11 @@ import (
 	"users-api/models"
 )
 
-// Spool keeps records until they are needed: a few in memory, and more in a file. One goroutine
-// writes it, and others may read it meanwhile: they wait for what is still to come.
+// Spool stores records until they are needed: a few in memory, and more in a file. One goroutine writes it, and others
+// may read it meanwhile: they wait for the records that are still to come.
 //
-// The file loses its name as soon as it is there, so that the system removes it however the program ends. In between,
-// a kill can leave it behind, empty; the next start removes it: see [Area.Clear].
+// The file loses its name as soon as it exists, so the system removes it however the program ends. A kill in between
+// can leave it behind, empty; the next startup removes it: see [Area.Clear].
 type Spool struct {
 	in *Area
 
@@ -29,19 +29,20 @@ type Spool struct {
 	grown sync.Cond
 	file  *os.File
 	size  int64  // how much of the file is written
-	taken int64  // of what all spools of the area may have
-	rest  []byte // what comes behind the file
+	taken int64  // bytes that are reserved in the area
+	rest  []byte // what follows the content of the file
 	ended bool
 	err   error // why it ended early
 
-	// What follows is of an export, and belongs to the goroutine that writes until it ends or the file has grown.
+	// The following fields are for exports. They belong to the goroutine that writes, until it ends or the file has
+	// grown.
 	Total int64 // how many users match
-	limit int   // how many users are asked for; 0 is all
-	added int   // users
+	limit int   // how many users are requested; 0 is all
+	added int   // how many users were added
 	last  int64 // the id of the last user within the limit
 }
 
-// record is a user, or a row and the number of its line.
+// record is a user, or a row with its line number.
 type record struct {
 	number int64
 	texts  [3]string
@@ -50,7 +51,7 @@ type record struct {
 // spoolBytes is how much of a spool is held in memory.
 const spoolBytes = 256 << 10
 
-// add writes a record. An error is of the disk.
+// add writes a record. An error is [models.ErrNoRoom], or of the disk.
 func (s *Spool) add(r record) error {
 	body := binary.AppendVarint(make([]byte, 0, 128), r.number)
 	for _, text := range r.texts {
@@ -65,19 +66,19 @@ func (s *Spool) add(r record) error {
 	return s.flush()
 }
 
-// flush writes what is in memory into the file. The lock is held.
+// flush moves the records from memory to the file. The caller holds the lock.
 func (s *Spool) flush() error {
 	if err := s.in.take(int64(len(s.rest))); err != nil {
 		return err
 	}
 	s.taken += int64(len(s.rest))
 	if s.file == nil {
-		file, err := os.CreateTemp(filepath.Dir(s.in.prefix), filepath.Base(s.in.prefix)) // for this user alone
+		file, err := os.CreateTemp(filepath.Dir(s.in.prefix), filepath.Base(s.in.prefix)) // only for this user
 		if err != nil {
 			return spoolError(err)
 		}
 		s.file = file
-		if err := removeFile(file.Name()); err != nil && runtime.GOOS != "windows" { // which removes no open file
+		if err := removeFile(file.Name()); err != nil && runtime.GOOS != "windows" { // Windows does not remove an open file
 			return spoolError(err)
 		}
 	}
@@ -88,7 +89,7 @@ func (s *Spool) flush() error {
 	return spoolError(err)
 }
 
-// spoolError says what could not be done, without the name of a file that nobody can find.
+// spoolError says what failed, without the name of the file, because the file cannot be found under it.
 func spoolError(err error) error {
 	if err == nil {
 		return nil
@@ -101,7 +102,7 @@ func spoolError(err error) error {
 		Meaning: why}
 }
 
-// end says that no more records come, and why.
+// end marks the end of the records, with the error that caused it, if any.
 func (s *Spool) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,11 +110,11 @@ func (s *Spool) end(err error) {
 	s.grown.Broadcast()
 }
 
-// Close forgets the records.
+// Close discards the records.
 func (s *Spool) Close() {
 	s.in.used.Add(-s.taken)
 	if s.file != nil {
-		_ = s.file.Close() // nothing of it is needed any more
+		_ = s.file.Close() // its content is no longer needed
 		if runtime.GOOS == "windows" {
 			_ = removeFile(s.file.Name())
 		}
@@ -142,7 +143,7 @@ func (r *spoolReader) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// readRest reads what is in memory. Nothing is added to it any more.
+// readRest reads the records in memory. No more are added to them.
 func (r *spoolReader) readRest(into []byte) (int, error) {
 	n := copy(into, r.rest[r.at-r.size:])
 	r.at += int64(n)
@@ -155,7 +156,7 @@ func (r *spoolReader) readRest(into []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// records yields what was added, in order. An error is the last thing that comes.
+// records yields the added records in order. An error ends the sequence.
 func (s *Spool) records() iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		in := bufio.NewReaderSize(&spoolReader{Spool: s}, 64<<10)

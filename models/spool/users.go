@@ -8,12 +8,12 @@ import (
 	"users-api/models"
 )
 
-// Export calls send with the users that copyTo adds, as fast as it can, while they are taken. A slow reader would otherwise
-// hold a transaction open for as long as it likes. CopyTo copies what a query asks for, and sets Total first where the
+// Export calls send with the users that copyTo adds, which it adds as fast as it can while send takes them. Otherwise a
+// slow reader would hold a transaction open. CopyTo copies the users that a query selects, and sets Total first if the
 // query counts. Its context ends when send returns.
 //
-// Where there is a limit, copyTo is asked for one user more, and send is called when all are there: so it is known whether
-// others follow.
+// If there is a limit, copyTo is asked for one more user, and send is called when all users are there: then it is known
+// whether others follow.
 func (a *Area) Export(ctx context.Context, query models.Query, copyTo func(context.Context, models.Query, *Spool) error,
 	send func(models.Export) error) error {
 	copied, copying := a.New(), make(chan struct{})
@@ -33,8 +33,8 @@ func (a *Area) Export(ctx context.Context, query models.Query, copyTo func(conte
 	return send(copied.export())
 }
 
-// awaitBegin waits until so much is there that more cannot change what is said of it. What fails before is returned, and
-// can still be answered.
+// awaitBegin waits until the Total and Last of the export are final. It returns an earlier failure, which the response
+// can still report.
 func (s *Spool) awaitBegin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +74,8 @@ func (s *Spool) AddUser(user *models.User) error {
 	return s.add(record{user.ID, [3]string{user.Name, user.Email, user.CreatedAt}})
 }
 
-// Receive adds the rows of a file as they arrive, and returns those that could not be read and how many there are in all.
-// An error is not of a row.
+// Receive adds the rows of a file as they arrive, and returns the rows that could not be read, and how many rows there
+// are in all. An error is not that of a single row.
 func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.RefusedRows, err error) {
 	for row, err := range rows {
 		refusal, isRow := errors.AsType[*models.RowError](err)
@@ -94,7 +94,7 @@ func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.Ref
 	return bad, nil
 }
 
-// Rows yields the rows that were received, in order. An error is the last thing that comes.
+// Rows yields the received rows in order. An error ends the sequence.
 func (s *Spool) Rows() iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
 		for row, err := range s.records() {
