@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// Copy is what a backup or a restored database holds.
+// Copy describes a backup or a restored database.
 type Copy struct {
 	Users int64
 	Bytes int64
 }
 
-// Progress is told how many bytes are done, and how many there are in all: 0 where that is not known. It may be nil.
+// Progress receives how many bytes are done, and how many there are in all: 0 if that is not known. It may be nil.
 type Progress func(done, total int64)
 
-// Backup makes a copy of the database at path under the name target, while services use it or while none does. The copy
-// is one file, checked and on disk before it gets its name, and it holds every commit that was complete when Backup was
-// called. It never replaces a file.
+// Backup copies the database at path to the name target, whether services use it or not. The copy is one file, checked
+// and on disk before it gets its name, and it holds every commit that was complete when Backup was called. Backup never
+// replaces a file.
 //
 // VACUUM INTO reads in one transaction and does not hold up writes. The copy shows the users at one moment, and is as
-// small as it can be, because it leaves out what was deleted. A plain copy of the file would miss what the -wal file
-// holds.
+// small as possible, because it leaves out deleted data. A plain copy of the file would miss the content of the -wal
+// file.
 func Backup(ctx context.Context, path, target string, progress Progress) (Copy, error) {
 	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
 	if err != nil {
@@ -40,7 +40,7 @@ func Backup(ctx context.Context, path, target string, progress Progress) (Copy, 
 	if err != nil {
 		return Copy{}, fmt.Errorf("cannot make the backup %s: %w", target, err)
 	}
-	defer os.Remove(partial) //nolint:errcheck // it has another name once it is whole
+	defer os.Remove(partial) //nolint:errcheck // it has another name once it is complete
 	made, err := copyDatabase(ctx, path, partial, progress)
 	if err != nil {
 		return Copy{}, err
@@ -51,8 +51,8 @@ func Backup(ctx context.Context, path, target string, progress Progress) (Copy, 
 	return made, nil
 }
 
-// BackupTo is Backup to a stream. The copy is first made and checked beside the database, where there is room for it: a
-// container image has no other directory that can be written.
+// BackupTo is Backup to a stream. The copy is first created and checked beside the database, where there is room for
+// it: a container image has no other writable directory.
 func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress) (Copy, error) {
 	database, err := followLinks(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress
 	if err != nil {
 		return Copy{}, fmt.Errorf("cannot make a copy beside the database: %w", err)
 	}
-	defer os.Remove(partial) //nolint:errcheck // it is gone already where all went well
+	defer os.Remove(partial) //nolint:errcheck // it is already gone if all went well
 	made, err := copyDatabase(ctx, path, partial, progress)
 	if err != nil {
 		return Copy{}, err
@@ -72,21 +72,21 @@ func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress
 		return Copy{}, err
 	}
 	defer file.Close()     //nolint:errcheck // it was only read
-	_ = os.Remove(partial) // now it goes with the process, however that ends; Windows removes no open file
+	_ = os.Remove(partial) // now the file ends with the process, in any case; Windows does not remove an open file
 	if err := copyUntil(ctx, out, file); err != nil {
 		return Copy{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	return made, nil
 }
 
-// copyDatabase copies the database at path into an empty file and checks the copy, which SQLite has flushed to disk.
+// copyDatabase copies the database at path into an empty file, which SQLite flushes to disk, and checks the copy.
 func copyDatabase(ctx context.Context, path, into string, progress Progress) (Copy, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return Copy{}, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
 	if err := vacuumInto(ctx, path, into, progress); err != nil {
 		if ctx.Err() != nil {
-			return Copy{}, ctx.Err() // the driver says "interrupted" then
+			return Copy{}, ctx.Err() // the driver then says "interrupted"
 		}
 		if primaryCode(err) == codeFull {
 			return Copy{}, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(into), err)
@@ -100,7 +100,7 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 	return made, nil
 }
 
-// vacuumInto does not use a connection of the pool: the database may be another process's.
+// vacuumInto does not use a connection of the pool: the database may belong to another process.
 func vacuumInto(ctx context.Context, path, into string, progress Progress) error {
 	pool, err := sql.Open("sqlite", fileSource(path))
 	if err != nil {
@@ -118,7 +118,7 @@ func vacuumInto(ctx context.Context, path, into string, progress Progress) error
 	return err
 }
 
-// watchSize tells the progress of whoever writes a file, until the function that it returns is called.
+// watchSize reports the growing size of a file to progress, until the function that it returns is called.
 func watchSize(path string, total int64, progress Progress) (stop func()) {
 	if progress == nil {
 		return func() {}
@@ -142,7 +142,7 @@ func watchSize(path string, total int64, progress Progress) (stop func()) {
 	return func() { close(ending); <-ended; progress(total, total) }
 }
 
-// checkCopy looks at every page of a copy and counts the users in it.
+// checkCopy checks every page of a copy and counts its users.
 func checkCopy(ctx context.Context, path string) (made Copy, err error) {
 	pool, err := sql.Open("sqlite", copySource(path))
 	if err != nil {
@@ -175,10 +175,11 @@ func checkPages(ctx context.Context, pool *sql.DB, check string) error {
 	return nil
 }
 
-// fileSource is dataSource for a file that must be there, and keeps its journal mode.
+// fileSource is dataSource for a file that must exist; it leaves the journal mode of the file as it is.
 func fileSource(path string) string { return source(path, "mode", "rw") }
 
-// copySource is fileSource for a file that nobody else has. SQLite takes no locks on it and makes no files beside it.
+// copySource is fileSource for a file that nothing else uses. SQLite takes no locks on it and creates no files beside
+// it.
 func copySource(path string) string { return source(path, "immutable", "1") }
 
 func source(path, option, value string) string {
@@ -192,7 +193,7 @@ func source(path, option, value string) string {
 	return fileURL(path, parameters)
 }
 
-// copyUntil is io.Copy, which waits for neither side any more once the context ends.
+// copyUntil is io.Copy, but waits for neither side any longer once the context ends.
 func copyUntil(ctx context.Context, to io.Writer, from io.Reader) error {
 	copied := make(chan error, 1)
 	go func() {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// write is one write on its way to disk, and its outcome once done is closed.
+// write is one write on its way to disk. Its outcome is set once done is closed.
 type write struct {
 	run       func(*transaction) error
 	arrived   time.Time
@@ -14,8 +14,8 @@ type write struct {
 	done      chan struct{}
 }
 
-// end answers the write with how its transaction ended: where it was committed, a write that was refused by itself has its
-// own error.
+// end completes a write with the outcome of its transaction. In a committed transaction, a refused write has its own
+// error.
 func (w *write) end(err error) {
 	if err != nil {
 		w.err = err
@@ -23,8 +23,8 @@ func (w *write) end(err error) {
 	close(w.done)
 }
 
-// commitTogether runs a batch in one transaction and answers each write of it. A write that rolls the transaction back is taken
-// out, and the others are done again without it.
+// commitTogether runs a batch in one transaction and completes each of its writes. A write that rolls the transaction
+// back is taken out, and the others run again without it.
 func (c *writer) commitTogether(batch []*write) {
 	for batch = c.beginWithRetry(batch); len(batch) > 0; batch = c.beginWithRetry(batch) {
 		culprit, err := c.runAll(batch)
@@ -45,8 +45,8 @@ func (c *writer) commitTogether(batch []*write) {
 	}
 }
 
-// runAll runs the writes of a batch. An error means that the transaction has failed: by the fault of the culprit, or,
-// without one, because of the disk or the file, which every write would meet.
+// runAll runs the writes of a batch. An error means that the transaction has failed: because of the culprit, or,
+// without one, because of the disk or the file, which would fail every write.
 func (c *writer) runAll(batch []*write) (culprit *write, err error) {
 	for _, w := range batch {
 		w.err = c.inSavepoint(w.run)
@@ -76,9 +76,9 @@ func endAll(batch []*write, err error) {
 	}
 }
 
-// beginWithRetry begins a transaction with the write lock, and returns the writes that have it now. Each waits for another
-// program's lock for busyTimeout from its own arrival, however long the writes before it have waited, or from the
-// end of an exclusive write, and not at all once forceClose is closed.
+// beginWithRetry begins a transaction with the write lock, and returns the writes that take part in it. Each write
+// waits for another program's lock for busyTimeout from its own arrival, however long earlier writes have waited, or
+// from the end of an exclusive write. It does not wait at all once forceClose is closed.
 func (c *writer) beginWithRetry(batch []*write) []*write {
 	for len(batch) > 0 {
 		err := c.begin()
@@ -105,8 +105,8 @@ func (c *writer) isForced() bool {
 	}
 }
 
-// flush ends the transaction. Once it returned nil, what the transaction did is on disk, in the file that a restart
-// will open.
+// flush ends the transaction. Once it returns nil, the changes of the transaction are on disk, in the file that a
+// restart will open.
 func (c *writer) flush() error {
 	if err := c.commit(); err != nil {
 		c.rollBack()

@@ -7,44 +7,44 @@ import (
 )
 
 const (
-	// walPages is how many pages the -wal file has, of 4 KiB, before they are written back into the database file. A page
-	// that was written often meanwhile is written back once: with SQLite's own 1,000 there were a tenth fewer creations in
-	// 1,000,000 users with random emails.
+	// walPages is how many pages of 4 KiB the -wal file has before they are written back into the database file. A page
+	// that was written several times by then is written back once: with SQLite's own 1,000 pages there were a tenth
+	// fewer creations in 1,000,000 users with random emails.
 	walPages = 16_000
-	// quietPages are written back when none were for quietTime. A flush takes 165 µs while the -wal file grows, and 100
-	// where it is written over: one client makes an eighth more creations in the 14 MB that it fills by then than in a file
-	// that grows to 64.
+	// quietPages are written back when no pages were written back for quietTime. A flush takes 165 µs while the -wal
+	// file grows, and 100 µs where it is overwritten: one client makes an eighth more creations in the 14 MB that the
+	// file reaches by then than in a file that grows to 64 MB.
 	quietPages = 1_000
 	quietTime  = 500 * time.Millisecond
-	// fewPages are written back and flushed in a millisecond or two.
+	// fewPages take a millisecond or two to write back and flush.
 	fewPages = 40
-	// walLimit is when readers that follow each other, each beginning before the last has ended, are waited for.
+	// walLimit is the number of pages from which a checkpoint waits for readers that overlap without a gap.
 	walLimit = 4 * walPages
-	// walPace is how long the pages are not counted again.
+	// walPace is the least time between two counts of the pages.
 	walPace = 50 * time.Millisecond
 )
 
-// checkpoints write the -wal file back into the database file. SQLite's own are a part of every so many commits, and the
-// writes wait for them. These run beside the commits, and only the last few pages are written back between two of them:
-// then the next commit begins the -wal file anew.
+// checkpoints write the -wal file back into the database file. SQLite's own checkpoints are part of some commits, and
+// writes wait for them. These run beside the commits, and only the last few pages are written back between two commits:
+// then the next commit restarts the -wal file.
 //
 // SQLite flushes the database file only with the last page of the -wal file, and so between two commits. What it wrote
 // before is flushed here, beside the commits: otherwise they waited 50 ms for 16,000 pages.
 type checkpoints struct {
 	conn   connection
 	file   *os.File      // the database file
-	commit chan struct{} // somebody has committed
+	commit chan struct{} // signals a commit
 	ended  chan struct{}
 
 	running sync.Mutex // SQLite refuses two at once
 }
 
-// startCheckpoints takes over from SQLite's own for the connection that writes. Pause runs a function while no commit is
-// under way.
+// startCheckpoints replaces SQLite's own checkpoints for the connection that writes. Pause runs a function while no
+// commit is under way.
 func startCheckpoints(path string, writer connection, pause func(func())) (*checkpoints, error) {
 	conn, err := connect(path)
 	if err == nil {
-		err = conn.script("PRAGMA busy_timeout(50)") // writes wait as long, at walLimit
+		err = conn.script("PRAGMA busy_timeout(50)") // at walLimit, writes wait this long
 	}
 	if err == nil {
 		err = writer.script("PRAGMA wal_autocheckpoint(0)")
@@ -61,15 +61,15 @@ func startCheckpoints(path string, writer connection, pause func(func())) (*chec
 	return c, nil
 }
 
-// committed is told of each commit.
+// committed signals a commit to the loop.
 func (c *checkpoints) committed() {
 	select {
 	case c.commit <- struct{}{}:
-	default: // it is going to be looked at
+	default: // a signal is pending already
 	}
 }
 
-// loop looks after commits.
+// loop checks the -wal file after commits.
 func (c *checkpoints) loop(pause func(func())) {
 	defer close(c.ended)
 	pace := time.NewTicker(walPace)
@@ -83,17 +83,17 @@ func (c *checkpoints) loop(pause func(func())) {
 	}
 }
 
-// schedule says when the pages of the -wal file are written back.
+// schedule decides when the pages of the -wal file are written back.
 type schedule struct {
-	last  time.Time // when they last were
-	seen  int       // how many there were at the last look
-	least int       // how many make another attempt worth it
+	last  time.Time // when they were last written back
+	seen  int       // how many there were at the last check
+	least int       // how many make another attempt worthwhile
 }
 
-// due reports whether so many pages are written back now. A reader may keep them from it: then the next attempt is made
-// when there are some more.
+// due reports whether this many pages are written back now. A reader may prevent it: then the next attempt waits for
+// some more pages.
 func (s *schedule) due(pages int, now time.Time) bool {
-	if pages < s.seen { // the -wal file was begun anew
+	if pages < s.seen { // the -wal file was restarted
 		s.least = 0
 	}
 	s.seen = pages
@@ -108,29 +108,29 @@ func (s *schedule) due(pages int, now time.Time) bool {
 	return true
 }
 
-// writeBack writes all pages back, most of them beside commits. When the file has more than limit, the last are written
-// back when no reader uses the file any more.
+// writeBack writes all pages back, most of them beside commits. If the file has more than limit pages, the last ones
+// are written back when no reader uses the file any more.
 func (c *checkpoints) writeBack(pause func(func()), limit int) {
 	now := c.run("NOOP")
 	for pass := 0; pass < 5 && now.left() > fewPages; pass++ {
 		c.run("PASSIVE")
-		_ = c.file.Sync() // SQLite's own is what counts
+		_ = c.file.Sync() // SQLite's own flush is the one that counts
 		now = c.run("NOOP")
 	}
 	mode := "PASSIVE"
 	if now.pages > limit {
-		mode = "RESTART" // the lists that are kept are read anew, for nothing
+		mode = "RESTART" // costs a needless refresh of the cached list
 	}
 	pause(func() { c.run(mode) })
 }
 
-// checkpoint says how many pages the -wal file has, and how many of them are in the database file.
+// checkpoint says how many pages the -wal file has, and how many of them are already in the database file.
 type checkpoint struct{ pages, back int }
 
 func (c checkpoint) left() int { return c.pages - c.back }
 
-// run writes pages back; NOOP only counts. A failure, such as a full disk, leaves them in the -wal file: the next tries
-// again.
+// run writes pages back; NOOP only counts them. After a failure, such as a full disk, they stay in the -wal file, and
+// the next run tries again.
 func (c *checkpoints) run(mode string) (done checkpoint) {
 	c.running.Lock()
 	defer c.running.Unlock()
@@ -141,13 +141,13 @@ func (c *checkpoints) run(mode string) (done checkpoint) {
 	return done
 }
 
-// close waits for what is under way. There are no more commits.
+// close waits for the checkpoint under way. There must be no more commits.
 func (c *checkpoints) close() {
 	close(c.commit)
 	<-c.ended
 	c.conn.close()
 }
 
-// closeFile closes the database file when no connection has it open any more: the end of one of its descriptors ends the
-// locks of all (fcntl, POSIX).
+// closeFile closes the database file when no connection has it open any more: closing one descriptor of a file releases
+// all locks of the process on it (fcntl, POSIX).
 func (c *checkpoints) closeFile() { _ = c.file.Close() }

@@ -9,12 +9,12 @@ import (
 )
 
 // connection is one connection to the database file, for one goroutine at a time. GORM's driver compiles a statement
-// each time it is run, which takes longer than reading a user does. This library compiles it once, and calls the very
-// SQLite that the driver calls.
+// each time it runs, which takes longer than reading a user. This library compiles it once, and calls the same SQLite
+// code as the driver.
 type connection struct {
 	sqlite *sqlite.Conn
 	known  *known
-	ended  *chan struct{} // when it is closed, the statement that runs is interrupted: see until
+	ended  *chan struct{} // closing it interrupts the running statement: see until
 }
 
 // openConnection opens the database of a URL and runs pragmas on it, each like "synchronous(FULL)".
@@ -23,7 +23,7 @@ func openConnection(source string, pragmas ...string) (connection, error) {
 	if err != nil {
 		return connection{}, failure(err)
 	}
-	conn.SetBusyTimeout(0) // the library would wait for a lock without an end
+	conn.SetBusyTimeout(0) // the library would wait for a lock without limit
 	c := connection{conn, &known{}, new(chan struct{})}
 	c.allowInterrupt()
 	for _, pragma := range pragmas {
@@ -37,13 +37,13 @@ func openConnection(source string, pragmas ...string) (connection, error) {
 	return c, err
 }
 
-// close closes the connection. SQLite refuses that only while a statement is compiled that the library does not keep,
-// and there is none.
+// close closes the connection. SQLite refuses to close only while there is a compiled statement that the library does
+// not track, and there is none.
 func (c connection) close() { _ = c.sqlite.Close() }
 
-// until calls run, and interrupts its statement when the context ends; the error is the context's then. The library's own
-// SetInterrupt starts a goroutine and waits for it, which is too slow for each read: here that happens after an interrupt
-// only, and a read pays for [context.AfterFunc].
+// until calls run, and interrupts its statement when the context ends; the error is then the context's. The library's
+// own SetInterrupt starts a goroutine and waits for it, which is too slow for each read. Here that happens only after
+// an interrupt, and a read costs only a [context.AfterFunc].
 func (c connection) until(ctx context.Context, run func() error) error {
 	ended := *c.ended
 	stop := context.AfterFunc(ctx, func() { close(ended) })
@@ -59,13 +59,13 @@ func (c connection) until(ctx context.Context, run func() error) error {
 	return err
 }
 
-// allowInterrupt makes the connection one that can be interrupted once.
+// allowInterrupt makes it possible to interrupt the connection once.
 func (c connection) allowInterrupt() {
 	*c.ended = make(chan struct{})
 	c.sqlite.SetInterrupt(*c.ended)
 }
 
-// script runs statements that have no arguments, and keeps none of them compiled.
+// script runs statements without arguments, and does not keep them compiled.
 func (c connection) script(statements string) error {
 	for statements != "" {
 		statement, rest, err := c.sqlite.PrepareTransient(statements)
@@ -93,8 +93,8 @@ func (c connection) exec(statement string, arguments ...any) (done outcome, err 
 	return done, err
 }
 
-// reading runs read in a transaction of its own, on a table that can be served. The context ends its statements, but not
-// the end of the transaction.
+// reading runs read in its own transaction, on a table that can be served. The context interrupts the statements of
+// read, but not the end of the transaction.
 func (c connection) reading(ctx context.Context, read func(connection) error) error {
 	if _, err := c.exec("BEGIN DEFERRED"); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (c connection) query(add func(row) error, text string, arguments ...any) er
 	return each(statement, add)
 }
 
-// release ends the run of a statement, and with it the transaction where that was its own, and frees its arguments.
+// release ends the run of a statement, with its own transaction if it has one, and frees its arguments.
 func release(statement *sqlite.Stmt) { _ = errors.Join(statement.Reset(), statement.ClearBindings()) }
 
 // each runs a statement and calls add with each row; errEnough ends it.
@@ -146,8 +146,8 @@ func each(statement *sqlite.Stmt, add func(row) error) error {
 	}
 }
 
-// number runs a statement that returns one whole number, and reports whether it returned one: NULL is none, and so is
-// no row.
+// number runs a statement that returns one integer, and reports whether it returned one: NULL does not count, and
+// neither does a result without rows.
 func (c connection) number(statement string, arguments ...any) (number int64, found bool, err error) {
 	err = c.query(func(r row) error {
 		found = r.kind(0) == sqlite.TypeInteger
@@ -157,13 +157,13 @@ func (c connection) number(statement string, arguments ...any) (number int64, fo
 	return number, found, err
 }
 
-// dataVersion returns a number that changes when another connection than this one has committed.
+// dataVersion returns a number that changes when a connection other than this one has committed.
 func (c connection) dataVersion() (int64, error) {
 	version, _, err := c.number("PRAGMA data_version")
 	return version, err
 }
 
-// setting returns what a pragma is set to. It is not kept compiled: SQLite looks when it compiles it.
+// setting returns the value of a pragma. The statement is not kept compiled: SQLite reads the value when it compiles.
 func (c connection) setting(pragma string) (value string, err error) {
 	statement, _, err := c.sqlite.PrepareTransient("PRAGMA " + pragma)
 	if err != nil {

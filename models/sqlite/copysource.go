@@ -11,9 +11,9 @@ import (
 )
 
 // CopySource is a database whose users move elsewhere. It is read in one transaction, and nothing is written to it, not
-// even what SQLite does when it closes a file.
+// even what SQLite writes when it closes a file.
 type CopySource struct {
-	// Count is how many users there are, and Highest is the highest id that was ever given.
+	// Count is how many users there are, and Highest is the highest id ever given.
 	Count, Highest int64
 
 	path    string
@@ -23,13 +23,14 @@ type CopySource struct {
 	closed  bool
 }
 
-// written tells one state of a file from another.
+// written identifies one state of a file.
 type written struct {
 	bytes int64
 	at    time.Time
 }
 
-// OpenCopySource opens the database at path, which nobody may use: what a service stores meanwhile would not move.
+// OpenCopySource opens the database at path, which nothing else may use: what a service stores meanwhile would not
+// move.
 func OpenCopySource(path string) (*CopySource, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
@@ -61,8 +62,9 @@ func OpenCopySource(path string) (*CopySource, error) {
 	return o, nil
 }
 
-// copySourceURL opens a file so that SQLite takes no locks and makes no files beside it. What a killed service has left
-// there belongs to the users: then the file is opened for reading, and SQLite makes a -shm file to read both.
+// copySourceURL returns a URL with which SQLite takes no locks and creates no files beside the database. If a killed
+// service left a -wal file, it holds some of the users: then the URL opens the database read-only, and SQLite creates a
+// -shm file to read both.
 func copySourceURL(path string) string {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return source(path, "mode", "ro")
@@ -77,7 +79,7 @@ func explainCopySource(path string, err error) error {
 	return fmt.Errorf("cannot read the database %s: %w", path, err)
 }
 
-// begin begins the transaction and counts.
+// begin begins the transaction and counts the users.
 func (o *CopySource) begin() error {
 	_, err := o.conn.exec("BEGIN DEFERRED")
 	if err == nil {
@@ -93,7 +95,7 @@ func (o *CopySource) begin() error {
 		return err
 	}
 	given, _, err := o.conn.number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE")
-	if err == nil { // otherwise ids are not remembered: there is no such table
+	if err == nil { // an error means that there is no such table: then ids are not remembered
 		o.Highest = max(o.Highest, given)
 	}
 	return nil
@@ -104,7 +106,7 @@ func (o *CopySource) Users() iter.Seq2[models.User, error] {
 	return models.Each(o.queries.read(models.Query{}, func(read func(connection) error) error { return read(o.conn) }))
 }
 
-// Finish closes the database, and returns an error when somebody has opened or written it meanwhile.
+// Finish closes the database, and returns an error if another process has opened or written it meanwhile.
 func (o *CopySource) Finish() error {
 	o.Close()
 	if err := expectUnused(o.path); err != nil {
@@ -124,7 +126,7 @@ func (o *CopySource) Close() {
 	}
 }
 
-// look looks at what SQLite writes to.
+// look returns the state of the files that SQLite writes to.
 func look(path string) (files [2]written) {
 	for i, ending := range []string{"", "-wal"} {
 		if info, err := os.Stat(path + ending); err == nil && info.Size() > 0 {

@@ -9,22 +9,22 @@ import (
 	"users-api/models"
 )
 
-// newTable is the table users as this engine makes it: the model, with SQLite's type and default for the time. Without
-// the parentheses the default would be a text.
+// newTable is the table users as this engine creates it: the model, with SQLite's type and default for the time.
+// Without the parentheses the default would be text.
 type newTable struct {
 	models.User
 	CreatedAt string `gorm:"->;type:datetime;default:(CURRENT_TIMESTAMP)"`
 }
 
-// TableName is GORM's way to ask for the name.
+// TableName tells GORM the name.
 func (newTable) TableName() string { return "users" }
 
 // errExists ends the transaction of createTable without a commit.
 var errExists = errors.New("the table exists")
 
-// createTable makes the table users where nothing of that name exists, in any letter case, and leaves alone what
-// does. GORM's AutoMigrate would copy, drop and rename an existing table on any difference, and lose its indexes and
-// triggers. The look and the creation share one immediate transaction, for processes that start at once.
+// createTable creates the table users unless something of that name exists, in any letter case; it leaves that alone.
+// On any difference, GORM's AutoMigrate would copy, drop and rename an existing table, and lose its indexes and
+// triggers. The check and the creation share one immediate transaction, for processes that start at once.
 func createTable(db *gorm.DB) error {
 	err := db.Transaction(func(tx *gorm.DB) error {
 		if err := proveWritable(tx); err != nil {
@@ -45,15 +45,15 @@ func createTable(db *gorm.DB) error {
 	return err
 }
 
-// hasTable reports whether there is anything that is named users.
+// hasTable reports whether anything is named users.
 func hasTable(tx *gorm.DB) (bool, error) {
 	var n int64
 	err := tx.Raw("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')").Scan(&n).Error
 	return n > 0, err
 }
 
-// proveWritable writes what is there already. SQLite opens a file that it may not write for reading, without an error,
-// and begins a transaction on it that takes no write lock.
+// proveWritable rewrites a value that is already there. SQLite opens a file that it may not write as read-only, without
+// an error, and begins a transaction on it that takes no write lock.
 func proveWritable(tx *gorm.DB) error {
 	var version int64
 	if err := tx.Raw("PRAGMA user_version").Scan(&version).Error; err != nil {

@@ -14,19 +14,19 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// busyTimeout is how long a start, a write and a read wait for a lock that another program holds.
+// busyTimeout is how long startup, a write and a read wait for a lock that another program holds.
 const busyTimeout = 5 * time.Second
 
-// busyTick is how long SQLite waits by itself where more than the time can end the wait: a stop, for one.
+// busyTick is how long SQLite waits by itself where something else can end the wait too, such as a stop.
 const busyTick = 50 * time.Millisecond
 
-// maxReaders is how many requests can read at once beside the list that is kept. A page takes about 1 ms, so that more
-// would only wait for a core; each costs up to 2 MiB of page cache.
+// maxReaders is how many requests can read at once, besides the refresh of the cached list. A page takes about 1 ms, so
+// more requests would only wait for a core; each connection costs up to 2 MiB of page cache.
 const maxReaders = 4
 
-// openDatabase makes the database at path and the table users where they are missing, and returns where the path leads
-// and GORM's connection, which keeps the files from being closed by the last that closes. The context ends the wait for
-// another program's lock.
+// openDatabase creates the database at path and the table users if they are missing. It returns the file that path
+// leads to, and GORM's connection: while this is open, no other connection is the last one to close the files. The
+// context ends the wait for another program's lock.
 func openDatabase(ctx context.Context, path string) (target string, db *gorm.DB, err error) {
 	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return "", nil, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
@@ -48,9 +48,9 @@ func openDatabase(ctx context.Context, path string) (target string, db *gorm.DB,
 	return target, db, explain(path, err)
 }
 
-// prepare makes the file a database in WAL mode with a table users that this process can write, and returns the connection
-// that did. It waits for locks: of a transaction, and of another process that makes the same file a database at once,
-// where SQLite answers "locked" without waiting.
+// prepare makes the file a database in WAL mode with a table users that this process can write, and returns the
+// connection that did so. It waits for locks: that of a transaction, and that of another process that prepares the same
+// file at the same time, for which SQLite returns "locked" without waiting.
 func prepare(ctx context.Context, path string) (*gorm.DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -67,7 +67,7 @@ func prepare(ctx context.Context, path string) (*gorm.DB, error) {
 }
 
 // prepareOnce is prepare without waiting. A restore may have replaced the file while this connection waited for its
-// lock. The old file is not in WAL mode then, and SQLite refuses to bring a file into it that has lost its name.
+// lock. The old file is then not in WAL mode, and SQLite refuses to switch a file that has lost its name.
 func prepareOnce(path string) (*gorm.DB, error) {
 	file, err := findFile(path)
 	if err != nil {
@@ -86,7 +86,7 @@ func prepareOnce(path string) (*gorm.DB, error) {
 	return db, nil
 }
 
-// connect opens a connection of the service, and checks what it was opened with.
+// connect opens a connection of the service, and verifies its settings.
 func connect(path string) (connection, error) {
 	conn, err := openConnection(fileSource(path), pragmas(busyTimeout)...)
 	if err == nil {
@@ -98,7 +98,7 @@ func connect(path string) (connection, error) {
 // open opens GORM with one connection.
 func open(source string) (*gorm.DB, *sql.DB, error) {
 	db, err := gorm.Open(sqlite.Open(source), &gorm.Config{
-		// GORM would log failing statements with the names and emails in them. Errors are logged by who answers.
+		// GORM would log failing statements with the names and emails in them. The callers log errors.
 		Logger: logger.Discard,
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func open(source string) (*gorm.DB, *sql.DB, error) {
 	return db, pool, nil
 }
 
-// dataSource returns the driver's name for the database at path. A URL, because the driver cuts a plain path at
+// dataSource returns the driver's name for the database at path. It is a URL, because the driver cuts a plain path at
 // "?" and a raw file: URI at "#".
 func dataSource(path string, busyTimeout time.Duration) string {
 	parameters := url.Values{
@@ -131,17 +131,17 @@ func fileURL(path string, parameters url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}).String()
 }
 
-// pragmas are how every connection is set.
+// pragmas are the settings of every connection.
 func pragmas(busyTimeout time.Duration) []string {
 	return []string{
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"journal_mode(WAL)",  // readers and the writer do not wait for each other
-		"synchronous(FULL)",  // a commit is on disk before it is answered; NORMAL may lose it in a power cut
+		"synchronous(FULL)",  // a commit is on disk before its response; NORMAL may lose it in a power cut
 		"temp_store(MEMORY)", // a scratch container has no /tmp
 	}
 }
 
-// verify reads back what durability rests on: SQLite accepts a misspelt pragma in silence.
+// verify reads back the settings that durability depends on: SQLite ignores a misspelt pragma without an error.
 func (c connection) verify() error {
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": fmt.Sprint(busyTimeout.Milliseconds()),

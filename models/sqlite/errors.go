@@ -32,13 +32,13 @@ const (
 	codeUnique = 2067 // an extended one
 )
 
-// coded is an error with SQLite's code: ours, and that of GORM's driver.
+// coded is an error with SQLite's code: this package's, or that of GORM's driver.
 type coded interface {
 	error
 	Code() int
 }
 
-// sqliteError is what SQLite has refused to do.
+// sqliteError is an error of SQLite.
 type sqliteError struct {
 	text string
 	code int
@@ -49,8 +49,8 @@ func (e *sqliteError) Error() string { return e.text }
 // Code returns the extended result code.
 func (e *sqliteError) Code() int { return e.code }
 
-// failure returns an error of SQLite in the words of GORM's driver: clients know them. The library's innermost error is
-// SQLite's text; those around it name Go's calls.
+// failure returns an error of SQLite with the text that GORM's driver gives it: clients know that text. The library's
+// innermost error is SQLite's text; the errors around it name Go calls.
 func failure(err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +66,7 @@ func failure(err error) error {
 	return &sqliteError{text, code}
 }
 
-// storageError returns an error as the contract has it: SQLite's with its own text, and any other unchanged.
+// storageError returns an error as the contract defines it: SQLite's with its own text, and any other unchanged.
 func storageError(err error) error {
 	failed, ok := errors.AsType[coded](err)
 	if !ok {
@@ -80,13 +80,13 @@ func storageError(err error) error {
 	}
 }
 
-// isDuplicate reports whether a constraint on the email alone was violated. SQLite tells the columns in its text only.
+// isDuplicate reports whether a constraint on the email alone was violated. SQLite names the columns only in its text.
 func isDuplicate(err error) bool {
 	text, _, _ := strings.Cut(strings.ToLower(err.Error()), " (")
 	return strings.HasSuffix(text, "unique constraint failed: users.email")
 }
 
-// primaryCode returns the primary result code that an error carries, and 0 when it is not SQLite's.
+// primaryCode returns the primary result code that an error carries, or 0 if it is not SQLite's.
 func primaryCode(err error) int {
 	failed, ok := errors.AsType[coded](err)
 	if !ok {
@@ -97,8 +97,8 @@ func primaryCode(err error) int {
 
 func isBusy(err error) bool { return primaryCode(err) == codeBusy }
 
-// isFatal reports whether an error is one of the disk, the file or the machine. It ends the transaction, or may have, and
-// no write is to blame.
+// isFatal reports whether an error comes from the disk, the file or the machine. Such an error ends the transaction, or
+// may have ended it, and no write is to blame.
 func isFatal(err error) bool {
 	switch primaryCode(err) {
 	case codeBusy, codeNoMemory, codeReadOnly, codeInterrupt, codeIO, codeCorrupt, codeFull, codeCannotOpen, codeProtocol, codeNotADB:
@@ -107,11 +107,11 @@ func isFatal(err error) bool {
 	return false
 }
 
-// filesToStart is how many open files a start needs at most: a start with 25 worked, and one with 14 did not.
+// filesToStart is how many open files startup needs at most: it worked with 25, and did not with 14.
 const filesToStart = 40
 
-// explain turns SQLite's answer to an attempt to open path into a line that says what to do. SQLite itself says
-// "out of memory (14)" where it means that it was not allowed to.
+// explain turns SQLite's error from an attempt to open path into a line that says what to do. If SQLite was not allowed
+// to open the file, its own text is "out of memory (14)".
 func explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -130,7 +130,7 @@ func explain(path string, err error) error {
 		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
 			return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
 		}
-		return tooFewFiles(path) // it can be written, and SQLite says no more than that
+		return tooFewFiles(path) // the file can be written, and SQLite gives no other reason
 	}
 	return fmt.Errorf("cannot open the database %s: %w", path, err)
 }
@@ -139,7 +139,7 @@ func tooFewFiles(path string) error {
 	return fmt.Errorf("cannot open the database %s: the limit of open files may be too low (`ulimit -n`; %d are enough to start)", path, filesToStart)
 }
 
-// mayWrite returns nil when this process may write the database file, those beside it, and their directory.
+// mayWrite returns nil if this process may write the database file, the files beside it, and their directory.
 func mayWrite(path string) error {
 	if refusal := writable(filepath.Dir(path)); refusal != nil {
 		return refusal

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Whether a process has a database open is asked of the locks that SQLite itself takes (sqlite.org/lockingv3.html): a
+// The locks that SQLite itself takes (sqlite.org/lockingv3.html) tell whether a process has a database open: a
 // connection in WAL mode holds the shared lock on the database file for as long as it is open, idle or not. The system
-// takes a lock away with its process, however that ends, so that nothing stale is left.
+// releases the locks of a process however it ends, so no stale lock is left.
 //
-// The system also takes all locks of a process on a file away when the process closes any descriptor of that file. So
-// this is for processes that do not serve.
+// The system also releases all locks of a process on a file when the process closes any descriptor of that file. So
+// this code is for processes that do not serve.
 
-// errMoved: the name of the database leads to another file than when it was opened.
+// errMoved: the name of the database leads to a different file than when it was opened.
 var errMoved = errors.New("the database was replaced while it was being opened")
 
-// inUse says that a process, where it is known, has the database open.
+// inUse says that a process has the database open, and which one if that is known.
 func inUse(path string, pid int32) error {
 	who := "a process"
 	if pid > 0 {
@@ -36,7 +36,7 @@ func expectUnused(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot look at the database: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only asked
+	defer file.Close() //nolint:errcheck // only its locks were queried
 	pid, held, err := lockHolder(file)
 	if err != nil {
 		return fmt.Errorf("cannot find out who has the database %s open: %w", path, err)
@@ -47,8 +47,8 @@ func expectUnused(path string) error {
 	return nil
 }
 
-// lockExclusive makes sure that nobody else opens the database until release is called. What its -wal file holds is in the
-// database file then, and the -wal file is gone; a database that SQLite cannot read keeps it.
+// lockExclusive keeps anyone else from opening the database until release is called. The content of the -wal file is
+// then in the database file, and the -wal file is gone; a database that SQLite cannot read keeps its -wal file.
 func lockExclusive(path string) (release func(), err error) {
 	before, err := os.Stat(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func lockExclusive(path string) (release func(), err error) {
 	return release, nil
 }
 
-// lockDatabase leaves WAL mode, for which SQLite needs the database for itself, and then keeps everybody out with the
+// lockDatabase leaves WAL mode, for which SQLite needs the database for itself, and then keeps others out with the
 // exclusive lock. In exclusive locking mode both would be one step, but SQLite would leave a journal.
 func lockDatabase(path string) (release func(), err error) {
 	conn, err := openConnection(fileSource(path))
@@ -90,8 +90,8 @@ func lockDatabase(path string) (release func(), err error) {
 	return conn.close, nil
 }
 
-// keepOthersOut begins an exclusive transaction. It returns an error when a service that starts has brought WAL mode back
-// since this connection left it: there an exclusive transaction does not keep readers out.
+// keepOthersOut begins an exclusive transaction. It returns an error if a starting service has switched back to WAL
+// mode since this connection left it: in WAL mode, an exclusive transaction does not keep readers out.
 func (c connection) keepOthersOut(path string) error {
 	if err := c.script("BEGIN EXCLUSIVE"); err != nil {
 		return err
@@ -116,7 +116,7 @@ func lockFile(path string) (release func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// removeSecondNames removes what a restore leaves that is killed in the middle: a second name of the database that is
+// removeSecondNames removes what a restore leaves behind if it is killed midway: a second name of the database that is
 // still in its place. SQLite must not open one file under two names.
 func removeSecondNames(target string) {
 	database, err := os.Stat(target)

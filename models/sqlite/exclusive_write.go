@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doExclusive is do for a write that is long: it has a commit of its own, between two that are shared, and a large page
-// cache. The writes that arrive meanwhile wait for its end.
+// doExclusive is do for a long write: it has its own commit, between two shared ones, and a large page cache. Writes
+// that arrive meanwhile wait for its end.
 func (c *writer) doExclusive(ctx context.Context, run func(*transaction) error) error {
 	return c.await(ctx, &write{run: run, exclusive: true})
 }
@@ -28,12 +28,11 @@ func (c *writer) commitExclusive(w *write) {
 	c.commitTogether([]*write{w})
 	c.checkpoints.running.Lock()
 	defer c.checkpoints.running.Unlock()
-	// Without this the cache stays large, and the -wal file as large as what was written, also by a dry run.
+	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
 	_ = c.conn.script(fmt.Sprintf("PRAGMA cache_size = %s; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
 	c.freed = time.Now()
 }
 
-// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -11,13 +11,13 @@ import (
 
 // files are the files that SQLite has open, as they were found under their names when it opened them.
 //
-// SQLite in WAL mode does not notice when one of them is removed or replaced: it goes on acknowledging writes, into
-// a file that has no name any more. So the names are looked up again after each commit, which takes 3 µs.
+// SQLite in WAL mode does not notice when one of them is removed or replaced: it goes on acknowledging writes to a file
+// that no longer has a name. So the names are looked up again after each commit, which takes 3 µs.
 type files struct {
 	database, wal, shm named
 }
 
-// named is a file with the name under which it was found.
+// named is a file and the name under which it was found.
 type named struct {
 	path string
 	info os.FileInfo
@@ -45,13 +45,13 @@ func findFile(path string) (named, error) {
 	return named{path, info}, err
 }
 
-// followLinks returns where a path leads, also where nothing is yet.
+// followLinks returns where a path leads, even if nothing exists there yet.
 func followLinks(path string) (string, error) {
-	const most = 40 // as Linux has it
+	const most = 40 // the limit of Linux
 	for range most {
 		target, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // it is no link
+			return path, nil // it is not a link
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
@@ -61,8 +61,8 @@ func followLinks(path string) (string, error) {
 	return "", fmt.Errorf("%s is a symbolic link that leads back to itself", path)
 }
 
-// expectNoHotJournal returns an error when the database file holds changes of a transaction that was interrupted. SQLite
-// takes them back as soon as it may write the file. The first byte of a journal that is over is zero.
+// expectNoHotJournal returns an error if the database file holds changes of an interrupted transaction. SQLite rolls
+// them back as soon as it may write the file. The first byte of a journal that is no longer needed is zero.
 func expectNoHotJournal(path string) error {
 	journal, err := os.Open(path + "-journal")
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,23 +80,23 @@ func expectNoHotJournal(path string) error {
 		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
 }
 
-// MakeDirectory makes a directory and those above it that are missing, and returns once their names are on disk: what is
-// flushed into a directory whose name is not is lost with it in a power cut.
+// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: data flushed
+// into a directory whose name is not on disk is lost with the directory in a power cut.
 func MakeDirectory(path string, mode os.FileMode) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
-		return os.MkdirAll(path, mode) // it is there, or cannot be
+		return os.MkdirAll(path, mode) // it exists, or cannot be created
 	}
 	if err := MakeDirectory(filepath.Dir(path), mode); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(path, mode); err != nil { // another process may have made it by now
+	if err := os.MkdirAll(path, mode); err != nil { // another process may have created it by now
 		return err
 	}
 	return syncDirectory(path)
 }
 
-// makeFile makes the database file where it is missing, for this user alone: SQLite gives the others beside it the
-// same mode. An existing file is left as it is.
+// makeFile creates the database file if it is missing, for this user alone: SQLite gives the files beside it the same
+// mode. An existing file is left as it is.
 func makeFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrExist) {
@@ -108,7 +108,7 @@ func makeFile(path string) error {
 	return file.Close()
 }
 
-// spools returns how the names of spools begin, which are beside the database.
+// spools returns how the names of spools begin. The spools are beside the database.
 func (f *files) spools() string { return strings.TrimSuffix(f.wal.path, "-wal") + "-spool-" }
 
 // isSameFile reports whether the name still leads to the file.
@@ -122,9 +122,9 @@ func (f *files) isSameFile() bool {
 	return f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()
 }
 
-// quarantine renames the -wal file of a database that was replaced. SQLite would otherwise apply it to the database
-// that has taken its place, and mix the two. It is kept: it may hold the last commits of the one that was moved away. The
-// -shm file is an index of it, which SQLite believes for as long as another program has the old database open.
+// quarantine renames the -wal file of a database that was replaced. Otherwise SQLite would apply it to the new
+// database, and mix the two. It is kept because it may hold the last commits of the old database. The -shm file is an
+// index of it, which SQLite trusts for as long as another program has the old database open.
 func (f *files) quarantine() {
 	if f.database.isSameFile() || !f.wal.isSameFile() {
 		return // the -wal file belongs to the database, or came with the new one

@@ -9,10 +9,10 @@ import (
 	"users-api/models/spool"
 )
 
-// errTakenBack ends the transaction of a dry run, in which all went well.
+// errTakenBack rolls back the transaction of a dry run that succeeded.
 var errTakenBack = errors.New("a dry run was taken back")
 
-// Import stores the users of a file. The good rows are spooled while they arrive; only then is the write lock taken.
+// Import stores the users of a file. It spools the good rows while they arrive, and only then takes the write lock.
 func (u *Users) Import(
 	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
 ) (models.Imported, error) {
@@ -33,7 +33,7 @@ func (u *Users) Import(
 	return i.done, nil
 }
 
-// stopped returns why an import must not go on.
+// stopped returns the reason to stop an import, or nil.
 func stopped(ctx context.Context, forceClose <-chan struct{}) error {
 	select {
 	case <-forceClose:
@@ -50,13 +50,13 @@ type fileImport struct {
 	rows    *spool.Spool       // the good rows
 	refused models.RefusedRows // at first those that could not be read
 
-	// What follows belongs to the transaction.
+	// The following fields belong to the transaction.
 	done    models.Imported
 	before  int64        // the highest id before it
 	present models.IDSet // the users whose email is in the file
 }
 
-// run does the import in a transaction of its own. An error takes everything back.
+// run does the import in its own transaction. An error rolls everything back.
 func (i *fileImport) run(tx *transaction) error {
 	err := i.runAll(tx)
 	if err == nil && i.options.DryRun {
@@ -87,7 +87,7 @@ func (i *fileImport) runAll(tx *transaction) (err error) {
 	return nil
 }
 
-// storeAll stores the rows. An error ends the transaction; a row that is refused does not.
+// storeAll stores the rows. An error ends the transaction; a refused row does not.
 func (i *fileImport) storeAll(tx *transaction) error {
 	for row, err := range i.rows.Rows() {
 		if err == nil {
@@ -103,7 +103,7 @@ func (i *fileImport) storeAll(tx *transaction) error {
 		if err != nil {
 			i.refused.Add(&models.RowError{Line: row.Line, Err: storageError(err)})
 		}
-		if tx.over { // the row has rolled everything back: no other can be looked at
+		if tx.over { // the row has rolled everything back: no other row can be checked
 			return &i.refused
 		}
 	}
@@ -129,13 +129,13 @@ func (i *fileImport) store(tx *transaction, row models.NewUser) error {
 	return i.conflict(tx, row, err)
 }
 
-// conflict does what was asked for with a row whose email exists already.
+// conflict handles a row whose email already exists, as the options say.
 func (i *fileImport) conflict(tx *transaction, row models.NewUser, duplicate error) error {
 	if !tx.table.lookup {
 		return duplicate
 	}
 	user, err := tx.queries.getByEmail(tx.conn, row.Email)
-	if errors.Is(err, models.ErrNotFound) { // the index and the column compare in different ways
+	if errors.Is(err, models.ErrNotFound) { // the index and the column compare differently
 		return duplicate
 	}
 	if err != nil {

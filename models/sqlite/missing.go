@@ -7,7 +7,7 @@ import (
 	"users-api/models"
 )
 
-// deleteMissing deletes the users that are not in the file. When these are too many, the others are only counted.
+// deleteMissing deletes the users that are not in the file. If there are too many, it only counts the rest.
 func (i *fileImport) deleteMissing(tx *transaction) error {
 	missing := 0
 	for id, err := range allIDs(tx.conn) {
@@ -34,14 +34,14 @@ func (i *fileImport) deleteMissing(tx *transaction) error {
 	return nil
 }
 
-// allIDs yields the ids of all users. Those that it has yielded may be deleted meanwhile.
+// allIDs yields the ids of all users. Users already yielded may be deleted meanwhile.
 func allIDs(conn connection) iter.Seq2[int64, error] {
 	return func(yield func(int64, error) bool) {
 		const page = 10_000
 		for from, more := int64(math.MinInt64), true; more; {
 			var ids []int64
 			err := conn.query(func(r row) error {
-				ids = append(ids, r.number(0)) // it is the rowid: see table.lookup
+				ids = append(ids, r.number(0)) // it is the rowid: see describeTable
 				return nil
 			}, "SELECT id FROM users WHERE id >= ? ORDER BY id"+limited, from, int64(page))
 			if err != nil {

@@ -6,14 +6,14 @@ import (
 	"users-api/models"
 )
 
-// A page is at most this many users, or a little more than this many bytes of their texts. It takes about 0.3 ms to read,
-// and a slow reader holds what becomes of one.
+// A page is at most this many users, or slightly more than this many bytes of their texts. It takes about 0.3 ms to
+// read, and a slow reader holds the response bytes of one page.
 const (
 	pageUsers = 512
 	pageBytes = 64 << 10
 )
 
-// read returns the users that a query asks for. Each page is read by a call to on.
+// read returns the users that a query selects. Each page is read by a call of on.
 func (q *queries) read(query models.Query, on func(func(connection) error) error) iter.Seq2[[]models.User, error] {
 	return models.Pages(query, func(next models.Query) (page []models.User, more bool, err error) {
 		err = on(func(conn connection) (err error) {
@@ -35,7 +35,7 @@ func (q *queries) page(conn connection, query models.Query) (page []models.User,
 	return page, err == nil && (!whole || len(page) == limit && limit != query.Limit), err
 }
 
-// readPage appends the users of a statement to a page until their texts are longer than so many bytes, and reports
+// readPage appends the users of a statement to a page until their texts are longer than this many bytes, and reports
 // whether it has read all.
 func readPage(conn connection, s statement, page []models.User, bytes int) (_ []models.User, whole bool, err error) {
 	left := bytes
@@ -52,7 +52,7 @@ func readPage(conn connection, s statement, page []models.User, bytes int) (_ []
 	return page, whole, err
 }
 
-// readRange returns the users with ids from the first to the last given, while they are read.
+// readRange returns the users with ids from the first to the last given, while it reads them.
 func (q *queries) readRange(conn connection, from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
 		err := statement{q.inRange, []any{from, to}}.read(conn, func(user models.User) error {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A file that is being written has its final name with a number and ".partial" behind it. It gets the final name once
-// it is whole and on disk, so that whatever has the final name is whole.
+// While a file is written, its name is its final name with a number and ".partial" appended. It gets the final name
+// once it is complete and on disk, so any file with a final name is complete.
 var partialEnding = regexp.MustCompile(`^\.\d+\.partial$`)
 
-// abandoned is how long nobody has written to a partial file that a killed process left: whoever is alive writes often.
+// abandoned is how long a partial file must be untouched to count as left by a killed process: a live one writes often.
 const abandoned = 24 * time.Hour
 
-// newPartial makes an empty file beside target, for this user alone, and removes those that killed processes left.
+// newPartial creates an empty file beside target, for this user alone, and removes those that killed processes left.
 func newPartial(target string) (path string, err error) {
 	RemoveAbandoned(filepath.Dir(target), func(name string) bool {
 		ending, ours := strings.CutPrefix(name, filepath.Base(target))
@@ -31,9 +31,9 @@ func newPartial(target string) (path string, err error) {
 	return file.Name(), file.Close()
 }
 
-// RemoveAbandoned removes the files of a directory whose name is ours, and that nobody has written to for a day.
+// RemoveAbandoned removes the files of a directory whose names are ours and that were not written for a day.
 func RemoveAbandoned(directory string, ours func(name string) bool) {
-	entries, _ := os.ReadDir(directory) // who comes next learns what is wrong with it
+	entries, _ := os.ReadDir(directory) // the next use of the directory reports what is wrong with it
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err == nil && ours(entry.Name()) && time.Since(info.ModTime()) > abandoned {
@@ -51,7 +51,8 @@ func place(partial, target string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already, and is left as it is", target)
 	}
-	// Some file systems, such as those of USB sticks, have no links: then a new file takes the name, and is replaced.
+	// Some file systems, such as those of USB sticks, have no links: there, a new file takes the name and is then
+	// replaced.
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func place(partial, target string) error {
 	return errors.Join(file.Close(), os.Rename(partial, target), syncDirectory(target))
 }
 
-// syncFile returns once what was written to a file is on disk.
+// syncFile returns once the content of a file is on disk.
 func syncFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

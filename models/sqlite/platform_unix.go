@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// writable returns nil when this process may write to path, and otherwise who may, and the command that helps.
+// writable returns nil if this process may write to path. Otherwise the error says who may, and which command helps.
 func writable(path string) error {
 	const write = 2 // W_OK of access(2)
 	err := syscall.Access(path, write)
@@ -40,16 +40,16 @@ func lockHolder(file *os.File) (pid int32, held bool, err error) {
 	return lock.Pid, lock.Type != syscall.F_UNLCK, err
 }
 
-// lock takes SQLite's locks on a database file until it is closed, and does not wait for them.
+// lock takes SQLite's locks on a database file until the file is closed. It does not wait for them.
 func lock(file *os.File) error {
 	wanted := sqliteLocks
 	return syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &wanted)
 }
 
-// sameOpenFile reports whether a name leads to the file that is open, and to which it led before.
+// sameOpenFile reports whether a name still leads to the open file.
 func sameOpenFile(before, now os.FileInfo) bool { return os.SameFile(before, now) }
 
-// giveTo gives a file the owner of another file, with its group, or of a directory.
+// giveTo gives a file the owner and the group of another file, or the owner of a directory.
 func giveTo(path string, owner os.FileInfo) error {
 	made, err := os.Stat(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func giveTo(path string, owner os.FileInfo) error {
 	return os.Chown(path, int(want.Uid), int(want.Gid))
 }
 
-// syncDirectory returns once the name of a file is on disk. Network file systems refuse it, and have nothing to do.
+// syncDirectory returns once the name of a file is on disk. Network file systems refuse to sync, and do not need it.
 func syncDirectory(path string) error {
 	directory, err := os.Open(filepath.Dir(path))
 	if err != nil {

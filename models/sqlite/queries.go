@@ -6,14 +6,15 @@ import (
 	"users-api/models"
 )
 
-// limited ends a query after so many rows. SQLite would compile it again for each number that follows LIMIT alone.
+// limited ends a query after a number of rows. With LIMIT ? alone, SQLite would compile the query again for each
+// number.
 const limited = " LIMIT ? + 0"
 
-// containing is the condition for users whose name or email contains a text. lower folds ASCII letters alone. LIKE takes
-// two thirds of the time, but ends at a NUL in a name; made right for those, it takes as long.
+// containing is the condition for users whose name or email contains a text. lower folds only ASCII letters. LIKE takes
+// two thirds of the time, but stops at a NUL in a name; a version that handles those takes as long.
 const containing = "instr(lower(name), lower(?)) OR instr(lower(email), lower(?))"
 
-// statement is a query for users with its values. It is run without GORM, which takes longer to read a row than SQLite
+// statement is a query for users with its values. It runs without GORM, which takes longer to read a row than SQLite
 // does.
 type statement struct {
 	text   string
@@ -25,14 +26,14 @@ func (s statement) read(conn connection, add func(models.User) error) error {
 	return conn.query(func(r row) error { return add(r.user()) }, s.text, s.values...)
 }
 
-// queries are the texts of the statements that read, as GORM builds them from the model: once, because that takes
-// longer than to run one.
+// queries are the texts of the statements that read. GORM builds them from the model once, because that takes longer
+// than running one.
 type queries struct {
 	byID, inRange string
 	selected      map[models.QueryKey]selection
 }
 
-// selection are the texts for the users that a query asks for, and for how many match.
+// selection holds the texts that select the users of a query, and that count how many match.
 type selection struct{ users, count string }
 
 func newQueries(db *gorm.DB) *queries {
@@ -48,7 +49,7 @@ func newQueries(db *gorm.DB) *queries {
 	return q
 }
 
-// statementsFor builds the texts of a shape.
+// statementsFor builds the texts for a key.
 func statementsFor(s models.QueryKey, users *gorm.DB) selection {
 	order, beyond := "id", "id > ?"
 	if s.Descending {
@@ -96,7 +97,7 @@ func (s statement) one(conn connection) (user models.User, err error) {
 	return user, err
 }
 
-// matching returns the values of the parts of a query that say who matches.
+// matching returns the values for the parts of a query that decide which users match.
 func matching(query models.Query) (values []any) {
 	if query.Email != nil {
 		values = append(values, *query.Email)

@@ -9,12 +9,12 @@ import (
 	"users-api/models/spool"
 )
 
-// reader reads on connections of its own, one request on each at a time.
+// reader reads on its own connections, one request on each at a time.
 type reader struct {
 	queries *queries
 	free    chan connection
-	// searching is held by a query that looks at every user. Such queries get at most all cores but one, so that
-	// writes and lists go on beside them.
+	// searching is held by a query that looks at every user. Such queries get at most all cores but one, so that writes
+	// and lists can run beside them.
 	searching chan struct{}
 	spools    *spool.Area
 }
@@ -34,8 +34,7 @@ func newReader(path string, queries *queries, spools *spool.Area) (*reader, erro
 	return r, nil
 }
 
-// close waits for the requests that read, until the context ends, and closes the connections. Whoever asks later gets
-// none.
+// close waits for the requests that read, until the context ends, and closes the connections. Later requests get none.
 func (r *reader) close(ctx context.Context) {
 	for range maxReaders {
 		select {
@@ -48,10 +47,11 @@ func (r *reader) close(ctx context.Context) {
 	close(r.free)
 }
 
-// on runs read in a transaction on a connection. The context ends the wait for one, and the statement that runs.
+// on runs read in a transaction on a connection. The context ends the wait for one, and interrupts the running
+// statement.
 func (r *reader) on(ctx context.Context, read func(connection) error) error {
 	if ctx.Err() != nil {
-		return ctx.Err() // select would choose by chance
+		return ctx.Err() // select would choose at random
 	}
 	select {
 	case conn, open := <-r.free:
@@ -85,7 +85,7 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 	return user, err
 }
 
-// count returns how many users match a query. It looks at every user, unless an email is asked for.
+// count returns how many users match a query. It looks at every user, unless the query names an email.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
 	on := r.search
 	if query.Email != nil {
@@ -98,8 +98,8 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 	return n, err
 }
 
-// users returns the users that a query asks for. Between two pages nothing is held but a page, however slowly they are
-// taken.
+// users returns the users that a query selects. Between two pages nothing is held but a page, however slowly the caller
+// takes them.
 func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	on := r.on
 	if query.Contains != "" && query.Email == nil {

@@ -14,18 +14,18 @@ import (
 	"users-api/models"
 )
 
-// Restored is what a restored database holds.
+// Restored describes a restored database.
 type Restored struct {
 	Copy
-	// Kept is where the database is that was there before; empty where there was none.
+	// Kept is where the previous database is; empty if there was none.
 	Kept string
 }
 
-// Restore puts the database that a file or a stream holds at path, and keeps what was there beside it. It refuses while
-// any process has the database at path open.
+// Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any
+// process has the database at path open.
 //
-// The candidate is copied beside the database and checked there. Only then is the database touched, and it is replaced
-// with one rename: whoever looks, and whenever this process is killed, finds the old or the new one, whole.
+// The candidate is copied beside the database and checked there. Only then is the database touched, and one rename
+// replaces it: at any time, and whenever this process is killed, path leads to the old or the new database, complete.
 func Restore(ctx context.Context, path string, from *os.File, progress Progress) (Restored, error) {
 	target, err := prepareTarget(path, from)
 	if err != nil {
@@ -53,8 +53,8 @@ func Restore(ctx context.Context, path string, from *os.File, progress Progress)
 	return Restored{copied, kept}, err
 }
 
-// prepareTarget returns where the database is, or will be, and refuses before anything is read what would be refused
-// after it.
+// prepareTarget returns where the database is, or will be. It refuses, before anything is read, what would be refused
+// later.
 func prepareTarget(path string, from *os.File) (target string, err error) {
 	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
@@ -68,8 +68,8 @@ func prepareTarget(path string, from *os.File) (target string, err error) {
 	return target, expectUnused(target)
 }
 
-// expectComplete returns an error when a database has commits, or needs changes taken back, that are in the files beside
-// it. The name of a redirected standard input is a link to what it is redirected from.
+// expectComplete returns an error if the files beside a database hold commits, or changes that must be rolled back. The
+// name of a redirected standard input is a link to its source.
 func expectComplete(path string) error {
 	path, err := followLinks(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func expectComplete(path string) error {
 	return expectNoHotJournal(path)
 }
 
-// receive copies a stream into the empty file at path.
+// receive copies a stream to the empty file at path.
 func receive(ctx context.Context, path string, from *os.File, progress Progress) error {
 	info, err := from.Stat()
 	if err != nil {
@@ -99,7 +99,7 @@ func receive(ctx context.Context, path string, from *os.File, progress Progress)
 	return errors.Join(copyUntil(ctx, &counted{file, 0, size, progress}, from), file.Close())
 }
 
-// counted tells the progress of what is written through it.
+// counted reports how much is written through it.
 type counted struct {
 	io.Writer
 	done, total int64
@@ -115,7 +115,7 @@ func (c *counted) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// checkCandidate looks at every page of a database, and reads every user the way the service will.
+// checkCandidate checks every page of a database, and reads every user as the service will.
 func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func explainCandidate(err error) error {
 	return err
 }
 
-// countReadable reads every user.
+// countReadable reads every user, and returns how many there are.
 func countReadable(ctx context.Context, path string, queries *queries) (n int64, err error) {
 	conn, err := openConnection(copySource(path))
 	if err != nil {
@@ -174,7 +174,7 @@ func countReadable(ctx context.Context, path string, queries *queries) (n int64,
 }
 
 // giveToOwner gives a file the owner and the mode of the database that it will replace, or the owner of the directory
-// where there is none: root may restore what another user serves.
+// if there is none: root may restore what another user serves.
 func giveToOwner(path, target string) error {
 	old, err := os.Stat(target)
 	if err == nil {
@@ -188,7 +188,7 @@ func giveToOwner(path, target string) error {
 	return giveTo(path, old)
 }
 
-// replace puts the candidate in the place of the database, and returns where that is kept.
+// replace puts the candidate in the place of the database, and returns where the old database is kept.
 func replace(target, candidate string) (kept string, err error) {
 	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	release, err := lockExclusive(target)
@@ -207,14 +207,14 @@ func replace(target, candidate string) (kept string, err error) {
 	if err := errors.Join(quarantineBeside(target, kept), syncDirectory(target)); err != nil {
 		return "", err
 	}
-	if runtime.GOOS == "windows" { // which replaces no file that anybody has open: a service that starts now is safe
+	if runtime.GOOS == "windows" { // Windows does not replace an open file: a service that starts now is safe
 		release()
 	}
 	return kept, errors.Join(os.Rename(candidate, target), syncDirectory(target))
 }
 
-// quarantineBeside takes away the files beside the database, which SQLite would mix into the one that takes its place.
-// They are kept where they may hold commits: of a database that is damaged, or gone.
+// quarantineBeside moves away the files beside the database, which SQLite would mix into the new one. They are kept
+// because they may hold commits of a database that is damaged or gone.
 func quarantineBeside(target, kept string) error {
 	for _, ending := range []string{"-wal", "-journal"} {
 		if err := os.Rename(target+ending, kept+ending); err != nil && !errors.Is(err, os.ErrNotExist) {

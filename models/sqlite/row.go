@@ -6,17 +6,17 @@ import (
 	"users-api/models"
 )
 
-// row is what a statement has come to. It is valid until the statement goes on.
+// row is the current row of a statement. It is valid until the statement goes on.
 type row struct{ statement *sqlite.Stmt }
 
 // kind returns the type that a column's value is stored as.
 func (r row) kind(column int) sqlite.ColumnType { return r.statement.ColumnType(column) }
 
-// number returns a column as a whole number, as CAST does; NULL is 0.
+// number returns a column as an integer, as CAST does; NULL is 0.
 func (r row) number(column int) int64 { return r.statement.ColumnInt64(column) }
 
-// text returns a column as a text, as CAST does; NULL is empty. The library asks for the length before SQLite makes a blob
-// a text, which changes it in a file whose texts are UTF-16: so it is asked twice.
+// text returns a column as text, as CAST does; NULL is empty. The library reads the length before SQLite converts a
+// blob to text, and the conversion changes the length in a file with UTF-16 texts: so a blob is read twice.
 func (r row) text(column int) string {
 	if r.kind(column) == sqlite.TypeBlob {
 		r.statement.ColumnText(column)
@@ -24,7 +24,7 @@ func (r row) text(column int) string {
 	return r.statement.ColumnText(column)
 }
 
-// user returns the user whose columns a row begins with.
+// user returns the user in the first columns of a row.
 func (r row) user() models.User {
 	user := models.User{ID: r.number(0), CreatedAt: models.ShownTime(r.text(3))}
 	user.Name, user.Email = r.text(1), r.text(2)

@@ -7,13 +7,13 @@ import (
 	"users-api/models/spool"
 )
 
-// export calls send with the users that a query asks for as one read transaction sees them. They are spooled: a transaction
-// that a slow reader holds open would keep the -wal file from being written back.
+// export calls send with the users that a query selects, as one read transaction sees them. They are spooled: if a slow
+// reader held the transaction open, the -wal file could not be written back.
 func (r *reader) export(ctx context.Context, query models.Query, send func(models.Export) error) error {
 	return r.spools.Export(ctx, query, r.copyTo, send)
 }
 
-// copyTo copies the users that a query asks for, in one read transaction. It looks at every user, as a search does.
+// copyTo copies the users that a query selects, in one read transaction. It looks at every user, as a search does.
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
 	return storageError(r.search(ctx, func(conn connection) (err error) {
 		if query.Count {

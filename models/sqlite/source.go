@@ -8,8 +8,8 @@ import (
 	"users-api/models/listcache"
 )
 
-// listSource is where the kept list is read from. It implements [listcache.Source]. PRAGMA data_version tells whether any
-// connection of any process has committed, in 6 µs, on a connection that itself never writes.
+// listSource is where the cached list is read from. It implements [listcache.Source]. PRAGMA data_version tells in 6 µs
+// whether any connection of any process has committed, on a connection that itself never writes.
 type listSource struct {
 	conn        connection
 	queries     *queries
@@ -22,13 +22,13 @@ func newListSource(path string, queries *queries, writer *writer) (*listSource, 
 	return &listSource{conn: conn, queries: queries, writer: writer}, err
 }
 
-// Unchanged reports whether data_version is what it was.
+// Unchanged reports whether data_version is unchanged.
 func (s *listSource) Unchanged(context.Context) (bool, error) {
-	version, err := s.conn.dataVersion() // it waits for nothing
+	version, err := s.conn.dataVersion() // this never waits
 	return version == s.dataVersion, err
 }
 
-// Transaction begins a read transaction between two commits of ours.
+// Transaction begins a read transaction between two commits of this process.
 func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
 	defer func() { _, _ = s.conn.exec("ROLLBACK") }() // it only reads
 	since, err := s.writer.beginSnapshot(s.begin)
@@ -54,7 +54,7 @@ func (s *listSource) All() iter.Seq2[models.User, error] {
 	return models.Each(s.queries.read(models.Query{}, func(read func(connection) error) error { return read(s.conn) }))
 }
 
-// Range returns the users with some neighbouring ids.
+// Range returns the users whose ids are at least from and at most to.
 func (s *listSource) Range(from, to int64) iter.Seq2[models.User, error] {
 	return s.queries.readRange(s.conn, from, to)
 }

@@ -1,17 +1,17 @@
-// Package sqlite keeps the users in one SQLite file in WAL mode. It implements [models.Users].
+// Package sqlite stores the users in one SQLite file in WAL mode. It implements [models.Users].
 //
 // It has two parts:
 //
-//   - the writer (writer.go, batch.go, transaction.go, writes.go) owns the one connection that writes. Writes that arrive
-//     together share a commit, and each is answered after its own commit is on disk;
-//   - the list cache (package listcache, and source.go) owns a connection that reads. The list is JSON that is served
-//     from memory while no connection of any process has committed, and is patched where our own writes changed it.
+//   - the writer (writer.go, batch.go, transaction.go, writes.go) owns the one connection that writes. Writes that
+//     arrive together share a commit, and each returns after its own commit is on disk;
+//   - the list cache (package listcache, and source.go) owns a connection that reads. The list is JSON. It is served
+//     from memory while no connection of any process has committed, and is patched where this process has written.
 //
-// They meet in one function, [writer.beginSnapshot]: the cache begins a read transaction between two commits, and learns
-// what was written since the last transaction that it began there.
+// They meet in one function, [writer.beginSnapshot]: the cache begins a read transaction between two commits, and
+// learns what was written since the last transaction that it began there.
 //
-// Everything else reads on the other connections (reader.go): a user, a page, a search, or a list that is too large for the
-// cache. Pragmas, expressions, error codes and files are particular to SQLite and stay in this package.
+// Everything else is read on the other connections (reader.go): a user, a page, a search, or a list that is too large
+// for the cache. Pragmas, expressions, error codes and files are particular to SQLite and stay in this package.
 package sqlite
 
 import (
@@ -36,9 +36,9 @@ type Users struct {
 
 var _ models.Users = (*Users)(nil)
 
-// Open opens the database file at path and makes what is missing: the directory, the file, the table. The list is
-// kept in memory while it is no larger than listMemory bytes. The context ends the wait for another program's lock.
-// The error says what to do.
+// Open opens the database file at path and creates what is missing: the directory, the file, the table. The list is
+// cached while it is no larger than listMemory bytes. The context ends the wait for another program's lock. The error
+// says what to do.
 func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	target, db, err := openDatabase(ctx, path)
 	if err != nil {
@@ -57,7 +57,7 @@ func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
 	return users, explain(path, err)
 }
 
-// tidyFiles finds the database's files and removes what does not belong there.
+// tidyFiles finds the database's files and removes leftover spools.
 func tidyFiles(path string) (files, error) {
 	files, err := findFiles(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func tidyFiles(path string) (files, error) {
 	return files, nil
 }
 
-// connectAll opens every connection at once, so that a program that runs out of file descriptors later goes on.
+// connectAll opens every connection at startup, so that the service goes on if it runs out of file descriptors later.
 func connectAll(path string, queries *queries, files files, listMemory int) (*Users, error) {
 	writer, err := startWriter(path, queries, files)
 	if err != nil {
@@ -95,7 +95,7 @@ func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err 
 	return id, storageError(err)
 }
 
-// Change changes a user and returns it as it is stored then.
+// Change changes a user and returns it as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
 	err = u.writer.do(ctx, func(tx *transaction) (err error) {
 		user, err = tx.update(id, change, allow)
@@ -115,7 +115,7 @@ func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
 	return user, storageError(err)
 }
 
-// Select returns the users that a query asks for.
+// Select returns the users that a query selects.
 func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	return func(yield func([]models.User, error) bool) {
 		for page, err := range u.reader.users(ctx, query) {
@@ -126,7 +126,7 @@ func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]mode
 	}
 }
 
-// Export calls send with the users that a query asks for, as they are at one moment.
+// Export calls send with the users that a query selects, all as of one moment.
 func (u *Users) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
 	return u.reader.export(ctx, query, send)
 }
@@ -137,7 +137,7 @@ func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 	return n, storageError(err)
 }
 
-// List calls send with the kept list, or with one that is read while it is sent where that is too large to be kept.
+// List calls send with the cached list, or with one that is read while it is sent, if it is too large to be cached.
 func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 	return storageError(u.cache.List(ctx, send, u.Select(ctx, models.Query{})))
 }
@@ -145,11 +145,11 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 // Replaced is closed when the database file was found removed or replaced.
 func (u *Users) Replaced() <-chan struct{} { return u.writer.replaced }
 
-// Close commits what is under way, moves everything into the one database file and closes it. It returns ErrReplaced where a
-// restart would open another file.
+// Close commits the writes under way, moves everything into the one database file and closes it. It returns ErrReplaced
+// if a restart would open another file.
 //
-// The connections of a lost file are left open: SQLite would delete the -wal file by its name, which may be another
-// database's by now.
+// The connections of a lost file are left open: SQLite would delete the -wal file by its name, which may belong to
+// another database by now.
 func (u *Users) Close(ctx context.Context) error {
 	if u.closed.Swap(true) {
 		return nil // it is closed already

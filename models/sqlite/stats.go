@@ -6,7 +6,7 @@ import (
 	"users-api/models"
 )
 
-// Stats returns the figures of the storage.
+// Stats returns the metrics of the storage.
 func (u *Users) Stats() models.Stats {
 	stats := models.Stats{
 		DatabaseBytes: u.writer.files.database.size(),
@@ -17,7 +17,7 @@ func (u *Users) Stats() models.Stats {
 	return stats
 }
 
-// size returns how large the file is now; 0 where there is none.
+// size returns the current size of the file, or 0 if there is none.
 func (n named) size() int64 {
 	info, err := os.Stat(n.path)
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	"users-api/models"
 )
 
-// table is what must be known of the table users, which may be another program's.
+// table is what must be known about the table users, which another program may have created.
 type table struct {
-	// rules: there are triggers, or constraints with a clause ON CONFLICT. Then a statement that is refused may leave a
-	// trace, and one that is not may change other users than the one it names.
+	// rules: there are triggers, or constraints with an ON CONFLICT clause. Then a refused statement may leave a trace,
+	// and a successful one may change users other than the one it names.
 	rules bool
 	// lookup: an index finds the one user who has an email.
 	lookup bool
 }
 
-// known is what a connection knows of the table users, and the version of the schema for which it holds.
+// known is what a connection knows about the table users, and the schema version for which it holds.
 type known struct {
 	table     table
 	schema    int64
 	described bool
 }
 
-// users returns what is known of the table users, or why it cannot be served. It is asked at the beginning of each
-// transaction, and holds until its end: another program may have put another table in its place.
+// users returns what is known about the table users, or why it cannot be served. It is called at the beginning of each
+// transaction, and the result holds until its end: another program may replace the table between two.
 func (c connection) users() (table, error) {
 	schema, _, err := c.number("PRAGMA schema_version")
 	if err != nil || c.known.described && schema == c.known.schema {
@@ -35,8 +35,8 @@ func (c connection) users() (table, error) {
 	return described, err
 }
 
-// describeTable asks why the table users cannot be served, and whether there are triggers, clauses ON CONFLICT, and an
-// index on email alone. An INTEGER PRIMARY KEY is the rowid where no index stands behind it
+// describeTable asks why the table users cannot be served, and whether there are triggers, ON CONFLICT clauses, and an
+// index on email alone. An INTEGER PRIMARY KEY is the rowid if no index stands behind it
 // (sqlite.org/lang_createtable.html#rowid).
 const describeTable = `SELECT
 	CASE
@@ -69,8 +69,8 @@ func (c connection) describe() (t table, err error) {
 	return t, nil // each statement will say that there is no table
 }
 
-// compileWrites compiles the statements that write, and with them the table's triggers. That fails where a column is
-// missing, and where a trigger has a text in double quotes: this connection takes it for a column.
+// compileWrites compiles the statements that write, and with them the table's triggers. That fails if a column is
+// missing, or if a trigger has text in double quotes, which this connection takes for a column.
 func (c connection) compileWrites() error {
 	columns, _ := assignments(models.Change{Name: new(string), Email: new(string)})
 	for _, text := range []string{insertUser, updateUser + columns + withID, deleteUser + withID} {

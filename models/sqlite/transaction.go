@@ -5,19 +5,19 @@ import (
 	"users-api/models/listcache"
 )
 
-// transaction is the connection that writes, with what is known of the file: only it has that connection, so it knows
-// what we have written and notices when another program has.
+// transaction is the connection that writes, with what is known about the file. Nothing else uses that connection, so
+// it knows what this process has written and notices when another program has written.
 type transaction struct {
 	conn    connection
 	queries *queries
 	table   table
 	changed listcache.Changes
 
-	dataVersion int64 // the connection's data_version when others were last noticed; SQLite counts from 1
+	dataVersion int64 // the connection's data_version at the last look for other commits; SQLite counts from 1
 	over        bool  // a write has ended the transaction
 }
 
-// begin takes the write lock, and asks what the table is now.
+// begin takes the write lock, and checks what the table is now.
 func (t *transaction) begin() error {
 	if _, err := t.conn.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *transaction) begin() error {
 	return err
 }
 
-// detectExternalCommits notes that anything may have changed when another connection has committed.
+// detectExternalCommits notes that anything may have changed if another connection has committed.
 func (t *transaction) detectExternalCommits() error {
 	version, err := t.conn.dataVersion()
 	if err == nil && version != t.dataVersion {
@@ -48,13 +48,13 @@ func (t *transaction) commit() error {
 	return err
 }
 
-// rollBack ends the transaction where SQLite has not ended it already: then there is nothing to roll back, which is no
-// error here.
+// rollBack ends the transaction. If SQLite has ended it already, there is nothing to roll back, which is not an error
+// here.
 func (t *transaction) rollBack() { _, _ = t.conn.exec("ROLLBACK") }
 
-// inSavepoint runs one write so that it leaves no trace when it is refused. SQLite itself undoes a statement that is refused,
-// but for FAIL, in a trigger or a clause ON CONFLICT: where there are any, the write runs in a savepoint, which takes four
-// times as long as an INSERT. ROLLBACK, in either, ends the whole transaction: then it is over.
+// inSavepoint runs one write so that it leaves no trace if it is refused. SQLite itself undoes a refused statement,
+// except for FAIL in a trigger or an ON CONFLICT clause. If there are any of these, the write runs in a savepoint,
+// which takes four times as long as an INSERT. ROLLBACK in either ends the whole transaction: then it is over.
 func (t *transaction) inSavepoint(write func(*transaction) error) error {
 	if !t.table.rules {
 		return t.noteEnd(write(t))
@@ -78,7 +78,7 @@ func (t *transaction) noteEnd(err error) error {
 	return err
 }
 
-// wrote notes that a user was written, and where there are triggers that any user may have been.
+// wrote notes that a user was written, or, if there are triggers, that any user may have been.
 func (t *transaction) wrote(id int64) {
 	if t.table.rules {
 		t.changed.AddAll()

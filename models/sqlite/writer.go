@@ -10,24 +10,24 @@ import (
 	"users-api/models/listcache"
 )
 
-// maxBatch bounds the writes in one commit, and with it how long the first of them waits for the last.
+// maxBatch bounds the writes in one commit, and so how long the first of them waits for the last.
 const maxBatch = 512
 
 // writer owns the one connection that writes, and lets writes share commits.
 //
-// A commit waits for the disk, and a disk takes as long to flush one row as to flush a hundred. So what arrives while
-// a commit is on its way goes into the next one together, and each write is answered after its own commit is on disk.
+// A commit waits for the disk, and a disk takes as long to flush one row as to flush a hundred. So the writes that
+// arrive while a commit is under way go into the next one together, and each returns after its own commit is on disk.
 // Nothing waits for company: a write that finds the writer idle is committed at once.
 //
-// A write that is refused leaves no trace, and the others of its batch are committed without it.
+// A refused write leaves no trace, and the others of its batch are committed without it.
 type writer struct {
 	transaction
 	files       files
 	queue       chan *write
 	commits     models.Commits
 	checkpoints *checkpoints
-	// freed is when an exclusive write gave the connection back. Those that waited for it have not waited for
-	// another program.
+	// freed is when an exclusive write gave the connection back. Writes that waited for it have not waited for another
+	// program.
 	freed time.Time
 	// replaced is closed when the database file was found removed or replaced.
 	replaced   chan struct{}
@@ -36,11 +36,11 @@ type writer struct {
 	// closing is held for reading while a write is put into the queue, and for writing to close the queue.
 	closing sync.RWMutex
 	closed  bool
-	// forceClose is closed when no write may wait for another program's lock any more.
+	// forceClose is closed once no write may wait for another program's lock any more.
 	forceClose chan struct{}
 	stopped    chan struct{}
 
-	// underWay is held while a batch is on its way, and for what is done between two of them.
+	// underWay is held while a batch is under way, and for work between two batches.
 	underWay chan struct{}
 }
 
@@ -72,9 +72,9 @@ func startWriter(path string, queries *queries, files files) (*writer, error) {
 	return c, nil
 }
 
-// do runs a write in a transaction and returns once it is on disk, or was refused. It may be run again, when another
+// do runs a write in a transaction and returns once it is on disk, or was refused. The write may run again if another
 // write of its batch rolled the transaction back. The context ends the wait for a place in a full queue, and nothing
-// after that: a write that has a place is run, so its outcome is waited for.
+// after that: a write that has a place runs, so do waits for its outcome.
 func (c *writer) do(ctx context.Context, run func(*transaction) error) error {
 	return c.await(ctx, &write{run: run})
 }
@@ -103,8 +103,8 @@ func (c *writer) enqueue(ctx context.Context, w *write) error {
 	}
 }
 
-// close commits what is in the queue and refuses what comes later. When the context ends, what waits for another
-// program's lock is refused.
+// close commits the writes in the queue and refuses later ones. When the context ends, writes that wait for another
+// program's lock are refused.
 func (c *writer) close(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { close(c.forceClose) })()
 	c.closing.Lock()
@@ -116,7 +116,8 @@ func (c *writer) close(ctx context.Context) {
 	<-c.stopped
 }
 
-// closeFiles writes the -wal file back, empties it, and closes the last connection. It checks the files before that: SQLite deletes the -wal file by its name, which may be another database's by now. After the check it has
+// closeFiles writes the -wal file back, empties it, and closes the last connection. It checks the files before that:
+// SQLite deletes the -wal file by its name, which may belong to another database by now. After the check SQLite has
 // nothing left to do that takes time, and an empty -wal file does no harm to another database.
 func (c *writer) closeFiles() error {
 	c.checkpoints.close()
@@ -139,7 +140,7 @@ func (c *writer) loop() {
 			if !open {
 				return
 			}
-			runtime.Gosched() // let requests that are ready come along
+			runtime.Gosched() // let requests that are ready join
 			c.underWay <- struct{}{}
 			batch, exclusive := c.gather(first)
 			c.commitTogether(batch)
@@ -149,19 +150,19 @@ func (c *writer) loop() {
 			<-c.underWay
 			c.checkpoints.committed()
 		case <-watch.C:
-			_ = c.checkFiles() // an idle program notices as well; after the loop, Close checks
+			_ = c.checkFiles() // an idle service notices as well; after the loop, Close checks
 		}
 	}
 }
 
-// pause runs a function while no commit of ours is under way.
+// pause runs a function while no commit of this process is under way.
 func (c *writer) pause(run func()) {
 	c.underWay <- struct{}{}
 	defer func() { <-c.underWay }()
 	run()
 }
 
-// gather returns the first write and those that have arrived behind it, up to an exclusive one.
+// gather returns the first write and those queued behind it, up to an exclusive one.
 func (c *writer) gather(first *write) (batch []*write, exclusive *write) {
 	if first.exclusive {
 		return nil, first
@@ -197,9 +198,9 @@ func (c *writer) checkFiles() error {
 	return nil
 }
 
-// beginSnapshot runs begin while no commit of ours is under way, and returns what was committed since it last did: by us, and
-// by anybody before begin returned. When a commit takes longer than a commit does, because another program holds the
-// lock, begin is run beside it, and anything may have been committed.
+// beginSnapshot runs begin while no commit of this process is under way. It returns what was committed since it last
+// did so: by this process, and by any other before begin returned. If a commit takes longer than usual, because another
+// program holds the lock, begin runs beside it, and anything may have been committed.
 func (c *writer) beginSnapshot(begin func() error) (listcache.Changes, error) {
 	const longerThanACommit = 20 * time.Millisecond
 	select {
@@ -215,8 +216,8 @@ func (c *writer) beginSnapshot(begin func() error) (listcache.Changes, error) {
 		return listcache.Changes{}, err
 	}
 	since := c.changed.Take()
-	// Another program's commit from here on may or may not be seen by what has begun: then this is not all of what has
-	// changed since, and the next to ask must be told too.
+	// What begin has begun may or may not see another program's commit from here on. After one, since does not cover
+	// all changes, and the next call must report it too.
 	if err := c.detectExternalCommits(); err != nil || c.changed.Anything() {
 		return listcache.Unknown(), err
 	}

@@ -6,9 +6,9 @@ import (
 	"users-api/models"
 )
 
-// The statements that write are written out: SQLite takes 12 µs for an INSERT, and GORM takes longer than that to build
-// one. Their names are those of [models.User], which a test compares. The time is named because a table that another
-// program made may have no default for it.
+// The statements that write are written by hand: SQLite takes 12 µs for an INSERT, and GORM takes longer than that to
+// build one. Their column names are those of [models.User]; a test compares them. The time is named because a table
+// that another program created may have no default for it.
 const (
 	insertUser = "INSERT INTO users (name, email, created_at) VALUES (?, ?, CURRENT_TIMESTAMP)"
 	updateUser = "UPDATE users SET "
@@ -16,8 +16,9 @@ const (
 	withID     = " WHERE id = ?"
 )
 
-// insert stores a user and returns its id. What triggers insert elsewhere has no effect on the rowid that SQLite returns
-// when they have ended. Where a trigger or a clause ON CONFLICT ignores the user, it returns that of an earlier INSERT.
+// insert stores a user and returns its id. Rows that triggers insert elsewhere do not affect the rowid that SQLite
+// returns after the triggers have ended. If a trigger or an ON CONFLICT clause ignores the user, SQLite returns the
+// rowid of an earlier INSERT.
 func (t *transaction) insert(user models.NewUser) (int64, error) {
 	done, err := t.conn.exec(insertUser, user.Name, user.Email)
 	if err != nil {
@@ -30,7 +31,7 @@ func (t *transaction) insert(user models.NewUser) (int64, error) {
 	return done.rowid, nil
 }
 
-// update changes a user and returns it as it is stored then.
+// update changes a user and returns it as stored after the change.
 func (t *transaction) update(id int64, change models.Change, allow models.Condition) (models.User, error) {
 	before, err := t.allowed(id, allow)
 	if err != nil || change == (models.Change{}) {
@@ -78,7 +79,7 @@ func (t *transaction) delete(id int64, allow models.Condition) error {
 	return nil
 }
 
-// whyKept returns why a deletion deleted no user: there is none with the id, or a trigger ignored the deletion.
+// whyKept returns why a deletion deleted no user: no user has the id, or a trigger ignored the deletion.
 func (t *transaction) whyKept(id int64) error {
 	_, err := t.queries.get(t.conn, id)
 	if err == nil {
