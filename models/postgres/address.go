@@ -14,31 +14,31 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolSize is how many connections this process has at most, unless the URL says otherwise with pool_max_conns. A
-// statement takes about 0.1 ms, so that more would only wait for the server's cores; and three processes find room on a
-// server that allows few.
+// poolSize is the maximum number of connections of this process, unless the URL says otherwise with pool_max_conns. A
+// statement takes about 0.1 ms, so more connections would only wait for the server's cores; and three processes fit on
+// a server that allows few connections.
 const poolSize = 8
 
-// minPoolSize is how many connections a process needs: two for creations, one for an import, a search or a change, and one
-// for whatever reads beside it.
+// minPoolSize is how many connections a process needs: two for creations, one for an import, a search or a change, and
+// one for reads beside it.
 const minPoolSize = writers + 2
 
-// connectTime is how long one host may take to let us in, unless the URL says otherwise with connect_timeout: so that
-// the second is reached while a request waits.
+// connectTime is how long one host may take to accept a connection, unless the URL says otherwise with connect_timeout.
+// It is short, so that the second host is reached while a request waits.
 const connectTime = 2 * time.Second
 
-// address is where the database is, as a person may see it, and how pgx connects to it.
+// address is where the database is, in a form that may be shown, and how pgx connects to it.
 type address struct {
 	hosts, database, user string
 	pool                  *pgxpool.Config
 }
 
-// String names the place without the password.
+// String describes the address without the password.
 func (a address) String() string {
 	return fmt.Sprintf("%s (database %q, user %q)", a.hosts, a.database, a.user)
 }
 
-// errNoURL does not repeat what was given: the password may be anywhere in it.
+// errNoURL does not repeat the URL: the password may be anywhere in it.
 var errNoURL = errors.New("the URL of the database cannot be read: it must be " +
 	"postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the password the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
 
@@ -50,7 +50,7 @@ func parseAddress(text string) (address, error) {
 	}
 	var added []string
 	for name, value := range map[string]string{
-		"target_session_attrs": "read-write", // of several hosts, the one that can be written: after a failover another
+		"target_session_attrs": "read-write", // of several hosts, the one that accepts writes: after a failover another
 		"pool_max_conns":       strconv.Itoa(poolSize),
 		"connect_timeout":      strconv.Itoa(int(connectTime.Seconds())),
 		"application_name":     "users-api",
@@ -71,13 +71,13 @@ func parseAddress(text string) (address, error) {
 		return address{}, fmt.Errorf("the URL of the database cannot be used: pool_max_conns is %d, and a process needs "+
 			"at least %d connections: raise it, or leave it out", config.MaxConns, minPoolSize)
 	}
-	// What is sent is UTF-8, whatever the database's own encoding. Every pooler knows this parameter.
+	// Text is sent as UTF-8, whatever the database's own encoding is. Every pooler knows this parameter.
 	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
 	return address{hostsOf(&config.ConnConfig.Config), config.ConnConfig.Database, config.ConnConfig.User, config}, nil
 }
 
-// readable returns the parameters of a URL whose parts are where they seem to be. An unescaped character in a password
-// would otherwise make a part of it a host or the name of a database, which are shown.
+// readable returns the parameters of a URL whose parts are unambiguous. Otherwise an unescaped character in a password
+// could make a part of it a host or the name of a database, which are shown.
 func readable(text string) (url.Values, error) {
 	rest, isURL := strings.CutPrefix(text, "postgres://")
 	if !isURL {
@@ -93,11 +93,11 @@ func readable(text string) (url.Values, error) {
 	return query, nil
 }
 
-// explainURL returns what pgx has to say about a URL, without the URL.
+// explainURL returns what pgx says about a URL, without the URL.
 func explainURL(err error) error {
 	failed, ok := errors.AsType[*pgconn.ParseConfigError](err)
 	if !ok {
-		return fmt.Errorf("the URL of the database cannot be used: %w", err) // of the pool: it names its parameter alone
+		return fmt.Errorf("the URL of the database cannot be used: %w", err) // the pool's: it names only its parameter
 	}
 	_, why, found := strings.Cut(failed.Error(), "`: ")
 	if !found || strings.Contains(why, "parse as URL") {
@@ -106,7 +106,7 @@ func explainURL(err error) error {
 	return fmt.Errorf("the URL of the database cannot be used: %s", why)
 }
 
-// hostsOf returns the hosts with their ports, each once: pgx names each again to try it without TLS.
+// hostsOf returns the hosts with their ports, each once: pgx repeats each to try it without TLS.
 func hostsOf(config *pgconn.Config) string {
 	names := []string{hostAndPort(config.Host, config.Port)}
 	for _, other := range config.Fallbacks {

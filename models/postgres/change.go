@@ -9,15 +9,15 @@ import (
 	"users-api/models"
 )
 
-// changes changes and deletes users. Each is a transaction of its own: PostgreSQL lets those that arrive together share
-// a flush of its log.
+// changes updates and deletes users. Each change is its own transaction: PostgreSQL lets those that arrive together
+// share a flush of its log.
 type changes struct {
 	database *database
 	queries  *queries
 }
 
-// change changes a user and returns what the statement returned. Without a condition it is one statement; when a trigger
-// seems to have ignored it, the transaction that locks the user finds out whether there is such a user.
+// change changes a user and returns what the statement returned. Without a condition it is one statement. If a trigger
+// seems to have ignored it, the transaction that locks the user finds out whether the user exists.
 func (c changes) change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
 	text, values := c.updateText(change)
 	update := func(ctx context.Context, conn connection) (err error) {
@@ -38,7 +38,7 @@ func (c changes) change(ctx context.Context, id int64, change models.Change, all
 	return user, err
 }
 
-// updateText returns the statement for a change, and its values but the id.
+// updateText returns the statement for a change, and its values except the id.
 func (c changes) updateText(change models.Change) (text string, values []any) {
 	var set []string
 	if change.Name != nil {
@@ -76,8 +76,8 @@ func (c changes) delete(ctx context.Context, id int64, allow models.Condition) e
 	return err
 }
 
-// locked runs a write in a transaction that holds the lock of the user, if a condition allows it, and returns the user as
-// it was before.
+// locked runs a write in a transaction that holds the lock of the user, if a condition allows it, and returns the user
+// as it was before.
 func (c changes) locked(ctx context.Context, id int64, allow models.Condition, run func(context.Context, connection) error) (
 	before models.User, err error) {
 	var refused error
@@ -100,5 +100,5 @@ func (c changes) locked(ctx context.Context, id int64, allow models.Condition, r
 	return before, c.database.counted(err)
 }
 
-// errRefused: a condition refused the write. Its own error is returned as it is.
+// errRefused: a condition refused the write. The condition's own error is returned instead.
 var errRefused = errors.New("a condition refused the write")

@@ -11,17 +11,17 @@ import (
 	"users-api/models"
 )
 
-// A chunk is at most so many rows, or a little more than so many bytes of their texts. 1,000,000 new users take 9 s of the
-// server's CPU and 1.3 s of ours so.
+// A chunk is at most this many rows, or slightly more than this many bytes of their texts. With it, 1,000,000 new users
+// take 9 s of the server's CPU time and 1.3 s of this process's.
 const (
 	chunkRows  = 4096
 	chunkBytes = 4 << 20
 )
 
-// errApart: rows must be stored one by one, to learn what PostgreSQL says of a row whose email exists.
+// errApart: rows must be stored one by one, to learn PostgreSQL's error for a row whose email exists.
 var errApart = errors.New("rows must be stored one by one")
 
-// storeAll stores the rows, chunk by chunk. An error ends the transaction; a row that is refused does not.
+// storeAll stores the rows, chunk by chunk. An error ends the transaction; a refused row does not.
 func (i *fileImport) storeAll(ctx context.Context) error {
 	for chunk, err := range inChunks(i.rows.Rows()) {
 		if err == nil {
@@ -34,7 +34,7 @@ func (i *fileImport) storeAll(ctx context.Context) error {
 	return nil
 }
 
-// inChunks gathers rows. Each chunk is valid until the next is asked for. An error is the last thing that comes.
+// inChunks groups rows. Each chunk is valid until the next is requested. An error ends the sequence.
 func inChunks(rows iter.Seq2[models.ImportRow, error]) iter.Seq2[[]models.ImportRow, error] {
 	return func(yield func([]models.ImportRow, error) bool) {
 		var chunk []models.ImportRow
@@ -58,8 +58,8 @@ func inChunks(rows iter.Seq2[models.ImportRow, error]) iter.Seq2[[]models.Import
 	}
 }
 
-// storeChunk stores rows. One whose email is that of a row before it is stored after all others: it must find what that
-// row has left.
+// storeChunk stores rows. A row with the email of an earlier row is stored after all others: it must find what that
+// earlier row has left.
 func (i *fileImport) storeChunk(ctx context.Context, rows []models.ImportRow) error {
 	for len(rows) > 0 {
 		var first, later []models.ImportRow
@@ -80,8 +80,8 @@ func (i *fileImport) storeChunk(ctx context.Context, rows []models.ImportRow) er
 	return nil
 }
 
-// storeDifferent stores rows with different emails. As many are stored together as can be: where a statement fails, half
-// as many are tried, down to the one row that is to blame, and where it does not, twice as many.
+// storeDifferent stores rows with different emails, as many together as possible. If a statement fails, half as many
+// are tried, down to the one row that is to blame; if it succeeds, twice as many.
 func (i *fileImport) storeDifferent(ctx context.Context, rows []models.ImportRow) error {
 	for len(rows) > 0 {
 		n := min(i.together, len(rows))
@@ -104,8 +104,8 @@ func (i *fileImport) storeDifferent(ctx context.Context, rows []models.ImportRow
 	return nil
 }
 
-// storeSome stores rows, all or none. A single row is tried twice, because another transaction may have stored or deleted
-// its user after it was looked for. No step may take longer than a search.
+// storeSome stores rows, all or none. A single row is tried twice, because another transaction may have stored or
+// deleted its user after the lookup. No step may take longer than a search.
 func (i *fileImport) storeSome(ctx context.Context, rows []models.ImportRow) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -123,7 +123,7 @@ func (i *fileImport) storeSome(ctx context.Context, rows []models.ImportRow) (er
 	return err
 }
 
-// refuse refuses a row for what PostgreSQL says of it. What it says of one whose email exists it would say of others too.
+// refuse refuses a row with PostgreSQL's error. The error for a row whose email exists serves for later such rows too.
 func (i *fileImport) refuse(ctx context.Context, row models.ImportRow, err error) error {
 	here := func(ask func(context.Context, connection) error) error { return ask(ctx, i.conn) }
 	refusal := storageError(err)
@@ -144,7 +144,7 @@ func (i *fileImport) refuse(ctx context.Context, row models.ImportRow, err error
 	return nil
 }
 
-// isOfRow reports whether rows are to blame for an error, and not the server, a lock, or a right that is missing.
+// isOfRow reports whether rows are to blame for an error, and not the server, a lock, or a missing right.
 func isOfRow(err error) bool {
 	switch sqlState(err) {
 	case "":
@@ -161,7 +161,7 @@ type owner struct {
 	name string
 }
 
-// find returns the users who have the emails of rows, by the place of the row.
+// find returns the users who have the emails of rows, by the index of the row.
 func (i *fileImport) find(ctx context.Context, rows []models.ImportRow) (found map[int]owner, err error) {
 	if !i.table.emailKey {
 		return nil, nil
@@ -181,14 +181,14 @@ func (i *fileImport) find(ctx context.Context, rows []models.ImportRow) (found m
 	return found, err
 }
 
-// findText returns the statement that finds the users who have some emails. LIMIT keeps the planner from turning the
-// look-ups into a join of all users.
+// findText returns the statement that finds the users who have certain emails. LIMIT keeps the planner from turning the
+// lookups into a join of all users.
 func (t table) findText() string {
 	return fmt.Sprintf("SELECT n.place, u.id::int8, u.name FROM unnest($1::text[]) WITH ORDINALITY AS n (email, place), "+
 		"LATERAL (SELECT id, COALESCE(name::text, '') AS name FROM users WHERE email = n.email::%s LIMIT 1) AS u", t.emailType)
 }
 
-// chunk is rows on their way into the table by one statement.
+// chunk is a group of rows that are stored together.
 type chunk struct {
 	*fileImport
 	rows []models.ImportRow
@@ -248,7 +248,8 @@ func (c *chunk) insert(ctx context.Context, users []models.NewUser) error {
 	return err
 }
 
-// update gives users other names. One whom somebody else has deleted meanwhile is not there, as if a trigger ignored it.
+// update gives users other names. If another program has deleted one of them meanwhile, that counts as ignored by a
+// trigger.
 func (c *chunk) update(ctx context.Context, ids []int64, names []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -262,7 +263,7 @@ func (c *chunk) update(ctx context.Context, ids []int64, names []string) error {
 	return err
 }
 
-// note adds what the chunk has done to what the import has.
+// note adds the results of the chunk to those of the import.
 func (c *chunk) note() {
 	c.fileImport.done.Created += c.done.Created
 	c.fileImport.done.Updated += c.done.Updated

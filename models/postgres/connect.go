@@ -16,25 +16,26 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// connectTimeout is how long a start tries a server that is not there yet, pause how long it waits between two tries, and
-// sayAgain between two lines of the log.
+// connectTimeout is how long startup tries a server that is not there yet, pause is the time between two attempts, and
+// sayAgain is the time between two lines in the log.
 const (
 	connectTimeout = 30 * time.Second
 	pause          = time.Second
 	sayAgain       = 10 * time.Second
 )
 
-// idleTime is how long a connection that nobody uses stays open: a busy service keeps its own, and an idle one leaves
+// idleTime is how long an unused connection stays open: a busy service keeps its connections, and an idle one leaves
 // room for others.
 const idleTime = 5 * time.Minute
 
-// connect connects to the server. One that starts, or is not there yet, is tried again: a container may start at the
+// connect connects to the server. It retries a server that is starting or not there yet: a container may start at the
 // same moment as its database.
 func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
 	config := where.pool
 	config.AfterConnect = prepareSession
 	config.ConnConfig.OnNotice = noticeUnconfirmed
-	// What GORM runs is prepared nowhere: behind a pooler it would be found there by the next process, or not at all.
+	// GORM's statements are not prepared: behind a pooler, a prepared statement would be found by another process, or
+	// by none.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
@@ -56,13 +57,13 @@ func connect(ctx context.Context, where address, logger *slog.Logger) (*database
 	return d, nil
 }
 
-// cancelling tells the server to end a statement that is waited for no longer, and waits for its word that it has: a
-// write is known not to be stored then.
+// cancelling tells the server to end a statement that is no longer waited for, and waits until the server confirms it:
+// then a write is known not to be stored.
 func cancelling(conn *pgconn.PgConn) ctxwatch.Handler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelTime}
 }
 
-// reach connects once, and tries for as long as a start is patient.
+// reach connects once, and retries for as long as connectTimeout allows.
 func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 	said := time.Time{}
 	for until := time.Now().Add(connectTimeout); ; {
@@ -90,10 +91,10 @@ func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 	}
 }
 
-// oldest is the version that is served at least. It has pg_current_snapshot.
+// oldest is the oldest version that is served. It has pg_current_snapshot.
 const oldest = 130000
 
-// expectServer returns an error where the server or the database cannot be served.
+// expectServer returns an error if the server or the database cannot be served.
 func (d *database) expectServer(ctx context.Context) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		version, _, err := conn.number(ctx, "SELECT current_setting('server_version_num')::int8")
@@ -113,8 +114,8 @@ func (d *database) expectServer(ctx context.Context) error {
 	})
 }
 
-// risks are what makes an acknowledged write less durable than it should be: a condition, what it is called, and what it
-// may cost.
+// risks are what makes an acknowledged write less durable than it should be: the query that detects it, its cause, and
+// its risk.
 var risks = []struct{ condition, cause, risk string }{
 	{"SELECT current_setting('synchronous_commit') = 'off'", "synchronous_commit is off",
 		"a crash of the server loses the last writes that were answered"},
@@ -128,7 +129,7 @@ var risks = []struct{ condition, cause, risk string }{
 		"the table users, or a part of it, is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
 }
 
-// warn warns of what durability rests on and does not hold.
+// warn warns of each risk that the server has.
 func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		for _, r := range risks {
@@ -145,11 +146,11 @@ func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
 	})
 }
 
-// gorm returns GORM on the connections of the pool, and how it is closed.
+// gorm returns GORM on the connections of the pool, and a function that closes it.
 func (d *database) gorm() (db *gorm.DB, closeDB func(), err error) {
 	pool := stdlib.OpenDBFromPool(d.pool)
 	db, err = gorm.Open(driver.New(driver.Config{Conn: pool}), &gorm.Config{
-		// GORM would log failing statements with the names and emails in them. Errors are logged by who answers.
+		// GORM would log failing statements with the names and emails in them. The callers log errors.
 		Logger: logger.Discard,
 	})
 	return db, func() { _ = pool.Close() }, err

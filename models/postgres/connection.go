@@ -10,8 +10,8 @@ import (
 // connection is one connection to the server.
 //
 // A statement is prepared once on each connection, unless a pooler stands in between: PgBouncer before 1.21 hands each
-// transaction to another session of the server, which does not know it. Then only what the server says of a statement is
-// kept, and the statement is sent each time. A user by its id takes 37 µs prepared, and 76 µs so.
+// transaction to another session of the server, which does not know the statement. Then only the description of the
+// statement is kept, and its text is sent each time. Reading a user by id takes 37 µs prepared, and 76 µs this way.
 type connection struct{ *pgx.Conn }
 
 // mode returns how statements are run on this connection.
@@ -44,8 +44,8 @@ func (c connection) exec(ctx context.Context, statement string, arguments ...any
 	return tag.RowsAffected(), err
 }
 
-// number runs a statement that returns one whole number, and reports whether it returned one: NULL is none, and so is no
-// row.
+// number runs a statement that returns one integer, and reports whether it returned one: NULL does not count, and
+// neither does a result without rows.
 func (c connection) number(ctx context.Context, statement string, arguments ...any) (number int64, found bool, err error) {
 	var returned *int64
 	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&returned) }, statement, arguments...)
@@ -55,13 +55,13 @@ func (c connection) number(ctx context.Context, statement string, arguments ...a
 	return *returned, true, nil
 }
 
-// text runs a statement that returns one text.
+// text runs a statement that returns one text value.
 func (c connection) text(ctx context.Context, statement string, arguments ...any) (text string, err error) {
 	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&text) }, statement, arguments...)
 	return text, err
 }
 
-// simple runs statements that have no values and return nothing.
+// simple runs statements without values or results.
 func (c connection) simple(ctx context.Context, statements string) error {
 	_, err := c.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol)
 	return err

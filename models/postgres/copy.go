@@ -13,10 +13,10 @@ import (
 	"users-api/models"
 )
 
-// errNoTime: what is shown of a user's time is none.
+// errNoTime: what is shown as a user's time is not a time.
 var errNoTime = errors.New("the time of creation is no time")
 
-// store sends all users. PostgreSQL refuses them all for the sake of one, so then it is found out which these are.
+// store sends all users. PostgreSQL refuses all of them if it refuses one, so then the refused ones are searched for.
 func (f *copier) store(ctx context.Context) error {
 	f.sent = sha256.New()
 	err := f.conn.inSavepoint(ctx, func() error { return f.sendAll(ctx) })
@@ -29,14 +29,14 @@ func (f *copier) store(ctx context.Context) error {
 	return err
 }
 
-// sendAll sends the users by the COPY protocol, as text: PostgreSQL itself turns it into whatever types the columns have,
-// and nothing is prepared for it in a session that belongs to others when a pooler stands in between.
+// sendAll sends the users by the COPY protocol, as text: PostgreSQL itself converts it to the types of the columns, and
+// nothing is prepared in a session that belongs to others if a pooler stands in between.
 func (f *copier) sendAll(ctx context.Context) error {
 	out, in := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
 		err := f.writeAll(in)
-		_ = in.CloseWithError(err) // the end of the users where it is nil
+		_ = in.CloseWithError(err) // nil marks the end of the users
 		written <- err
 	}()
 	_, err := f.conn.PgConn().CopyFrom(ctx, out, "COPY users (id, name, email, created_at) FROM STDIN")
@@ -77,12 +77,12 @@ func (f *copier) writeAll(to io.Writer) error {
 	return out.Flush()
 }
 
-// copyEscapes are the bytes that COPY does not take as they stand.
+// copyEscapes escapes the bytes that COPY does not take literally.
 var copyEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
 func appendText(to []byte, text string) []byte { return append(to, copyEscapes.Replace(text)...) }
 
-// time returns a time that is shown as the column takes it. None is NULL, which is shown as none again.
+// time returns a shown time as the column accepts it. An empty time becomes NULL, which is shown as empty again.
 func (t table) time(shown string) (*string, error) {
 	switch t.timeType {
 	case "text", "varchar", "bpchar":

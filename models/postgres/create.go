@@ -12,19 +12,18 @@ import (
 	"users-api/models"
 )
 
-// ignoredMark is in the error of a statement of which a trigger has ignored a row.
+// ignoredMark is in the error of a statement if a trigger ignored one of its rows.
 const ignoredMark = "a trigger of users ignored what was to be stored; rows: "
 
-// whole wraps a statement that writes and returns rows: it fails, and has done nothing, when it returns fewer rows than
-// it should, because a BEFORE trigger returned NULL for one of them. How many it should return is an expression. The cast
-// is what fails; it is not of a constant, which PostgreSQL would evaluate while it plans.
+// whole wraps a statement that writes and returns rows: it fails, and has done nothing, if it returns fewer rows than
+// expected, because a BEFORE trigger returned NULL for one of them. The expected number is an expression. The cast is
+// what fails; its operand is not a constant, which PostgreSQL would evaluate while it plans.
 func whole(statement, expected string) string {
 	return fmt.Sprintf("WITH written AS (%s) SELECT * FROM written WHERE "+
 		"(SELECT CASE WHEN count(*) = %s THEN true ELSE ('%s' || count(*))::bool END FROM written)", statement, expected, ignoredMark)
 }
 
-// ignored returns [models.ErrIgnored] for the error of a statement that [whole] has made to fail, and other errors as they
-// are.
+// ignored returns [models.ErrIgnored] for an error that [whole] has caused, and other errors as they are.
 func ignored(err error) error {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && failed.Code == codeInvalidText && strings.Contains(failed.Message, ignoredMark) {
@@ -33,10 +32,10 @@ func ignored(err error) error {
 	return err
 }
 
-// insertText returns the statement that creates users, and returns their ids in the same order. It is written out, because
-// GORM knows no INSERT from arrays, and takes longer to build one of many rows than PostgreSQL to carry it out. Its names
-// are those of [models.User], which a test compares. The time is named because a table that another program made may have
-// no default for it.
+// insertText returns the statement that creates users and returns their ids in the same order. It is written by hand,
+// because GORM has no INSERT from arrays, and takes longer to build one of many rows than PostgreSQL takes to run it.
+// Its column names are those of [models.User]; a test compares them. The time is named because a table that another
+// program created may have no default for it.
 func (t table) insertText() string {
 	columns, values := "name, email", "name, email"
 	if now := t.now(); now != "" {
@@ -46,8 +45,8 @@ func (t table) insertText() string {
 		"WITH ORDINALITY AS n (name, email, place) ORDER BY place RETURNING id::int8", columns, values), "cardinality($1)")
 }
 
-// now returns the expression for the time of now in the type of the column: in UTC, and to the second, as it is shown.
-// It is "" where the table makes it itself.
+// now returns the expression for the current time in the type of the column: in UTC, and to the second, as it is shown.
+// It is "" if the table sets the time itself.
 func (t table) now() string {
 	if t.ownTime {
 		return ""

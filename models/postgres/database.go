@@ -13,25 +13,26 @@ import (
 	"users-api/models"
 )
 
-// answerTime is how long a statement may take that looks at few users, with its wait for a connection, and cancelTime how
-// long the server has then to say that it has ended it: within 5 s a client is told that the server does not answer.
+// answerTime is how long a statement that looks at few users may take, including its wait for a connection, and
+// cancelTime is how long the server then has to confirm that it has ended the statement: a client learns within 5 s
+// that the server does not respond.
 const (
 	answerTime = 4200 * time.Millisecond
 	cancelTime = 500 * time.Millisecond
 )
 
-// searchTime is how long a statement may take that looks at every user.
+// searchTime is how long a statement that looks at every user may take.
 const searchTime = 2 * time.Minute
 
-// use is what a connection is wanted for.
+// use says what a connection is needed for.
 type use struct {
 	limit time.Duration
-	// writes: the context ends only the wait for the connection, and an outcome that is unknown is told as such. What
-	// reads is tried again on another connection when the first is lost.
+	// writes: the context ends only the wait for the connection, and an unknown outcome is reported as such. A read is
+	// tried again on another connection if the first is lost.
 	writes bool
-	// once: what was read is used as it comes, so that it cannot be read again.
+	// once: what was read is used as it arrives, so it cannot be read again.
 	once bool
-	// brief: it reads for a moment, so it may have the connection that is kept free of whatever takes longer.
+	// brief: it reads for a moment, so it may use the connection that longer uses leave free.
 	brief bool
 	// searches: it looks at every user, and needs a search slot: see [reader].
 	searches bool
@@ -46,32 +47,32 @@ var (
 	bestEffort = use{limit: time.Second / 2, brief: true} // for what can be left out
 )
 
-// database is the server, with the connections of this process to it.
+// database is the server and the connections of this process to it.
 type database struct {
 	where   address
 	pool    *pgxpool.Pool
 	commits models.Commits
-	// free is taken by whoever wants a connection and is no writer: those have theirs, however many wait here.
+	// free is taken by anything that needs a connection, except the writers: they have theirs, however many wait here.
 	free chan struct{}
-	// slow is one smaller than free, and taken before it by what may hold its connection for long: an import, a search, or
-	// a change that waits for a lock. So a connection is left for brief reads.
+	// slow is one smaller than free, and is taken before it by uses that may hold their connection for long: an import,
+	// a search, or a change that waits for a lock. So one connection is left for brief reads.
 	slow chan struct{}
-	// changing is taken by changes and deletions: when they wait for another program's lock, half of the connections are
-	// left to whoever reads.
+	// changing is taken by changes and deletions: when they wait for another program's lock, half of the connections
+	// are left for reads.
 	changing chan struct{}
 	closed   atomic.Bool
-	// checked is what the last look at the table has found, and nextCheck when the next is due.
+	// checked is the result of the last check of the table, and nextCheck is when the next is due.
 	checked   atomic.Pointer[tableCheck]
 	nextCheck atomic.Int64
 	// emails remembers which constraints are on the email alone.
 	emails sync.Map
-	// ended ends when even what is under way is to stop.
+	// ended ends when even the work under way must stop.
 	ended context.Context
 	end   context.CancelFunc
 }
 
-// on runs a statement or a transaction on a connection, and runs it again where it has certainly done nothing: see again.
-// The error is as in the contract.
+// on runs a statement or a transaction on a connection, and runs it again if it has certainly done nothing: see again.
+// The error is as the contract defines it.
 func (d *database) on(ctx context.Context, wanted use, run func(context.Context, connection) error) error {
 	return d.until(ctx, time.Now().Add(wanted.limit), wanted, run)
 }
@@ -79,7 +80,7 @@ func (d *database) on(ctx context.Context, wanted use, run func(context.Context,
 // until is on with a deadline.
 func (d *database) until(ctx context.Context, deadline time.Time, wanted use, run func(context.Context, connection) error) error {
 	if err := ctx.Err(); err != nil {
-		return err // select would choose by chance
+		return err // select would choose at random
 	}
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -105,7 +106,7 @@ func (d *database) slots(wanted use) []chan struct{} {
 	return []chan struct{}{d.slow, d.free}
 }
 
-// borrow is on for whoever has the right to a connection. The second context is the first with its limit.
+// borrow is on for a caller that holds its slots already. The second context is the first with its limit.
 func (d *database) borrow(ctx, limited context.Context, wanted use, run func(context.Context, connection) error) error {
 	err := d.try(limited, wanted, run)
 	for tries := 1; err != nil && again(err, wanted, tries) && limited.Err() == nil; tries++ {
@@ -136,13 +137,13 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 		err = run(ctx, connection{conn.Conn()})
 	}
 	if isGone(err) || isOutOfDate(err) {
-		d.pool.Reset() // the others lead to the same server, and know the same of its tables
+		d.pool.Reset() // the other connections lead to the same server, and have the same view of its tables
 	}
 	if ctx.Err() != nil {
-		_ = conn.Conn().Close(ctx) // what cancels the statement may arrive later than its end
+		_ = conn.Conn().Close(ctx) // the request to cancel the statement may arrive after its end
 	}
 	switch {
-	case isUnknown(err), wanted.limit > searchTime: // an import says for which lock it has waited
+	case isUnknown(err), wanted.limit > searchTime: // an import says which lock it has waited for
 	case wanted.writes && (isLockTimeout(err) || ctx.Err() != nil && sqlState(err) == codeCancelled):
 		return errTooLate
 	case isLockTimeout(err):
@@ -151,8 +152,8 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	return ignored(err)
 }
 
-// bounded returns the context of a statement, which ends when even what is under way is to stop. That of a write ends
-// with its time, and not because its client has gone.
+// bounded returns the context of a statement, which ends when even the work under way must stop. The context of a write
+// ends with its time limit, but not because its client has gone.
 func (d *database) bounded(ctx context.Context, wanted use) (context.Context, context.CancelFunc) {
 	deadline, _ := ctx.Deadline()
 	if wanted.writes {
@@ -163,12 +164,14 @@ func (d *database) bounded(ctx context.Context, wanted use) (context.Context, co
 	return ctx, func() { release(); cancel() }
 }
 
-// errTooLate: a write was ended that took too long, as where another program holds a lock, before its commit began.
+// errTooLate: a write took too long, for example because another program holds a lock, and was ended before its commit
+// began.
 var errTooLate = &models.StorageError{
 	Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
 }
 
-// acquire takes a connection from the pool. A server that lets no more of us in has let others in, that will be free.
+// acquire takes a connection from the pool. If the server accepts no more connections, acquire waits for one of those
+// that this process already has.
 func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	for {
 		conn, err := d.pool.Acquire(ctx)
@@ -183,7 +186,7 @@ func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// failed returns an error as the contract has it.
+// failed returns an error as the contract defines it.
 func (d *database) failed(ctx context.Context, wanted use, err error) error {
 	_, connecting := errors.AsType[connectError](err)
 	unsent := connecting || !wanted.writes
@@ -200,8 +203,8 @@ func (d *database) failed(ctx context.Context, wanted use, err error) error {
 	return storageError(err)
 }
 
-// close closes the connections. When the context ends, what is still running is broken off, and nothing is waited for:
-// a server that does not answer does not say goodbye either.
+// close closes the connections. When the context ends, what is still running is cancelled, and nothing is waited for: a
+// server that does not respond does not confirm a close either.
 func (d *database) close(ctx context.Context) {
 	defer d.end()
 	d.closed.Store(true)

@@ -12,8 +12,8 @@ import (
 // constraint names what a row violated.
 type constraint struct{ schema, table, name string }
 
-// onEmail asks whether a unique index, of a table or of a partition of it, is on the email alone. What a trigger has
-// violated elsewhere is not.
+// onEmail asks whether a unique index, of the table or of one of its partitions, is on the email alone. A constraint
+// that a trigger has violated elsewhere is not.
 const onEmail = `SELECT 1::int8 FROM pg_index i
 	JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
 	JOIN pg_namespace n ON n.oid = t.relnamespace
@@ -23,13 +23,13 @@ const onEmail = `SELECT 1::int8 FROM pg_index i
 
 func isDuplicate(err error) bool { return sqlState(err) == codeDuplicate }
 
-// duplicate returns the violation of a unique constraint as the contract has it. PostgreSQL names the constraint and not
-// its columns, so it is asked for these once.
+// duplicate returns the violation of a unique constraint as the contract defines it. PostgreSQL names the constraint
+// and not its columns, so it is asked for these once.
 func (d *database) duplicate(ctx context.Context, err error) error {
 	return d.duplicateBy(err, func(ask func(context.Context, connection) error) error { return d.try(ctx, lookup, ask) })
 }
 
-// duplicateBy is duplicate with a way to ask.
+// duplicateBy is duplicate, but asks by calling on.
 func (d *database) duplicateBy(err error, on func(func(context.Context, connection) error) error) error {
 	failed, _ := errors.AsType[*pgconn.PgError](err)
 	violated := constraint{failed.SchemaName, failed.TableName, failed.ConstraintName}

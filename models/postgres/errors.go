@@ -37,19 +37,19 @@ const (
 	codeCrash         = "57P02"
 	codeStarting      = "57P03"
 	codeUnserved      = "unserved" // our own: see [unserved]
-	classAccess       = "28"       // a wrong password, or nobody who may come in
+	classAccess       = "28"       // a wrong password, or a user who may not connect
 	classConnection   = "08"
-	classSyntax       = "42" // or a missing right, or something that is not there
+	classSyntax       = "42" // or a missing right, or something that does not exist
 	classResources    = "53"
 	classIntervention = "57"
-	classRollback     = "40" // it and another transaction wait for each other, or the like
+	classRollback     = "40" // a deadlock with another transaction, or the like
 	classTransaction  = "25"
 	classLocks        = "55" // or an object in a state in which it cannot be used
 	classSystem       = "58"
 	classInternal     = "XX"
 )
 
-// meanings are what the classes of SQLSTATEs mean. They hold no data of a user.
+// meanings are what the classes of SQLSTATEs mean. They hold no user data.
 var meanings = map[string]string{
 	"08": "connection exception", "0A": "feature not supported", "22": "data exception",
 	"23": "integrity constraint violation", "25": "invalid transaction state", "26": "invalid statement name",
@@ -65,7 +65,7 @@ var errBusy = &models.StorageError{
 	Text: "all connections to the PostgreSQL server are in use", Code: codeTooMany, Meaning: meanings[classResources],
 }
 
-// connectError says that no connection was made: nothing was asked of the server.
+// connectError says that no connection was made: nothing was sent to the server.
 type connectError struct{ error }
 
 func (e connectError) Unwrap() error { return e.error }
@@ -77,7 +77,7 @@ func unreached(err error) error {
 	return connectError{err}
 }
 
-// sqlState returns the SQLSTATE that an error of the server carries, and "" when it is not the server's.
+// sqlState returns the SQLSTATE that an error of the server carries, or "" if the error is not the server's.
 func sqlState(err error) string {
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failed.Code
@@ -88,7 +88,7 @@ func sqlState(err error) string {
 // class returns the class of a SQLSTATE.
 func class(code string) string { return code[:min(2, len(code))] }
 
-// isStorages reports whether an error is storage's: other than one that the contract names.
+// isStorages reports whether an error comes from storage, and is not one that the contract names.
 func isStorages(err error) bool {
 	if _, ok := errors.AsType[connectError](err); ok {
 		return true
@@ -96,7 +96,7 @@ func isStorages(err error) bool {
 	return sqlState(err) != "" || isLost(err)
 }
 
-// isLost reports whether the connection broke, or the server did not answer on it.
+// isLost reports whether the connection broke, or the server did not respond on it.
 func isLost(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
@@ -109,7 +109,7 @@ func isUntrusted(err error) bool {
 	return untrusted
 }
 
-// isGone reports whether the server behind a connection goes away, or may not be written any more: another may have
+// isGone reports whether the server behind a connection is going away, or no longer accepts writes: another may have
 // taken its place.
 func isGone(err error) bool {
 	switch sqlState(err) {
@@ -121,28 +121,28 @@ func isGone(err error) bool {
 	return false
 }
 
-// isOutOfDate reports whether a statement was refused because it is not what was prepared: another program has changed
-// its table, or a pooler has lost it. It has done nothing.
+// isOutOfDate reports whether a statement was refused because it no longer matches what was prepared: another program
+// has changed its table, or a pooler has lost it. It has done nothing.
 func isOutOfDate(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
 }
 
-// isLockTimeout reports whether a statement has waited too long for a lock. NOWAIT in a trigger has the same code.
+// isLockTimeout reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
 func isLockTimeout(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
 }
 
-// isBrokenOff reports whether it was we who waited no longer.
+// isBrokenOff reports whether this process stopped waiting.
 func isBrokenOff(err error) bool {
 	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// again reports whether a statement or a transaction that failed is run once more, after so many tries: it has certainly
-// done nothing, or it only reads. PostgreSQL ends one of two transactions that wait for each other, and that one is tried
-// again for as long as it has time.
+// again reports whether a statement or a transaction that failed runs once more after this many tries: it has certainly
+// done nothing, or it only reads. PostgreSQL ends one of two transactions that wait for each other, and that one is
+// tried again for as long as it has time.
 func again(err error, wanted use, tries int) bool {
 	if _, connecting := errors.AsType[connectError](err); connecting || isUnknown(err) {
 		return false // all hosts were tried, or it may be stored
@@ -153,7 +153,7 @@ func again(err error, wanted use, tries int) bool {
 	return tries == 1 && (isOutOfDate(err) || !wanted.once && (isGone(err) || pgconn.SafeToRetry(err)))
 }
 
-// storageError returns an error as the contract has it.
+// storageError returns an error as the contract defines it.
 func storageError(err error) error {
 	failed, isServers := errors.AsType[*pgconn.PgError](err)
 	connecting, isConnecting := errors.AsType[connectError](err)
@@ -183,7 +183,7 @@ func whyUnknown(err error) string {
 	return reason(err)
 }
 
-// connectFailure returns what a client is told when no connection was made. The server's own text names the user.
+// connectFailure returns the error for the client if no connection was made. The server's own text names the user.
 func connectFailure(err error) error {
 	failed := &models.StorageError{Text: reason(err), Code: codeUnreached, Meaning: reason(err)}
 	if code := sqlState(err); code != "" {

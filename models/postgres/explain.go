@@ -10,8 +10,8 @@ import (
 	"users-api/models"
 )
 
-// mayCome reports whether a server that could not be reached may be there in a moment: it starts, its name is not known
-// yet, it has no room, or another is about to take its place.
+// mayCome reports whether a server that could not be reached may be there in a moment: it is starting, its name is not
+// known yet, it has no room, or another is about to take its place.
 func mayCome(err error) bool {
 	if code := sqlState(err); code != "" {
 		return code == codeStarting || code == codeShutdown || code == codeCrash || code == codeTooMany
@@ -19,7 +19,7 @@ func mayCome(err error) bool {
 	return isLost(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
-// explain turns the answer to an attempt to start on a database into a line that says what to do.
+// explain turns an error at startup into a line that says what to do.
 func explain(where address, err error) error {
 	what, why := fmt.Sprintf("cannot use the PostgreSQL database at %s", where), err.Error()
 	code := sqlState(err)
@@ -36,7 +36,7 @@ func explain(where address, err error) error {
 	return fmt.Errorf("%s: %s", what, strings.ReplaceAll(why, "\n\t", " ")) // pgx gives each host a line
 }
 
-// remedy says what to do about what the server answered.
+// remedy says what to do about an error of the server.
 func remedy(code string, where address) string {
 	switch code {
 	case codeNoDatabase:
@@ -61,7 +61,7 @@ func remedy(code string, where address) string {
 	return ""
 }
 
-// remedyWithoutServer says what to do where no server could be used.
+// remedyWithoutServer says what to do if no server could be used.
 func remedyWithoutServer(err error) string {
 	if isUntrusted(err) {
 		return "name the file of the authority that signed it as sslrootcert in the URL, and the host as the certificate has it"

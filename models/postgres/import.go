@@ -13,18 +13,19 @@ import (
 	"users-api/models/spool"
 )
 
-// An import takes as long as it takes: each of its steps has its own limit. Until its commit begins it has done nothing,
-// so that it may be done again on another connection.
+// bulk is for an import, which takes as long as it takes: each of its steps has its own limit. Until its commit begins
+// it has done nothing, so it may run again on another connection.
 var bulk = use{limit: 24 * time.Hour}
 
-// importTries is how often an import is tried that PostgreSQL ends because it and another transaction wait for each other.
+// importTries is how often an import is tried if PostgreSQL ends it because of a deadlock with another transaction.
 const importTries = 3
 
-// importLock is the number of the lock that imports take, so that they take turns. It is "files" in ASCII.
+// importLock is the number of the lock with which imports take turns. It is "files" in ASCII.
 const importLock int64 = 0x66696c6573
 
-// Import stores the users of a file. The good rows are spooled while they arrive; only then is a connection taken. An
-// import of this process takes its turn before it does so: many that wait would take the connections of all others.
+// Import stores the users of a file. It spools the good rows while they arrive, and only then takes a connection. The
+// imports of this process take turns before that: many waiting imports would take the connections of all other
+// requests.
 func (u *Users) Import(
 	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
 ) (models.Imported, error) {
@@ -59,17 +60,17 @@ type fileImport struct {
 	rows    *spool.Spool       // the good rows
 	bad     models.RefusedRows // those that could not be read, and how many there are in all
 
-	// What follows belongs to the transaction.
+	// The following fields belong to the transaction.
 	conn      connection
 	table     table
-	together  int   // how many rows are stored by one statement
-	duplicate error // what PostgreSQL says of a row whose email exists
+	together  int   // how many rows one statement stores
+	duplicate error // PostgreSQL's error for a row whose email exists
 	refused   models.RefusedRows
 	done      models.Imported
 	seen      models.IDSet // the users that rows have created or found
 }
 
-// run does the import in a transaction of its own. An error takes everything back.
+// run does the import in its own transaction. An error rolls everything back.
 func (i *fileImport) run(ctx context.Context, conn connection) (err error) {
 	for range importTries {
 		err = i.runOnce(ctx, conn)
@@ -90,19 +91,19 @@ func (i *fileImport) runOnce(ctx context.Context, conn connection) error {
 	}
 	err = i.runAll(ctx)
 	if err != nil || i.options.DryRun {
-		_ = tx.Rollback(ctx) // where it fails, the connection is thrown away, and the transaction with it
+		_ = tx.Rollback(ctx) // if this fails, the connection is discarded, and the transaction with it
 		return err
 	}
 	return i.users.commitLong(ctx, conn, tx)
 }
 
-// immediately makes the constraints of a transaction be checked after each statement, so that a row that violates one is
-// refused by itself, and also in a dry run.
+// immediately makes PostgreSQL check the constraints of a transaction after each statement, so that a row that violates
+// one is refused by itself, in a dry run too.
 const immediately = "SET CONSTRAINTS ALL IMMEDIATE"
 
-// prepareImport begins with the lock that only a change of the table waits for. The planner believes what it knew of the
-// table when the import began; a scan of all users for each chunk would take hours, so it is told to use the index. From
-// here on another program may hold a lock, and an import holds its own meanwhile: it waits 5 s.
+// prepareImport begins with a lock that only a change of the table waits for. The planner relies on what it knew about
+// the table when the import began; a scan of all users for each chunk would take hours, so it is told to use the index.
+// From here on another program may hold a lock while the import holds its own: the import waits 5 s for it.
 const prepareImport = immediately + "; SET LOCAL lock_timeout = '5s'; LOCK TABLE users IN ROW EXCLUSIVE MODE; " +
 	"SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"
 
@@ -131,8 +132,8 @@ func (i *fileImport) runAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// commitLong commits a long transaction. The end of the context takes everything back before it begins, and nothing after
-// that.
+// commitLong commits a long transaction. The end of the context rolls everything back before the commit begins, and
+// does nothing after that.
 func (u *Users) commitLong(ctx context.Context, conn connection, tx pgx.Tx) error {
 	if err := ctx.Err(); err != nil {
 		_ = tx.Rollback(ctx) // likewise

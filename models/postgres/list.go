@@ -10,23 +10,23 @@ import (
 	"users-api/models/listcache"
 )
 
-// List calls send with the kept list, or with one that is read while it is sent where none can be kept.
+// List calls send with the cached list, or with one that is read while it is sent, if none can be cached.
 func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 	return u.cache.List(ctx, send, u.Select(ctx, models.Query{}))
 }
 
-// incarnation is what a server says of itself, as one text. Why two equal texts mean that nobody has committed in between
-// is said in the package's comment. Prepared and from one client, it takes 32 to 44 µs, and the snapshot alone 25 to 30.
+// incarnation is what a server says about itself, as one text. The package comment explains why two equal texts mean
+// that nothing was committed in between. Prepared and from one client, it takes 32 to 44 µs, and the snapshot alone 25
+// to 30.
 //
-// The database and the table are in it because a pooler or a search path that is changed may lead to others.
+// It includes the database and the table because a pooler or a changed search path may lead to others.
 const incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_start_time(), " +
 	"(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid)"
 
-// keepable asks whether the argument in the package's comment holds for the table. It does not on a standby, where
-// transactions under way are not named; under row security, where what is seen depends on more than commits; for what
-// stands in another place than this server's log: a view, a foreign table, one that is unlogged or temporary, or that has
-// such a part; and not for what has other transactions than PostgreSQL's: YugabyteDB, Citus, and tables of another kind than
-// heap.
+// keepable asks whether the argument in the package comment holds for the table. It does not hold on a standby, which
+// does not name the transactions under way; under row security, where visibility depends on more than commits; for data
+// outside this server's log: a view, a foreign table, an unlogged or temporary table, or a table with such a part; and
+// where transactions are not PostgreSQL's own: YugabyteDB, Citus, and tables of a kind other than heap.
 const keepable = withParts + `
 	SELECT NOT pg_is_in_recovery() AND NOT COALESCE(row_security_active(to_regclass('users')), false)
 		AND version() NOT LIKE '%-YB-%' AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
@@ -39,13 +39,13 @@ const withParts = `WITH RECURSIVE parts (id) AS (
 	SELECT to_regclass('users')::oid
 	UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id) `
 
-// listSource is where the kept list is read from. It implements [listcache.Source]. It borrows a connection each time, which
-// may lead to another server than the last.
+// listSource is where the cached list is read from. It implements [listcache.Source]. It borrows a connection each
+// time, which may lead to a different server than the last.
 type listSource struct {
 	reader *reader
 	seen   string // the incarnation at which the last transaction began
 
-	// What follows belongs to the transaction under way.
+	// The following fields belong to the transaction under way.
 	ctx    context.Context
 	inside *reader
 }
@@ -65,7 +65,7 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 	return s.reader.inSnapshot(ctx, listing, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
 		if s.seen, err = conn.text(ctx, incarnation); class(sqlState(err)) == classSyntax {
-			return listcache.ErrNotCached // there is no such function, or we may not call it
+			return listcache.ErrNotCached // there is no such function, or this user may not call it
 		}
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (s *listSource) All() iter.Seq2[models.User, error] {
 	return models.Each(s.inside.users(s.ctx, models.Query{}))
 }
 
-// Range returns the users with some neighbouring ids.
+// Range returns the users whose ids are at least from and at most to.
 func (s *listSource) Range(from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
 		before := from - 1

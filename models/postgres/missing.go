@@ -9,10 +9,10 @@ import (
 	"users-api/models"
 )
 
-// missingPage is how many ids are looked at together.
+// missingPage is how many ids are checked together.
 const missingPage = 10_000
 
-// deleteMissing deletes the users that are not in the file. When these are too many, the others are only counted.
+// deleteMissing deletes the users that are not in the file. If there are too many, it only counts the rest.
 func (i *fileImport) deleteMissing(ctx context.Context) error {
 	missing := 0
 	for from, more := int64(math.MinInt64), true; more; {
@@ -42,7 +42,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 	return nil
 }
 
-// idsFrom returns the lowest ids from one on.
+// idsFrom returns the lowest ids that are at least from.
 func (i *fileImport) idsFrom(ctx context.Context, from int64) (ids []int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -55,8 +55,8 @@ func (i *fileImport) idsFrom(ctx context.Context, from int64) (ids []int64, err 
 	return ids, err
 }
 
-// deleteAll deletes users. One that is still there was kept by a trigger; one that somebody else has deleted meanwhile is
-// not counted.
+// deleteAll deletes users. If one is still there, a trigger ignored its deletion; one that another program has deleted
+// meanwhile is not counted.
 func (i *fileImport) deleteAll(ctx context.Context, ids []int64) error {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()

@@ -21,15 +21,15 @@ func isUnknown(err error) bool {
 	return unknown
 }
 
-// errUnconfirmed: the server has stopped to wait for its synchronous standby. The commit is in its log, and may be nowhere
+// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps nowhere
 // else.
 var errUnconfirmed = errors.New("no standby has confirmed the commit")
 
-// outcome returns the error of what was sent to commit a write: a COMMIT, or a statement outside of a transaction. Only an
-// ERROR of the server says for certain that nothing was stored. A cancel or a shutdown (class 57) that arrives during the
-// commit is acted on after it, with the same message as before it; a pooler that has lost the server says so in class 08,
-// and any other error is that of a connection which broke. [pgconn.SafeToRetry] does not help: it is true of "conn closed",
-// which is what a second read from a broken connection returns.
+// outcome returns the error of what was sent to commit a write: a COMMIT, or a statement outside of a transaction. Only
+// an ERROR of the server says for certain that nothing was stored. A cancel or a shutdown (class 57) that arrives
+// during the commit takes effect after it, with the same message as before it; a pooler that has lost the server says
+// so in class 08, and any other error comes from a broken connection. [pgconn.SafeToRetry] does not help: it is true
+// for "conn closed", which a second read from a broken connection returns.
 func (c connection) outcome(err error) error {
 	if c.takeUnconfirmed() {
 		return unknownError{errUnconfirmed}
@@ -45,7 +45,7 @@ func outcome(err error) error {
 	return unknownError{err}
 }
 
-// isRefusedByServer reports whether the server has refused a statement or a COMMIT for certain.
+// isRefusedByServer reports whether the server has certainly refused a statement or a COMMIT.
 func isRefusedByServer(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || failed.SeverityUnlocalized != "ERROR" {
@@ -54,10 +54,10 @@ func isRefusedByServer(err error) bool {
 	return class(failed.Code) != classConnection && class(failed.Code) != classIntervention
 }
 
-// unconfirmed marks a connection on which the server has told that no standby confirmed a commit.
+// unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
 
-// noticeUnconfirmed marks a connection. The message may be in any language, and the name of the function is not.
+// noticeUnconfirmed marks a connection. The message may be in any language, but the name of the function never changes.
 func noticeUnconfirmed(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	if notice.Routine == "SyncRepWaitForLSN" {
 		conn.CustomData()[unconfirmed] = true
@@ -71,12 +71,12 @@ func (c connection) takeUnconfirmed() bool {
 	return marked
 }
 
-// lockTime is how long a statement waits for a lock that another program holds. It ends before the time of the statement
-// does, because this end is certain: nothing was stored.
+// lockTime is how long a statement waits for a lock that another program holds. It ends before the time limit of the
+// statement, because this end is certain: nothing was stored.
 const lockTime = "3500ms"
 
-// startTime is how soon a statement that commits by itself must be sent, so that it is not cancelled while it waits for a
-// lock.
+// startTime is how soon a statement that commits by itself must be sent, so that it is not cancelled while it waits for
+// a lock.
 const startTime = 200 * time.Millisecond
 
 // transaction runs statements in a transaction. Until its COMMIT is sent, nothing is stored, whatever happens.
@@ -86,7 +86,7 @@ func (c connection) transaction(ctx context.Context, run func() error) error {
 		return err
 	}
 	if err := run(); err != nil {
-		_ = tx.Rollback(ctx) // where it fails, the connection is thrown away, and the transaction with it
+		_ = tx.Rollback(ctx) // if this fails, the connection is discarded, and the transaction with it
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -101,9 +101,9 @@ func (d *database) commit(ctx context.Context, run func(context.Context, connect
 	return d.counted(d.on(ctx, write, committing(run)))
 }
 
-// committing returns what runs one statement so that it commits by itself, which saves two round trips. Behind a pooler it
-// is run in a transaction for its settings, and where it has waited for a connection, because a transaction that is cancelled
-// before its COMMIT is certainly not stored.
+// committing returns a function that runs one statement so that it commits by itself, which saves two round trips. The
+// statement runs in a transaction behind a pooler, for its settings, and after a wait for a connection, because a
+// transaction that is cancelled before its COMMIT is certainly not stored.
 func committing(run func(context.Context, connection) error) func(context.Context, connection) error {
 	return func(ctx context.Context, conn connection) error {
 		deadline, _ := ctx.Deadline()

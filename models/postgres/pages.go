@@ -7,19 +7,19 @@ import (
 	"users-api/models"
 )
 
-// A page is at most this many users, or a little more than this many bytes of their texts. It takes about 1 ms to read, and
-// a slow reader holds what becomes of one.
+// A page is at most this many users, or slightly more than this many bytes of their texts. It takes about 1 ms to read,
+// and a slow reader holds the response bytes of one page.
 const (
 	mostUsers = 1000
 	pageBytes = 128 << 10
 )
 
-// fewUsers is what the first page after a start asks for: their texts may have 1 MB each.
+// fewUsers is what the first page after startup asks for: their texts may have 1 MB each.
 const fewUsers = 16
 
-// pageSize is how many users the next page asks for. PostgreSQL sends all that a statement asks for, so that what lies
-// beyond pageBytes is sent for nothing. After a page that was cut there, the next asks for as many as that held; after one
-// that was less than half full, for twice as many.
+// pageSize is how many users the next page asks for. PostgreSQL sends all that a statement asks for, so users beyond
+// pageBytes are sent for nothing. After a page that was cut there, the next one asks for as many users as that page
+// held; after a page that was less than half full, for twice as many.
 type pageSize struct{ users atomic.Int64 }
 
 func newPageSize() *pageSize {
@@ -60,7 +60,7 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 	return page, !whole || len(page) >= limit, err
 }
 
-// readPage reads the users of a statement until their texts are longer than a page, and reports whether it has read all.
+// readPage reads the users of a statement until their texts fill a page, and reports whether it has read all.
 func (r *reader) readPage(ctx context.Context, conn connection, statement string, values []any) (
 	page []models.User, whole bool, err error) {
 	left := pageBytes
@@ -68,7 +68,7 @@ func (r *reader) readPage(ctx context.Context, conn connection, statement string
 	err = conn.users(ctx, func(user models.User) error {
 		if left <= 0 {
 			whole = false
-			r.pages.set(len(page)) // before what is left is sent
+			r.pages.set(len(page)) // before the rest arrives
 			return errEnough
 		}
 		page = append(page, user)

@@ -1,35 +1,36 @@
-// Package postgres keeps the users in a PostgreSQL database, version 13 or newer. It implements [models.Users].
+// Package postgres stores the users in a PostgreSQL database, version 13 or newer. It implements [models.Users].
 //
 // PostgreSQL is a server that other processes use at the same time, so this package holds little by itself:
 //
-//   - the connections (address.go, connect.go, database.go) are a small pool. Every statement borrows one, has a deadline,
-//     and finds the server again after it was away;
-//   - the shared commits (writer.go, create.go) are for creations alone. Those that arrive together are one INSERT. For
-//     changes and deletions (change.go) PostgreSQL itself lets transactions share a flush of its log;
-//   - everything that reads (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held
-//     between two of them;
-//   - the kept list (package kept, and list.go) is good for as long as the server's snapshot is the same;
-//   - imports (import.go, chunks.go, row.go), exports of one moment (snapshot.go), and a table that is filled from
-//     another storage (fill.go).
+//   - the connections (address.go, connect.go, database.go) are a small pool. Every statement borrows one, has a
+//     deadline, and finds the server again after it was away;
+//   - the shared commits (writer.go, create.go) are for creations alone. Creations that arrive together are one INSERT.
+//     For changes and deletions (change.go), PostgreSQL itself lets transactions share a flush of its log;
+//   - every read (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held between
+//     two pages;
+//   - the cached list (package listcache, and list.go) is valid for as long as the server's snapshot is the same;
+//   - imports (import.go, chunks.go, missing.go), exports of one moment (snapshot.go), and a table that is filled from
+//     another storage (copyfrom.go, copy.go, refused.go).
 //
-// GORM defines and creates the table, and builds the texts of the queries once, at the start; pgx runs them. Nothing is
-// kept in a session, because behind a pooler the next statement may run in another: no setting and no advisory
+// GORM defines and creates the table, and builds the texts of the queries once, at startup; pgx runs them. Nothing is
+// stored in a session, because behind a pooler the next statement may run in another one: no setting and no advisory
 // lock that outlives its transaction, no temporary table, no LISTEN.
 //
-// # Why the kept list is never stale
+// # Why the cached list is never stale
 //
-// The server's snapshot names the transactions that are visible. A commit takes its number out of those under way, or moves
-// their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and every DDL
-// take a number as well. So on one incarnation of one primary, an equal snapshot means an equal table.
+// The server's snapshot names the transactions that are visible. A commit takes its number out of those under way, or
+// moves their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and
+// every DDL statement take a number as well. So on one incarnation of one primary, an equal snapshot means an equal
+// table.
 //
-// After a crash, and on a standby that was promoted, numbers come again, and behind a pooler nobody notices that the server
-// is another. So its start and its last checkpoint are asked for too: a crash ends with a checkpoint, and another server
-// has another start. The list is read in a REPEATABLE READ transaction whose snapshot is the one that was asked for; it
-// locks the table against TRUNCATE before it takes the snapshot. Any commit in the cluster, ANALYZE and a checkpoint cost a
-// reading, and nothing else.
+// After a crash, and on a standby that was promoted, numbers are used again, and behind a pooler a change of the server
+// goes unnoticed. So the server's start time and its last checkpoint are read too: a crash ends with a checkpoint, and
+// another server has another start time. The list is read in a REPEATABLE READ transaction, whose snapshot is the one
+// that was recorded; it locks the table against TRUNCATE before it takes the snapshot. Any commit in the cluster,
+// ANALYZE and a checkpoint cost one more read of the list, and nothing else.
 //
-// That does not hold on a standby, under row security, and for what stands elsewhere than in this server's log: keepable
-// asks, and then the list is streamed.
+// This does not hold on a standby, under row security, and for data outside this server's log: keepable detects these
+// cases, and then the list is streamed.
 package postgres
 
 import (
@@ -50,17 +51,17 @@ type Users struct {
 	changes   changes
 	reader    *reader
 	cache     *listcache.Cache
-	importing chan struct{} // is held by the one import that runs
+	importing chan struct{} // is held by the import that runs
 
-	// writing is held for reading by every write, and for writing to close.
+	// writing is held for reading by every write, and for writing by Close.
 	writing sync.RWMutex
 }
 
 var _ models.Users = (*Users)(nil)
 
-// Open connects to the database that a URL names, and makes the table users where there is none. A server that cannot
-// be reached yet is tried for half a minute; the context ends that. The list is kept in memory while it is no larger
-// than listMemory bytes. The error says what to do, and holds no password.
+// Open connects to the database that a URL names, and creates the table users if there is none. It tries a server that
+// cannot be reached yet for half a minute; the context ends that. The list is cached while it is no larger than
+// listMemory bytes. The error says what to do, and holds no password.
 func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) (*Users, error) {
 	where, err := parseAddress(url)
 	if err != nil {
@@ -78,7 +79,7 @@ func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) 
 	return users, nil
 }
 
-// open prepares a database that is connected.
+// open prepares a connected database.
 func open(ctx context.Context, database *database, listMemory int, logger *slog.Logger) (*Users, error) {
 	if err := database.expectServer(ctx); err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err 
 	return id, err
 }
 
-// Change changes a user and returns it as it is stored then.
+// Change changes a user and returns it as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
 	err = u.write(func() (err error) {
 		user, err = u.changes.change(ctx, id, change, allow)
@@ -152,12 +153,12 @@ func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
 	return u.reader.get(ctx, id)
 }
 
-// Select returns the users that a query asks for.
+// Select returns the users that a query selects.
 func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	return u.reader.users(ctx, query)
 }
 
-// Export calls send with the users that a query asks for, as they are at one moment.
+// Export calls send with the users that a query selects, all as of one moment.
 func (u *Users) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
 	return u.reader.export(ctx, query, send)
 }
@@ -167,11 +168,11 @@ func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
 	return u.reader.count(ctx, query)
 }
 
-// Replaced is never closed: a server that went away may come back.
+// Replaced is never closed: a server that goes away may come back.
 func (u *Users) Replaced() <-chan struct{} { return nil }
 
-// Close finishes the writes under way and closes the connections. When the context ends, what is still running is broken
-// off, and nothing is waited for: a server that does not answer does not say goodbye either.
+// Close finishes the writes under way and closes the connections. When the context ends, what is still running is
+// cancelled, and nothing is waited for: a server that does not respond does not confirm a close either.
 func (u *Users) Close(ctx context.Context) error {
 	if u.database.closed.Swap(true) {
 		return nil // it is closed already
@@ -191,7 +192,7 @@ func (u *Users) Close(ctx context.Context) error {
 	return nil
 }
 
-// finishWrites waits for the writes under way. Those that wait for the lock find that the storage is closed.
+// finishWrites waits for the writes under way. Writes that wait for the lock then find the storage closed.
 func (u *Users) finishWrites() {
 	u.writing.Lock()
 	defer u.writing.Unlock()

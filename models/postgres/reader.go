@@ -14,12 +14,12 @@ import (
 // reader reads the users.
 type reader struct {
 	database *database
-	// on runs what reads on a connection: on any, or on that of a transaction.
+	// on runs a read on a connection: on any, or on that of a transaction.
 	on      func(context.Context, use, func(context.Context, connection) error) error
 	queries *queries
 	pages   *pageSize
 	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and a third of
-	// the connections, so that all else goes on beside them.
+	// the connections, so that everything else can run beside them.
 	searching chan struct{}
 	spools    *spool.Area
 }
@@ -34,13 +34,13 @@ func newReader(database *database, queries *queries) *reader {
 	return r
 }
 
-// errSlow: a read was ended that took too long, as where another program has locked the table.
+// errSlow: a read took too long, for example because another program has locked the table, and was ended.
 var errSlow = &models.StorageError{
 	Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late",
 }
 
-// onAny runs what reads on any connection. A search may take long, so it first waits for the table's lock for as long as any
-// other read, and no longer.
+// onAny runs a read on any connection. A search may take long, so it first waits for the table's lock for as long as
+// any other read, and no longer.
 func (r *reader) onAny(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
 	return r.slot(ctx, wanted, func(wanted use) error {
 		return r.database.on(ctx, wanted, func(ctx context.Context, conn connection) error {
@@ -56,7 +56,7 @@ func (r *reader) onAny(ctx context.Context, wanted use, read func(context.Contex
 	})
 }
 
-// slot runs what reads with a search slot, where it needs one. The wait for it counts towards the time limit.
+// slot runs a read with a search slot, if it needs one. The wait for the slot counts towards the time limit.
 func (r *reader) slot(ctx context.Context, wanted use, run func(use) error) error {
 	if !wanted.searches {
 		return run(wanted)
@@ -83,7 +83,7 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 	return user, err
 }
 
-// count returns how many users match a query. It looks at every user, unless an email is asked for.
+// count returns how many users match a query. It looks at every user, unless the query names an email.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
 	wanted := search
 	if query.Email != nil {
@@ -100,8 +100,8 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 	return n, err
 }
 
-// users returns the users that a query asks for, page by page: each begins after the last id of the one before. Between
-// two nothing is held but a page, however slowly they are taken.
+// users returns the users that a query selects, page by page: each page begins after the last id of the one before.
+// Between two pages nothing is held but a page, however slowly the caller takes them.
 func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	return models.Pages(query, func(next models.Query) ([]models.User, bool, error) { return r.page(ctx, next) })
 }

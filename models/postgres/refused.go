@@ -12,12 +12,12 @@ import (
 	"users-api/models"
 )
 
-// mostRefused is how many users that cannot be stored are told at most.
+// mostRefused is the maximum number of refused users that are reported.
 const mostRefused = 100
 
-// refusedUsers are users that PostgreSQL does not take.
+// refusedUsers are users that PostgreSQL does not accept.
 type refusedUsers struct {
-	reasons []string           // in the order in which they were met
+	reasons []string           // in the order in which they were found
 	ids     map[string][]int64 // by reason
 	count   int
 }
@@ -30,7 +30,7 @@ func (r *refusedUsers) add(id int64, reason string) {
 	r.count++
 }
 
-// Error names the users by their ids, and neither by name nor by email.
+// Error names the users by their ids, not by name or email.
 func (r *refusedUsers) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "nothing was copied: PostgreSQL does not take %d users", r.count)
@@ -44,8 +44,8 @@ func (r *refusedUsers) Error() string {
 	return text.String()
 }
 
-// findRefused stores the users in chunks, halves those that fail, and returns the users that are refused; nil where
-// there are none.
+// findRefused stores the users in chunks, halves the chunks that fail, and returns the refused users, or nil if there
+// are none.
 func (f *copier) findRefused(ctx context.Context) error {
 	refused := &refusedUsers{ids: map[string][]int64{}}
 	var chunk []models.User
@@ -70,7 +70,7 @@ func (f *copier) findRefused(ctx context.Context) error {
 	return refused
 }
 
-// try stores users, and finds those that are refused.
+// try stores users, and adds those that are refused.
 func (f *copier) try(ctx context.Context, users []models.User, refused *refusedUsers) error {
 	if len(users) == 0 || refused.count == mostRefused {
 		return nil
@@ -92,7 +92,7 @@ func (f *copier) try(ctx context.Context, users []models.User, refused *refusedU
 	return f.try(ctx, users[half:], refused)
 }
 
-// insert stores users by one statement.
+// insert stores users with one statement.
 func (f *copier) insert(ctx context.Context, users []models.User) error {
 	ids, names, emails := make([]int64, len(users)), make([]string, len(users)), make([]string, len(users))
 	times := make([]*string, len(users))
@@ -109,11 +109,11 @@ func (f *copier) insert(ctx context.Context, users []models.User) error {
 	return err
 }
 
-// tellable are the SQLSTATEs whose texts name rules and no data, when they are PostgreSQL's own.
+// tellable are the SQLSTATEs whose texts name rules and no data, if PostgreSQL itself wrote them.
 var tellable = []string{"22001", "22003", "22021", "23502", "23505", "23514", "54000"}
 
-// withoutData returns why a user is refused, without the user's name and email: a function of the table may say
-// anything.
+// withoutData returns why a user is refused, without the user's name and email: the message of a function of the table
+// may contain anything.
 func withoutData(err error, user models.User) string {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

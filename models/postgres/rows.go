@@ -14,7 +14,7 @@ import (
 	"users-api/models"
 )
 
-// inBinary asks for the time as PostgreSQL stores it, and for all else as text: what it writes of a time depends on
+// inBinary asks for the time as PostgreSQL stores it, and for everything else as text: the text of a time depends on
 // settings of the session, the role and the database.
 var inBinary = pgx.QueryResultFormats{pgx.TextFormatCode, pgx.TextFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode}
 
@@ -49,7 +49,7 @@ func (c connection) one(ctx context.Context, statement string, arguments ...any)
 	return user, err
 }
 
-// readUser returns the user that is in a row.
+// readUser returns the user in a row.
 func readUser(values [][]byte, timeType uint32) (user models.User, err error) {
 	user.Name, user.Email = string(values[1]), string(values[2])
 	user.CreatedAt = shownTime(values[3], timeType)
@@ -57,10 +57,10 @@ func readUser(values [][]byte, timeType uint32) (user models.User, err error) {
 	return user, err
 }
 
-// epoch is the second from which PostgreSQL counts: the first of the year 2000.
+// epoch is the second from which PostgreSQL counts: the start of the year 2000.
 const epoch = 946_684_800
 
-// shownTime returns a time as the list shows it. One without a zone is taken to be in UTC.
+// shownTime returns a time as the list shows it. A time without a zone is taken to be in UTC.
 func shownTime(stored []byte, timeType uint32) string {
 	if timeType != pgtype.TimestamptzOID && timeType != pgtype.TimestampOID || len(stored) != 8 {
 		return models.ShownTime(string(stored))

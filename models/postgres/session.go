@@ -9,22 +9,23 @@ import (
 )
 
 // Statements run READ COMMITTED and with this package's time limits, whatever the defaults of the role, the database or
-// the server are. Where a session is ours alone, it is set up once. Behind a pooler, the next statement may run in another
-// session: where the defaults are not PostgreSQL's own, each read is a transaction that says so itself.
+// the server are. A session that belongs to this process alone is set up once. Behind a pooler, the next statement may
+// run in another session: if the defaults are not PostgreSQL's own, each read is a transaction that sets them itself.
 //
-// READ COMMITTED matters to a read that is a single statement, too: with REPEATABLE READ it keeps the snapshot that it
-// took before it waited for the table's lock, and sees an empty table when TRUNCATE or ALTER TABLE … TYPE commits meanwhile.
+// READ COMMITTED matters even to a read that is a single statement: with REPEATABLE READ it keeps the snapshot that it
+// took before it waited for the table's lock, and sees an empty table if TRUNCATE or ALTER TABLE … TYPE commits
+// meanwhile.
 const (
 	askSession = `SELECT pg_backend_pid(), current_setting('default_transaction_isolation') = 'read committed'
 		AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0'`
 
-	// setSession skips what the URL sets, and what the server's version does not know.
+	// setSession skips what the URL sets, and what the version of the server does not know.
 	setSession = `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
 			('statement_timeout', '0'), ('lock_timeout', '` + lockTime + `'), ('transaction_timeout', '0'),
 			('client_min_messages', 'warning')) AS defaults (name, value)
 		WHERE current_setting(name, true) IS NOT NULL AND name <> ALL ($1::text[])`
 
-	// beginWrite makes the settings of a session of the transaction, because behind a pooler no session has them.
+	// beginWrite makes the settings of a session part of the transaction, because behind a pooler no session has them.
 	beginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '" + lockTime +
 		"'; SET LOCAL client_min_messages = 'warning'"
 
@@ -32,22 +33,23 @@ const (
 	beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
 	noTimeouts    = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
 
-	// lockTable must come before whatever takes a snapshot: see [reader.inSnapshot].
+	// lockTable must come before anything that takes a snapshot: see [reader.inSnapshot].
 	lockTable = "LOCK TABLE users IN ACCESS SHARE MODE;"
-	// keepPath makes the rest of a transaction find the table that it has locked: a configuration that is loaded again
-	// changes the search path between two messages, also of one transaction.
+	// keepPath makes the rest of a transaction find the table that it has locked: a reloaded configuration changes the
+	// search path between two messages, even of one transaction.
 	keepPath = "SELECT set_config('search_path', current_setting('search_path'), true)"
 )
 
-// What prepareSession notes of a connection: a pooler stands between us and the server, and sessions have other defaults
-// than PostgreSQL's own.
+// What prepareSession notes about a connection: a pooler stands between this process and the server, or sessions have
+// defaults other than PostgreSQL's own.
 const (
 	pooled      = "pooled"
 	oddDefaults = "odd defaults"
 )
 
-// prepareSession finds out whether a pooler stands between us and the server, and sets up a session that is ours alone. A
-// pooler gives us the number of a process of its own making, to cancel statements by, and not that of the session's process.
+// prepareSession finds out whether a pooler stands between this process and the server, and sets up a session that
+// belongs to this process alone. A pooler reports a process number of its own, which serves to cancel statements, and
+// not that of the session's process.
 func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	var process uint32
 	var defaults bool
@@ -62,10 +64,10 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// isPooled reports whether a pooler stands between us and the server.
+// isPooled reports whether a pooler stands between this process and the server.
 func (c connection) isPooled() bool { return c.isNoted(pooled) }
 
-// needsBegin reports whether a single statement must say how it is to be run.
+// needsBegin reports whether a single statement must say how it runs.
 func (c connection) needsBegin() bool { return c.isPooled() && c.isNoted(oddDefaults) }
 
 func (c connection) isNoted(name string) bool {
@@ -73,15 +75,15 @@ func (c connection) isNoted(name string) bool {
 	return noted
 }
 
-// inTransaction runs what reads in a transaction that begins with the given statements, which may wait for a lock.
+// inTransaction runs a read in a transaction that begins with the given statements, which may wait for a lock.
 func (c connection) inTransaction(ctx context.Context, begin string, read func() error) error {
-	defer func() { _ = c.simple(ctx, "ROLLBACK") }() // it only reads; where this fails, the connection is thrown away
+	defer func() { _ = c.simple(ctx, "ROLLBACK") }() // it only reads; if this fails, the connection is discarded
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	err := c.simple(limited, begin)
 	switch {
 	case ctx.Err() == nil && limited.Err() != nil:
-		_ = c.Close(ctx) // what cancels the statements may arrive later than their end
+		_ = c.Close(ctx) // the request to cancel the statements may arrive after their end
 		return errSlow
 	case err != nil:
 		return err
@@ -89,7 +91,7 @@ func (c connection) inTransaction(ctx context.Context, begin string, read func()
 	return read()
 }
 
-// timeouts returns the statements that keep a transaction from the timeouts of the role, the database or the server.
+// timeouts returns the statements that protect a transaction from the timeouts of the role, the database or the server.
 func (c connection) timeouts() string {
 	if c.needsBegin() {
 		return noTimeouts

@@ -11,16 +11,17 @@ import (
 	"users-api/models/spool"
 )
 
-// newSpools returns the area of spools. They lie where the system keeps temporary files: DATA_DIR is the other engine's.
+// newSpools returns the area of spools. They are where the system keeps temporary files: DATA_DIR belongs to the other
+// engine.
 func newSpools() *spool.Area { return spool.NewArea(filepath.Join(os.TempDir(), "users-api-spool-")) }
 
-// export calls send with the users that a query asks for as one transaction sees them. They are spooled: a transaction that
-// a slow reader holds open would keep PostgreSQL from clearing away what was deleted and changed.
+// export calls send with the users that a query selects, as one transaction sees them. They are spooled: if a slow
+// reader held the transaction open, PostgreSQL could not clear away what was deleted and changed.
 func (r *reader) export(ctx context.Context, query models.Query, send func(models.Export) error) error {
 	return r.spools.Export(ctx, query, r.copyTo, send)
 }
 
-// copyTo copies the users that a query asks for, in one transaction.
+// copyTo copies the users that a query selects, in one transaction.
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
 	return explainSpool(r.inSnapshot(ctx, export, func(ctx context.Context, _ connection, within *reader) (err error) {
 		if query.Count {
@@ -40,12 +41,12 @@ func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool
 	}))
 }
 
-// inSnapshot calls read in a transaction that sees the users at one moment, with a reader that reads in it. What brings no
-// page for as long as an ordinary read may take is ended.
+// inSnapshot calls read in a transaction that sees the users at one moment, with a reader that reads in it. It ends a
+// read that brings no page for as long as an ordinary read may take.
 //
 // The transaction locks the table before it takes its snapshot. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a
-// snapshot that is older than their commit sees an empty table, and a statement that waits for a lock has taken its
-// snapshot before.
+// snapshot that is older than their commit sees an empty table, and a statement that waits for a lock has already taken
+// its snapshot.
 func (r *reader) inSnapshot(ctx context.Context, wanted use, read func(context.Context, connection, *reader) error) error {
 	return r.slot(ctx, wanted, func(wanted use) error {
 		limited, cancel := context.WithCancelCause(ctx)
@@ -63,7 +64,7 @@ func (r *reader) inSnapshot(ctx context.Context, wanted use, read func(context.C
 	})
 }
 
-// within returns a reader that reads on one connection. Each page that is read sets back the timer of a stall; one that
+// within returns a reader that reads on one connection. Each page that is read resets the timer of a stall; a read that
 // looks at every user has the time of the whole snapshot.
 func (r *reader) within(conn connection, stall *time.Timer) *reader {
 	inside := &reader{queries: r.queries, pages: r.pages}
@@ -79,7 +80,7 @@ func (r *reader) within(conn connection, stall *time.Timer) *reader {
 	return inside
 }
 
-// explainSpool returns an error of a spool with what to do: its directory is the system's, and an image may have none.
+// explainSpool adds what to do to an error of a spool: its directory is the system's, and an image may have none.
 func explainSpool(err error) error {
 	failed, ok := errors.AsType[*models.StorageError](err)
 	if !ok || failed.Code != "spool" {

@@ -6,8 +6,8 @@ import (
 	"users-api/models"
 )
 
-// Stats returns the figures of the storage. PostgreSQL keeps its log apart from the table, and for the whole cluster:
-// it has no size that is ours.
+// Stats returns the metrics of the storage. PostgreSQL keeps its log apart from the table, and for the whole cluster:
+// there is no log size of this service alone.
 func (u *Users) Stats() models.Stats {
 	stats := models.Stats{DatabaseBytes: u.size()}
 	u.database.commits.Fill(&stats)
@@ -15,7 +15,7 @@ func (u *Users) Stats() models.Stats {
 	return stats
 }
 
-// size returns how many bytes the table takes with its indexes; 0 where that cannot be told at once.
+// size returns how many bytes the table takes with its indexes, or 0 if that cannot be found out at once.
 func (u *Users) size() (bytes int64) {
 	err := u.database.on(context.Background(), bestEffort, func(ctx context.Context, conn connection) (err error) {
 		bytes, _, err = conn.number(ctx, "SELECT pg_total_relation_size(to_regclass('users'))")

@@ -14,24 +14,26 @@ import (
 	"users-api/models"
 )
 
-// newTable is the table users as this engine makes it: the model, with PostgreSQL's own types for the id and the time.
+// newTable is the table users as this engine creates it: the model, with PostgreSQL's own types for the id and the
+// time.
 type newTable struct {
 	ID int64 `gorm:"primaryKey;generated:identity"`
 	models.NewUser
 	CreatedAt string `gorm:"->;type:timestamptz(0);default:now()"`
 }
 
-// TableName is GORM's way to ask for the name.
+// TableName tells GORM the name.
 func (newTable) TableName() string { return "users" }
 
-// createLock is the number of the lock that those who create the table take. It is "users" in ASCII.
+// createLock is the number of the lock that processes take to create the table. It is "users" in ASCII.
 const createLock int64 = 0x7573657273
 
-// createTries is how often a table is looked for and made, where other programs make it at the same time.
+// createTries is how often createTable looks for the table and creates it, if other programs create it at the same
+// time.
 const createTries = 3
 
-// createTable makes the table users where nothing of that name is found on the search path, and leaves alone what is.
-// GORM's AutoMigrate would change an existing table on any difference.
+// createTable creates the table users if nothing of that name is found on the search path, and leaves alone what is
+// there. GORM's AutoMigrate would change an existing table on any difference.
 func createTable(ctx context.Context, db *gorm.DB) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -48,9 +50,9 @@ func createTable(ctx context.Context, db *gorm.DB) (err error) {
 	return err
 }
 
-// createOnce makes the table. Where two create it at once, PostgreSQL refuses one of them in the middle: so processes take
-// turns, and each looks again, which only READ COMMITTED lets it do. The lock ends with its transaction, because behind a
-// pooler one that outlives it is never given back.
+// createOnce creates the table. If two processes create it at once, PostgreSQL refuses one of them midway: so processes
+// take turns, and each checks again, which only READ COMMITTED allows. The lock ends with its transaction, because
+// behind a pooler a lock that outlives it is never released.
 func createOnce(db *gorm.DB) error {
 	return db.Transaction(func(tx *gorm.DB) error {
 		if err := tx.Exec("SET LOCAL lock_timeout = 0").Error; err != nil {
@@ -66,18 +68,18 @@ func createOnce(db *gorm.DB) error {
 	}, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 }
 
-// hasTable reports whether the search path leads to anything that is named users. It reads pg_class as well, because only
-// a statement that opens a table makes the session notice what others have committed to the catalog meanwhile.
+// hasTable reports whether the search path leads to anything named users. It reads pg_class as well, because only a
+// statement that opens a table makes the session notice what others have committed to the catalog meanwhile.
 func hasTable(tx *gorm.DB) (exists bool, err error) {
 	err = tx.Raw("SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users'))").Scan(&exists).Error
 	return exists, err
 }
 
-// table is what must be known of the table users, which may be another program's.
+// table is what must be known about the table users, which another program may have created.
 type table struct {
 	oid      uint32
 	timeType string
-	// ownTime: the table makes the time itself, and takes no other.
+	// ownTime: the table sets the time itself, and accepts no other.
 	ownTime bool
 	// emailType is the type of an email, as it is written in a statement.
 	emailType string
@@ -86,7 +88,7 @@ type table struct {
 }
 
 // describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one of
-// them alone, and for what else decides whether the table can be served.
+// them alone, and for everything else that decides whether the table can be served.
 const describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
 	format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
 	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
@@ -98,7 +100,7 @@ const describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::t
 	JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
 	WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`
 
-// column is a column of the table, with what is known of the table.
+// column is a column of the table, with what is known about the table.
 type column struct {
 	name, typeName, fullType       string
 	generated, primaryKey, oneUser bool
@@ -108,7 +110,7 @@ type column struct {
 	inherited      bool
 }
 
-// describe looks at the table, and returns an error where it cannot be served.
+// describe reads the definition of the table, and returns an error if it cannot be served.
 func (c connection) describe(ctx context.Context) (t table, err error) {
 	columns, last := map[string]column{}, column{}
 	err = c.query(ctx, func(rows pgx.Rows) error {
@@ -136,7 +138,7 @@ var relations = map[string]string{
 	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "c": "a type",
 }
 
-// unserved returns why a table cannot be served, and "" where it can.
+// unserved returns why a table cannot be served, or "" if it can.
 func unserved(columns map[string]column, relation column) string {
 	var missing []string
 	for _, name := range []string{"id", "name", "email", "created_at"} {
@@ -162,24 +164,23 @@ func unserved(columns map[string]column, relation column) string {
 	return ""
 }
 
-// checkEvery is how often the table is looked at while the service runs: another program may change it at any time.
+// checkEvery is how often the table is checked while the service runs: another program may change it at any time.
 const checkEvery = time.Second
 
-// tableCheck is what the last look at the table found.
+// tableCheck is the result of the last check of the table.
 type tableCheck struct {
 	table table
 	err   error
 }
 
-// checkTable returns an error while the table cannot be served. It asks at most once a second, which takes less than a
-// millisecond; in between it returns what the last look found. After a change of the table all statements are prepared
-// anew.
+// checkTable returns an error while the table cannot be served. It checks at most once a second, which takes less than
+// a millisecond; in between it returns the last result. After a change of the table all statements are prepared again.
 func (d *database) checkTable(ctx context.Context, conn connection) error {
 	last := d.checked.Load()
 	now, next := time.Now().UnixNano(), d.nextCheck.Load()
 	if last == nil || now < next || !d.nextCheck.CompareAndSwap(next, now+int64(checkEvery)) {
 		if last == nil {
-			return nil // the start makes the table first
+			return nil // startup creates the table first
 		}
 		return last.err
 	}
@@ -195,7 +196,7 @@ func (d *database) checkTable(ctx context.Context, conn connection) error {
 	return err
 }
 
-// describe looks at the table for the first time, and from then on [database.checkTable] does.
+// describe checks the table for the first time; from then on [database.checkTable] does.
 func (d *database) describe(ctx context.Context) (t table, err error) {
 	err = d.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
 		t, err = conn.describe(ctx)
@@ -208,8 +209,8 @@ func (d *database) describe(ctx context.Context) (t table, err error) {
 	return t, err
 }
 
-// missingRights are what this user may not do with the table. A snapshot locks the table, which needs the right to read all
-// of it. A column of type serial takes its ids from a sequence that has rights of its own.
+// missingRights are what this user may not do with the table. A snapshot locks the table, which needs the right to read
+// all of it. A column of type serial takes its ids from a sequence with rights of its own.
 const missingRights = `SELECT concat_ws(', ',
 	CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
 	CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
@@ -219,7 +220,7 @@ const missingRights = `SELECT concat_ws(', ',
 		WHERE attrelid = o AND attname = 'id' AND attidentity = '') THEN 'USAGE of its sequence' END)
 	FROM (SELECT to_regclass('users')::oid AS o) AS users`
 
-// expectRights returns an error where this user may not do all that is needed.
+// expectRights returns an error if this user may not do all that is needed.
 func (d *database) expectRights(ctx context.Context) error {
 	var missing string
 	err := d.on(ctx, lookup, func(ctx context.Context, conn connection) error {

@@ -15,18 +15,19 @@ import (
 // maxBatch bounds the creations in one commit.
 const maxBatch = 512
 
-// writers is how many commits may be on their way at once. One, two and three made as many creations a second, with 64
-// clients on two busy cores. Two go on where one waits because another program stores the same email.
+// writers is how many commits may be under way at once. One, two and three allowed the same number of creations a
+// second, with 64 clients on two busy cores. With two, one goes on while the other waits because another program stores
+// the same email.
 const writers = 2
 
 // writer lets creations share commits.
 //
 // A commit waits for the disk and a statement for the network, and both take as long for a hundred rows as for one. So
-// what arrives while the statements before it are on their way goes into the next one together. Nothing waits for
+// the creations that arrive while earlier statements are under way go into the next one together. Nothing waits for
 // company: a creation that finds a writer idle is committed at once.
 //
-// A statement is stored as a whole or not at all. When it is refused, each creation is tried again by itself, by the request that
-// waits for it, so that only those fail that are to blame.
+// A statement is stored as a whole or not at all. If it is refused, each creation is tried again by itself, by the
+// request that waits for it, so that only the creations fail that are to blame.
 type writer struct {
 	database *database
 	insert   string // the statement
@@ -34,7 +35,7 @@ type writer struct {
 	stopped  sync.WaitGroup
 }
 
-// creation is a user on the way into the table, and the outcome once done is closed.
+// creation is a user on the way into the table. Its outcome is set once done is closed.
 type creation struct {
 	user    models.NewUser
 	arrived time.Time
@@ -43,7 +44,7 @@ type creation struct {
 	done    chan struct{}
 }
 
-// errSingly: the creation is to be tried again by itself, because one of those beside it was refused.
+// errSingly: the creation must be tried again by itself, because one of its batch was refused.
 var errSingly = errors.New("one of several creations was refused")
 
 func startWriters(database *database, t table) *writer {
@@ -54,7 +55,7 @@ func startWriters(database *database, t table) *writer {
 	return c
 }
 
-// close ends the writers. Nobody may use them any more.
+// close ends the writers. They must not be used any more.
 func (c *writer) close() {
 	close(c.queue)
 	c.stopped.Wait()
@@ -67,7 +68,7 @@ func (c *writer) create(ctx context.Context, user models.NewUser) (int64, error)
 	}
 	w := &creation{user: user, arrived: time.Now(), done: make(chan struct{})}
 	if !storable(user.Name) || !storable(user.Email) {
-		return c.createSingly(w) // PostgreSQL refuses it with its own text, and would refuse all beside it
+		return c.createSingly(w) // PostgreSQL refuses it with its own text, and would refuse the whole batch
 	}
 	select {
 	case c.queue <- w:
@@ -81,7 +82,7 @@ func (c *writer) create(ctx context.Context, user models.NewUser) (int64, error)
 	return w.id, w.err
 }
 
-// createSingly stores a user by a statement of its own, in what is left of its time.
+// createSingly stores a user with its own statement, in what is left of its time.
 func (c *writer) createSingly(w *creation) (id int64, err error) {
 	err = c.database.until(context.Background(), w.arrived.Add(answerTime), write, committing(
 		func(ctx context.Context, conn connection) error {
@@ -96,12 +97,12 @@ func (c *writer) createSingly(w *creation) (id int64, err error) {
 
 func (c *writer) loop() {
 	for first := range c.queue {
-		runtime.Gosched() // let requests that are ready come along
+		runtime.Gosched() // let requests that are ready join
 		c.commitTogether(c.gather(first))
 	}
 }
 
-// gather returns the first creation and those that have arrived behind it.
+// gather returns the first creation and those queued behind it.
 func (c *writer) gather(first *creation) []*creation {
 	batch := []*creation{first}
 	for len(batch) < maxBatch {
@@ -118,10 +119,10 @@ func (c *writer) gather(first *creation) []*creation {
 	return batch
 }
 
-// commitTogether stores a batch by one statement, and answers each creation of it.
+// commitTogether stores a batch with one statement, and completes each of its creations.
 //
-// They are stored in the order of their emails: where two processes store the same ones at once, each waits for the other
-// otherwise, until PostgreSQL ends one of the two.
+// They are stored in the order of their emails: otherwise two processes that store the same emails at once wait for
+// each other, until PostgreSQL ends one of the two.
 func (c *writer) commitTogether(batch []*creation) {
 	oldest := batch[0].arrived
 	slices.SortFunc(batch, func(a, b *creation) int { return cmp.Compare(a.user.Email, b.user.Email) })
@@ -150,8 +151,8 @@ func (c *writer) commitTogether(batch []*creation) {
 	}
 }
 
-// isRefusal reports whether the server refused what a statement wanted. It has stored nothing then, and one row alone may
-// be to blame.
+// isRefusal reports whether the server refused what a statement asked for. It has then stored nothing, and a single row
+// may be to blame.
 func isRefusal(err error) bool {
 	failed, ok := errors.AsType[*models.StorageError](err)
 	if !ok || failed.Code == codeReadOnly || failed.Code == codeUnserved {
