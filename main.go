@@ -1,4 +1,4 @@
-// Command users-api serves a registry of users as JSON over HTTP, from one SQLite file. See README.md.
+// Command users-api serves a registry of users as JSON over HTTP, from a SQLite file or PostgreSQL. See README.md.
 package main
 
 import (

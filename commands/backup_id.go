@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// backupID is the file in the data directory with the id of this service's backups. Two services may share a BACKUP_DIR,
-// and in containers each has its database at the same path, so a random id in the names tells their backups apart. A
-// restore leaves the file alone; services that share a data directory share the id.
+// backupID is the file in the data directory that holds the id of this service's backups. Two services may share a
+// BACKUP_DIR, and in containers each has its database at the same path, so a random id in the file names tells their
+// backups apart. A restore leaves the file alone. Services that share a data directory share the id.
 const backupID = "backup-id"
 
 var validID = regexp.MustCompile(`^[a-z2-7]{8}$`)
 
-// readID returns the id; the error is fs.ErrNotExist before the first backup.
+// readID returns the id. Before the first backup the error is fs.ErrNotExist.
 func (b *backups) readID() (string, error) {
 	path := filepath.Join(b.dataDir, backupID)
 	text, err := os.ReadFile(path)
@@ -32,7 +32,7 @@ func (b *backups) readID() (string, error) {
 	return id, nil
 }
 
-// readOrMakeID returns the id, and makes it where there is none. Of several processes that make one at once, all use the
+// readOrMakeID returns the id, and creates it if there is none. If several processes create one at once, all use the
 // first: a link never replaces a file.
 func (b *backups) readOrMakeID() (string, error) {
 	id, err := b.readID()

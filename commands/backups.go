@@ -15,30 +15,30 @@ import (
 	"users-api/models/sqlite"
 )
 
-// A backup that the service makes is users-ID-TIME.db: the id of the service's backups, and the time at which the backup
-// began. Only files with such a name are ever deleted.
+// Backups made by the running service are named users-ID-TIME.db: the id of the service's backups, and the time at
+// which the backup began. Only files with such a name are ever deleted.
 const backupTime = "20060102T150405Z"
 
-// partialBackup is the name of a backup that was not finished, with the id or, as earlier versions named it, without.
+// partialBackup matches the name of an unfinished backup. Earlier versions left out the id.
 var partialBackup = regexp.MustCompile(`^users-([a-z2-7]{8}-)?\d{8}T\d{6}Z\.db\.\d+\.partial$`)
 
-// retryTime is how long after a failure the next backup is tried, where BACKUP_EVERY is not shorter.
+// retryTime is how long after a failure the next backup is tried, unless BACKUP_EVERY is shorter.
 const retryTime = time.Hour
 
-// backups makes backups while the service runs, and deletes the oldest of them. A failure is a line of the log, and
-// never the end of the service.
+// backups makes backups while the service runs, and deletes the oldest ones. A failure is logged and never stops the
+// service.
 type backups struct {
 	config.Backups
 	dataDir  string
 	database string
 	logger   *slog.Logger
-	newest   atomic.Int64 // when the newest was begun, in Unix seconds; 0: there is none
+	newest   atomic.Int64 // start time of the newest, in Unix seconds; 0 if there is none
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
 
-// newBackups finds out which backups are there. PostgreSQL has none here.
+// newBackups finds the existing backups. With PostgreSQL the service makes none.
 func newBackups(settings config.Config, database database, logger *slog.Logger) *backups {
 	b := &backups{Backups: settings.Backups, dataDir: settings.DataDir, database: database.path, logger: logger}
 	if database.url == "" {
@@ -47,7 +47,7 @@ func newBackups(settings config.Config, database database, logger *slog.Logger) 
 	return b
 }
 
-// lastBackup returns when the newest backup was begun; its zero value says that there is none.
+// lastBackup returns when the newest backup began, or the zero time if there is none.
 func (b *backups) lastBackup() time.Time {
 	if seconds := b.newest.Load(); seconds != 0 {
 		return time.Unix(seconds, 0)
@@ -55,7 +55,7 @@ func (b *backups) lastBackup() time.Time {
 	return time.Time{}
 }
 
-// start makes backups until the context ends, or until stop.
+// start makes backups until the context ends or stop is called.
 func (b *backups) start(ctx context.Context) {
 	ctx, b.cancel = context.WithCancel(ctx)
 	if b.Every > 0 {
@@ -63,14 +63,14 @@ func (b *backups) start(ctx context.Context) {
 	}
 }
 
-// stop breaks off a backup that is being made, and leaves nothing of it.
+// stop cancels a backup in progress, and leaves nothing of it behind.
 func (b *backups) stop() {
 	b.cancel()
 	b.running.Wait()
 }
 
 // run makes a backup whenever the newest is older than BACKUP_EVERY, until the context ends. Another service may share
-// the directory, so it looks again before it makes one.
+// the directory, so run looks again before each backup.
 func (b *backups) run(ctx context.Context) {
 	b.warnOfSameDisk()
 	for wait := b.untilDue(); ; wait = b.untilDue() {
@@ -95,16 +95,16 @@ func (b *backups) run(ctx context.Context) {
 
 func (b *backups) untilDue() time.Duration { return time.Until(b.lastBackup().Add(b.Every)) }
 
-// look notes the newest backup, and returns the names of all, the oldest first. A file from the future, made while the
-// clock was wrong, is left out: it would pass for the newest until that time comes.
+// look stores the time of the newest backup, and returns the names of all backups, oldest first. It ignores a file from
+// the future, made while the clock was wrong: the file would count as the newest until that time comes.
 func (b *backups) look() (names []string) {
 	newest := int64(0)
 	defer func() { b.newest.Store(newest) }()
 	id, err := b.readID()
 	if err != nil {
-		return nil // there is none yet, or making a backup will say what is wrong
+		return nil // none yet, or the next backup will report the error
 	}
-	entries, _ := os.ReadDir(b.Dir) // in the order of their names; making a backup will say what is wrong with it
+	entries, _ := os.ReadDir(b.Dir) // sorted by name; the next backup will report an error
 	for _, entry := range entries {
 		began, ours := timeOf(entry.Name(), id)
 		if ours && entry.Type().IsRegular() && !began.After(time.Now()) {
@@ -115,15 +115,15 @@ func (b *backups) look() (names []string) {
 	return names
 }
 
-// timeOf returns when a backup began, and whether the name is that of a backup with this id.
+// timeOf returns when a backup began, and whether the name belongs to a backup with this id.
 func timeOf(name, id string) (began time.Time, ours bool) {
 	text, ours := strings.CutPrefix(name, "users-"+id+"-")
 	text, ending := strings.CutSuffix(text, ".db")
 	began, err := time.Parse(backupTime, text)
-	return began, ours && ending && err == nil && began.Format(backupTime) == text // Parse takes fractions of a second too
+	return began, ours && ending && err == nil && began.Format(backupTime) == text // Parse accepts fractions too
 }
 
-// makeOne makes a backup, deletes those that are too many, and reports whether it was made.
+// makeOne makes a backup, deletes those beyond BACKUP_KEEP, and reports whether it succeeded.
 func (b *backups) makeOne(ctx context.Context) bool {
 	began := time.Now()
 	id, err := b.readOrMakeID()
@@ -136,7 +136,7 @@ func (b *backups) makeOne(ctx context.Context) bool {
 		made, err = sqlite.Backup(ctx, b.database, path, nil)
 	}
 	if ctx.Err() != nil {
-		return false // the service stops
+		return false // the service is stopping
 	}
 	if err != nil {
 		b.logger.Error("no backup was made", "error", err, "newest", b.lastBackup().UTC())
@@ -147,8 +147,8 @@ func (b *backups) makeOne(ctx context.Context) bool {
 	return true
 }
 
-// prune deletes the oldest backups, but none that is as new as the one just made, and what was left of those that were
-// killed a day ago or longer.
+// prune deletes the oldest backups, but none as new as the one just made. It also deletes the partial files of backups
+// that were killed a day ago or earlier.
 func (b *backups) prune(made string) {
 	names := b.look()
 	for _, name := range names[:max(0, len(names)-b.Keep)] {
@@ -162,11 +162,11 @@ func (b *backups) prune(made string) {
 	sqlite.RemoveAbandoned(b.Dir, partialBackup.MatchString)
 }
 
-// warnOfSameDisk says so when one broken disk takes the database and the backups with it.
+// warnOfSameDisk warns if the backups are on the same disk as the database: if that disk breaks, both are lost.
 func (b *backups) warnOfSameDisk() {
 	directory := b.Dir
 	_, err := os.Stat(directory)
-	for os.IsNotExist(err) && directory != filepath.Dir(directory) { // it will be made there
+	for os.IsNotExist(err) && directory != filepath.Dir(directory) { // it will be created there
 		directory = filepath.Dir(directory)
 		_, err = os.Stat(directory)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Run does what the arguments of the program ask for, and returns the exit code. A failure is one line.
+// Run executes the command line, and returns the exit code. A failure is reported in one line.
 func Run(arguments []string) int {
 	interrupted, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
-	// A later signal ends the program at once.
+	// After sameSignal, another signal ends the program at once.
 	context.AfterFunc(interrupted, func() { time.AfterFunc(sameSignal, cancel) })
 	root := newRoot()
 	root.SetArgs(arguments)
@@ -34,7 +34,7 @@ func Run(arguments []string) int {
 	return 1
 }
 
-// newRoot returns the command line.
+// newRoot returns the root command with all its subcommands.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "users-api",
@@ -54,7 +54,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newKey())
 	for _, command := range root.Commands() {
-		command.DisableFlagsInUseLine = true // there are none but --help
+		command.DisableFlagsInUseLine = true // the only flag is --help
 	}
 	return root
 }
@@ -82,8 +82,7 @@ Settings are environment variables:
   NODE_ENV         logged at the start, and nothing else
   RUN_AS           the uid and gid to become when started as root; the container image sets it`
 
-// noArguments refuses whatever follows a command that stands alone. What follows users-api itself is a command that does
-// not exist.
+// noArguments refuses arguments to a command that takes none. An argument to users-api itself is an unknown command.
 func noArguments(command *cobra.Command, arguments []string) error {
 	switch {
 	case len(arguments) == 0:
@@ -102,12 +101,12 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return fmt.Errorf("there is no command %q; see `users-api help`", name)
 }
 
-// seeHelp is a mistake in the arguments of a command, with where they are explained.
+// seeHelp returns an error about the arguments of a command that points to the command's help.
 func seeHelp(command *cobra.Command, problem string) error {
 	return fmt.Errorf("%s; see `%s --help`", problem, command.CommandPath())
 }
 
-// oneFile is for commands that need a FILE or "-".
+// oneFile checks the arguments of a command that needs a FILE or "-".
 func oneFile(command *cobra.Command, arguments []string) error {
 	if len(arguments) != 1 || arguments[0] == "" {
 		return seeHelp(command, fmt.Sprintf("%s needs one argument, FILE or -, and got %q", command.Name(), arguments))
@@ -115,7 +114,7 @@ func oneFile(command *cobra.Command, arguments []string) error {
 	return nil
 }
 
-// newHelp is cobra's help, but for that a topic that does not exist is an error.
+// newHelp is cobra's help command, except that an unknown topic is an error.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -52,7 +52,7 @@ longer need it.
 	}
 }
 
-// databaseForCommand returns the path of the database, as the user that serves it.
+// databaseForCommand returns the path of the database, and becomes the user that serves it.
 func databaseForCommand() (string, error) {
 	settings, err := config.Read()
 	if err != nil {
@@ -115,13 +115,13 @@ func restore(ctx context.Context, source string) error {
 	return nil
 }
 
-// report says on one line what was done. Not on the standard output: that may be the backup.
+// report prints one line about what was done. It prints to stderr, because stdout may be the backup.
 func report(done string, made sqlite.Copy, began time.Time, more string) {
 	seconds := time.Since(began).Seconds()
 	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, seconds, more)
 }
 
-// showProgress returns what shows a progress bar on a terminal, and nil where nobody watches.
+// showProgress returns a function that draws a progress bar, or nil if stderr is not a terminal.
 func showProgress(what string, inBytes bool) sqlite.Progress {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return nil
@@ -131,17 +131,17 @@ func showProgress(what string, inBytes bool) sqlite.Progress {
 		if bar == nil {
 			bar = newBar(what, total, inBytes)
 		}
-		_ = bar.Set64(done) // a bar that cannot be drawn stops nothing
+		_ = bar.Set64(done) // failing to draw the bar is harmless
 		if done == total {
 			_ = bar.Finish()
 		}
 	}
 }
 
-// newBar draws no more than ten times a second, and is gone when it is full.
+// newBar returns a bar that redraws at most ten times a second and disappears when it is full.
 func newBar(what string, total int64, inBytes bool) *progressbar.ProgressBar {
 	if total == 0 {
-		total = -1 // not known
+		total = -1 // unknown
 	}
 	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(os.Stderr),
 		progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(inBytes),

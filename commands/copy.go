@@ -34,7 +34,7 @@ made when there is none, and must be empty. The file is only read; keep it until
 	}
 }
 
-// errNoTarget: without a URL the users stay where they are.
+// errNoTarget means that there is no database to copy to.
 var errNoTarget = errors.New("DATABASE_URL is not set: set it, or DATABASE_URL_FILE, to the PostgreSQL database that the " +
 	"users move to, such as postgres://users:password@db.example.org/users")
 
@@ -51,7 +51,7 @@ func copyUsers(ctx context.Context) error {
 		return err
 	}
 	target := database{url: url}
-	if err := becomeUser(settings, target); err != nil { // the files are left as they are
+	if err := becomeUser(settings, target); err != nil { // does not change the owner of the files
 		return err
 	}
 	began := time.Now()
@@ -68,13 +68,13 @@ func copyUsers(ctx context.Context) error {
 	return nil
 }
 
-// copyTo moves the users of a file to PostgreSQL.
+// copyTo copies the users of a file to PostgreSQL.
 func copyTo(ctx context.Context, target database, source *sqlite.CopySource, logger *slog.Logger) error {
 	users, err := postgres.Open(ctx, target.url, 0, logger)
 	if err != nil {
 		return err
 	}
-	defer users.Close(ctx) //nolint:errcheck // it has nothing under way
+	defer users.Close(ctx) //nolint:errcheck // nothing is in progress
 	err = users.CopyFrom(ctx, postgres.CopySource{
 		Users: source.Users, Count: source.Count, Highest: source.Highest, Finish: source.Finish,
 	}, showProgress("copying", false))

@@ -16,13 +16,13 @@ import (
 	"users-api/models/sqlite"
 )
 
-// database is where the users are: in PostgreSQL where there is a URL, and otherwise in a file.
+// database says where the users are: in PostgreSQL if there is a URL, otherwise in a file.
 type database struct{ url, path string }
 
-// errNoBackups: what makes and restores backups is for the file.
+// errNoBackups means that backup and restore only work on the file.
 var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
 
-// findDatabase reads where the users are.
+// findDatabase reads the settings that say where the users are.
 func findDatabase(settings config.Config) (database, error) {
 	url, err := config.ReadDatabaseURL()
 	if err == nil && url != "" && settings.Backups.Every > 0 {
@@ -31,13 +31,13 @@ func findDatabase(settings config.Config) (database, error) {
 	return database{url, settings.DatabasePath()}, err
 }
 
-// engine is storage with its figures.
+// engine is a storage engine with its statistics.
 type engine interface {
 	models.Users
 	Stats() models.Stats
 }
 
-// open chooses the engine.
+// open opens the database with the matching engine.
 func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger) (engine, error) {
 	if d.url != "" {
 		return postgres.Open(ctx, d.url, listMemory, logger)
@@ -45,17 +45,18 @@ func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger)
 	return sqlite.Open(ctx, d.path, listMemory)
 }
 
-// String is for the log: the path of the file, or hosts, ports and name of the database, without user and password.
+// String is for the log: the path of the file, or the hosts, ports and name of the database, never the user and
+// password.
 func (d database) String() string {
 	if d.url == "" {
 		return d.path
 	}
 	parsed, err := pgconn.ParseConfig(d.url)
 	if err != nil {
-		return "PostgreSQL" // and the engine has said what is wrong with the URL
+		return "PostgreSQL" // the engine has already reported what is wrong with the URL
 	}
 	hosts := []string{hostAndPort(parsed.Host, parsed.Port)}
-	for _, other := range parsed.Fallbacks { // each host may be there twice, with and without TLS
+	for _, other := range parsed.Fallbacks { // a host may be listed twice, with and without TLS
 		if host := hostAndPort(other.Host, other.Port); !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
@@ -63,7 +64,7 @@ func (d database) String() string {
 	return "postgres://" + strings.Join(hosts, ",") + "/" + parsed.Database
 }
 
-// hostAndPort writes an address. A host may be the directory of a unix socket.
+// hostAndPort formats an address. A host may be the directory of a Unix socket.
 func hostAndPort(host string, port uint16) string {
 	_, address := pgconn.NetworkAddress(host, port)
 	return address

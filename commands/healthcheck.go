@@ -12,7 +12,7 @@ import (
 	"users-api/config"
 )
 
-// Healthcheck asks the service on this machine whether it is up, for a container image without a shell.
+// Healthcheck checks whether the service on this machine is up, for a container image without a shell.
 func Healthcheck() error {
 	settings, err := config.Read()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"users-api/routes"
 )
 
-// listen returns the listener of a port, which a variable has set.
+// listen opens a port. The variable is the one that sets the port, for the error message.
 func listen(settings config.Config, variable string, port uint16) (net.Listener, error) {
 	listener, err := net.Listen("tcp", settings.ListensTo(port))
 	if err == nil {
@@ -28,7 +28,7 @@ func listen(settings config.Config, variable string, port uint16) (net.Listener,
 	return nil, fmt.Errorf("cannot listen on port %d: %w; %s", port, err, help)
 }
 
-// serveAdmin serves ADMIN_PORT, where it is set, until end is called. The URL is "" where it is not.
+// serveAdmin serves ADMIN_PORT until end is called. If ADMIN_PORT is not set, it does nothing and the URL is "".
 func serveAdmin(stop context.Context, settings config.Config, service routes.Service) (url string, end func(), err error) {
 	if settings.AdminPort == nil {
 		return "", func() {}, nil
@@ -40,17 +40,17 @@ func serveAdmin(stop context.Context, settings config.Config, service routes.Ser
 	return localURL(settings, listener.Addr()), service.Admin(stop, listener), nil
 }
 
-// localURL returns where a person on this machine reaches a listener.
+// localURL returns the URL of a listener for a person on this machine.
 func localURL(settings config.Config, address net.Addr) string {
 	host := settings.LocalHost()
 	if host == "127.0.0.1" {
 		host = "localhost"
 	}
-	port := address.(*net.TCPAddr).Port // with PORT=0 the system chose it
+	port := address.(*net.TCPAddr).Port // with PORT=0, the one that the system chose
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// warnOfOpenDoor says that other machines may do everything, where they may.
+// warnOfOpenDoor warns if other machines have full access without a key.
 func warnOfOpenDoor(service routes.Service, address net.Addr) {
 	if len(service.Access.Keys) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
 		return

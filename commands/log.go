@@ -12,34 +12,34 @@ import (
 )
 
 const (
-	// maxUnwritten is how many bytes of the log wait in memory for a reader that has stalled: 0.4 s of the most
-	// requests that were measured.
+	// maxUnwritten is how many bytes of the log are buffered for a stalled reader: 0.4 s of log at the highest request
+	// rate measured.
 	maxUnwritten = 1 << 20
-	// gatherTime is how long lines are gathered to be written with one call. A line that comes alone does not wait.
+	// gatherTime is how long lines are collected to be written in one call. A single line is written at once.
 	gatherTime = 5 * time.Millisecond
 )
 
-// lineLog writes the log without ever holding up whoever logs. Write puts a line into a bounded buffer, and one
-// goroutine writes the buffer out. Lines that find it full are dropped and counted, and so are those that cannot be
-// written because their reader is gone; the count is logged as soon as lines can be written again.
+// lineLog writes the log without ever blocking its callers. Write appends a line to a bounded buffer, and one goroutine
+// writes the buffer out. Lines are dropped and counted if the buffer is full, or if they cannot be written because the
+// reader is gone. The count is logged as soon as lines can be written again.
 type lineLog struct {
 	out    io.Writer
-	direct slog.Handler // formats the count and writes it to out, past the buffer
+	direct slog.Handler // formats the count and writes it to out, bypassing the buffer
 	gather time.Duration
 
 	mu      sync.Mutex
-	lines   []byte // accepted, not yet taken by the goroutine
-	spare   []byte // what the goroutine has written out, to be filled again
+	lines   []byte // accepted, but not yet taken by the goroutine
+	spare   []byte // the buffer that the goroutine has written out, to be reused
 	dropped int
 
 	filled chan struct{} // has an element when there are lines
-	hurry  chan struct{} // has an element when they must not be gathered any longer
+	hurry  chan struct{} // has an element when they must be written at once
 	ending chan struct{} // closed by close
-	ended  chan struct{} // closed when the last line was written
+	ended  chan struct{} // closed once the last line is written
 }
 
-// newLog returns a logger that writes to out in the format and from the level of the settings, and its log, which
-// must be closed before the process ends.
+// newLog returns a logger that writes to out with the format and level of the settings, and its log, which must be
+// closed before the process ends.
 func newLog(out io.Writer, settings config.Config, gather time.Duration) (*slog.Logger, *lineLog) {
 	l := &lineLog{
 		out: out, direct: newHandler(out, settings), gather: gather,
@@ -58,7 +58,7 @@ func newHandler(out io.Writer, settings config.Config) slog.Handler {
 	return slog.NewTextHandler(out, options)
 }
 
-// Write accepts one line, or drops it. It never waits and never fails.
+// Write accepts one line or drops it. It never blocks and never fails.
 func (l *lineLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +71,7 @@ func (l *lineLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// close waits until the accepted lines are written, but no longer than the time given: nobody may be reading.
+// close waits until the accepted lines are written, but no longer than the given time: the reader may have stalled.
 func (l *lineLog) close(within time.Duration) {
 	close(l.ending)
 	select {
@@ -80,7 +80,7 @@ func (l *lineLog) close(within time.Duration) {
 	}
 }
 
-// writeOut runs in the goroutine that writes, until the log is closed.
+// writeOut is the goroutine that writes lines until the log is closed.
 func (l *lineLog) writeOut() {
 	defer close(l.ended)
 	for {
@@ -91,7 +91,7 @@ func (l *lineLog) writeOut() {
 			l.writeLines()
 			return
 		}
-		select { // the next lines wait for each other
+		select { // collect the next lines
 		case <-time.After(l.gather):
 		case <-l.hurry:
 		case <-l.ending:
@@ -99,7 +99,7 @@ func (l *lineLog) writeOut() {
 	}
 }
 
-// writeLines writes what was accepted until now, then how many lines were dropped.
+// writeLines writes the lines accepted so far, then how many lines were dropped.
 func (l *lineLog) writeLines() {
 	lines, dropped := l.take()
 	if n, err := l.out.Write(lines); err != nil {
@@ -124,7 +124,7 @@ func (l *lineLog) take() (lines []byte, dropped int) {
 	return lines, dropped
 }
 
-// drop gives the memory of lines back, and counts lines that nobody will see.
+// drop returns the memory of lines for reuse, and counts lines that were lost.
 func (l *lineLog) drop(lines []byte, count int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *lineLog) drop(lines []byte, count int) {
 	l.dropped += count
 }
 
-// hurried is a handler whose warnings and errors are not gathered: what comes next may be the end of the process.
+// hurried is a handler that does not delay warnings and errors: the process may be about to end.
 type hurried struct {
 	slog.Handler
 	log *lineLog
@@ -154,7 +154,7 @@ func (h hurried) WithGroup(name string) slog.Handler {
 	return hurried{h.Handler.WithGroup(name), h.log}
 }
 
-// notify leaves one element in a channel of capacity 1.
+// notify puts an element into a channel of capacity 1, unless it already has one.
 func notify(channel chan struct{}) {
 	select {
 	case channel <- struct{}{}:

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// setUser makes an id the user and the group of this process, and leaves it no other group.
+// setUser makes id the user and the only group of this process.
 func setUser(id int) error {
 	if err := syscall.Setgroups(nil); err != nil {
 		return err
@@ -19,7 +19,7 @@ func setUser(id int) error {
 	return syscall.Setuid(id)
 }
 
-// sameDisk reports whether two paths are on one file system.
+// sameDisk reports whether two paths are on the same file system.
 func sameDisk(a, b string) bool {
 	one, err := os.Stat(a)
 	other, err2 := os.Stat(b)

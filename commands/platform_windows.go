@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// setUser is not for Windows, where no process is root.
+// setUser is not supported on Windows, where no process is root.
 func setUser(int) error { return errors.ErrUnsupported }
 
-// sameDisk reports whether two paths are on one drive.
+// sameDisk reports whether two paths are on the same drive.
 func sameDisk(a, b string) bool {
 	return strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }

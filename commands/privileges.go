@@ -9,9 +9,10 @@ import (
 	"users-api/models/sqlite"
 )
 
-// becomeUser gives up root for the uid and gid of RUN_AS, once the data directory, where it has the users, belongs to them. Only the container
-// image sets RUN_AS: an engine hands a fresh bind mount to root, and nothing in the image but this program could
-// change that. A process that is not root, because of --user for one, keeps its user.
+// becomeUser switches from root to the uid and gid of RUN_AS. If the users are in the data directory, it first gives
+// the directory to that user. Only the container image sets RUN_AS: a container engine gives a fresh bind mount to
+// root, and nothing else in the image could change that. A process that is not root, for example because of --user,
+// keeps its user.
 func becomeUser(settings config.Config, database database) error {
 	if settings.RunAs == 0 || os.Geteuid() != 0 {
 		return nil
@@ -26,7 +27,7 @@ func becomeUser(settings config.Config, database database) error {
 	return nil
 }
 
-// takeOverFiles makes what the service writes belong to id.
+// takeOverFiles gives everything that the service writes to id.
 func takeOverFiles(settings config.Config, id int) {
 	takeOver(settings.DataDir, id)
 	takeOverDatabase(settings.DatabasePath(), id)
@@ -35,9 +36,9 @@ func takeOverFiles(settings config.Config, id int) {
 	}
 }
 
-// takeOver makes a directory belong to id. Where that is not allowed, opening what is in it says so, with the owner and
-// what to do. A new directory is for id alone: every name and email is in it. Directories above it must stay open to id,
-// which does not own them.
+// takeOver gives a directory to id. If that is not allowed, opening a file in it fails later with an error that names
+// the owner and what to do. A new directory is for id alone, because it holds every name and email. Its parent
+// directories must be open to id, which does not own them.
 func takeOver(directory string, id int) {
 	_ = sqlite.MakeDirectory(filepath.Dir(directory), 0o755)
 	_ = sqlite.MakeDirectory(directory, 0o700)

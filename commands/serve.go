@@ -1,5 +1,5 @@
-// Package commands holds what each command of users-api does. It is the one package that knows all others: it reads
-// the settings, chooses the storage, and decides in what order things start and stop.
+// Package commands implements the commands of users-api. It is the only package that knows all the others: it reads the
+// settings, chooses the storage, and decides in which order things start and stop.
 package commands
 
 import (
@@ -18,27 +18,27 @@ import (
 	"users-api/routes"
 )
 
-// A stop takes at most 8 s, whatever clients and other programs do: a container engine kills after 10. routes.Serve
-// takes up to 7 of them, and what follows shares the rest.
+// A stop takes at most 8 s, whatever clients and other programs do: a container engine kills after 10 s. routes.Serve
+// takes up to 7 s, and the steps after it share the rest.
 const (
-	closeTime = 500 * time.Millisecond // for a lock that another program holds
-	logTime   = 300 * time.Millisecond // for the last lines of a log that nobody reads
+	closeTime = 500 * time.Millisecond // to wait for a lock that another program holds
+	logTime   = 300 * time.Millisecond // to write the last lines of a log whose reader has stalled
 )
 
-// sameSignal is how long a second signal counts as the first: air, among others, sends one to the process and another
-// to its process group, and the requests under way must outlive both.
+// sameSignal is how long a second signal counts as the first. air, for example, sends one to the process and another to
+// its process group, and requests in progress must survive both.
 const sameSignal = time.Second
 
-// errLogged: why the service ended was logged.
+// errLogged means that the reason for the exit has been logged.
 var errLogged = errors.New("see the log")
 
-// Serve serves until it is asked to stop. It returns errLogged where it ended otherwise.
+// Serve runs the service until it is asked to stop. If the service ends for any other reason, Serve returns errLogged.
 func Serve() error {
 	settings, err := config.Read()
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the program
 	logger, log := newLog(os.Stderr, settings, gatherTime)
 	defer log.close(logTime)
-	slog.SetDefault(logger) // for libraries: their lines wait for no reader either
+	slog.SetDefault(logger) // for libraries: their lines must not block either
 	if err == nil {
 		err = serve(settings, logger)
 	}
@@ -49,11 +49,11 @@ func Serve() error {
 	return nil
 }
 
-// serve runs from the first look at the database until it is closed.
+// serve runs the service, from finding the database to closing it.
 func serve(settings config.Config, logger *slog.Logger) error {
 	stop, end := untilAsked(logger)
 	defer end()
-	keys, err := config.ReadKeys() // as root, where it was started as root: secrets may be for root alone
+	keys, err := config.ReadKeys() // before becomeUser: secrets may be readable by root alone
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	}
 	users, err := database.open(stop, settings.ListMemory, logger)
 	if errors.Is(err, context.Canceled) {
-		return nil // it was asked to stop while it waited for a lock or a server
+		return nil // it was asked to stop while waiting for a lock or a server
 	}
 	if err != nil {
 		return err
@@ -76,7 +76,8 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	err = listenAndServe(stop, settings, newService(settings, keys, users, backups, logger), database, backups)
 	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
 	defer cancelClose()
-	if failure := users.Close(inTime); !errors.Is(err, failure) { // a lost file may end the service, or be noticed only here
+	// A lost file may have ended the service already, or is noticed only here.
+	if failure := users.Close(inTime); !errors.Is(err, failure) {
 		err = errors.Join(err, failure)
 	}
 	if errors.Is(err, models.ErrReplaced) {
@@ -85,7 +86,7 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	return err
 }
 
-// newService puts together what answers requests.
+// newService assembles the service that handles requests.
 func newService(settings config.Config, keys config.Keys, users engine, backups *backups, logger *slog.Logger) routes.Service {
 	is := readBuild()
 	return routes.Service{
@@ -98,8 +99,8 @@ func newService(settings config.Config, keys config.Keys, users engine, backups 
 	}
 }
 
-// untilAsked returns a context that ends when the program is asked to stop, and what ends the waiting for that. A later
-// signal ends the program at once.
+// untilAsked returns a context that ends when the program is asked to stop, and a function that stops waiting for
+// signals. After sameSignal, another signal ends the program at once.
 func untilAsked(logger *slog.Logger) (context.Context, func()) {
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	ignore := context.AfterFunc(stop, func() {
@@ -109,7 +110,7 @@ func untilAsked(logger *slog.Logger) (context.Context, func()) {
 	return stop, func() { ignore(); cancel() }
 }
 
-// listenAndServe serves until the context ends, and returns nil then; requests under way are finished first.
+// listenAndServe serves until the context ends, finishes the requests in progress, and returns nil.
 func listenAndServe(stop context.Context, settings config.Config, service routes.Service, database database,
 	backups *backups) error {
 	listener, err := listen(settings, "PORT", settings.Port)
@@ -120,7 +121,7 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 	if err != nil {
 		return err
 	}
-	defer endAdmin() // it answers to the end
+	defer endAdmin() // it responds until the end
 	logStart(service.Logger, settings, database, localURL(settings, listener.Addr()), admin)
 	warnOfOpenDoor(service, listener.Addr())
 	backups.start(stop)
@@ -128,7 +129,7 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 	return service.Serve(stop, listener)
 }
 
-// logStart tells a person where to go.
+// logStart logs where the service can be reached.
 func logStart(logger *slog.Logger, settings config.Config, database database, address, admin string) {
 	is := readBuild()
 	attributes := []any{"version", is.Version, "revision", is.Revision, "address", address, "database", database.String()}
@@ -141,9 +142,9 @@ func logStart(logger *slog.Logger, settings config.Config, database database, ad
 	logger.Info("listening", attributes...)
 }
 
-// tuneMemory lets garbage grow to four times what is in use before it is collected, which serves a fifth more lists a
-// second, up to a limit that leaves room for two lists and the requests: beyond it the collector works as hard as it
-// must. GOGC and GOMEMLIMIT take precedence where a deployer sets them.
+// tuneMemory lets garbage grow to four times the memory in use before it is collected, which serves a fifth more lists
+// per second. Above a limit that leaves memory for two lists and the requests, the collector works as hard as it must.
+// GOGC and GOMEMLIMIT take precedence if they are set.
 func tuneMemory(listMemory int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -2,16 +2,16 @@ package commands
 
 import "runtime/debug"
 
-// Set by the linker, where a release is built: see the Dockerfile.
+// Set by the linker in a release build: see the Dockerfile.
 var version, revision string
 
-// build says which program this is.
+// build identifies this build of the program.
 type build struct{ Version, Revision string }
 
 // String is what --version prints.
 func (b build) String() string { return b.Version + " (" + b.Revision + ")" }
 
-// readBuild returns what the linker has set, and otherwise what Go knows of the source tree that it built.
+// readBuild returns what the linker has set, or else what Go recorded about the source tree.
 func readBuild() build {
 	is := build{version, revision}
 	info, known := debug.ReadBuildInfo()

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// ListensTo returns the address to listen on with a port: "10.0.0.7:3000", or ":3000" for every address.
+// ListensTo returns the address to listen on with a port: "10.0.0.7:3000", or ":3000" for all addresses.
 func (c Config) ListensTo(port uint16) string {
 	host := ""
 	if c.ListenAddress.IsValid() {
@@ -20,7 +20,7 @@ func (c Config) ListensTo(port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// LocalHost returns the address at which a program on this machine reaches the service.
+// LocalHost returns the address at which programs on this machine reach the service.
 func (c Config) LocalHost() string {
 	if !c.ListenAddress.IsValid() || c.ListenAddress.IsUnspecified() {
 		return "127.0.0.1"
@@ -28,7 +28,7 @@ func (c Config) LocalHost() string {
 	return c.ListenAddress.String()
 }
 
-// readListenAddress returns LISTEN_ADDRESS; its zero value is every address.
+// readListenAddress returns LISTEN_ADDRESS. Its zero value means all addresses.
 func readListenAddress(env *viper.Viper) (address netip.Addr, err error) {
 	value := env.GetString("LISTEN_ADDRESS")
 	if value == "" {
@@ -41,7 +41,7 @@ func readListenAddress(env *viper.Viper) (address netip.Addr, err error) {
 	return address, nil
 }
 
-// hostName is a name as a browser writes it into Host: letters beyond ASCII come as xn--.
+// hostName matches a name as browsers write it in Host: letters beyond ASCII are encoded as xn--.
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$`)
 
 // readAllowedHosts returns ALLOWED_HOSTS: names and IP addresses in lower case, without brackets.

@@ -8,20 +8,20 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Backups says which backups the service makes by itself.
+// Backups configures the backups that the service makes by itself.
 type Backups struct {
 	// Every is BACKUP_EVERY, the time from one backup to the next; 0 makes none.
 	Every time.Duration
-	// Keep is BACKUP_KEEP: so many backups are kept, and older ones are deleted.
+	// Keep is BACKUP_KEEP, how many backups are kept. Older ones are deleted.
 	Keep int
-	// Dir is BACKUP_DIR as an absolute path; unset, it is backups in the data directory.
+	// Dir is BACKUP_DIR as an absolute path. If unset, it is backups in the data directory.
 	Dir string
 }
 
-// minEvery is what BACKUP_EVERY must be at least: a backup of 1,000,000 users takes seconds.
+// minEvery is the least value of BACKUP_EVERY: a backup of 1,000,000 users takes seconds.
 const minEvery = time.Minute
 
-// readBackups returns the backups that are asked for.
+// readBackups reads the settings of backups.
 func readBackups(env *viper.Viper, dataDir string) (backups Backups, err error) {
 	if every := env.GetString("BACKUP_EVERY"); every != "" {
 		if backups.Every, err = time.ParseDuration(every); err != nil || backups.Every < minEvery {

@@ -1,8 +1,8 @@
 // Package config reads the environment, once, into a checked [Config].
 //
-// Everything a deployer can set is a field here, with its variable, its default and what it accepts. Values are
-// read as text and parsed strictly, because viper's own number getters turn a mistake such as PORT=abc into 0
-// without an error, and 0 is a random port.
+// Every setting is a field here, with its variable, its default and what it accepts, except the keys and the URL of the
+// database, which are secret and read separately. Values are read as text and parsed strictly, because viper's own
+// number getters turn a mistake such as PORT=abc into 0 without an error, and 0 is a random port.
 package config
 
 import (
@@ -18,23 +18,23 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Config is the environment after it was checked.
+// Config holds the checked settings.
 type Config struct {
 	// Port is PORT, the TCP port to listen on; 0 lets the system choose a free one.
 	Port uint16
-	// ListenAddress is LISTEN_ADDRESS, the one address to listen on; its zero value is every address.
+	// ListenAddress is LISTEN_ADDRESS, the one address to listen on. Its zero value means all addresses.
 	ListenAddress netip.Addr
-	// AllowedHosts is ALLOWED_HOSTS: the hosts that requests may be for, in lower case; none allows any.
+	// AllowedHosts is ALLOWED_HOSTS, the hosts that requests may be for, in lower case. If empty, any host is allowed.
 	AllowedHosts []string
-	// AdminPort is ADMIN_PORT, the TCP port for metrics and probes; 0 lets the system choose one, nil is none.
+	// AdminPort is ADMIN_PORT, the TCP port for metrics and probes; 0 lets the system choose one, nil means none.
 	AdminPort *uint16
-	// NodeEnv is NODE_ENV. It is logged at the start and changes nothing (specification, section 1).
+	// NodeEnv is NODE_ENV. It is logged at startup and changes nothing (specification, section 1).
 	NodeEnv string
 	// DataDir is DATA_DIR as an absolute path: the directory of the database file.
 	DataDir string
-	// ListMemory is LIST_MEMORY_MIB in bytes: up to this size the list of users is kept in memory.
+	// ListMemory is LIST_MEMORY_MIB in bytes, the largest list of users that is kept in memory.
 	ListMemory int
-	// ImportMax is IMPORT_MAX_MIB in bytes: a file that is imported may be so large.
+	// ImportMax is IMPORT_MAX_MIB in bytes, the largest file that can be imported.
 	ImportMax int64
 	// LogFormat is LOG_FORMAT: "text" (key=value) or "json".
 	LogFormat string
@@ -42,14 +42,14 @@ type Config struct {
 	LogLevel slog.Level
 	// Backups is BACKUP_EVERY, BACKUP_KEEP and BACKUP_DIR.
 	Backups Backups
-	// RunAs is RUN_AS: the uid and gid to become when the program was started as root; 0 keeps the user.
-	// The container image sets it.
+	// RunAs is RUN_AS, the uid and gid to become if the program was started as root; 0 keeps the user. The container
+	// image sets it.
 	RunAs uint16
 }
 
-// Read returns the configuration, or an error that names the variable, its value and what it may be. With an error,
-// LogFormat and LogLevel are as they were asked for all the same, or the defaults where they are the mistake, so that
-// the error can be logged the way the deployer reads logs.
+// Read returns the configuration, or an error that names the variable, its value and what it accepts. With an error,
+// LogFormat and LogLevel are still as requested, or the defaults if they are the mistake, so that the error can be
+// logged the way the deployer reads logs.
 func Read() (Config, error) {
 	env := viper.New()
 	env.AutomaticEnv() // an empty variable counts as unset
@@ -83,18 +83,18 @@ func Read() (Config, error) {
 	return config, err
 }
 
-// readSizes reads how large things may be.
+// readSizes reads the size limits.
 func (c *Config) readSizes(env *viper.Viper) error {
 	listMemory, err := readMiB(env, "LIST_MEMORY_MIB")
 	if err != nil {
 		return err
 	}
-	c.ListMemory = int(min(listMemory, math.MaxInt)) // an int of 32 bits ends below 2048 MiB
+	c.ListMemory = int(min(listMemory, math.MaxInt)) // a 32-bit int ends below 2048 MiB
 	c.ImportMax, err = readMiB(env, "IMPORT_MAX_MIB")
 	return err
 }
 
-// readListening reads where to listen, and for whom.
+// readListening reads where to listen, and for which hosts.
 func (c *Config) readListening(env *viper.Viper) (err error) {
 	if c.Port, err = readNumber(env, "PORT"); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *Config) readListening(env *viper.Viper) (err error) {
 	return err
 }
 
-// readLog returns a configuration that has only the settings of the log.
+// readLog returns a configuration with the log settings only.
 func readLog(env *viper.Viper) (Config, error) {
 	config := Config{LogFormat: "text", LogLevel: slog.LevelInfo}
 	format, level := env.GetString("LOG_FORMAT"), env.GetString("LOG_LEVEL")
@@ -117,14 +117,14 @@ func readLog(env *viper.Viper) (Config, error) {
 		return config, fmt.Errorf("LOG_FORMAT is %q: it must be text or json", format)
 	}
 	config.LogFormat = format
-	// slog would take "error+4" too, which hides errors.
+	// slog also accepts "error+4", which hides errors.
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(level)) {
 		return config, fmt.Errorf("LOG_LEVEL is %q: it must be debug, info, warn or error", level)
 	}
 	return config, config.LogLevel.UnmarshalText([]byte(level))
 }
 
-// readNumber returns a variable that holds a decimal from 0 to 65535.
+// readNumber returns the value of a variable: a decimal number from 0 to 65535.
 func readNumber(env *viper.Viper, name string) (uint16, error) {
 	number, err := strconv.ParseUint(env.GetString(name), 10, 16)
 	if err != nil {
@@ -133,7 +133,7 @@ func readNumber(env *viper.Viper, name string) (uint16, error) {
 	return uint16(number), nil
 }
 
-// readOptionalNumber is readNumber for a variable that may be unset: nil then.
+// readOptionalNumber is readNumber for an optional variable. It returns nil if the variable is unset.
 func readOptionalNumber(env *viper.Viper, name string) (*uint16, error) {
 	if env.GetString(name) == "" {
 		return nil, nil
@@ -142,7 +142,7 @@ func readOptionalNumber(env *viper.Viper, name string) (*uint16, error) {
 	return &number, err
 }
 
-// readMiB returns a variable that holds so many MiB, in bytes.
+// readMiB returns the value of a variable in MiB, converted to bytes.
 func readMiB(env *viper.Viper, name string) (int64, error) {
 	number, err := readNumber(env, name)
 	return int64(number) << 20, err

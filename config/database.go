@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// ReadDatabaseURL returns DATABASE_URL, the PostgreSQL database that keeps the users; "" is the file in DATA_DIR. The
-// error names the variable and never its value, and the URL is no part of [Config], because it may have a password.
+// ReadDatabaseURL returns DATABASE_URL, the PostgreSQL database that stores the users, or "" for the file in DATA_DIR.
+// The error names the variable and never its value, and the URL is not part of [Config], because it may contain a
+// password.
 //
-// A variable that is set and empty is a mistake, as with the keys: users must not go into a file because a secret failed
+// A variable that is set but empty is an error, as with the keys: users must not go into a file because a secret failed
 // to arrive.
 func ReadDatabaseURL() (string, error) {
 	const rule = "such as postgres://users:password@db.example.org/users"

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Keys are the SHA-256 sums of the keys that the API asks for. The keys themselves are kept nowhere, so that nothing
-// can print them. Without any, the API is open.
+// Keys are the SHA-256 sums of the API keys. The keys themselves are not kept, so that nothing can print them. Without
+// any key, the API is open.
 type Keys struct {
-	// Full are the sums of API_KEY: who has one may do everything.
+	// Full are the sums of API_KEY, which gives full access.
 	Full [][sha256.Size]byte
-	// Read are the sums of API_READ_KEY: who has one may only read.
+	// Read are the sums of API_READ_KEY, which gives read-only access.
 	Read [][sha256.Size]byte
 }
 
-// minKey is how many characters a key has at least.
+// minKey is the minimum length of a key, in characters.
 const minKey = 16
 
-// ReadKeys returns the keys, or an error that names the variable and never a key. They are no part of [Config]: that
-// may be printed, and `users-api healthcheck` reads it and needs no key.
+// ReadKeys returns the keys, or an error that names the variable and never a key. The keys are not part of [Config]:
+// that may be printed, and `users-api healthcheck` reads it and needs no key.
 //
-// A variable that is set and holds nothing is a mistake, where other settings would count it as unset: a secret that
-// failed to arrive must not leave the API open.
+// A variable that is set but empty is an error, although other settings treat it as unset: a secret that failed to
+// arrive must not leave the API open.
 func ReadKeys() (keys Keys, err error) {
 	full, err := readSecret("API_KEY")
 	if err != nil {
@@ -56,14 +56,14 @@ func ReadKeys() (keys Keys, err error) {
 	return keys, nil
 }
 
-// secret is the text of a variable, or of the file that the variable with _FILE behind its name names (Docker secrets).
+// secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
 type secret struct {
-	variable string // the one that is set; "" when neither is
+	variable string // the one that is set; "" if neither is
 	text     string
 }
 
-// readSecret reads a variable that has both forms. The path of the file is not in the error: somebody may have put the
-// secret itself there.
+// readSecret reads a variable in either form. The error does not contain the path of the file: the secret itself may
+// have been put there by mistake.
 func readSecret(name string) (secret, error) {
 	text, set := os.LookupEnv(name)
 	path, inFile := os.LookupEnv(name + "_FILE")
@@ -82,7 +82,7 @@ func readSecret(name string) (secret, error) {
 	return secret{name + "_FILE", text}, nil
 }
 
-// readFile returns the text of a small file. The error does not have the path.
+// readFile returns the text of a small file. The error does not contain the path.
 func readFile(path string) (string, error) {
 	const most = 64 << 10
 	file, err := os.Open(path)
@@ -99,7 +99,7 @@ func readFile(path string) (string, error) {
 	return "", errors.New("it is larger than 64 KiB")
 }
 
-// sums returns the sums of the keys in a secret, one a line. The lines may end as on Windows, and may be blank.
+// sums returns the sums of the keys in a secret, one key per line. Lines may end in CRLF, and may be blank.
 func (s secret) sums() (sums [][sha256.Size]byte, err error) {
 	if s.variable == "" {
 		return nil, nil
@@ -121,7 +121,7 @@ func (s secret) sums() (sums [][sha256.Size]byte, err error) {
 	return sums, nil
 }
 
-// checkKey returns what is wrong with a key, without the key.
+// checkKey reports what is wrong with a key, without quoting the key.
 func checkKey(key string) error {
 	const rule = "a key has at least 16 printable ASCII characters and no spaces; `users-api key` prints one"
 	if strings.ContainsFunc(key, func(char rune) bool { return char <= ' ' || char > '~' }) {

@@ -13,8 +13,8 @@ const (
 	problemType = "application/problem+json"
 )
 
-// send sends a body whole. Its length goes first, so that a client sees when it was cut; net/http would say it of short
-// ones only.
+// send sends a whole body. It sets the length first, so that a client notices a cut response. net/http would set it for
+// short bodies only.
 func send(c *gin.Context, status int, contentType string, body []byte) error {
 	c.Header("Content-Type", contentType)
 	c.Header("Content-Length", strconv.Itoa(len(body)))
@@ -24,7 +24,7 @@ func send(c *gin.Context, status int, contentType string, body []byte) error {
 }
 
 // sendValue sends a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
-// newline at the end. Gin's JSON does the former, its PureJSON the latter.
+// trailing newline. Gin's JSON escapes, and its PureJSON adds a newline.
 func sendValue(c *gin.Context, status int, contentType string, value any) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -12,14 +12,14 @@ import (
 	"users-api/models"
 )
 
-// oneObject binds a request body that is exactly one JSON object into a [recipient]. Gin's own JSON binding would
-// take text after the object and keys in any letter case, and its errors speak of Go.
+// oneObject binds a request body that is exactly one JSON object to a [recipient]. Gin's own JSON binding would accept
+// text after the object and keys in any letter case, and its errors mention Go types.
 type oneObject struct{}
 
 var _ binding.BindingBody = oneObject{}
 
-// A recipient takes what it knows of an object's fields, and says what it does not accept. Its errors are for the
-// client.
+// A recipient takes the fields of an object that it knows, and refuses what it does not accept. The client sees its
+// errors.
 type recipient interface {
 	take(sent object) error
 }
@@ -35,7 +35,7 @@ func (o oneObject) Bind(request *http.Request, into any) error {
 	return o.BindBody(body, into)
 }
 
-// BindBody binds a text that was read before.
+// BindBody binds a text that has already been read.
 func (oneObject) BindBody(text []byte, into any) error {
 	sent, err := parseObject(text)
 	if err != nil {
@@ -44,7 +44,8 @@ func (oneObject) BindBody(text []byte, into any) error {
 	return into.(recipient).take(sent)
 }
 
-// unreadable says why a body did not arrive. A connection that broke is returned as it is: nobody is there to be told.
+// unreadable returns why a body did not arrive. The error of a broken connection is returned unchanged: the client is
+// gone.
 func unreadable(err error) error {
 	if refusal, ok := errors.AsType[*Error](err); ok {
 		return refusal
@@ -64,7 +65,7 @@ func unreadable(err error) error {
 	return badRequest("The request body could not be read to its end")
 }
 
-// creation is the body of POST /api/users. Unknown keys are ignored, an id and a time too.
+// creation is the body of POST /api/users. Unknown keys are ignored, and so are an id and a time.
 type creation struct{ models.NewUser }
 
 func (c *creation) take(sent object) error {
@@ -90,7 +91,7 @@ func (c *creation) take(sent object) error {
 	return nil
 }
 
-// text returns the string that a field holds; "" when it is missing or null.
+// text returns the string value of a field, or "" if it is missing or null.
 func text(field string, value []byte) (string, error) {
 	if value == nil || value[0] == 'n' {
 		return "", nil

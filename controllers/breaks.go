@@ -2,17 +2,17 @@ package controllers
 
 import "io"
 
-// lineBreaks makes CRLF and CR a LF outside quotes. Within quotes it hides each CR from encoding/csv, which would take
-// it off before a LF: a name with CRLF in it must come back as it went out. It also ends a file at a row that is too
-// long, before all of it is in memory.
+// lineBreaks turns CRLF and CR outside quotes into LF. Within quotes it hides each CR from encoding/csv, which would
+// remove it before a LF: a name that contains CRLF must come back as it was exported. It also stops at a row that is
+// too long, before all of the row is in memory.
 type lineBreaks struct {
 	from      io.Reader
 	delimiter byte
 	state     valueState
 	afterCR   bool // outside quotes
-	row       int  // how many bytes of a row have come
-	columns   int  // how many values of it have begun
-	rowLine   int  // the line in which it begins
+	row       int  // how many bytes of the row have been read
+	columns   int  // how many of its values have begun
+	rowLine   int  // the line in which the row begins
 	line      int
 }
 
@@ -26,10 +26,11 @@ const (
 	valueStart valueState = iota
 	unquoted
 	inQuotes
-	quoteSeen // within quotes: it ends them, unless another follows
+	quoteSeen // within quotes: it ends them, unless another quote follows
 )
 
-// UTF-8 has neither of these bytes: the CR that is hidden, and what stands for that byte itself, so that it is refused.
+// UTF-8 contains neither of these bytes. One stands for a hidden CR, and the other for a byte in the file that has the
+// value of the first, so that it is refused.
 const (
 	hiddenCR  = 0xff
 	otherByte = 0xfe
@@ -62,7 +63,7 @@ func (b *lineBreaks) tooLong() error {
 	return badRequest("The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", b.rowLine)
 }
 
-// next returns what a byte is read as.
+// next returns what encoding/csv reads for a byte.
 func (b *lineBreaks) next(char byte) byte {
 	b.afterCR = char == '\r' && b.state != inQuotes
 	switch {
@@ -88,7 +89,7 @@ func (b *lineBreaks) next(char byte) byte {
 	return char
 }
 
-// after returns the state behind a byte, as encoding/csv sees it.
+// after returns the state after a byte, as encoding/csv sees it.
 func (b *lineBreaks) after(char byte) valueState {
 	switch {
 	case char == '"' && b.state == inQuotes:

@@ -9,13 +9,13 @@ import (
 	"users-api/models"
 )
 
-// Patch answers PATCH /api/users/:id: it changes the fields that are in the body.
+// Patch handles PATCH /api/users/:id: it changes the fields that are in the body.
 func (u *Users) Patch(c *gin.Context) error { return u.change(c, change{}) }
 
-// Put answers PUT /api/users/:id: it needs both fields, and never creates.
+// Put handles PUT /api/users/:id: it requires both fields, and never creates a user.
 func (u *Users) Put(c *gin.Context) error { return u.change(c, change{whole: true}) }
 
-// change answers 200 with the whole user, 400, 404, 409, 412 or 500.
+// change responds with 200 and the whole user, or with 400, 404, 409, 412 or 500.
 func (u *Users) change(c *gin.Context, sent change) error {
 	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (u *Users) change(c *gin.Context, sent change) error {
 	return send(c, http.StatusOK, contentType, body)
 }
 
-// Delete answers DELETE /api/users/:id: 204, 404, 412 or 500.
+// Delete handles DELETE /api/users/:id: 204, 404, 412 or 500.
 func (u *Users) Delete(c *gin.Context) error {
 	id, ok := parseID(c.Param("id"))
 	if !ok {
@@ -52,8 +52,8 @@ func (u *Users) Delete(c *gin.Context) error {
 // change is the body of PATCH and PUT.
 type change struct {
 	models.Change
-	whole         bool   // both fields are needed
-	id, createdAt []byte // as they were sent; nil when they were not
+	whole         bool   // both fields are required
+	id, createdAt []byte // as they were sent; nil if they were not
 }
 
 func (s *change) take(sent object) (err error) {
@@ -79,7 +79,7 @@ func (s *change) take(sent object) (err error) {
 	return err
 }
 
-// text returns the string that a field is changed to; nil when it stays as it is.
+// text returns the new value of a field, or nil if it does not change.
 func (s *change) text(field string, value []byte) (*string, error) {
 	if value == nil && !s.whole {
 		return nil, nil
@@ -91,8 +91,8 @@ func (s *change) text(field string, value []byte) (*string, error) {
 	return &to, err
 }
 
-// keeps refuses another id or created_at than the user has. People send back what they have read, so the same ones
-// are no mistake.
+// keeps refuses an id or created_at that differs from the user's. Clients send back what they have read, so equal
+// values are accepted.
 func (s *change) keeps(user models.User) error {
 	if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) {
 		return errFixed
@@ -106,8 +106,8 @@ func (s *change) keeps(user models.User) error {
 	return nil
 }
 
-// ifMatch returns what a request says of the user that it writes: nothing, or which states of it (RFC 9110, section
-// 13.1.1). The comparison is strong: a weak tag names no exact state.
+// ifMatch returns the condition that a request sets for a write, or nil if there is none (RFC 9110, section 13.1.1).
+// The comparison is strong: a weak tag does not identify an exact state.
 func ifMatch(c *gin.Context) models.Condition {
 	tags := c.Request.Header.Values("If-Match")
 	if len(tags) == 0 {
@@ -124,7 +124,7 @@ func ifMatch(c *gin.Context) models.Condition {
 	}
 }
 
-// both returns a condition that holds when the first and the second, if there is one, do.
+// both returns a condition that holds if the first one does and the second, if there is one.
 func both(first, second models.Condition) models.Condition {
 	if second == nil {
 		return first

@@ -12,18 +12,19 @@ import (
 	"users-api/models"
 )
 
-// csvFile reads users from a CSV file: RFC 4180 by encoding/csv, behind what real files need more than that.
+// csvFile reads users from a CSV file. encoding/csv parses RFC 4180, and the code around it handles what else real
+// files need.
 type csvFile struct {
 	in          *csv.Reader
 	columns     int
-	name, email int      // which column each is
+	name, email int      // the index of each column
 	ignored     []string // the other columns
 	spreadsheet bool
 	wasUTF16    bool
-	last        int // the line in which the last row began
+	last        int // the line in which the last row begins
 }
 
-// The refusals of a whole CSV file.
+// The errors about a whole CSV file.
 var (
 	errEmpty    = badRequest("The file is empty: its first line must name the columns, name and email among them")
 	errOneLine  = badRequest("The file is one line: send it with curl --data-binary, because curl -d takes the line breaks out")
@@ -32,7 +33,7 @@ var (
 	errNoHeader = badRequest("The first line of the file must name the columns, name and email among them")
 )
 
-// The refusals of one row.
+// The errors about one row.
 var (
 	errNotUTF8    = badRequest("The row is not text in UTF-8: save the file as UTF-8")
 	errOpenQuote  = badRequest("A value in quotes does not end where a comma or the line does: write a quote within it twice")
@@ -65,8 +66,8 @@ func openCSV(body io.Reader, spreadsheet bool) (*csvFile, error) {
 	return file, file.setColumns(header)
 }
 
-// findDelimiter looks at the header: a comma, or a semicolon or a tab where the header has only those. It waits for no
-// more of the file than that.
+// findDelimiter finds the delimiter in the header: a comma, or a semicolon or a tab if the header contains no comma. It
+// reads no more of the file than the header.
 func findDelimiter(text fileText) (byte, error) {
 	var seen headerScan
 	for at, ended := 0, false; !ended; at++ {
@@ -97,14 +98,14 @@ func findDelimiter(text fileText) (byte, error) {
 	return ',', nil
 }
 
-// headerScan is what is known of a header: whether it has begun, and which characters are in it outside quotes.
+// headerScan is what is known about a header: whether it has begun, and which characters it contains outside quotes.
 type headerScan struct {
 	started bool // after blank lines
 	quoted  bool
 	found   [256]bool
 }
 
-// add looks at one more character, and reports whether it ends the header.
+// add takes one more character, and reports whether it ends the header.
 func (s *headerScan) add(char byte) (ended bool) {
 	if char == '"' {
 		s.quoted = !s.quoted
@@ -114,7 +115,7 @@ func (s *headerScan) add(char byte) (ended bool) {
 	return s.started && !s.quoted && (char == '\r' || char == '\n')
 }
 
-// setColumns finds the columns that are needed.
+// setColumns finds the required columns.
 func (f *csvFile) setColumns(header []string) error {
 	f.columns, f.name, f.email, f.ignored = len(header), -1, -1, []string{}
 	for i, title := range header {
@@ -140,7 +141,7 @@ func (f *csvFile) setColumns(header []string) error {
 	return nil
 }
 
-// rows yields the users. Rows that cannot be read are row errors; any other error is the end.
+// rows yields the users. Rows that cannot be read are row errors. Any other error ends the sequence.
 func (f *csvFile) rows() iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
 		for {
@@ -185,7 +186,7 @@ func (f *csvFile) read() ([]string, error) {
 	}
 }
 
-// decode makes the values what they were in the file.
+// decode restores the values as they were written, and checks that they are valid text.
 func (f *csvFile) decode(values []string) error {
 	for i, value := range values {
 		if strings.IndexByte(value, hiddenCR) >= 0 {

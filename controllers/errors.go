@@ -14,19 +14,19 @@ import (
 	"users-api/models"
 )
 
-// Error is a refusal in the client's words, with its HTTP status. Its JSON form is the error object of the
-// specification, section 7.
+// Error is an error that the client sees, with its HTTP status. Its JSON form is the error object of the specification,
+// section 7.
 type Error struct {
 	Status  int    `json:"-"`
 	Message string `json:"error"`
-	// Rows are the rows of a file that are the reason. Only a refused import has them.
+	// Rows are the refused rows of a file. Only a refused import has them.
 	Rows []refusedRow `json:"rows,omitzero"`
-	tag  string       // the entity tag of the user as it is, where that is the reason
+	tag  string       // the current entity tag of the user, if that is the reason
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// The refusals that do not depend on the request.
+// The errors that do not depend on the request.
 var (
 	errRequired   = &Error{Status: http.StatusBadRequest, Message: "Name and email are required"}
 	errFixed      = &Error{Status: http.StatusBadRequest, Message: "id and created_at cannot be changed"}
@@ -48,21 +48,21 @@ var (
 		Message: "Too many files are being imported at once: send it again later"}
 )
 
-// WrongHost is the refusal of a request for another host than this service answers for.
+// WrongHost returns the error for a request to a host that this service does not accept.
 func WrongHost(host string) *Error {
 	return &Error{Status: http.StatusMisdirectedRequest,
 		Message: `This service does not answer for the host "` + shorten(host) + `"`}
 }
 
-// RetryAfter is in how many seconds a client that was refused with 503 should try again.
+// RetryAfter is after how many seconds a client that got 503 should try again.
 const RetryAfter = "5"
 
-// statusClientGone is what the log shows for a request whose client went away before the answer; nobody reads it.
+// statusClientGone is what the log shows for a request whose client went away before the response. It is never sent.
 const statusClientGone = 499
 
-// Handle turns a handler that returns an error into one of Gin's. The error becomes the answer, here and nowhere
-// else, and stays in the Gin context for the line in the log. The connection is broken off after the first byte, so
-// that no cut list looks whole, and when nobody is there to be told.
+// Handle turns a handler that returns an error into one of Gin's. Errors become responses only here, and stay in the
+// Gin context for the log. If the first byte has been sent, or the client is gone, Handle cuts the connection off
+// instead, so that a cut list never looks complete.
 func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		err := handler(c)
@@ -82,7 +82,7 @@ func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// isGone reports whether an error says that nobody waits for an answer any more.
+// isGone reports whether an error means that no client is waiting for a response any more.
 func isGone(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed)
 }
@@ -97,13 +97,13 @@ type problem struct {
 	Rows []refusedRow `json:"rows,omitzero"`
 }
 
-// Refuse ends the request with the error object, or with a problem where the client asks for one. Only the latter
-// says Vary: a cache that hands an error object to a client which would have liked a problem harms nobody.
+// Refuse ends the request with the error object, or with a problem if the client asks for one. Only a problem sets
+// Vary: it does no harm if a cache sends an error object to a client that prefers a problem.
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
 	for _, name := range []string{"Content-Disposition", "ETag", "Link", "X-Total-Count"} {
-		header.Del(name) // they were meant for the answer that failed
+		header.Del(name) // they belong to the response that failed
 	}
 	if header.Get("Cache-Control") != keptPrivate {
 		header.Del("Cache-Control")
@@ -123,7 +123,7 @@ func Refuse(c *gin.Context, refusal *Error) {
 	_ = sendValue(c, refusal.Status, problemType, problem{"about:blank", title, refusal.Status, refusal.Message, refusal.Rows})
 }
 
-// refusal returns what the client is told of an error: the storage engine's own text where it comes from there
+// refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
 // (specification, section 7), and never Go's.
 func refusal(err error) *Error {
 	if refusal, ok := errors.AsType[*Error](err); ok {
@@ -151,7 +151,7 @@ func badRequest(format string, values ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, values...)}
 }
 
-// shorten cuts a name that a client made up to what a sentence can hold.
+// shorten cuts a name from a client to a length that fits into a sentence.
 func shorten(name string) string {
 	const most = 60
 	if utf8.RuneCountInString(name) <= most {

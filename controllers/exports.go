@@ -15,7 +15,7 @@ import (
 	"users-api/models"
 )
 
-// ExportCSV answers GET and HEAD /api/users.csv: 200, 400 or 500.
+// ExportCSV handles GET and HEAD /api/users.csv: 200, 400, 500 or 503.
 func (f *Files) ExportCSV(c *gin.Context) error {
 	asked, err := parseExport(c.Request.URL.RawQuery, true)
 	if err != nil {
@@ -26,7 +26,7 @@ func (f *Files) ExportCSV(c *gin.Context) error {
 	return f.export(c, asked.search, "csv", "text/csv; charset=utf-8", &out.Buffer, out.add)
 }
 
-// ExportNDJSON answers GET and HEAD /api/users.ndjson in the same way.
+// ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
 func (f *Files) ExportNDJSON(c *gin.Context) error {
 	asked, err := parseExport(c.Request.URL.RawQuery, false)
 	if err != nil {
@@ -38,8 +38,8 @@ func (f *Files) ExportNDJSON(c *gin.Context) error {
 	})
 }
 
-// export sends the users that were asked for, as they are at one moment, with what the headers say of them. A chunk of text
-// is sent when it has grown large; an answer that is short is sent when all of it is known to be there.
+// export sends the requested users as a consistent snapshot, with the headers that describe them. It sends a chunk of
+// text once the chunk is large. A short response is sent only when all of it has been read.
 func (f *Files) export(c *gin.Context, asked search, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
 	query := asked.Query
 	query.Count = asked.count
@@ -61,7 +61,7 @@ func (f *Files) export(c *gin.Context, asked search, ending, contentType string,
 	})
 }
 
-// sendFile sends users as a file whose text grows with each user that is added.
+// sendFile sends users as a file. add appends a user to text.
 func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.Buffer, add func(*models.User)) error {
 	for user, err := range users {
 		if err != nil {
@@ -78,7 +78,7 @@ func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.B
 	return err
 }
 
-// exportRequest is what a request asks of an export: a list's parameters, and one more.
+// exportRequest holds the parameters of an export: those of a list, and one more.
 type exportRequest struct {
 	search
 	spreadsheet bool
@@ -109,7 +109,7 @@ func parseExport(query string, takesSpreadsheet bool) (exportRequest, error) {
 	return asked, err
 }
 
-// csvText is users as CSV: RFC 4180, byte for byte as encoding/csv writes it, but with CRLF only behind each row and not
+// csvText is users as CSV: RFC 4180, byte for byte as encoding/csv writes it, but with CRLF only after each row and not
 // within values, and with more quotes for spreadsheets.
 type csvText struct {
 	bytes.Buffer

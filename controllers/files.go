@@ -16,16 +16,16 @@ import (
 	"users-api/models"
 )
 
-// Files answers the endpoints that take and give users as files.
+// Files handles the endpoints that import and export users as files.
 type Files struct {
 	users  models.Users
 	logger *slog.Logger
 }
 
-// NewFiles returns the handlers. An import is logged when it starts and when it ends, because it may take long.
+// NewFiles returns the handlers. An import is logged when it starts and when it ends, because it may take a long time.
 func NewFiles(users models.Users, logger *slog.Logger) *Files { return &Files{users, logger} }
 
-// ImportCSV answers POST /api/users.csv: 200, 400, 408, 413, 415, 422 or 500.
+// ImportCSV handles POST /api/users.csv: 200, 400, 408, 413, 415, 422, 500 or 503.
 func (f *Files) ImportCSV(c *gin.Context) error {
 	sent := importRequest{takesSpreadsheet: true}
 	if err := sent.bind(c); err != nil {
@@ -38,7 +38,7 @@ func (f *Files) ImportCSV(c *gin.Context) error {
 	return f.store(c, sent.ImportOptions, file.rows(), file.ignored)
 }
 
-// ImportNDJSON answers POST /api/users.ndjson in the same way.
+// ImportNDJSON handles POST /api/users.ndjson in the same way.
 func (f *Files) ImportNDJSON(c *gin.Context) error {
 	var sent importRequest
 	if err := sent.bind(c); err != nil {
@@ -51,13 +51,13 @@ func (f *Files) ImportNDJSON(c *gin.Context) error {
 	return f.store(c, sent.ImportOptions, file.rows(), []string{})
 }
 
-// imported is the answer to an import.
+// imported is the response to an import.
 type imported struct {
 	models.Imported
 	IgnoredColumns []string `json:"ignored_columns"`
 }
 
-// store stores the rows of a file and answers.
+// store imports the rows of a file and sends the response.
 func (f *Files) store(c *gin.Context, options models.ImportOptions, rows iter.Seq2[models.ImportRow, error], ignored []string) error {
 	log := f.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
 	log.Info("import started", "route", c.FullPath(), "dry_run", options.DryRun)
@@ -72,7 +72,7 @@ func (f *Files) store(c *gin.Context, options models.ImportOptions, rows iter.Se
 	return sendValue(c, http.StatusOK, contentType, imported{done, ignored})
 }
 
-// received is how much of a file has arrived, and when.
+// received tracks how much of a file has arrived, and when it ended.
 type received struct {
 	rows  int
 	ended time.Time
@@ -90,13 +90,13 @@ func (r *received) watch(rows iter.Seq2[models.ImportRow, error]) iter.Seq2[mode
 	}
 }
 
-// refusedRow is why a row of a file is refused, in the client's words.
+// refusedRow is why a row of a file is refused, as the client sees it.
 type refusedRow struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
 }
 
-// importRefusal returns what the client is told of an import that was refused because of the file.
+// importRefusal returns the error that the client sees if an import is refused because of the file.
 func importRefusal(err error) error {
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
 		return &Error{
@@ -127,7 +127,7 @@ func are(users int) string {
 	return fmt.Sprintf("%d users are", users)
 }
 
-// rowRefusal returns what the client is told of one row.
+// rowRefusal returns the error message that the client sees for one row.
 func rowRefusal(err error) string {
 	switch {
 	case errors.Is(err, models.ErrRepeated):
@@ -139,7 +139,7 @@ func rowRefusal(err error) string {
 	}
 }
 
-// importRequest is what a request asks of an import.
+// importRequest holds the parameters of an import.
 type importRequest struct {
 	models.ImportOptions
 	spreadsheet      bool
@@ -171,7 +171,7 @@ func (r *importRequest) bind(c *gin.Context) error {
 	return nil
 }
 
-// errForm names no host: behind a proxy, only the client knows the URL.
+// errForm does not name a host: behind a proxy, only the client knows the URL.
 func errForm(route string) *Error {
 	return &Error{
 		Status:  http.StatusUnsupportedMediaType,
@@ -179,7 +179,7 @@ func errForm(route string) *Error {
 	}
 }
 
-// expects says what a parameter may be; "" is for one that does not exist.
+// expects describes the valid values of a parameter. It returns "" for an unknown one.
 func (r *importRequest) expects(name string) string {
 	switch name {
 	case "dry_run":
@@ -198,7 +198,7 @@ func (r *importRequest) expects(name string) string {
 	return ""
 }
 
-// set takes the value of a parameter, and reports whether it may be that.
+// set stores the value of a parameter, and reports whether it is valid.
 func (r *importRequest) set(name, value string) (ok bool) {
 	switch name {
 	case "dry_run":

@@ -12,31 +12,31 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// keptPrivate is the Cache-Control of an answer that only who asked for it may keep, and must ask again for each time.
+// keptPrivate is the Cache-Control of a response that only the requesting client may keep and must revalidate each
+// time.
 const keptPrivate = "private, no-cache"
 
-// KeepPrivate keeps the answer to a request out of caches that others use, and says which headers of the request it
-// depends on.
+// KeepPrivate keeps a response out of shared caches, and declares which request headers it depends on.
 func KeepPrivate(c *gin.Context, vary string) {
 	c.Header("Cache-Control", keptPrivate)
 	c.Writer.Header().Add("Vary", vary)
 }
 
-// revalidate lets a cache keep an answer when it asks each time whether it still holds.
+// revalidate lets a cache keep a response if it revalidates it each time.
 func revalidate(c *gin.Context) {
 	if c.Writer.Header().Get("Cache-Control") != keptPrivate {
 		c.Header("Cache-Control", "no-cache")
 	}
 }
 
-// entityTag returns the strong entity tag of a user: made from exactly the bytes of its answer.
+// entityTag returns the strong entity tag of a user, made from exactly the bytes of its response.
 func entityTag(user []byte) string {
 	sum := sha256.Sum256(user)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// notModified sends the entity tag of what was asked for, and answers 304 when the client has that already (RFC
-// 9110, section 13.1.2). The comparison is weak: bytes that mean the same need not be sent again.
+// notModified sets the entity tag of what was requested, and responds with 304 if the client already has it (RFC 9110,
+// section 13.1.2). The comparison is weak: bytes with the same meaning need not be sent again.
 func notModified(c *gin.Context, tag string) bool {
 	c.Header("ETag", tag)
 	for candidate := range elements(c.Request.Header.Values("If-None-Match")) {
@@ -48,8 +48,8 @@ func notModified(c *gin.Context, tag string) bool {
 	return false
 }
 
-// wantsProblem reports whether a client asks for errors as problems (RFC 9457). */* does not: it is what clients send
-// that know nothing of problems.
+// wantsProblem reports whether a client asks for errors as problems (RFC 9457). */* does not count: clients that do not
+// know problems send it.
 func wantsProblem(c *gin.Context) bool {
 	for media := range elements(c.Request.Header.Values("Accept")) {
 		kind, parameters, err := mime.ParseMediaType(media)
@@ -64,8 +64,8 @@ func wantsProblem(c *gin.Context) bool {
 	return false
 }
 
-// elements yields what stands between the commas of header lines, which count as one list. A comma in quotes is a
-// part of its element.
+// elements yields the elements between the commas of header lines, which count as one list. A comma in quotes is part
+// of its element.
 func elements(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, line := range lines {

@@ -6,11 +6,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// health is the answer of a service that lives.
+// health is the response of a running service.
 type health struct {
 	Status string `json:"status"`
 }
 
-// Health answers GET and HEAD /health. It asks nothing of storage: a lock or a long commit is no reason to be
-// restarted.
+// Health handles GET and HEAD /health. It does not ask storage: a lock or a long commit is no reason for a restart.
 func Health(c *gin.Context) error { return sendValue(c, http.StatusOK, contentType, health{"ok"}) }

@@ -10,7 +10,7 @@ import (
 	"users-api/models"
 )
 
-// ndjsonFile reads users from a file that has one JSON object a line.
+// ndjsonFile reads users from a file with one JSON object per line.
 type ndjsonFile struct {
 	in   *bufio.Reader
 	line int
@@ -29,8 +29,8 @@ func openNDJSON(body io.Reader) (*ndjsonFile, error) {
 	return &ndjsonFile{in: bufio.NewReaderSize(text, largestRow+len("\n"))}, nil
 }
 
-// rows yields the users. Each line is read as the body that creates one; blank lines are skipped. A file of nothing else
-// is refused: with on_missing=delete, a mistyped file name would delete every user.
+// rows yields the users. Each line is read like the body that creates a user, and blank lines are skipped. A file with
+// only blank lines is refused: with on_missing=delete, a mistyped file name would delete every user.
 func (f *ndjsonFile) rows() iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
 		for isEmpty := true; ; isEmpty = false {
@@ -53,7 +53,7 @@ func (f *ndjsonFile) rows() iter.Seq2[models.ImportRow, error] {
 	}
 }
 
-// readRow returns the next line that is not blank, which is valid until the one after it is read.
+// readRow returns the next line that is not blank. It is valid until the next line is read.
 func (f *ndjsonFile) readRow() ([]byte, error) {
 	for {
 		text, err := f.read()
@@ -63,7 +63,7 @@ func (f *ndjsonFile) readRow() ([]byte, error) {
 	}
 }
 
-// read returns the next line, which is valid until the one after it is read.
+// read returns the next line. It is valid until the next line is read.
 func (f *ndjsonFile) read() ([]byte, error) {
 	f.line++
 	text, err := f.in.ReadSlice('\n')
@@ -81,7 +81,7 @@ func (f *ndjsonFile) read() ([]byte, error) {
 	return text, nil
 }
 
-// skip goes on behind the end of a line, or of the file.
+// skip skips the rest of a line, or of the file.
 func (f *ndjsonFile) skip() error {
 	for {
 		_, err := f.in.ReadSlice('\n')

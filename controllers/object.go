@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// object is the text of one JSON object, known to be valid. Its fields are found in the text each time instead of
-// being kept in a map: that is faster for bodies as short as a user's, and a body of a million fields takes no more
-// memory than its text.
+// object is the text of one valid JSON object. Its fields are found in the text each time instead of being kept in a
+// map: that is faster for bodies as short as a user's, and a body with a million fields takes no more memory than its
+// text.
 type object []byte
 
-// parseObject checks that a text is exactly one JSON object. Its errors are for the client. A blank text and null
-// are an object without fields: whose fields are missing is for the caller to say.
+// parseObject checks that a text is exactly one JSON object. The client sees its errors. A blank text and null count as
+// an object without fields: the caller reports which fields are missing.
 func parseObject(text []byte) (object, error) {
 	whole := text
 	text = bytes.Trim(whole, " \t\r\n")
@@ -35,7 +35,7 @@ func parseObject(text []byte) (object, error) {
 	return text, nil
 }
 
-// place says where a text stops being JSON.
+// place returns where a text stops being valid JSON.
 func place(text []byte) string {
 	var value json.RawMessage
 	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &value)); ok {
@@ -44,7 +44,7 @@ func place(text []byte) string {
 	return ""
 }
 
-// kind returns the sort of a JSON value, with its article.
+// kind returns the type of a JSON value, with its article.
 func kind(value []byte) string {
 	switch value[0] {
 	case '{':
@@ -62,8 +62,8 @@ func kind(value []byte) string {
 	}
 }
 
-// fields yields each field in order: its name, decoded, and the text of its value. Names that are equal come each;
-// the last one counts.
+// fields yields each field in order: its decoded name, and the text of its value. Fields with equal names are all
+// yielded; the last one counts.
 func (o object) fields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for at := skipSpace(o, 1); o[at] != '}'; {
@@ -80,7 +80,7 @@ func (o object) fields() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// fieldName decodes a field's name without a copy where it has no escapes.
+// fieldName decodes the name of a field, without a copy if it has no escapes.
 func fieldName(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -88,7 +88,7 @@ func fieldName(quoted []byte) []byte {
 	return []byte(decodeText(quoted))
 }
 
-// decodeText decodes a JSON string that is known to be valid.
+// decodeText decodes a valid JSON string.
 func decodeText(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
@@ -140,8 +140,8 @@ func valueEnd(text []byte, at int) int {
 	}
 }
 
-// hasLoneSurrogate reports whether valid JSON has an escape of half a character. encoding/json reads each as U+FFFD,
-// so that two different emails would become one.
+// hasLoneSurrogate reports whether valid JSON has an escape of half a character. encoding/json reads each as U+FFFD, so
+// two different emails would become the same.
 func hasLoneSurrogate(text []byte) bool {
 	for {
 		at := bytes.IndexByte(text, '\\')
@@ -161,7 +161,8 @@ func hasLoneSurrogate(text []byte) bool {
 	}
 }
 
-// escape returns the 16 bits of the \u escape that a text begins with, and how long it is. Any other escape is 0.
+// escape returns the 16 bits of the \u escape that a text begins with, and its length. For anything else the bits are
+// 0.
 func escape(text []byte) (unit rune, length int) {
 	if text[0] != '\\' {
 		return 0, 1

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// parameters are what a query string may hold. What is not understood is an error for the client: a misspelt filter
-// must not list everybody, and a misspelt dry_run must not store anything.
+// parameters describe what a query string may contain. Anything unknown is an error for the client: a misspelt filter
+// must not list all users, and a misspelt dry_run must not store anything.
 type parameters struct {
-	takes   string                        // who takes which
-	expects func(name string) string      // what one may be; "" is for one that does not exist
-	set     func(name, value string) bool // takes the value, and reports whether it may be that
+	takes   string                        // which parameters there are, for the error
+	expects func(name string) string      // the valid values of a parameter; "" for an unknown one
+	set     func(name, value string) bool // stores the value, and reports whether it is valid
 }
 
 type parameter struct{ name, value string }
 
-// parse reads a query string, and returns what it holds in the order in which it came.
+// parse reads a query string, and returns its parameters in the order in which they were sent.
 func (p parameters) parse(query string) (given []parameter, err error) {
 	if query == "" {
 		return nil, nil

@@ -9,11 +9,11 @@ import (
 	"users-api/models"
 )
 
-// search is what the parameters of GET /api/users ask for.
+// search holds the parameters of GET /api/users.
 type search struct {
 	models.Query
-	count bool        // how many match is asked for too
-	given []parameter // in the order in which they came
+	count bool        // also return how many users match
+	given []parameter // in the order in which they were sent
 }
 
 // parseSearch reads the query string of a list.
@@ -28,10 +28,10 @@ func (s *search) parameters() parameters {
 	return parameters{"a list takes email, q, limit, after, order and count", expects, s.set}
 }
 
-// maxContains is how many characters q may have: the time of a search grows with them and with the names.
+// maxContains is the maximum length of q, in characters: the time of a search grows with it and with the names.
 const maxContains = 1000
 
-// expects says what a parameter may be; "" is for one that does not exist.
+// expects describes the valid values of a parameter. It returns "" for an unknown one.
 func expects(name string) string {
 	switch name {
 	case "email":
@@ -51,7 +51,7 @@ func expects(name string) string {
 	}
 }
 
-// set takes the value of a parameter, and reports whether it may be that.
+// set stores the value of a parameter, and reports whether it is valid.
 func (s *search) set(name, value string) bool {
 	number, isNumber := parseID(value)
 	switch name {
@@ -76,8 +76,8 @@ func (s *search) set(name, value string) bool {
 	}
 }
 
-// next returns the reference of the page that comes after a user: every parameter that was given, with another after.
-// It is a query alone, so that it holds behind any prefix that a proxy puts before the path.
+// next returns the reference of the page after a user: all parameters of the request, with another after. It is only a
+// query, so that it works behind any prefix that a proxy puts before the path.
 func (s *search) next(after int64) string {
 	reference := []byte("?")
 	for _, given := range s.given {

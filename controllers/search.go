@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// chunkSize is how much text is gathered before it is sent, in bytes: what most pages of storage fill.
+	// chunkSize is how much text is collected before it is sent, in bytes: what most pages of storage fill.
 	chunkSize = 48 << 10
-	// pageSize is how much of a page is held to its end, because its headers say whether more follow: 1,000 users, unless
-	// their names are long.
+	// pageSize is how much of a page is held until its end, because its headers say whether more users follow: 1,000
+	// users, unless their names are long.
 	pageSize = 1000 * userSize
 
-	userSize = 128 // what most users have at most
+	userSize = 128 // the most that nearly all users need, in bytes
 )
 
-// search answers GET and HEAD /api/users with parameters.
+// search handles GET and HEAD /api/users with parameters.
 func (u *Users) search(c *gin.Context) error {
 	asked, err := parseSearch(c.Request.URL.RawQuery)
 	if err != nil {
@@ -42,8 +42,8 @@ func (u *Users) search(c *gin.Context) error {
 	return all.sendRest(u.users.Select(ctx, asked.Query))
 }
 
-// page sends at most so many users as were asked for, and where the next ones are. One more is read, to know whether
-// there are any. Users beyond the size of a page are read a second time, while they are sent, and not held.
+// page sends at most the requested number of users, and where the next ones are. It reads one user more, to know
+// whether there are any. Users beyond pageSize are not held: they are read a second time, while they are sent.
 func (u *Users) page(c *gin.Context, asked search) error {
 	page := newArray(c)
 	page.text = slices.Grow(page.text, asked.Limit*userSize)
@@ -74,7 +74,7 @@ func (u *Users) page(c *gin.Context, asked search) error {
 	return page.sendRest(until(last, query.Descending, u.users.Select(c.Request.Context(), query)))
 }
 
-// until yields users up to the one with the id, wherever others were added meanwhile.
+// until yields users up to the id last, wherever others were added meanwhile.
 func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) iter.Seq2[[]models.User, error] {
 	return func(yield func([]models.User, error) bool) {
 		for page, err := range pages {
@@ -91,10 +91,10 @@ func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) i
 	}
 }
 
-// array sends users as one JSON array, in chunks when it is long.
+// array sends users as one JSON array, in chunks if it is long.
 type array struct {
 	c     *gin.Context
-	text  []byte // what is not sent yet
+	text  []byte // not sent yet
 	users int
 }
 
@@ -108,8 +108,9 @@ func (a *array) add(user *models.User) {
 	a.users++
 }
 
-// sendRest adds the users and ends the array. The text is sent after each page that fills it, when the page is no longer
-// held: a slow reader holds nothing else. One user alone is not sent before it is known that it is alone.
+// sendRest adds the users and ends the array. It sends the text after each page that fills it, once the page is no
+// longer held, so that a slow reader holds nothing else. A single user is not sent before it is known to be the only
+// one.
 func (a *array) sendRest(pages iter.Seq2[[]models.User, error]) error {
 	for page, err := range pages {
 		if err != nil {
@@ -129,7 +130,7 @@ func (a *array) sendRest(pages iter.Seq2[[]models.User, error]) error {
 			return err
 		}
 		if a.text = a.text[:0]; cap(a.text) > 2*chunkSize {
-			a.text = nil // what one long name took is not kept for the others
+			a.text = nil // do not keep the memory that one long name took
 		}
 	}
 	return a.end()
@@ -140,8 +141,8 @@ func (a *array) header() {
 	a.c.Header("Content-Type", contentType)
 }
 
-// end sends what is left. An array of one user that was never begun has the user's entity tag, so that what was found
-// can be changed with If-Match.
+// end sends the rest. If nothing was sent before and there is one user, the response has the entity tag of that user,
+// so that a user found by a search can be changed with If-Match.
 func (a *array) end() error {
 	text := append(a.text, ']')
 	if a.c.Writer.Written() {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// formulaStarts are the characters with which a spreadsheet's formula may begin.
+// formulaStarts are the characters that can begin a formula in a spreadsheet.
 const formulaStarts = "=+-@\t\r"
 
-// separators are the characters after which a spreadsheet may begin a new cell. Which one it uses depends on the
-// settings of its user, and where that is not the comma, no quotes around a value hide the separators in it: quotes only
-// count at the start of a cell.
+// separators are the characters after which a spreadsheet may begin a new cell. Which one it uses depends on its user's
+// settings. If that is not the comma, quotes around a value do not hide the separators in it, because quotes count only
+// at the start of a cell.
 const separators = ",;|\t\r\n"
 
 // toSpreadsheet puts an apostrophe before each character that would begin a formula in some spreadsheet.
@@ -47,8 +47,9 @@ func fromSpreadsheet(value string) string {
 	return out.String()
 }
 
-// formulas yields where a formula would begin: at the start of a value, or after a separator. Quotes do not count,
-// because a spreadsheet may remove them, nor do apostrophes, so that fromSpreadsheet leaves as many as there were.
+// formulas yields where a formula would begin: at the start of a value, or after a separator. Quotes in between do not
+// count, because a spreadsheet may remove them. Apostrophes do not count either, so that fromSpreadsheet leaves as many
+// as there were.
 func formulas(value string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		startsCell := true
@@ -63,7 +64,7 @@ func formulas(value string) iter.Seq[int] {
 	}
 }
 
-// count writes how many of something there are.
+// count formats a number of things.
 func count(n int, of string) string {
 	if n == 1 {
 		return "1 " + of

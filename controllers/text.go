@@ -8,17 +8,17 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// largestRow is how many bytes a row of a file may have. It is more than the body that creates one user, so that every
-// user fits in, however the format writes them: in JSON a line separator has three bytes, or six as an escape.
+// largestRow is the maximum size of a row of a file, in bytes. It is larger than the body that creates one user, so
+// that every user fits, however the format writes it: in JSON a line separator takes three bytes, or six as an escape.
 const largestRow = 4 << 20
 
-// mostColumns is how many values a row of a file may have: as many as a spreadsheet has columns.
+// mostColumns is the maximum number of values in a row of a file: as many as a spreadsheet has columns.
 const mostColumns = 1 << 14
 
-// largestHeader is how many bytes the header of a file may have.
+// largestHeader is the maximum size of the header of a file, in bytes.
 const largestHeader = 64 << 10
 
-// otherKinds are how files begin that are no text, and what to do about each.
+// otherKinds are the first bytes of files that are not text, and what to do about each.
 var otherKinds = []struct{ magic, sentence string }{
 	{"\x1f\x8b", "The file is compressed: send it as it was before"},
 	{"PK\x03\x04", "The file is a workbook or a zip file, and not text: save it as CSV"},
@@ -28,10 +28,10 @@ var otherKinds = []struct{ magic, sentence string }{
 // fileText is a file as UTF-8, without a byte order mark.
 type fileText struct {
 	*bufio.Reader
-	wasUTF16 bool // and what was no text in it is U+FFFD now
+	wasUTF16 bool // then what was not valid text in it is now U+FFFD
 }
 
-// openText looks at the first bytes of a file.
+// openText checks the first bytes of a file, and decodes UTF-16.
 func openText(body io.Reader) (fileText, error) {
 	in := bufio.NewReaderSize(body, largestHeader)
 	begin, err := in.Peek(4)
@@ -45,7 +45,7 @@ func openText(body io.Reader) (fileText, error) {
 	}
 	switch {
 	case bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")):
-		_, _ = in.Discard(3) // they are there
+		_, _ = in.Discard(3) // Peek has read them
 	case bytes.HasPrefix(begin, []byte("\xff\xfe")), bytes.HasPrefix(begin, []byte("\xfe\xff")):
 		decoded := unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM).NewDecoder().Reader(in)
 		return fileText{bufio.NewReaderSize(decoded, largestHeader), true}, nil

@@ -1,5 +1,5 @@
-// Package controllers answers the requests: HTTP in, one call into models, HTTP out. Each handler returns an error
-// for what it refuses, and [Handle] alone turns errors into answers.
+// Package controllers handles the requests: HTTP in, one call into models, HTTP out. Each handler returns an error for
+// what it refuses, and only [Handle] turns errors into responses.
 package controllers
 
 import (
@@ -11,7 +11,7 @@ import (
 	"users-api/models"
 )
 
-// Users answers the endpoints under /api/users (specification, section 4).
+// Users handles the endpoints under /api/users (specification, section 4).
 type Users struct {
 	users models.Users
 }
@@ -19,7 +19,7 @@ type Users struct {
 // NewUsers returns the handlers for the users in a storage.
 func NewUsers(users models.Users) *Users { return &Users{users: users} }
 
-// Create answers POST /api/users: 201, 400 or 500. A duplicate email is storage's error, with storage's words; a
+// Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a
 // client that asks for problems gets 409.
 func (u *Users) Create(c *gin.Context) error {
 	var sent creation
@@ -36,7 +36,7 @@ func (u *Users) Create(c *gin.Context) error {
 	return send(c, http.StatusCreated, contentType, models.AppendCreated(nil, id, &sent.NewUser))
 }
 
-// Get answers GET and HEAD /api/users/:id: 200, 304, 404 or 500.
+// Get handles GET and HEAD /api/users/:id: 200, 304, 404 or 500.
 func (u *Users) Get(c *gin.Context) error {
 	id, ok := parseID(c.Param("id"))
 	if !ok {
@@ -54,13 +54,13 @@ func (u *Users) Get(c *gin.Context) error {
 	return send(c, http.StatusOK, contentType, body)
 }
 
-// parseID reads an id as the API writes it: "01", "+1" and "1.0" are nobody's.
+// parseID parses an id exactly as the API writes it: "01", "+1" and "1.0" match no user.
 func parseID(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && strconv.FormatInt(id, 10) == text
 }
 
-// List answers GET and HEAD /api/users: 200, 304, 400 or 500. Without parameters it is the specification's list.
+// List handles GET and HEAD /api/users: 200, 304, 400 or 500. Without parameters it is the specification's list.
 func (u *Users) List(c *gin.Context) error {
 	if c.Request.URL.RawQuery != "" {
 		return u.search(c)
@@ -68,8 +68,7 @@ func (u *Users) List(c *gin.Context) error {
 	return u.users.List(c.Request.Context(), func(list models.List) error { return sendList(c, list) })
 }
 
-// sendList sends all users. Where their version is known, so is the length, and a client that has them already is
-// told so.
+// sendList sends all users. If their version is known, so is the length, and a client that already has them gets 304.
 func sendList(c *gin.Context, list models.List) error {
 	revalidate(c)
 	c.Header("Content-Type", contentType)

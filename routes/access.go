@@ -14,15 +14,16 @@ import (
 	"users-api/controllers"
 )
 
-// Access says who may call the API, and by which name of this service. Its zero value lets everybody in.
+// Access says who may call the API, and under which host names. Its zero value gives anyone full access.
 type Access struct {
-	// Keys and ReadKeys are the SHA-256 sums of the keys that may do everything, and of those that may only read.
+	// Keys and ReadKeys are the SHA-256 sums of the keys with full access, and of those with read-only access.
 	Keys, ReadKeys [][sha256.Size]byte
-	// Hosts are the hosts that requests may be for: names in lower case, and IP addresses. None allows any.
+	// Hosts are the hosts that requests may be for: names in lower case, and IP addresses. If empty, any host is
+	// allowed.
 	Hosts []string
 }
 
-// checkHost refuses requests for another host. A page whose name is made to resolve to this machine (DNS rebinding)
+// checkHost refuses requests for other hosts. A page whose name was made to resolve to this machine (DNS rebinding)
 // passes the protection against other sites, because its Origin and Host agree.
 func (a Access) checkHost(c *gin.Context) {
 	if c.Request.URL.Path == "/health" {
@@ -33,7 +34,7 @@ func (a Access) checkHost(c *gin.Context) {
 	}
 }
 
-// allowsHost returns the host that a request is for, and whether this service answers for it.
+// allowsHost returns the host that a request is for, and whether this service accepts requests for it.
 func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
 	host = (&url.URL{Host: request.Host}).Hostname() // without a port, and without the brackets of IPv6
 	name := strings.TrimSuffix(strings.ToLower(host), ".")
@@ -43,11 +44,11 @@ func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
 	return host, len(a.Hosts) == 0 || slices.Contains(a.Hosts, name)
 }
 
-// keyAccess is where the context of a request has what its key may do.
+// keyAccess names the value in a request's context that says what its key may do.
 const keyAccess = "key access"
 
-// checkKey refuses requests under /api/ that have no key, a wrong one, or one that may not do what they ask for. It
-// looks at the path and not at the route, so that without a key nobody learns which paths there are.
+// checkKey refuses requests under /api/ that have no key, an invalid key, or a key that does not allow them. It checks
+// the path and not the route, so that a client without a key cannot find out which paths exist.
 func (a Access) checkKey(c *gin.Context) {
 	if len(a.Keys) == 0 || !strings.HasPrefix(c.Request.URL.Path, "/api/") {
 		return
@@ -56,20 +57,20 @@ func (a Access) checkKey(c *gin.Context) {
 	access, refusal := a.judge(c.Request)
 	c.Set(keyAccess, access)
 	if access != "" {
-		c.Header("X-API-Key-Access", access) // clients need not try a write to learn what a key may do
+		c.Header("X-API-Key-Access", access) // so that a client need not try a write to learn what its key may do
 	}
 	if refusal != nil {
 		if refusal.Status == http.StatusUnauthorized {
 			c.Header("WWW-Authenticate", "Bearer")
-			c.Writer.Header().Del("Allow") // Gin sets it for a path that knows other methods
+			c.Writer.Header().Del("Allow") // Gin sets it for a path that has other methods
 		}
 		controllers.Refuse(c, refusal)
 	}
 }
 
-// judge returns what the keys of a request may do ("full", "read", or "" where they are not valid), and why the request
-// is refused, or nil. Every key that was sent must be valid, and the weakest of them counts: two that differ are a
-// mistake, which is better found than guessed at.
+// judge returns what the keys of a request may do ("full", "read", or "" if they are invalid), and why the request is
+// refused, or nil. Every key that was sent must be valid, and the weakest one counts: sending two different keys is a
+// mistake, which must be noticed instead of guessing which key was meant.
 func (a Access) judge(request *http.Request) (access string, refusal *controllers.Error) {
 	sent := sentKeys(request.Header)
 	if len(sent) == 0 {
@@ -92,8 +93,8 @@ func (a Access) judge(request *http.Request) (access string, refusal *controller
 	return access, nil
 }
 
-// sentKeys returns the keys of a request. An Authorization of another scheme is somebody else's: a proxy may ask for a
-// password of its own and pass it on.
+// sentKeys returns the keys of a request. It ignores an Authorization header with another scheme: a proxy may ask for
+// its own password and pass it on.
 func sentKeys(header http.Header) (keys []string) {
 	for _, line := range header.Values("Authorization") {
 		scheme, key, _ := strings.Cut(line, " ")
@@ -109,7 +110,7 @@ func sentKeys(header http.Header) (keys []string) {
 	return keys
 }
 
-// contains looks at every sum, so that the time it takes says nothing of which one it was.
+// contains compares every sum, so that the time it takes does not reveal which one matched.
 func contains(sums [][sha256.Size]byte, sum [sha256.Size]byte) bool {
 	found := 0
 	for _, one := range sums {
@@ -118,7 +119,7 @@ func contains(sums [][sha256.Size]byte, sum [sha256.Size]byte) bool {
 	return found == 1
 }
 
-// onlyReads reports whether a request changes nothing: GET, HEAD, and an import that is only tried.
+// onlyReads reports whether a request changes nothing: GET, HEAD, and the dry run of an import.
 func onlyReads(request *http.Request) bool {
 	switch request.Method {
 	case http.MethodGet, http.MethodHead:

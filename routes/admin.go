@@ -16,8 +16,8 @@ import (
 	"users-api/models"
 )
 
-// Admin serves whoever runs the service, on a port of its own: figures, probes and profiles. It needs no key, so its
-// port must not be public. It answers while the service stops, until end is called.
+// Admin serves metrics, probes and profiles to operators, on a port of its own. It needs no key, so its port must not
+// be public. It responds while the service stops, until end is called.
 func (s Service) Admin(stop context.Context, accept net.Listener) (end func()) {
 	return s.admin(usual(), stop, accept)
 }
@@ -54,8 +54,8 @@ func (s Service) adminPaths(l limits, stop context.Context) http.Handler {
 	return paths
 }
 
-// checkAdminHost refuses requests for another host, but for probes: they call a service by its address, and what they
-// are answered is no secret.
+// checkAdminHost refuses requests for other hosts, except probes: they call a service by its address, and their
+// responses contain nothing secret.
 func (s Service) checkAdminHost(paths http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		host, allowed := s.Access.allowsHost(request)
@@ -68,7 +68,7 @@ func (s Service) checkAdminHost(paths http.Handler) http.Handler {
 	})
 }
 
-// answerReady answers 200 when the service should be sent requests, and otherwise 503 with the reason.
+// answerReady responds with 200 if the service is ready for requests, and otherwise with 503 and the reason.
 func answerReady(w http.ResponseWriter, err error) {
 	if err != nil {
 		w.Header().Set("Retry-After", controllers.RetryAfter)
@@ -79,8 +79,8 @@ func answerReady(w http.ResponseWriter, err error) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// ready returns why no requests should be sent to the service: it is stopping, its storage was taken away, or storage
-// does not answer in time.
+// ready returns why the service is not ready for requests: it is stopping, its storage was removed or replaced, or
+// storage does not respond in time.
 func (s Service) ready(ctx, stop context.Context) error {
 	select {
 	case <-stop.Done():

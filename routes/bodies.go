@@ -12,13 +12,13 @@ import (
 	"users-api/controllers"
 )
 
-// bodies bounds what requests may hold: a body has a time to arrive, and only a few at once may be large. 1,000
-// connections that each kept the last byte of 1 MiB back took 1.1 GiB before.
+// bodies limits what requests may hold: a body has limited time to arrive, and only a few bodies at once may be large.
+// Before, 1,000 connections that each held back the last byte of 1 MiB took 1.1 GiB.
 type bodies struct {
 	limits  limits
-	large   *semaphore.Weighted // one for each large body, taken when it turns out to be large
-	imports *semaphore.Weighted // one for each file that is imported
-	dryRuns *semaphore.Weighted // likewise, for keys that can only read: they cannot lock out an import
+	large   *semaphore.Weighted // one slot per large body, taken when it turns out to be large
+	imports *semaphore.Weighted // one slot per file that is imported
+	dryRuns *semaphore.Weighted // likewise, for read-only keys: they cannot block an import
 }
 
 func newBodies(l limits) *bodies {
@@ -28,13 +28,13 @@ func newBodies(l limits) *bodies {
 	}
 }
 
-// receive sets the time that the body of a request has, before anything can refuse the request: net/http reads what a
-// handler leaves unread. It ends with the body: net/http removes it there.
+// receive sets the deadline for the body of a request before anything can refuse the request, because net/http reads
+// what a handler leaves unread. net/http removes the deadline at the end of the body.
 //
 // A response that is sent before the body has arrived closes the connection. Otherwise net/http would first wait for
-// the body, and a client that sends none would get no byte of the response.
+// the body, and a client that sends none would not get a byte of the response.
 func (b *bodies) receive(c *gin.Context) {
-	if c.Request.ContentLength == 0 { // -1 is for chunks
+	if c.Request.ContentLength == 0 { // -1 means chunked
 		return
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(b.limits.body))
@@ -44,7 +44,7 @@ func (b *bodies) receive(c *gin.Context) {
 	}
 }
 
-// keepAlive is a request body that lets its connection be used again once all of it has arrived.
+// keepAlive is a request body that allows its connection to be reused once all of the body has arrived.
 type keepAlive struct {
 	io.ReadCloser
 	response http.Header
@@ -58,17 +58,17 @@ func (k *keepAlive) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// hasUnclearEnd reports whether another program may see the end of a request elsewhere. Then its connection is closed,
-// so that nothing hidden behind it is carried out: net/http takes the Content-Length off a request that also has a
-// Transfer-Encoding, and the Transfer-Encoding off one of HTTP/1.0, before a handler can see both (RFC 9112, section
-// 6.3).
+// hasUnclearEnd reports whether another program may see the end of a request in a different place. If so, its
+// connection is closed, so that nothing hidden behind the request is executed. net/http removes the Content-Length of a
+// request that also has a Transfer-Encoding, and the Transfer-Encoding of an HTTP/1.0 request, before a handler can see
+// both (RFC 9112, section 6.3).
 func hasUnclearEnd(request *http.Request) bool {
 	old := !request.ProtoAtLeast(1, 1)
 	return len(request.TransferEncoding) > 0 || old && request.ContentLength != 0
 }
 
-// admit gives a body what it needs of the service. It comes after everything that refuses requests, so that a client
-// without access takes no slot.
+// admit applies the limits to a body. It comes after everything that refuses requests, so that a client without access
+// takes no slot.
 func (b *bodies) admit(c *gin.Context) {
 	switch {
 	case c.Request.ContentLength == 0:
@@ -78,7 +78,7 @@ func (b *bodies) admit(c *gin.Context) {
 		deadline := time.Now().Add(b.limits.body)
 		body := &body{ReadCloser: c.Request.Body, slots: b.large, request: c.Request, deadline: deadline}
 		c.Request.Body = body
-		defer body.leave() // what was made of the body is as large, until the response was sent
+		defer body.leave() // what was parsed from the body is as large, until the response is sent
 		c.Next()
 	}
 }
@@ -110,7 +110,7 @@ func (b *body) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// wait waits for a slot for as long as the body may take to arrive.
+// wait waits for a slot until the deadline of the body.
 func (b *body) wait() error {
 	inTime, cancel := context.WithDeadline(b.request.Context(), b.deadline)
 	defer cancel()
@@ -124,7 +124,7 @@ func (b *body) wait() error {
 	return controllers.ErrBusy
 }
 
-// leave gives the slot to another body.
+// leave releases the slot.
 func (b *body) leave() {
 	if b.admitted {
 		b.slots.Release(1)

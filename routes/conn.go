@@ -13,7 +13,7 @@ import (
 type listener struct {
 	net.Listener
 	limits limits
-	cut    context.Context // ends when every connection is to be cut off
+	cut    context.Context // ends when all connections are to be cut off
 }
 
 func (l listener) Accept() (net.Conn, error) {
@@ -27,21 +27,22 @@ func (l listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// conn is a connection that is reset when its client takes too little of what is written.
+// conn is a connection that is reset if its client takes too little of what is written.
 //
-// The pace of a reader is that of its system, which takes much at once and then nothing until there is room again: over
-// loopback, a client that reads 1 KiB/s takes 64 KiB every 64 s, so that one minute to spare would not do.
+// The pace of a reader is that of its system, which takes a lot at once and then nothing until it has space again: over
+// loopback, a client that reads 1 KiB/s takes 64 KiB every 64 s, so one minute to spare would not be enough.
 type conn struct {
 	*net.TCPConn
 	pace        pace
 	tick        time.Duration
-	sent, taken int // bytes that this system took from us, and bytes that the client's did
+	sent, taken int // bytes that this system took from us, and bytes that the client's system took
 	cut         context.Context
 	forget      func() bool
 }
 
-// Write writes all of data, unless the client is too slow. The kernel does not tell when a byte was taken, so each tick
-// tries again and sees. A tick counts for no more than its time: the process may have been stopped meanwhile.
+// Write writes all of data, unless the client is too slow. The kernel does not report when a byte was taken, so each
+// tick tries again and checks. A tick counts for no more than its length: the process may have been suspended
+// meanwhile.
 func (c *conn) Write(data []byte) (written int, err error) {
 	for {
 		began := time.Now()
@@ -56,13 +57,13 @@ func (c *conn) Write(data []byte) (written int, err error) {
 			return written, err
 		}
 		if c.isTooSlow() {
-			_ = c.SetLinger(0) // what it has not taken is not kept for it
+			_ = c.SetLinger(0) // discard what the client has not taken
 			return written, os.ErrDeadlineExceeded
 		}
 	}
 }
 
-// isTooSlow reports whether the client has nothing to spare, all counted that it took until now.
+// isTooSlow reports whether the client has no time to spare, after counting everything it has taken so far.
 func (c *conn) isTooSlow() bool {
 	taken := c.sent - unsent(c.TCPConn)
 	c.pace.moved(taken - c.taken)
@@ -75,7 +76,7 @@ func (c *conn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// reset closes the connection so that the other side sees an error, and not an end.
+// reset closes the connection so that the other side sees an error instead of a normal end.
 func (c *conn) reset() {
 	_ = c.SetLinger(0)
 	_ = c.Close()
@@ -83,19 +84,19 @@ func (c *conn) reset() {
 
 type connKey struct{}
 
-// withConn lets the handlers of a connection's requests find it.
+// withConn makes a connection available to the handlers of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// isCutOff reports whether the service cut off the connection of a request because it stops. The end of the connection
-// ends the request's context too, and may do so before the service's own context does, with its reason.
+// isCutOff reports whether the service cut off a request's connection because it is stopping. The end of the connection
+// also ends the request's context, and may do so before the service's own context ends with its reason.
 func isCutOff(ctx context.Context) bool {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	return ok && c.cut.Err() != nil
 }
 
-// resetLater makes the end of a request's connection a reset.
+// resetLater makes the connection of a request end with a reset.
 func resetLater(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		_ = c.SetLinger(0)

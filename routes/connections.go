@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// connections closes the connection that has been idle longest where there are more than most. 10,000 idle ones took 145
-// MB, which kept the garbage collector busy.
+// connections closes the connection that has been idle longest if there are more than most. 10,000 idle connections
+// took 145 MB, which kept the garbage collector busy.
 type connections struct {
 	most int
 	mu   sync.Mutex
-	open map[net.Conn]*list.Element // where it is among the idle; nil while it is busy
-	idle list.List                  // of net.Conn, the longest idle first
+	open map[net.Conn]*list.Element // its place in idle; nil while it is busy
+	idle list.List                  // of net.Conn, longest idle first
 }
 
 func newConnections(most int) *connections {

@@ -19,14 +19,15 @@ import (
 	"users-api/models"
 )
 
-// log gives each request an id, which is answered as X-Request-Id, and writes one line when it is over. The line has
-// the route and not the path: a path may hold anything, a user's email too. /health is not logged.
+// log gives each request an id, which it returns as X-Request-Id, and writes one line when the request is over. The
+// line has the route and not the path, because a path may contain anything, even the email of a user. /health is not
+// logged.
 func log(logger *slog.Logger) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		start := time.Now()
 		id := requestID(c.GetHeader("X-Request-Id"))
 		c.Header("X-Request-Id", id)
-		defer func() { // a handler that breaks the connection off panics
+		defer func() { // a handler that cuts the connection off panics
 			if c.FullPath() != "/health" {
 				writeLine(c, logger, id, time.Since(start))
 			}
@@ -35,7 +36,7 @@ func log(logger *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// writeLine writes the line of a request: an error when the service failed it, and information otherwise.
+// writeLine writes the line of a request: as an error if the service failed, and otherwise as information.
 func writeLine(c *gin.Context, logger *slog.Logger, id string, took time.Duration) {
 	reasons, failed := reasons(c)
 	level := slog.LevelInfo
@@ -56,7 +57,7 @@ func writeLine(c *gin.Context, logger *slog.Logger, id string, took time.Duratio
 	logger.LogAttrs(ctx, level, "request", append(attributes, reasons...)...)
 }
 
-// route returns the route of a request; one value for all paths that have none.
+// route returns the route of a request, or one value for all paths without a route.
 func route(c *gin.Context) string {
 	if path := c.FullPath(); path != "" {
 		return path
@@ -64,8 +65,8 @@ func route(c *gin.Context) string {
 	return "unknown"
 }
 
-// reasons describes what went wrong with a request, and reports whether that was the service's own failure. It never
-// holds the text of an error, which may quote a user.
+// reasons describes what went wrong with a request, and reports whether the service itself failed. It never includes
+// the text of an error, which may quote a user.
 func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 	failed = c.Writer.Status() >= http.StatusInternalServerError
 	if len(c.Errors) == 0 {
@@ -84,7 +85,7 @@ func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 	return append(attributes, cause(err)...), true
 }
 
-// cutBy says what an answer was broken off by.
+// cutBy returns what cut off a response.
 func cutBy(ctx context.Context, err error) string {
 	_, network := errors.AsType[net.Error](err)
 	switch {
@@ -101,7 +102,7 @@ func cutBy(ctx context.Context, err error) string {
 	}
 }
 
-// cause describes an error: storage's code and its meaning, or the type of an error that nobody foresaw.
+// cause describes an error: storage's code and its meaning, or the type of an unexpected error.
 func cause(err error) []slog.Attr {
 	failure, ok := errors.AsType[*models.StorageError](err)
 	switch {
@@ -114,14 +115,14 @@ func cause(err error) []slog.Attr {
 	case failure.Meaning != "":
 		return []slog.Attr{slog.String("storage_error", failure.Meaning)}
 	case failure == models.ErrClosed, failure == models.ErrIgnored, failure == models.ErrReplaced:
-		return []slog.Attr{slog.String("storage_error", failure.Text)} // no engine's text: nothing of a user is in it
+		return []slog.Attr{slog.String("storage_error", failure.Text)} // not an engine's text: it quotes no user
 	default:
 		return []slog.Attr{slog.String("storage_error", "unknown")}
 	}
 }
 
-// requestID takes over a client's own id when it is short and plain, because it goes into the log as it is. Ours need
-// to be different and not secret: crypto/rand takes three times as long.
+// requestID uses a client's own id if it is short and plain, because it is logged unchanged. Our own ids must be unique
+// but not secret: crypto/rand takes three times as long.
 func requestID(sent string) string {
 	if sent != "" && len(sent) <= 64 && strings.IndexFunc(sent, isNotPlain) < 0 {
 		return sent

@@ -14,7 +14,7 @@ import (
 	"users-api/models"
 )
 
-// Metrics are the figures of the service, in a registry of their own. Counting a request takes 0.4 µs.
+// Metrics are the metrics of the service, in their own registry. Counting a request takes 0.4 µs.
 type Metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -22,8 +22,8 @@ type Metrics struct {
 	inFlight  prometheus.Gauge
 }
 
-// NewMetrics returns the figures of a service: what it was built from, what its storage counts, and when its last
-// backup was made, which is the zero time where none is known.
+// NewMetrics returns the metrics of a service: its build, the statistics of its storage, and the time of its last
+// backup, which is the zero time if none is known.
 func NewMetrics(version, revision string, stats func() models.Stats, lastBackup func() time.Time) *Metrics {
 	requestLabels := []string{"method", "route"}
 	m := &Metrics{
@@ -56,7 +56,7 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 func (m *Metrics) count(c *gin.Context) {
 	start := time.Now()
 	m.inFlight.Inc()
-	defer func() { // a handler that breaks the connection off panics
+	defer func() { // a handler that cuts the connection off panics
 		m.inFlight.Dec()
 		method, route := method(c.Request.Method), route(c)
 		m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
@@ -65,7 +65,7 @@ func (m *Metrics) count(c *gin.Context) {
 	c.Next()
 }
 
-// method returns one value for all methods that HTTP does not know, so that clients cannot make up labels.
+// method returns one value for all methods unknown to HTTP, so that clients cannot create labels.
 func method(sent string) string {
 	known := []string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,

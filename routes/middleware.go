@@ -12,21 +12,21 @@ import (
 	"users-api/controllers"
 )
 
-// refuseAll answers every request with the same refusal.
+// refuseAll returns a handler that refuses every request with the same error.
 func refuseAll(refusal *controllers.Error) gin.HandlerFunc {
 	return func(c *gin.Context) { controllers.Refuse(c, refusal) }
 }
 
-// errPanic is what the answer of a handler that panicked is broken off by.
+// errPanic is the recorded cause if a handler panicked.
 var errPanic = errors.New("panic")
 
-// cut is why an answer was broken off, or never begun because nobody was there to read it.
+// cut is why a response was cut off, or never started because the client was gone.
 type cut struct{ cause error }
 
 func (c cut) Error() string { return "cut: " + c.cause.Error() }
 
-// recoverPanic answers 500 to a request whose handler panicked, and logs the stack. After the first byte the
-// connection is reset: an HTTP/1.0 client would take a closed one for the end of the answer.
+// recoverPanic responds with 500 if a handler panicked, and logs the stack. After the first byte it resets the
+// connection instead: an HTTP/1.0 client would take a closed connection for the end of the response.
 func recoverPanic(logger *slog.Logger) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		defer func() {
@@ -50,8 +50,8 @@ func recoverPanic(logger *slog.Logger) gin.HandlerFunc {
 	}
 }
 
-// secure refuses writes that a browser sends for another site, and keeps browsers from guessing content types.
-// Programs send neither Origin nor Sec-Fetch-Site and are untouched.
+// secure refuses writes that a browser sends on behalf of another site, and keeps browsers from guessing content types.
+// Programs send neither Origin nor Sec-Fetch-Site and are not affected.
 func secure() gin.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c *gin.Context) {

@@ -2,12 +2,12 @@ package routes
 
 import "time"
 
-// pace is how long a client may still keep us waiting. It begins with some time to spare, each KiB earns it a second
-// more, and it never has more than the most: a client that goes on taking, or bringing, 1 KiB/s is served however long
-// that takes. Time in which the client waits for us does not count.
+// pace is how long a client may still keep us waiting. It starts with some time to spare, each KiB earns a second more,
+// and there is a maximum: a client that keeps taking, or sending, 1 KiB/s is served however long that takes. Time in
+// which the client waits for us does not count.
 type pace struct {
 	spare, most time.Duration
-	rate        int // bytes a second
+	rate        int // bytes per second
 }
 
 func (p *pace) moved(bytes int) {

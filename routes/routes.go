@@ -1,5 +1,5 @@
-// Package routes is the whole API on one screen: every middleware in the order in which it runs, and every path. It
-// also says how long a client may keep a connection busy, and what requests may hold.
+// Package routes shows the whole API on one screen: every middleware in the order in which it runs, and every path. It
+// also limits how long a client may keep a connection busy, and what requests may hold.
 package routes
 
 import (
@@ -13,19 +13,19 @@ import (
 	"users-api/web"
 )
 
-// Service is what is served, to whom, and what is told of it to those who run it.
+// Service is what is served, who may use it, and the metrics and log for its operators.
 type Service struct {
 	Users   models.Users
 	Access  Access
 	Metrics *Metrics
 	Logger  *slog.Logger
 	Version string // the program's, for the OpenAPI document
-	// ImportMax is how many bytes a file that is imported may have.
+	// ImportMax is the largest file that can be imported, in bytes.
 	ImportMax int64
 }
 
-// handler returns the handler of all requests. What bounds their bodies is around Gin and not within: its writer hides
-// what net/http needs to answer 413 before the rest has arrived.
+// handler returns the handler of all requests. The limits on bodies wrap Gin instead of running inside it, because
+// Gin's writer hides what net/http needs to respond with 413 before the rest has arrived.
 func (s Service) handler(l limits) http.Handler {
 	engine := s.routes(l)
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
@@ -62,7 +62,7 @@ func (s Service) routes(l limits) *gin.Engine {
 	return engine
 }
 
-// The paths of files. What is posted to them may be large, and may take as long as it takes.
+// The paths of files. A file sent to them may be large, and has no limit on its total time.
 const (
 	csvPath    = "/api/users.csv"
 	ndjsonPath = "/api/users.ndjson"
@@ -72,13 +72,13 @@ func bringsFile(request *http.Request) bool {
 	return request.Method == http.MethodPost && (request.URL.Path == csvPath || request.URL.Path == ndjsonPath)
 }
 
-// engine returns Gin with every middleware, the first outermost, and without any path.
+// engine returns Gin with every middleware, outermost first, and without any path.
 func (s Service) engine(l limits) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode) // debug mode prints to stdout
 	engine := gin.New()
-	engine.HandleMethodNotAllowed = true // 405 and Allow, where Gin would answer 404
+	engine.HandleMethodNotAllowed = true // 405 and Allow instead of 404
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
-	_ = engine.SetTrustedProxies(nil)    // no header of a proxy is believed
+	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
 	bodies := newBodies(l)
 	engine.Use(log(s.Logger), s.Metrics.count, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
 		s.Access.checkKey, bodies.admit)

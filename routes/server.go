@@ -15,15 +15,15 @@ import (
 // maxBody is the largest request body, in bytes.
 const maxBody = 1 << 20
 
-// limits are how long a client may keep a connection busy without doing its part, and what requests may hold. There
-// is no time for a whole answer: a long list to a slow reader takes as long as it takes.
+// limits are how long a client may keep a connection busy without doing its part, and what requests may hold. There is
+// no time limit for a whole response: a long list takes a slow reader as long as it takes.
 type limits struct {
 	header time.Duration // to send a request's headers
 	body   time.Duration // to send a request's body
-	idle   time.Duration // between two requests; longer than proxies keep theirs, so that they close first
-	probe  time.Duration // for storage to answer a probe
+	idle   time.Duration // between two requests; longer than proxies keep theirs, so that proxies close first
+	probe  time.Duration // for storage to respond to a probe
 	stop   time.Duration // to finish a request after the service was asked to stop
-	// rate is how many bytes a second a client must bring of a file, and take of a response, and behind is how far it
+	// rate is how many bytes per second a client must send of a file, and take of a response, and behind is how far it
 	// may fall behind that.
 	rate   int
 	behind time.Duration
@@ -31,13 +31,13 @@ type limits struct {
 	connections int
 	// largeBodies is how many bodies may be larger than smallBody at once.
 	largeBodies int64
-	// imports is how many files may arrive at once, dryRuns how many more of keys that can only read, and importBytes
-	// how large each may be.
+	// imports is how many files may arrive at once, dryRuns how many more from read-only keys, and importBytes the
+	// maximum size of each.
 	imports, dryRuns, importBytes int64
 }
 
-// usual returns the limits of a service. A container engine kills 10 s after it asked to stop; a second more than a
-// write waits for another program's lock is for the requests, and the rest is for the last checkpoint.
+// usual returns the limits of a service. A container engine kills 10 s after it asks the service to stop. Requests get
+// one second more than a write waits for another program's lock, and the last checkpoint gets the rest.
 func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
@@ -47,12 +47,12 @@ func usual() limits {
 	}
 }
 
-// errStopped is why requests end that the stop did not wait for.
+// errStopped is why requests end that took too long during a stop.
 var errStopped = errors.New("the service is stopping")
 
-// Serve answers the requests that come to a TCP listener until stop is done. Then it takes no new ones, finishes
-// those under way, cuts off what is not done in 6 seconds, and returns nil. It does the same, and returns an error,
-// when the storage is lost ([models.ErrReplaced]) or when connections cannot be accepted.
+// Serve handles the requests that arrive at a TCP listener until stop is done. Then it accepts no new ones, finishes
+// those in progress, cuts off the ones that are not done in 6 seconds, and returns nil. If the storage is lost
+// ([models.ErrReplaced]) or connections cannot be accepted, it does the same, and returns an error.
 func (s Service) Serve(stop context.Context, listener net.Listener) error {
 	l := usual()
 	l.importBytes = s.ImportMax
@@ -79,25 +79,25 @@ func (l limits) serve(
 	if !finish(server, l.stop) {
 		logger.Warn("some clients were cut off", "after", l.stop)
 		cutOff(errStopped)
-		finish(server, time.Second) // so that each has its line in the log
+		finish(server, time.Second) // so that each is logged
 	}
 	return err
 }
 
-// finish waits for the requests under way, and reports whether they were done in time.
+// finish waits for the requests in progress, and reports whether they finished in time.
 func finish(server *http.Server, within time.Duration) bool {
 	deadline, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	return !errors.Is(server.Shutdown(deadline), context.DeadlineExceeded)
 }
 
-// server returns the server of all connections. Their requests' contexts end when the connections are cut off.
+// server returns the server of all connections. The contexts of their requests end when the connections are cut off.
 func (l limits) server(cut context.Context, handler http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:                      handler,
-		DisableGeneralOptionsHandler: true, // it would answer before receive sees the request
+		DisableGeneralOptionsHandler: true, // it would respond before receive sees the request
 		ReadHeaderTimeout:            l.header,
-		ReadTimeout:                  l.body, // for what net/http refuses itself; receive gives a body all of it
+		ReadTimeout:                  l.body, // for what net/http refuses itself; receive gives each body the full time
 		IdleTimeout:                  l.idle,
 		MaxHeaderBytes:               32 << 10,
 		BaseContext:                  func(net.Listener) context.Context { return cut },

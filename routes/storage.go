@@ -6,7 +6,7 @@ import (
 	"users-api/models"
 )
 
-// storage collects the figures that the storage counts anyway, when somebody asks for them. It implements
+// storage collects the statistics that the storage engine keeps anyway, when the metrics are read. It implements
 // [prometheus.Collector].
 type storage struct {
 	stats                                                 func() models.Stats
@@ -26,14 +26,14 @@ func newStorage(stats func() models.Stats) storage {
 	}
 }
 
-// Describe names the figures.
+// Describe names the metrics.
 func (s storage) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, one := range []*prometheus.Desc{s.commits, s.commitWrites, s.lists, s.databaseBytes, s.walBytes} {
 		descriptions <- one
 	}
 }
 
-// Collect reads the figures.
+// Collect reads the metrics.
 func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	stats := s.stats()
 	commits, upTo := uint64(0), map[float64]uint64{}

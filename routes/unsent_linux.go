@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent returns how many bytes of what was written are still in this system, because the client's has not taken them.
+// unsent returns how many written bytes this system still holds, because the client's system has not taken them.
 func unsent(connection *net.TCPConn) (bytes int) {
 	raw, err := connection.SyscallConn()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"users-api/controllers"
 )
 
-// admitFile bounds a file that is imported: it may take as long as it takes, while it keeps its pace. It is on disk
-// while it arrives, so that only a few may arrive at once.
+// admitFile applies the limits to a file that is imported. It has no limit on its total time, but it must keep its
+// pace. It is stored on disk while it arrives, so only a few files may arrive at once.
 func (b *bodies) admitFile(c *gin.Context) {
 	slots := b.imports
 	if c.GetString(keyAccess) == "read" {
@@ -29,7 +29,7 @@ func (b *bodies) admitFile(c *gin.Context) {
 	c.Next()
 }
 
-// upload is a request body that is given up when it comes too slowly.
+// upload is a request body that is given up if it arrives too slowly.
 type upload struct {
 	io.ReadCloser
 	connection *http.ResponseController
@@ -37,8 +37,8 @@ type upload struct {
 	arrived    bool
 }
 
-// Read sets no deadline after the end of the body. net/http reads from the connection then, to notice a client that
-// goes away, and would take a deadline for one: while a file was stored, that took the import back.
+// Read sets no deadline after the end of the body. net/http then reads from the connection to notice a client that goes
+// away, and would take an expired deadline for one: that rolled back an import while its file was being stored.
 func (u *upload) Read(into []byte) (int, error) {
 	if u.arrived {
 		return 0, io.EOF

@@ -12,17 +12,17 @@ import (
 //go:embed openapi.yaml
 var source string
 
-// versionMark stands in the document for the program's version.
+// versionMark is the placeholder in the document for the program's version.
 const versionMark = "0.0.0-unknown"
 
-// newDocument returns what answers with the OpenAPI document as JSON.
+// newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string) http.Handler {
 	written := strings.Replace(source, versionMark, version, 1)
 	return newFile("openapi.json", hash(map[string]string{"": written}), func() string { return toJSON(written) }, nil)
 }
 
-// toJSON returns YAML as JSON, in the order in which it was written. The document is embedded and tested, so that only
-// a build that went wrong makes it panic.
+// toJSON converts YAML to JSON, in the same order. The document is embedded and tested, so only a broken build makes it
+// panic.
 func toJSON(text string) string {
 	document, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"sync"
 )
 
-// file answers with one file. It is held compressed, as nearly every client takes it; for the others it is unpacked
-// while it is sent.
+// file serves one file. It is stored compressed, because nearly every client accepts gzip. For other clients it is
+// decompressed while it is sent.
 type file struct {
-	// compressed is made when it is asked for first: all files together would take 34 ms and 25 MB of every start.
+	// compressed does its work on first use: compressing all files would add 34 ms and 25 MB to every startup.
 	compressed func() string
 	tag        string // changes with the content; without quotes
 	headers    map[string]string
 }
 
-// contentTypes has what the system's own table, which differs from machine to machine, must not decide.
+// contentTypes replaces the system's own table, which differs from machine to machine.
 var contentTypes = map[string]string{
 	"html": "text/html; charset=utf-8",
 	"css":  "text/css; charset=utf-8",
@@ -33,8 +33,8 @@ var contentTypes = map[string]string{
 	"txt":  "text/plain; charset=utf-8",
 }
 
-// newFile returns what answers with a content, which differs whenever the tag does. A name that ends in .gz says that
-// the content is compressed already.
+// newFile returns a handler that serves a content. The tag must change whenever the content does. A name that ends in
+// .gz means that the content is already compressed.
 func newFile(name, tag string, content func() string, headers map[string]string) *file {
 	name, isCompressed := strings.CutSuffix(name, ".gz")
 	if !isCompressed {
@@ -42,7 +42,7 @@ func newFile(name, tag string, content func() string, headers map[string]string)
 		content = sync.OnceValue(func() string { return compress(plain()) })
 	}
 	all := map[string]string{
-		"Cache-Control": "no-cache", // keep it, and ask each time whether it still holds
+		"Cache-Control": "no-cache", // caches may store it, but must revalidate it each time
 		"Content-Type":  contentTypes[name[strings.LastIndexByte(name, '.')+1:]],
 		"Vary":          "Accept-Encoding",
 	}
@@ -50,11 +50,11 @@ func newFile(name, tag string, content func() string, headers map[string]string)
 	return &file{compressed: content, tag: tag, headers: all}
 }
 
-// ServeHTTP answers 200, or 304 to a client that has the file.
+// ServeHTTP responds with 200, or with 304 if the client already has the file.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tag, packed := `"`+f.tag+`"`, takesGzip(r)
 	if packed {
-		tag = `"` + f.tag + `-gzip"` // other bytes need another strong tag (RFC 9110, section 8.8.3)
+		tag = `"` + f.tag + `-gzip"` // different bytes need a different strong tag (RFC 9110, section 8.8.3)
 	}
 	for name, value := range f.headers {
 		w.Header().Set(name, value)
@@ -67,7 +67,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.send(w, r.Method, packed)
 }
 
-// send sends the content. A failure means that the client is gone: nobody is left to be told.
+// send sends the content. It ignores errors: they mean that the client is gone.
 func (f *file) send(w http.ResponseWriter, method string, packed bool) {
 	content := f.compressed()
 	if packed {
@@ -86,7 +86,7 @@ func (f *file) send(w http.ResponseWriter, method string, packed bool) {
 	}
 }
 
-// has reports whether a client has a file already.
+// has reports whether a client already has a file.
 func has(r *http.Request, tag string) bool {
 	for candidate := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
 		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
@@ -97,7 +97,7 @@ func has(r *http.Request, tag string) bool {
 	return false
 }
 
-// takesGzip reports whether a client says that it takes gzip (RFC 9110, section 12.5.3).
+// takesGzip reports whether a client accepts gzip (RFC 9110, section 12.5.3).
 func takesGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, parameters, err := mime.ParseMediaType("x/" + strings.TrimSpace(coding))
@@ -113,13 +113,13 @@ func takesGzip(r *http.Request) bool {
 
 func compress(content string) string {
 	var compressed strings.Builder
-	writer, _ := gzip.NewWriterLevel(&compressed, gzip.BestCompression) // fails for an unknown level only
-	_, _ = io.WriteString(writer, content)                              // a builder takes everything
+	writer, _ := gzip.NewWriterLevel(&compressed, gzip.BestCompression) // fails only for an unknown level
+	_, _ = io.WriteString(writer, content)                              // a builder never fails
 	_ = writer.Close()
 	return compressed.String()
 }
 
-// hash returns what changes when a name or a content does.
+// hash returns a value that changes whenever a name or a content does.
 func hash(texts map[string]string) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

@@ -1,9 +1,9 @@
-// Package web holds what the service shows to a browser: the page for people, the OpenAPI document for programs, and
-// the reader of that document. Everything is embedded, so that the program stays one file, and nothing is built: what
-// lies in page/ is what a browser gets.
+// Package web holds what the service shows in a browser: the page for people, the OpenAPI document for programs, and
+// the viewer of that document. Everything is embedded, so that the program stays one file, and there is no build step:
+// a browser gets the files in page/ as they are.
 //
-// The scripts and styles of a page are served under a path that has the hash of all of them in it, and may be kept for
-// ever. They name each other relatively, so that the hash stands in the HTML alone.
+// The scripts and styles of a page are served under a path that contains the hash of all of them, so they can be cached
+// forever. They refer to each other by relative paths, so that only the HTML contains the hash.
 package web
 
 import (
@@ -17,10 +17,10 @@ import (
 //go:embed page docs
 var embedded embed.FS
 
-// assetsMark stands in the HTML for the path of the scripts and styles.
+// assetsMark is the placeholder in the HTML for the path of the scripts and styles.
 const assetsMark = "ASSETS"
 
-// Files returns what answers GET and HEAD, by path. version is the program's, for the document.
+// Files returns the handlers of GET and HEAD, by path. version is the program's, for the document.
 func Files(version string) map[string]http.Handler {
 	texts := readAll("page", "docs")
 	tag := hash(texts)
@@ -46,15 +46,15 @@ func Files(version string) map[string]http.Handler {
 	return files
 }
 
-// newAsset returns what answers with a file whose path changes with its content.
+// newAsset returns a handler that serves a file whose path changes with its content.
 func newAsset(name, tag, text string) http.Handler {
 	return newFile(name, tag, func() string { return text }, map[string]string{
 		"Cache-Control": "public, max-age=31536000, immutable",
 	})
 }
 
-// readAll returns the content of each file in some directories, by its name. Only a build that went wrong makes it
-// panic: what is embedded cannot fail later.
+// readAll returns the content of each file in some directories, by name. Only a broken build makes it panic: reading an
+// embedded file cannot fail later.
 func readAll(directories ...string) map[string]string {
 	texts := map[string]string{}
 	for _, directory := range directories {
