@@ -45,8 +45,8 @@ func calls(users *Users, id int64) map[string]func() error {
 
 // forClients is what a client is told of a server that is away: no Go, and nothing of where it is.
 var forClients = regexp.MustCompile(`^(the PostgreSQL server (cannot be reached: connection refused|did not answer in time|` +
-	`cannot be reached: connection reset by peer)|the connection to the PostgreSQL server was lost)(; whether the change was stored ` +
-	`is not known)?$|^FATAL: .* \(SQLSTATE 57P0\d\)$`)
+	`cannot be reached: connection reset by peer)|the connection to the PostgreSQL server was lost|` +
+	`FATAL: .* \(SQLSTATE 57P0\d\))(; whether the change was stored is not known)?$`)
 
 // expectFailing expects that every call fails in time, with what a client may be told.
 func expectFailing(t *testing.T, users *Users, id int64) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,13 +42,15 @@ func (o transaction) do(statement string) {
 	}
 }
 
-// awaitWaiting returns once so many sessions wait for a transaction of another.
+// awaitWaiting returns once this many sessions wait for a lock of another.
 func awaitWaiting(t testing.TB, url, sessions string) {
 	t.Helper()
 	const waiting = "SELECT count(*)::text FROM pg_stat_activity " +
 		"WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	for postgresql.Ask(t, url, waiting) != sessions {
-		runtime.Gosched()
+	for deadline := time.Now().Add(postgresql.Patience); postgresql.Ask(t, url, waiting) != sessions; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s sessions never wait for a lock", sessions)
+		}
 	}
 }
 

@@ -90,11 +90,12 @@ func expectReadsBehindLocks(t *testing.T, url string, users *Users) {
 			"INSERT INTO users OVERRIDING SYSTEM VALUE TABLE other"},
 	} {
 		for read, run := range reads(t, users) {
+			postgresql.SQL(t, url, "UPDATE users SET name = name") // so that the list is read again, and waits
 			other := begin(t, url)
 			for _, statement := range statements {
 				other.do(statement)
 			}
-			got := make(chan string)
+			got := make(chan string, 1)
 			go func() { got <- run() }()
 			awaitWaiting(t, url, "1")
 			time.Sleep(100 * time.Millisecond) // longer than a session may wait by default
