@@ -66,21 +66,21 @@ Settings are environment variables:
 
   PORT             the port to listen on; 0 lets the system choose (3000)
   LISTEN_ADDRESS   the one address to listen on (every address)
-  ALLOWED_HOSTS    the host names to answer for, with a comma between (any)
-  API_KEY          ask for this key; API_KEY_FILE names a file with one a line (none: everybody may do everything)
-  API_READ_KEY     a key that may only read; API_READ_KEY_FILE names a file with one a line (none)
-  ADMIN_PORT       a port for metrics, probes and profiles, not for the public (none)
+  ALLOWED_HOSTS    the host names that the service answers for, separated by commas (any)
+  API_KEY          require this key; API_KEY_FILE names a file with one per line (none: full access for anyone)
+  API_READ_KEY     a key that can only read; API_READ_KEY_FILE names a file with one per line (none)
+  ADMIN_PORT       a port for metrics, probes and profiles; do not publish it (none)
   DATA_DIR         the directory of users.db (data)
   DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
-  LIST_MEMORY_MIB  up to this size the list of users is kept in memory (32)
-  IMPORT_MAX_MIB   a file that is imported may be so large (512)
+  LIST_MEMORY_MIB  the list of users is cached in memory up to this size (32)
+  IMPORT_MAX_MIB   the largest file that can be imported (512)
   BACKUP_EVERY     make a backup this often while serving, such as 24h (none)
-  BACKUP_KEEP      how many of these backups are kept (7)
-  BACKUP_DIR       where they are put (backups in DATA_DIR)
+  BACKUP_KEEP      how many of these backups to keep (7)
+  BACKUP_DIR       their directory (backups in DATA_DIR)
   LOG_FORMAT       text or json (text)
   LOG_LEVEL        debug, info, warn or error (info)
-  NODE_ENV         logged at the start, and nothing else
-  RUN_AS           the uid and gid to become when started as root; the container image sets it`
+  NODE_ENV         logged at startup, no other effect
+  RUN_AS           the uid and gid to switch to when started as root; the container image sets it`
 
 // noArguments refuses arguments to a command that takes none. An argument to users-api itself is an unknown command.
 func noArguments(command *cobra.Command, arguments []string) error {

@@ -50,8 +50,8 @@ func localURL(settings config.Config, address net.Addr) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// warnOfOpenDoor warns if other machines have full access without a key.
-func warnOfOpenDoor(service routes.Service, address net.Addr) {
+// warnOfOpenAccess warns if other machines have full access without a key.
+func warnOfOpenAccess(service routes.Service, address net.Addr) {
 	if len(service.Access.Keys) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
 		return
 	}

@@ -33,7 +33,7 @@ type lineLog struct {
 	dropped int
 
 	filled chan struct{} // has an element when there are lines
-	hurry  chan struct{} // has an element when they must be written at once
+	flush  chan struct{} // has an element when they must be written at once
 	ending chan struct{} // closed by close
 	ended  chan struct{} // closed once the last line is written
 }
@@ -43,11 +43,11 @@ type lineLog struct {
 func newLog(out io.Writer, settings config.Config, gather time.Duration) (*slog.Logger, *lineLog) {
 	l := &lineLog{
 		out: out, direct: newHandler(out, settings), gather: gather,
-		filled: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		filled: make(chan struct{}, 1), flush: make(chan struct{}, 1),
 		ending: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go l.writeOut()
-	return slog.New(hurried{newHandler(l, settings), l}), l
+	return slog.New(urgent{newHandler(l, settings), l}), l
 }
 
 func newHandler(out io.Writer, settings config.Config) slog.Handler {
@@ -93,7 +93,7 @@ func (l *lineLog) writeOut() {
 		}
 		select { // collect the next lines
 		case <-time.After(l.gather):
-		case <-l.hurry:
+		case <-l.flush:
 		case <-l.ending:
 		}
 	}
@@ -132,26 +132,26 @@ func (l *lineLog) drop(lines []byte, count int) {
 	l.dropped += count
 }
 
-// hurried is a handler that does not delay warnings and errors: the process may be about to end.
-type hurried struct {
+// urgent is a handler that does not delay warnings and errors: the process may be about to end.
+type urgent struct {
 	slog.Handler
 	log *lineLog
 }
 
-func (h hurried) Handle(ctx context.Context, record slog.Record) error {
+func (h urgent) Handle(ctx context.Context, record slog.Record) error {
 	err := h.Handler.Handle(ctx, record)
 	if record.Level >= slog.LevelWarn {
-		notify(h.log.hurry)
+		notify(h.log.flush)
 	}
 	return err
 }
 
-func (h hurried) WithAttrs(attributes []slog.Attr) slog.Handler {
-	return hurried{h.Handler.WithAttrs(attributes), h.log}
+func (h urgent) WithAttrs(attributes []slog.Attr) slog.Handler {
+	return urgent{h.Handler.WithAttrs(attributes), h.log}
 }
 
-func (h hurried) WithGroup(name string) slog.Handler {
-	return hurried{h.Handler.WithGroup(name), h.log}
+func (h urgent) WithGroup(name string) slog.Handler {
+	return urgent{h.Handler.WithGroup(name), h.log}
 }
 
 // notify puts an element into a channel of capacity 1, unless it already has one.

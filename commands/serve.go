@@ -123,7 +123,7 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 	}
 	defer endAdmin() // it responds until the end
 	logStart(service.Logger, settings, database, localURL(settings, listener.Addr()), admin)
-	warnOfOpenDoor(service, listener.Addr())
+	warnOfOpenAccess(service, listener.Addr())
 	backups.start(stop)
 	defer backups.stop()
 	return service.Serve(stop, listener)

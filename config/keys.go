@@ -115,7 +115,7 @@ func (s secret) sums() (sums [][sha256.Size]byte, err error) {
 		sums = append(sums, sha256.Sum256(key))
 	}
 	if len(sums) == 0 {
-		return nil, fmt.Errorf("%s is set and has no key: unset it to let everybody in, or give it one; `users-api key` prints one",
+		return nil, fmt.Errorf("%s is set and has no key: unset it for access without a key, or give it one; `users-api key` prints one",
 			s.variable)
 	}
 	return sums, nil

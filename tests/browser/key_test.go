@@ -79,7 +79,7 @@ func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {
 		ada.seesNo("checkbox", "Select Ada")
 	}
 	ada.fills("Search names and emails", "nobody")
-	ada.reads("Nobody matches")
+	ada.reads("No user matches")
 }
 
 func TestWithoutAKeyThePageSaysWhy(t *testing.T) {

@@ -48,13 +48,13 @@ func TestAnEmptyListStaysWhileTheUsersAreCounted(t *testing.T) {
 	for event, err := range held {
 		ada.must(err)
 		evaluate[bool](ada, `new Promise((resolve) => setTimeout(resolve, 200, true))`) // a timer of the page comes first
-		ada.reads("Nobody matches")
+		ada.reads("No user matches")
 		call(ada, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: event.RequestID})
 		break
 	}
 	call(ada, fetch.Disable, cdp.Empty{})
 	ada.reads("0 of 1 user match")
-	ada.reads("Nobody matches")
+	ada.reads("No user matches")
 }
 
 // TestTheFirstListIsThereSoon measures within the page, so that the time of the browser's start does not count.

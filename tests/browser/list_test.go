@@ -69,7 +69,7 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 		t.Errorf("after reload the field has %q", got)
 	}
 	ada.fills("Search names and emails", "nobody <b>")
-	ada.reads("Nobody matches")
+	ada.reads("No user matches")
 	ada.reads("nobody <b>")
 	ada.must(chromedp.Do(ada.ctx, chromedp.NavigateBack()))
 	ada.lists("Cleo", "Ada")

@@ -16,7 +16,7 @@ var states = []struct {
 }{
 	{"the list", func(p *person) { p.reads("3 users") }},
 	{"some selected", func(p *person) { p.clicks("checkbox", "Select Ada Lovelace"); p.reads("1 user selected") }},
-	{"no match", func(p *person) { p.open("/?q=nobody"); p.reads("Nobody matches") }},
+	{"no match", func(p *person) { p.open("/?q=nobody"); p.reads("No user matches") }},
 	{"adding", func(p *person) { p.clicks("button", "Add user"); p.sees("dialog", "Add user") }},
 	{"refused", func(p *person) {
 		p.clicks("button", "Add user")
