@@ -74,9 +74,14 @@ func serve(settings config.Config, logger *slog.Logger) error {
 	}
 	backups := newBackups(settings, database, logger)
 	err = listenAndServe(stop, settings, newService(settings, keys, users, backups, logger), database, backups)
-	inTime, cancelClose := context.WithTimeout(context.Background(), closeTime)
-	defer cancelClose()
-	// A lost file may have ended the service already, or is noticed only here.
+	return closeStorage(users, database, err)
+}
+
+// closeStorage closes the storage of a service that ended with an error, or with nil, and returns why it ended. Close may
+// be the first to notice that the file was replaced.
+func closeStorage(users engine, database database, err error) error {
+	inTime, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
 	if failure := users.Close(inTime); !errors.Is(err, failure) {
 		err = errors.Join(err, failure)
 	}
