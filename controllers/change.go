@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/headers"
 	"users-api/models"
 )
 
@@ -115,7 +116,7 @@ func ifMatch(c *gin.Context) models.Condition {
 	}
 	return func(current models.User) error {
 		tag := entityTag(models.AppendUser(nil, &current))
-		for candidate := range elements(tags) {
+		for candidate := range headers.Elements(tags) {
 			if candidate == tag || candidate == "*" {
 				return nil
 			}

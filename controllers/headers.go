@@ -3,13 +3,12 @@ package controllers
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"iter"
-	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"users-api/headers"
 )
 
 // keptPrivate is the Cache-Control of a response that only the requesting client may keep and must revalidate each
@@ -39,7 +38,7 @@ func entityTag(user []byte) string {
 // section 13.1.2). The comparison is weak: bytes with the same meaning need not be sent again.
 func notModified(c *gin.Context, tag string) bool {
 	c.Header("ETag", tag)
-	for candidate := range elements(c.Request.Header.Values("If-None-Match")) {
+	for candidate := range headers.Elements(c.Request.Header.Values("If-None-Match")) {
 		if strings.TrimPrefix(candidate, "W/") == tag || candidate == "*" {
 			c.Status(http.StatusNotModified)
 			return true
@@ -51,37 +50,6 @@ func notModified(c *gin.Context, tag string) bool {
 // wantsProblem reports whether a client asks for errors as problems (RFC 9457). */* does not count: clients that do not
 // know problems send it.
 func wantsProblem(c *gin.Context) bool {
-	for media := range elements(c.Request.Header.Values("Accept")) {
-		kind, parameters, err := mime.ParseMediaType(media)
-		if err != nil || kind != problemType {
-			continue
-		}
-		quality, given := parameters["q"]
-		if value, err := strconv.ParseFloat(quality, 64); !given || err == nil && value > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// elements yields the elements between the commas of header lines, which count as one list. A comma in quotes is part
-// of its element.
-func elements(lines []string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, line := range lines {
-			start, quoted := 0, false
-			for at := 0; at <= len(line); at++ {
-				if at < len(line) && line[at] == '"' {
-					quoted = !quoted
-				}
-				if at < len(line) && (line[at] != ',' || quoted) {
-					continue
-				}
-				if element := strings.TrimSpace(line[start:at]); element != "" && !yield(element) {
-					return
-				}
-				start = at + 1
-			}
-		}
-	}
+	accepts, _ := headers.Accepts(c.Request.Header.Values("Accept"), problemType)
+	return accepts
 }

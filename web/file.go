@@ -6,109 +6,76 @@ import (
 	"encoding/hex"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"users-api/headers"
 )
 
-// file serves one file. It is stored compressed, because nearly every client accepts gzip. For other clients it is
-// decompressed while it is sent.
+// file serves one file, compressed to nearly every client, and plain to the others.
 type file struct {
-	// compressed does its work on first use: compressing all files would add 34 ms and 25 MB to every startup.
-	compressed func() string
-	tag        string // changes with the content; without quotes
-	headers    map[string]string
+	// Each does its work on first use: compressing all files would add 34 ms and 25 MB to every startup.
+	plain, packed func() string
+	tag           string // changes with the content; without quotes
+	headers       map[string]string
 }
 
 // contentTypes replaces the system's own table, which differs from machine to machine.
 var contentTypes = map[string]string{
-	"html": "text/html; charset=utf-8",
-	"css":  "text/css; charset=utf-8",
-	"js":   "text/javascript; charset=utf-8",
-	"svg":  "image/svg+xml",
-	"json": "application/json; charset=utf-8",
-	"txt":  "text/plain; charset=utf-8",
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".json": "application/json; charset=utf-8",
+	".txt":  "text/plain; charset=utf-8",
 }
 
 // newFile returns a handler that serves a content. The tag must change whenever the content does. A name that ends in
 // .gz means that the content is already compressed.
-func newFile(name, tag string, content func() string, headers map[string]string) *file {
-	name, isCompressed := strings.CutSuffix(name, ".gz")
-	if !isCompressed {
-		plain := content
-		content = sync.OnceValue(func() string { return compress(plain()) })
-	}
+func newFile(name, tag string, content func() string, more map[string]string) *file {
 	all := map[string]string{
 		"Cache-Control": "no-cache", // caches may store it, but must revalidate it each time
-		"Content-Type":  contentTypes[name[strings.LastIndexByte(name, '.')+1:]],
+		"Content-Type":  contentTypes[path.Ext(strings.TrimSuffix(name, ".gz"))],
 		"Vary":          "Accept-Encoding",
 	}
-	maps.Copy(all, headers)
-	return &file{compressed: content, tag: tag, headers: all}
+	maps.Copy(all, more)
+	stored := sync.OnceValue(content)
+	if path.Ext(name) == ".gz" {
+		return &file{sync.OnceValue(func() string { return decompress(stored()) }), stored, tag, all}
+	}
+	return &file{stored, sync.OnceValue(func() string { return compress(stored()) }), tag, all}
 }
 
-// ServeHTTP responds with 200, or with 304 if the client already has the file.
+// ServeHTTP responds with the file, with a range of it, or with 304 if the client already has it.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	tag, packed := `"`+f.tag+`"`, takesGzip(r)
-	if packed {
-		tag = `"` + f.tag + `-gzip"` // different bytes need a different strong tag (RFC 9110, section 8.8.3)
-	}
+	header := w.Header()
 	for name, value := range f.headers {
-		w.Header().Set(name, value)
+		header.Set(name, value)
 	}
-	w.Header().Set("ETag", tag)
-	if has(r, tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
+	content, tag := f.plain, f.tag
+	if takesGzip(r) {
+		content, tag = f.packed, f.tag+"-gzip" // different bytes need a different strong tag (RFC 9110, section 8.8.3)
+		header.Set("Content-Encoding", "gzip")
+		header.Set("Content-Length", strconv.Itoa(len(content()))) // ServeContent leaves it out of encoded content
 	}
-	f.send(w, r.Method, packed)
-}
-
-// send sends the content. It ignores errors: they mean that the client is gone.
-func (f *file) send(w http.ResponseWriter, method string, packed bool) {
-	content := f.compressed()
-	if packed {
-		w.Header().Set("Content-Encoding", "gzip")
-		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
-	}
-	w.WriteHeader(http.StatusOK)
-	switch {
-	case method == http.MethodHead:
-	case packed:
-		_, _ = io.WriteString(w, content)
-	default:
-		if unpacked, err := gzip.NewReader(strings.NewReader(content)); err == nil {
-			_, _ = io.Copy(w, unpacked)
-		}
-	}
-}
-
-// has reports whether a client already has a file.
-func has(r *http.Request, tag string) bool {
-	for candidate := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
-		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
-		if candidate == tag || candidate == "*" {
-			return true
-		}
-	}
-	return false
+	header.Set("ETag", `"`+tag+`"`)
+	r.Header.Del("If-Match") // no client changes a file; and ServeContent would send that length with its 412
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content()))
 }
 
 // takesGzip reports whether a client accepts gzip (RFC 9110, section 12.5.3).
 func takesGzip(r *http.Request) bool {
-	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		name, parameters, err := mime.ParseMediaType("x/" + strings.TrimSpace(coding))
-		if err != nil || name != "x/gzip" && name != "x/*" {
-			continue
-		}
-		quality, given := parameters["q"]
-		value, err := strconv.ParseFloat(quality, 64)
-		return !given || err == nil && value > 0
+	codings := r.Header.Values("Accept-Encoding")
+	accepts, listed := headers.Accepts(codings, "gzip")
+	if !listed {
+		accepts, _ = headers.Accepts(codings, "*")
 	}
-	return false
+	return accepts
 }
 
 func compress(content string) string {
@@ -117,6 +84,19 @@ func compress(content string) string {
 	_, _ = io.WriteString(writer, content)                              // a builder never fails
 	_ = writer.Close()
 	return compressed.String()
+}
+
+// decompress undoes compress. What is embedded is tested, so only a broken build makes it panic.
+func decompress(content string) string {
+	var plain strings.Builder
+	reader, err := gzip.NewReader(strings.NewReader(content))
+	if err == nil {
+		_, err = io.Copy(&plain, reader)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return plain.String()
 }
 
 // hash returns a value that changes whenever a name or a content does.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -96,9 +97,37 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 	}
 }
 
+func TestARangeOfAFileIsSent(t *testing.T) {
+	page := Files("1.0")["/"]
+	whole := body(t, get(page, "GET"))
+	part := get(page, "GET", "Range: bytes=10-19")
+	if got := body(t, part); part.StatusCode != 206 || got != whole[10:20] {
+		t.Errorf("ten bytes are answered %d %q", part.StatusCode, got)
+	}
+}
+
+func TestEveryAnswerSaysHowLongItIs(t *testing.T) {
+	page := Files("1.0")["/"]
+	for _, headers := range [][]string{
+		{}, {"Accept-Encoding: gzip"}, {"Accept-Encoding: gzip", "Range: bytes=1-2"},
+		{"Accept-Encoding: gzip", `If-Match: "x"`}, {"Accept-Encoding: gzip", "If-None-Match: *"},
+	} {
+		answer := get(page, "GET", headers...)
+		text, err := io.ReadAll(answer.Body)
+		length := answer.Header.Get("Content-Length")
+		if answer.StatusCode == 304 && length == "" {
+			length = "0"
+		}
+		if err != nil || length != strconv.Itoa(len(text)) {
+			t.Errorf("%q is answered %d with the length %s, and %d bytes", headers, answer.StatusCode, length, len(text))
+		}
+	}
+}
+
 func TestGzipIsSentOnlyToClientsThatTakeIt(t *testing.T) {
 	for accept, want := range map[string]bool{
 		"gzip": true, "GZIP": true, "*": true, "br;q=1, gzip;q=0.1": true,
+		"*;q=0, gzip": true, "*, gzip;q=0": false,
 		"": false, "br": false, "gzip;q=0": false, "identity": false, "gzipped": false, "gzip;q=x": false,
 	} {
 		got := get(Files("1.0")["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding")
