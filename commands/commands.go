@@ -13,6 +13,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// sameSignal is how long a second signal counts as the first. air, for example, sends one to the process and another to
+// its process group, and requests in progress must survive both.
+const sameSignal = time.Second
+
 // Run executes the command line, and returns the exit code. A failure is reported in one line.
 func Run(arguments []string) int {
 	interrupted, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -41,7 +45,7 @@ func newRoot() *cobra.Command {
 		Long:    about,
 		Version: readBuild().String(),
 		Args:    noArguments,
-		RunE:    func(*cobra.Command, []string) error { return Serve() },
+		RunE:    func(root *cobra.Command, _ []string) error { return Serve(root.Context()) },
 
 		SilenceErrors: true, // Run prints them, on one line
 		SilenceUsage:  true,

@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"users-api/config"
 	"users-api/models"
@@ -45,27 +41,10 @@ func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger)
 	return sqlite.Open(ctx, d.path, listMemory)
 }
 
-// String is for the log: the path of the file, or the hosts, ports and name of the database, never the user and
-// password.
+// String is for the log: the path of the file, or the hosts, ports and name of the database.
 func (d database) String() string {
 	if d.url == "" {
 		return d.path
 	}
-	parsed, err := pgconn.ParseConfig(d.url)
-	if err != nil {
-		return "PostgreSQL" // the engine has already reported what is wrong with the URL
-	}
-	hosts := []string{hostAndPort(parsed.Host, parsed.Port)}
-	for _, other := range parsed.Fallbacks { // a host may be listed twice, with and without TLS
-		if host := hostAndPort(other.Host, other.Port); !slices.Contains(hosts, host) {
-			hosts = append(hosts, host)
-		}
-	}
-	return "postgres://" + strings.Join(hosts, ",") + "/" + parsed.Database
-}
-
-// hostAndPort formats an address. A host may be the directory of a Unix socket.
-func hostAndPort(host string, port uint16) string {
-	_, address := pgconn.NetworkAddress(host, port)
-	return address
+	return postgres.Location(d.url)
 }

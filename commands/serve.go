@@ -25,22 +25,19 @@ const (
 	logTime   = 300 * time.Millisecond // to write the last lines of a log whose reader has stalled
 )
 
-// sameSignal is how long a second signal counts as the first. air, for example, sends one to the process and another to
-// its process group, and requests in progress must survive both.
-const sameSignal = time.Second
-
 // errLogged means that the reason for the exit has been logged.
 var errLogged = errors.New("see the log")
 
-// Serve runs the service until it is asked to stop. If the service ends for any other reason, Serve returns errLogged.
-func Serve() error {
+// Serve runs the service until a signal ends the context. If the service ends for any other reason, Serve returns
+// errLogged.
+func Serve(stop context.Context) error {
 	settings, err := config.Read()
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the program
 	logger, log := newLog(os.Stderr, settings, gatherTime)
 	defer log.close(logTime)
 	slog.SetDefault(logger) // for libraries: their lines must not block either
 	if err == nil {
-		err = serve(settings, logger)
+		err = serve(stop, settings, logger)
 	}
 	if err != nil {
 		logger.Error("users-api stopped", "error", err)
@@ -50,9 +47,9 @@ func Serve() error {
 }
 
 // serve runs the service, from finding the database to closing it.
-func serve(settings config.Config, logger *slog.Logger) error {
-	stop, end := untilAsked(logger)
-	defer end()
+func serve(stop context.Context, settings config.Config, logger *slog.Logger) error {
+	ended := context.AfterFunc(stop, func() { logger.Info("stopping", "reason", "signal") })
+	defer ended()                  // another end is not logged as a signal
 	keys, err := config.ReadKeys() // before becomeUser: secrets may be readable by root alone
 	if err != nil {
 		return err
@@ -102,17 +99,6 @@ func newService(settings config.Config, keys config.Keys, users engine, backups 
 		ImportMax: settings.ImportMax,
 		Version:   is.Version,
 	}
-}
-
-// untilAsked returns a context that ends when the program is asked to stop, and a function that stops waiting for
-// signals. After sameSignal, another signal ends the program at once.
-func untilAsked(logger *slog.Logger) (context.Context, func()) {
-	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	ignore := context.AfterFunc(stop, func() {
-		logger.Info("stopping", "reason", "signal")
-		time.AfterFunc(sameSignal, cancel)
-	})
-	return stop, func() { ignore(); cancel() }
 }
 
 // listenAndServe serves until the context ends, finishes the requests in progress, and returns nil.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -29,13 +28,23 @@ const connectTime = 2 * time.Second
 
 // address is where the database is, in a form that may be shown, and how pgx connects to it.
 type address struct {
-	hosts, database, user string
-	pool                  *pgxpool.Config
+	hosts          []string // with their ports
+	database, user string
+	pool           *pgxpool.Config
+}
+
+// Location returns the hosts, ports and name of the database in a URL that Open takes, never the user and password.
+func Location(url string) string {
+	where, err := parseAddress(url)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	return "postgres://" + strings.Join(where.hosts, ",") + "/" + where.database
 }
 
 // String describes the address without the password.
 func (a address) String() string {
-	return fmt.Sprintf("%s (database %q, user %q)", a.hosts, a.database, a.user)
+	return fmt.Sprintf("%s (database %q, user %q)", strings.Join(a.hosts, ", "), a.database, a.user)
 }
 
 // errNoURL does not repeat the URL: the password may be anywhere in it.
@@ -107,16 +116,18 @@ func explainURL(err error) error {
 }
 
 // hostsOf returns the hosts with their ports, each once: pgx repeats each to try it without TLS.
-func hostsOf(config *pgconn.Config) string {
-	names := []string{hostAndPort(config.Host, config.Port)}
+func hostsOf(config *pgconn.Config) []string {
+	hosts := []string{hostAndPort(config.Host, config.Port)}
 	for _, other := range config.Fallbacks {
-		if name := hostAndPort(other.Host, other.Port); !slices.Contains(names, name) {
-			names = append(names, name)
+		if host := hostAndPort(other.Host, other.Port); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
 		}
 	}
-	return strings.Join(names, ", ")
+	return hosts
 }
 
+// hostAndPort formats an address. A host may be the directory of a Unix socket.
 func hostAndPort(host string, port uint16) string {
-	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+	_, address := pgconn.NetworkAddress(host, port)
+	return address
 }

@@ -16,10 +16,23 @@ func TestAURLIsReadAndShownWithoutItsPassword(t *testing.T) {
 		"postgres://ada:secret@db/people?sslmode=disable":    `db:5432 (database "people", user "ada")`,
 		"postgres://ada:secret@db/people?pool_max_conns=4":   `db:5432 (database "people", user "ada")`,
 		"postgres://ada@db/people?password=secret&host=c,db": `c:5432, db:5432 (database "people", user "ada")`,
+		"postgres://ada:secret@%2Frun%2Fpg/people":           `/run/pg/.s.PGSQL.5432 (database "people", user "ada")`,
 	} {
 		where, err := parseAddress(url)
 		if err != nil || where.String() != shown {
 			t.Errorf("%s is %s, %v, want %s", url, where, err, shown)
+		}
+	}
+}
+
+func TestTheLocationOfADatabaseHasNeitherUserNorPassword(t *testing.T) {
+	for url, want := range map[string]string{
+		"postgres://ada:secret@a:1,b:2/people": "postgres://a:1,b:2/people",
+		"postgres://ada:secret@[::1]/people":   "postgres://[::1]:5432/people",
+		"postgres://ada:se/cret@a/people":      "PostgreSQL",
+	} {
+		if got := Location(url); got != want {
+			t.Errorf("%s is at %s, want %s", url, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -81,8 +82,9 @@ func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 		}
 		if time.Since(said) >= sayAgain {
 			said = time.Now()
-			logger.Warn("waiting for PostgreSQL", "hosts", d.where.hosts, "database", d.where.database,
-				"user", d.where.user, "error", reason(err), "tried_for_another", left.Round(time.Second).String())
+			logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(d.where.hosts, ", "),
+				"database", d.where.database, "user", d.where.user, "error", reason(err),
+				"tried_for_another", left.Round(time.Second).String())
 		}
 		select {
 		case <-time.After(pause):
