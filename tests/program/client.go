@@ -142,3 +142,24 @@ func (a Answer) parse(into any) error {
 	}
 	return nil
 }
+
+// ETag returns the ETag of a user.
+func ETag(t *testing.T, p *Program, id any) string {
+	t.Helper()
+	return p.Do(t, "GET", fmt.Sprint("/api/users/", id), "").Header.Get("ETag")
+}
+
+// RawUsers returns the bytes of each user in a list, by its id.
+func RawUsers(t *testing.T, list Answer) map[string]string {
+	t.Helper()
+	var all []json.RawMessage
+	if err := json.Unmarshal([]byte(list.Body), &all); err != nil || list.Status != 200 {
+		t.Fatalf("%d %v: %.300s", list.Status, err, list.Body)
+	}
+	users := map[string]string{}
+	for _, user := range all {
+		id, _, _ := strings.Cut(strings.TrimPrefix(string(user), `{"id":`), ",")
+		users[id] = string(user)
+	}
+	return users
+}

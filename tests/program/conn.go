@@ -13,6 +13,12 @@ import (
 	"time"
 )
 
+// How requests begin that a test writes itself.
+const (
+	PostUsers  = "POST /api/users HTTP/1.1\r\nHost: x\r\n"
+	PostChunks = PostUsers + "Transfer-Encoding: chunked\r\n\r\n"
+)
+
 // Conn is a connection on which a test writes its own bytes, for requests that an HTTP client cannot send.
 type Conn struct {
 	net.Conn

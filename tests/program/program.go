@@ -38,7 +38,11 @@ func Build(directory string) (string, error) {
 
 // readSources looks at every file that the program is built from. Go caches the result of a test until a file changes
 // that the test itself has looked at; the compiler's files do not count.
-func readSources(root string) error {
+func readSources() error {
+	root := ".."
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		root = filepath.Join(root, "..")
+	}
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -124,7 +128,7 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 // LaunchWith is LaunchAs with groups.
 func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...string) *Program {
 	t.Helper()
-	if err := readSources(".."); err != nil {
+	if err := readSources(); err != nil {
 		t.Fatal(err)
 	}
 	p := &Program{

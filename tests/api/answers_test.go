@@ -1,0 +1,224 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// A scenario is one request to a program that has one user: 1, Ada, ada@example.org.
+type scenario struct {
+	name    string
+	request string // method and path; header lines may follow
+	body    string
+	status  int
+	answer  string // the whole body, where "…" stands for any text
+}
+
+const (
+	required = `{"error":"Name and email are required"}`
+	noUser   = `{"error":"User not found"}`
+	noPath   = `{"error":"Not found"}`
+	noMethod = `{"error":"Method not allowed"}`
+	badJSON  = `{"error":"…not valid JSON…"}`
+	crossed  = `{"error":"…another site…"}`
+	sent     = `{"name":"A","email":"a@b"}`
+	stored   = `{"id":2,"name":"A","email":"a@b"}`
+	post     = "POST /api/users"
+)
+
+var scenarios = []scenario{
+	// The specification's shapes.
+	{"health is ok", "GET /health", "", 200, `{"status":"ok"}`},
+	{"a creation echoes what was sent, with its id", post, sent, 201, stored},
+	{"a deletion answers without a body", "DELETE /api/users/1", "", 204, ""},
+	{"a duplicate email is storage's error, in its words", post, `{"name":"Other","email":"ada@example.org"}`, 500,
+		program.DuplicateEmail},
+	{"deleting nobody is not found", "DELETE /api/users/2", "", 404, noUser},
+
+	// Name or email missing.
+	{"a missing email is refused", post, `{"name":"A"}`, 400, required},
+	{"a missing name is refused", post, `{"email":"a@b"}`, 400, required},
+	{"an empty name is refused", post, `{"name":"","email":"a@b"}`, 400, required},
+	{"an empty email is refused", post, `{"name":"A","email":""}`, 400, required},
+	{"a null name is refused", post, `{"name":null,"email":"a@b"}`, 400, required},
+	{"an empty object is refused", post, `{}`, 400, required},
+	{"null is refused", post, `null`, 400, required},
+	{"an empty body is refused", post, "", 400, required},
+	{"a blank body is refused", post, " \n", 400, required},
+	{"keys in another case are other keys", post, `{"Name":"A","EMAIL":"a@b"}`, 400, required},
+
+	// Not one JSON object.
+	{"half an object is refused", post, `{"name":"A","email":"a@b"`, 400, badJSON},
+	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400, `{"error":"…not valid JSON…byte 2…"}`},
+	{"text after the object is refused", post, sent + " x", 400, badJSON},
+	{"two objects are refused", post, sent + sent, 400, badJSON},
+	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400, badJSON},
+	{"bytes that are not UTF-8 are refused", post, "{\"name\":\"\xff\",\"email\":\"a@b\"}", 400,
+		`{"error":"The request body is not UTF-8 text"}`},
+	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400,
+		`{"error":"The request body must be a JSON object, not an array"}`},
+	{"a bare string is refused", post, `"A"`, 400,
+		`{"error":"The request body must be a JSON object, not a string"}`},
+	{"a bare false is refused", post, `false`, 400,
+		`{"error":"The request body must be a JSON object, not true or false"}`},
+	{"a number for a name is refused", post, `{"name":5,"email":"a@b"}`, 400,
+		`{"error":"The field name must be a string, not a number"}`},
+	{"true for a name is refused", post, `{"name":true,"email":"a@b"}`, 400,
+		`{"error":"The field name must be a string, not true or false"}`},
+	{"an object for an email is refused", post, `{"name":"A","email":{}}`, 400,
+		`{"error":"The field email must be a string, not an object"}`},
+	{"an array for an email is refused", post, `{"name":"A","email":[]}`, 400,
+		`{"error":"The field email must be a string, not an array"}`},
+
+	// Stored as sent.
+	{"white space is a value and is not trimmed", post, `{"name":" ","email":"\t"}`, 201,
+		`{"id":2,"name":" ","email":"\t"}`},
+	{"letter case is kept, and no format is checked", post, `{"name":"ADA","email":"ADA@Example.ORG"}`, 201,
+		`{"id":2,"name":"ADA","email":"ADA@Example.ORG"}`},
+	{"unknown keys are ignored, an id and a time too", post,
+		`{"id":77,"created_at":"1999-01-01 00:00:00","admin":true,"name":"A","email":"a@b"}`, 201, stored},
+	{"any content type is read as JSON", post + "\nContent-Type: application/x-www-form-urlencoded", sent, 201, stored},
+	{"text is not HTML-escaped", post, `{"name":"<b>&\u00e9 \ud83d\ude00</b>","email":"a@b"}`, 201,
+		`{"id":2,"name":"<b>&é 😀</b>","email":"a@b"}`},
+	{"quotes and backslashes come back", post, `{"name":"\"\\","email":"a@b"}`, 201,
+		`{"id":2,"name":"\"\\","email":"a@b"}`},
+	nulStored,
+	{"SQL is text", post, `{"name":"'); DROP TABLE users; --","email":"a@b"}`, 201,
+		`{"id":2,"name":"'); DROP TABLE users; --","email":"a@b"}`},
+
+	// Characters outside the first plane are written as two escapes. One of them alone is no character.
+	{"two escapes are one character", post, `{"name":"\uD83D\ude00","email":"\ud800\udc00"}`, 201,
+		`{"id":2,"name":"😀","email":"𐀀"}`},
+	{"an escaped backslash begins no escape", post, `{"name":"\\ud800","email":"a@b"}`, 201,
+		`{"id":2,"name":"\\ud800","email":"a@b"}`},
+	{"U+FFFD is a character", post, `{"name":"\ufffd","email":"a@b"}`, 201, `{"id":2,"name":"�","email":"a@b"}`},
+	{"a high half alone is refused", post, `{"name":"A","email":"\ud800"}`, 400, `{"error":"The …"}`},
+	{"a low half alone is refused", post, `{"name":"A","email":"a\udc00b"}`, 400, `{"error":"The …"}`},
+	{"two high halves are refused", post, `{"name":"\ud800\ud800","email":"a@b"}`, 400, `{"error":"The …"}`},
+	{"halves in the wrong order are refused", post, `{"name":"\udc00\ud800","email":"a@b"}`, 400, `{"error":"The …"}`},
+	{"a half before text is refused", post, `{"name":"\uD83Dude00","email":"a@b"}`, 400, `{"error":"The …"}`},
+	{"a half before an escaped backslash is refused", post, `{"name":"\ud83d\\ude00","email":"a@b"}`, 400,
+		`{"error":"The …"}`},
+	{"a half after a character is refused", post, `{"name":"\ud83d\ude00\ude00","email":"a@b"}`, 400,
+		`{"error":"The …"}`},
+
+	// Size.
+	{"a body of 1 MiB is taken", post, `{"name":"` + strings.Repeat("a", 1<<20-25) + `","email":"a@b"}`, 201,
+		`{"id":2,"name":"aaa…"}`},
+	{"a body over 1 MiB is too large", post, `{"name":"` + strings.Repeat("a", 1<<20-24) + `","email":"a@b"}`, 413,
+		`{"error":"The request body is larger than 1 MiB"}`},
+
+	// Browsers on other sites.
+	{"another site's browser cannot create", post + "\nSec-Fetch-Site: cross-site", sent, 403, crossed},
+	{"another site's older browser cannot create", post + "\nOrigin: https://evil.example", sent, 403, crossed},
+	{"another site's browser cannot delete", "DELETE /api/users/1\nSec-Fetch-Site: cross-site", "", 403, crossed},
+	{"the same site's browser can create", post + "\nSec-Fetch-Site: same-origin", sent, 201, stored},
+
+	// Ids that nobody has.
+	{"nobody has an id of letters", "DELETE /api/users/abc", "", 404, noUser},
+	{"nobody has an id with a fraction", "DELETE /api/users/1.0", "", 404, noUser},
+	{"nobody has an id with a plus", "DELETE /api/users/+1", "", 404, noUser},
+	{"nobody has an id with a leading zero", "DELETE /api/users/01", "", 404, noUser},
+	{"nobody has an id with a space", "DELETE /api/users/%201", "", 404, noUser},
+	{"nobody has an id in hexadecimal", "DELETE /api/users/0x1", "", 404, noUser},
+	{"nobody has an id with an exponent", "DELETE /api/users/1e0", "", 404, noUser},
+	{"nobody has an id with SQL", "DELETE /api/users/1%20OR%201=1", "", 404, noUser},
+	{"nobody has an id that is too large", "DELETE /api/users/18446744073709551617", "", 404, noUser},
+	{"nobody has the id minus zero", "DELETE /api/users/-0", "", 404, noUser},
+
+	// Paths and methods.
+	{"an unknown path is not found", "GET /nothing", "", 404, noPath},
+	{"a trailing slash is another path", "GET /api/users/", "", 404, noPath},
+	{"posting to a trailing slash creates nothing", "POST /api/users/", sent, 404, noPath},
+	{"a doubled slash is another path", "GET //api/users", "", 404, noPath},
+	{"a doubled slash within is another path", "GET /api//users", "", 404, noPath},
+	{"another letter case is another path", "GET /API/users", "", 404, noPath},
+	{"a path below a user is not found", "DELETE /api/users/1/x", "", 404, noPath},
+	{"the list cannot be replaced", "PUT /api/users", "", 405, noMethod},
+	{"OPTIONS is no exception", "OPTIONS /health", "", 405, noMethod},
+	{"HEAD of health is its GET without the body", "HEAD /health", "", 200, ""},
+	{"HEAD of the list is its GET without the body", "HEAD /api/users", "", 200, ""},
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	try(t, scenarios)
+}
+
+// try runs each scenario against a program of its own, which may have more users than Ada. A request that reads, and
+// one that is refused, must change nothing.
+func try(t *testing.T, scenarios []scenario, others ...string) {
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			for _, email := range append([]string{"ada@example.org"}, others...) {
+				p.Create(t, "Ada", email)
+			}
+			before := p.Do(t, http.MethodGet, "/api/users", "").Body
+
+			lines := strings.Split(s.request, "\n")
+			method, path, _ := strings.Cut(lines[0], " ")
+			answer := p.Do(t, method, path, s.body, lines[1:]...)
+			s.check(t, answer)
+
+			reads := method == "GET" || method == "HEAD" || method == "OPTIONS"
+			if after := p.Do(t, http.MethodGet, "/api/users", "").Body; after != before && (reads || s.status >= 400) {
+				t.Errorf("the users were %s and are %s", before, after)
+			}
+			program.Forbid(t, p.Log(), "ada@example.org", "Ada", "a@b", "goroutine")
+		})
+	}
+}
+
+func (s scenario) check(t *testing.T, answer program.Answer) {
+	t.Helper()
+	if answer.Status != s.status {
+		t.Errorf("answered %d, want %d: %.300s", answer.Status, s.status, answer.Body)
+	}
+	if !program.Matches(answer.Body, s.answer) {
+		t.Errorf("answered %.300s, want %s", answer.Body, s.answer)
+	}
+	program.ExpectHeader(t, answer, "X-Content-Type-Options", "nosniff")
+	if answer.Body != "" {
+		program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
+	}
+	program.Forbid(t, answer.Body, "Go ", "json:", "EOF", "models.", "NewUser", "unmarshal", "controllers", "sql:")
+}
+
+func TestARefusedMethodNamesTheAllowedOnes(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for request, allowed := range map[string]string{
+		"PUT /api/users": "GET, HEAD, POST", "OPTIONS /health": "GET, HEAD",
+		"POST /api/users/1": "DELETE, GET, HEAD, PATCH, PUT",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		methods := strings.Split(p.Do(t, method, path, "").Header.Get("Allow"), ", ")
+		slices.Sort(methods)
+		if got := strings.Join(methods, ", "); got != allowed {
+			t.Errorf("%s is answered with Allow: %s, want %s", request, got, allowed)
+		}
+	}
+}
+
+func TestHEADHasTheHeadersOfGET(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	for _, path := range []string{"/health", "/api/users"} {
+		head, get := p.Do(t, "HEAD", path, "").Header, p.Do(t, "GET", path, "").Header
+		for _, name := range []string{"Content-Type", "Content-Length", "ETag", "Cache-Control"} {
+			if head.Get(name) != get.Get(name) {
+				t.Errorf("%s of %s is %q for HEAD and %q for GET", name, path, head.Get(name), get.Get(name))
+			}
+		}
+		if head.Get("Content-Length") == "" {
+			t.Errorf("HEAD of %s does not say how long the body is", path)
+		}
+	}
+}

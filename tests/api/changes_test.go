@@ -1,0 +1,140 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+const (
+	patch     = "PATCH /api/users/1"
+	put       = "PUT /api/users/1"
+	fixed     = `{"error":"id and created_at cannot be changed"}`
+	emailUsed = `{"error":"Email is already used by another user"}`
+	changed   = `{"error":"The user was changed since you read it"}`
+	both      = `{"name":"B","email":"b@b"}`
+	nowBoth   = `{"id":1,"name":"B","email":"b@b","created_at":"…"}`
+	ada       = `{"id":1,"name":"Ada","email":"ada@example.org","created_at":"…"}`
+)
+
+// Each is a request to a program that has the users 1, Ada, and 2, Alan.
+var changes = []scenario{
+	// The fields that are sent are changed.
+	{"a name is changed", patch, `{"name":"B"}`, 200, `{"id":1,"name":"B","email":"ada@example.org","created_at":"…"}`},
+	{"an email is changed", patch, `{"email":"b@b"}`, 200, `{"id":1,"name":"Ada","email":"b@b","created_at":"…"}`},
+	{"both are changed", patch, both, 200, nowBoth},
+	{"both are replaced", put, both, 200, nowBoth},
+	{"a user may keep its email", patch, `{"name":"B","email":"ada@example.org"}`, 200,
+		`{"id":1,"name":"B","email":"ada@example.org","created_at":"…"}`},
+	{"nothing is changed", patch, `{}`, 200, ada},
+	{"what a user has already is no change", put, `{"name":"Ada","email":"ada@example.org"}`, 200, ada},
+	{"values are stored as sent", patch, `{"name":" <é>\u0001 "}`, 200, `{"id":1,"name":" <é>\u0001 ","email":"…`},
+	nulChanged,
+	{"any content type is read as JSON", patch + "\nContent-Type: text/plain", both, 200, nowBoth},
+	{"letter case makes another email", patch, `{"email":"Alan@example.org"}`, 200, `{"id":1,…"Alan@example.org"…`},
+
+	// Name and email are required.
+	{"a null name is refused", patch, `{"name":null}`, 400, required},
+	{"an empty name is refused", patch, `{"name":""}`, 400, required},
+	{"a null email is refused", patch, `{"name":"B","email":null}`, 400, required},
+	{"an empty email is refused", patch, `{"name":"B","email":""}`, 400, required},
+	{"a replacement needs a name", put, `{"email":"b@b"}`, 400, required},
+	{"a replacement needs an email", put, `{"name":"B"}`, 400, required},
+	{"a replacement refuses null", put, `{"name":"B","email":null}`, 400, required},
+	{"a replacement refuses an empty name", put, `{"name":"","email":"b@b"}`, 400, required},
+	{"a replacement refuses an empty object", put, `{}`, 400, required},
+	{"a replacement refuses an empty body", put, "", 400, required},
+
+	// The id and the time stay.
+	{"its own id may be sent back", patch, `{"id":1,"name":"B"}`, 200, `{"id":1,"name":"B","email":"ada@example.org",…`},
+	{"another id is refused", patch, `{"id":2,"name":"B"}`, 400, fixed},
+	{"the id as text is another", patch, `{"id":"1"}`, 400, fixed},
+	{"the id as null is another", patch, `{"id":null}`, 400, fixed},
+	{"another id is refused in a replacement", put, `{"id":2,"name":"B","email":"b@b"}`, 400, fixed},
+	{"another time is refused", patch, `{"created_at":"1999-01-01 00:00:00"}`, 400, fixed},
+	{"an empty time is refused", put, `{"name":"B","email":"b@b","created_at":""}`, 400, fixed},
+	{"a time that is null is refused", patch, `{"created_at":null}`, 400, fixed},
+
+	// Nothing else can be changed.
+	{"a misspelt key is named", patch, `{"nmae":"B"}`, 400,
+		`{"error":"Unknown key \"nmae\": only name and email can be changed"}`},
+	{"a key in another letter case is named", patch, `{"Name":"B"}`, 400,
+		`{"error":"Unknown key \"Name\": only name and email can be changed"}`},
+	{"a key beside good ones is named", put, `{"name":"B","email":"b@b","phone":"1"}`, 400,
+		`{"error":"Unknown key \"phone\": only name and email can be changed"}`},
+
+	// The body is read as a creation's.
+	{"half an object is refused", patch, `{"name":"B"`, 400, badJSON},
+	{"an array is refused", patch, `[]`, 400, `{"error":"The request body must be a JSON object, not an array"}`},
+	{"a number for a name is refused", patch, `{"name":5}`, 400,
+		`{"error":"The field name must be a string, not a number"}`},
+	{"an object for an email is refused", put, `{"name":"B","email":{}}`, 400,
+		`{"error":"The field email must be a string, not an object"}`},
+	{"bytes that are not UTF-8 are refused", patch, "{\"name\":\"\xff\"}", 400,
+		`{"error":"The request body is not UTF-8 text"}`},
+	{"half a character is refused", patch, `{"name":"\ud800"}`, 400, `{"error":"The …"}`},
+	{"two objects are refused", put, both + both, 400, badJSON},
+	{"a body over 1 MiB is too large", patch, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, 413,
+		`{"error":"The request body is larger than 1 MiB"}`},
+	{"another site's browser cannot change", patch + "\nSec-Fetch-Site: cross-site", both, 403, crossed},
+	{"another site's browser cannot replace", put + "\nOrigin: https://evil.example", both, 403, crossed},
+
+	// Other users.
+	{"another user's email is a conflict", patch, `{"email":"alan@example.org"}`, 409, emailUsed},
+	{"a replacement may conflict as well", put, `{"name":"B","email":"alan@example.org"}`, 409, emailUsed},
+	{"nobody is changed", "PATCH /api/users/3", both, 404, noUser},
+	{"nobody is replaced, and nobody created", "PUT /api/users/3", both, 404, noUser},
+	{"nobody is found before ids are compared", "PATCH /api/users/3", `{"id":7}`, 404, noUser},
+	{"nobody is found before emails are compared", "PATCH /api/users/3", `{"email":"ada@example.org"}`, 404, noUser},
+	{"nobody is found before entity tags are compared", "PATCH /api/users/3\nIf-Match: \"x\"", both, 404, noUser},
+	{"nobody has no entity tag", "PUT /api/users/3\nIf-Match: *", both, 404, noUser},
+	{"the body is looked at before nobody", "PATCH /api/users/3", `{"name":5}`, 400, `{"error":"The field name …"}`},
+	{"deleting nobody is not found with an entity tag", "DELETE /api/users/3\nIf-Match: \"x\"", "", 404, noUser},
+
+	// If-Match.
+	{"any entity tag matches a star", patch + "\nIf-Match: *", both, 200, nowBoth},
+	{"another entity tag refuses a change", patch + "\nIf-Match: \"x\"", both, 412, changed},
+	{"another entity tag refuses a replacement", put + "\nIf-Match: \"x\"", both, 412, changed},
+	{"another entity tag refuses an unchanged user too", patch + "\nIf-Match: \"x\"", `{}`, 412, changed},
+	{"another entity tag refuses a deletion", "DELETE /api/users/1\nIf-Match: \"x\"", "", 412, changed},
+	{"a star without the user's tag deletes", "DELETE /api/users/1\nIf-Match: *", "", 204, ""},
+	{"text that is no entity tag matches nothing", patch + "\nIf-Match: x", both, 412, changed},
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	try(t, changes, "alan@example.org")
+}
+
+func TestAChangeIsAnsweredWithTheUserAsGETShowsIt(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	for _, request := range [][2]string{
+		{"PATCH", `{"name":"B <é>"}`}, {"PUT", `{"name":"C","email":"c@b"}`}, {"PATCH", `{}`},
+		{"PATCH", p.Do(t, "GET", "/api/users/1", "").Body}, {"PUT", p.Do(t, "GET", "/api/users/1", "").Body},
+	} {
+		answer := p.Do(t, request[0], "/api/users/1", request[1])
+		get := p.Do(t, "GET", "/api/users/1", "")
+		listed := program.RawUsers(t, p.Do(t, "GET", "/api/users", ""))["1"]
+		if answer.Status != 200 || answer.Body != get.Body || answer.Body != listed {
+			t.Errorf("%s is answered %d %s, and shown as %s and %s", request, answer.Status, answer.Body, get.Body, listed)
+		}
+		program.ExpectHeader(t, answer, "ETag", get.Header.Get("ETag"))
+		program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
+	}
+}
+
+func TestAChangeKeepsTheTimeAndWhatOtherProgramsStored(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
+	p, other := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, phone, created_at)",
+		"INSERT INTO users VALUES (7, 1.50, 42, 'phone', '2024-01-02T03:04:05.678Z')")
+	if answer := p.Do(t, "PATCH", "/api/users/7", `{"email":"e"}`); answer.Status != 200 {
+		t.Fatalf("answered %d %s", answer.Status, answer.Body)
+	}
+	const row = "SELECT json_array(name, typeof(name), email, phone, created_at) FROM users"
+	if stored := other.Ask(row); stored != `[1.5,"real","e","phone","2024-01-02T03:04:05.678Z"]` {
+		t.Errorf("the table has %s", stored)
+	}
+}

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// FuzzBody sends any bytes as the body of a creation. No body may cause a 500, and what is stored is what was answered:
+// nothing after a refusal, and the same user after a 201.
+func FuzzBody(f *testing.F) {
+	for _, s := range scenarios {
+		if s.request == post && len(s.body) < 1000 {
+			f.Add([]byte(s.body))
+		}
+	}
+	p := program.Serve(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answer := p.Do(t, "POST", "/api/users", string(body))
+		users := p.List(t)
+		switch answer.Status {
+		case 201:
+			user := answer.User(t)
+			if len(users) != 1 || users[0].Name != user.Name || users[0].Email != user.Email || users[0].ID != user.ID {
+				t.Errorf("answered %v and stored %v", user, users)
+			}
+			if user.Name == "" || user.Email == "" || !json.Valid(body) {
+				t.Errorf("%q was accepted", body)
+			}
+			p.Delete(t, user.ID)
+		case 400, 413:
+			if len(users) != 0 {
+				t.Errorf("%q was refused and stored: %v", body, users)
+			}
+			program.Forbid(t, answer.Body, "json:", "EOF", "models.", "unmarshal")
+		case 500:
+			expectNULRefused(t, answer)
+		default:
+			t.Errorf("%q was answered %d %s", body, answer.Status, answer.Body)
+		}
+	})
+}
+
+// expectNULRefused fails the test unless the answer is what storage says to a NUL byte, where it cannot store it.
+func expectNULRefused(t *testing.T, answer program.Answer) {
+	t.Helper()
+	if answer.Status != nulStored.status || answer.Body != nulStored.answer {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+// FuzzID sends any text as the id of a deletion. Only the user with exactly this id is deleted.
+func FuzzID(f *testing.F) {
+	for _, id := range []string{
+		"1", "2", "3", "-3", "9223372036854775807", "01", "+1", "1.0", "1e0", "0x1", " 1", "1 ", "1;2", "1 OR 1=1",
+		"%31", "١", "1\x00", "../1", "",
+	} {
+		f.Add(id)
+	}
+	p := program.Serve(f)
+	ids := []string{"-3", "1", "2", "9223372036854775807"}
+	other := program.OpenOther(f, p.DatabasePath())
+	f.Fuzz(func(t *testing.T, id string) {
+		for _, existing := range ids {
+			other.On(t).Do(fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%[1]s, 'n', '%[1]s') ON CONFLICT DO NOTHING",
+				existing))
+		}
+		answer := p.Do(t, "DELETE", "/api/users/"+url.PathEscape(id), "")
+		left := map[string]bool{}
+		for _, user := range p.List(t) {
+			left[strconv.FormatInt(user.ID, 10)] = true
+		}
+		for _, existing := range ids {
+			if left[existing] == (existing == id) {
+				t.Errorf("after DELETE of %q, answered %d, these are left: %v", id, answer.Status, left)
+			}
+		}
+		if existed := slices.Contains(ids, id); (answer.Status == 204) != existed || !existed && answer.Status != 404 {
+			t.Errorf("DELETE of %q was answered %d %s", id, answer.Status, answer.Body)
+		}
+	})
+}

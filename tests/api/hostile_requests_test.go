@@ -1,0 +1,143 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// What hostile requests begin and end with, beside [program.PostUsers] and [program.PostChunks].
+const (
+	getHealth   = "GET /health HTTP/1.1\r\nHost: x\r\n"
+	endOfChunks = "0\r\n\r\n"
+)
+
+// Requests that no honest client sends. Each must be answered with a 4xx, 501 or 505, or with a closed connection.
+var hostile = []struct{ name, request string }{
+	{"no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"},
+	{"NUL bytes", "GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"a NUL in a header", getHealth + "A: \x00\r\n\r\n"},
+	{"a header without a name", getHealth + ": x\r\n\r\n"},
+	{"a header name with a space", getHealth + "A B: x\r\n\r\n"},
+	{"a folded header", "GET /health HTTP/1.1\r\n Host: x\r\n\r\n"},
+	{"no host", "GET /health HTTP/1.1\r\n\r\n"},
+	{"two hosts", getHealth + "Host: b\r\n\r\n"},
+	{"a bad host", "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"},
+	{"an unknown version", "GET /health HTTP/9.9\r\nHost: x\r\n\r\n"},
+	{"a lower-case version", "GET /health http/1.1\r\nHost: x\r\n\r\n"},
+	{"no version", "GET /health\r\n\r\n"},
+	{"an HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
+	{"a method of odd characters", "G\x7fET /health HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"an unknown method", "BREW /api/users HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"CONNECT", "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n"},
+	{"a bad escape", "DELETE /api/users/%zz HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"half an escape", "DELETE /api/users/% HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"an escaped slash", "DELETE /api/users/1%2f2 HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"an escaped NUL", "DELETE /api/users/1%00 HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"dots in the path", "GET /api/users/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"an absolute URI of another path", "GET http://example.org/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"a URI without a slash", "GET health HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"a very long path", "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"a very long header", getHealth + "A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"},
+	{"very many headers", getHealth + strings.Repeat("A: b\r\n", 100_000) + "\r\n"},
+	{"two lengths", program.PostUsers + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"},
+	{"a negative length", program.PostUsers + "Content-Length: -1\r\n\r\n{}"},
+	{"a length with a plus", program.PostUsers + "Content-Length: +2\r\n\r\n{}"},
+	{"a length beyond numbers", program.PostUsers + "Content-Length: 99999999999999999999\r\n\r\n{}"},
+	{"a very large length", program.PostUsers + "Content-Length: 9000000000000000000\r\n\r\n" + strings.Repeat("a", 1<<20+1)},
+	{"an unknown coding", program.PostUsers + "Transfer-Encoding: gzip\r\n\r\n{}"},
+	{"two codings", program.PostUsers + "Transfer-Encoding: chunked, identity\r\n\r\n" + endOfChunks},
+	{"a chunk size that is not a number", program.PostChunks + "xyz\r\n{}\r\n" + endOfChunks},
+	{"a negative chunk size", program.PostChunks + "-2\r\n{}\r\n" + endOfChunks},
+	{"a chunk size beyond numbers", program.PostChunks + "fffffffffffffffff\r\n{}\r\n" + endOfChunks},
+	{"a chunk longer than its size", program.PostChunks + "1\r\n{\"name\"}\r\n" + endOfChunks},
+	{"a very long chunk extension", program.PostChunks + "2;" + strings.Repeat("a", 1<<20) + "\r\n{}\r\n" + endOfChunks},
+	{"a body of many chunks that is too large",
+		program.PostChunks + strings.Repeat("400\r\n"+strings.Repeat("a", 1024)+"\r\n", 1025) + endOfChunks},
+	{"an unknown expectation", program.PostUsers + "Expect: miracles\r\nContent-Length: 2\r\n\r\n{}"},
+}
+
+// Each hostile request has a good one behind it, which asks for the connection to be closed. The test reads until
+// then, so that it has seen the answer to everything it sent.
+func TestHostileRequestsAreRefusedAndDoNoHarm(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	for _, h := range hostile {
+		t.Run(h.name, func(t *testing.T) {
+			conn := p.Dial(t)
+			// In the background: the program may close the connection before it has read everything.
+			go conn.Send("%s", h.request+getHealth+"Connection: close\r\n\r\n")
+			expectRefusals(t, conn.Answers())
+			if users := p.List(t); len(users) != 1 {
+				t.Fatalf("the users are %v", users)
+			}
+		})
+	}
+	p.Stop(t) // every line is written
+	program.Forbid(t, p.Log(), "goroutine", "level=ERROR")
+}
+
+// expectRefusals accepts only refusals, and the answer to the good request at the end.
+func expectRefusals(t *testing.T, answers []program.Answer) {
+	t.Helper()
+	for i, answer := range answers {
+		good := i > 0 && i == len(answers)-1 && answer.Body == `{"status":"ok"}`
+		refused := answer.Status >= 400 && answer.Status <= 499 || answer.Status == 501 || answer.Status == 505
+		if !good && !refused {
+			t.Errorf("answer %d is %d %s", i+1, answer.Status, answer.Body)
+		}
+		program.Forbid(t, answer.Body, "goroutine", "net/http", "json:")
+	}
+}
+
+// A request with a length and chunks has two ends, and a proxy before the program may have taken the other one: what
+// follows may be somebody else's. RFC 9112, section 6.3: close the connection after the answer.
+func TestNothingBehindARequestWithTwoEndsIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	const both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+	const mirrored = "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"
+	const remove = "DELETE /api/users/1 HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, request := range map[string]string{
+		"an empty body":                  program.PostUsers + both + endOfChunks,
+		"the headers in the other order": program.PostUsers + mirrored + endOfChunks,
+		"a body that creates": program.PostUsers + both + "1f\r\n" + `{"name":"Alan","email":"a@b.c"}` + "\r\n" +
+			endOfChunks,
+		"a deletion of nobody":          "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"a list":                        "GET /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"health":                        getHealth + both + endOfChunks,
+		"an unknown path":               "POST /nowhere HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"a method that is not allowed":  "BREW /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"the connection is to be kept":  program.PostUsers + "Connection: keep-alive\r\n" + both + endOfChunks,
+		"a browser's from another site": program.PostUsers + "Origin: https://evil.example\r\n" + both + endOfChunks,
+		"the length is that of the chunk": program.PostUsers + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			endOfChunks,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			conn := p.Dial(t)
+			conn.Send("%s", request+remove+getHealth+"Connection: close\r\n\r\n")
+			if answers := conn.Answers(); len(answers) > 1 {
+				t.Errorf("%d answers came, the second is %d %s", len(answers), answers[1].Status, answers[1].Body)
+			}
+			if users := p.List(t); len(users) == 0 || users[0].ID != 1 {
+				t.Errorf("the users are %v", users)
+			}
+		})
+	}
+}
+
+// Chunks alone are no reason for doubt: a client that sends them without a length gets all its answers, whether the
+// connection is kept or not.
+func TestChunksWithoutALengthAreAnswered(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	conn := p.Dial(t)
+	conn.Send("%s", program.PostChunks+"1f\r\n"+`{"name":"Alan","email":"a@b.c"}`+"\r\n"+endOfChunks)
+	if answer := conn.Answer(); answer.Status != 201 {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+}

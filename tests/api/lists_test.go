@@ -1,0 +1,144 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// The program has SQLite put a control character between the parts of a user. A user may contain it as well.
+func TestAUserMayContainAnyCharacter(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
+		p := program.Serve(t, setting)
+		for char := firstCharacter; char < 0x100; char++ {
+			p.Create(t, "before"+string(char)+"after", string(char))
+			p.Create(t, string([]rune{char, char, char, char}), "x"+string([]rune{char, char}))
+		}
+		for i, user := range p.List(t) {
+			char := string(firstCharacter + rune(i/2))
+			name, email := "before"+char+"after", char
+			if i%2 == 1 {
+				name, email = char+char+char+char, "x"+char+char
+			}
+			if user.Name != name || user.Email != email || !program.IsTime(user.CreatedAt) {
+				t.Fatalf("%q and %q are listed as %+v", name, email, user)
+			}
+		}
+	}
+}
+
+func TestTheListIsInOrderOfID(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do(
+		"INSERT INTO users (id, name, email) VALUES (30, 'c', 'c'), (10, 'a', 'z'), (20, 'b', 'y')")
+	if users := p.List(t); len(users) != 3 || users[0].ID != 10 || users[1].ID != 20 || users[2].ID != 30 {
+		t.Errorf("the list is %v", users)
+	}
+}
+
+func TestAListShowsWhatAnotherProgramHasJustCommitted(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i := range 50 {
+		other.Do(fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', '%d')", i))
+		if users := p.List(t); len(users) != i+1 {
+			t.Fatalf("after %d commits %d users are listed", i+1, len(users))
+		}
+	}
+	other.Do("UPDATE users SET name = 'm' WHERE id = 7")
+	if users := p.List(t); users[6].Name != "m" {
+		t.Errorf("the changed user is listed as %v", users[6])
+	}
+	other.Do("DELETE FROM users")
+	if users := p.List(t); len(users) != 0 {
+		t.Errorf("deleted users are listed: %v", users)
+	}
+}
+
+func TestAListThatHasNotChangedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	first := p.Do(t, "GET", "/api/users", "")
+	etag := first.Header.Get("ETag")
+	if !strings.HasPrefix(etag, `"`) || first.Header.Get("Cache-Control") != "no-cache" {
+		t.Fatalf("the list has the headers %v", first.Header)
+	}
+	for header, status := range map[string]int{
+		etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200, strings.Trim(etag, `"`): 200,
+	} {
+		answer := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+header)
+		if answer.Status != status || (status == 304) != (answer.Body == "") || answer.Header.Get("ETag") != etag {
+			t.Errorf("If-None-Match: %s is answered %d %s with %v", header, answer.Status, answer.Body, answer.Header)
+		}
+	}
+	p.Create(t, "Alan", "alan@example.org")
+	second := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag)
+	if second.Status != 200 || second.Header.Get("ETag") == etag {
+		t.Errorf("a list that has changed is answered %d with %v", second.Status, second.Header)
+	}
+}
+
+func TestAnETagOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	etag := p.Do(t, "GET", "/api/users", "").Header.Get("ETag")
+	p.Stop(t)
+	again := program.Serve(t, "DATA_DIR="+p.DataDir)
+	if answer := again.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag); answer.Status != 304 {
+		t.Errorf("the same list is answered %d", answer.Status)
+	}
+}
+
+func TestAStreamedListIsTheSameList(t *testing.T) {
+	t.Parallel()
+	kept := program.Serve(t)
+	streamed := program.Serve(t, "LIST_MEMORY_MIB=0")
+	for _, p := range []*program.Program{kept, streamed} {
+		other := program.OpenOther(t, p.DatabasePath())
+		for _, size := range []int{0, 1, 1999, 2000, 2001, 4000, 9001} {
+			other.Empty()
+			other.Fill(size)
+			users := p.List(t)
+			if len(users) != size {
+				t.Errorf("%d users of %d are listed", len(users), size)
+			}
+			for i, user := range users {
+				if user.ID != int64(i+1) || user.Email != fmt.Sprintf("user%d@example.org", i+1) {
+					t.Fatalf("number %d of %d is %v", i, size, user)
+				}
+			}
+		}
+	}
+	answer := kept.Do(t, "GET", "/api/users", "")
+	program.ExpectHeader(t, answer, "Content-Length", fmt.Sprint(len(answer.Body)))
+	if answer := streamed.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") != "" {
+		t.Errorf("a streamed list has the headers %v", answer.Header)
+	}
+	if answer := streamed.Do(t, "HEAD", "/api/users", ""); answer.Status != 200 || answer.Body != "" {
+		t.Errorf("HEAD of a streamed list is answered %d with %d bytes", answer.Status, len(answer.Body))
+	}
+}
+
+func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=1")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(20_000)
+	for range 2 {
+		if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") != "" {
+			t.Error("2 MB are kept although the limit is 1 MiB")
+		}
+	}
+	other.Do("DELETE FROM users WHERE id > 100")
+	p.List(t) // it is streamed, and found to be small
+	if answer := p.Do(t, "GET", "/api/users", ""); answer.Header.Get("ETag") == "" {
+		t.Error("a small list is still streamed")
+	}
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// readable starts a program with the users that the tests of this file look for.
+func readable(t testing.TB) *program.Program {
+	t.Helper()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Insert(fmt.Sprintf(`INSERT INTO users (id, name, email, created_at) VALUES
+		(1, 'Ada Lovelace', 'ada@example.org', '2024-01-02 03:04:05'),
+		(2, 'Alan Turing', 'alan@example.org', '2024-01-02 03:04:05'),
+		(3, 'Grace Hopper', 'grace@example.com', '2024-01-02 03:04:05'),
+		(4, '100%% sure_ \ly', 'percent+sign@example.org', '2024-01-02 03:04:05'),
+		(5, 'ÄRGER', 'kelvin@example.org', '2024-01-02 03:04:05'),
+		(7, 'a' || %s || 'b', '', NULL)`, nul))
+	return p
+}
+
+// What parameters find: ids in order, and the header X-Total-Count.
+var searches = []struct{ name, query, ids, total string }{
+	{"an email is found exactly", "email=ada@example.org", "1", ""},
+	{"an email in another letter case is another email", "email=Ada@example.org", "", ""},
+	{"a part of an email is not the email", "email=ada@example", "", ""},
+	{"a plus in an email is escaped", "email=percent%2Bsign@example.org", "4", ""},
+	{"a plus that is not escaped is a space", "email=percent+sign@example.org", "", ""},
+	{"a wildcard in an email is text", "email=%25", "", ""},
+
+	{"a part of a name is found", "q=lovelace", "1", ""},
+	{"a part of an email is found", "q=EXAMPLE.COM", "3", ""},
+	{"a part of either is found", "q=a", "1 2 3 4 5 7", ""},
+	{"a space is text", "q=a+l", "1", ""},
+	{"an escaped space is text", "q=a%20l", "1", ""},
+	{"a percent sign is text", "q=%25", "4", ""},
+	{"an underscore is text", "q=_", "4", ""},
+	{"a backslash is text", `q=%5C`, "4", ""},
+	{"a star is text", "q=*", "", ""},
+	{"a quote is text", "q=%27", "", ""},
+	{"a control character is text", "q=" + nulEscaped + "b", "7", ""},
+	{"only ASCII letters are folded", "q=%C3%A4rger", "", ""},
+	{"the same letter is found", "q=%C3%84RGER", "5", ""},
+	{"a letter that only looks like an ASCII letter is another", "q=%E2%84%AAelvin", "", ""},
+	{"nothing is found", "q=nobody", "", ""},
+	{"a long text is searched", "q=" + strings.Repeat("a", 1000), "", ""},
+	{"a long text of wildcards is searched", "q=" + strings.Repeat("%25", 1000), "", ""},
+
+	{"a limit cuts", "limit=2", "1 2", ""},
+	{"the largest limit is 1000", "limit=1000", "1 2 3 4 5 7", ""},
+	{"after comes after", "after=3", "4 5 7", ""},
+	{"after may be nobody's", "after=6", "7", ""},
+	{"after may be 0", "after=0", "1 2 3 4 5 7", ""},
+	{"after may be negative", "after=-5", "1 2 3 4 5 7", ""},
+	{"after the last comes nobody", "after=7", "", ""},
+	{"after the largest id comes nobody", "after=9223372036854775807", "", ""},
+	{"ascending is the order", "order=asc", "1 2 3 4 5 7", ""},
+	{"descending is the other order", "order=desc", "7 5 4 3 2 1", ""},
+	{"after goes with the order", "order=desc&after=3", "2 1", ""},
+
+	{"everybody is counted", "count=true", "1 2 3 4 5 7", "6"},
+	{"the count has no limit", "count=true&limit=1", "1", "6"},
+	{"the count does not begin after anybody", "count=true&after=5", "7", "6"},
+	{"what matches is counted", "q=example.org&count=true&limit=1&after=1", "2", "4"},
+	{"an email is counted", "email=ada@example.org&count=true", "1", "1"},
+	{"nobody is counted", "email=nobody&count=true", "", "0"},
+
+	{"all may be combined", "q=A&limit=2&after=5&order=desc&count=true", "4 3", "6"},
+	{"an email and a text", "email=ada@example.org&q=LOVE", "1", ""},
+	{"an email and another text", "email=ada@example.org&q=turing", "", ""},
+	{"an email after it", "email=ada@example.org&after=1", "", ""},
+	{"names of parameters may be escaped", "%6Cimit=1", "1", ""},
+}
+
+func TestParametersFindUsers(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	list := program.RawUsers(t, p.Do(t, "GET", "/api/users", ""))
+	for _, s := range searches {
+		t.Run(s.name, func(t *testing.T) {
+			answer := p.Do(t, "GET", "/api/users?"+s.query, "")
+			var want []string
+			for id := range strings.FieldsSeq(s.ids) {
+				want = append(want, list[id])
+			}
+			if got := "[" + strings.Join(want, ",") + "]"; answer.Status != 200 || answer.Body != got {
+				t.Errorf("answered %d %.300s, want %.300s", answer.Status, answer.Body, got)
+			}
+			program.ExpectHeader(t, answer, "X-Total-Count", s.total)
+			program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
+
+			head := p.Do(t, "HEAD", "/api/users?"+s.query, "")
+			for _, name := range []string{"X-Total-Count", "Content-Type", "Link", "ETag", "Cache-Control"} {
+				program.ExpectHeader(t, head, name, strings.Join(answer.Header.Values(name), ", "))
+			}
+			if head.Status != 200 || head.Body != "" {
+				t.Errorf("HEAD is answered %d %s", head.Status, head.Body)
+			}
+		})
+	}
+}
+
+// Queries that are refused, with the parameter that the sentence must name.
+var badQueries = []struct{ parameter, queries string }{
+	{"limit", "limit= limit=0 limit=-1 limit=1001 limit=01 limit=1.5 limit=1e2 limit=%2B1 limit=ten limit limit=%zz " +
+		"limit=99999999999999999999 limit=5;order=desc limit=1%00 limit=5&limit=5 limit=5&%6Cimit=6"},
+	{"after", "after= after=abc after=1.0 after=01 after=-0 after=%2B1 after=9223372036854775808 after=% after=1&after=2"},
+	{"order", "order= order=ASC order=up order=desc,asc order=id order=asc&order=asc"},
+	{"count", "count= count=1 count=TRUE count=yes count count=true&count=true"},
+	{"email", "email= email=a&email=b email=%f email=%ff email"},
+	{"q", "q= q=a&q=b q=%zz q=%ff q"},
+	{"lmit", "lmit=5 limit=5&lmit=5 lmit"},
+	{"Limit", "Limit=5"},
+	{"id", "id=1"},
+	{"name", "name=Ada"},
+	{"page", "page=2&limit=10"},
+}
+
+func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	for _, bad := range badQueries {
+		for query := range strings.FieldsSeq(bad.queries) {
+			for _, method := range []string{"GET", "HEAD"} {
+				answer := p.Do(t, method, "/api/users?"+query, "")
+				said := method == "HEAD" || program.Matches(answer.Body, `{"error":"…`+bad.parameter+`…"}`)
+				if answer.Status != 400 || !said {
+					t.Errorf("%s ?%s is answered %d %.200s", method, query, answer.Status, answer.Body)
+				}
+				program.Forbid(t, answer.Body, "strconv", "url:", "Lovelace")
+			}
+		}
+	}
+	if list := p.Do(t, "GET", "/api/users?", ""); len(list.Users(t)) != 6 {
+		t.Errorf("an empty query is answered %s", list.Body)
+	}
+}

@@ -1,0 +1,163 @@
+package backups
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// waitForFile returns once there is a file in a directory.
+func waitForFile(t testing.TB, directory string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if names, err := os.ReadDir(directory); err == nil && len(names) > 0 {
+			return
+		}
+	}
+	t.Fatalf("nothing appears in %s", directory)
+}
+
+func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(500)
+	want := p.Do(t, "GET", "/api/users", "").Body
+	running := program.BackUp(t, p.DataDir)
+	p.Kill(t) // its -wal file has all of it
+	killed := program.BackUp(t, p.DataDir)
+	program.Serve(t, "DATA_DIR="+p.DataDir).Stop(t)
+	stopped := program.BackUp(t, p.DataDir)
+	for _, path := range []string{running, killed, stopped} {
+		copied, _ := program.ServeCopy(t, path)
+		if got := copied.Do(t, "GET", "/api/users", "").Body; got != want {
+			t.Errorf("a backup lists %.200s, and not %.200s", got, want)
+		}
+	}
+}
+
+func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	before := program.NamesIn(t, p.DataDir)
+	made := program.RunCommand(t, p.DataDir, nil, "backup", "-")
+	match := program.Done.FindStringSubmatch(made.Stderr)
+	if made.Code != 0 || match == nil || match[3] != fmt.Sprint(len(made.Stdout)) {
+		t.Fatalf("it ended with %d, %d bytes and %q", made.Code, len(made.Stdout), made.Stderr)
+	}
+	if after := program.NamesIn(t, p.DataDir); !slices.Equal(before, after) {
+		t.Errorf("beside the database are %v", after)
+	}
+	target := filepath.Join(t.TempDir(), "backup.db")
+	program.WriteFile(t, target, made.Stdout)
+	if _, users := program.ServeCopy(t, target); len(users) != 1 || users[0].Email != "ada@example.org" {
+		t.Errorf("it holds %v", users)
+	}
+}
+
+// Once the first byte is there, the file that it came from goes with the process.
+func TestABackupToTheStandardOutputThatIsKilledLeavesNothing(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(20000) // more than a pipe takes
+	before := program.NamesIn(t, p.DataDir)
+	command := exec.Command(program.Path(), "backup", "-")
+	command.Env = []string{"DATA_DIR=" + p.DataDir}
+	stdout, err := command.StdoutPipe()
+	if err := errors.Join(err, command.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Process.Kill()
+	_ = command.Wait()
+	if after := program.NamesIn(t, p.DataDir); !slices.Equal(before, after) {
+		t.Errorf("beside the database are %v", after)
+	}
+}
+
+func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(300000)
+	directory := t.TempDir()
+	command := exec.Command(program.Path(), "backup", filepath.Join(directory, "backup.db"))
+	command.Env = []string{"DATA_DIR=" + p.DataDir}
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForFile(t, directory)
+	_ = command.Process.Signal(syscall.SIGINT)
+	_ = command.Wait()
+	code, said := command.ProcessState.ExitCode(), stderr.String()
+	if code != 1 || said != "users-api: stopped by a signal, before it was done\n" {
+		t.Errorf("it ended with %d and %q", code, said)
+	}
+	if names := program.NamesIn(t, directory); len(names) != 0 {
+		t.Errorf("it left %v", names)
+	}
+}
+
+func TestABackupNeverReplacesAFile(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	target := filepath.Join(t.TempDir(), "backup.db")
+	program.WriteFile(t, target, "mine")
+	program.RunCommand(t, p.DataDir, nil, "backup", target).ExpectMistake(t, target, "exists already")
+	if text, err := os.ReadFile(target); string(text) != "mine" {
+		t.Errorf("it is %q, %v", text, err)
+	}
+}
+
+func TestABackupWithoutADatabaseSaysWhatToSet(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"-", "backup.db"} {
+		program.RunCommand(t, directory, nil, "backup", target).ExpectMistake(t, "there is no database "+directory, "DATA_DIR")
+	}
+	if names := program.NamesIn(t, directory); len(names) != 0 {
+		t.Errorf("it left %v", names)
+	}
+}
+
+func TestADiskThatIsFullDuringABackupHarmsNothing(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	small := program.SmallDisk(t, "1m")
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(20000)
+	failed := program.RunCommand(t, p.DataDir, nil, "backup", filepath.Join(small, "backup.db"))
+	failed.ExpectMistake(t, "no room", small, "database or disk is full (13)")
+	if names := program.NamesIn(t, small); len(names) != 0 {
+		t.Errorf("it left %v", names)
+	}
+	scheduled := program.Serve(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+small, "DATA_DIR="+p.DataDir)
+	scheduled.WaitForLog(t, "no backup was made")
+	scheduled.WaitForLog(t, "database or disk is full (13)")
+	scheduled.Create(t, "Ada", "ada@example.org")
+	if names := program.NamesIn(t, small); len(names) != 0 {
+		t.Errorf("it left %v", names)
+	}
+	scheduled.Stop(t)
+}

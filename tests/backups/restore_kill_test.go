@@ -1,0 +1,133 @@
+package backups
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// A restore that is killed leaves the old or the new database, whole. The old one has its user in the -wal file. Half
+// of the restores are killed at a random moment. The others are killed in the middle of the exchange, which takes less
+// than 1 ms: once the old database has its second name.
+func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	source := program.Serve(t)
+	program.OpenOther(t, source.DatabasePath()).Fill(30000)
+	backup := program.BackUp(t, source.DataDir)
+	left := map[string]int{}
+	takes := time.Duration(0)
+	for i := range 21 {
+		p := program.Serve(t)
+		p.Create(t, "Old", "old@example.org")
+		p.Kill(t)
+		removed := watchRemovals(t, p.DataDir)
+		restore := startRestore(t, p.DataDir, backup)
+		switch {
+		case i == 0: // it is only watched
+			<-restore.ended
+			takes = time.Since(restore.began)
+			if strings.Contains(removed(), "users.db\x00") {
+				t.Error("there was a moment without a database")
+			}
+		case i%2 == 0:
+			restore.killAfter(time.Duration(rand.Int64N(int64(takes))))
+		default:
+			restore.killOnceKept()
+		}
+		again := program.Serve(t, "DATA_DIR="+p.DataDir)
+		left[whose(again.List(t))]++
+		again.Stop(t)
+		program.ExpectSound(t, p.DatabasePath())
+		if next := program.RunCommand(t, p.DataDir, nil, "restore", backup); next.Code != 0 {
+			t.Errorf("after a restore that was killed the next says %q", next.Stderr)
+		}
+	}
+	t.Logf("what was left: %v", left)
+	if left["old"] == 0 || left["new"] == 0 || left["old"]+left["new"] != 21 {
+		t.Errorf("left were %v", left)
+	}
+}
+
+// whose tells which database has these users.
+func whose(users []program.User) string {
+	switch {
+	case len(users) == 1 && users[0].Email == "old@example.org":
+		return "old"
+	case len(users) == 30000 && users[29999].Email == "user30000@example.org":
+		return "new"
+	}
+	return fmt.Sprint("a list of ", len(users))
+}
+
+// aRestore is a restore under way.
+type aRestore struct {
+	dataDir string
+	command *exec.Cmd
+	began   time.Time
+	ended   chan struct{}
+}
+
+func startRestore(t testing.TB, dataDir, backup string) *aRestore {
+	t.Helper()
+	r := &aRestore{dataDir, exec.Command(program.Path(), "restore", backup), time.Now(), make(chan struct{})}
+	r.command.Env = []string{"DATA_DIR=" + dataDir}
+	if err := r.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = r.command.Wait(); close(r.ended) }()
+	return r
+}
+
+// watchRemovals returns a function that returns the names that have led nowhere, if only for a moment, since the call.
+func watchRemovals(t testing.TB, directory string) (names func() string) {
+	t.Helper()
+	watch, err := syscall.InotifyInit1(syscall.IN_NONBLOCK | syscall.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(watch) })
+	if _, err := syscall.InotifyAddWatch(watch, directory, syscall.IN_DELETE|syscall.IN_MOVED_FROM); err != nil {
+		t.Fatal(err)
+	}
+	return func() string {
+		events := make([]byte, 1<<16)
+		n, err := syscall.Read(watch, events)
+		if err != nil {
+			t.Fatal(err) // the candidate has lost its name at least
+		}
+		return string(events[:n])
+	}
+}
+
+func (r *aRestore) killAfter(moment time.Duration) {
+	select {
+	case <-r.ended:
+	case <-time.After(moment):
+		_ = r.command.Process.Kill()
+		<-r.ended
+	}
+}
+
+// killOnceKept kills the restore as soon as the old database has the name under which it is kept.
+func (r *aRestore) killOnceKept() {
+	for {
+		select {
+		case <-r.ended:
+			return
+		default:
+		}
+		if kept, _ := filepath.Glob(filepath.Join(r.dataDir, "users.db.replaced-*")); len(kept) > 0 {
+			_ = r.command.Process.Kill()
+			<-r.ended
+			return
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package backups
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"users-api/tests/ledger"
+	"users-api/tests/program"
+)
+
+func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	source := program.Serve(t)
+	source.Create(t, "New", "new@example.org")
+	backup := program.BackUp(t, source.DataDir)
+	refused := func(t *testing.T, dataDir string, pid int) {
+		t.Helper()
+		before := program.NamesIn(t, dataDir)
+		program.RunCommand(t, dataDir, nil, "restore", backup).ExpectMistake(t,
+			fmt.Sprintf("the process %d has the database", pid), dataDir, "open: stop the service")
+		if after := program.NamesIn(t, dataDir); !slices.Equal(before, after) {
+			t.Errorf("there were %v and are %v", before, after)
+		}
+	}
+	p := program.Serve(t)
+	t.Run("a service that nobody has asked anything", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
+	p.Create(t, "Old", "old@example.org")
+	t.Run("an idle service", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
+	t.Run("a busy service", func(t *testing.T) {
+		l := ledger.New()
+		stop := l.StartWriters(p, 8, "client")
+		for range 5 {
+			refused(t, p.DataDir, p.PID())
+		}
+		stop()
+		l.ExpectKept(t, p)
+	})
+	p.Signal(syscall.SIGSTOP)
+	t.Run("a service that stands still", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
+	p.Signal(syscall.SIGCONT)
+	p.Kill(t)
+	if names := program.NamesIn(t, p.DataDir); len(names) != 3 {
+		t.Fatalf("the killed service left %v", names)
+	}
+	t.Run("another program", func(t *testing.T) {
+		other := program.OpenOther(t, p.DatabasePath())
+		other.Ask("SELECT count(*) FROM users")
+		refused(t, p.DataDir, os.Getpid())
+		other.Close()
+	})
+	t.Run("a killed service has nothing open", func(t *testing.T) {
+		if again := program.RunCommand(t, p.DataDir, nil, "restore", backup); again.Code != 0 {
+			t.Fatal(again.Stderr)
+		}
+		if users := program.Serve(t, "DATA_DIR="+p.DataDir).List(t); len(users) != 1 || users[0].Name != "New" {
+			t.Errorf("the list is %v", users)
+		}
+	})
+}
+
+func TestARestoreFromAFileOrTheStandardInputIsServedAndKeepsTheOldDatabase(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	source := program.Serve(t)
+	source.Create(t, "New", "new@example.org")
+	backup := program.BackUp(t, source.DataDir)
+	for _, argument := range []string{backup, "-"} {
+		t.Run(argument, func(t *testing.T) {
+			p := program.Serve(t)
+			p.Create(t, "Old", "old@example.org")
+			p.Kill(t)
+			stdin, err := os.Open(backup)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stdin.Close() //nolint:errcheck // it was only read
+			restored := program.RunCommand(t, p.DataDir, stdin, "restore", argument)
+			match := program.Done.FindStringSubmatch(restored.Stderr)
+			if restored.Code != 0 || match == nil || match[2] != "1" {
+				t.Fatalf("it ended with %d and %q", restored.Code, restored.Stderr)
+			}
+			if users := program.Serve(t, "DATA_DIR="+p.DataDir).List(t); len(users) != 1 || users[0].Name != "New" {
+				t.Errorf("the list is %v", users)
+			}
+			if _, users := program.ServeCopy(t, match[5]); len(users) != 1 || users[0].Name != "Old" {
+				t.Errorf("the old database has %v", users)
+			}
+		})
+	}
+}
+
+func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	p.Create(t, "Old", "old@example.org")
+	p.Stop(t)
+	nobody := filepath.Join(t.TempDir(), "people.db")
+	program.OpenOther(t, nobody).Do("CREATE TABLE people (id)")
+	people, err := os.ReadFile(nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(p.DatabasePath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, candidate := range map[string]struct{ text, says string }{
+		"empty": {"", "it is empty"}, "no database": {strings.Repeat("name,email\n", 999), "it is not an SQLite database"},
+		"the first half": {string(before[:len(before)/2]), "damaged"}, "no users": {string(people), "it has no table users"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "candidate.db")
+			program.WriteFile(t, path, candidate.text)
+			program.RunCommand(t, p.DataDir, nil, "restore", path).ExpectMistake(t, path, "nothing was changed", candidate.says)
+			streamed := program.RunCommand(t, p.DataDir, strings.NewReader(candidate.text), "restore", "-")
+			streamed.ExpectMistake(t, "nothing was changed", candidate.says)
+			if after, err := os.ReadFile(p.DatabasePath()); string(after) != string(before) {
+				t.Errorf("the database was changed, %v", err)
+			}
+			if names := program.NamesIn(t, p.DataDir); !slices.Equal(names, []string{"users.db"}) {
+				t.Errorf("there are %v", names)
+			}
+		})
+	}
+	program.RunCommand(t, p.DataDir, nil, "restore", "/nowhere/backup.db").ExpectMistake(t, "/nowhere/backup.db", "no such file")
+}
+
+// The files beside a backup are also looked at when it is redirected to the standard input.
+func TestTheDatabaseOfAKilledServiceIsNoBackup(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	killed := program.Serve(t)
+	killed.Create(t, "In the -wal file", "wal@example.org")
+	killed.Kill(t)
+	link, target := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
+	if err := os.Symlink(killed.DatabasePath(), link); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	for _, argument := range []string{link, "-"} {
+		program.RunCommand(t, target, file, "restore", argument).ExpectMistake(t, killed.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
+	}
+}
+
+func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(20000)
+	backup := program.BackUp(t, p.DataDir)
+	small := program.Serve(t, "DATA_DIR="+program.SmallDisk(t, "1m"))
+	small.Create(t, "Ada", "ada@example.org")
+	small.Stop(t)
+	program.RunCommand(t, small.DataDir, nil, "restore", backup).ExpectMistake(t, "cannot copy", "no space left on device")
+	if names := program.NamesIn(t, small.DataDir); !slices.Equal(names, []string{"users.db"}) {
+		t.Errorf("there are %v", names)
+	}
+	if users := program.Serve(t, "DATA_DIR="+small.DataDir).List(t); len(users) != 1 {
+		t.Errorf("%d users are left", len(users))
+	}
+}

@@ -1,0 +1,199 @@
+package backups
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// backupID is what tests choose as the id of a service's backups.
+const backupID = "abcdefg2"
+
+// withBackups starts the program with a data directory that has an id for its backups.
+func withBackups(t *testing.T, settings ...string) *program.Program {
+	t.Helper()
+	directory := t.TempDir()
+	program.WriteFile(t, filepath.Join(directory, "backup-id"), backupID+"\n")
+	return program.Serve(t, append([]string{"DATA_DIR=" + directory}, settings...)...)
+}
+
+func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory := filepath.Join(t.TempDir(), "backups")
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "users-" + backupID + "-"
+	foreign := []string{prefix + "20200101T000000Z.db.bak", prefix + "20200101T000000Z.db-wal", prefix + "20201301T000000Z.db",
+		prefix + "20200101T000000.5Z.db", "my-" + prefix + "20200101T000000Z.db", "users.db", prefix + "2020.db",
+		prefix + "20200101T000000Z.db.1.partial.txt", "users-abcdefg3-20200101T000000Z.db", // of another service
+		"users-20200101T000000Z.db"} // of an earlier version
+	own := []string{prefix + "20200101T000000Z.db", prefix + "20200102T000000Z.db", prefix + "20200103T000000Z.db"}
+	partial := prefix + "20200101T000000Z.db.123.partial"
+	for _, name := range slices.Concat(foreign, own, []string{partial}) {
+		program.WriteFile(t, filepath.Join(directory, name), name)
+	}
+	if err := os.Mkdir(filepath.Join(directory, prefix+"20190101T000000Z.db"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	longAgo := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(filepath.Join(directory, partial), longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+	p := withBackups(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory)
+	p.WaitForLog(t, "backup made")
+	p.WaitForLog(t, "users=0")
+	p.Stop(t)
+	names := program.NamesIn(t, directory)
+	made := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return name < prefix+"202" || name > prefix+"3" || slices.Contains(foreign, name)
+	})
+	if len(made) != 2 || made[0] != own[2] {
+		t.Errorf("of the service's backups there are %v", made)
+	}
+	want := append(slices.Clone(foreign), prefix+"20190101T000000Z.db")
+	for _, name := range want {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s was deleted", name)
+		}
+	}
+	if len(names) != len(want)+len(made) {
+		t.Errorf("there are %v", names)
+	}
+	_, users := program.ServeCopy(t, filepath.Join(directory, made[1]))
+	if len(users) != 0 {
+		t.Errorf("the backup holds %v", users)
+	}
+	again := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory, "DATA_DIR="+p.DataDir)
+	again.Create(t, "Ada", "ada@example.org")
+	again.Stop(t)
+	program.Forbid(t, again.Log(), "backup made")
+}
+
+func TestTheNextBackupIsMadeWhenTheNewestIsOlderThanAskedFor(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory := t.TempDir()
+	recent := time.Now().Add(-57 * time.Second).UTC().Format("20060102T150405Z")
+	program.WriteFile(t, filepath.Join(directory, "users-"+backupID+"-"+recent+".db"), "")
+	program.WriteFile(t, filepath.Join(directory, "users-"+backupID+"-29991231T000000Z.db"), "of a wrong clock")
+	p := withBackups(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+directory)
+	p.Create(t, "Ada", "ada@example.org")
+	p.WaitForLog(t, "backup made")
+	p.WaitForLog(t, "users=1") // it was not made at the start
+	if names := program.NamesIn(t, directory); len(names) != 3 {
+		t.Errorf("there are %v", names)
+	}
+}
+
+func TestAWrongClockDeletesNoBackup(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory := t.TempDir()
+	future := []string{"users-" + backupID + "-29990101T000000Z.db", "users-" + backupID + "-29990102T000000Z.db"}
+	for _, name := range future {
+		program.WriteFile(t, filepath.Join(directory, name), "made while the clock was wrong")
+	}
+	began := time.Now()
+	p := withBackups(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory, "ADMIN_PORT=0")
+	var last int64
+	program.WaitFor(t, "the figure shows the backup", func() bool {
+		last = int64(program.Scrape(t, p)["users_api_last_backup_timestamp_seconds"][""])
+		return last >= began.Unix()
+	})
+	p.Stop(t)
+	made := "users-" + backupID + "-" + time.Unix(last, 0).UTC().Format("20060102T150405Z") + ".db"
+	if names := program.NamesIn(t, directory); len(names) != 3 || names[0] != made || names[1] != future[0] || names[2] != future[1] {
+		t.Errorf("there are %v, and the last backup is said to be %s", names, made)
+	}
+}
+
+func TestServicesWithOneBackupDirectoryEachKeepTheirOwnBackups(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory := t.TempDir()
+	for range 2 { // each has its own data directory
+		p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory)
+		p.WaitForLog(t, "backup made")
+		p.Stop(t)
+		again := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory, "DATA_DIR="+p.DataDir)
+		again.Create(t, "Ada", "ada@example.org")
+		again.Stop(t)
+		program.Forbid(t, again.Log(), "backup made")
+	}
+	if names := program.NamesIn(t, directory); len(names) != 2 {
+		t.Errorf("there are %v", names)
+	}
+}
+
+func TestAnIDOfBackupsThatIsDamagedIsNamed(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory := t.TempDir()
+	program.WriteFile(t, filepath.Join(directory, "backup-id"), "../x")
+	p := program.Serve(t, "BACKUP_EVERY=24h", "DATA_DIR="+directory)
+	p.WaitForLog(t, "no backup was made")
+	p.WaitForLog(t, filepath.Join(directory, "backup-id")+` holds \"../x\", which is no id: delete the file`)
+}
+
+func TestBackupsOnTheDatabasesDiskAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t, "BACKUP_EVERY=24h")
+	p.WaitForLog(t, "the backups are on the same disk as the database")
+	p.WaitForLog(t, filepath.Join(p.DataDir, "backups"))
+	p.WaitForLog(t, "backup made")
+	q := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_DIR="+program.SmallDisk(t, "4m"))
+	q.WaitForLog(t, "backup made")
+	program.Forbid(t, q.Log(), "same disk")
+}
+
+func TestABackupThatCannotBeMadeIsALineOfTheLogAndNotTheEnd(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_DIR=/proc/none")
+	p.WaitForLog(t, "no backup was made")
+	p.WaitForLog(t, "/proc/none")
+	p.Create(t, "Ada", "ada@example.org")
+	p.Stop(t)
+	if n := strings.Count(p.Log(), "no backup was made"); n != 1 {
+		t.Errorf("it was said %d times", n)
+	}
+}
+
+func TestAStopDoesNotWaitForABackup(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(300000)
+	p.Stop(t)
+	q := program.Serve(t, "DATA_DIR="+p.DataDir, "BACKUP_EVERY=24h")
+	directory := filepath.Join(p.DataDir, "backups")
+	waitForFile(t, directory)
+	if took := q.Stop(t); took > 8*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	program.Forbid(t, q.Log(), "backup made", "no backup was made")
+	if names := program.NamesIn(t, directory); len(names) != 0 {
+		t.Errorf("it left %v", names)
+	}
+}
+
+func TestAServiceThatLosesItsDatabaseEndsAlthoughItMakesBackups(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t, "BACKUP_EVERY=24h")
+	p.WaitForLog(t, "backup made")
+	if err := os.Remove(p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.Wait(t); code != 1 {
+		t.Errorf("it ended with exit code %d", code)
+	}
+}

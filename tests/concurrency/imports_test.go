@@ -1,0 +1,57 @@
+package concurrency
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// Writes that arrive during an import are done when it is, and reads do not wait.
+func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
+	t.Parallel()
+	const n, writers = 100_000, 40
+	p := program.Serve(t, "LIST_MEMORY_MIB=0")
+	id := p.Create(t, "Ada", "ada")
+	conn := program.BeginImport(t, p, program.CSV, program.ManyRows(n))
+	p.WaitForLog(t, "import started")
+	var wait sync.WaitGroup
+	for i := range writers {
+		wait.Go(func() {
+			answer, err := p.Send(http.MethodPost, "/api/users", program.Body("n", fmt.Sprint("meanwhile", i)))
+			if err != nil || answer.Status != 201 {
+				t.Errorf("a creation is answered %d %s, %v", answer.Status, answer.Body, err)
+			}
+		})
+	}
+	var slowest time.Duration
+	for !strings.Contains(p.Log(), "import ended") {
+		began := time.Now()
+		page := p.Do(t, "GET", fmt.Sprintf("/api/users?limit=10&after=%d", id-1), "")
+		users := page.Users(t)
+		ofFile := slices.ContainsFunc(users, func(user program.User) bool { // and not of a write before or after it
+			return user.Email != "ada" && !strings.HasPrefix(user.Email, "meanwhile")
+		})
+		if ofFile && len(users) < 10 {
+			t.Errorf("a page has %d users of a file that is stored as a whole", len(users))
+		}
+		slowest = max(slowest, time.Since(began))
+	}
+	wait.Wait()
+	if answer := conn.Answer(); answer.Body != program.Imported(n, 0, 0, 0) {
+		t.Errorf("the import is answered %d %s", answer.Status, answer.Body)
+	}
+	if total := p.Do(t, "GET", "/api/users?limit=1&count=true",
+		"").Header.Get("X-Total-Count"); total != fmt.Sprint(n+writers+1) {
+		t.Errorf("%s users are stored", total)
+	}
+	if slowest > 5*time.Second {
+		t.Errorf("a page waited %s", slowest)
+	}
+	t.Logf("the slowest page took %s", slowest.Round(time.Millisecond))
+}

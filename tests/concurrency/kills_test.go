@@ -1,0 +1,48 @@
+package concurrency
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"users-api/tests/ledger"
+	"users-api/tests/program"
+)
+
+func TestAKillAtAnyMomentLosesNothingThatWasAnswered(t *testing.T) {
+	t.Parallel()
+	rounds := 3
+	if *program.Long > 0 {
+		rounds = 20
+	}
+	directory := filepath.Join(t.TempDir(), "data")
+	l := ledger.New()
+	for round := range rounds {
+		p := program.Serve(t, "DATA_DIR="+directory)
+		l.ExpectKept(t, p)
+		before := l.Size()
+		stop := l.StartWriters(p, 24, fmt.Sprint(round))
+		program.WaitFor(t, "users are created", func() bool { return l.Size() > before+50*(round%5+1) })
+		p.Kill(t)
+		stop()
+		program.ExpectIntact(t, p)
+	}
+	l.ExpectKept(t, program.Serve(t, "DATA_DIR="+directory))
+	t.Logf("%d rounds, %d users were created", rounds, l.Size())
+}
+
+func TestAStopUnderLoadLosesNothingThatWasAnswered(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	l := ledger.New()
+	stop := l.StartWriters(p, 32, "w")
+	program.WaitFor(t, "users are created", func() bool { return l.Size() > 300 })
+	took := p.Stop(t)
+	stop()
+	if took > 8*time.Second {
+		t.Errorf("it took %s to stop", took)
+	}
+	l.ExpectKept(t, program.Serve(t, "DATA_DIR="+p.DataDir))
+	t.Logf("stopped in %s, %d users were created", took.Round(time.Millisecond), l.Size())
+}

@@ -1,0 +1,72 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+const getList = "GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// breakList asks for a long list, reads a little, and drops the table while the rest waits for its reader. It returns
+// the connection.
+func breakList(t *testing.T, p *program.Program, request string) *program.Conn {
+	t.Helper()
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(200_000)
+	conn := p.Dial(t)
+	conn.Buffer(64 << 10)
+	conn.Send("%s", request)
+	conn.Begin()
+	other.Do("DROP TABLE users")
+	return conn
+}
+
+func TestAListThatFailsAfterItsFirstByteIsBrokenOff(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=0")
+	text, _ := breakList(t, p, getList).Rest()
+	if strings.HasSuffix(text, "\r\n0\r\n\r\n") {
+		t.Errorf("an answer of %d bytes looks whole", len(text))
+	}
+	answer := p.Do(t, "GET", "/api/users", "")
+	if answer.Status != 500 || !program.Matches(answer.Body, program.ErrorBody(program.NoTable)) {
+		t.Errorf("a list without a table is answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+// HTTP/1.0 has no chunks: the end of the connection is the end of the list. Only a reset shows that it is not whole.
+func TestAListThatBreaksOffIsNotAWholeOneInHTTP10(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=0")
+	if text, clean := breakList(t, p, "GET /api/users HTTP/1.0\r\n\r\n").Rest(); clean {
+		t.Errorf("an answer of %d bytes ends as a whole one does", len(text))
+	}
+}
+
+func TestTheLogSaysThatAListWasCutAndByWhat(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=0")
+	breakList(t, p, strings.Replace(getList, "\r\n\r\n", "\r\nX-Request-Id: by-storage\r\n\r\n", 1)).Rest()
+	line := p.Line(t, "request_id=by-storage")
+	if !strings.Contains(line, "cut") || !strings.Contains(line, noTableCode) {
+		t.Errorf("the log says %s", line)
+	}
+}
+
+func TestTheLogSaysThatAListWasCutByItsReader(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"LIST_MEMORY_MIB=64", "LIST_MEMORY_MIB=0"} {
+		p := program.Serve(t, setting)
+		program.OpenOther(t, p.DatabasePath()).Fill(200_000)
+		conn := p.Dial(t)
+		conn.Buffer(64 << 10)
+		conn.Send("%s", strings.Replace(getList, "\r\n\r\n", "\r\nX-Request-Id: by-reader\r\n\r\n", 1))
+		conn.Begin()
+		_ = conn.Close()
+		if line := p.Line(t, "request_id=by-reader"); !strings.Contains(line, "cut") {
+			t.Errorf("with %s the log says %s", setting, line)
+		}
+	}
+}

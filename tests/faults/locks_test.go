@@ -1,0 +1,130 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// locked is a directory with a database that another program keeps locked, readers included.
+func locked(t *testing.T) (directory string) {
+	t.Helper()
+	directory = t.TempDir()
+	program.OpenOther(t, filepath.Join(directory, "users.db")).Do("CREATE TABLE audit (what)", "BEGIN EXCLUSIVE")
+	return directory
+}
+
+func TestAStartOnALockedDatabaseGivesUpAfterAbout5s(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Locks)
+	began := time.Now()
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+locked(t)), "users.db", "locked", "5s")
+	if took := time.Since(began); took < 4*time.Second || took > 9*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestASignalEndsAStartThatWaitsForALock(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Locks)
+	p := program.Launch(t, program.Path(), "DATA_DIR="+locked(t))
+	program.WaitFor(t, "the program has opened the database", func() bool { return hasOpen(p, p.DatabasePath()) })
+	began := time.Now()
+	p.Signal(syscall.SIGTERM)
+	p.Wait(t)
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	program.Forbid(t, p.Log(), "goroutine", "listening")
+}
+
+// hasOpen reports whether the process has a file open.
+func hasOpen(p *program.Program, path string) bool {
+	names, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.PID()), "fd", "*"))
+	for _, name := range names {
+		if target, err := os.Readlink(name); err == nil && target == path {
+			return true
+		}
+	}
+	return false
+}
+
+// The wait for another program's lock is what is left of the stop, and not the usual 5 s after the body has come.
+func TestAStopTakesAtMost8sEvenWithALockAndALateBody(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	body := program.Body("Alan", "alan@example.org")
+	conn := p.Dial(t)
+	conn.Send(program.PostUsers+"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	conn.Expect("HTTP/1.1 100 Continue\r\n")
+	program.OpenOther(t, p.DatabasePath()).HoldWrites()
+
+	began := time.Now()
+	p.Signal(syscall.SIGTERM)
+	p.WaitForLog(t, "stopping")
+	late := time.AfterFunc(5500*time.Millisecond, func() { conn.Send("%s", body) })
+	defer late.Stop()
+	if code := p.Wait(t); code != 0 {
+		t.Errorf("the exit code is %d", code)
+	}
+	if took := time.Since(began); took > 9500*time.Millisecond { // a container engine kills after 10
+		t.Errorf("it took %s", took)
+	}
+	if strings.Contains(p.Log(), "goroutine") {
+		t.Error(p.Log())
+	}
+}
+
+func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.HoldWrites()
+
+	var wait sync.WaitGroup
+	for i := range 20 { // they arrive one by one, and each waits its own 5 s
+		wait.Go(func() {
+			time.Sleep(time.Duration(i) * 200 * time.Millisecond)
+			began := time.Now()
+			answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprint(i)))
+			took := time.Since(began)
+			if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, program.WritesHeld) {
+				t.Errorf("answered %d %s, %v", answer.Status, answer.Body, err)
+			}
+			tooSoon := took < 4*time.Second && !program.PostgreSQL // where what shares a statement waits as long as its oldest
+			if tooSoon || took > 20*time.Second {                  // one after the other they would wait 100 s
+				t.Errorf("it waited %s", took)
+			}
+		})
+	}
+	var slowest time.Duration
+	for range 100 {
+		began := time.Now()
+		p.Do(t, "GET", "/health", "")
+		if len(p.List(t)) != 1 {
+			t.Error("the list has changed")
+		}
+		slowest = max(slowest, time.Since(began))
+		time.Sleep(20 * time.Millisecond)
+	}
+	wait.Wait()
+	if slowest > 4*time.Second {
+		t.Errorf("a list waited %s", slowest)
+	}
+	other.LetGo()
+	p.Create(t, "Alan", "alan@example.org")
+	if users := p.List(t); len(users) != 2 {
+		t.Errorf("the list is %v", users)
+	}
+	t.Logf("/health and a list took at most %s meanwhile", slowest.Round(time.Millisecond))
+}

@@ -1,0 +1,213 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// What may happen to the files of a running program. After each of these, a restart opens another file.
+var removals = map[string]func(p *program.Program) error{
+	"the database file is removed": func(p *program.Program) error { return os.Remove(p.DatabasePath()) },
+	"the -wal file is removed":     func(p *program.Program) error { return os.Remove(p.DatabasePath() + "-wal") },
+	"the directory is removed":     func(p *program.Program) error { return os.RemoveAll(p.DataDir) },
+	"the directory is moved":       func(p *program.Program) error { return os.Rename(p.DataDir, p.DataDir+"2") },
+	"the database file is replaced": func(p *program.Program) error {
+		text, err := os.ReadFile(p.DatabasePath())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(p.DatabasePath()+".new", text, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(p.DatabasePath()+".new", p.DatabasePath())
+	},
+}
+
+func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	for name, remove := range removals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			if err := remove(p); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := p.Send("POST", "/api/users", program.Body("n", "lost@example.org"))
+			if err == nil && (answer.Status != 500 || !strings.Contains(answer.Body, "removed or replaced")) {
+				t.Errorf("a write was answered %d %s", answer.Status, answer.Body)
+			}
+			if code := p.Wait(t); code != 1 || !strings.Contains(p.Log(), "removed or replaced") {
+				t.Errorf("the exit code is %d:\n%s", code, p.Log())
+			}
+		})
+	}
+}
+
+func TestARemovedDatabaseIsNoticedWithoutAWrite(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	p := program.Serve(t)
+	if err := os.Remove(p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.Wait(t); code != 1 {
+		t.Errorf("the exit code is %d", code)
+	}
+}
+
+func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	backup := program.Serve(t)
+	backup.Create(t, "Backup", "backup@example.org")
+	backup.Stop(t)
+	p := program.Serve(t)
+	for i := range 20 {
+		p.Create(t, "n", fmt.Sprint(i))
+	}
+	if err := os.Rename(backup.DatabasePath(), p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(t)
+	again := program.Serve(t, "DATA_DIR="+p.DataDir)
+	if users := again.List(t); len(users) != 1 || users[0].Name != "Backup" {
+		t.Errorf("the list is %v", users)
+	}
+	program.ExpectIntact(t, p)
+}
+
+// The files are checked once a second. A stop must not trust the last check.
+func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	backup := program.Serve(t)
+	backup.Create(t, "Backup", "backup@example.org")
+	backup.Stop(t)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(300) // and keeps the old one open, with its -shm file
+	if err := os.Rename(backup.DatabasePath(), p.DatabasePath()); err != nil {
+		t.Fatal(err)
+	}
+	p.Signal(syscall.SIGTERM)
+	expectLost(t, p)
+	if aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(aside) != 1 || err != nil {
+		t.Errorf("set aside are %v, %v", aside, err)
+	}
+	again := program.Serve(t, "DATA_DIR="+p.DataDir)
+	if users := again.List(t); len(users) != 1 || users[0].Name != "Backup" {
+		t.Errorf("%d users are served", len(users))
+	}
+	program.ExpectIntact(t, p)
+}
+
+// A database that was moved here together with its own -wal file has its last commits there.
+func TestTheWALFileOfTheNewDatabaseIsLeftInPlace(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	for name, end := range map[string]func(*program.Program){
+		"noticed while serving": func(*program.Program) {},
+		"noticed by a stop":     func(p *program.Program) { p.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killed := program.Serve(t)
+			killed.Create(t, "In the -wal file", "wal@example.org")
+			killed.Kill(t)
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			for _, ending := range []string{"-wal", ""} {
+				if err := os.Rename(killed.DatabasePath()+ending, p.DatabasePath()+ending); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end(p)
+			expectLost(t, p)
+			if users := program.Serve(t, "DATA_DIR="+p.DataDir).List(t); len(users) != 1 || users[0].Email != "wal@example.org" {
+				t.Errorf("the list is %v", users)
+			}
+		})
+	}
+}
+
+// expectLost waits until the program ends because its files are not its own any more.
+func expectLost(t *testing.T, p *program.Program) {
+	t.Helper()
+	if code := p.Wait(t); code != 1 || strings.Count(p.Log(), "removed or replaced") != 1 {
+		t.Errorf("the exit code is %d:\n%s", code, p.Log())
+	}
+}
+
+func TestCorruptPagesAreAClear500(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(2000)
+	other.Close()
+	p.Stop(t)
+	file, err := os.OpenFile(p.DatabasePath(), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteAt(make([]byte, 40*4096), 4*4096); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := program.Serve(t, "DATA_DIR="+p.DataDir)
+	answer := again.Do(t, "GET", "/api/users", "")
+	if answer.Status != 500 || answer.Body != `{"error":"database disk image is malformed (11)"}` {
+		t.Errorf("the list is answered %d %.200s", answer.Status, answer.Body)
+	}
+	again.Do(t, "GET", "/health", "")
+}
+
+func TestAStartInADirectoryItCannotWriteNamesTheOwnerAndWhatHelps(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.NeedsRoot(t)
+	for name, prepare := range map[string]func(directory string) error{
+		"a read-only directory":            func(directory string) error { return os.Chmod(directory, 0o555) },
+		"a directory of another user":      func(string) error { return nil },
+		"a database file of another user":  func(d string) error { return foreignFile(d, 0o644) },
+		"a database file nobody may write": func(d string) error { return foreignFile(d, 0o444) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory, err := os.MkdirTemp("", "users-api")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.RemoveAll(directory) })
+			if err := os.Chmod(directory, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := prepare(directory); err != nil {
+				t.Fatal(err)
+			}
+			p := program.LaunchAs(t, 65534, program.Path(), "DATA_DIR="+directory)
+			program.ExpectRefusal(t, p, directory, "uid 0", "uid 65534", "chown -R 65534", "permission denied")
+		})
+	}
+}
+
+// foreignFile puts a database file of root into a directory that everybody may write.
+func foreignFile(directory string, mode os.FileMode) error {
+	if err := os.Chmod(directory, 0o777); err != nil {
+		return err
+	}
+	path := filepath.Join(directory, "users.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil { // an empty file is an empty database
+		return err
+	}
+	return os.Chmod(path, mode)
+}

@@ -1,0 +1,99 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"users-api/tests/ledger"
+	"users-api/tests/program"
+)
+
+func TestAFullDiskRefusesCreationsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.NeedsRoot(t)
+	directory := t.TempDir()
+	program.Mount(t, "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory)
+	p := program.Serve(t, "DATA_DIR="+directory)
+	p.Create(t, "Ada", "ada@example.org")
+	ballast := filepath.Join(directory, "ballast")
+	program.FillDisk(t, ballast)
+
+	var created, refused atomic.Int64
+	l := ledger.New()
+	var wait sync.WaitGroup
+	for i := range 16 {
+		wait.Go(func() {
+			for n := range 20 {
+				email := fmt.Sprintf("%d-%d", i, n)
+				answer, err := p.Send("POST", "/api/users", program.Body(strings.Repeat("n", 2000), email))
+				switch {
+				case err != nil:
+					t.Error(err)
+				case answer.Status == 201:
+					created.Add(1)
+					l.Created(answer.User(t).ID, email)
+				case answer.Status == 500 && strings.Contains(answer.Body, "database or disk is full (13)"):
+					refused.Add(1)
+				default:
+					t.Errorf("answered %d %s", answer.Status, answer.Body)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if refused.Load() == 0 {
+		t.Error("the disk was never full")
+	}
+	if users := p.List(t); len(users) != int(created.Load())+1 {
+		t.Errorf("%d users are listed and %d were created", len(users), created.Load()+1)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	p.Create(t, "Alan", "alan@example.org")
+	p.Stop(t)
+	again := program.Serve(t, "DATA_DIR="+directory)
+	l.ExpectKept(t, again)
+	again.Stop(t)
+	t.Logf("%d creations refused, %d stored", refused.Load(), created.Load())
+}
+
+// limited is the program with so many file descriptors.
+func limited(t *testing.T, descriptors int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "limited")
+	program.WriteFile(t, path, fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec %s\n", descriptors, program.Path()))
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAStartWithoutFileDescriptorsSaysSo(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	for descriptors := 9; descriptors <= 20; descriptors++ { // what fails first differs with their number
+		program.ExpectRefusal(t, program.Launch(t, limited(t, descriptors)), "users.db", "ulimit -n")
+	}
+}
+
+func TestAProgramWithoutFileDescriptorsGoesOnAndRecovers(t *testing.T) {
+	t.Parallel()
+	p := program.Start(t, limited(t, 40))
+	p.Create(t, "Ada", "ada@example.org") // on a connection that is kept
+	for range 60 {
+		p.Dial(t)
+	}
+	p.WaitForLog(t, "too many open files")
+	p.Create(t, "Alan", "alan@example.org")
+	if users := p.List(t); len(users) != 2 {
+		t.Errorf("the list is %v", users)
+	}
+	program.Forbid(t, p.Log(), "goroutine", "out of memory")
+}

@@ -1,0 +1,70 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+func TestABodyThatStallsIsAnswered408(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	const late = `{"error":"The request body did not arrive in time"}`
+	for _, test := range []struct {
+		name, beginning string
+		status          int
+		answer          string
+	}{
+		{"with a length", program.PostUsers + "Content-Length: 100\r\n\r\n" + `{"name":`, 408, late},
+		{"in chunks", program.PostChunks + "8\r\n" + `{"name":` + "\r\n", 408, late},
+		{"of a deletion, which needs none", "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n", 404,
+			`{"error":"User not found"}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			conn := p.Dial(t)
+			conn.Send("%s", test.beginning)
+			answers := conn.Answers() // until the close: nothing can follow half a body
+			if len(answers) != 1 || answers[0].Status != test.status || answers[0].Body != test.answer {
+				t.Fatalf("the answers are %v", answers)
+			}
+		})
+	}
+}
+
+func TestAThousandLargeBodiesThatNeverEndTakeLittleMemoryAndHoldNoSmallOneUp(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	almost := []byte(`{"name":"` + strings.Repeat("a", 1<<20-26) + `","email":"a@b"`) // 1 MiB without the last byte
+	for range 1000 {
+		conn := p.Dial(t)
+		conn.Send("%sContent-Length: %d\r\n\r\n", program.PostUsers, len(almost)+1)
+		go conn.Write(almost) //nolint:errcheck // it waits while the program does not read
+	}
+	created := 0
+	peak := settle(t, func() int64 {
+		p.Create(t, "n", fmt.Sprint(created))
+		created++
+		return p.Memory(t, "VmHWM")
+	})
+	t.Logf("%d users were created meanwhile; the peak of memory is %d MiB", created, peak>>20)
+	if peak > program.MemoryBound(200<<20) {
+		t.Errorf("the peak of memory is %d MiB", peak>>20)
+	}
+}
+
+// settle returns a figure once it has not changed for 2 s.
+func settle(t *testing.T, figure func() int64) int64 {
+	t.Helper()
+	last, since := figure(), time.Now()
+	program.WaitFor(t, "a figure settles", func() bool {
+		if now := figure(); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > 2*time.Second
+	})
+	return last
+}

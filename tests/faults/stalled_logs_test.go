@@ -1,0 +1,146 @@
+package faults
+
+import (
+	"bufio"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// piped is the program with a pipe for its log, as most supervisors give it. The test is its reader.
+type piped struct {
+	command *exec.Cmd
+	log     *os.File
+	lines   *bufio.Scanner
+	url     string
+}
+
+// startPiped returns once the program listens. From then on nobody reads the log unless the test does.
+func startPiped(t *testing.T) *piped {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.SetReadDeadline(time.Now().Add(90 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	p := &piped{command: exec.Command(program.Path()), log: reader, lines: bufio.NewScanner(reader)}
+	directory := t.TempDir()
+	p.command.Env = append(program.EngineSettings(t, directory), "PORT=0", "DATA_DIR="+directory,
+		"GOCOVERDIR="+os.Getenv("GOCOVERDIR"))
+	p.command.Stderr = writer
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.command.Process.Kill(); _ = p.command.Wait(); _ = reader.Close() })
+	_ = writer.Close()
+	listening := regexp.MustCompile(`http://localhost:(\d+)`)
+	for p.url == "" && p.lines.Scan() {
+		if match := listening.FindStringSubmatch(p.lines.Text()); match != nil {
+			p.url = "http://127.0.0.1:" + match[1]
+		}
+	}
+	if p.url == "" {
+		t.Fatal("the program ended instead of listening")
+	}
+	return p
+}
+
+// ask sends so many requests from 8 clients, and ends the test unless all are answered.
+func (p *piped) ask(t *testing.T, requests int) {
+	t.Helper()
+	var clients sync.WaitGroup
+	client := http.Client{Timeout: 20 * time.Second, Transport: program.Client().Transport}
+	for range 8 {
+		clients.Go(func() {
+			for range requests / 8 {
+				answer, err := client.Get(p.url + "/api/users")
+				if err != nil {
+					t.Errorf("not answered: %v", err)
+					return
+				}
+				_ = answer.Body.Close()
+				if answer.StatusCode != http.StatusOK {
+					t.Errorf("answered %s", answer.Status)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// stop asks the program to stop and returns its exit code and how long that took.
+func (p *piped) stop(t *testing.T) (code int, took time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
+	defer timer.Stop()
+	_ = p.command.Wait()
+	return p.command.ProcessState.ExitCode(), time.Since(begin)
+}
+
+func TestALogThatNobodyReadsHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	p := startPiped(t)
+	p.ask(t, 1000)
+	if code, took := p.stop(t); code != 0 || took > 8*time.Second {
+		t.Errorf("the stop took %s and ended with %d", took, code)
+	}
+}
+
+func TestALogWhoseReaderGoesAwayDoesNotEndTheProgram(t *testing.T) {
+	t.Parallel()
+	p := startPiped(t)
+	_ = p.log.Close()
+	p.ask(t, 1000)
+	// The last lines are written before the end: if one of them were the end, the exit code would tell.
+	if code, took := p.stop(t); code != 0 || took > 8*time.Second {
+		t.Errorf("the stop took %s and ended with %d", took, code)
+	}
+}
+
+var droppedLines = regexp.MustCompile(`level=WARN msg="log lines were dropped" count=(\d+)$`)
+
+func TestALogWhoseReaderComesBackSaysHowManyLinesWereDropped(t *testing.T) {
+	t.Parallel()
+	p := startPiped(t)
+	const requests = 12_000 // about twice what the log keeps
+	p.ask(t, requests)
+	written, dropped := 0, 0
+	for written+dropped < requests && p.lines.Scan() {
+		if strings.Contains(p.lines.Text(), "msg=request") {
+			written++
+		} else if match := droppedLines.FindStringSubmatch(p.lines.Text()); match != nil {
+			count, _ := strconv.Atoi(match[1])
+			dropped += count
+		}
+	}
+	if written+dropped != requests || dropped == 0 {
+		t.Errorf("of %d lines %d were written, and %d counted", requests, written, dropped)
+	}
+	p.ask(t, 8) // and it goes on as before
+	for written = 0; written < 8 && p.lines.Scan(); {
+		if strings.Contains(p.lines.Text(), "msg=request") {
+			written++
+		}
+	}
+	if written != 8 {
+		t.Errorf("%d of 8 later lines were written", written)
+	}
+}

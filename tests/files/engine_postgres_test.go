@@ -1,0 +1,33 @@
+//go:build postgres
+
+package files
+
+import (
+	"testing"
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+// importHeld is what an import is told that another program's lock holds up.
+const importHeld = "canceling statement due to lock timeout (SQLSTATE 55P03)"
+
+// exported are users as an export must be able to write them.
+var exported = []string{
+	"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text UNIQUE, created_at timestamptz)",
+	`INSERT INTO users VALUES (1, 'Ada', 'ada', '2026-11-20 15:42:07Z'), (2, 'King, "Martin"', 'king', '2026-11-20T16:42:07+01'),
+		(5, '=1+2', '''@x', NULL), (7, 'A' || chr(13) || chr(10) || 'B', 'lines', NULL)`,
+}
+
+// storing reports whether the program is in the middle of a large import.
+func storing(t *testing.T, p *program.Program) bool {
+	t.Helper()
+	return postgresql.Ask(t, program.DatabaseURL(t, p.DataDir), `SELECT (count(*) > 0)::text FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL`) == "true"
+}
+
+// readsNothing reports whether nobody reads the database at the moment.
+func readsNothing(_ *testing.T, _ *program.Program, other *program.Other) bool {
+	return other.Ask(`SELECT (count(*) = 0)::text FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL`) == "true"
+}

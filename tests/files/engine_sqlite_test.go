@@ -1,0 +1,32 @@
+//go:build !postgres
+
+package files
+
+import (
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// importHeld is what an import is told that another program's lock holds up.
+const importHeld = program.WritesHeld
+
+// exported are users as an export must be able to write them.
+var exported = []string{
+	"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, email TEXT UNIQUE, created_at DATETIME)",
+	`INSERT INTO users VALUES (1, 'Ada', 'ada', '2026-11-20 15:42:07'), (2, 'King, "Martin"', 'king', '2026-11-20T15:42:07Z'),
+		(5, '=1+2', '''@x', NULL), (7, 'A' || char(13, 10) || 'B', 'lines', '')`,
+}
+
+// storing reports whether the program is in the middle of a large import.
+func storing(t *testing.T, p *program.Program) bool {
+	t.Helper()
+	return program.WALBytes(t, p) > 2<<20
+}
+
+// readsNothing reports whether nobody reads the database at the moment.
+func readsNothing(t *testing.T, p *program.Program, other *program.Other) bool {
+	t.Helper()
+	other.Do("PRAGMA wal_checkpoint(TRUNCATE)")
+	return program.WALBytes(t, p) == 0
+}

@@ -1,0 +1,120 @@
+package files
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+func TestAnExportIsTheUsersAsAFile(t *testing.T) {
+	t.Parallel()
+	p, _ := program.ServeFile(t, exported...)
+	const header = "id,name,email,created_at\r\n"
+	const ada = "1,Ada,ada,2026-11-20 15:42:07\r\n"
+	const king = "2,\"King, \"\"Martin\"\"\",king,2026-11-20 15:42:07\r\n"
+	const formula = "5,=1+2,'@x,\r\n"
+	const lines = "7,\"A\r\nB\",lines,\r\n"
+	for _, test := range []struct{ path, want, total, next string }{
+		{program.CSV, header + ada + king + formula + lines, "", ""},
+		{program.CSV + "?spreadsheet=false", header + ada + king + formula + lines, "", ""},
+		{program.CSV + "?spreadsheet=true", "\ufeff" + header + ada + king + "5,'=1+2,''@x,\r\n" + lines, "", ""},
+		{program.CSV + "?order=desc&limit=2&count=true", header + lines + formula, "4",
+			`<?order=desc&limit=2&count=true&after=5>; rel="next"`},
+		{program.CSV + "?after=5&limit=2", header + lines, "", ""},
+		{program.CSV + "?q=nobody", header, "", ""},
+		{program.CSV + "?email=king", header + king, "", ""},
+		{program.NDJSON + "?limit=1", `{"id":1,"name":"Ada","email":"ada","created_at":"2026-11-20 15:42:07"}` + "\n", "",
+			`<?limit=1&after=1>; rel="next"`},
+		{program.NDJSON + "?q=nobody", "", "", ""},
+	} {
+		answer := p.Do(t, "GET", test.path, "")
+		if answer.Status != 200 || answer.Body != test.want {
+			t.Errorf("%s: %d %q\nwant %q", test.path, answer.Status, answer.Body, test.want)
+		}
+		if got := answer.Header.Get("X-Total-Count"); got != test.total {
+			t.Errorf("%s: X-Total-Count is %q", test.path, got)
+		}
+		if got := answer.Header.Get("Link"); got != test.next {
+			t.Errorf("%s: Link is %q", test.path, got)
+		}
+		head := p.Do(t, "HEAD", test.path, "")
+		if head.Status != 200 || head.Body != "" || head.Header.Get("Link") != test.next ||
+			head.Header.Get("X-Total-Count") != test.total {
+			t.Errorf("HEAD %s: %d %v", test.path, head.Status, head.Header)
+		}
+		expectFileHeaders(t, test.path, head)
+		expectFileHeaders(t, test.path, answer)
+	}
+}
+
+func expectFileHeaders(t *testing.T, path string, answer program.Answer) {
+	t.Helper()
+	kind, ending := "text/csv; charset=utf-8", "csv"
+	if strings.HasPrefix(path, program.NDJSON) {
+		kind, ending = "application/x-ndjson", "ndjson"
+	}
+	disposition := fmt.Sprintf(`attachment; filename="users-%s.%s"`, time.Now().UTC().Format(time.DateOnly), ending)
+	if answer.Header.Get("Content-Type") != kind || answer.Header.Get("Content-Disposition") != disposition {
+		t.Errorf("%s: %v", path, answer.Header)
+	}
+}
+
+func TestAnExportRefusesParametersThatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for path, want := range map[string]string{
+		program.CSV + "?lmit=1":              `Unknown parameter "lmit": an export takes email, q, limit, after, order, count and spreadsheet`,
+		program.CSV + "?dry_run=true":        `Unknown parameter "dry_run": an export takes email, q, limit, after, order, count and spreadsheet`,
+		program.CSV + "?spreadsheet=1":       "The parameter spreadsheet must be true or false",
+		program.CSV + "?limit=0":             "The parameter limit must be a whole number from 1 to 1000",
+		program.NDJSON + "?spreadsheet=true": `Unknown parameter "spreadsheet": a list takes email, q, limit, after, order and count`,
+	} {
+		body, err := json.Marshal(map[string]string{"error": want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := p.Do(t, "GET", path, ""); answer.Status != 400 || answer.Body != string(body) {
+			t.Errorf("%s: %d %s, want %s", path, answer.Status, answer.Body, body)
+		}
+	}
+}
+
+// A slow reader gets the users of one moment, and does not keep the -wal file from being written back meanwhile.
+func TestASlowReaderOfAnExportGetsOneMomentAndHoldsNothing(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(n)
+	conn := p.Dial(t)
+	conn.Buffer(64 << 10)
+	conn.Send("GET %s HTTP/1.0\r\nHost: x\r\n\r\n", program.CSV)
+	conn.Begin()
+	expectNobodyReads := func() {
+		program.WaitFor(t, "nobody reads the database any more", func() bool { return readsNothing(t, p, other) })
+	}
+	expectNobodyReads()
+	p.Delete(t, n) // the last one, which the reader is far away from
+	for i := range 300 {
+		p.Create(t, strings.Repeat("n", 50_000), fmt.Sprint("meanwhile", i)) // 15 MB
+	}
+	expectNobodyReads()
+	conn.Buffer(4 << 20)
+	text, clean := conn.Rest()
+	_, text, _ = strings.Cut(text, "\r\n\r\n")
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || !clean || len(rows) != n+1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for i, row := range rows[1:] {
+		if row[0] != fmt.Sprint(i+1) || row[1] != fmt.Sprint("User ", i+1) {
+			t.Fatalf("row %d is %v", i+1, row)
+		}
+	}
+	program.ExpectNoSpool(t, p)
+}

@@ -1,0 +1,132 @@
+package files
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// expectNothingImported fails the test unless the program has n users in a sound file and imports the next file.
+func expectNothingImported(t *testing.T, p *program.Program, n int) {
+	t.Helper()
+	if users := p.List(t); len(users) != n {
+		t.Errorf("%d users are stored, want %d", len(users), n)
+	}
+	program.ExpectIntact(t, p)
+	program.ExpectNoSpool(t, p)
+	if answer := p.Do(t, "POST", program.CSV, "name,email\nNext,next\n"); answer.Body != program.Imported(1, 0, 0, 0) {
+		t.Errorf("the next import is answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+func TestAKillInTheMiddleOfAnImportStoresNothingOfTheFile(t *testing.T) {
+	t.Parallel()
+	text := program.ManyRows(60_000)
+	for i, sent := range []int{len(text) / 2, len(text), len(text)} { // while it arrives, and while it is stored
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada")
+			conn := p.Dial(t)
+			conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", program.CSV, len(text))
+			conn.Send("%s", text[:sent])
+			p.WaitForLog(t, "import started")
+			program.WaitFor(t, "it is half done", func() bool {
+				return i < 2 || storing(t, p) || strings.Contains(p.Log(), "import ended")
+			})
+			ended := strings.Contains(p.Log(), "import ended")
+			p.Kill(t)
+			if ended {
+				t.Skip("this machine stored the file before it could be killed")
+			}
+			if !program.PostgreSQL {
+				program.WriteFile(t, p.DatabasePath()+"-spool-1", "as if it was killed before it took the name off")
+			}
+			expectNothingImported(t, program.Serve(t, "DATA_DIR="+p.DataDir), 1)
+		})
+	}
+}
+
+func TestAFullDiskRefusesAnImportAsAWhole(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.NeedsRoot(t)
+	for name, people := range map[string]int{"while the file arrives": 150_000, "while it is stored": 25_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			program.Mount(t, "-t", "tmpfs", "-o", "size=3m", "tmpfs", directory)
+			p := program.Serve(t, "DATA_DIR="+directory)
+			p.Create(t, "Ada", "ada")
+			answer := p.Do(t, "POST", program.CSV, program.ManyRows(people))
+			status, want := 500, "database or disk is full (13)"
+			if people > 100_000 {
+				status, want = 503, noRoom
+			}
+			if answer.Status != status || !strings.Contains(answer.Body, want) {
+				t.Errorf("answered %d %s", answer.Status, answer.Body)
+			}
+			expectNothingImported(t, p, 1)
+			p.Stop(t)
+		})
+	}
+}
+
+func TestAnImportWaits5sForAnotherProgramsLock(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.HoldWrites()
+	began := time.Now()
+	answer := p.Do(t, "POST", program.CSV, program.ManyRows(10))
+	if took := time.Since(began); answer.Status != 500 || !strings.Contains(answer.Body, importHeld) ||
+		took < 4*time.Second {
+		t.Errorf("answered %d %s after %s", answer.Status, answer.Body, took)
+	}
+	other.LetGo()
+	expectNothingImported(t, p, 1)
+}
+
+// A stop gives an import 6 s. What is not done then is taken back.
+func TestAStopEndsAnImport(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	conn := program.BeginImport(t, p, program.CSV, program.ManyRows(3_000_000)) // twice as many as 6 s would do
+	p.WaitForLog(t, "import started")
+	program.WaitFor(t, "it is being stored", func() bool { return storing(t, p) })
+	if took := p.Stop(t); took > 12*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	answer := conn.Answer()
+	again := program.Serve(t, "DATA_DIR="+p.DataDir)
+	if answer.Status == 200 {
+		t.Skip("this machine stored the file before the stop was over")
+	}
+	expectNothingImported(t, again, 1)
+}
+
+func TestAnImportWhoseClientGoesAwayIsTakenBack(t *testing.T) {
+	t.Parallel()
+	text := program.ManyRows(200_000)
+	for name, sent := range map[string]int{"in the middle of the file": len(text) / 2,
+		"while it is stored": len(text)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada")
+			conn := p.Dial(t)
+			conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", program.CSV, len(text), text[:sent])
+			_ = conn.Close()
+			p.WaitForLog(t, "import ended")
+			if !strings.Contains(p.Log(), "stored=false") {
+				t.Skip("this machine stored the file before it noticed")
+			}
+			expectNothingImported(t, p, 1)
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// noRoom is the answer to an import or export for which the spools of others leave no disk.
+const noRoom = "Exports and imports under way take all the disk space that they may"
+
+// Exports are spooled beside the database: many slow readers must not take the disk from those who write.
+func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	p := program.Serve(t, "DATA_DIR="+program.SmallDisk(t, "40m"))
+	for i := range 10 {
+		p.Create(t, strings.Repeat("n", 500_000), fmt.Sprint(i))
+	}
+	var readers []*program.Conn
+	for i := range 30 { // of many sizes, to take all that there is
+		reader := p.Dial(t)
+		reader.Buffer(4 << 10)
+		reader.Send("GET %s?after=%d HTTP/1.1\r\nHost: x\r\n\r\n", program.CSV, i%10)
+		reader.Begin()
+		readers = append(readers, reader)
+	}
+	for i := range 7 {
+		p.Create(t, strings.Repeat("n", 900_000), fmt.Sprint("during ", i))
+	}
+	people := program.ManyRows(400_000) // more than is left beside the readers
+	if answer := p.Do(t, "POST", program.CSV, people); answer.Status != 503 || !strings.Contains(answer.Body, noRoom) {
+		t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
+	}
+	for _, reader := range readers {
+		_ = reader.Close()
+	}
+	program.WaitFor(t, "an export is whole again", func() bool {
+		answer, err := p.Send("GET", program.CSV, "")
+		return err == nil && answer.Status == 200 && strings.Count(answer.Body, "\r\n") == 18
+	})
+	p.Stop(t)
+}
+
+// What fits into memory needs no room.
+func TestOnAFullDiskOnlySmallFilesComeAndGo(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	directory := program.SmallDisk(t, "8m")
+	p := program.Serve(t, "DATA_DIR="+directory)
+	p.Create(t, strings.Repeat("n", 400_000), "long")
+	p.Create(t, "Ada", "ada")
+	ballast := filepath.Join(directory, "ballast")
+	program.FillDisk(t, ballast)
+	info, err := os.Stat(ballast)
+	if err == nil {
+		err = os.Truncate(ballast, info.Size()-600_000)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{program.CSV, "/api/users.ndjson", program.CSV + "?limit=1&order=asc"} {
+		answer := p.Do(t, "GET", path, "")
+		if answer.Status != 503 || !strings.Contains(answer.Body, noRoom) {
+			t.Errorf("%s is answered %d %.200s", path, answer.Status, answer.Body)
+		}
+	}
+	if answer := p.Do(t, "GET", program.CSV+"?q=Ada", ""); answer.Status != 200 {
+		t.Errorf("a small export is answered %d %s", answer.Status, answer.Body)
+	}
+	if answer := p.Do(t, "POST", program.CSV, program.ManyRows(10)); answer.Status != 200 {
+		t.Errorf("a small import is answered %d %s", answer.Status, answer.Body)
+	}
+	p.Stop(t)
+}

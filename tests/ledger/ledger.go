@@ -1,0 +1,175 @@
+// Package ledger keeps what clients were told about users while many of them write, and compares what a program shows
+// with it.
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// A Ledger is what clients were told about users. Every test that writes from many clients keeps one, and compares
+// what it reads with it: what was answered must be there, and what was deleted must not.
+//
+// The name of each user is a version, v0 at first, which only grows: what is read must not be older than what was
+// answered or shown before.
+type Ledger struct {
+	mu    sync.Mutex
+	users map[int64]Fate
+}
+
+// A Fate is what is known for certain of one user.
+type Fate struct {
+	Email    string
+	version  int  // the newest that was answered or shown
+	sent     int  // the newest that was sent
+	answered bool // its creation was answered, and nobody else has plans for it
+	changing bool // a change was sent
+	Leaving  bool // a deletion was sent
+	Gone     bool // and answered
+}
+
+// New returns an empty ledger.
+func New() *Ledger { return &Ledger{users: map[int64]Fate{}} }
+
+// Created notes that a creation was answered.
+func (l *Ledger) Created(id int64, email string) {
+	l.note(id, func(f *Fate) { f.Email, f.answered = email, true })
+}
+
+// seen notes that a user was shown.
+func (l *Ledger) seen(id int64, email string, version int) {
+	l.note(id, func(f *Fate) { f.Email, f.version = email, max(f.version, version) })
+}
+
+// Changed notes how a change ended.
+func (l *Ledger) Changed(id int64, version int, done bool) {
+	l.note(id, func(f *Fate) {
+		f.changing = false
+		if done {
+			f.version = max(f.version, version)
+		}
+	})
+}
+
+// Deleting notes that a deletion is about to be sent.
+func (l *Ledger) Deleting(id int64) { l.note(id, func(f *Fate) { f.Leaving = true }) }
+
+// Deleted notes that a deletion was answered 204.
+func (l *Ledger) Deleted(id int64) { l.note(id, func(f *Fate) { f.Leaving, f.Gone = true, true }) }
+
+func (l *Ledger) note(id int64, what func(*Fate)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.users[id]
+	what(&f)
+	l.users[id] = f
+}
+
+// ClaimDeletion picks a user that nobody else is deleting, and notes that its deletion is about to be sent.
+func (l *Ledger) ClaimDeletion() (id int64, found bool) {
+	return l.claim(func(f *Fate) { f.Leaving = true })
+}
+
+// ClaimChange picks a user that nobody else is changing or deleting, and notes that its next version is about to be
+// sent.
+func (l *Ledger) ClaimChange() (id int64, version int, found bool) {
+	id, found = l.claim(func(f *Fate) {
+		f.changing = true
+		f.sent++
+		version = f.sent
+	})
+	return id, version, found
+}
+
+// Twice begins the emails that are created twice. Nobody claims their users: without the first the second would be stored.
+const Twice = "twice-"
+
+func (l *Ledger) claim(what func(*Fate)) (int64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, f := range l.users {
+		if f.answered && !f.changing && !f.Leaving && !strings.HasPrefix(f.Email, Twice) {
+			what(&f)
+			l.users[id] = f
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// Snapshot returns what is known now. What is read afterwards must agree with it.
+func (l *Ledger) Snapshot() map[int64]Fate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.users)
+}
+
+// Size returns how many users were created.
+func (l *Ledger) Size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.users)
+}
+
+// Check compares users in ascending order with what was known before they were asked for. All that were known must be
+// there.
+func (l *Ledger) Check(users []program.User, before map[int64]Fate) error {
+	listed := map[int64]bool{}
+	previous := int64(0)
+	for _, user := range users {
+		if user.ID <= previous {
+			return fmt.Errorf("%d is listed after %d", user.ID, previous)
+		}
+		if err := l.CheckUser(user, before[user.ID]); err != nil {
+			return err
+		}
+		previous = user.ID
+		listed[user.ID] = true
+	}
+	for id := range before {
+		if !listed[id] {
+			if err := l.CheckMissing(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CheckUser compares a user that was shown with what was known before, and notes it.
+func (l *Ledger) CheckUser(user program.User, known Fate) error {
+	version := 0
+	_, _ = fmt.Sscanf(user.Name, "v%d", &version)
+	switch sent := l.Snapshot()[user.ID].sent; {
+	case known.Gone:
+		return fmt.Errorf("%d is shown, although its deletion was answered before", user.ID)
+	case known.Email != "" && known.Email != user.Email:
+		return fmt.Errorf("%d is shown as %s and was created as %s", user.ID, user.Email, known.Email)
+	case version < known.version || version > sent:
+		return fmt.Errorf("%d is shown in version %d; %d was known and %d sent", user.ID, version, known.version, sent)
+	}
+	l.seen(user.ID, user.Email, version)
+	return nil
+}
+
+// CheckMissing reports a user that was not shown, although it was known and nobody deletes it.
+func (l *Ledger) CheckMissing(id int64) error {
+	if !l.Snapshot()[id].Leaving {
+		return fmt.Errorf("%d is not shown, although it was stored before", id)
+	}
+	return nil
+}
+
+// ExpectKept compares the program's list with the ledger.
+func (l *Ledger) ExpectKept(t *testing.T, p *program.Program) {
+	t.Helper()
+	before := l.Snapshot()
+	if err := l.Check(p.List(t), before); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,81 @@
+package ledger
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"users-api/tests/program"
+)
+
+// StartWriters starts n clients that create and delete users until the program no longer answers, or until the
+// returned function is called, which waits for them.
+func (l *Ledger) StartWriters(p *program.Program, n int, prefix string) (stop func()) {
+	var wait sync.WaitGroup
+	stopped := make(chan struct{})
+	for i := range n {
+		wait.Go(func() { l.write(p, fmt.Sprintf("%s-%d", prefix, i), stopped) })
+	}
+	return func() { close(stopped); wait.Wait() }
+}
+
+// write creates users, changes every third of them and deletes every fifth.
+func (l *Ledger) write(p *program.Program, client string, stop <-chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		id, err := l.Create(p, fmt.Sprintf("%s-%d", client, i))
+		if err == nil && id != 0 && i%3 == 0 {
+			err = l.Change(p)
+		}
+		if err == nil && id != 0 && i%5 == 0 {
+			l.Deleting(id)
+			err = l.Delete(p, id)
+		}
+		if err != nil {
+			return // the program has ended
+		}
+	}
+}
+
+// Create creates a user and returns its id; 0 when the program refused it.
+func (l *Ledger) Create(p *program.Program, email string) (id int64, err error) {
+	answer, err := p.Send("POST", "/api/users", program.Body("v0", email))
+	if err != nil || answer.Status != 201 {
+		return 0, err
+	}
+	if _, err := fmt.Sscanf(answer.Body, `{"id":%d`, &id); err != nil {
+		return 0, err
+	}
+	l.Created(id, email)
+	return id, nil
+}
+
+// Change gives one user its next version. A user that is deleted meanwhile may be nobody.
+func (l *Ledger) Change(p *program.Program) error {
+	id, version, found := l.ClaimChange()
+	if !found {
+		return nil
+	}
+	answer, err := p.Send("PATCH", "/api/users/"+strconv.FormatInt(id, 10), fmt.Sprintf(`{"name":"v%d"}`, version))
+	if err != nil {
+		return err
+	}
+	l.Changed(id, version, answer.Status == 200)
+	if answer.Status != 200 && !(answer.Status == 404 && l.Snapshot()[id].Leaving) {
+		return fmt.Errorf("changing %d is answered %d %s", id, answer.Status, answer.Body)
+	}
+	return nil
+}
+
+// Delete deletes a user whose deletion was noted.
+func (l *Ledger) Delete(p *program.Program, id int64) error {
+	answer, err := p.Send("DELETE", "/api/users/"+strconv.FormatInt(id, 10), "")
+	if err == nil && answer.Status == 204 {
+		l.Deleted(id)
+	}
+	return err
+}

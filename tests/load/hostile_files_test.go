@@ -1,0 +1,73 @@
+package load
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	size := int64(32 << 20)
+	if *program.Long > 0 {
+		size = 512 << 20
+	}
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	for _, test := range []struct {
+		name, path, begin, again string
+		status                   int
+		says                     string
+	}{
+		{"a quote that never ends", program.CSV, "name,email\n\"", "a,\n", 400, "a quote that ends a value may be missing"},
+		{"one line", program.CSV, "", "name,email", 400, "The header of the file is longer than 64 KiB"},
+		{"one line behind the header", program.CSV, "name,email\n", "x", 400, "The row in line 2 is longer than 4 MiB"},
+		{"columns without end", program.CSV, "name,email\n", ",", 400, "The row in line 2 has more than 16384 values"},
+		{"NUL bytes", program.CSV, "", "\x00", 400, "The header of the file has NUL bytes"},
+		{"a header of 1 MiB", program.CSV, strings.Repeat("name,email,", 100_000) + "\n", "a,", 400,
+			"The header of the file is longer"},
+		{"gzip", program.CSV, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"gzip as NDJSON", program.NDJSON, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"rows that are all refused", program.CSV, "name,email\n", "\xff,\xff\n", 422,
+			"rows cannot be imported; nothing was stored"},
+		{"one line of NDJSON", program.NDJSON, "", "{", 422,
+			`1 of 1 row cannot be imported; nothing was stored","rows":[{"line":1,"error":"The line is longer than 4 MiB"}]`},
+		{"NUL bytes as NDJSON", program.NDJSON, "", strings.Repeat("\x00", 63) + "\n", 422, "The request body is not valid JSON"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request := p.Dial(t)
+			request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", test.path, size)
+			go func() { _, _ = io.Copy(request, endless(test.begin, test.again, size)) }() // it is cut off where it is refused
+			if answer := request.Answer(); answer.Status != test.status || !strings.Contains(answer.Body, test.says) {
+				t.Errorf("answered %d %.500s", answer.Status, answer.Body)
+			}
+		})
+	}
+	if peak := p.Memory(t, "VmHWM"); peak > program.MemoryBound(192<<20) {
+		t.Errorf("it took %d MiB", peak>>20)
+	}
+	if users := p.List(t); len(users) != 1 {
+		t.Errorf("%d users are stored", len(users))
+	}
+	program.ExpectNoSpool(t, p)
+}
+
+// endless is a text that is made while it is read.
+func endless(begin, again string, bytes int64) io.Reader {
+	return io.LimitReader(io.MultiReader(strings.NewReader(begin), &repeated{text: again}), bytes)
+}
+
+type repeated struct {
+	text string
+	at   int
+}
+
+func (r *repeated) Read(into []byte) (n int, err error) {
+	for n < len(into) {
+		copied := copy(into[n:], r.text[r.at:])
+		n, r.at = n+copied, (r.at+copied)%len(r.text)
+	}
+	return n, nil
+}

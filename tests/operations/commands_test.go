@@ -1,0 +1,104 @@
+package operations
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
+	t.Parallel()
+	for _, mistake := range []struct {
+		arguments []string
+		says      []string
+	}{
+		{[]string{"serve"}, []string{`there is no command "serve"`, "users-api help"}},
+		{[]string{"bakup"}, []string{`there is no command "bakup"; did you mean backup?`}},
+		{[]string{"restor", "x.db"}, []string{"did you mean restore?"}},
+		{[]string{"help", "bakup"}, []string{"did you mean backup?"}},
+		{[]string{"completion"}, []string{"there is no command"}},
+		{[]string{"--port=1"}, []string{"unknown flag: --port", "users-api --help"}},
+		{[]string{"backup", "--fast", "x"}, []string{"unknown flag: --fast", "users-api backup --help"}},
+		{[]string{"backup"}, []string{"backup needs one argument, FILE or -"}},
+		{[]string{"backup", "a.db", "b.db"}, []string{"backup needs one argument", "a.db", "b.db"}},
+		{[]string{"backup", ""}, []string{"backup needs one argument"}},
+		{[]string{"copy", "x.db"}, []string{"copy takes no arguments"}},
+		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
+		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
+		{[]string{"key", "16"}, []string{"key takes no arguments", "16"}},
+	} {
+		t.Run(strings.Join(mistake.arguments, " "), func(t *testing.T) {
+			t.Parallel()
+			program.RunCommand(t, t.TempDir(), nil, mistake.arguments...).ExpectMistake(t, mistake.says...)
+		})
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	t.Parallel()
+	for command, says := range map[string][]string{
+		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "key ", "healthcheck "},
+		"backup": {"while the service runs", "must not exist",
+			"docker compose exec -T users-api /app/users-api backup - > users.db"},
+		"copy":        {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
+		"restore":     {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
+		"key":         {"API_KEY", "API_KEY_FILE"},
+		"healthcheck": {"PORT", "exit code is 1"},
+	} {
+		t.Run("help "+command, func(t *testing.T) {
+			t.Parallel()
+			for _, arguments := range [][]string{{"help", command}, {command, "--help"}, {command, "-h"}} {
+				arguments = strings.Fields(strings.Join(arguments, " "))
+				done := program.RunCommand(t, t.TempDir(), nil, arguments...)
+				if done.Code != 0 || done.Stderr != "" {
+					t.Errorf("%v ended with %d and %q", arguments, done.Code, done.Stderr)
+				}
+				for _, text := range says {
+					if !strings.Contains(done.Stdout, text) {
+						t.Errorf("%v does not say %q:\n%s", arguments, text, done.Stdout)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestEachKeyIsNewAndGoodForAHeader(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 10 {
+		done := program.RunCommand(t, t.TempDir(), nil, "key")
+		if done.Code != 0 || done.Stderr != "" || !regexp.MustCompile(`^[!-~]{26}\n$`).MatchString(done.Stdout) {
+			t.Fatalf("it ended with %d, and printed %q and %q", done.Code, done.Stdout, done.Stderr)
+		}
+		seen[done.Stdout] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("of 10 keys %d differ", len(seen))
+	}
+}
+
+func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/users-api"
+	flags := "-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0"
+	build := exec.Command("go", "build", "-tags", "nomsgpack", "-ldflags", flags, "-o", path, "users-api")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	text, err := exec.Command(path, "--version").Output()
+	if err != nil || string(text) != "users-api 1.2.3 (abcdef0)\n" {
+		t.Errorf("--version prints %q, %v", text, err)
+	}
+	first, _, _ := strings.Cut(program.Start(t, path).Log(), "\n")
+	if want := "version=1.2.3 revision=abcdef0"; !strings.Contains(first, want) {
+		t.Errorf("%q is not in the first line: %s", want, first)
+	}
+	done := program.RunCommand(t, t.TempDir(), nil, "--version")
+	if done.Code != 0 || !regexp.MustCompile(`^users-api \S+ \(\S+\)\n$`).MatchString(done.Stdout) {
+		t.Errorf("without the linker's help it prints %q", done.Stdout)
+	}
+}

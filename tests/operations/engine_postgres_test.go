@@ -1,0 +1,14 @@
+//go:build postgres
+
+package operations
+
+// What these tests need to know of PostgreSQL. engine_sqlite_test.go is the other side.
+const (
+	duplicateCode = "storage_code=23505"
+	badDatabase   = "DATABASE_URL=mysql://127.0.0.1/users" // a setting with which nothing can be opened
+)
+
+// refusesSecrets is a trigger whose refusal names an email.
+const refusesSecrets = `CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	IF NEW.name = 'Secret Bad' THEN RAISE 'no secret@example.org here'; END IF; RETURN NEW; END $$;
+	CREATE TRIGGER r BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION r()`

@@ -1,0 +1,116 @@
+package operations
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestTheFirstRunSaysWhereEverythingIs(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	directory := filepath.Join(t.TempDir(), "not", "there yet")
+	p := program.Serve(t, "DATA_DIR="+directory, "NODE_ENV=development")
+	database := filepath.Join(directory, "users.db")
+	for _, text := range []string{"address=http://localhost:", database, "node_env=development"} {
+		p.WaitForLog(t, text)
+	}
+	if list := p.Do(t, "GET", "/api/users", "").Body; list != "[]" {
+		t.Errorf("a fresh list is %s", list)
+	}
+}
+
+func TestANodeEnvThatIsNotSetIsNotLogged(t *testing.T) {
+	t.Parallel()
+	program.Forbid(t, program.Serve(t).Log(), "node_env")
+}
+
+func TestADataDirectoryMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	for _, name := range []string{"with space", "what?", "#1", "100%41", "ünïcode", "a&b=c", "_pragma=x"} {
+		directory := filepath.Join(t.TempDir(), name)
+		p := program.Serve(t, "DATA_DIR="+directory)
+		p.Create(t, "Ada", "ada@example.org")
+		if _, err := os.Stat(filepath.Join(directory, "users.db")); err != nil {
+			t.Errorf("the users are elsewhere: %v", err)
+		}
+	}
+}
+
+func TestSeveralProcessesStartAtOnceOnAnEmptyDirectory(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "data")
+	var all []*program.Program
+	for range 4 {
+		all = append(all, program.Launch(t, program.Path(), "DATA_DIR="+directory))
+	}
+	for i, p := range all {
+		p.WaitForAddress(t)
+		p.Create(t, "User", fmt.Sprintf("%d@example.org", i))
+	}
+	for _, p := range all {
+		if users := p.List(t); len(users) != 4 {
+			t.Errorf("one of the processes lists %d users of 4", len(users))
+		}
+	}
+	for _, p := range all {
+		p.Stop(t)
+	}
+}
+
+func occupiedPort(t *testing.T) string {
+	listener, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
+}
+
+func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
+	t.Parallel()
+	port := occupiedPort(t)
+	for _, bad := range []struct{ name, setting, says string }{
+		{"a port of letters", "PORT=abc", "PORT…abc…65535"},
+		{"a port out of range", "PORT=65536", "PORT…65536"},
+		{"a port that is taken", "PORT=" + port, port + "…address already in use…set PORT"},
+		{"an unknown level", "LOG_LEVEL=loud", "LOG_LEVEL…loud"},
+	} {
+		t.Run(bad.name, func(t *testing.T) {
+			t.Parallel()
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), bad.setting), strings.Split(bad.says, "…")...)
+		})
+	}
+}
+
+func TestADirectoryThatCannotBeUsedEndsTheStart(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR=/dev/null"), "/dev/null", "directory")
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR=/proc/none"), "/proc/none", "DATA_DIR")
+}
+
+func TestAFileThatIsNotADatabaseEndsTheStart(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	directory := t.TempDir()
+	program.WriteFile(t, filepath.Join(directory, "users.db"), strings.Repeat("not a database ", 999))
+	p := program.Launch(t, program.Path(), "DATA_DIR="+directory)
+	program.ExpectRefusal(t, p, "users.db", "not an SQLite database", "DATA_DIR")
+}
+
+func TestADirectoryInThePlaceOfTheFileEndsTheStart(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	directory := t.TempDir()
+	if err := os.Mkdir(filepath.Join(directory, "users.db"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), "users.db is a directory")
+}

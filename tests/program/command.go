@@ -1,0 +1,62 @@
+package program
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Outcome is what a command of the program did.
+type Outcome struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// RunCommand runs the program with arguments until it ends.
+func RunCommand(t testing.TB, dataDir string, stdin io.Reader, arguments ...string) Outcome {
+	t.Helper()
+	return RunWith(t, []string{"DATA_DIR=" + dataDir}, stdin, arguments...)
+}
+
+// Run is [RunCommand] with other settings.
+func Run(t testing.TB, settings []string, arguments ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	o := RunWith(t, settings, nil, arguments...)
+	return o.Stdout, o.Stderr, o.Code
+}
+
+// RunWith is [RunCommand] with other settings and an input.
+func RunWith(t testing.TB, settings []string, stdin io.Reader, arguments ...string) Outcome {
+	t.Helper()
+	command := exec.Command(Path(), arguments...)
+	command.Env = append([]string{"GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}, settings...)
+	command.Dir = t.TempDir()
+	command.Stdin = stdin
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil && command.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return Outcome{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// ExpectMistake fails the test unless a command ended with exit code 1 and one line that says everything it must.
+func (o Outcome) ExpectMistake(t testing.TB, says ...string) {
+	t.Helper()
+	if o.Code != 1 || o.Stdout != "" || strings.Count(o.Stderr, "\n") != 1 || !strings.HasPrefix(o.Stderr, "users-api: ") {
+		t.Errorf("it ended with %d, and said %q and %q", o.Code, o.Stdout, o.Stderr)
+	}
+	for _, text := range says {
+		if !strings.Contains(o.Stderr, text) {
+			t.Errorf("%q is not in: %s", text, o.Stderr)
+		}
+	}
+	for _, text := range []string{"goroutine", "panic", "Usage"} {
+		if strings.Contains(o.Stderr, text) {
+			t.Errorf("%q is in: %s", text, o.Stderr)
+		}
+	}
+}

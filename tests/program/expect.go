@@ -1,0 +1,97 @@
+package program
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Matches reports whether a text is the one wanted, in which "…" stands for any text.
+func Matches(text, want string) bool {
+	parts := strings.Split(want, "…")
+	last := len(parts) - 1
+	if last == 0 {
+		return text == want
+	}
+	text, starts := strings.CutPrefix(text, parts[0])
+	for _, part := range parts[1:last] {
+		var found bool
+		if _, text, found = strings.Cut(text, part); !found {
+			return false
+		}
+	}
+	return starts && strings.HasSuffix(text, parts[last])
+}
+
+// ExpectHeader compares a header of an answer; several lines of it are joined.
+func ExpectHeader(t *testing.T, answer Answer, name, want string) {
+	t.Helper()
+	if got := strings.Join(answer.Header.Values(name), ", "); got != want {
+		t.Errorf("the header %s is %q, want %q", name, got, want)
+	}
+}
+
+// WaitFor waits for a condition that no event announces.
+func WaitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// Forbid fails the test when a text contains something that it must not show.
+func Forbid(t *testing.T, text string, secrets ...string) {
+	t.Helper()
+	for _, secret := range secrets {
+		if strings.Contains(text, secret) {
+			t.Errorf("%q is in: %.500s", secret, text)
+		}
+	}
+}
+
+// ExpectRefusal waits until the program ends with exit code 1 and one line that says everything it must.
+func ExpectRefusal(t *testing.T, p *Program, says ...string) {
+	t.Helper()
+	if code := p.WaitForRefusal(t); code != 1 {
+		t.Errorf("the exit code is %d", code)
+	}
+	if lines := strings.Count(p.Log(), "\n"); lines != 1 {
+		t.Errorf("the log has %d lines", lines)
+	}
+	for _, text := range says {
+		if !strings.Contains(p.Log(), text) {
+			t.Errorf("%q is not in: %s", text, p.Log())
+		}
+	}
+	Forbid(t, p.Log(), "goroutine", "panic", "out of memory")
+}
+
+// ExpectIntact fails the test unless the database is whole.
+func ExpectIntact(t *testing.T, p *Program) {
+	t.Helper()
+	if result := OpenOther(t, p.DatabasePath()).Intact(); result != "ok" {
+		t.Errorf("the integrity check says %s", result)
+	}
+}
+
+// Count returns how many of the answers have a status.
+func Count(answers []Answer, status int) (n int) {
+	for _, answer := range answers {
+		if answer.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// ErrorBody is the body of an error with this text.
+func ErrorBody(text string) string { return `{"error":` + strconv.Quote(text) + `}` }
+
+var timeShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`)
+
+// IsTime reports whether a text has the form of created_at.
+func IsTime(text string) bool { return timeShape.MatchString(text) }

@@ -1,0 +1,71 @@
+package program
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// path is where [Main] has built the program.
+var path string
+
+// Path returns where [Main] has built the program.
+func Path() string { return path }
+
+// Main builds the program, runs the tests of a package and exits. TestMain calls it.
+func Main(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	directory, err := os.MkdirTemp("", "users-api")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(directory)                      //nolint:errcheck // the system cleans up as well
+	if err := os.Chmod(directory, 0o755); err != nil { // for the tests that run the program as another user
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if path, err = Build(directory); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	fmt.Print(End())
+	return code
+}
+
+// Serve starts the program that [Main] has built.
+func Serve(t testing.TB, settings ...string) *Program {
+	t.Helper()
+	return Start(t, path, settings...)
+}
+
+// ServeFile starts the program on a database that another program made with these statements.
+func ServeFile(t testing.TB, statements ...string) (*Program, *Other) {
+	t.Helper()
+	directory := t.TempDir()
+	other := OpenOther(t, filepath.Join(directory, "users.db"))
+	other.Do(statements...)
+	return Serve(t, "DATA_DIR="+directory), other
+}
+
+// ServeCopy serves a copy of a database file and returns its users.
+func ServeCopy(t testing.TB, path string) (*Program, []User) {
+	t.Helper()
+	directory := t.TempDir()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(directory, "users.db"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Serve(t, "DATA_DIR="+directory)
+	return p, p.List(t)
+}

@@ -1,0 +1,140 @@
+//go:build postgres
+
+package servers
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"users-api/tests/ledger"
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+// twoHosts is the URL of a database that either server may have.
+func twoHosts(t *testing.T, database string, first, second *postgresql.Server) string {
+	t.Helper()
+	name, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name.Host = ""
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d,127.0.0.1:%d%s", name.User, first.Port, second.Port, name.Path)
+}
+
+// Two processes write to a primary with a synchronous standby. The primary is killed, and the standby takes its place:
+// nothing that was answered is lost.
+func TestWhenTheStandbyTakesOverNothingThatWasAnsweredIsLost(t *testing.T) {
+	t.Parallel()
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	standby := primary.Standby(t)
+	primary.Synchronize(t)
+	setting := "DATABASE_URL=" + twoHosts(t, database, standby, primary) // the one that cannot be written is passed over
+	both := []*program.Program{program.Serve(t, setting), program.Serve(t, setting)}
+	l := ledger.New()
+	stopFirst, stopSecond := l.StartWriters(both[0], 8, "a"), l.StartWriters(both[1], 8, "b")
+	program.WaitFor(t, "users are created", func() bool { return l.Size() > 400 })
+	primary.Kill(t)
+	standby.Promote(t)
+	stopFirst()
+	stopSecond()
+	before := l.Size()
+	for i, p := range both {
+		program.WaitFor(t, "users are created again", func() bool {
+			answer, err := p.Send("POST", "/api/users", program.Body("v0", fmt.Sprint("after", i)))
+			if err != nil || answer.Status != 201 {
+				return false
+			}
+			l.Created(answer.User(t).ID, fmt.Sprint("after", i))
+			return true
+		})
+	}
+	for _, p := range both {
+		l.ExpectKept(t, p)
+	}
+	t.Logf("%d users were created before the primary was killed", before)
+}
+
+// A URL that names the standby alone reads from it, when it says so, and cannot write.
+func TestAReadReplicaIsServedWhereTheURLAsksForIt(t *testing.T) {
+	t.Parallel()
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	p := program.Serve(t, "DATABASE_URL="+database)
+	p.Create(t, "Ada", "ada@example.org")
+	standby := primary.Standby(t)
+	replica := program.Serve(t, "DATABASE_URL="+standby.URL(nameOf(t, database))+"?target_session_attrs=any")
+	p.Create(t, "Alan", "alan@example.org")
+	program.WaitFor(t, "the replica shows what the primary has", func() bool { return len(replica.List(t)) == 2 })
+	if answer := replica.Do(t, "POST", "/api/users", program.Body("n", "e")); answer.Status != 500 {
+		t.Errorf("a write to the standby is answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+// nameOf returns the name of the database in a URL.
+func nameOf(t *testing.T, database string) string {
+	t.Helper()
+	name, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name.Path[1:]
+}
+
+// Behind PgBouncer in transaction mode each transaction may be another session's.
+func TestBehindAPoolerEverythingIsAnswered(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, postgresql.Scram)
+	through := server.PgBouncer(t, "default_pool_size=3")
+	setting := "DATABASE_URL=" + through(server.NewDatabase(t))
+	both := []*program.Program{program.Serve(t, setting), program.Serve(t, setting)}
+	id := both[0].Create(t, "Ada", "ada@example.org")
+	if answer := both[1].Do(t, "PATCH", fmt.Sprint("/api/users/", id), `{"name":"Ada King"}`); answer.Status != 200 {
+		t.Errorf("a change is answered %d %s", answer.Status, answer.Body)
+	}
+	both[1].Delete(t, id)
+	if answer := both[0].Do(t, "POST", program.CSV, program.ManyRows(1000)); answer.Body != program.Imported(1000, 0, 0, 0) {
+		t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
+	}
+	for query, want := range map[string]int{"": 1000, "?q=person+1": 111, "?limit=10&order=desc": 10} {
+		if users := both[1].Do(t, "GET", "/api/users"+query, "").Users(t); len(users) != want {
+			t.Errorf("%s lists %d users", query, len(users))
+		}
+	}
+	first := both[0].Do(t, "GET", "/api/users", "")
+	if second := both[0].Do(t, "GET", "/api/users", "", "If-None-Match: "+first.Header.Get("ETag")); second.Status != 304 {
+		t.Errorf("a list that has not changed is answered %d", second.Status)
+	}
+	l := ledger.New()
+	for _, user := range both[0].List(t) {
+		l.Created(user.ID, user.Email)
+	}
+	stop := l.StartWriters(both[0], 8, "w")
+	program.WaitFor(t, "users are created", func() bool { return l.Size() > 1200 })
+	stop()
+	l.ExpectKept(t, both[1])
+}
+
+// The certificate is checked when the URL asks for it, and a server that wants encryption gets it.
+func TestAConnectionIsEncryptedAndTheServerChecked(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	database := server.NewDatabase(t)
+	root, other := server.RequireTLS(t), postgresql.Start(t).RequireTLS(t)
+	checked := program.Serve(t, "DATABASE_URL="+database+"?sslmode=verify-full&sslrootcert="+root)
+	checked.Create(t, "Ada", "ada@example.org")
+	program.Serve(t, "DATABASE_URL="+database).Create(t, "Alan", "alan@example.org") // prefer
+	if users := checked.List(t); len(users) != 2 {
+		t.Errorf("the users are %v", users)
+	}
+	for parameters, says := range map[string]string{
+		"?sslmode=verify-full&sslrootcert=" + other: "certificate",
+		"?sslmode=disable":                          "pg_hba.conf",
+	} {
+		p := program.Launch(t, program.Path(), "DATABASE_URL="+database+parameters)
+		program.ExpectRefusal(t, p, says)
+		program.Forbid(t, p.Log(), "pass/word", "pass%2F")
+	}
+}

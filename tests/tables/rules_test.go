@@ -1,0 +1,54 @@
+package tables
+
+import (
+	"fmt"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestAnIDThatAnotherProgramsTriggerWritesElsewhereIsNotTheUsers(t *testing.T) {
+	t.Parallel()
+	p, _ := program.ServeFile(t, auditedUsers...)
+	for i := range 3 {
+		if id := p.Create(t, "n", fmt.Sprint(i)); id != int64(i+1) {
+			t.Errorf("user %d is answered with the id %d", i+1, id)
+		}
+	}
+}
+
+func TestADeletionThatTheTableRefusesIsA500AndChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, rule := range deleteRules {
+		t.Run(rule.name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			second := p.Create(t, "Alan", "alan@example.org")
+			program.OpenOther(t, p.DatabasePath()).Do(rule.rules...)
+			answer := p.Do(t, "DELETE", "/api/users/1", "")
+			if answer.Status != 500 || !program.Matches(answer.Body, rule.error()) {
+				t.Errorf("answered %d %s", answer.Status, answer.Body)
+			}
+			p.Delete(t, second)
+			if users := p.List(t); len(users) != 1 || users[0].ID != 1 {
+				t.Errorf("the users are %v", users)
+			}
+		})
+	}
+}
+
+// What a trigger did elsewhere before it failed must be undone as well.
+func TestARefusedDeletionLeavesNoTraceInOtherTables(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do(tracedDeletions...)
+	if answer := p.Do(t, "DELETE", "/api/users/1", ""); answer.Status != 500 {
+		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	if traces := other.Ask("SELECT count(*) FROM trace"); traces != "0" {
+		t.Errorf("%s traces are left", traces)
+	}
+}

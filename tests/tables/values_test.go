@@ -1,0 +1,117 @@
+package tables
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// The program reads most rows in a fast way that cannot stand this character, and the others in a slow one. Both must
+// show the same.
+func TestAUserIsListedTheSameWhoeverElseIsInTheList(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
+	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t, setting)
+			other := program.OpenOther(t, p.DatabasePath())
+			other.Do("DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)")
+			for i, value := range []string{
+				"1500000.0", "1e15", "-0.0", "9e999", "1e-7", "123456789012345678", "1.1", "x'c3a9'", "x'ff'", "x'00'", "NULL",
+				"'text'", "''", "0.1 + 0.2", "1e100", "CAST(x'61ff62' AS TEXT)", "char(0)", "'a' || char(0) || 'b'",
+				"'2024-01-02T03:04:05+01:00'", "1700000000.5",
+			} {
+				other.Do(fmt.Sprintf("INSERT INTO users VALUES (%d, %s, %[2]s, %[2]s)", i+1, value))
+			}
+			before := p.Do(t, "GET", "/api/users", "").Body
+			other.Do("INSERT INTO users VALUES (99, 'before' || char(0x1f) || 'after', '', '')")
+			after := p.Do(t, "GET", "/api/users", "").Body
+			added := `,{"id":99,"name":"before\u001fafter","email":"","created_at":""}]`
+			if want := before[:len(before)-1] + added; after != want {
+				t.Errorf("the list is\n%s\nwant\n%s", after, want)
+			}
+		})
+	}
+}
+
+func TestANumberThatAnotherProgramStoredIsShownAsItStoredIt(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
+	p, _ := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
+		"INSERT INTO users VALUES (1, 1500000.0, 42, '')")
+	const want = `[{"id":1,"name":"1500000.0","email":"42","created_at":""}]`
+	if list := p.Do(t, "GET", "/api/users", "").Body; list != want {
+		t.Errorf("the list is %s", list)
+	}
+}
+
+func TestATimeThatAnotherProgramStoredIsShownInOneForm(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i, row := range times {
+		other.Do(fmt.Sprintf("INSERT INTO users (name, email, created_at) VALUES ('n', %d, %s)", i, row.stored))
+	}
+	users := p.List(t)
+	if len(users) != len(times) {
+		t.Fatalf("%d users of %d are listed", len(users), len(times))
+	}
+	for i, row := range times {
+		if users[i].CreatedAt != row.shown {
+			t.Errorf("%s: %s is shown as %q, want %q", row.name, row.stored, users[i].CreatedAt, row.shown)
+		}
+	}
+}
+
+func TestARowThatAnotherProgramInsertsGetsItsTime(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('n', 'e')")
+	if users := p.List(t); !program.IsTime(users[0].CreatedAt) {
+		t.Errorf("it was created at %q", users[0].CreatedAt)
+	}
+}
+
+func TestOddRowsDoNotBreakTheList(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.AnyType)
+	p, _ := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME)",
+		"INSERT INTO users VALUES (-3, NULL, NULL, NULL), (5, 1.5, x'c3a9', 'x')",
+		"INSERT INTO users VALUES (9223372036854775807, CAST(x'ff' AS TEXT), char(0x2028), '')")
+	want := `[{"id":-3,"name":"","email":"","created_at":""},{"id":5,"name":"1.5","email":"é","created_at":"x"},` +
+		`{"id":9223372036854775807,"name":"\ufffd","email":"\u2028","created_at":""}]`
+	if list := p.Do(t, "GET", "/api/users", "").Body; list != want {
+		t.Errorf("the list is\n%s\nwant\n%s", list, want)
+	}
+}
+
+func TestAUserAloneIsByteForByteTheUserInTheList(t *testing.T) {
+	t.Parallel()
+	for name, p := range oddPrograms(t) {
+		for id, user := range program.RawUsers(t, p.Do(t, "GET", "/api/users", "")) {
+			answer := p.Do(t, "GET", "/api/users/"+id, "")
+			if answer.Status != 200 || answer.Body != user {
+				t.Errorf("%s: %s is answered %d %s and listed as %s", name, id, answer.Status, answer.Body, user)
+			}
+			program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
+			program.ExpectHeader(t, answer, "Cache-Control", "no-cache")
+			program.ExpectHeader(t, answer, "Content-Length", strconv.Itoa(len(user)))
+		}
+	}
+}
+
+// oddPrograms are programs on tables of every kind, with users of every kind.
+func oddPrograms(t *testing.T) map[string]*program.Program {
+	t.Helper()
+	programs := map[string]*program.Program{"usual": program.Serve(t)}
+	for _, name := range []string{"Ada", `100% sure_ \ly`, "ÄRGER", "a\x01b<&>"} {
+		programs["usual"].Create(t, name, name)
+	}
+	for name, statements := range oddTables {
+		programs[name], _ = program.ServeFile(t, statements...)
+	}
+	return programs
+}
