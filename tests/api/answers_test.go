@@ -35,9 +35,9 @@ var scenarios = []scenario{
 	{"health is ok", "GET /health", "", 200, `{"status":"ok"}`},
 	{"a creation echoes what was sent, with its id", post, sent, 201, stored},
 	{"a deletion answers without a body", "DELETE /api/users/1", "", 204, ""},
-	{"a duplicate email is storage's error, in its words", post, `{"name":"Other","email":"ada@example.org"}`, 500,
+	{"a duplicate email is storage's own error", post, `{"name":"Other","email":"ada@example.org"}`, 500,
 		program.DuplicateEmail},
-	{"deleting nobody is not found", "DELETE /api/users/2", "", 404, noUser},
+	{"deleting a user that does not exist is not found", "DELETE /api/users/2", "", 404, noUser},
 
 	// Name or email missing.
 	{"a missing email is refused", post, `{"name":"A"}`, 400, required},
@@ -118,17 +118,17 @@ var scenarios = []scenario{
 	{"another site's browser cannot delete", "DELETE /api/users/1\nSec-Fetch-Site: cross-site", "", 403, crossed},
 	{"the same site's browser can create", post + "\nSec-Fetch-Site: same-origin", sent, 201, stored},
 
-	// Ids that nobody has.
-	{"nobody has an id of letters", "DELETE /api/users/abc", "", 404, noUser},
-	{"nobody has an id with a fraction", "DELETE /api/users/1.0", "", 404, noUser},
-	{"nobody has an id with a plus", "DELETE /api/users/+1", "", 404, noUser},
-	{"nobody has an id with a leading zero", "DELETE /api/users/01", "", 404, noUser},
-	{"nobody has an id with a space", "DELETE /api/users/%201", "", 404, noUser},
-	{"nobody has an id in hexadecimal", "DELETE /api/users/0x1", "", 404, noUser},
-	{"nobody has an id with an exponent", "DELETE /api/users/1e0", "", 404, noUser},
-	{"nobody has an id with SQL", "DELETE /api/users/1%20OR%201=1", "", 404, noUser},
-	{"nobody has an id that is too large", "DELETE /api/users/18446744073709551617", "", 404, noUser},
-	{"nobody has the id minus zero", "DELETE /api/users/-0", "", 404, noUser},
+	// Ids without a user.
+	{"no user has an id of letters", "DELETE /api/users/abc", "", 404, noUser},
+	{"no user has an id with a fraction", "DELETE /api/users/1.0", "", 404, noUser},
+	{"no user has an id with a plus", "DELETE /api/users/+1", "", 404, noUser},
+	{"no user has an id with a leading zero", "DELETE /api/users/01", "", 404, noUser},
+	{"no user has an id with a space", "DELETE /api/users/%201", "", 404, noUser},
+	{"no user has an id in hexadecimal", "DELETE /api/users/0x1", "", 404, noUser},
+	{"no user has an id with an exponent", "DELETE /api/users/1e0", "", 404, noUser},
+	{"no user has an id with SQL", "DELETE /api/users/1%20OR%201=1", "", 404, noUser},
+	{"no user has an id that is too large", "DELETE /api/users/18446744073709551617", "", 404, noUser},
+	{"no user has the id minus zero", "DELETE /api/users/-0", "", 404, noUser},
 
 	// Paths and methods.
 	{"an unknown path is not found", "GET /nothing", "", 404, noPath},

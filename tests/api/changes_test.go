@@ -83,14 +83,14 @@ var changes = []scenario{
 	// Other users.
 	{"another user's email is a conflict", patch, `{"email":"alan@example.org"}`, 409, emailUsed},
 	{"a replacement may conflict as well", put, `{"name":"B","email":"alan@example.org"}`, 409, emailUsed},
-	{"nobody is changed", "PATCH /api/users/3", both, 404, noUser},
-	{"nobody is replaced, and nobody created", "PUT /api/users/3", both, 404, noUser},
-	{"nobody is found before ids are compared", "PATCH /api/users/3", `{"id":7}`, 404, noUser},
-	{"nobody is found before emails are compared", "PATCH /api/users/3", `{"email":"ada@example.org"}`, 404, noUser},
-	{"nobody is found before entity tags are compared", "PATCH /api/users/3\nIf-Match: \"x\"", both, 404, noUser},
-	{"nobody has no entity tag", "PUT /api/users/3\nIf-Match: *", both, 404, noUser},
-	{"the body is looked at before nobody", "PATCH /api/users/3", `{"name":5}`, 400, `{"error":"The field name …"}`},
-	{"deleting nobody is not found with an entity tag", "DELETE /api/users/3\nIf-Match: \"x\"", "", 404, noUser},
+	{"a user that does not exist is not changed", "PATCH /api/users/3", both, 404, noUser},
+	{"a user that does not exist is neither replaced nor created", "PUT /api/users/3", both, 404, noUser},
+	{"a missing user is found before ids are compared", "PATCH /api/users/3", `{"id":7}`, 404, noUser},
+	{"a missing user is found before emails are compared", "PATCH /api/users/3", `{"email":"ada@example.org"}`, 404, noUser},
+	{"a missing user is found before entity tags are compared", "PATCH /api/users/3\nIf-Match: \"x\"", both, 404, noUser},
+	{"a missing user has no entity tag", "PUT /api/users/3\nIf-Match: *", both, 404, noUser},
+	{"a bad body is found before a missing user", "PATCH /api/users/3", `{"name":5}`, 400, `{"error":"The field name …"}`},
+	{"deleting a missing user is not found with an entity tag", "DELETE /api/users/3\nIf-Match: \"x\"", "", 404, noUser},
 
 	// If-Match.
 	{"any entity tag matches a star", patch + "\nIf-Match: *", both, 200, nowBoth},

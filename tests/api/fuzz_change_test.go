@@ -75,7 +75,7 @@ func FuzzQuery(f *testing.F) {
 				}
 			}
 			if len(users) != len(answer.Users(t)) {
-				t.Errorf("?%s shows somebody twice: %s", query, answer.Body)
+				t.Errorf("?%s shows a user twice: %s", query, answer.Body)
 			}
 		case 400:
 			if !program.Matches(answer.Body, `{"error":"…"}`) {

@@ -93,7 +93,7 @@ func expectRefusals(t *testing.T, answers []program.Answer) {
 }
 
 // A request with a length and chunks has two ends, and a proxy before the program may have taken the other one: what
-// follows may be somebody else's. RFC 9112, section 6.3: close the connection after the answer.
+// follows may be another client's. RFC 9112, section 6.3: close the connection after the answer.
 func TestNothingBehindARequestWithTwoEndsIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	const both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -104,7 +104,7 @@ func TestNothingBehindARequestWithTwoEndsIsCarriedOut(t *testing.T) {
 		"the headers in the other order": program.PostUsers + mirrored + endOfChunks,
 		"a body that creates": program.PostUsers + both + "1f\r\n" + `{"name":"Alan","email":"a@b.c"}` + "\r\n" +
 			endOfChunks,
-		"a deletion of nobody":          "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
+		"a deletion of no user":         "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
 		"a list":                        "GET /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
 		"health":                        getHealth + both + endOfChunks,
 		"an unknown path":               "POST /nowhere HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,

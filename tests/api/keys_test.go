@@ -81,7 +81,7 @@ func expectAccess(t *testing.T, answer program.Answer, access string) {
 	}
 }
 
-// expectKeyed checks the status of an answer under /api/, and that no cache hands it to somebody else.
+// expectKeyed checks the status of an answer under /api/, and that no cache hands it to another client.
 func expectKeyed(t *testing.T, answer program.Answer, status int) {
 	t.Helper()
 	if answer.Status != status {

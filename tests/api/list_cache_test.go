@@ -41,7 +41,7 @@ func TestAWriteThatChangesNothingDoesNotMakeTheNextListSlow(t *testing.T) {
 	head := func() { p.Do(t, http.MethodHead, "/api/users", "") }
 	anew := fastest(3, next(func() { other.Do("UPDATE users SET name = name || 'x' WHERE id = 1") }), head)
 	for name, write := range map[string]func(){
-		"a deletion of nobody": func() { p.Do(t, "DELETE", "/api/users/900000", "") },
+		"a deletion of no user": func() { p.Do(t, "DELETE", "/api/users/900000", "") },
 		"a refused creation":   func() { p.Do(t, "POST", "/api/users", program.Body("n", "user1@example.org")) },
 		"a body without names": func() { p.Do(t, "POST", "/api/users", "{}") },
 	} {

@@ -38,7 +38,7 @@ func TestAUserThatHasNotChangedIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestAnIDThatNobodyHasIsNotFound(t *testing.T) {
+func TestAnIDWithoutAUserIsNotFound(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
 	for _, id := range []string{

@@ -81,7 +81,7 @@ func page(t *testing.T, p *program.Program, link string) ([]program.User, string
 	return answer.Users(t), answer.Header.Get("Link")
 }
 
-// walk returns the ids of everybody, page by page.
+// walk returns the ids of all users, page by page.
 func walk(t *testing.T, p *program.Program, first string) (ids []int64) {
 	t.Helper()
 	for link := "<" + first + ">"; link != ""; {
@@ -94,7 +94,7 @@ func walk(t *testing.T, p *program.Program, first string) (ids []int64) {
 	return ids
 }
 
-func TestPagesShowEverybodyOnceInEitherOrder(t *testing.T) {
+func TestPagesShowEachUserOnceInEitherOrder(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(2500)
@@ -124,7 +124,7 @@ func TestAListOfAnyLengthIsNotCut(t *testing.T) {
 	}
 }
 
-// Users are created, changed and deleted while a client walks through everybody. Users that stay are shown exactly once.
+// Users are created, changed and deleted while a client walks through all users. Users that stay are shown exactly once.
 func TestUsersThatStayAreShownOnceWhileOthersComeAndGo(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)

@@ -81,8 +81,8 @@ func TestStoragesErrorsAreProblemsToo(t *testing.T) {
 	}
 }
 
-// Other clients see no difference, whatever else they accept, and a success is never a problem.
-func TestNobodyElseSeesProblems(t *testing.T) {
+// Other clients see no difference, and a success is never a problem.
+func TestOtherClientsSeeNoProblems(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")

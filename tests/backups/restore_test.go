@@ -29,7 +29,7 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 		}
 	}
 	p := program.Serve(t)
-	t.Run("a service that nobody has asked anything", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
+	t.Run("a service without a request so far", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
 	p.Create(t, "Old", "old@example.org")
 	t.Run("an idle service", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
 	t.Run("a busy service", func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.isAt("button", "Import")
 }
 
-// The import was fine when the page looked at the file; then somebody else took its email.
+// The import was fine when the page looked at the file; then another client took its email.
 func TestARefusedImportSaysThatNothingWasStored(t *testing.T) {
 	p := start(t)
 	ada := visit(t, p, "/")

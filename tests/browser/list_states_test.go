@@ -22,7 +22,7 @@ func (p *person) offline(isOffline bool) {
 	})
 }
 
-// slow lets so many bytes a second go up; -1 is as many as can.
+// slow limits how many bytes a second go up; -1 is as many as can.
 func (p *person) slow(upload float64) {
 	p.Helper()
 	p.throttle(network.Conditions{DownloadThroughput: -1, UploadThroughput: upload})

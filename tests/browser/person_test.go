@@ -26,7 +26,7 @@ import (
 // patience is how long a person waits for what must come. Nothing takes that long unless it fails.
 const patience = 60 * time.Second
 
-// person is somebody in front of a browser. Whatever the browser complains of fails the test.
+// person is somebody in front of a browser. A complaint of the browser fails the test.
 type person struct {
 	*testing.T
 	ctx        context.Context

@@ -24,7 +24,7 @@ func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testin
 	}
 	stop()
 	if l.Size() == 0 {
-		t.Error("nobody wrote")
+		t.Error("no client wrote")
 	}
 	l.ExpectKept(t, p)
 }

@@ -48,7 +48,7 @@ func TestAReaderThatStallsSpoilsNoOtherList(t *testing.T) {
 
 // Users with names of any length come and go, and readers hold older lists meanwhile. Each list must be the one of
 // the moment in which it was asked for.
-func TestListsAreRightWhateverTheirSizesAndWhoeverHoldsThem(t *testing.T) {
+func TestListsOfAnySizeAreRightWhileOthersAreHeld(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=3", "LIST_MEMORY_MIB=0"} {
 		t.Run(setting, func(t *testing.T) {

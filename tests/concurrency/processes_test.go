@@ -11,7 +11,7 @@ import (
 
 // Three processes on one database write and read at the same time, and another program writes beside them. What is read
 // from any of them shows every commit that was complete before, whichever process made it.
-func TestWhateverOneProcessReadsShowsWhatAnotherHasCommitted(t *testing.T) {
+func TestEveryProcessReadsWhatAnotherHasCommitted(t *testing.T) {
 	t.Parallel()
 	first := program.Serve(t)
 	processes := []*program.Program{first, program.Serve(t, "DATA_DIR="+first.DataDir), program.Serve(t, "DATA_DIR="+first.DataDir)}

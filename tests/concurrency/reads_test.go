@@ -17,7 +17,7 @@ import (
 
 // Clients and another program create, change and delete users. Others read them meanwhile in every way there is, and the
 // figures.
-func TestWhateverIsReadShowsEveryCommitThatWasCompleteBefore(t *testing.T) {
+func TestEveryReadShowsEachCommitThatWasCompleteBefore(t *testing.T) {
 	t.Parallel()
 	for name, setting := range map[string]string{"kept": "LIST_MEMORY_MIB=32", "streamed": "LIST_MEMORY_MIB=0"} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWhateverIsReadShowsEveryCommitThatWasCompleteBefore(t *testing.T) {
 	}
 }
 
-// createMany creates users. Every tenth is a duplicate of the one before, which nobody may ever see.
+// createMany creates users. Every tenth is a duplicate of the one before, which no client may ever see.
 func createMany(t *testing.T, p *program.Program, l *ledger.Ledger, client, n int) {
 	for i := range n {
 		email := fmt.Sprintf("%d-%d", client, i)
@@ -138,7 +138,7 @@ func readList(p *program.Program, l *ledger.Ledger, before map[int64]ledger.Fate
 	return l.Check(users, before)
 }
 
-// readPages reads everybody in pages. Each is of its own moment, all of them later than before.
+// readPages reads all users in pages. Each is of its own moment, all of them later than before.
 func readPages(p *program.Program, l *ledger.Ledger, before map[int64]ledger.Fate) error {
 	var all []program.User
 	for query := "?limit=50"; query != ""; {

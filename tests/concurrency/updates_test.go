@@ -48,7 +48,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 	}
 }
 
-// increment adds one to the number that is a user's name, and tries again when somebody else was faster.
+// increment adds one to the number that is a user's name, and tries again when another client was faster.
 func increment(t *testing.T, p *program.Program, path string) bool {
 	for {
 		read, err := p.Send("GET", path, "")

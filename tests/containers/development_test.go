@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// aRefusalFile holds the text that edits change: what the service answers to who deletes nobody.
+// aRefusalFile holds the text that edits change: what the service answers to a deletion of no user.
 const aRefusalFile = "controllers/errors.go"
 
 // The tests of one development run follow each other in one test, because the first build in a new container
@@ -36,7 +36,7 @@ func TestTheDevelopmentRun(t *testing.T) {
 		{"keeps the old program running through a compile error", development.outlivesACompileError},
 		{"does not rebuild when users are written or a test is edited", development.ignoresWhatIsNotTheProgram},
 		{"finishes the request under way before the next program starts", development.finishesRequests},
-		{"loses no user that was answered 201 when an edit comes between", development.losesNobody},
+		{"loses no user that was answered 201 when an edit comes between", development.losesNoUser},
 		{"keeps its users when it is recreated, and polls where it is told to", development.polls},
 		{"stops within 2 seconds", development.stops},
 		{"goes with its volumes when everything is removed", development.isRemoved},
@@ -127,7 +127,7 @@ func (d development) finishesRequests() {
 	d.serves("Not a soul")
 }
 
-func (d development) losesNobody() {
+func (d development) losesNoUser() {
 	var count atomic.Int64
 	var served atomic.Bool
 	created := d.api().createWith(4, func() (string, bool) {

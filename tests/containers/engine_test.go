@@ -4,7 +4,7 @@
 //
 //	go test -tags containers -timeout 20m ./tests/containers
 //
-// Without an engine the tests are skipped. They talk to 127.0.0.1 only and remove whatever they made.
+// Without an engine the tests are skipped. They talk to 127.0.0.1 only and remove what they made.
 package containers
 
 import (

@@ -133,7 +133,7 @@ func TestTheServiceWaitsForAPostgreSQLThatIsSlowToCome(t *testing.T) {
 	}
 }
 
-func TestTheDeploymentWithPostgreSQLIsLockedDownAndShowsItsPasswordToNobody(t *testing.T) {
+func TestTheDeploymentWithPostgreSQLIsLockedDownAndNeverShowsItsPassword(t *testing.T) {
 	p := newPostgreSQLProject(t)
 	service, database := p.pair()
 	log := `{"Type":"json-file","Config":{"max-file":"5","max-size":"10m"}}`

@@ -17,7 +17,7 @@ func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 		{"on a fresh named volume", func(t *testing.T) []string { return data(newVolume(t)) }, "65532"},
 		{"without a volume of its own", func(t *testing.T) []string { return nil }, "65532"},
 		{"on a bind-mounted directory that root owns", func(t *testing.T) []string { return data(ownedBy(t, 0)) }, "65532"},
-		{"on a directory of somebody else", func(t *testing.T) []string { return data(ownedBy(t, 5000)) }, "65532"},
+		{"on a directory of another user", func(t *testing.T) []string { return data(ownedBy(t, 5000)) }, "65532"},
 		{"with --user 0, which is root", func(t *testing.T) []string {
 			return data(newVolume(t), "--user", "0:0")
 		}, "65532"},
@@ -53,7 +53,7 @@ func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 	}
 }
 
-func TestNobodyElseOnTheHostMayLookIntoANewVolume(t *testing.T) {
+func TestOtherUsersOfTheHostCannotReadANewVolume(t *testing.T) {
 	volume := newVolume(t)
 	startHealthy(t, data(volume)...)
 	if got := asRoot(t, volume, "stat -c '%a %u' /mnt"); got != "700 65532" {

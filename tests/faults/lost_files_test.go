@@ -179,7 +179,7 @@ func TestAStartInADirectoryItCannotWriteNamesTheOwnerAndWhatHelps(t *testing.T) 
 		"a read-only directory":            func(directory string) error { return os.Chmod(directory, 0o555) },
 		"a directory of another user":      func(string) error { return nil },
 		"a database file of another user":  func(d string) error { return foreignFile(d, 0o644) },
-		"a database file nobody may write": func(d string) error { return foreignFile(d, 0o444) },
+		"a database file that is not writable": func(d string) error { return foreignFile(d, 0o444) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,7 @@ func TestAStartInADirectoryItCannotWriteNamesTheOwnerAndWhatHelps(t *testing.T) 
 	}
 }
 
-// foreignFile puts a database file of root into a directory that everybody may write.
+// foreignFile puts a database file of root into a directory that every user may write.
 func foreignFile(directory string, mode os.FileMode) error {
 	if err := os.Chmod(directory, 0o777); err != nil {
 		return err

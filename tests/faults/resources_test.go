@@ -64,7 +64,7 @@ func TestAFullDiskRefusesCreationsAndNothingElse(t *testing.T) {
 	t.Logf("%d creations refused, %d stored", refused.Load(), created.Load())
 }
 
-// limited is the program with so many file descriptors.
+// limited is the program with a limit of file descriptors.
 func limited(t *testing.T, descriptors int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "limited")

@@ -24,7 +24,7 @@ type piped struct {
 	url     string
 }
 
-// startPiped returns once the program listens. From then on nobody reads the log unless the test does.
+// startPiped returns once the program listens. From then on only the test reads the log.
 func startPiped(t *testing.T) *piped {
 	t.Helper()
 	reader, writer, err := os.Pipe()
@@ -56,7 +56,7 @@ func startPiped(t *testing.T) *piped {
 	return p
 }
 
-// ask sends so many requests from 8 clients, and ends the test unless all are answered.
+// ask sends requests from 8 clients, and ends the test unless all are answered.
 func (p *piped) ask(t *testing.T, requests int) {
 	t.Helper()
 	var clients sync.WaitGroup
@@ -95,7 +95,7 @@ func (p *piped) stop(t *testing.T) (code int, took time.Duration) {
 	return p.command.ProcessState.ExitCode(), time.Since(begin)
 }
 
-func TestALogThatNobodyReadsHoldsNothingUp(t *testing.T) {
+func TestALogThatIsNotReadDelaysNothing(t *testing.T) {
 	t.Parallel()
 	p := startPiped(t)
 	p.ask(t, 1000)

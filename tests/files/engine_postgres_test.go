@@ -26,7 +26,7 @@ func storing(t *testing.T, p *program.Program) bool {
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL`) == "true"
 }
 
-// readsNothing reports whether nobody reads the database at the moment.
+// readsNothing reports whether the program reads nothing at the moment.
 func readsNothing(_ *testing.T, _ *program.Program, other *program.Other) bool {
 	return other.Ask(`SELECT (count(*) = 0)::text FROM pg_stat_activity
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xmin IS NOT NULL`) == "true"

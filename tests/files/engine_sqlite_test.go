@@ -24,7 +24,7 @@ func storing(t *testing.T, p *program.Program) bool {
 	return program.WALBytes(t, p) > 2<<20
 }
 
-// readsNothing reports whether nobody reads the database at the moment.
+// readsNothing reports whether the program reads nothing at the moment.
 func readsNothing(t *testing.T, p *program.Program, other *program.Other) bool {
 	t.Helper()
 	other.Do("PRAGMA wal_checkpoint(TRUNCATE)")

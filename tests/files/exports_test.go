@@ -95,15 +95,15 @@ func TestASlowReaderOfAnExportGetsOneMomentAndHoldsNothing(t *testing.T) {
 	conn.Buffer(64 << 10)
 	conn.Send("GET %s HTTP/1.0\r\nHost: x\r\n\r\n", program.CSV)
 	conn.Begin()
-	expectNobodyReads := func() {
-		program.WaitFor(t, "nobody reads the database any more", func() bool { return readsNothing(t, p, other) })
+	expectNoReads := func() {
+		program.WaitFor(t, "the database is not read any more", func() bool { return readsNothing(t, p, other) })
 	}
-	expectNobodyReads()
+	expectNoReads()
 	p.Delete(t, n) // the last one, which the reader is far away from
 	for i := range 300 {
 		p.Create(t, strings.Repeat("n", 50_000), fmt.Sprint("meanwhile", i)) // 15 MB
 	}
-	expectNobodyReads()
+	expectNoReads()
 	conn.Buffer(4 << 20)
 	text, clean := conn.Rest()
 	_, text, _ = strings.Cut(text, "\r\n\r\n")

@@ -27,7 +27,7 @@ type Fate struct {
 	Email    string
 	version  int  // the newest that was answered or shown
 	sent     int  // the newest that was sent
-	answered bool // its creation was answered, and nobody else has plans for it
+	answered bool // its creation was answered, and no other client has plans for it
 	changing bool // a change was sent
 	Leaving  bool // a deletion was sent
 	Gone     bool // and answered
@@ -70,12 +70,12 @@ func (l *Ledger) note(id int64, what func(*Fate)) {
 	l.users[id] = f
 }
 
-// ClaimDeletion picks a user that nobody else is deleting, and notes that its deletion is about to be sent.
+// ClaimDeletion picks a user that no other client is deleting, and notes that its deletion is about to be sent.
 func (l *Ledger) ClaimDeletion() (id int64, found bool) {
 	return l.claim(func(f *Fate) { f.Leaving = true })
 }
 
-// ClaimChange picks a user that nobody else is changing or deleting, and notes that its next version is about to be
+// ClaimChange picks a user that no other client is changing or deleting, and notes that its next version is about to be
 // sent.
 func (l *Ledger) ClaimChange() (id int64, version int, found bool) {
 	id, found = l.claim(func(f *Fate) {
@@ -86,7 +86,7 @@ func (l *Ledger) ClaimChange() (id int64, version int, found bool) {
 	return id, version, found
 }
 
-// Twice begins the emails that are created twice. Nobody claims their users: without the first the second would be stored.
+// Twice begins the emails that are created twice. No client claims their users: without the first the second would be stored.
 const Twice = "twice-"
 
 func (l *Ledger) claim(what func(*Fate)) (int64, bool) {
@@ -157,7 +157,7 @@ func (l *Ledger) CheckUser(user program.User, known Fate) error {
 	return nil
 }
 
-// CheckMissing reports a user that was not shown, although it was known and nobody deletes it.
+// CheckMissing reports a user that was not shown, although it was known and no client deletes it.
 func (l *Ledger) CheckMissing(id int64) error {
 	if !l.Snapshot()[id].Leaving {
 		return fmt.Errorf("%d is not shown, although it was stored before", id)

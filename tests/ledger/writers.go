@@ -54,7 +54,7 @@ func (l *Ledger) Create(p *program.Program, email string) (id int64, err error) 
 	return id, nil
 }
 
-// Change gives one user its next version. A user that is deleted meanwhile may be nobody.
+// Change gives one user its next version. The user may be deleted meanwhile.
 func (l *Ledger) Change(p *program.Program) error {
 	id, version, found := l.ClaimChange()
 	if !found {

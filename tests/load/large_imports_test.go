@@ -14,7 +14,7 @@ import (
 )
 
 // 1,000,000 people take at most 2.5 times as long as in SQLite's own shell, and at most 192 MiB.
-func TestAMillionPeopleAreImportedInTimeAndMemory(t *testing.T) {
+func TestAMillionUsersAreImportedInTimeAndMemory(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
 	program.NeedsLong(t)

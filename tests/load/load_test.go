@@ -17,7 +17,7 @@ import (
 	"users-api/tests/program"
 )
 
-func TestStalledClientsAreClosedAndHoldNobodyUp(t *testing.T) {
+func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
 	program.NeedsLong(t)
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(200_000)
@@ -163,7 +163,7 @@ func take(t *testing.T, p *program.Program) reading {
 	return reading{p.Memory(t, "VmRSS"), program.WALBytes(t, p), p.OpenFiles(t)}
 }
 
-func TestASoakLeavesEverythingLevel(t *testing.T) {
+func TestNothingGrowsInASoak(t *testing.T) {
 	program.NeedsLong(t)
 	fresh := program.Serve(t)
 	fresh.List(t)

@@ -20,7 +20,7 @@ func expectMode(t *testing.T, path string, want os.FileMode) {
 	}
 }
 
-func TestNobodyElseMayReadWhatTheProgramMakes(t *testing.T) {
+func TestOtherUsersCannotReadWhatTheProgramMakes(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
 	p := program.Serve(t)

@@ -35,7 +35,7 @@ func TestAHealthCheckThatFailsSaysWhyInOnePlainLine(t *testing.T) {
 	t.Cleanup(stranger.Close)
 	port := strings.TrimPrefix(stranger.URL, "http://127.0.0.1:")
 	for _, bad := range []struct{ name, port, says string }{
-		{"nobody listens", "1", "http://127.0.0.1:1/health"},
+		{"no program listens", "1", "http://127.0.0.1:1/health"},
 		{"another program answers", port, "http://127.0.0.1:" + port + "/health answered 404"},
 		{"the system chose the port", "0", "set PORT"},
 		{"a setting is bad", "abc", `PORT is "abc"`},
@@ -86,12 +86,12 @@ func TestAStartThatFailsIsLoggedInTheFormatThatWasAskedFor(t *testing.T) {
 
 func TestAPortThatNeedsRightsIsNotSaidToBeTaken(t *testing.T) {
 	t.Parallel()
-	program.NeedsRoot(t) // to become somebody else
+	program.NeedsRoot(t) // to become another user
 	first, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 	if number, _ := strconv.Atoi(strings.TrimSpace(string(first))); err != nil || number <= 80 {
 		t.Skipf("anybody may listen on port 80 here: %q, %v", first, err)
 	}
-	directory, err := os.MkdirTemp("", "users-api") // t.TempDir is for nobody else
+	directory, err := os.MkdirTemp("", "users-api") // other users may not enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func TestOneAddressIsListenedTo(t *testing.T) {
 	if answer := p.Do(t, "GET", "/health", ""); answer.Status != 200 {
 		t.Errorf("it answers %d", answer.Status)
 	}
-	expectNobody(t, "127.0.0.1:"+port)
+	expectClosed(t, "127.0.0.1:"+port)
 	for address, want := range map[string]int{"127.0.0.2": 0, "127.0.0.1": 1} {
 		_, stderr, code := program.Run(t, []string{"PORT=" + port, "LISTEN_ADDRESS=" + address}, "healthcheck")
 		if code != want {
@@ -90,12 +90,12 @@ func TestOneAddressIsListenedTo(t *testing.T) {
 	}
 }
 
-// expectNobody fails the test when somebody listens to an address.
-func expectNobody(t *testing.T, address string) {
+// expectClosed fails the test when a program listens to an address.
+func expectClosed(t *testing.T, address string) {
 	t.Helper()
 	if conn, err := net.Dial("tcp", address); err == nil {
 		_ = conn.Close()
-		t.Errorf("somebody listens to %s", address)
+		t.Errorf("a program listens to %s", address)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestTheAdminPortIsApart(t *testing.T) {
 	if !found {
 		t.Errorf("the log says %s", program.Admin(t, p).URL)
 	}
-	expectNobody(t, "127.0.0.1:"+port)
+	expectClosed(t, "127.0.0.1:"+port)
 	for _, path := range []string{"/metrics", "/livez", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1"} {
 		if answer := program.AskAdmin(t, p, path); answer.Status != 200 {
 			t.Errorf("the admin port answers %s with %d", path, answer.Status)

@@ -171,7 +171,7 @@ func credential(t testing.TB) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// freePort returns a port that nobody listens on. It is below those that the system gives to connections: a server that
+// freePort returns a port that no program listens on. It is below those that the system gives to connections: a server that
 // is stopped for a while must find it free again.
 func freePort(t testing.TB) int {
 	t.Helper()

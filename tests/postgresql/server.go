@@ -64,7 +64,7 @@ func (s *Server) Kill(t testing.TB) {
 	s.process.wait(t)
 }
 
-// Pause stops all processes of the server where they are: connections stay open, and nobody answers.
+// Pause stops all processes of the server where they are: connections stay open, and no process answers.
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	s.process.signal(syscall.SIGSTOP)
@@ -98,7 +98,7 @@ func (s *Server) Log() string { return s.process.text() }
 // URL returns the URL of a database, with the superuser's name and password.
 func (s *Server) URL(database string) string { return databaseURL(s.Port, database) }
 
-// remove kills the server, whose data nobody needs any more, and removes its folder.
+// remove kills the server, whose data no test needs any more, and removes its folder.
 func (s *Server) remove() {
 	s.process.kill()
 	<-s.process.exited

@@ -36,7 +36,7 @@ func AtOnce(t *testing.T, p *Program, other *Other, n int,
 }
 
 // ExpectStored compares the list with the answers: it has each user that was answered 201, with its id, those that
-// were there before, and nobody else.
+// were there before, and no other.
 func ExpectStored(t *testing.T, p *Program, answers []Answer, before int) {
 	t.Helper()
 	listed := map[int64]string{}

@@ -109,5 +109,5 @@ const (
 	Locks   = "locks of the whole file, readers and starts included"
 	AnyType = "columns that hold what is not of their type"
 	Mended  = "lists that are mended where a write touched them"
-	Readme  = "the answers in README.md, which have SQLite's words and ids"
+	Readme  = "the answers in README.md, which have SQLite's texts and ids"
 )

@@ -79,7 +79,7 @@ func (d *differences) report(t testing.TB) {
 	}
 }
 
-// largestBody is how large an answer may be that is compared with the document: a list of everybody has the same
+// largestBody is how large an answer may be that is compared with the document: a list of all users has the same
 // users over and over, and tests that measure would wait for it.
 const largestBody = 256 << 10
 

@@ -21,7 +21,7 @@ import (
 // PostgreSQL says which engine the programs run on: go test -tags postgres
 const PostgreSQL = true
 
-// Statements that each engine has in its own words.
+// Statements that differ between the engines.
 var (
 	holdWrites  = []string{"BEGIN", "LOCK TABLE users IN EXCLUSIVE MODE"}
 	afterInsert = []string{"SELECT setval(pg_get_serial_sequence('users', 'id'), max(id)) FROM users"}
@@ -32,7 +32,7 @@ const (
 	fill = `INSERT INTO users (name, email)
 		SELECT 'User ' || i, 'user' || i || '@example.org' FROM generate_series(1, $1::int) AS i`
 	intact = `SELECT CASE WHEN count(*) = count(DISTINCT id) AND count(*) = count(DISTINCT email) THEN 'ok'
-		ELSE 'somebody is there twice' END FROM users`
+		ELSE 'a user is there twice' END FROM users`
 )
 
 // databases are those of this process's tests: the database of a directory is what the file in it is to SQLite.
@@ -42,7 +42,7 @@ var databases struct {
 	skipped map[string]int    // by what they are of
 }
 
-// DatabaseURL returns the URL of the database that stands for a directory. It is made when somebody asks for the first
+// DatabaseURL returns the URL of the database that stands for a directory. It is made when a test asks for the first
 // time, and dropped with the test that did.
 func DatabaseURL(t testing.TB, directory string) string {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 // PostgreSQL says which engine the programs run on. The build tag postgres chooses the other one.
 const PostgreSQL = false
 
-// Statements that each engine has in its own words.
+// Statements that differ between the engines.
 var (
 	holdWrites  = []string{"BEGIN IMMEDIATE"}
 	afterInsert []string

@@ -9,7 +9,7 @@ import (
 	"users-api/tests/postgresql"
 )
 
-// What PostgreSQL says in its own words, for the tests of several folders. storage_sqlite.go is the other side.
+// What PostgreSQL says, for the tests of several folders. storage_sqlite.go is the other side.
 const (
 	DuplicateEmail = `{"error":"ERROR: duplicate key value violates unique constraint \"uni_users_email\" (SQLSTATE 23505)"}`
 	NoTable        = `ERROR: relation "users" does not exist (SQLSTATE 42P01)`

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What SQLite says in its own words, for the tests of several folders. storage_postgres.go is the other side.
+// What SQLite says, for the tests of several folders. storage_postgres.go is the other side.
 const (
 	DuplicateEmail = `{"error":"constraint failed: UNIQUE constraint failed: users.email (2067)"}`
 	NoTable        = "SQL logic error: no such table: users (1)"

@@ -169,7 +169,7 @@ func TestAFullDiskOfTheServerRefusesWritesAndNothingElse(t *testing.T) {
 	program.NeedsRoot(t)
 	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
-	place, err := os.MkdirTemp("", "small") // t.TempDir is for nobody else
+	place, err := os.MkdirTemp("", "small") // other users may not enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	}
 }
 
-// The service has time limits of its own. One that the URL sets holds, and is told in the server's words.
+// The service has time limits of its own. One that the URL sets holds, and its error is the server's.
 func TestATimeLimitOfTheServerHoldsWhereTheURLSetsIt(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)

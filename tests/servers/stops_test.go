@@ -16,7 +16,7 @@ import (
 )
 
 // What is being read when the signal comes holds up no stop, although the server is paused or the table is locked.
-func TestAStopTakesAtMost8sWhateverIsRead(t *testing.T) {
+func TestAStopTakesAtMost8sDuringAnyRead(t *testing.T) {
 	t.Parallel()
 	all := []string{"/api/users", "/api/users", "/api/users.csv", "/api/users?q=a", "/api/users?count=true", "/api/users/1"}
 	for name, hold := range map[string]func(server *postgresql.Server, url string, read func(...string)){

@@ -64,7 +64,7 @@ func expectIDs(t *testing.T, users []program.User, ids []string) {
 	}
 }
 
-func TestAListIsInOrderOfIDWhereverATablePutsItsRows(t *testing.T) {
+func TestAListIsInOrderOfIDAndNotOfRows(t *testing.T) {
 	t.Parallel()
 	for _, c := range idColumns {
 		if !c.gives || c.name == "a number as text" { // which sorts as text does

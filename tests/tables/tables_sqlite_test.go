@@ -25,7 +25,7 @@ var times = []struct{ name, stored, shown string }{
 	{"NULL", `NULL`, ""},
 	{"empty", `''`, ""},
 	{"text that is not a time", `'yesterday'`, "yesterday"},
-	{"a word that SQLite reads as a time", `'now'`, "now"},
+	{"a text that SQLite reads as the current time", `'now'`, "now"},
 	{"a number", `1700000000`, "1700000000"},
 	{"a small number, which SQLite reads as a Julian day", `12345`, "12345"},
 	{"a fraction", `1.5`, "1.5"},

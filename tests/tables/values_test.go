@@ -10,7 +10,7 @@ import (
 
 // The program reads most rows in a fast way that cannot stand this character, and the others in a slow one. Both must
 // show the same.
-func TestAUserIsListedTheSameWhoeverElseIsInTheList(t *testing.T) {
+func TestOtherUsersDoNotChangeHowAUserIsListed(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.AnyType)
 	for _, setting := range []string{"LIST_MEMORY_MIB=32", "LIST_MEMORY_MIB=0"} {
