@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"users-api/config"
+	"users-api/models"
 	"users-api/models/sqlite"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 	settings := config.Config{DataDir: t.TempDir()}
 	settings.Backups = config.Backups{Every: 2 * time.Second, Keep: 7, Dir: t.TempDir()}
-	users, err := sqlite.Open(context.Background(), settings.DatabasePath(), 0)
+	users, err := sqlite.Open(context.Background(), settings.DatabasePath(), models.NewFields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"users-api/config"
+	"users-api/models"
 	"users-api/models/sqlite"
 )
 
@@ -103,7 +104,7 @@ func restore(ctx context.Context, source string) error {
 		defer from.Close() //nolint:errcheck // it was only read
 	}
 	began := time.Now()
-	restored, err := sqlite.Restore(ctx, database, from, showProgress("restoring", true))
+	restored, err := sqlite.Restore(ctx, database, models.NewFields(), from, showProgress("restoring", true))
 	if err != nil {
 		return err
 	}

@@ -50,12 +50,12 @@ func copyUsers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	target := database{url: url}
+	target := database{url: url, fields: models.NewFields()}
 	if err := becomeUser(settings, target); err != nil { // does not change the owner of the files
 		return err
 	}
 	began := time.Now()
-	source, err := sqlite.OpenCopySource(settings.DatabasePath())
+	source, err := sqlite.OpenCopySource(settings.DatabasePath(), target.fields)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func copyUsers(ctx context.Context) error {
 
 // copyTo copies the users of a file to PostgreSQL.
 func copyTo(ctx context.Context, target database, source *sqlite.CopySource, logger *slog.Logger) error {
-	users, err := postgres.Open(ctx, target.url, 0, logger)
+	users, err := postgres.Open(ctx, target.url, target.fields, 0, logger)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (f file) do(t testing.TB, statements ...string) {
 // open opens the file as the service does, until it is closed.
 func (f file) open(t testing.TB) (closeFile func()) {
 	t.Helper()
-	users, err := sqlite.Open(ctx, f.path(), 0)
+	users, err := sqlite.Open(ctx, f.path(), models.NewFields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (f file) open(t testing.TB) (closeFile func()) {
 // list returns the list as the service sends it.
 func (f file) list(t testing.TB) string {
 	t.Helper()
-	users, err := sqlite.Open(ctx, f.path(), 0)
+	users, err := sqlite.Open(ctx, f.path(), models.NewFields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func mustCopy(t testing.TB, f file, url string) *postgres.Users {
 	if code, says := f.copyTo(t, url); code != 0 || !strings.Contains(says, "copied and compared: ") {
 		t.Fatalf("the copy ended with %d, and said %s", code, says)
 	}
-	users, err := postgres.Open(ctx, url, 0, slog.New(slog.DiscardHandler))
+	users, err := postgres.Open(ctx, url, models.NewFields(), 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func content(t testing.TB, directory string) (text string) {
 func TestACopyHasWhatAKilledServiceStored(t *testing.T) {
 	t.Parallel()
 	live, killed := newFile(t), file{t.TempDir()}
-	other, err := sqlite.Open(ctx, live.path(), 0)
+	other, err := sqlite.Open(ctx, live.path(), models.NewFields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,11 @@ import (
 	"users-api/models/sqlite"
 )
 
-// database says where the users are: in PostgreSQL if there is a URL, otherwise in a file.
-type database struct{ url, path string }
+// database says where the users are, in PostgreSQL if there is a URL, otherwise in a file, and which fields they have.
+type database struct {
+	url, path string
+	fields    models.Fields
+}
 
 // errNoBackups means that backup and restore only work on the file.
 var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
@@ -24,7 +27,7 @@ func findDatabase(settings config.Config) (database, error) {
 	if err == nil && url != "" && settings.Backups.Every > 0 {
 		err = fmt.Errorf("BACKUP_EVERY is set, and only the file has such backups: unset it; %w", errNoBackups)
 	}
-	return database{url, settings.DatabasePath()}, err
+	return database{url, settings.DatabasePath(), models.NewFields()}, err
 }
 
 // engine is a storage engine with its statistics.
@@ -36,9 +39,9 @@ type engine interface {
 // open opens the database with the matching engine.
 func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger) (engine, error) {
 	if d.url != "" {
-		return postgres.Open(ctx, d.url, listMemory, logger)
+		return postgres.Open(ctx, d.url, d.fields, listMemory, logger)
 	}
-	return sqlite.Open(ctx, d.path, listMemory)
+	return sqlite.Open(ctx, d.path, d.fields, listMemory)
 }
 
 // String is for the log: the path of the file, or the hosts, ports and name of the database.

@@ -70,7 +70,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) er
 		return err
 	}
 	backups := newBackups(settings, database, logger)
-	err = listenAndServe(stop, settings, newService(settings, keys, users, backups, logger), database, backups)
+	err = listenAndServe(stop, settings, newService(settings, keys, users, database.fields, backups, logger), database, backups)
 	return closeStorage(users, database, err)
 }
 
@@ -89,10 +89,12 @@ func closeStorage(users engine, database database, err error) error {
 }
 
 // newService assembles the service that handles requests.
-func newService(settings config.Config, keys config.Keys, users engine, backups *backups, logger *slog.Logger) routes.Service {
+func newService(settings config.Config, keys config.Keys, users engine, fields models.Fields, backups *backups,
+	logger *slog.Logger) routes.Service {
 	is := readBuild()
 	return routes.Service{
 		Users:     users,
+		Fields:    fields,
 		Access:    routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
 		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
 		Logger:    logger,

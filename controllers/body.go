@@ -65,39 +65,49 @@ func unreadable(err error) error {
 	return badRequest("The request body could not be read to its end")
 }
 
-// creation is the body of POST /api/users. Unknown keys are ignored, and so are an id and a time.
-type creation struct{ models.NewUser }
+// creation is the body of POST /api/users, or a line of a file. Unknown keys are ignored, and so are an id and a time.
+type creation struct {
+	models.Values
+	fields models.Fields
+}
 
 func (c *creation) take(sent object) error {
-	var name, email []byte
-	for field, value := range sent.fields() {
-		switch string(field) {
-		case "name":
-			name = value
-		case "email":
-			email = value
+	for i, value := range sent.find(c.fields) {
+		if value == nil {
+			continue
+		}
+		if err := set(&c.Values, c.fields[i], value); err != nil {
+			return err
 		}
 	}
-	var err error
-	if c.Name, err = text("name", name); err != nil {
-		return err
-	}
-	if c.Email, err = text("email", email); err != nil {
-		return err
-	}
-	if binding.Validator.ValidateStruct(&c.NewUser) != nil {
-		return errRequired
+	return checkRequired(c.fields, &c.User)
+}
+
+// set gives a field a value of JSON, or none if nothing was sent.
+func set(values *models.Values, field *models.Field, sent []byte) error {
+	switch {
+	case sent == nil || sent[0] == 'n':
+		values.SetNull(field)
+	case sent[0] == '"':
+		values.Set(field, decodeText(sent))
+	case field.Required:
+		return badRequest("The field %s must be a string, not %s", field.Name, kind(sent))
+	default:
+		return badRequest("%s must be text or null", field.Name)
 	}
 	return nil
 }
 
-// text returns the string value of a field, or "" if it is missing or null.
-func text(field string, value []byte) (string, error) {
-	if value == nil || value[0] == 'n' {
-		return "", nil
+// checkRequired returns an error if a user lacks a required field.
+func checkRequired(fields models.Fields, user *models.NewUser) error {
+	for _, field := range fields {
+		if lacks(user, field) {
+			return errRequired(fields)
+		}
 	}
-	if value[0] != '"' {
-		return "", badRequest("The field %s must be a string, not %s", field, kind(value))
-	}
-	return decodeText(value), nil
+	return nil
+}
+
+func lacks(user *models.NewUser, field *models.Field) bool {
+	return field.Required && *field.Of(user) == ""
 }

@@ -33,11 +33,11 @@ func TestALineOfNDJSONMayBeAsLongAsIsSaid(t *testing.T) {
 	line := object + strings.Repeat(" ", largestRow-len(object))
 	for text, taken := range map[string]bool{line: true, line + " ": false} {
 		for _, end := range []string{"", "\n"} {
-			file, err := openNDJSON(strings.NewReader(text + end))
+			file, err := openNDJSON(strings.NewReader(text+end), fields)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for row, err := range file.rows() {
+			for row, err := range (&arriving{next: file.next}).all {
 				if (err == nil) != taken || taken && row.User.Name != "A" {
 					t.Errorf("a line of %d bytes with the end %q: %v", len(text), end, err)
 				}
@@ -57,9 +57,9 @@ func TestANameThatAClientMadeUpIsShortened(t *testing.T) {
 
 func TestAnImportMayDeleteAsManyAsIsSaid(t *testing.T) {
 	for value, want := range map[string]int{"0": 0, "1000000000": 1_000_000_000, "1000000001": -1, "-1": -1, "01": -1} {
-		var asked importRequest
-		if ok := asked.set("max_deletes", value); ok != (want >= 0) || ok && asked.MaxDeletes != want {
-			t.Errorf("%s is taken as %d, %t", value, asked.MaxDeletes, ok)
+		asked, err := ndjsonImport.parse("max_deletes=" + value)
+		if ok := err == nil; ok != (want >= 0) || ok && asked.MaxDeletes != want {
+			t.Errorf("%s is taken as %d, %v", value, asked.MaxDeletes, err)
 		}
 	}
 }

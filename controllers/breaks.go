@@ -75,7 +75,7 @@ func (b *lineBreaks) next(char byte) byte {
 	case char == '\r':
 		char = '\n'
 	}
-	b.state = b.after(char)
+	b.state = b.state.after(char, b.delimiter)
 	b.row++
 	if char == '\n' {
 		b.line++
@@ -90,13 +90,13 @@ func (b *lineBreaks) next(char byte) byte {
 }
 
 // after returns the state after a byte, as encoding/csv sees it.
-func (b *lineBreaks) after(char byte) valueState {
+func (s valueState) after(char, delimiter byte) valueState {
 	switch {
-	case char == '"' && b.state == inQuotes:
+	case char == '"' && s == inQuotes:
 		return quoteSeen
-	case b.state == inQuotes, char == '"' && b.state != unquoted:
+	case s == inQuotes, char == '"' && s != unquoted:
 		return inQuotes
-	case char == b.delimiter, char == '\n':
+	case char == delimiter, char == '\n':
 		return valueStart
 	default:
 		return unquoted

@@ -5,7 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,21 +16,19 @@ import (
 // files need.
 type csvFile struct {
 	in          *csv.Reader
-	columns     int
-	name, email int      // the index of each column
-	ignored     []string // the other columns
+	fields      models.Fields
+	columns     []*models.Field // nil for a column that is ignored
+	ignored     []string        // the titles of these columns
 	spreadsheet bool
 	wasUTF16    bool
-	last        int // the line in which the last row begins
+	row         models.ImportRow // the last one
 }
 
 // The errors about a whole CSV file.
 var (
-	errEmpty    = badRequest("The file is empty: its first line must name the columns, name and email among them")
-	errOneLine  = badRequest("The file is one line: send it with curl --data-binary, because curl -d takes the line breaks out")
-	errHeader   = badRequest("The header of the file is longer than 64 KiB: its first line must name the columns")
-	errNUL      = badRequest("The header of the file has NUL bytes: save the file as UTF-8, or as UTF-16 with a byte order mark")
-	errNoHeader = badRequest("The first line of the file must name the columns, name and email among them")
+	errOneLine = badRequest("The file is one line: send it with curl --data-binary, because curl -d takes the line breaks out")
+	errHeader  = badRequest("The header of the file is longer than 64 KiB: its first line must name the columns")
+	errNUL     = badRequest("The header of the file has NUL bytes: save the file as UTF-8, or as UTF-16 with a byte order mark")
 )
 
 // The errors about one row.
@@ -41,124 +39,141 @@ var (
 )
 
 // openCSV reads the header of a file.
-func openCSV(body io.Reader, spreadsheet bool) (*csvFile, error) {
+func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (*csvFile, error) {
 	text, err := openText(body)
 	if err != nil {
 		return nil, err
 	}
-	delimiter, err := findDelimiter(text)
-	if err != nil {
-		return nil, err
-	}
-	in := csv.NewReader(newLineBreaks(text, delimiter))
-	in.Comma, in.FieldsPerRecord, in.ReuseRecord = rune(delimiter), -1, true
-	file := &csvFile{in: in, spreadsheet: spreadsheet, wasUTF16: text.wasUTF16}
-	header, err := file.read()
+	file := &csvFile{fields: fields, spreadsheet: spreadsheet, wasUTF16: text.wasUTF16}
+	header, err := file.readHeader(text)
 	if err == io.EOF { //nolint:errorlint // a reader returns it bare
-		return nil, errEmpty
+		return nil, badRequest("The file is empty: its first line must name the columns, %s among them",
+			join(fields.RequiredNames(), "and"))
+	}
+	if row, ok := errors.AsType[*models.RowError](err); ok {
+		return nil, badRequest("The header cannot be read. %s", row.Err.Error())
 	}
 	if err != nil {
-		if row, ok := errors.AsType[*models.RowError](err); ok {
-			return nil, badRequest("The header cannot be read. %s", row.Err.Error())
-		}
 		return nil, err
 	}
 	return file, file.setColumns(header)
 }
 
+// readHeader returns the titles of the columns, or [io.EOF] if the file has nothing but blank lines.
+func (f *csvFile) readHeader(text fileText) ([]string, error) {
+	delimiter, err := findDelimiter(text)
+	if err != nil {
+		return nil, err
+	}
+	f.in = csv.NewReader(newLineBreaks(text, delimiter))
+	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = rune(delimiter), -1, true
+	return f.read()
+}
+
 // findDelimiter finds the delimiter in the header: a comma, or a semicolon or a tab if the header contains no comma. It
 // reads no more of the file than the header.
 func findDelimiter(text fileText) (byte, error) {
-	var seen headerScan
-	for at, ended := 0, false; !ended; at++ {
+	var state valueState
+	var found [256]bool // the characters outside quotes
+	for at, begun, ended := 0, false, false; !ended; at++ {
 		begin, err := text.Peek(at + 1)
-		switch {
-		case err == nil:
-			ended = seen.add(begin[at])
-		case err == io.EOF && !seen.started: //nolint:errorlint // a reader returns it bare
-			return 0, errEmpty
-		case seen.found[0]:
-			return 0, errNUL
-		case err == io.EOF: //nolint:errorlint // a reader returns it bare
-			return 0, errOneLine
-		case errors.Is(err, bufio.ErrBufferFull):
-			return 0, errHeader
-		default:
-			return 0, unreadable(err)
+		if err != nil {
+			return 0, noHeader(err, begun, found[0])
 		}
+		char := begin[at]
+		state = state.after(char, char) // any character may be the delimiter, so a quote may follow any
+		found[char] = found[char] || state != inQuotes
+		begun = begun || strings.IndexByte(" \t\v\f\r\n", char) < 0 // after blank lines
+		ended = begun && state != inQuotes && (char == '\r' || char == '\n')
 	}
-	switch {
-	case seen.found[0]:
+	if found[0] {
 		return 0, errNUL
-	case !seen.found[','] && seen.found[';']:
-		return ';', nil
-	case !seen.found[','] && seen.found['\t']:
-		return '\t', nil
+	}
+	for _, delimiter := range []byte(",;\t") {
+		if found[delimiter] {
+			return delimiter, nil
+		}
 	}
 	return ',', nil
 }
 
-// headerScan is what is known about a header: whether it has begun, and which characters it contains outside quotes.
-type headerScan struct {
-	started bool // after blank lines
-	quoted  bool
-	found   [256]bool
-}
-
-// add takes one more character, and reports whether it ends the header.
-func (s *headerScan) add(char byte) (ended bool) {
-	if char == '"' {
-		s.quoted = !s.quoted
+// noHeader returns why a header has no end. The error is that of reading it.
+func noHeader(err error, begun, hasNUL bool) error {
+	switch {
+	case err == io.EOF && !begun: //nolint:errorlint // a reader returns it bare
+		return err
+	case hasNUL:
+		return errNUL
+	case err == io.EOF: //nolint:errorlint // a reader returns it bare
+		return errOneLine
+	case errors.Is(err, bufio.ErrBufferFull):
+		return errHeader
+	default:
+		return unreadable(err)
 	}
-	s.found[char] = s.found[char] || !s.quoted
-	s.started = s.started || strings.IndexByte(" \t\v\f\r\n", char) < 0
-	return s.started && !s.quoted && (char == '\r' || char == '\n')
 }
 
-// setColumns finds the required columns.
+// setColumns finds the field of each column.
 func (f *csvFile) setColumns(header []string) error {
-	f.columns, f.name, f.email, f.ignored = len(header), -1, -1, []string{}
+	f.columns, f.ignored = make([]*models.Field, len(header)), []string{}
 	for i, title := range header {
 		title = strings.TrimSpace(title)
-		column := map[string]*int{"name": &f.name, "email": &f.email}[strings.ToLower(title)]
-		if column == nil {
+		field := f.fields.Find(strings.ToLower(title))
+		if field == nil {
 			f.ignored = append(f.ignored, title)
-			continue
+		} else if slices.Contains(f.columns, field) {
+			return badRequest("The header has the column %s twice", field.Name)
 		}
-		if *column >= 0 {
-			return badRequest(`The header has the column %s twice`, strings.ToLower(title))
-		}
-		*column = i
+		f.columns[i] = field
 	}
-	switch {
-	case f.name < 0 && f.email < 0:
-		return errNoHeader
-	case f.name < 0:
-		return badRequest("The header has no column name")
-	case f.email < 0:
-		return badRequest("The header has no column email")
-	}
-	return nil
+	return f.expectColumns()
 }
 
-// rows yields the users. Rows that cannot be read are row errors. Any other error ends the sequence.
-func (f *csvFile) rows() iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
-		for {
-			values, err := f.read()
-			if err == io.EOF { //nolint:errorlint // a reader returns it bare
-				return
-			}
-			var user models.NewUser
-			if err == nil {
-				user, err = f.user(values)
-			}
-			_, isRow := errors.AsType[*models.RowError](err)
-			if !yield(models.ImportRow{Line: f.last, User: user}, err) || err != nil && !isRow {
-				return
-			}
+// expectColumns returns an error if a required field has no column.
+func (f *csvFile) expectColumns() error {
+	required := f.fields.RequiredNames()
+	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool {
+		return slices.Contains(f.columns, f.fields.Find(name))
+	})
+	switch len(missing) {
+	case 0:
+		return nil
+	case len(required):
+		return badRequest("The first line of the file must name the columns, %s among them", join(required, "and"))
+	default:
+		return badRequest("The header has no column %s", missing[0])
+	}
+}
+
+// next returns the next user, or [io.EOF]. The error of a row that cannot be read is a row error.
+func (f *csvFile) next() (models.ImportRow, error) {
+	values, err := f.read()
+	if err == nil {
+		err = f.take(values)
+	}
+	return f.row, err
+}
+
+// take takes the values of a row. An empty one is NULL.
+func (f *csvFile) take(values []string) error {
+	f.row.Values = models.Values{}
+	if len(values) != len(f.columns) {
+		return f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value"),
+			count(len(f.columns), "column")))
+	}
+	for i, field := range f.columns {
+		switch {
+		case field == nil:
+		case values[i] == "":
+			f.row.SetNull(field)
+		default:
+			f.row.Set(field, values[i])
 		}
 	}
+	if err := checkRequired(f.fields, &f.row.User); err != nil {
+		return f.refuse(err)
+	}
+	return nil
 }
 
 // read returns the values of the next row that is not blank, as they were written.
@@ -166,7 +181,7 @@ func (f *csvFile) read() ([]string, error) {
 	for {
 		values, err := f.in.Read()
 		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
-			f.last = syntax.StartLine
+			f.row.Line = syntax.StartLine
 			if errors.Is(syntax, csv.ErrBareQuote) {
 				return nil, f.refuse(errInnerQuote)
 			}
@@ -178,7 +193,7 @@ func (f *csvFile) read() ([]string, error) {
 		if err != nil {
 			return nil, unreadable(err)
 		}
-		f.last, _ = f.in.FieldPos(0)
+		f.row.Line, _ = f.in.FieldPos(0)
 		if len(values) == 1 && strings.TrimSpace(values[0]) == "" {
 			continue
 		}
@@ -202,16 +217,4 @@ func (f *csvFile) decode(values []string) error {
 	return nil
 }
 
-func (f *csvFile) user(values []string) (user models.NewUser, err error) {
-	if len(values) != f.columns {
-		return user, f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value"),
-			count(f.columns, "column")))
-	}
-	user.Name, user.Email = values[f.name], values[f.email]
-	if user.Name == "" || user.Email == "" {
-		err = f.refuse(errRequired)
-	}
-	return user, err
-}
-
-func (f *csvFile) refuse(why *Error) error { return &models.RowError{Line: f.last, Err: why} }
+func (f *csvFile) refuse(why error) error { return &models.RowError{Line: f.row.Line, Err: why} }

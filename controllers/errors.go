@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -28,7 +28,6 @@ func (e *Error) Error() string { return e.Message }
 
 // The errors that do not depend on the request.
 var (
-	errRequired   = &Error{Status: http.StatusBadRequest, Message: "Name and email are required"}
 	errFixed      = &Error{Status: http.StatusBadRequest, Message: "id and created_at cannot be changed"}
 	errNoUser     = &Error{Status: http.StatusNotFound, Message: "User not found"}
 	errTooSlow    = &Error{Status: http.StatusRequestTimeout, Message: "The request body did not arrive in time"}
@@ -47,6 +46,12 @@ var (
 	ErrBusyImports = &Error{Status: http.StatusServiceUnavailable,
 		Message: "Too many files are being imported at once: send it again later"}
 )
+
+// errRequired returns the error for a user that lacks a required field.
+func errRequired(fields models.Fields) *Error {
+	names := join(fields.RequiredNames(), "and")
+	return badRequest("%s%s are required", strings.ToUpper(names[:1]), names[1:])
+}
 
 // WrongHost returns the error for a request to a host that this service does not accept.
 func WrongHost(host string) *Error {
@@ -149,13 +154,4 @@ func isDuplicate(err error) bool {
 
 func badRequest(format string, values ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, values...)}
-}
-
-// shorten cuts a name from a client to a length that fits into a sentence.
-func shorten(name string) string {
-	const most = 60
-	if utf8.RuneCountInString(name) <= most {
-		return name
-	}
-	return string([]rune(name)[:most]) + "…"
 }

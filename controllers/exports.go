@@ -17,34 +17,32 @@ import (
 
 // ExportCSV handles GET and HEAD /api/users.csv: 200, 400, 500 or 503.
 func (f *Files) ExportCSV(c *gin.Context) error {
-	asked, err := parseExport(c.Request.URL.RawQuery, true)
+	asked, err := f.csvList.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	out := &csvText{spreadsheet: asked.spreadsheet}
+	out := &csvText{fields: f.fields, spreadsheet: asked.spreadsheet}
 	out.begin()
-	return f.export(c, asked.search, "csv", "text/csv; charset=utf-8", &out.Buffer, out.add)
+	return f.export(c, asked, "csv", "text/csv; charset=utf-8", &out.Buffer, out.add)
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
 func (f *Files) ExportNDJSON(c *gin.Context) error {
-	asked, err := parseExport(c.Request.URL.RawQuery, false)
+	asked, err := f.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	return f.export(c, asked.search, "ndjson", "application/x-ndjson", &out, func(user *models.User) {
-		out.Write(append(models.AppendUser(out.AvailableBuffer(), user), '\n'))
+	return f.export(c, asked, "ndjson", "application/x-ndjson", &out, func(user *models.User) {
+		out.Write(append(f.fields.AppendUser(out.AvailableBuffer(), user), '\n'))
 	})
 }
 
 // export sends the requested users as a consistent snapshot, with the headers that describe them. It sends a chunk of
 // text once the chunk is large. A short response is sent only when all of it has been read.
-func (f *Files) export(c *gin.Context, asked search, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
-	query := asked.Query
-	query.Count = asked.count
-	return f.users.Export(c.Request.Context(), query, func(export models.Export) error {
-		if asked.count {
+func (f *Files) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
+	return f.users.Export(c.Request.Context(), asked.Query, func(export models.Export) error {
+		if asked.Count {
 			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
 		}
 		if export.Last != nil {
@@ -67,7 +65,7 @@ func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.B
 		if err != nil {
 			return err
 		}
-		if add(&user); text.Len() < chunkSize {
+		if add(&user); text.Len() < models.ChunkBytes {
 			continue
 		}
 		if _, err := text.WriteTo(c.Writer); err != nil {
@@ -78,56 +76,45 @@ func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.B
 	return err
 }
 
-// exportRequest holds the parameters of an export: those of a list, and one more.
-type exportRequest struct {
-	search
-	spreadsheet bool
-}
-
-func parseExport(query string, takesSpreadsheet bool) (exportRequest, error) {
-	var asked exportRequest
-	list := asked.parameters()
-	all := list
-	if takesSpreadsheet {
-		all.takes = "an export takes email, q, limit, after, order, count and spreadsheet"
-		all.expects = func(name string) string {
-			if name == "spreadsheet" {
-				return "true or false"
-			}
-			return list.expects(name)
-		}
-		all.set = func(name, value string) (ok bool) {
-			if name != "spreadsheet" {
-				return list.set(name, value)
-			}
-			asked.spreadsheet, ok = isTrue(value)
-			return ok
-		}
-	}
-	var err error
-	asked.given, err = all.parse(query)
-	return asked, err
-}
-
 // csvText is users as CSV: RFC 4180, byte for byte as encoding/csv writes it, but with CRLF only after each row and not
 // within values, and with more quotes for spreadsheets.
 type csvText struct {
 	bytes.Buffer
+	fields      models.Fields
 	spreadsheet bool
+	row         []string
 }
 
 func (t *csvText) begin() {
 	if t.spreadsheet {
 		t.WriteString("\xef\xbb\xbf")
 	}
-	t.writeRow("id", "name", "email", "created_at")
+	t.writeRow(t.fields.Columns())
 }
 
 func (t *csvText) add(user *models.User) {
-	t.writeRow(strconv.FormatInt(user.ID, 10), user.Name, user.Email, user.CreatedAt)
+	t.row = append(t.row[:0], strconv.FormatInt(user.ID, 10))
+	t.addValues(user, true)
+	t.row = append(t.row, user.CreatedAt)
+	t.addValues(user, false)
+	t.writeRow(t.row)
 }
 
-func (t *csvText) writeRow(values ...string) {
+// addValues adds the values of the required fields to a row, or those of the others: NULL is an empty text.
+func (t *csvText) addValues(user *models.User, required bool) {
+	for _, field := range t.fields {
+		if field.Required != required {
+			continue
+		}
+		value := ""
+		if text := field.Of(&user.NewUser); text != nil {
+			value = *text
+		}
+		t.row = append(t.row, value)
+	}
+}
+
+func (t *csvText) writeRow(values []string) {
 	for i, value := range values {
 		if i > 0 {
 			t.WriteByte(',')

@@ -3,11 +3,12 @@ package controllers
 import (
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"log/slog"
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,37 +19,42 @@ import (
 
 // Files handles the endpoints that import and export users as files.
 type Files struct {
-	users  models.Users
-	logger *slog.Logger
+	users         models.Users
+	fields        models.Fields
+	logger        *slog.Logger
+	list, csvList parameters // of exports
 }
 
 // NewFiles returns the handlers. An import is logged when it starts and when it ends, because it may take a long time.
-func NewFiles(users models.Users, logger *slog.Logger) *Files { return &Files{users, logger} }
+func NewFiles(users models.Users, fields models.Fields, logger *slog.Logger) *Files {
+	list := listParameters(fields)
+	return &Files{users, fields, logger, list, list.and("an export", spreadsheet)}
+}
 
 // ImportCSV handles POST /api/users.csv: 200, 400, 408, 413, 415, 422, 500 or 503.
 func (f *Files) ImportCSV(c *gin.Context) error {
-	sent := importRequest{takesSpreadsheet: true}
-	if err := sent.bind(c); err != nil {
-		return err
-	}
-	file, err := openCSV(c.Request.Body, sent.spreadsheet)
+	asked, err := parseImport(c, csvImport)
 	if err != nil {
 		return err
 	}
-	return f.store(c, sent.ImportOptions, file.rows(), file.ignored)
+	file, err := openCSV(c.Request.Body, f.fields, asked.spreadsheet)
+	if err != nil {
+		return err
+	}
+	return f.store(c, asked.ImportOptions, file.next, file.ignored)
 }
 
 // ImportNDJSON handles POST /api/users.ndjson in the same way.
 func (f *Files) ImportNDJSON(c *gin.Context) error {
-	var sent importRequest
-	if err := sent.bind(c); err != nil {
-		return err
-	}
-	file, err := openNDJSON(c.Request.Body)
+	asked, err := parseImport(c, ndjsonImport)
 	if err != nil {
 		return err
 	}
-	return f.store(c, sent.ImportOptions, file.rows(), []string{})
+	file, err := openNDJSON(c.Request.Body, f.fields)
+	if err != nil {
+		return err
+	}
+	return f.store(c, asked.ImportOptions, file.next, []string{})
 }
 
 // imported is the response to an import.
@@ -58,34 +64,38 @@ type imported struct {
 }
 
 // store imports the rows of a file and sends the response.
-func (f *Files) store(c *gin.Context, options models.ImportOptions, rows iter.Seq2[models.ImportRow, error], ignored []string) error {
+func (f *Files) store(c *gin.Context, options models.ImportOptions, next func() (models.ImportRow, error), ignored []string) error {
 	log := f.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
 	log.Info("import started", "route", c.FullPath(), "dry_run", options.DryRun)
-	begun, received := time.Now(), &received{}
-	done, err := f.users.Import(c.Request.Context(), received.watch(rows), options)
-	log.Info("import ended", "stored", err == nil && !options.DryRun, "rows", received.rows,
+	begun, file := time.Now(), &arriving{next: next}
+	done, err := f.users.Import(c.Request.Context(), file.all, options)
+	log.Info("import ended", "stored", err == nil && !options.DryRun, "rows", file.rows,
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted,
-		"receiving", received.ended.Sub(begun), "storing", time.Since(received.ended))
+		"receiving", file.ended.Sub(begun), "storing", time.Since(file.ended))
 	if err != nil {
 		return importRefusal(err)
 	}
 	return sendValue(c, http.StatusOK, contentType, imported{done, ignored})
 }
 
-// received tracks how much of a file has arrived, and when it ended.
-type received struct {
+// arriving is a file while it arrives: how many of its rows have, and when it ended.
+type arriving struct {
+	next  func() (models.ImportRow, error)
 	rows  int
 	ended time.Time
 }
 
-func (r *received) watch(rows iter.Seq2[models.ImportRow, error]) iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
-		defer func() { r.ended = time.Now() }()
-		for row, err := range rows {
-			r.rows++
-			if !yield(row, err) {
-				return
-			}
+// all yields the rows. An error that is not of one row ends the sequence.
+func (a *arriving) all(yield func(models.ImportRow, error) bool) {
+	defer func() { a.ended = time.Now() }()
+	for {
+		row, err := a.next()
+		if err == io.EOF { //nolint:errorlint // a reader returns it bare
+			return
+		}
+		a.rows++
+		if _, isRow := errors.AsType[*models.RowError](err); !yield(row, err) || err != nil && !isRow {
+			return
 		}
 	}
 }
@@ -139,36 +149,47 @@ func rowRefusal(err error) string {
 	}
 }
 
-// importRequest holds the parameters of an import.
-type importRequest struct {
-	models.ImportOptions
-	spreadsheet      bool
-	takesSpreadsheet bool
-	maxGiven         bool
-}
+// The parameters of imports.
+var (
+	csvImport    = ndjsonImport.and("an import", spreadsheet)
+	ndjsonImport = parameters{"an import", []parameter{
+		whether("dry_run", func(asked *request) *bool { return &asked.DryRun }),
+		{"on_conflict", "fail, skip or update", func(asked *request, value string) bool {
+			at := slices.Index(conflicts, value)
+			asked.OnConflict = models.Conflict(at)
+			return at >= 0
+		}},
+		{"on_missing", "delete", func(asked *request, value string) bool {
+			asked.DeleteMissing = true
+			return value == "delete"
+		}},
+		{"max_deletes", "a whole number from 0 to 1000000000", func(asked *request, value string) bool {
+			number, ok := parseID(value)
+			asked.MaxDeletes = int(number)
+			return ok && number >= 0 && number <= 1_000_000_000
+		}},
+	}}
+)
 
-// bind reads the parameters, and refuses a form.
-func (r *importRequest) bind(c *gin.Context) error {
+var conflicts = []string{models.ConflictFails: "fail", models.ConflictSkips: "skip", models.ConflictUpdates: "update"}
+
+// parseImport reads the parameters of an import, and refuses a form.
+func parseImport(c *gin.Context, parameters parameters) (request, error) {
 	kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		return errForm(c.FullPath())
+		return request{}, errForm(c.FullPath())
 	}
-	takes := "an import takes dry_run, on_conflict, on_missing and max_deletes"
-	if r.takesSpreadsheet {
-		takes = "an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet"
-	}
-	if _, err := (parameters{takes, r.expects, r.set}).parse(c.Request.URL.RawQuery); err != nil {
-		return err
-	}
+	asked, err := parameters.parse(c.Request.URL.RawQuery)
 	switch {
-	case r.DeleteMissing && r.OnConflict != models.ConflictUpdates:
-		return badRequest("The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
-	case r.DeleteMissing && !r.maxGiven:
-		return badRequest("The parameter on_missing must come with max_deletes: how many users may be deleted at most")
-	case !r.DeleteMissing && r.maxGiven:
-		return badRequest("The parameter max_deletes must come with on_missing=delete")
+	case err != nil:
+	case asked.DeleteMissing && asked.OnConflict != models.ConflictUpdates:
+		err = badRequest("The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
+	case asked.DeleteMissing && !asked.has("max_deletes"):
+		err = badRequest("The parameter on_missing must come with max_deletes: how many users may be deleted at most")
+	case !asked.DeleteMissing && asked.has("max_deletes"):
+		err = badRequest("The parameter max_deletes must come with on_missing=delete")
 	}
-	return nil
+	return asked, err
 }
 
 // errForm does not name a host: behind a proxy, only the client knows the URL.
@@ -177,47 +198,4 @@ func errForm(route string) *Error {
 		Status:  http.StatusUnsupportedMediaType,
 		Message: "Send the file itself to the same URL, not a form: curl --data-binary @people" + path.Ext(route) + " URL",
 	}
-}
-
-// expects describes the valid values of a parameter. It returns "" for an unknown one.
-func (r *importRequest) expects(name string) string {
-	switch name {
-	case "dry_run":
-		return "true or false"
-	case "on_conflict":
-		return "fail, skip or update"
-	case "on_missing":
-		return "delete"
-	case "max_deletes":
-		return "a whole number from 0 to 1000000000"
-	case "spreadsheet":
-		if r.takesSpreadsheet {
-			return "true or false"
-		}
-	}
-	return ""
-}
-
-// set stores the value of a parameter, and reports whether it is valid.
-func (r *importRequest) set(name, value string) (ok bool) {
-	switch name {
-	case "dry_run":
-		r.DryRun, ok = isTrue(value)
-	case "on_conflict":
-		r.OnConflict, ok = map[string]models.Conflict{
-			"fail": models.ConflictFails, "skip": models.ConflictSkips, "update": models.ConflictUpdates,
-		}[value], value == "fail" || value == "skip" || value == "update"
-	case "on_missing":
-		r.DeleteMissing, ok = true, value == "delete"
-	case "max_deletes":
-		number, isNumber := parseID(value)
-		r.MaxDeletes, r.maxGiven, ok = int(number), true, isNumber && number >= 0 && number <= 1_000_000_000
-	case "spreadsheet":
-		r.spreadsheet, ok = isTrue(value)
-	}
-	return ok
-}
-
-func isTrue(value string) (isTrue, ok bool) {
-	return value == "true", value == "true" || value == "false"
 }

@@ -5,98 +5,75 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"iter"
 
 	"users-api/models"
 )
 
 // ndjsonFile reads users from a file with one JSON object per line.
 type ndjsonFile struct {
-	in   *bufio.Reader
-	line int
+	in      *bufio.Reader
+	fields  models.Fields
+	line    int
+	isEmpty bool // no row was read yet
 }
 
-var (
-	errLineTooLong = badRequest("The line is longer than 4 MiB")
-	errNoRows      = badRequest("The file is empty: each line must be a JSON object with a name and an email")
-)
-
-func openNDJSON(body io.Reader) (*ndjsonFile, error) {
+func openNDJSON(body io.Reader, fields models.Fields) (*ndjsonFile, error) {
 	text, err := openText(body)
 	if err != nil {
 		return nil, err
 	}
-	return &ndjsonFile{in: bufio.NewReaderSize(text, largestRow+len("\n"))}, nil
+	return &ndjsonFile{in: bufio.NewReaderSize(text, largestRow+len("\n")), fields: fields, isEmpty: true}, nil
 }
 
-// rows yields the users. Each line is read like the body that creates a user, and blank lines are skipped. A file with
-// only blank lines is refused: with on_missing=delete, a mistyped file name would delete every user.
-func (f *ndjsonFile) rows() iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
-		for isEmpty := true; ; isEmpty = false {
-			text, err := f.readRow()
-			if err == io.EOF { //nolint:errorlint // a reader returns it bare
-				if isEmpty {
-					yield(models.ImportRow{}, errNoRows)
-				}
-				return
-			}
-			var sent creation
-			if err == nil {
-				err = f.refuse((oneObject{}).BindBody(text, &sent))
-			}
-			_, isRow := errors.AsType[*models.RowError](err)
-			if !yield(models.ImportRow{Line: f.line, User: sent.NewUser}, err) || err != nil && !isRow {
-				return
-			}
+// next returns the next user, or [io.EOF]. Each line is read like the body that creates a user, and blank lines are
+// skipped. A file with only blank lines is refused: with on_missing=delete, a mistyped file name would delete every user.
+func (f *ndjsonFile) next() (models.ImportRow, error) {
+	sent := creation{fields: f.fields}
+	text, err := f.read()
+	if err == nil {
+		if why := (oneObject{}).BindBody(text, &sent); why != nil {
+			err = f.refuse(why)
 		}
 	}
-}
-
-// readRow returns the next line that is not blank. It is valid until the next line is read.
-func (f *ndjsonFile) readRow() ([]byte, error) {
-	for {
-		text, err := f.read()
-		if err != nil || len(bytes.Trim(text, " \t\r\n")) > 0 {
-			return text, err
-		}
+	if err == io.EOF && f.isEmpty { //nolint:errorlint // a reader returns it bare
+		err = badRequest("The file is empty: each line must be a JSON object with %s",
+			join(withArticles(f.fields.RequiredNames()), "and"))
 	}
+	f.isEmpty = false
+	return models.ImportRow{Line: f.line, Values: sent.Values}, err
 }
 
-// read returns the next line. It is valid until the next line is read.
+// read returns the next line that is not blank. It is valid until the next line is read.
 func (f *ndjsonFile) read() ([]byte, error) {
-	f.line++
-	text, err := f.in.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		if err := f.skip(); err != nil {
+	for {
+		f.line++
+		text, err := f.in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, f.skip()
+		}
+		if err != nil && err != io.EOF {
 			return nil, unreadable(err)
 		}
-		return nil, f.refuse(errLineTooLong)
-	case err == io.EOF && len(text) == 0:
-		return nil, io.EOF
-	case err != nil && err != io.EOF:
-		return nil, unreadable(err)
+		if len(bytes.Trim(text, " \t\r\n")) > 0 {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return text, nil
 }
 
-// skip skips the rest of a line, or of the file.
+// skip skips the rest of a line that is too long, and refuses it.
 func (f *ndjsonFile) skip() error {
 	for {
 		_, err := f.in.ReadSlice('\n')
-		if err == io.EOF {
-			return nil
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return err
+		switch {
+		case err == nil, err == io.EOF:
+			return f.refuse(badRequest("The line is longer than 4 MiB"))
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return unreadable(err)
 		}
 	}
 }
 
-func (f *ndjsonFile) refuse(why error) error {
-	if why == nil {
-		return nil
-	}
-	return &models.RowError{Line: f.line, Err: why}
-}
+func (f *ndjsonFile) refuse(why error) error { return &models.RowError{Line: f.line, Err: why} }

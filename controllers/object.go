@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"users-api/models"
 )
 
 // object is the text of one valid JSON object. Its fields are found in the text each time instead of being kept in a
@@ -80,6 +83,18 @@ func (o object) fields() iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// find returns the value of each field of a user, or nil if it was not sent.
+func (o object) find(fields models.Fields) [][]byte {
+	found := make([][]byte, len(fields))
+	for name, value := range o.fields() {
+		at := slices.IndexFunc(fields, func(field *models.Field) bool { return field.Name == string(name) })
+		if at >= 0 {
+			found[at] = value
+		}
+	}
+	return found
+}
+
 // fieldName decodes the name of a field, without a copy if it has no escapes.
 func fieldName(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
@@ -119,24 +134,17 @@ func stringEnd(text []byte, at int) int {
 
 // valueEnd returns where the value of a field ends: at the next comma or at the object's closing brace.
 func valueEnd(text []byte, at int) int {
-	for depth := 0; ; {
-		switch text[at] {
-		case '"':
-			at = stringEnd(text, at)
-			continue
-		case '{', '[':
+	for depth := 0; ; at++ {
+		switch char := text[at]; {
+		case char == '"':
+			at = stringEnd(text, at) - 1
+		case char == '{', char == '[':
 			depth++
-		case ',':
-			if depth == 0 {
-				return at
-			}
-		case '}', ']':
-			if depth == 0 {
-				return at
-			}
+		case depth == 0 && (char == ',' || char == '}'):
+			return at
+		case char == '}', char == ']':
 			depth--
 		}
-		at++
 	}
 }
 

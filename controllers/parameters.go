@@ -5,50 +5,93 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"users-api/models"
 )
 
-// parameters describe what a query string may contain. Anything unknown is an error for the client: a misspelt filter
-// must not list all users, and a misspelt dry_run must not store anything.
-type parameters struct {
-	takes   string                        // which parameters there are, for the error
-	expects func(name string) string      // the valid values of a parameter; "" for an unknown one
-	set     func(name, value string) bool // stores the value, and reports whether it is valid
+// request is what the parameters of a query string ask for.
+type request struct {
+	models.Query
+	models.ImportOptions
+	spreadsheet bool
+	sent        []sentParameter // in the order in which they were sent
 }
 
-type parameter struct{ name, value string }
+type sentParameter struct{ name, value string }
 
-// parse reads a query string, and returns its parameters in the order in which they were sent.
-func (p parameters) parse(query string) (given []parameter, err error) {
+func (r *request) has(name string) bool {
+	return slices.ContainsFunc(r.sent, func(sent sentParameter) bool { return sent.name == name })
+}
+
+// parameters are what a query string may contain. Anything unknown is an error for the client: a misspelt filter must
+// not list all users, and a misspelt dry_run must not store anything.
+type parameters struct {
+	of  string // what they belong to, with its article
+	all []parameter
+}
+
+type parameter struct {
+	name, meaning string                                  // the meaning describes the valid values
+	set           func(asked *request, value string) bool // stores a value, and reports whether it is valid
+}
+
+// and returns the parameters of something that takes one more.
+func (p parameters) and(of string, more parameter) parameters {
+	return parameters{of, append(slices.Clip(p.all), more)}
+}
+
+// parse reads a query string.
+func (p parameters) parse(query string) (asked request, err error) {
 	if query == "" {
-		return nil, nil
+		return asked, nil
 	}
 	for part := range strings.SplitSeq(query, "&") {
-		if given, err = p.add(given, part); err != nil {
-			return nil, err
+		if err := p.take(&asked, part); err != nil {
+			return asked, err
 		}
 	}
-	return given, nil
+	return asked, nil
 }
 
-// add reads one parameter.
-func (p parameters) add(given []parameter, part string) ([]parameter, error) {
+// take reads one parameter.
+func (p parameters) take(asked *request, part string) error {
 	name, value, _ := strings.Cut(part, "=")
 	if decoded, err := url.QueryUnescape(name); err == nil {
 		name = decoded
 	}
-	meaning := p.expects(name)
-	if meaning == "" {
-		return nil, badRequest(`Unknown parameter "%s": %s`, shorten(name), p.takes)
+	at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
+	if at < 0 {
+		return badRequest(`Unknown parameter "%s": %s takes %s`, shorten(name), p.of, join(p.names(), "and"))
 	}
-	if slices.ContainsFunc(given, func(earlier parameter) bool { return earlier.name == name }) {
-		return nil, badRequest("The parameter %s must be given once, as %s", name, meaning)
+	meaning := p.all[at].meaning
+	if asked.has(name) {
+		return badRequest("The parameter %s must be given once, as %s", name, meaning)
 	}
 	value, err := url.QueryUnescape(value)
 	if err != nil {
-		return nil, badRequest("The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
+		return badRequest("The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
 	}
-	if value == "" || !utf8.ValidString(value) || !p.set(name, value) {
-		return nil, badRequest("The parameter %s must be %s", name, meaning)
+	if value == "" || !utf8.ValidString(value) || !p.all[at].set(asked, value) {
+		return badRequest("The parameter %s must be %s", name, meaning)
 	}
-	return append(given, parameter{name, value}), nil
+	asked.sent = append(asked.sent, sentParameter{name, value})
+	return nil
 }
+
+func (p parameters) names() (names []string) {
+	for _, known := range p.all {
+		names = append(names, known.name)
+	}
+	return names
+}
+
+// whether returns a parameter that is true or false.
+func whether(name string, of func(*request) *bool) parameter {
+	return parameter{name, "true or false", func(asked *request, value string) bool {
+		*of(asked) = value == "true"
+		return value == "true" || value == "false"
+	}}
+}
+
+// spreadsheet is a parameter of files that are CSV.
+var spreadsheet = whether("spreadsheet", func(asked *request) *bool { return &asked.spreadsheet })

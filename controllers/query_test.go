@@ -15,7 +15,7 @@ var badValues = []struct{ name, expects, values string }{
 	{"after", "the id of a user", "|x|1.5|01|-0|+1|9223372036854775808"},
 	{"order", "asc or desc", "|ASC|up|asc,desc"},
 	{"count", "true", "|false|1|True"},
-	{"q", "a part of a name or an email, in UTF-8, of at most 1000 characters", "|%ff|%ed%a0%80|" + strings.Repeat("%C3%A9", 1001)},
+	{"q", anyField, "|%ff|%ed%a0%80|" + strings.Repeat("%C3%A9", 1001)},
 	{"email", "the whole email of a user, in UTF-8", "|%ff"},
 }
 
@@ -32,7 +32,7 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	}
 	for query, sentence := range map[string]string{
 		"limit=1&limit=1":       "The parameter limit must be given once, as a whole number from 1 to 1000",
-		"q=a&limit=5&q=b":       "The parameter q must be given once, as a part of a name or an email, in UTF-8, of at most 1000 characters",
+		"q=a&limit=5&q=b":       "The parameter q must be given once, as " + anyField,
 		"email=a&%65mail=b":     "The parameter email must be given once, as the whole email of a user, in UTF-8",
 		"after=1&after=":        "The parameter after must be given once, as the id of a user",
 		"order=asc&order=desc":  "The parameter order must be given once, as asc or desc",
@@ -44,32 +44,32 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 		"nmae=ada": "nmae", "Email=a": "Email", "email[]=a": "email[]", "=1": "", "&": "", "limit=1&": "",
 		"?limit=1": "?limit", "%zz=1": "%zz", "%6eame=1": "name", strings.Repeat("é", 1000): strings.Repeat("é", 60) + "…",
 	} {
-		refuse(t, query, `Unknown parameter "`+name+`": a list takes email, q, limit, after, order and count`)
+		refuse(t, query, `Unknown parameter "`+name+`": `+listTakes)
 	}
 }
 
 func refuse(t *testing.T, query, sentence string) {
 	t.Helper()
-	if _, err := parseSearch(query); err == nil || err.Error() != sentence {
+	if _, err := listParameters(fields).parse(query); err == nil || err.Error() != sentence {
 		t.Errorf("%.60s\n got %v\nwant %s", query, err, sentence)
 	}
 }
 
 func TestParametersMeanWhatWasSent(t *testing.T) {
-	asked, err := parseSearch("email=a%2Bb%40c&q=50%25+off_&limit=1000&after=-7&order=desc&count=true")
+	asked, err := listParameters(fields).parse("email=a%2Bb%40c&q=50%25+off_&limit=1000&after=-7&order=desc&count=true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *asked.Email != "a+b@c" || asked.Contains != "50% off_" || asked.Limit != 1000 || *asked.After != -7 ||
-		!asked.Descending || !asked.count {
+	if sentValue(asked, "email") != "a+b@c" || asked.Contains != "50% off_" || asked.Limit != 1000 || *asked.After != -7 ||
+		!asked.Descending || !asked.Query.Count {
 		t.Errorf("got %+v", asked)
 	}
 	want := "?email=a%2Bb%40c&q=50%25+off_&limit=1000&order=desc&count=true&after=42"
 	if got := asked.next(42); got != want {
 		t.Errorf("the next page is %s, want %s", got, want)
 	}
-	if asked, err = parseSearch("limit=1&order=asc"); err != nil || asked.Limit != 1 || asked.Descending ||
-		asked.Email != nil || asked.After != nil || asked.count || asked.Contains != "" {
+	if asked, err = listParameters(fields).parse("limit=1&order=asc"); err != nil || asked.Limit != 1 || asked.Descending ||
+		asked.Equal.Of != 0 || asked.After != nil || asked.Query.Count || asked.Contains != "" {
 		t.Errorf("got %+v, %v", asked, err)
 	}
 	if got := asked.next(-1); got != "?limit=1&order=asc&after=-1" {
@@ -90,7 +90,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		asked, err := parseSearch(query)
+		asked, err := listParameters(fields).parse(query)
 		if err != nil {
 			checkWords(t, err)
 			return
@@ -108,9 +108,9 @@ func FuzzSearch(f *testing.F) {
 		if !plainReference.MatchString(next) {
 			t.Errorf("%q does not fit into a header", next)
 		}
-		again, err := parseSearch(next[1:])
+		again, err := listParameters(fields).parse(next[1:])
 		if err != nil || *again.After != -9 || again.Contains != asked.Contains || again.Limit != asked.Limit ||
-			again.Descending != asked.Descending || again.count != asked.count ||
+			again.Descending != asked.Descending || again.Query.Count != asked.Query.Count ||
 			sentValue(again, "email") != sentValue(asked, "email") {
 			t.Errorf("%q continues with %q: %v", query, next, err)
 		}
@@ -118,10 +118,11 @@ func FuzzSearch(f *testing.F) {
 }
 
 // sentValue writes what was understood as it was sent.
-func sentValue(asked search, name string) string {
+func sentValue(asked request, name string) string {
+	if field := fields.Find(name); field != nil {
+		return *field.Of(&asked.Equal.User)
+	}
 	switch {
-	case name == "email" && asked.Email != nil:
-		return *asked.Email
 	case name == "q":
 		return asked.Contains
 	case name == "limit":
@@ -132,7 +133,7 @@ func sentValue(asked search, name string) string {
 		return "desc"
 	case name == "order":
 		return "asc"
-	case name == "count" && asked.count:
+	case name == "count" && asked.Query.Count:
 		return "true"
 	}
 	return ""
@@ -158,7 +159,7 @@ func checkWords(t *testing.T, err error) {
 // Characters count, and not bytes.
 func TestALongTextIsLookedForUpToItsLimit(t *testing.T) {
 	longest := strings.Repeat("é", maxContains)
-	if asked, err := parseSearch("q=" + url.QueryEscape(longest)); err != nil || asked.Contains != longest {
+	if asked, err := listParameters(fields).parse("q=" + url.QueryEscape(longest)); err != nil || asked.Contains != longest {
 		t.Errorf("got a text of %d bytes, %v", len(asked.Contains), err)
 	}
 }

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"fmt"
 	"iter"
 	"strings"
 )
@@ -16,35 +15,32 @@ const separators = ",;|\t\r\n"
 
 // toSpreadsheet puts an apostrophe before each character that would begin a formula in some spreadsheet.
 func toSpreadsheet(value string) string {
-	var out strings.Builder
+	var parts []string
 	done := 0
 	for at := range formulas(value) {
-		out.WriteString(value[done:at])
-		out.WriteByte('\'')
+		parts = append(parts, value[done:at])
 		done = at
 	}
-	if done == 0 && out.Len() == 0 {
+	if parts == nil {
 		return value
 	}
-	out.WriteString(value[done:])
-	return out.String()
+	return strings.Join(append(parts, value[done:]), "'")
 }
 
 // fromSpreadsheet removes the apostrophes that toSpreadsheet added.
 func fromSpreadsheet(value string) string {
-	var out strings.Builder
+	var parts []string
 	done := 0
 	for at := range formulas(value) {
 		if at > 0 && value[at-1] == '\'' {
-			out.WriteString(value[done : at-1])
+			parts = append(parts, value[done:at-1])
 			done = at
 		}
 	}
-	if done == 0 {
+	if parts == nil {
 		return value
 	}
-	out.WriteString(value[done:])
-	return out.String()
+	return strings.Join(append(parts, value[done:]), "")
 }
 
 // formulas yields where a formula would begin: at the start of a value, or after a separator. Quotes in between do not
@@ -62,12 +58,4 @@ func formulas(value string) iter.Seq[int] {
 			startsCell = strings.IndexByte(separators, char) >= 0 || startsCell && isQuote
 		}
 	}
-}
-
-// count formats a number of things.
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }

@@ -13,27 +13,31 @@ import (
 
 // Users handles the endpoints under /api/users (specification, section 4).
 type Users struct {
-	users models.Users
+	users      models.Users
+	fields     models.Fields
+	parameters parameters // of a list
 }
 
 // NewUsers returns the handlers for the users in a storage.
-func NewUsers(users models.Users) *Users { return &Users{users: users} }
+func NewUsers(users models.Users, fields models.Fields) *Users {
+	return &Users{users, fields, listParameters(fields)}
+}
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a
 // client that asks for problems gets 409.
 func (u *Users) Create(c *gin.Context) error {
-	var sent creation
+	sent := creation{fields: u.fields}
 	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
-	id, err := u.users.Create(c.Request.Context(), sent.NewUser)
+	id, err := u.users.Create(c.Request.Context(), sent.User)
 	if isDuplicate(err) && wantsProblem(c) {
 		return errEmailUsed
 	}
 	if err != nil {
 		return err
 	}
-	return send(c, http.StatusCreated, contentType, models.AppendCreated(nil, id, &sent.NewUser))
+	return send(c, http.StatusCreated, contentType, u.fields.AppendCreated(nil, id, &sent.User))
 }
 
 // Get handles GET and HEAD /api/users/:id: 200, 304, 404 or 500.
@@ -46,7 +50,7 @@ func (u *Users) Get(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := models.AppendUser(nil, &user)
+	body := u.fields.AppendUser(nil, &user)
 	revalidate(c)
 	if notModified(c, entityTag(body)) {
 		return nil

@@ -28,14 +28,19 @@ func some(n, bytes int, err error) iter.Seq2[[]User, error] {
 	}
 }
 
-func TestAnArrayHoldsEveryUserInPiecesOfABoundedSize(t *testing.T) {
+// chunks returns the chunks of an array of these pages.
+func chunks(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
+	return NewFields().NewArray(0).Chunks(pages)
+}
+
+func TestAnArrayHoldsEveryUserInChunksOfABoundedSize(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000} {
 		var text []byte
-		for piece, err := range Array(some(n, 1000, nil)) {
-			if err != nil || len(piece) > 2*1100 {
-				t.Fatalf("a piece has %d bytes, %v", len(piece), err)
+		for chunk, err := range chunks(some(n, 1000, nil)) {
+			if err != nil || len(chunk) > ChunkBytes+2*1100 {
+				t.Fatalf("a chunk has %d bytes, %v", len(chunk), err)
 			}
-			text = append(text, piece...)
+			text = append(text, chunk...)
 		}
 		var users []User
 		if err := json.Unmarshal(text, &users); err != nil || len(users) != n {
@@ -49,10 +54,28 @@ func TestAnArrayHoldsEveryUserInPiecesOfABoundedSize(t *testing.T) {
 	}
 }
 
+// One user is the whole array, however long the name is, and so are a few short ones.
+func TestAShortArrayAndOneUserAreASingleChunk(t *testing.T) {
+	for _, test := range []struct{ users, bytes, want int }{
+		{0, 0, 1}, {1, 1, 1}, {10, 1000, 1}, {1, ChunkBytes, 1}, {2, ChunkBytes, 2}, {4, ChunkBytes, 3},
+	} {
+		array, got := NewFields().NewArray(0), 0
+		for range array.Chunks(some(test.users, test.bytes, nil)) {
+			got++
+			if array.Ended != (got == test.want) {
+				t.Errorf("%+v: Ended is %t in chunk %d", test, array.Ended, got)
+			}
+		}
+		if got != test.want || array.Users != test.users {
+			t.Errorf("%+v: %d users in %d chunks", test, array.Users, got)
+		}
+	}
+}
+
 func TestAnArrayThatFailsEndsWithTheError(t *testing.T) {
 	failed := errors.New("failed")
 	var last error
-	for piece, err := range Array(some(10, 1, failed)) {
+	for piece, err := range chunks(some(10, 1, failed)) {
 		if last = err; err == nil && strings.HasSuffix(string(piece), "]") {
 			t.Errorf("a piece that came before the error looks whole: %s", piece)
 		}
@@ -65,13 +88,13 @@ func TestAnArrayThatFailsEndsWithTheError(t *testing.T) {
 func TestAnArrayNobodyReadsOnIsNotMade(t *testing.T) {
 	made := 0
 	users := func(yield func([]User, error) bool) {
-		for page := range some(10_000, 1000, nil) {
+		for page := range some(10_000, ChunkBytes, nil) {
 			if made += len(page); !yield(page, nil) {
 				return
 			}
 		}
 	}
-	for range Array(users) {
+	for range chunks(users) {
 		break
 	}
 	if made > 2 {
@@ -79,27 +102,24 @@ func TestAnArrayNobodyReadsOnIsNotMade(t *testing.T) {
 	}
 }
 
-func TestAChangeDescribesAUserThatIsAsItWants(t *testing.T) {
-	user := User{NewUser: NewUser{Name: "n", Email: "e"}}
-	text := func(text string) *string { return &text }
-	for _, test := range []struct {
-		change Change
-		want   bool
-	}{
-		{Change{}, true}, {Change{Name: text("n")}, true}, {Change{Name: text("x")}, false}, {Change{Email: text("e")}, true},
-		{Change{Email: text("x")}, false}, {Change{Name: text("n"), Email: text("x")}, false}, {Change{Name: text("x"), Email: text("e")}, false},
+func TestTheDifferingValuesAreThoseThatTheUserDoesNotHave(t *testing.T) {
+	fields, user := NewFields(), NewUser{Name: "n", Email: "e"}
+	for _, test := range []struct{ name, email, want string }{
+		{"", "", ""}, {"n", "", ""}, {"x", "", "name"}, {"", "e", ""}, {"", "x", "email"}, {"n", "x", "email"}, {"x", "e", "name"},
+		{"x", "x", "name email"},
 	} {
-		if got := test.change.Describes(user); got != test.want {
-			t.Errorf("%+v: %t", test.change, got)
+		var values Values
+		for name, text := range map[string]string{"name": test.name, "email": test.email} {
+			if text != "" {
+				values.Set(fields.Find(name), text)
+			}
 		}
-	}
-}
-
-// A user that is decoded keeps its id and its time.
-func TestAUserMayBeDecodedAsItWasWritten(t *testing.T) {
-	want := User{ID: 7, NewUser: NewUser{Name: "n", Email: "e"}, CreatedAt: "2024-01-02 03:04:05"}
-	var got User
-	if err := json.Unmarshal(AppendUser(nil, &want), &got); err != nil || got != want {
-		t.Errorf("got %+v, %v", got, err)
+		var got []string
+		for field := range fields.In(fields.Differing(values, &user).Of) {
+			got = append(got, field.Name)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%+v: got %s", test, got)
+		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 type ImportRow struct {
 	// Line is the line of the file where the row begins.
 	Line int
-	User NewUser
+	// Values are the values that the row has: an update leaves the user's other fields alone.
+	Values
 }
 
 // ImportOptions say what an import does besides creating users. The zero value refuses a row whose email exists.
@@ -32,7 +33,7 @@ type Conflict int
 const (
 	ConflictFails   Conflict = iota // the import is refused
 	ConflictSkips                   // the user stays as it is
-	ConflictUpdates                 // the user gets the row's name, and keeps its id and time
+	ConflictUpdates                 // the user gets the values of the row, and keeps its id and time
 )
 
 // Imported counts the users that an import created, updated and deleted. Skipped counts the rows whose user already

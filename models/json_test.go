@@ -34,7 +34,7 @@ func TestAUserIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 			Email     string `json:"email"`
 			CreatedAt string `json:"created_at"`
 		}{user.ID, user.Name, user.Email, user.CreatedAt})
-		if got := string(AppendUser([]byte("before"), &user)); got != "before"+want {
+		if got := string(NewFields().AppendUser([]byte("before"), &user)); got != "before"+want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -53,8 +53,9 @@ func FuzzAppendText(f *testing.F) {
 
 func BenchmarkAppendUser(b *testing.B) {
 	user := User{ID: 123456, NewUser: NewUser{Name: "Ada Lovelace", Email: "ada.lovelace@example.org"}, CreatedAt: "2026-11-20 15:42:07"}
+	fields := NewFields()
 	var buffer []byte
 	for b.Loop() {
-		buffer = AppendUser(buffer[:0], &user)
+		buffer = fields.AppendUser(buffer[:0], &user)
 	}
 }

@@ -25,7 +25,7 @@ type Users interface {
 	Get(ctx context.Context, id int64) (User, error)
 
 	// Change changes the user with the id, and returns the user as stored after the change.
-	Change(ctx context.Context, id int64, change Change, allow Condition) (User, error)
+	Change(ctx context.Context, id int64, change Values, allow Condition) (User, error)
 
 	// Delete removes the user with the id.
 	Delete(ctx context.Context, id int64, allow Condition) error
@@ -67,9 +67,9 @@ type Condition func(User) error
 
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
-	// Email, if set, selects the user with exactly this email.
-	Email *string
-	// Contains selects users whose name or email contains the text. The case of ASCII letters does not matter.
+	// Equal selects the users that have exactly these values.
+	Equal Values
+	// Contains selects users of whom any field contains the text. The case of ASCII letters does not matter.
 	Contains string
 	// After, if set, selects users that come after this id, in the order of the query.
 	After *int64

@@ -125,9 +125,8 @@ func onlyReads(request *http.Request) bool {
 	case http.MethodGet, http.MethodHead:
 		return true
 	case http.MethodPost:
-		isImport := request.URL.Path == "/api/users.csv" || request.URL.Path == "/api/users.ndjson"
 		query, err := url.ParseQuery(request.URL.RawQuery)
-		return isImport && err == nil && slices.Equal(query["dry_run"], []string{"true"})
+		return bringsFile(request) && err == nil && slices.Equal(query["dry_run"], []string{"true"})
 	}
 	return false
 }

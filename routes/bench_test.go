@@ -30,7 +30,7 @@ func BenchmarkRequest(b *testing.B) {
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-	handler := Service{Users: users, Metrics: noFigures(), Logger: logger}.handler(usual())
+	handler := Service{Users: users, Fields: models.NewFields(), Metrics: noFigures(), Logger: logger}.handler(usual())
 	for _, bench := range []struct{ name, method, path, body string }{
 		{"health", "GET", "/health", ""},
 		{"one user", "GET", "/api/users/1", ""},

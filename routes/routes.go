@@ -16,6 +16,7 @@ import (
 // Service is what is served, who may use it, and the metrics and log for its operators.
 type Service struct {
 	Users   models.Users
+	Fields  models.Fields
 	Access  Access
 	Metrics *Metrics
 	Logger  *slog.Logger
@@ -41,7 +42,7 @@ func (s Service) handler(l limits) http.Handler {
 // routes returns Gin with every path.
 func (s Service) routes(l limits) *gin.Engine {
 	engine := s.engine(l)
-	api, files := controllers.NewUsers(s.Users), controllers.NewFiles(s.Users, s.Logger)
+	api, files := controllers.NewUsers(s.Users, s.Fields), controllers.NewFiles(s.Users, s.Fields, s.Logger)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
 		engine.Handle(method, "/api/users", controllers.Handle(api.List))

@@ -70,7 +70,7 @@ func listen(t *testing.T) net.Listener {
 }
 
 func silent(users models.Users) Service {
-	return Service{Users: users, Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
+	return Service{Users: users, Fields: models.NewFields(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
 }
 
 func TestServeEndsWithNothingOnAStop(t *testing.T) {

@@ -59,7 +59,7 @@ func (l *lines) String() string {
 func openUsers(t testing.TB) (users models.Users, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "users.db")
-	users, err := sqlite.Open(context.Background(), path, 1<<20)
+	users, err := sqlite.Open(context.Background(), path, models.NewFields(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 		change(&l)
 	}
 	s := &service{log: &lines{}, ended: make(chan error, 1)}
-	served.Metrics = noFigures()
+	served.Fields, served.Metrics = models.NewFields(), noFigures()
 	served.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.served = served
 	all, lost := http.Handler(nil), (<-chan struct{})(nil)

@@ -24,7 +24,7 @@ func TestAListIsKeptUpToItsLastByte(t *testing.T) {
 		kept     bool
 	}{{"as large as may be", size, true}, {"a byte larger than may be", size - 1, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			cache := New(users, c.maxBytes)
+			cache := New(users, models.NewFields(), c.maxBytes)
 			expect := func(how string, kept bool) {
 				t.Helper()
 				if _, version := ask(t, users, cache); (version != "") != kept {

@@ -26,7 +26,8 @@ type list struct {
 func (l *list) release() { l.readers.Add(-1) }
 
 // segment is the JSON of the users whose ids share one segment number. The same users therefore always make the same
-// segments, and the version of a list, which is made from their checksums, is the same after a restart.
+// segments, and the version of a list, which is made from their checksums, is the same after a restart. A [models.Array]
+// would not do: a segment is written before it is known whether it begins the array, and lists share it.
 type segment struct {
 	number int64
 	last   int64  // the highest id in it
@@ -53,7 +54,7 @@ func segmentEnd(number int64) int64 { return number<<idBits | (1<<idBits - 1) }
 // cut cuts users into segments. The first users of the first segment may already be in begun. It subtracts the bytes
 // that it adds from room, and ends with errTooLarge as soon as room is used up: one segment of long names can be larger
 // than all memory.
-func cut(begun *segment, users iter.Seq2[models.User, error], room *int) iter.Seq2[*segment, error] {
+func cut(fields models.Fields, begun *segment, users iter.Seq2[models.User, error], room *int) iter.Seq2[*segment, error] {
 	return func(yield func(*segment, error) bool) {
 		for user, err := range users {
 			if err != nil {
@@ -70,7 +71,7 @@ func cut(begun *segment, users iter.Seq2[models.User, error], room *int) iter.Se
 				begun = &segment{number: segmentNumber(user.ID), json: make([]byte, 0, segmentRoom)}
 			}
 			before := len(begun.json)
-			begun.json = models.AppendUser(append(begun.json, ','), &user)
+			begun.json = fields.AppendUser(append(begun.json, ','), &user)
 			begun.last = user.ID
 			if *room -= len(begun.json) - before; *room < 0 {
 				yield(nil, errTooLarge)

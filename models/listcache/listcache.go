@@ -33,6 +33,7 @@ type Source interface {
 type Cache struct {
 	coalescer
 	source   Source
+	fields   models.Fields
 	maxBytes int
 	stats    stats
 	// reading is the context of every refresh. A refresh works for many requests and must not end with one of them. The
@@ -49,8 +50,8 @@ type Cache struct {
 
 // New returns a cache that holds the list while it is no larger than maxBytes, and older lists that slow readers still
 // use, with up to as many bytes again.
-func New(source Source, maxBytes int) *Cache {
-	c := &Cache{source: source, maxBytes: maxBytes}
+func New(source Source, fields models.Fields, maxBytes int) *Cache {
+	c := &Cache{source: source, fields: fields, maxBytes: maxBytes}
 	c.reading, c.end = context.WithCancel(context.Background())
 	c.turn, c.latest = make(chan struct{}, 1), c.fresh
 	return c
@@ -76,8 +77,8 @@ func (c *Cache) List(ctx context.Context, send func(models.List) error, users it
 func (c *Cache) stream(users iter.Seq2[[]models.User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		total := 0
-		for segment, err := range models.Array(users) {
-			if total += len(segment); !yield(segment, err) || err != nil {
+		for chunk, err := range c.fields.NewArray(0).Chunks(users) {
+			if total += len(chunk); !yield(chunk, err) || err != nil {
 				return
 			}
 		}

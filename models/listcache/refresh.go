@@ -41,7 +41,7 @@ func (c *Cache) read(old *list, since Changes) (*list, error) {
 func (c *Cache) readAll() (*list, error) {
 	var segments []*segment
 	room := c.room()
-	for p, err := range cut(nil, c.source.All(), &room) {
+	for p, err := range cut(c.fields, nil, c.source.All(), &room) {
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (c *Cache) patchSegment(segments []*segment, lowest int64, room *int) ([]*s
 	if found {
 		segments = slices.Delete(segments, index, index+1)
 	}
-	for p, err := range cut(begun, c.source.Range(from, segmentEnd(number)), room) {
+	for p, err := range cut(c.fields, begun, c.source.Range(from, segmentEnd(number)), room) {
 		if err != nil {
 			return nil, err
 		}

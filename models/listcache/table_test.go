@@ -107,7 +107,7 @@ func (t *table) others(write func()) {
 
 // text is the list as it should be.
 func (t *table) text() (text string) {
-	for segment := range models.Array(paged(t.users)) {
+	for segment := range models.NewFields().NewArray(0).Chunks(paged(t.users)) {
 		text += string(segment)
 	}
 	return text
@@ -116,7 +116,7 @@ func (t *table) text() (text string) {
 // open returns a table and the cache of its list.
 func open(maxBytes int) (*table, *Cache) {
 	t := &table{}
-	return t, New(t, maxBytes)
+	return t, New(t, models.NewFields(), maxBytes)
 }
 
 // ask returns the list and its version.

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"users-api/models"
 )
@@ -18,51 +16,30 @@ type changes struct {
 
 // change changes a user and returns what the statement returned. Without a condition it is one statement. If a trigger
 // seems to have ignored it, the transaction that locks the user finds out whether the user exists.
-func (c changes) change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
-	text, values := c.updateText(change)
+func (c changes) change(ctx context.Context, id int64, change models.Values, allow models.Condition) (user models.User, err error) {
+	if change.Of == 0 {
+		return c.locked(ctx, id, allow, func(context.Context, connection) error { return nil })
+	}
+	values := append(c.queries.Parameters(change), id)
+	text := wholeUser(c.queries.Update(change.Of), len(values))
 	update := func(ctx context.Context, conn connection) (err error) {
-		user, err = conn.one(ctx, text, append(values, id)...)
+		user, err = conn.one(ctx, text, values...)
 		return err
 	}
-	if change == (models.Change{}) {
-		update = func(context.Context, connection) error { return nil }
-	} else if allow == nil {
+	if allow == nil {
 		if err = c.database.commit(ctx, update); !errors.Is(err, models.ErrIgnored) {
 			return user, err
 		}
 	}
-	before, err := c.locked(ctx, id, allow, update)
-	if change == (models.Change{}) {
-		user = before
-	}
+	_, err = c.locked(ctx, id, allow, update)
 	return user, err
-}
-
-// updateText returns the statement for a change, and its values except the id.
-func (c changes) updateText(change models.Change) (text string, values []any) {
-	var set []string
-	if change.Name != nil {
-		values = append(values, *change.Name)
-		set = append(set, fmt.Sprintf("name = $%d", len(values)))
-	}
-	if change.Email != nil {
-		values = append(values, *change.Email)
-		set = append(set, fmt.Sprintf("email = $%d", len(values)))
-	}
-	return wholeUser(fmt.Sprintf("UPDATE users SET %s", strings.Join(set, ", ")), len(values)+1, c.queries.columns), values
-}
-
-// wholeUser is [whole] for a statement on the user whose id is a parameter.
-func wholeUser(statement string, id int, returned string) string {
-	return whole(fmt.Sprintf("%s WHERE id = $%d::int8 RETURNING %s", statement, id, returned),
-		fmt.Sprintf("(SELECT count(*) FROM users WHERE id = $%d::int8)", id))
 }
 
 // delete removes a user.
 func (c changes) delete(ctx context.Context, id int64, allow models.Condition) error {
 	remove := func(ctx context.Context, conn connection) error {
-		_, found, err := conn.number(ctx, wholeUser("DELETE FROM users", 1, "id::int8"), id)
-		if err == nil && !found {
+		deleted, err := conn.ids(ctx, wholeUser(c.queries.Delete, 1), id)
+		if err == nil && len(deleted) == 0 {
 			err = models.ErrNotFound
 		}
 		return err
@@ -83,7 +60,7 @@ func (c changes) locked(ctx context.Context, id int64, allow models.Condition, r
 	var refused error
 	err = c.database.on(ctx, write, func(ctx context.Context, conn connection) error {
 		return conn.transaction(ctx, func() (err error) {
-			if before, err = conn.one(ctx, c.queries.locked, id); err != nil {
+			if before, err = conn.one(ctx, c.queries.ByID+lockUser, id); err != nil {
 				return err
 			}
 			if allow != nil {

@@ -76,7 +76,7 @@ func TestAnEmailThatBecomesCitextIsComparedAsSuch(t *testing.T) {
 	storetest.Create(t, users, "ada")
 	upper := "ADA"
 	count := func() int64 {
-		n, err := users.Count(ctx, models.Query{Email: &upper})
+		n, err := users.Count(ctx, models.Query{Equal: storetest.Values("email", upper)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/batch"
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
 )
@@ -35,7 +36,7 @@ func TestClosingFinishesEveryCreation(t *testing.T) {
 			}
 		})
 	}
-	for len(users.writer.queue) < cap(users.writer.queue) {
+	for len(users.writer.queue.Waiting()) < batch.Most {
 		time.Sleep(time.Millisecond)
 	}
 	closed := make(chan error)
@@ -48,7 +49,7 @@ func TestClosingFinishesEveryCreation(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if n, err := openUsers(t, url).Count(ctx, models.Query{}); n != stored.Load() || n < maxBatch || err != nil {
+	if n, err := openUsers(t, url).Count(ctx, models.Query{}); n != stored.Load() || n < batch.Most || err != nil {
 		t.Errorf("%d are stored, %v, and %d were answered", n, err, stored.Load())
 	}
 }
@@ -67,7 +68,7 @@ func TestClosingFinishesWhatIsUnderWay(t *testing.T) {
 			unlock := lock(t, url)
 			name, changed := "Grace", make(chan error)
 			go func() {
-				_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
+				_, err := users.Change(ctx, id, storetest.Values("name", name), nil)
 				changed <- err
 			}()
 			server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'")

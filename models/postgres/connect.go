@@ -4,17 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	driver "gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
+	"golang.org/x/sync/semaphore"
+
+	"users-api/models"
 )
 
 // connectTimeout is how long startup tries a server that is not there yet, pause is the time between two attempts, and
@@ -31,13 +30,10 @@ const idleTime = 5 * time.Minute
 
 // connect connects to the server. It retries a server that is starting or not there yet: a container may start at the
 // same moment as its database.
-func connect(ctx context.Context, where address, logger *slog.Logger) (*database, error) {
+func connect(ctx context.Context, where address, fields models.Fields, logger *slog.Logger) (*database, error) {
 	config := where.pool
 	config.AfterConnect = prepareSession
 	config.ConnConfig.OnNotice = noticeUnconfirmed
-	// GORM's statements are not prepared: behind a pooler, a prepared statement would be found by another process, or
-	// by none.
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
 	config.ConnConfig.BuildContextWatcherHandler = cancelling
@@ -45,10 +41,12 @@ func connect(ctx context.Context, where address, logger *slog.Logger) (*database
 	if err != nil {
 		return nil, explain(where, err)
 	}
-	others := int(config.MaxConns) - writers
+	others := int64(config.MaxConns) - writers
 	d := &database{
-		where: where, pool: pool, free: make(chan struct{}, others), slow: make(chan struct{}, others-1),
-		changing: make(chan struct{}, max(1, others/2)),
+		where: where, fields: fields, pool: pool,
+		free: semaphore.NewWeighted(others), slow: semaphore.NewWeighted(others - 1),
+		changing: semaphore.NewWeighted(max(1, others/2)), importing: semaphore.NewWeighted(1),
+		searching: semaphore.NewWeighted(max(1, min(others/3, int64(runtime.GOMAXPROCS(0)-1)))),
 	}
 	d.ended, d.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := d.reach(ctx, logger); err != nil {
@@ -99,14 +97,15 @@ const oldest = 130000
 // expectServer returns an error if the server or the database cannot be served.
 func (d *database) expectServer(ctx context.Context) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
-		version, _, err := conn.number(ctx, "SELECT current_setting('server_version_num')::int8")
-		if err != nil {
+		var version int
+		if err := conn.value(ctx, &version, serverVersion); err != nil {
 			return err
 		}
 		if version < oldest {
 			return fmt.Errorf("it is version %d.%d: 13 or newer is needed", version/10000, version/100%100)
 		}
-		encoding, err := conn.text(ctx, "SELECT current_setting('server_encoding')")
+		var encoding string
+		err := conn.value(ctx, &encoding, serverEncoding)
 		if err == nil && encoding != "UTF8" {
 			err = fmt.Errorf("its encoding is %s, which cannot hold every name: create a database with "+
 				"`createdb --encoding=UTF8 --template=template0 -O %s NAME`, move the data there with pg_dump and pg_restore, "+
@@ -127,8 +126,7 @@ var risks = []struct{ condition, cause, risk string }{
 	{"SELECT current_setting('fsync') = 'off'", "fsync is off", "a crash of the machine loses or damages the database"},
 	{"SELECT current_setting('full_page_writes') = 'off'", "full_page_writes is off",
 		"a crash of the machine may damage the database"},
-	{withParts + "SELECT EXISTS (SELECT FROM pg_class c JOIN parts p ON c.oid = p.id WHERE c.relpersistence = 'u')",
-		"the table users, or a part of it, is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
+	{unlogged, "the table users, or a part of it, is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
 }
 
 // warn warns of each risk that the server has.
@@ -136,8 +134,7 @@ func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		for _, r := range risks {
 			holds := false
-			err := conn.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&holds) }, r.condition)
-			if err != nil {
+			if err := conn.value(ctx, &holds, r.condition); err != nil {
 				return err
 			}
 			if holds {
@@ -146,14 +143,4 @@ func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
 		}
 		return nil
 	})
-}
-
-// gorm returns GORM on the connections of the pool, and a function that closes it.
-func (d *database) gorm() (db *gorm.DB, closeDB func(), err error) {
-	pool := stdlib.OpenDBFromPool(d.pool)
-	db, err = gorm.Open(driver.New(driver.Config{Conn: pool}), &gorm.Config{
-		// GORM would log failing statements with the names and emails in them. The callers log errors.
-		Logger: logger.Discard,
-	})
-	return db, func() { _ = pool.Close() }, err
 }

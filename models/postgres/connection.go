@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/models"
 )
 
 // connection is one connection to the server.
@@ -12,7 +14,10 @@ import (
 // A statement is prepared once on each connection, unless a pooler stands in between: PgBouncer before 1.21 hands each
 // transaction to another session of the server, which does not know the statement. Then only the description of the
 // statement is kept, and its text is sent each time. Reading a user by id takes 37 µs prepared, and 76 µs this way.
-type connection struct{ *pgx.Conn }
+type connection struct {
+	*pgx.Conn
+	fields models.Fields // of the users that are read and stored on it
+}
 
 // mode returns how statements are run on this connection.
 func (c connection) mode() pgx.QueryExecMode {
@@ -44,21 +49,20 @@ func (c connection) exec(ctx context.Context, statement string, arguments ...any
 	return tag.RowsAffected(), err
 }
 
-// number runs a statement that returns one integer, and reports whether it returned one: NULL does not count, and
-// neither does a result without rows.
-func (c connection) number(ctx context.Context, statement string, arguments ...any) (number int64, found bool, err error) {
-	var returned *int64
-	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&returned) }, statement, arguments...)
-	if err != nil || returned == nil {
-		return 0, false, err
-	}
-	return *returned, true, nil
+// value runs a statement that returns one value. Without a row, the value stays as it is.
+func (c connection) value(ctx context.Context, into any, statement string, arguments ...any) error {
+	return c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(into) }, statement, arguments...)
 }
 
-// text runs a statement that returns one text value.
-func (c connection) text(ctx context.Context, statement string, arguments ...any) (text string, err error) {
-	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&text) }, statement, arguments...)
-	return text, err
+// ids runs a statement that returns ids.
+func (c connection) ids(ctx context.Context, statement string, arguments ...any) (ids []int64, err error) {
+	err = c.query(ctx, func(rows pgx.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, statement, arguments...)
+	return ids, err
 }
 
 // simple runs statements without values or results.
@@ -68,13 +72,13 @@ func (c connection) simple(ctx context.Context, statements string) error {
 }
 
 // inSavepoint runs statements of a transaction so that they leave no trace when they fail.
-func (c connection) inSavepoint(ctx context.Context, run func() error) error {
-	if err := c.simple(ctx, "SAVEPOINT step"); err != nil {
+func (c connection) inSavepoint(ctx context.Context, run func(context.Context) error) error {
+	if err := c.simple(ctx, savepoint); err != nil {
 		return err
 	}
-	err, end := run(), "RELEASE step"
+	err, end := run(ctx), release
 	if err != nil {
-		end = "ROLLBACK TO step; RELEASE step"
+		end = rollBackTo
 	}
 	if failed := c.simple(ctx, end); failed != nil && (err == nil || isOfRow(err)) {
 		err = failed

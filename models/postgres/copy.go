@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"users-api/models"
 )
 
 // errNoTime: what is shown as a user's time is not a time.
@@ -19,7 +17,7 @@ var errNoTime = errors.New("the time of creation is no time")
 // store sends all users. PostgreSQL refuses all of them if it refuses one, so then the refused ones are searched for.
 func (f *copier) store(ctx context.Context) error {
 	f.sent = sha256.New()
-	err := f.conn.inSavepoint(ctx, func() error { return f.sendAll(ctx) })
+	err := f.conn.inSavepoint(ctx, f.sendAll)
 	if !isOfRow(err) && !errors.Is(err, errNoTime) {
 		return err
 	}
@@ -39,7 +37,7 @@ func (f *copier) sendAll(ctx context.Context) error {
 		_ = in.CloseWithError(err) // nil marks the end of the users
 		written <- err
 	}()
-	_, err := f.conn.PgConn().CopyFrom(ctx, out, "COPY users (id, name, email, created_at) FROM STDIN")
+	_, err := f.conn.PgConn().CopyFrom(ctx, out, copyUsers(f.conn.fields))
 	_ = out.Close()
 	if failed := <-written; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		return failed
@@ -59,16 +57,13 @@ func (f *copier) writeAll(to io.Writer) error {
 		if err != nil {
 			return err
 		}
-		line = models.AppendUser(line[:0], &user)
+		line = f.conn.fields.AppendUser(line[:0], &user)
 		_, _ = f.sent.Write(line) // it never fails
 		line = strconv.AppendInt(line[:0], user.ID, 10)
-		line = appendText(append(line, '\t'), user.Name)
-		line = appendText(append(line, '\t'), user.Email)
-		if line = append(line, '\t'); created == nil {
-			line = append(line, `\N`...)
-		} else {
-			line = appendText(line, *created)
+		for _, field := range f.conn.fields {
+			line = appendColumn(line, field.Of(&user.NewUser))
 		}
+		line = appendColumn(line, created)
 		if _, err := out.Write(append(line, '\n')); err != nil {
 			return err
 		}
@@ -80,7 +75,13 @@ func (f *copier) writeAll(to io.Writer) error {
 // copyEscapes escapes the bytes that COPY does not take literally.
 var copyEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
 
-func appendText(to []byte, text string) []byte { return append(to, copyEscapes.Replace(text)...) }
+// appendColumn appends a column after another; nil is NULL.
+func appendColumn(to []byte, text *string) []byte {
+	if text == nil {
+		return append(to, "\t\\N"...)
+	}
+	return append(append(to, '\t'), copyEscapes.Replace(*text)...)
+}
 
 // time returns a shown time as the column accepts it. An empty time becomes NULL, which is shown as empty again.
 func (t table) time(shown string) (*string, error) {

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/semaphore"
 
 	"users-api/models"
 )
@@ -34,7 +34,7 @@ type use struct {
 	once bool
 	// brief: it reads for a moment, so it may use the connection that longer uses leave free.
 	brief bool
-	// searches: it looks at every user, and needs a search slot: see [reader].
+	// searches: it looks at every user.
 	searches bool
 }
 
@@ -50,17 +50,23 @@ var (
 // database is the server and the connections of this process to it.
 type database struct {
 	where   address
+	fields  models.Fields
 	pool    *pgxpool.Pool
 	commits models.Commits
 	// free is taken by anything that needs a connection, except the writers: they have theirs, however many wait here.
-	free chan struct{}
+	free *semaphore.Weighted
 	// slow is one smaller than free, and is taken before it by uses that may hold their connection for long: an import,
 	// a search, or a change that waits for a lock. So one connection is left for brief reads.
-	slow chan struct{}
+	slow *semaphore.Weighted
 	// changing is taken by changes and deletions: when they wait for another program's lock, half of the connections
 	// are left for reads.
-	changing chan struct{}
-	closed   atomic.Bool
+	changing *semaphore.Weighted
+	// importing is taken by an import: many that wait would take the connections of all other requests.
+	importing *semaphore.Weighted
+	// searching is taken by queries that look at every user. They get at most all cores but one, and a third of the
+	// connections, so that everything else can run beside them.
+	searching *semaphore.Weighted
+	closed    atomic.Bool
 	// checked is the result of the last check of the table, and nextCheck is when the next is due.
 	checked   atomic.Pointer[tableCheck]
 	nextCheck atomic.Int64
@@ -79,31 +85,40 @@ func (d *database) on(ctx context.Context, wanted use, run func(context.Context,
 
 // until is on with a deadline.
 func (d *database) until(ctx context.Context, deadline time.Time, wanted use, run func(context.Context, connection) error) error {
-	if err := ctx.Err(); err != nil {
-		return err // select would choose at random
-	}
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	defer context.AfterFunc(d.ended, cancel)()
 	for _, slots := range d.slots(wanted) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		case <-limited.Done():
-			return cmp.Or(ctx.Err(), error(errBusy))
+		if slots.Acquire(limited, 1) != nil {
+			return d.gaveUp(ctx)
 		}
+		defer slots.Release(1)
 	}
 	return d.borrow(ctx, limited, wanted, run)
 }
 
-// slots returns the semaphores that a use of a connection takes, in order.
-func (d *database) slots(wanted use) []chan struct{} {
+// slots returns the semaphores that a use of a connection takes, in order. A search has its own before: see [reader].
+func (d *database) slots(wanted use) []*semaphore.Weighted {
 	switch {
 	case wanted.brief:
-		return []chan struct{}{d.free}
+		return []*semaphore.Weighted{d.free}
 	case wanted == write:
-		return []chan struct{}{d.changing, d.slow, d.free}
+		return []*semaphore.Weighted{d.changing, d.slow, d.free}
+	case wanted == bulk:
+		return []*semaphore.Weighted{d.importing, d.slow, d.free}
 	}
-	return []chan struct{}{d.slow, d.free}
+	return []*semaphore.Weighted{d.slow, d.free}
+}
+
+// gaveUp returns why the wait for a semaphore has ended.
+func (d *database) gaveUp(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case d.ended.Err() != nil:
+		return models.ErrClosed
+	}
+	return errBusy
 }
 
 // borrow is on for a caller that holds its slots already. The second context is the first with its limit.
@@ -130,11 +145,12 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer conn.Release()
 	ctx, cancel := d.bounded(ctx, wanted)
 	defer cancel()
-	if err = d.checkTable(ctx, connection{conn.Conn()}); err == nil {
+	on := connection{conn.Conn(), d.fields}
+	if err = d.checkTable(ctx, on); err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = run(ctx, connection{conn.Conn()})
+		err = run(ctx, on)
 	}
 	if isGone(err) || isOutOfDate(err) {
 		d.pool.Reset() // the other connections lead to the same server, and have the same view of its tables

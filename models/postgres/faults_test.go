@@ -26,11 +26,14 @@ func calls(users *Users, id int64) map[string]func() error {
 			_, err := users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(time.Now().UnixNano())})
 			return err
 		},
-		"getting":  func() error { _, err := users.Get(ctx, id); return err },
-		"counting": func() error { _, err := users.Count(ctx, models.Query{Email: &name}); return err },
-		"changing": func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); return err },
+		"getting": func() error { _, err := users.Get(ctx, id); return err },
+		"counting": func() error {
+			_, err := users.Count(ctx, models.Query{Equal: storetest.Values("email", name)})
+			return err
+		},
+		"changing": func() error { _, err := users.Change(ctx, id, storetest.Values("name", name), nil); return err },
 		"changing with a condition": func() error {
-			_, err := users.Change(ctx, id, models.Change{Name: &name}, func(models.User) error { return nil })
+			_, err := users.Change(ctx, id, storetest.Values("name", name), func(models.User) error { return nil })
 			return err
 		},
 		"deleting": func() error { return users.Delete(ctx, -1, nil) },
@@ -223,7 +226,7 @@ func TestASearchEndsWithWhoAskedForIt(t *testing.T) {
 	}()
 	server.WaitUntil(t, "1", sleeps)
 	nobody := "nobody"
-	if _, err := users.Count(ctx, models.Query{Email: &nobody}); err != nil {
+	if _, err := users.Count(ctx, models.Query{Equal: storetest.Values("email", nobody)}); err != nil {
 		t.Error(err)
 	}
 	cancel()

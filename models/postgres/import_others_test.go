@@ -107,11 +107,11 @@ func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T
 	last.do("INSERT INTO users (name, email) VALUES ('n', 'last')")
 	middle.do("INSERT INTO users (name, email) VALUES ('n', 'middle')")
 	rows := func(yield func(models.ImportRow, error) bool) {
-		for row, err := range storetest.ManyRows(3*chunkRows, "file", func() {}) {
+		for row, err := range storetest.ManyRows(3*chunks.Rows, "file", func() {}) {
 			switch row.Line {
-			case 3 * chunkRows / 2:
+			case 3 * chunks.Rows / 2:
 				row.User.Email = "middle"
-			case 3 * chunkRows:
+			case 3 * chunks.Rows:
 				row.User.Email = "last"
 			}
 			if !yield(row, err) {
@@ -133,7 +133,7 @@ func TestAnImportThatPostgreSQLEndsForAnotherTransactionIsDoneAgain(t *testing.T
 		<-waited
 		last.do("ROLLBACK")
 	})
-	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 3*chunkRows || err != nil {
+	if done, err := users.Import(ctx, rows, models.ImportOptions{}); done.Created != 3*chunks.Rows || err != nil {
 		t.Error(done, err)
 	}
 }

@@ -31,7 +31,7 @@ func askTwice(t testing.TB, users *Users) string {
 	return "read again"
 }
 
-// An ordinary table is kept, and whatever else users may be is not: see keepable.
+// An ordinary table is kept, and whatever else users may be is not: see cacheable.
 func TestAListIsKeptWhereCommitsTellAllThatChangesIt(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Shared(t)
@@ -100,7 +100,7 @@ func TestAListShowsWhatOthersHaveCommitted(t *testing.T) {
 		{"another process's creation", func(t *testing.T) { storetest.Create(t, others, "second") }},
 		{"another process's change", func(t *testing.T) {
 			changed := "changed"
-			if _, err := others.Change(ctx, id, models.Change{Name: &changed}, nil); err != nil {
+			if _, err := others.Change(ctx, id, storetest.Values("name", changed), nil); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -129,7 +129,7 @@ func TestAListShowsWhatOthersHaveCommitted(t *testing.T) {
 // wholeText is the list as it is read without one that is kept.
 func wholeText(t testing.TB, users *Users) (text string) {
 	t.Helper()
-	for piece, err := range models.Array(users.Select(ctx, models.Query{})) {
+	for piece, err := range models.NewFields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
 		if err != nil {
 			t.Fatal(err)
 		}

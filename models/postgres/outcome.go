@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +53,42 @@ func isRefusedByServer(err error) bool {
 		return false
 	}
 	return class(failed.Code) != classConnection && class(failed.Code) != classIntervention
+}
+
+// ignored returns [models.ErrIgnored] for an error that [whole] has caused, and other errors as they are.
+func ignored(err error) error {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && failed.Code == codeInvalidText && strings.Contains(failed.Message, ignoredMark) {
+		return models.ErrIgnored
+	}
+	return err
+}
+
+// isOfRow reports whether rows are to blame for an error, and not the server, a lock, or a missing right.
+func isOfRow(err error) bool {
+	switch sqlState(err) {
+	case "":
+		return errors.Is(err, models.ErrIgnored)
+	case codeNoRight, codeUnsupported, codeNoStatement:
+		return false
+	}
+	return class(sqlState(err)) != classTransaction && isRefusal(storageError(err))
+}
+
+// isRefusal reports whether the server refused what a statement asked for. It has then stored nothing, and a single row
+// may be to blame.
+func isRefusal(err error) bool {
+	failed, ok := errors.AsType[*models.StorageError](err)
+	if !ok || failed.Code == codeReadOnly || failed.Code == codeUnserved {
+		return false
+	}
+	switch class(failed.Code) {
+	case "":
+		return errors.Is(err, models.ErrIgnored)
+	case classConnection, classAccess, classResources, classIntervention, classSystem, classInternal, classRollback, classLocks:
+		return false
+	}
+	return true
 }
 
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.

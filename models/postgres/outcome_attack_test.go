@@ -48,7 +48,7 @@ func (a *attempts) writer(t *testing.T, users *Users, who string, rounds int, lo
 	for n := range rounds {
 		allow := map[bool]models.Condition{true: func(models.User) error { return nil }}[n%2 == 0]
 		name := fmt.Sprint(who, "-", n)
-		_, err := users.Change(ctx, id, models.Change{Name: &name}, allow)
+		_, err := users.Change(ctx, id, storetest.Values("name", name), allow)
 		if err != nil && a.note(err) && look(fmt.Sprint("SELECT name FROM users WHERE id = ", id)) == name {
 			t.Errorf("a change that is stored was answered: %v", err)
 		}

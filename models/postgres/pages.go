@@ -34,7 +34,7 @@ func (s *pageSize) get() int { return int(s.users.Load()) }
 
 // page reads the first page of a query, and reports whether more users may come.
 func (r *reader) page(ctx context.Context, query models.Query) (page []models.User, more bool, err error) {
-	values, possible := matching(query)
+	values, possible := r.queries.matching(query)
 	if !possible {
 		return nil, false, nil
 	}
@@ -46,12 +46,12 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 		limit = min(limit, query.Limit)
 	}
 	wanted := lookup
-	if query.Contains != "" {
+	if r.queries.fields.IsSearch(query) {
 		wanted = search
 	}
 	whole := false
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		page, whole, err = r.readPage(ctx, conn, r.queries.selected[query.Key()].users, append(values, int64(limit)))
+		page, whole, err = r.readPage(ctx, conn, r.queries.Select(query).Users, append(values, int64(limit)))
 		return err
 	})
 	if query.Limit > 0 && len(page) >= query.Limit {
@@ -65,14 +65,14 @@ func (r *reader) readPage(ctx context.Context, conn connection, statement string
 	page []models.User, whole bool, err error) {
 	left := pageBytes
 	whole = true
-	err = conn.users(ctx, func(user models.User) error {
+	err = conn.users(ctx, func(user *models.User) error {
 		if left <= 0 {
 			whole = false
 			r.pages.set(len(page)) // before the rest arrives
 			return errEnough
 		}
-		page = append(page, user)
-		left -= len(user.Name) + len(user.Email)
+		page = append(page, *user)
+		left -= r.queries.fields.Bytes(&user.NewUser)
 		return nil
 	}, statement, values...)
 	if err == nil && whole && left > pageBytes/2 && len(page) >= r.pages.get() {

@@ -4,16 +4,16 @@
 //
 //   - the connections (address.go, connect.go, database.go) are a small pool. Every statement borrows one, has a
 //     deadline, and finds the server again after it was away;
-//   - the shared commits (writer.go, create.go) are for creations alone. Creations that arrive together are one INSERT.
+//   - the shared commits (package batch, and writer.go) are for creations alone. Creations that arrive together are one INSERT.
 //     For changes and deletions (change.go), PostgreSQL itself lets transactions share a flush of its log;
 //   - every read (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held between
 //     two pages;
 //   - the cached list (package listcache, and list.go) is valid for as long as the server's snapshot is the same;
-//   - imports (import.go, chunks.go, missing.go), exports of one moment (snapshot.go), and a table that is filled from
+//   - imports (package imports, and import.go), exports of one moment (snapshot.go), and a table that is filled from
 //     another storage (copyfrom.go, copy.go, refused.go).
 //
-// GORM defines and creates the table, and builds the texts of the queries once, at startup; pgx runs them. Nothing is
-// stored in a session, because behind a pooler the next statement may run in another one: no setting and no advisory
+// GORM defines the table and compiles the statements (package statements), sql.go holds what GORM cannot express, and
+// pgx runs both. Nothing is stored in a session, because behind a pooler the next statement may run in another one: no setting and no advisory
 // lock that outlives its transaction, no temporary table, no LISTEN.
 //
 // # Why the cached list is never stale
@@ -29,7 +29,7 @@
 // that was recorded; it locks the table against TRUNCATE before it takes the snapshot. Any commit in the cluster,
 // ANALYZE and a checkpoint cost one more read of the list, and nothing else.
 //
-// This does not hold on a standby, under row security, and for data outside this server's log: keepable detects these
+// This does not hold on a standby, under row security, and for data outside this server's log: cacheable detects these
 // cases, and then the list is streamed.
 package postgres
 
@@ -45,13 +45,12 @@ import (
 
 // Users is the table of users in a PostgreSQL database.
 type Users struct {
-	database  *database
-	table     table
-	writer    *writer
-	changes   changes
-	reader    *reader
-	cache     *listcache.Cache
-	importing chan struct{} // is held by the import that runs
+	database *database
+	table    table
+	writer   *writer
+	changes  changes
+	reader   *reader
+	cache    *listcache.Cache
 
 	// writing is held for reading by every write, and for writing by Close.
 	writing sync.RWMutex
@@ -62,12 +61,12 @@ var _ models.Users = (*Users)(nil)
 // Open connects to the database that a URL names, and creates the table users if there is none. It tries a server that
 // cannot be reached yet for half a minute; the context ends that. The list is cached while it is no larger than
 // listMemory bytes. The error says what to do, and holds no password.
-func Open(ctx context.Context, url string, listMemory int, logger *slog.Logger) (*Users, error) {
+func Open(ctx context.Context, url string, fields models.Fields, listMemory int, logger *slog.Logger) (*Users, error) {
 	where, err := parseAddress(url)
 	if err != nil {
 		return nil, err
 	}
-	database, err := connect(ctx, where, logger)
+	database, err := connect(ctx, where, fields, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +83,7 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	if err := database.expectServer(ctx); err != nil {
 		return nil, err
 	}
-	db, closeDB, err := database.gorm()
-	if err != nil {
-		return nil, err
-	}
-	defer closeDB()
-	if err := createTable(ctx, db); err != nil {
+	if err := database.createTable(ctx); err != nil {
 		return nil, err
 	}
 	if err := database.warn(ctx, logger); err != nil {
@@ -99,16 +93,18 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	if err != nil {
 		return nil, err
 	}
-	queries := newQueries(db, table)
+	queries, err := newQueries(table, database.fields)
+	if err != nil {
+		return nil, err
+	}
 	reader := newReader(database, queries)
 	return &Users{
-		database:  database,
-		table:     table,
-		writer:    startWriters(database, table),
-		changes:   changes{database, queries},
-		reader:    reader,
-		cache:     listcache.New(&listSource{reader: reader}, listMemory),
-		importing: make(chan struct{}, 1),
+		database: database,
+		table:    table,
+		writer:   startWriters(database, queries),
+		changes:  changes{database, queries},
+		reader:   reader,
+		cache:    listcache.New(&listSource{reader: reader}, database.fields, listMemory),
 	}, nil
 }
 
@@ -135,7 +131,7 @@ func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err 
 }
 
 // Change changes a user and returns it as stored after the change.
-func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
+func (u *Users) Change(ctx context.Context, id int64, change models.Values, allow models.Condition) (user models.User, err error) {
 	err = u.write(func() (err error) {
 		user, err = u.changes.change(ctx, id, change, allow)
 		return err

@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"runtime"
 	"time"
 
 	"users-api/models"
@@ -18,18 +16,11 @@ type reader struct {
 	on      func(context.Context, use, func(context.Context, connection) error) error
 	queries *queries
 	pages   *pageSize
-	// searching is held by a query that looks at every user. Such queries get at most all cores but one, and a third of
-	// the connections, so that everything else can run beside them.
-	searching chan struct{}
-	spools    *spool.Area
+	spools  *spool.Area
 }
 
 func newReader(database *database, queries *queries) *reader {
-	searches := max(1, min(cap(database.free)/3, runtime.GOMAXPROCS(0)-1))
-	r := &reader{
-		database: database, queries: queries, pages: newPageSize(), searching: make(chan struct{}, searches),
-		spools: newSpools(),
-	}
+	r := &reader{database: database, queries: queries, pages: newPageSize(), spools: newSpools(queries.fields)}
 	r.on = r.onAny
 	return r
 }
@@ -64,38 +55,35 @@ func (r *reader) slot(ctx context.Context, wanted use, run func(use) error) erro
 	arrived := time.Now()
 	limited, cancel := context.WithTimeout(ctx, wanted.limit)
 	defer cancel()
-	select {
-	case r.searching <- struct{}{}:
-		defer func() { <-r.searching }()
-		wanted.limit -= time.Since(arrived)
-		return run(wanted)
-	case <-limited.Done():
-		return cmp.Or(ctx.Err(), error(errBusy))
+	if r.database.searching.Acquire(limited, 1) != nil {
+		return r.database.gaveUp(ctx)
 	}
+	defer r.database.searching.Release(1)
+	wanted.limit -= time.Since(arrived)
+	return run(wanted)
 }
 
 // get returns the user with an id.
 func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
 	err = r.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
-		user, err = conn.one(ctx, r.queries.byID, id)
+		user, err = conn.one(ctx, r.queries.ByID, id)
 		return err
 	})
 	return user, err
 }
 
-// count returns how many users match a query. It looks at every user, unless the query names an email.
+// count returns how many users match a query.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
-	wanted := search
-	if query.Email != nil {
-		wanted = lookup
+	wanted := lookup
+	if r.queries.fields.CountIsSearch(query) {
+		wanted = search
 	}
-	values, possible := matching(query)
+	values, possible := r.queries.matching(query)
 	if !possible {
 		return 0, nil
 	}
-	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		n, _, err = conn.number(ctx, r.queries.selected[query.Key()].count, values...)
-		return err
+	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) error {
+		return conn.value(ctx, &n, r.queries.Select(query).Count, values...)
 	})
 	return n, err
 }

@@ -53,7 +53,7 @@ func (f *copier) findRefused(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if chunk = append(chunk, user); len(chunk) < chunkRows {
+		if chunk = append(chunk, user); len(chunk) < chunks.Rows {
 			continue
 		}
 		if err := f.try(ctx, chunk, refused); err != nil {
@@ -75,14 +75,14 @@ func (f *copier) try(ctx context.Context, users []models.User, refused *refusedU
 	if len(users) == 0 || refused.count == mostRefused {
 		return nil
 	}
-	err := f.conn.inSavepoint(ctx, func() error { return f.insert(ctx, users) })
+	err := f.conn.inSavepoint(ctx, func(ctx context.Context) error { return f.insert(ctx, users) })
 	switch {
 	case err == nil:
 		return nil
 	case !isOfRow(err) && !errors.Is(err, errNoTime):
 		return err
 	case len(users) == 1:
-		refused.add(users[0].ID, withoutData(err, users[0]))
+		refused.add(users[0].ID, f.withoutData(err, &users[0].NewUser))
 		return nil
 	}
 	half := len(users) / 2
@@ -94,33 +94,35 @@ func (f *copier) try(ctx context.Context, users []models.User, refused *refusedU
 
 // insert stores users with one statement.
 func (f *copier) insert(ctx context.Context, users []models.User) error {
-	ids, names, emails := make([]int64, len(users)), make([]string, len(users)), make([]string, len(users))
-	times := make([]*string, len(users))
+	ids, times := make([]int64, len(users)), make([]*string, len(users))
 	for i, user := range users {
 		created, err := f.users.table.time(user.CreatedAt)
 		if err != nil {
 			return err
 		}
-		ids[i], names[i], emails[i], times[i] = user.ID, user.Name, user.Email, created
+		ids[i], times[i] = user.ID, created
 	}
-	_, err := f.conn.exec(ctx, "INSERT INTO users (id, name, email, created_at) OVERRIDING SYSTEM VALUE "+
-		"SELECT id, name, email, created_at::"+f.users.table.timeType+" FROM unnest($1::int8[], $2::text[], $3::text[], "+
-		"$4::text[]) AS n (id, name, email, created_at)", ids, names, emails, times)
+	values := arrays(f.conn.fields, len(users), func(i int) *models.NewUser { return &users[i].NewUser })
+	values = slices.Concat([]any{ids}, values, []any{times})
+	_, err := f.conn.exec(ctx, insertCopies(f.conn.fields, f.users.table.timeType), values...)
 	return err
 }
 
 // tellable are the SQLSTATEs whose texts name rules and no data, if PostgreSQL itself wrote them.
 var tellable = []string{"22001", "22003", "22021", "23502", "23505", "23514", "54000"}
 
-// withoutData returns why a user is refused, without the user's name and email: the message of a function of the table
-// may contain anything.
-func withoutData(err error, user models.User) string {
+// withoutData returns why a user is refused, without the texts of the user: the message of a function of the table may
+// contain anything.
+func (f *copier) withoutData(err error, user *models.NewUser) string {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		return err.Error()
 	}
-	tells := func(secret string) bool { return len(secret) > 2 && strings.Contains(failed.Message, secret) }
-	if !slices.Contains(tellable, failed.Code) || tells(user.Name) || tells(user.Email) {
+	tells := func(field *models.Field) bool {
+		secret := field.Of(user)
+		return secret != nil && len(*secret) > 2 && strings.Contains(failed.Message, *secret)
+	}
+	if !slices.Contains(tellable, failed.Code) || slices.ContainsFunc(f.conn.fields, tells) {
 		return fmt.Sprintf("%s (SQLSTATE %s)", meanings[class(failed.Code)], failed.Code)
 	}
 	return failed.Error()

@@ -14,22 +14,19 @@ import (
 	"users-api/models"
 )
 
-// inBinary asks for the time as PostgreSQL stores it, and for everything else as text: the text of a time depends on
-// settings of the session, the role and the database.
-var inBinary = pgx.QueryResultFormats{pgx.TextFormatCode, pgx.TextFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode}
-
 // errEnough ends a query before its last row.
 var errEnough = errors.New("enough rows")
 
-// users runs a statement that returns the columns of users, and calls add with each; errEnough ends it.
-func (c connection) users(ctx context.Context, add func(models.User) error, statement string, arguments ...any) error {
+// users runs a statement that returns the columns of users, and calls add with each; errEnough ends it. The user is
+// valid until add returns.
+func (c connection) users(ctx context.Context, add func(*models.User) error, statement string, arguments ...any) error {
+	var user models.User
 	err := c.query(ctx, func(rows pgx.Rows) error {
-		user, err := readUser(rows.RawValues(), rows.FieldDescriptions()[3].DataTypeOID)
-		if err != nil {
+		if err := c.read(rows, &user); err != nil {
 			return err
 		}
-		return add(user)
-	}, statement, append([]any{inBinary}, arguments...)...)
+		return add(&user)
+	}, statement, append([]any{c.formats()}, arguments...)...)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -38,23 +35,39 @@ func (c connection) users(ctx context.Context, add func(models.User) error, stat
 
 // one returns the user that a statement selects.
 func (c connection) one(ctx context.Context, statement string, arguments ...any) (user models.User, err error) {
-	err = models.ErrNotFound
-	failed := c.users(ctx, func(one models.User) error {
-		user, err = one, nil
+	found := false
+	err = c.users(ctx, func(one *models.User) error {
+		user, found = *one, true
 		return nil
 	}, statement, arguments...)
-	if failed != nil {
-		return user, failed
+	if err == nil && !found {
+		err = models.ErrNotFound
 	}
 	return user, err
 }
 
-// readUser returns the user in a row.
-func readUser(values [][]byte, timeType uint32) (user models.User, err error) {
-	user.Name, user.Email = string(values[1]), string(values[2])
-	user.CreatedAt = shownTime(values[3], timeType)
+// formats asks for the time as PostgreSQL stores it, and for everything else as text: the text of a time depends on
+// settings of the session, the role and the database.
+func (c connection) formats() pgx.QueryResultFormats {
+	formats := make(pgx.QueryResultFormats, len(c.fields)+2) // 0 is text
+	formats[len(formats)-1] = pgx.BinaryFormatCode
+	return formats
+}
+
+// read reads a row with the columns of a user.
+func (c connection) read(rows pgx.Rows, user *models.User) (err error) {
+	values := rows.RawValues()
+	for i, field := range c.fields {
+		if value := values[1+i]; value == nil {
+			field.SetNull(&user.NewUser)
+		} else {
+			field.Set(&user.NewUser, string(value))
+		}
+	}
+	last := 1 + len(c.fields)
+	user.CreatedAt = shownTime(values[last], rows.FieldDescriptions()[last].DataTypeOID)
 	user.ID, err = strconv.ParseInt(string(values[0]), 10, 64)
-	return user, err
+	return err
 }
 
 // epoch is the second from which PostgreSQL counts: the start of the year 2000.

@@ -90,7 +90,7 @@ func TestAChangeIsAnsweredWithWhatTheStatementReturned(t *testing.T) {
 				t.Parallel()
 				users, first, second := withRule(t, test.rule)
 				name := "Grace"
-				got, err := users.Change(ctx, first, models.Change{Name: &name}, allow)
+				got, err := users.Change(ctx, first, storetest.Values("name", name), allow)
 				if !errors.Is(err, test.changing) || err == nil && got.Name != test.answered {
 					t.Errorf("the change is answered with %+v, %v", got, err)
 				}
@@ -115,7 +115,7 @@ func TestARefusalOfATriggerIsTold(t *testing.T) {
 	before, _ := storetest.Text(t, users)
 	name := "Grace"
 	_, create := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
-	_, change := users.Change(ctx, first, models.Change{Name: &name}, nil)
+	_, change := users.Change(ctx, first, storetest.Values("name", name), nil)
 	for what, err := range map[string]error{"creating": create, "changing": change, "deleting": users.Delete(ctx, first, nil)} {
 		if err == nil || err.Error() != "ERROR: not on Sundays (SQLSTATE P0001)" {
 			t.Errorf("%s: %v", what, err)
@@ -141,7 +141,7 @@ func TestWhatIsRefusedAtTheCommitIsNotStored(t *testing.T) {
 	}
 	email := "alan"
 	for _, allow := range []models.Condition{nil, func(models.User) error { return nil }} {
-		_, err := users.Change(ctx, first, models.Change{Email: &email}, allow)
+		_, err := users.Change(ctx, first, storetest.Values("email", email), allow)
 		if failed, ok := errors.AsType[*models.StorageError](err); !ok || !failed.Duplicate {
 			t.Errorf("the change is answered with %v", err)
 		}
@@ -181,7 +181,7 @@ func useOnce(t *testing.T, users *Users, email string) {
 	t.Helper()
 	id := storetest.Create(t, users, email)
 	name := "changed"
-	_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
+	_, err := users.Change(ctx, id, storetest.Values("name", name), nil)
 	_, get := users.Get(ctx, id)
 	if err := errors.Join(err, get, users.Delete(ctx, id, nil)); err != nil {
 		t.Error(err)
@@ -217,7 +217,7 @@ func TestATriggerForEachStatementRunsOnceForEachWrite(t *testing.T) {
 			return err
 		},
 		"UPDATE": func(users *Users, id int64) error {
-			_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
+			_, err := users.Change(ctx, id, storetest.Values("name", name), nil)
 			return err
 		},
 		"DELETE": func(users *Users, id int64) error { return users.Delete(ctx, id, nil) },

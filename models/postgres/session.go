@@ -15,30 +15,6 @@ import (
 // READ COMMITTED matters even to a read that is a single statement: with REPEATABLE READ it keeps the snapshot that it
 // took before it waited for the table's lock, and sees an empty table if TRUNCATE or ALTER TABLE … TYPE commits
 // meanwhile.
-const (
-	askSession = `SELECT pg_backend_pid(), current_setting('default_transaction_isolation') = 'read committed'
-		AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0'`
-
-	// setSession skips what the URL sets, and what the version of the server does not know.
-	setSession = `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
-			('statement_timeout', '0'), ('lock_timeout', '` + lockTime + `'), ('transaction_timeout', '0'),
-			('client_min_messages', 'warning')) AS defaults (name, value)
-		WHERE current_setting(name, true) IS NOT NULL AND name <> ALL ($1::text[])`
-
-	// beginWrite makes the settings of a session part of the transaction, because behind a pooler no session has them.
-	beginWrite = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '" + lockTime +
-		"'; SET LOCAL client_min_messages = 'warning'"
-
-	beginRead     = "BEGIN ISOLATION LEVEL READ COMMITTED;"
-	beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-	noTimeouts    = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
-
-	// lockTable must come before anything that takes a snapshot: see [reader.inSnapshot].
-	lockTable = "LOCK TABLE users IN ACCESS SHARE MODE;"
-	// keepPath makes the rest of a transaction find the table that it has locked: a reloaded configuration changes the
-	// search path between two messages, even of one transaction.
-	keepPath = "SELECT set_config('search_path', current_setting('search_path'), true)"
-)
 
 // What prepareSession notes about a connection: a pooler stands between this process and the server, or sessions have
 // defaults other than PostgreSQL's own.
@@ -56,7 +32,7 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	err := conn.QueryRow(ctx, askSession, pgx.QueryExecModeExec).Scan(&process, &defaults)
 	notes := conn.PgConn().CustomData()
 	notes[pooled], notes[oddDefaults] = process != conn.PgConn().PID(), !defaults
-	if err != nil || (connection{conn}).isPooled() {
+	if err != nil || (connection{Conn: conn}).isPooled() {
 		return err
 	}
 	given := slices.Collect(maps.Keys(conn.Config().RuntimeParams))
@@ -77,7 +53,7 @@ func (c connection) isNoted(name string) bool {
 
 // inTransaction runs a read in a transaction that begins with the given statements, which may wait for a lock.
 func (c connection) inTransaction(ctx context.Context, begin string, read func() error) error {
-	defer func() { _ = c.simple(ctx, "ROLLBACK") }() // it only reads; if this fails, the connection is discarded
+	defer func() { _ = c.simple(ctx, rollBack) }() // it only reads; if this fails, the connection is discarded
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	err := c.simple(limited, begin)

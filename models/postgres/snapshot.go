@@ -13,7 +13,9 @@ import (
 
 // newSpools returns the area of spools. They are where the system keeps temporary files: DATA_DIR belongs to the other
 // engine.
-func newSpools() *spool.Area { return spool.NewArea(filepath.Join(os.TempDir(), "users-api-spool-")) }
+func newSpools(fields models.Fields) *spool.Area {
+	return spool.NewArea(filepath.Join(os.TempDir(), "users-api-spool-"), fields)
+}
 
 // export calls send with the users that a query selects, as one transaction sees them. They are spooled: if a slow
 // reader held the transaction open, PostgreSQL could not clear away what was deleted and changed.

@@ -17,9 +17,8 @@ func (u *Users) Stats() models.Stats {
 
 // size returns how many bytes the table takes with its indexes, or 0 if that cannot be found out at once.
 func (u *Users) size() (bytes int64) {
-	err := u.database.on(context.Background(), bestEffort, func(ctx context.Context, conn connection) (err error) {
-		bytes, _, err = conn.number(ctx, "SELECT pg_total_relation_size(to_regclass('users'))")
-		return err
+	err := u.database.on(context.Background(), bestEffort, func(ctx context.Context, conn connection) error {
+		return conn.value(ctx, &bytes, tableSize)
 	})
 	if err != nil {
 		return 0

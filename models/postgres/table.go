@@ -2,16 +2,15 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"gorm.io/gorm"
 
 	"users-api/models"
+	"users-api/models/statements"
 )
 
 // newTable is the table users as this engine creates it: the model, with PostgreSQL's own types for the id and the
@@ -25,54 +24,47 @@ type newTable struct {
 // TableName tells GORM the name.
 func (newTable) TableName() string { return "users" }
 
-// createLock is the number of the lock that processes take to create the table. It is "users" in ASCII.
-const createLock int64 = 0x7573657273
-
 // createTries is how often createTable looks for the table and creates it, if other programs create it at the same
 // time.
 const createTries = 3
 
 // createTable creates the table users if nothing of that name is found on the search path, and leaves alone what is
 // there. GORM's AutoMigrate would change an existing table on any difference.
-func createTable(ctx context.Context, db *gorm.DB) (err error) {
+func (d *database) createTable(ctx context.Context) error {
+	script, err := statements.CreateTable(table{}.dialect(), &newTable{})
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	for range createTries {
-		var exists bool
-		if exists, err = hasTable(db.WithContext(ctx)); err != nil || exists {
-			return err
-		}
-		err = createOnce(db.WithContext(ctx))
+		err = d.try(ctx, use{limit: searchTime}, func(ctx context.Context, conn connection) error {
+			return conn.createTable(ctx, strings.Join(script, ";"))
+		})
 		if code := sqlState(err); code != codeTableExists && code != codeDuplicate && class(code) != classRollback {
-			return err
+			break
 		}
 	}
 	return err
 }
 
-// createOnce creates the table. If two processes create it at once, PostgreSQL refuses one of them midway: so processes
-// take turns, and each checks again, which only READ COMMITTED allows. The lock ends with its transaction, because
-// behind a pooler a lock that outlives it is never released.
-func createOnce(db *gorm.DB) error {
-	return db.Transaction(func(tx *gorm.DB) error {
-		if err := tx.Exec("SET LOCAL lock_timeout = 0").Error; err != nil {
+// createTable creates the table unless it exists. If two processes create it at once, PostgreSQL refuses one of them
+// midway: so processes take turns, and each checks again, which only READ COMMITTED allows. The lock ends with its
+// transaction, because behind a pooler a lock that outlives it is never released.
+func (c connection) createTable(ctx context.Context, script string) error {
+	exists := false
+	if err := c.value(ctx, &exists, tableExists); err != nil || exists {
+		return err
+	}
+	return c.transaction(ctx, func() error {
+		if err := c.simple(ctx, fmt.Sprintf(takeTurn, createLock)); err != nil {
 			return err
 		}
-		if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", createLock).Error; err != nil {
+		if err := c.value(ctx, &exists, tableExists); err != nil || exists {
 			return err
 		}
-		if exists, err := hasTable(tx); err != nil || exists {
-			return err
-		}
-		return tx.Migrator().CreateTable(&newTable{})
-	}, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-}
-
-// hasTable reports whether the search path leads to anything named users. It reads pg_class as well, because only a
-// statement that opens a table makes the session notice what others have committed to the catalog meanwhile.
-func hasTable(tx *gorm.DB) (exists bool, err error) {
-	err = tx.Raw("SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users'))").Scan(&exists).Error
-	return exists, err
+		return c.simple(ctx, script)
+	})
 }
 
 // table is what must be known about the table users, which another program may have created.
@@ -86,19 +78,6 @@ type table struct {
 	// emailKey: an index finds the one user who has an email.
 	emailKey bool
 }
-
-// describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one of
-// them alone, and for everything else that decides whether the table can be served.
-const describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
-	format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
-	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
-		AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-	c.oid, c.relkind::text, COALESCE((SELECT min(rulename::text) FROM pg_rewrite WHERE ev_class = c.oid), ''),
-	c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
-	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-	JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-	WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`
 
 // column is a column of the table, with what is known about the table.
 type column struct {
@@ -124,7 +103,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 	}
 	created, email := columns["created_at"], columns["email"]
 	t = table{last.oid, created.typeName, created.generated, email.fullType, email.oneUser}
-	if why := unserved(columns, last); why != "" {
+	if why := unserved(columns, last, c.fields.Columns()); why != "" {
 		err = &models.StorageError{
 			Text: why + ": change that, or give users-api a database or a schema of its own",
 			Code: codeUnserved, Meaning: "the users table cannot be served",
@@ -138,10 +117,10 @@ var relations = map[string]string{
 	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "c": "a type",
 }
 
-// unserved returns why a table cannot be served, or "" if it can.
-func unserved(columns map[string]column, relation column) string {
+// unserved returns why a table cannot be served, or "" if it can. It needs the columns that are served.
+func unserved(columns map[string]column, relation column, served []string) string {
 	var missing []string
-	for _, name := range []string{"id", "name", "email", "created_at"} {
+	for _, name := range served {
 		if _, exists := columns[name]; !exists {
 			missing = append(missing, name)
 		}
@@ -209,22 +188,11 @@ func (d *database) describe(ctx context.Context) (t table, err error) {
 	return t, err
 }
 
-// missingRights are what this user may not do with the table. A snapshot locks the table, which needs the right to read
-// all of it. A column of type serial takes its ids from a sequence with rights of its own.
-const missingRights = `SELECT concat_ws(', ',
-	CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
-	CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
-	CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
-	CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
-	CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence('users', 'id'), 'USAGE') AND EXISTS (SELECT FROM pg_attribute
-		WHERE attrelid = o AND attname = 'id' AND attidentity = '') THEN 'USAGE of its sequence' END)
-	FROM (SELECT to_regclass('users')::oid AS o) AS users`
-
 // expectRights returns an error if this user may not do all that is needed.
 func (d *database) expectRights(ctx context.Context) error {
 	var missing string
 	err := d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
-		return conn.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&missing) }, missingRights)
+		return conn.value(ctx, &missing, missingRights)
 	})
 	if err == nil && missing != "" {
 		err = &models.StorageError{Text: "permission denied for users: " + missing, Code: codeNoRight}

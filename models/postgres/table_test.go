@@ -124,7 +124,7 @@ func useTable(t *testing.T, users *Users) {
 	}
 	name := "Grace"
 	for _, allow := range []models.Condition{nil, func(models.User) error { return nil }} {
-		if changed, err := users.Change(ctx, id, models.Change{Name: &name}, allow); changed.Name != name || err != nil {
+		if changed, err := users.Change(ctx, id, storetest.Values("name", name), allow); changed.Name != name || err != nil {
 			t.Errorf("changed it is %+v, %v", changed, err)
 		}
 		name += " Hopper"

@@ -1,65 +1,52 @@
 package postgres
 
 import (
-	"strings"
-	"sync"
 	"testing"
-
-	driver "gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"users-api/models"
 )
 
-// The statements that are written out must name what the model defines.
-func TestTheWrittenStatementsNameTheModelsTableAndColumns(t *testing.T) {
-	for _, record := range []any{&models.User{}, &newTable{}} {
-		model, err := schema.Parse(record, &sync.Map{}, schema.NamingStrategy{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if columns := strings.Join(model.DBNames, ", "); columns != "id, name, email, created_at" || model.Table != "users" {
-			t.Errorf("the model is %s (%s)", model.Table, columns)
-		}
-	}
-	update, _ := changes{queries: &queries{columns: "id"}}.updateText(models.Change{Name: new(string), Email: new(string)})
-	for statement, want := range map[string]string{
-		table{timeType: "timestamptz"}.insertText(): "WITH written AS (INSERT INTO users (name, email, created_at) " +
-			"SELECT name, email, date_trunc('second', now()) FROM unnest(",
-		update:  "WITH written AS (UPDATE users SET name = $1, email = $2 WHERE id = $3::int8 RETURNING id)",
-		columns: "id, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at",
+// Every statement names the columns of the table of fields, and keeps a name that is a keyword apart.
+func TestStatementsAreBuiltFromTheTableOfFields(t *testing.T) {
+	fields := models.NewFields()
+	order := *fields[0]
+	order.Name = "order"
+	odd := models.Fields{&order}
+	for _, test := range []struct{ name, text, want string }{
+		{"a creation", insertUsers(fields, "now()"), `WITH written AS (INSERT INTO users ("name", "email", created_at) ` +
+			`SELECT "name", "email", now() FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n ("name", "email") ` +
+			"ORDER BY ordinality RETURNING id::int8) SELECT * FROM written WHERE (SELECT CASE WHEN count(*) = cardinality($1) " +
+			"THEN true ELSE ('" + ignoredMark + "' || count(*))::bool END FROM written)"},
+		{"an update", updateUsers(fields), `UPDATE users SET "name" = n."name", "email" = n."email" FROM ` +
+			`unnest($1::int8[], $2::text[], $3::text[]) AS n (id, "name", "email") WHERE users.id = n.id`},
+		{"an update of a field that is a keyword", updateUsers(odd), `UPDATE users SET "order" = n."order" FROM ` +
+			`unnest($1::int8[], $2::text[]) AS n (id, "order") WHERE users.id = n.id`},
+		{"a copy", copyUsers(fields), `COPY users (id, "name", "email", created_at) FROM STDIN`},
+		{"a copy by INSERT", insertCopies(odd, "timestamptz"), `INSERT INTO users (id, "order", created_at) OVERRIDING SYSTEM ` +
+			`VALUE SELECT id, "order", created_at::timestamptz FROM unnest($1::int8[], $2::text[], $3::text[]) ` +
+			`AS n (id, "order", created_at)`},
 	} {
-		if !strings.HasPrefix(statement, want) {
-			t.Errorf("the statement is %s", statement)
+		if test.text != test.want {
+			t.Errorf("%s is\n%s\nwant\n%s", test.name, test.text, test.want)
 		}
 	}
 }
 
-// What GORM builds of each query, of our own table and of one with another type of time.
-func TestQueriesAreBuiltFromTheModel(t *testing.T) {
-	// It opens no connection.
-	db, err := gorm.Open(driver.New(driver.Config{DSN: "postgres://nobody@127.0.0.1:1/none"}), &gorm.Config{DisableAutomaticPing: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := newQueries(db, table{timeType: "timestamptz"})
-	odd := newQueries(db, table{timeType: "int4"})
-	everything := models.QueryKey{Email: true, Contains: true, After: true, Descending: true}
-	const from = `, COALESCE(name::text, ''), COALESCE(email::text, ''), created_at FROM "users"`
-	const matches = `email = $1 AND (lower(name::text COLLATE "C") LIKE $2 OR lower(email::text COLLATE "C") LIKE $3)`
-	for text, want := range map[string]string{
-		own.byID:                              "SELECT id" + from + " WHERE id = $1::int8",
-		own.locked:                            "SELECT id" + from + " WHERE id = $1::int8 FOR UPDATE",
-		own.selected[models.QueryKey{}].users: "SELECT id" + from + " ORDER BY id LIMIT $1::int8",
-		own.selected[models.QueryKey{}].count: `SELECT count(*) FROM "users"`,
-		own.selected[everything].users:        "SELECT id" + from + " WHERE " + matches + " AND id < $4::int8 ORDER BY id DESC LIMIT $5::int8",
-		own.selected[everything].count:        `SELECT count(*) FROM "users" WHERE ` + matches,
-		odd.selected[models.QueryKey{After: true}].users: "SELECT id" + strings.Replace(from, "created_at", "created_at::text", 1) +
-			" WHERE id > $1::int8 ORDER BY id LIMIT $2::int8",
+// The time is read and set as the type of its column needs it.
+func TestStatementsDependOnTheTypeOfTheTime(t *testing.T) {
+	for _, test := range []struct{ timeType, selected, now string }{
+		{"timestamptz", "created_at", "date_trunc('second', now())"},
+		{"date", "created_at::timestamp", "(now() AT TIME ZONE 'UTC')::date"},
+		{"varchar", "created_at", "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')"},
+		{"int4", "created_at::text", ""},
 	} {
-		if text != want {
-			t.Errorf("got\n%s\nwant\n%s", text, want)
+		queries, err := newQueries(table{timeType: test.timeType}, models.NewFields())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `SELECT id, "name"::text, "email"::text, ` + test.selected + ` FROM "users" WHERE id = $1::int8`
+		if queries.ByID != want || queries.insert != insertUsers(queries.fields, test.now) {
+			t.Errorf("%s: %s\n%s", test.timeType, queries.ByID, queries.insert)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/batch"
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
 )
@@ -61,17 +61,20 @@ func TestProcessesThatStoreTheSameDoNotLockEachOtherOut(t *testing.T) {
 func TestABatchIsStoredInTheOrderOfItsEmails(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))
-	var batch []*creation
-	for _, email := range []string{"c", "a", "b"} {
-		user := models.NewUser{Name: "n", Email: email}
-		batch = append(batch, &creation{user: user, arrived: time.Now(), done: make(chan struct{})})
+	idle := &writer{database: users.database, queries: users.writer.queries, queue: batch.NewQueue[*creation]()}
+	var wait sync.WaitGroup
+	for i, email := range []string{"c", "a", "b"} {
+		wait.Go(func() {
+			id, err := idle.create(ctx, models.NewUser{Name: "n", Email: email})
+			if want := []int64{3, 1, 2}[i]; id != want || err != nil {
+				t.Errorf("%s has the id %d, %v", email, id, err)
+			}
+		})
+		await(t, "it is in the queue", func() bool { return len(idle.queue.Waiting()) == i+1 })
 	}
-	users.writer.commitTogether(slices.Clone(batch))
-	for i, want := range []int64{3, 1, 2} {
-		if batch[i].id != want || batch[i].err != nil {
-			t.Errorf("%s has the id %d, %v", batch[i].user.Email, batch[i].id, batch[i].err)
-		}
-	}
+	together, _ := idle.queue.Gather(<-idle.queue.Waiting(), func(*creation) bool { return false })
+	idle.commitTogether(together)
+	wait.Wait()
 }
 
 // lock locks the table until it is unlocked.
@@ -94,7 +97,7 @@ func TestAWriteThatTakesTooLongIsNotStored(t *testing.T) {
 	var wait sync.WaitGroup
 	for what, write := range map[string]func() error{
 		"creating": func() error { _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); return err },
-		"changing": func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); return err },
+		"changing": func() error { _, err := users.Change(ctx, id, storetest.Values("name", name), nil); return err },
 		"deleting": func() error { return users.Delete(ctx, id, nil) },
 	} {
 		wait.Go(func() {
@@ -123,7 +126,7 @@ func TestAWriteWhoseClientHasGoneIsDone(t *testing.T) {
 	name := "Grace"
 	var wait sync.WaitGroup
 	for what, write := range map[string]func() error{
-		"changing": func() error { _, err := users.Change(client, changed, models.Change{Name: &name}, nil); return err },
+		"changing": func() error { _, err := users.Change(client, changed, storetest.Values("name", name), nil); return err },
 		"deleting": func() error { return users.Delete(client, deleted, nil) },
 	} {
 		wait.Go(func() {
@@ -158,7 +161,7 @@ func TestACommitThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	var wait sync.WaitGroup
 	for what, write := range map[string]func() error{
 		"creating": func() error { _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"}); return err },
-		"changing": func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, allow); return err },
+		"changing": func() error { _, err := users.Change(ctx, id, storetest.Values("name", name), allow); return err },
 	} {
 		wait.Go(func() {
 			const text = "no standby has confirmed the commit; whether the change was stored is not known"
@@ -186,9 +189,9 @@ func TestWritesThatWaitForAnothersLockHoldUpNoRead(t *testing.T) {
 	other.do("LOCK TABLE users IN EXCLUSIVE MODE")
 	name := "new"
 	for range 4 * poolSize {
-		go users.Change(ctx, id, models.Change{Name: &name}, nil) //nolint:errcheck // it fails, and holds connections
+		go users.Change(ctx, id, storetest.Values("name", name), nil) //nolint:errcheck // it fails, and holds connections
 	}
-	awaitWaiting(t, url, strconv.Itoa(cap(users.database.changing)))
+	awaitWaiting(t, url, strconv.Itoa((poolSize-writers)/2))
 	for range 10 {
 		began := time.Now()
 		if _, err := users.Get(ctx, id); err != nil || time.Since(began) > 2*time.Second {

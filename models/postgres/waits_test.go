@@ -81,8 +81,7 @@ func TestSearchesHoldUpNoList(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))
 	storetest.Create(t, users, "ada")
-	for range cap(users.reader.searching) {
-		users.reader.searching <- struct{}{}
+	for users.database.searching.TryAcquire(1) {
 	}
 	if text, _ := storetest.Text(t, users); text == "[]" {
 		t.Error("the list is empty")
@@ -106,7 +105,7 @@ func TestAConnectionIsKeptForBriefReads(t *testing.T) {
 			_ = users.database.on(ctx, wanted, func(context.Context, connection) error { <-done.Done(); return nil })
 		})
 	}
-	for len(users.database.slow) < cap(users.database.slow) {
+	for !isTaken(users.database.slow) {
 		time.Sleep(time.Millisecond)
 	}
 	for range 3 {

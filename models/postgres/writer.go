@@ -10,159 +10,104 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/batch"
 )
-
-// maxBatch bounds the creations in one commit.
-const maxBatch = 512
 
 // writers is how many commits may be under way at once. One, two and three allowed the same number of creations a
 // second, with 64 clients on two busy cores. With two, one goes on while the other waits because another program stores
 // the same email.
 const writers = 2
 
-// writer lets creations share commits.
-//
-// A commit waits for the disk and a statement for the network, and both take as long for a hundred rows as for one. So
-// the creations that arrive while earlier statements are under way go into the next one together. Nothing waits for
-// company: a creation that finds a writer idle is committed at once.
+// writer lets creations share commits: see package batch. Those of one commit are one statement, because a statement
+// waits for the network for as long as for a hundred rows.
 //
 // A statement is stored as a whole or not at all. If it is refused, each creation is tried again by itself, by the
 // request that waits for it, so that only the creations fail that are to blame.
 type writer struct {
 	database *database
-	insert   string // the statement
-	queue    chan *creation
+	queries  *queries
+	queue    *batch.Queue[*creation]
 	stopped  sync.WaitGroup
 }
 
-// creation is a user on the way into the table. Its outcome is set once done is closed.
+// creation is a user on the way into the table.
 type creation struct {
-	user    models.NewUser
-	arrived time.Time
-	id      int64
-	err     error
-	done    chan struct{}
+	batch.Write
+	user models.NewUser
+	id   int64
 }
 
 // errSingly: the creation must be tried again by itself, because one of its batch was refused.
 var errSingly = errors.New("one of several creations was refused")
 
-func startWriters(database *database, t table) *writer {
-	c := &writer{database: database, insert: t.insertText(), queue: make(chan *creation, maxBatch)}
+func startWriters(database *database, queries *queries) *writer {
+	w := &writer{database: database, queries: queries, queue: batch.NewQueue[*creation]()}
 	for range writers {
-		c.stopped.Go(c.loop)
+		w.stopped.Go(func() {
+			for first := range w.queue.Waiting() {
+				runtime.Gosched() // let requests that are ready join
+				together, _ := w.queue.Gather(first, func(*creation) bool { return false })
+				w.commitTogether(together)
+			}
+		})
 	}
-	return c
+	return w
 }
 
 // close ends the writers. They must not be used any more.
-func (c *writer) close() {
-	close(c.queue)
-	c.stopped.Wait()
+func (w *writer) close() {
+	w.queue.Close()
+	w.stopped.Wait()
 }
 
 // create stores a user and returns its id. The context ends the wait for a place in a full queue, and nothing after that.
-func (c *writer) create(ctx context.Context, user models.NewUser) (int64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
+func (w *writer) create(ctx context.Context, user models.NewUser) (int64, error) {
+	c := &creation{user: user}
+	if !w.queries.accepts(&user) { // PostgreSQL refuses it with its own text, and would refuse the whole batch
+		c.Arrived = time.Now()
+		return w.createSingly(c)
 	}
-	w := &creation{user: user, arrived: time.Now(), done: make(chan struct{})}
-	if !storable(user.Name) || !storable(user.Email) {
-		return c.createSingly(w) // PostgreSQL refuses it with its own text, and would refuse the whole batch
+	err := w.queue.Do(ctx, c)
+	if errors.Is(err, errSingly) {
+		return w.createSingly(c)
 	}
-	select {
-	case c.queue <- w:
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	<-w.done
-	if errors.Is(w.err, errSingly) {
-		return c.createSingly(w)
-	}
-	return w.id, w.err
+	return c.id, err
 }
 
 // createSingly stores a user with its own statement, in what is left of its time.
-func (c *writer) createSingly(w *creation) (id int64, err error) {
-	err = c.database.until(context.Background(), w.arrived.Add(answerTime), write, committing(
-		func(ctx context.Context, conn connection) error {
-			ids, err := conn.insert(ctx, c.insert, []models.NewUser{w.user})
-			if len(ids) == 1 {
-				id = ids[0]
-			}
-			return err
-		}))
-	return id, c.database.counted(err)
+func (w *writer) createSingly(c *creation) (int64, error) {
+	err := w.database.until(context.Background(), c.Arrived.Add(answerTime), write, w.insert([]*creation{c}))
+	return c.id, w.database.counted(err)
 }
 
-func (c *writer) loop() {
-	for first := range c.queue {
-		runtime.Gosched() // let requests that are ready join
-		c.commitTogether(c.gather(first))
-	}
-}
-
-// gather returns the first creation and those queued behind it.
-func (c *writer) gather(first *creation) []*creation {
-	batch := []*creation{first}
-	for len(batch) < maxBatch {
-		select {
-		case w, open := <-c.queue:
-			if !open {
-				return batch
-			}
-			batch = append(batch, w)
-		default:
-			return batch
+// insert returns a function that stores creations with one statement, and commits it.
+func (w *writer) insert(all []*creation) func(context.Context, connection) error {
+	values := arrays(w.queries.fields, len(all), func(i int) *models.NewUser { return &all[i].user })
+	return committing(func(ctx context.Context, conn connection) error {
+		ids, err := conn.ids(ctx, w.queries.insert, values...)
+		for i, id := range ids {
+			all[i].id = id
 		}
-	}
-	return batch
+		return err
+	})
 }
 
-// commitTogether stores a batch with one statement, and completes each of its creations.
+// commitTogether stores creations with one statement, and completes each.
 //
 // They are stored in the order of their emails: otherwise two processes that store the same emails at once wait for
 // each other, until PostgreSQL ends one of the two.
-func (c *writer) commitTogether(batch []*creation) {
-	oldest := batch[0].arrived
-	slices.SortFunc(batch, func(a, b *creation) int { return cmp.Compare(a.user.Email, b.user.Email) })
-	users := make([]models.NewUser, len(batch))
-	for i, w := range batch {
-		users[i] = w.user
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), oldest.Add(answerTime))
+func (w *writer) commitTogether(all []*creation) {
+	ctx, cancel := context.WithDeadline(context.Background(), all[0].Arrived.Add(answerTime))
 	defer cancel()
-	var ids []int64
-	err := c.database.borrow(context.Background(), ctx, write, committing(func(ctx context.Context, conn connection) (err error) {
-		ids, err = conn.insert(ctx, c.insert, users)
-		return err
-	}))
-	if err != nil && len(batch) > 1 && isRefusal(err) {
+	slices.SortFunc(all, func(a, b *creation) int { return cmp.Compare(a.user.Email, b.user.Email) })
+	err := w.database.borrow(context.Background(), ctx, write, w.insert(all))
+	if err != nil && len(all) > 1 && isRefusal(err) {
 		err = errSingly
 	}
 	if err == nil {
-		c.database.commits.Count(uint(len(batch)))
+		w.database.commits.Count(uint(len(all)))
 	}
-	for i, w := range batch {
-		if w.err = err; err == nil {
-			w.id = ids[i]
-		}
-		close(w.done)
+	for _, c := range all {
+		c.End(err)
 	}
-}
-
-// isRefusal reports whether the server refused what a statement asked for. It has then stored nothing, and a single row
-// may be to blame.
-func isRefusal(err error) bool {
-	failed, ok := errors.AsType[*models.StorageError](err)
-	if !ok || failed.Code == codeReadOnly || failed.Code == codeUnserved {
-		return false
-	}
-	switch class(failed.Code) {
-	case "":
-		return errors.Is(err, models.ErrIgnored)
-	case classConnection, classAccess, classResources, classIntervention, classSystem, classInternal, classRollback, classLocks:
-		return false
-	}
-	return true
 }

@@ -21,7 +21,7 @@ func writes(users *Users, changed, deleted int64) map[string]func() error {
 	name := "Grace"
 	return map[string]func() error{
 		"creating": func() error { _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "new"}); return err },
-		"changing": func() error { _, err := users.Change(ctx, changed, models.Change{Name: &name}, nil); return err },
+		"changing": func() error { _, err := users.Change(ctx, changed, storetest.Values("name", name), nil); return err },
 		"deleting with a condition": func() error {
 			return users.Delete(ctx, deleted, func(models.User) error { return nil })
 		},
@@ -97,7 +97,7 @@ func TestWritesAreReadCommittedWhateverTheDefaultIs(t *testing.T) {
 				var wait sync.WaitGroup
 				email := "grace"
 				wait.Go(func() {
-					user, err := users.Change(ctx, id, models.Change{Email: &email}, nil)
+					user, err := users.Change(ctx, id, storetest.Values("email", email), nil)
 					if user.Name != "other" || err != nil {
 						t.Errorf("changed it is %v, %v", user, err)
 					}
@@ -149,7 +149,7 @@ func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 		var wait sync.WaitGroup
 		email := "wanted"
 		wait.Go(func() {
-			if user, err := users.Change(ctx, id, models.Change{Email: &email}, allow); user.Email != email || err != nil {
+			if user, err := users.Change(ctx, id, storetest.Values("email", email), allow); user.Email != email || err != nil {
 				t.Errorf("%s, changed it is %v, %v", name, user, err)
 			}
 		})
@@ -158,7 +158,7 @@ func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 		other.do("ROLLBACK")
 		wait.Wait()
 		email = "ada"
-		if _, err := users.Change(ctx, id, models.Change{Email: &email}, nil); err != nil {
+		if _, err := users.Change(ctx, id, storetest.Values("email", email), nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAWriteBehindAPoolerWhoseServerIsKilledIsOfUnknownOutcome(t *testing.T) 
 	changed := make(chan error)
 	go func() {
 		name := "Grace"
-		_, err := users.Change(ctx, id, models.Change{Name: &name}, nil)
+		_, err := users.Change(ctx, id, storetest.Values("name", name), nil)
 		changed <- err
 	}()
 	server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'PgSleep'")

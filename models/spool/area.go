@@ -14,12 +14,15 @@ import (
 // that read or send slowly could fill the disk that the database needs.
 type Area struct {
 	prefix string
+	fields models.Fields
 	used   atomic.Int64
 	free   func(directory string) (int64, error)
 }
 
 // NewArea returns an area whose spool files have names that begin with prefix, for as long as they have names.
-func NewArea(prefix string) *Area { return &Area{prefix: prefix, free: freeBytes} }
+func NewArea(prefix string, fields models.Fields) *Area {
+	return &Area{prefix: prefix, fields: fields, free: freeBytes}
+}
 
 // New returns an empty spool.
 func (a *Area) New() *Spool {

@@ -12,10 +12,10 @@ import (
 // All spools together leave as much free as they take. What one gives back, another may have.
 func TestSpoolsTakeNoMoreThanTheyLeave(t *testing.T) {
 	t.Parallel()
-	area := NewArea(filepath.Join(t.TempDir(), "users.db-spool-"))
+	area := NewArea(filepath.Join(t.TempDir(), "users.db-spool-"), models.NewFields())
 	const disk = 8 * spoolBytes
 	area.free = func(string) (int64, error) { return disk - area.used.Load() + spoolBytes, nil } // take has counted its own
-	large := record{texts: [3]string{strings.Repeat("n", spoolBytes-16)}}
+	large := []byte(strings.Repeat("n", spoolBytes-16))
 	fill := func(s *Spool) (flushed int) {
 		for {
 			if err := s.add(large); errors.Is(err, models.ErrNoRoom) {

@@ -42,24 +42,14 @@ type Spool struct {
 	last  int64 // the id of the last user within the limit
 }
 
-// record is a user, or a row with its line number.
-type record struct {
-	number int64
-	texts  [3]string
-}
-
 // spoolBytes is how much of a spool is held in memory.
 const spoolBytes = 256 << 10
 
 // add writes a record. An error is [models.ErrNoRoom], or of the disk.
-func (s *Spool) add(r record) error {
-	body := binary.AppendVarint(make([]byte, 0, 128), r.number)
-	for _, text := range r.texts {
-		body = append(binary.AppendUvarint(body, uint64(len(text))), text...)
-	}
+func (s *Spool) add(record []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rest = append(binary.AppendUvarint(s.rest, uint64(len(body))), body...)
+	s.rest = append(binary.AppendUvarint(s.rest, uint64(len(record))), record...)
 	if len(s.rest) < spoolBytes {
 		return nil
 	}
@@ -156,9 +146,9 @@ func (r *spoolReader) readRest(into []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// records yields the added records in order. An error ends the sequence.
-func (s *Spool) records() iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
+// records yields the added records in order. Each is valid until the next is requested. An error ends the sequence.
+func (s *Spool) records() iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) {
 		in := bufio.NewReaderSize(&spoolReader{Spool: s}, 64<<10)
 		var body []byte
 		for {
@@ -170,22 +160,9 @@ func (s *Spool) records() iter.Seq2[record, error] {
 			if err == io.EOF { //nolint:errorlint // a reader returns it bare
 				return
 			}
-			if !yield(decode(body), err) || err != nil {
+			if !yield(&record{rest: body}, err) || err != nil {
 				return
 			}
 		}
 	}
-}
-
-// decode returns the record that add encoded.
-func decode(body []byte) (r record) {
-	number, at := binary.Varint(body)
-	r.number = number
-	for i := range r.texts {
-		length, n := binary.Uvarint(body[at:])
-		at += n
-		r.texts[i] = string(body[at : at+int(length)])
-		at += int(length)
-	}
-	return r
 }

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"iter"
 
@@ -56,9 +57,13 @@ func (s *Spool) export() models.Export {
 func (s *Spool) users() iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
 		read := 0
-		for row, err := range s.records() {
-			user := models.User{ID: row.number, CreatedAt: row.texts[2]}
-			user.Name, user.Email = row.texts[0], row.texts[1]
+		for record, err := range s.records() {
+			var user models.User
+			if err == nil {
+				user.ID = record.number()
+				record.values(s.in.fields, &user.NewUser)
+				user.CreatedAt, _ = record.text()
+			}
 			if read++; !yield(user, err) || read == s.limit {
 				return
 			}
@@ -71,7 +76,9 @@ func (s *Spool) AddUser(user *models.User) error {
 	if s.added++; s.added == s.limit {
 		s.last = user.ID
 	}
-	return s.add(record{user.ID, [3]string{user.Name, user.Email, user.CreatedAt}})
+	record := binary.AppendVarint(make([]byte, 0, 128), user.ID)
+	record = appendValues(record, s.in.fields, &user.NewUser)
+	return s.add(appendText(record, user.CreatedAt))
 }
 
 // Receive adds the rows of a file as they arrive, and returns the rows that could not be read, and how many rows there
@@ -86,7 +93,9 @@ func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.Ref
 			bad.Add(refusal)
 			continue
 		}
-		if err := s.add(record{int64(row.Line), [3]string{row.User.Name, row.User.Email}}); err != nil {
+		record := binary.AppendVarint(make([]byte, 0, 128), int64(row.Line))
+		record = appendValues(record, s.in.fields, &row.User)
+		if err := s.add(binary.AppendVarint(record, int64(row.Of))); err != nil {
 			return bad, err
 		}
 	}
@@ -97,9 +106,14 @@ func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.Ref
 // Rows yields the received rows in order. An error ends the sequence.
 func (s *Spool) Rows() iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
-		for row, err := range s.records() {
-			user := models.NewUser{Name: row.texts[0], Email: row.texts[1]}
-			if !yield(models.ImportRow{Line: int(row.number), User: user}, err) {
+		for record, err := range s.records() {
+			var row models.ImportRow
+			if err == nil {
+				row.Line = int(record.number())
+				record.values(s.in.fields, &row.User)
+				row.Of = models.FieldSet(record.number())
+			}
+			if !yield(row, err) {
 				return
 			}
 		}

@@ -2,11 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -86,7 +84,7 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 	}
 	if err := vacuumInto(ctx, path, into, progress); err != nil {
 		if ctx.Err() != nil {
-			return Copy{}, ctx.Err() // the driver then says "interrupted"
+			return Copy{}, ctx.Err()
 		}
 		if primaryCode(err) == codeFull {
 			return Copy{}, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(into), err)
@@ -102,20 +100,28 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 
 // vacuumInto does not use a connection of the pool: the database may belong to another process.
 func vacuumInto(ctx context.Context, path, into string, progress Progress) error {
-	pool, err := sql.Open("sqlite", fileSource(path))
+	conn, err := openConnection(fileSource(path), forCopies()...)
 	if err != nil {
 		return err
 	}
-	defer pool.Close() //nolint:errcheck // the copy is checked
-	var size int64
+	defer conn.close()
 	const used = `SELECT (page_count - freelist_count) * page_size
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
-	if err := pool.QueryRowContext(ctx, used).Scan(&size); err != nil {
+	size, _, err := conn.number(used)
+	if err != nil {
 		return err
 	}
 	defer watchSize(into, size, progress)()
-	_, err = pool.ExecContext(ctx, "VACUUM INTO ?", into)
-	return err
+	return conn.until(ctx, func() error {
+		_, err := conn.exec("VACUUM INTO ?", into)
+		return err
+	})
+}
+
+// forCopies are the settings of connections that make and check copies. VACUUM INTO flushes the copy if synchronous is
+// FULL.
+func forCopies() []string {
+	return []string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)", "synchronous(FULL)"}
 }
 
 // watchSize reports the growing size of a file to progress, until the function that it returns is called.
@@ -144,15 +150,18 @@ func watchSize(path string, total int64, progress Progress) (stop func()) {
 
 // checkCopy checks every page of a copy and counts its users.
 func checkCopy(ctx context.Context, path string) (made Copy, err error) {
-	pool, err := sql.Open("sqlite", copySource(path))
+	conn, err := openConnection(copySource(path), forCopies()...)
 	if err != nil {
 		return made, err
 	}
-	defer pool.Close() //nolint:errcheck // it was only read
-	if err := checkPages(ctx, pool, "quick_check"); err != nil {
-		return made, err
-	}
-	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&made.Users); err != nil {
+	defer conn.close()
+	err = conn.until(ctx, func() (err error) {
+		if err = conn.checkPages("quick_check"); err == nil {
+			made.Users, _, err = conn.number("SELECT count(*) FROM users")
+		}
+		return err
+	})
+	if err != nil {
 		return made, err
 	}
 	info, err := os.Stat(path)
@@ -164,33 +173,12 @@ func checkCopy(ctx context.Context, path string) (made Copy, err error) {
 }
 
 // checkPages runs quick_check or integrity_check, which also compares indexes with their tables.
-func checkPages(ctx context.Context, pool *sql.DB, check string) error {
-	var result string
-	if err := pool.QueryRowContext(ctx, "PRAGMA "+check+"(1)").Scan(&result); err != nil {
-		return err
+func (c connection) checkPages(check string) error {
+	result, err := c.setting(check + "(1)")
+	if err == nil && result != "ok" {
+		err = fmt.Errorf("%s says: %s", check, result)
 	}
-	if result != "ok" {
-		return fmt.Errorf("%s says: %s", check, result)
-	}
-	return nil
-}
-
-// fileSource is dataSource for a file that must exist; it leaves the journal mode of the file as it is.
-func fileSource(path string) string { return source(path, "mode", "rw") }
-
-// copySource is fileSource for a file that nothing else uses. SQLite takes no locks on it and creates no files beside
-// it.
-func copySource(path string) string { return source(path, "immutable", "1") }
-
-func source(path, option, value string) string {
-	parameters := url.Values{
-		option: {value},
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)",
-			"synchronous(FULL)", // VACUUM INTO flushes the copy
-		},
-	}
-	return fileURL(path, parameters)
+	return err
 }
 
 // copyUntil is io.Copy, but waits for neither side any longer once the context ends.

@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"users-api/models"
 	"users-api/models/storetest"
 )
 
 // reopen opens a database that is there, and closes it at the end of the test.
 func reopen(t testing.TB, path string) *Users {
 	t.Helper()
-	users, err := Open(ctx, path, 1<<20)
+	users, err := Open(ctx, path, models.NewFields(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

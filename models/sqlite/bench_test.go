@@ -53,7 +53,7 @@ func BenchmarkListMended(b *testing.B) {
 	storetest.Text(b, users)
 	for i := 0; b.Loop(); i++ {
 		name := fmt.Sprint(i)
-		if _, err := users.Change(ctx, 50_000, models.Change{Name: &name}, nil); err != nil {
+		if _, err := users.Change(ctx, 50_000, storetest.Values("name", name), nil); err != nil {
 			b.Fatal(err)
 		}
 		if err := users.List(ctx, func(models.List) error { return nil }); err != nil {
@@ -77,7 +77,7 @@ func BenchmarkSelect(b *testing.B) {
 	fill(b, users, 10_000)
 	email, after := "user500@example.org", int64(5000)
 	for name, query := range map[string]models.Query{
-		"one by email": {Email: &email}, "a page of 100": {After: &after, Limit: 100}, "everybody": {},
+		"one by email": {Equal: storetest.Values("email", email)}, "a page of 100": {After: &after, Limit: 100}, "everybody": {},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

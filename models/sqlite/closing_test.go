@@ -173,7 +173,7 @@ func TestAFileThatIsTakenAwayDuringACommitIsNoticed(t *testing.T) {
 			}
 			watching <- os.Remove(wal)
 		}()
-		err := users.writer.doExclusive(ctx, func(tx *transaction) error {
+		err := users.writer.do(ctx, &write{exclusive: true, run: func(tx *transaction) error {
 			for i := range 20 {
 				user := models.NewUser{Name: strings.Repeat("n", 1_000_000), Email: string(rune('a' + i))}
 				if _, err := tx.insert(user); err != nil {
@@ -181,7 +181,7 @@ func TestAFileThatIsTakenAwayDuringACommitIsNoticed(t *testing.T) {
 				}
 			}
 			return nil
-		})
+		}})
 		close(ended)
 		if removal := <-watching; errors.Is(err, models.ErrReplaced) && removal == nil {
 			return

@@ -25,7 +25,7 @@ func TestAConditionIsAskedInTheTransactionThatWrites(t *testing.T) {
 		return nil
 	}
 	id, name := storetest.Create(t, users, "ada"), "Ada"
-	if _, err := users.Change(ctx, id, models.Change{Name: &name}, allow); err != nil {
+	if _, err := users.Change(ctx, id, storetest.Values("name", name), allow); err != nil {
 		t.Error(err)
 	}
 	if err := users.Delete(ctx, id, allow); err != nil {

@@ -8,9 +8,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// connection is one connection to the database file, for one goroutine at a time. GORM's driver compiles a statement
-// each time it runs, which takes longer than reading a user. This library compiles it once, and calls the same SQLite
-// code as the driver.
+// connection is one connection to the database file, for one goroutine at a time. It is the only way in which this
+// package accesses SQLite. GORM's driver compiles a statement each time it runs, which takes longer than reading a user;
+// this library compiles it once, and calls the same SQLite code.
 type connection struct {
 	sqlite *sqlite.Conn
 	known  *known
@@ -93,23 +93,10 @@ func (c connection) exec(statement string, arguments ...any) (done outcome, err 
 	return done, err
 }
 
-// reading runs read in its own transaction, on a table that can be served. The context interrupts the statements of
-// read, but not the end of the transaction.
-func (c connection) reading(ctx context.Context, read func(connection) error) error {
-	if _, err := c.exec("BEGIN DEFERRED"); err != nil {
-		return err
-	}
-	defer func() { _, _ = c.exec("ROLLBACK") }() // it only reads
-	if _, err := c.users(); err != nil {
-		return err
-	}
-	return c.until(ctx, func() error { return read(c) })
-}
-
 // errEnough ends a query before its last row.
 var errEnough = errors.New("enough rows")
 
-// query runs a statement, whose arguments are strings and int64s, and calls add with each row that it returns; errEnough
+// query runs a statement, whose arguments are strings, int64s and nil, and calls add with each row that it returns; errEnough
 // ends the query.
 func (c connection) query(add func(row) error, text string, arguments ...any) error {
 	statement, err := c.sqlite.Prepare(text)
@@ -118,10 +105,13 @@ func (c connection) query(add func(row) error, text string, arguments ...any) er
 	}
 	defer release(statement)
 	for i, argument := range arguments {
-		if text, isText := argument.(string); isText {
-			statement.BindText(i+1, text)
-		} else {
-			statement.BindInt64(i+1, argument.(int64))
+		switch value := argument.(type) {
+		case nil:
+			statement.BindNull(i + 1)
+		case string:
+			statement.BindText(i+1, value)
+		default:
+			statement.BindInt64(i+1, value.(int64))
 		}
 	}
 	return each(statement, add)
@@ -150,7 +140,7 @@ func each(statement *sqlite.Stmt, add func(row) error) error {
 // neither does a result without rows.
 func (c connection) number(statement string, arguments ...any) (number int64, found bool, err error) {
 	err = c.query(func(r row) error {
-		found = r.kind(0) == sqlite.TypeInteger
+		found = r.statement.ColumnType(0) == sqlite.TypeInteger
 		number = r.number(0)
 		return nil
 	}, statement, arguments...)
@@ -171,7 +161,7 @@ func (c connection) setting(pragma string) (value string, err error) {
 	}
 	defer statement.Finalize() //nolint:errcheck // it would only repeat the error
 	err = each(statement, func(r row) error {
-		value = r.text(0)
+		value, _ = r.text(0)
 		return nil
 	})
 	return value, err

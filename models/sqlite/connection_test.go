@@ -38,9 +38,9 @@ func TestAStatementIsCompiledOnceWhateverItsArgumentsAre(t *testing.T) {
 	for i := range 5 {
 		before := compiled
 		email, after := fmt.Sprintf("user%d@example.org", i), int64(i)
-		for _, query := range []models.Query{{Email: &email}, {After: &after}, {Contains: email}} {
+		for _, query := range []models.Query{{Equal: storetest.Values("email", email)}, {After: &after}, {Contains: email}} {
 			if _, _, err := users.reader.queries.page(conn, models.Query{
-				Email: query.Email, After: query.After, Contains: query.Contains, Limit: i + 1,
+				Equal: query.Equal, After: query.After, Contains: query.Contains, Limit: i + 1,
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestAKeptStatementSeesAnotherTable(t *testing.T) {
 		"INSERT INTO users VALUES ('2024-01-02 03:04:05', 'e', 'n', 7)")
 	user, err := users.Get(ctx, 7)
 	want := `{"id":7,"name":"n","email":"e","created_at":"2024-01-02 03:04:05"}`
-	if err != nil || string(models.AppendUser(nil, &user)) != want {
+	if err != nil || string(models.NewFields().AppendUser(nil, &user)) != want {
 		t.Errorf("in another table: %+v, %v", user, err)
 	}
 	storetest.Create(t, users, "after")
@@ -118,7 +118,7 @@ func TestAValueOfAnyKindIsReadAsATextWhateverTheFileIsEncodedIn(t *testing.T) {
 				t.Errorf("in %s: %q, %v", encoding, user.NewUser, err)
 			}
 		}
-		if n, err := users.Count(ctx, models.Query{Email: &email}); n != 1 || err != nil {
+		if n, err := users.Count(ctx, models.Query{Equal: storetest.Values("email", email)}); n != 1 || err != nil {
 			t.Errorf("in %s %d have a NUL in their email: %v", encoding, n, err)
 		}
 	}

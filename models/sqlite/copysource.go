@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
 	"os"
 	"time"
 
@@ -31,7 +32,7 @@ type written struct {
 
 // OpenCopySource opens the database at path, which nothing else may use: what a service stores meanwhile would not
 // move.
-func OpenCopySource(path string) (*CopySource, error) {
+func OpenCopySource(path string, fields models.Fields) (*CopySource, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
@@ -46,12 +47,9 @@ func OpenCopySource(path string) (*CopySource, error) {
 		return nil, err
 	}
 	o := &CopySource{path: path, before: look(path)}
-	db, pool, err := open(copySourceURL(path))
-	if err != nil {
-		return nil, explainCopySource(path, err)
+	if o.queries, err = newQueries(fields); err != nil {
+		return nil, err
 	}
-	defer pool.Close() //nolint:errcheck // it is for GORM, which only builds texts
-	o.queries = newQueries(db)
 	if o.conn, err = openConnection(copySourceURL(path)); err != nil {
 		return nil, explainCopySource(path, err)
 	}
@@ -67,7 +65,7 @@ func OpenCopySource(path string) (*CopySource, error) {
 // -shm file to read both.
 func copySourceURL(path string) string {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return source(path, "mode", "ro")
+		return fileURL(path, url.Values{"mode": {"ro"}})
 	}
 	return copySource(path)
 }
@@ -83,13 +81,13 @@ func explainCopySource(path string, err error) error {
 func (o *CopySource) begin() error {
 	_, err := o.conn.exec("BEGIN DEFERRED")
 	if err == nil {
-		_, err = o.conn.users()
+		_, err = o.queries.users(o.conn)
 	}
 	if err == nil {
-		o.Count, _, err = o.conn.number("SELECT count(*) FROM users")
+		o.Count, err = o.queries.count(o.conn, models.Query{})
 	}
 	if err == nil {
-		o.Highest, _, err = o.conn.number("SELECT max(id) FROM users")
+		o.Highest, _, err = o.conn.number(o.queries.HighestID)
 	}
 	if err != nil {
 		return err
@@ -103,7 +101,7 @@ func (o *CopySource) begin() error {
 
 // Users returns all users, by ascending id.
 func (o *CopySource) Users() iter.Seq2[models.User, error] {
-	return models.Each(o.queries.read(models.Query{}, func(read func(connection) error) error { return read(o.conn) }))
+	return models.Each(o.queries.pages(models.Query{}, func(read func(connection) error) error { return read(o.conn) }))
 }
 
 // Finish closes the database, and returns an error if another process has opened or written it meanwhile.

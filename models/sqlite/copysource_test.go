@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"users-api/models"
 	"users-api/models/storetest"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.db")
 	write := func(email string) {
-		users, err := Open(ctx, path, 0)
+		users, err := Open(ctx, path, models.NewFields(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +25,7 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	}
 	write("before")
 	for _, written := range []bool{false, true} {
-		original, err := OpenCopySource(path)
+		original, err := OpenCopySource(path, models.NewFields())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestAnOriginalIsReadWithWhatAKilledServiceLeft(t *testing.T) {
 	t.Parallel()
 	path := unfinished(t, "in the -wal file")
 	for _, path := range []string{path, linkTo(t, path)} {
-		original, err := OpenCopySource(path)
+		original, err := OpenCopySource(path, models.NewFields())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,7 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	t.Parallel()
 	path := interrupted(t)
 	for _, path := range []string{path, linkTo(t, path)} {
-		if original, err := OpenCopySource(path); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
+		if original, err := OpenCopySource(path, models.NewFields()); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
 			t.Errorf("%s: %+v, %v", path, original, err)
 		}
 	}
@@ -67,7 +68,7 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	original, err := OpenCopySource(path)
+	original, err := OpenCopySource(path, models.NewFields())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestADatabaseWhoseTableCannotBeServedIsNotCopied(t *testing.T) {
 			if err := os.WriteFile(path, candidate(t, table.schema...), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			original, err := OpenCopySource(path)
+			original, err := OpenCopySource(path, models.NewFields())
 			if err == nil {
 				original.Close()
 			}

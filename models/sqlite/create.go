@@ -1,12 +1,10 @@
 package sqlite
 
 import (
-	"errors"
-	"fmt"
-
-	"gorm.io/gorm"
+	"strings"
 
 	"users-api/models"
+	"users-api/models/statements"
 )
 
 // newTable is the table users as this engine creates it: the model, with SQLite's type and default for the time.
@@ -19,45 +17,38 @@ type newTable struct {
 // TableName tells GORM the name.
 func (newTable) TableName() string { return "users" }
 
-// errExists ends the transaction of createTable without a commit.
-var errExists = errors.New("the table exists")
-
 // createTable creates the table users unless something of that name exists, in any letter case; it leaves that alone.
-// On any difference, GORM's AutoMigrate would copy, drop and rename an existing table, and lose its indexes and
-// triggers. The check and the creation share one immediate transaction, for processes that start at once.
-func createTable(db *gorm.DB) error {
-	err := db.Transaction(func(tx *gorm.DB) error {
-		if err := proveWritable(tx); err != nil {
-			return err
-		}
-		exists, err := hasTable(tx)
-		switch {
-		case err != nil:
-			return err
-		case exists:
-			return errExists
-		}
-		return tx.Migrator().CreateTable(&newTable{})
-	})
-	if errors.Is(err, errExists) {
-		return nil
+// The check and the creation share one immediate transaction, for processes that start at once.
+func createTable(conn connection) error {
+	script, err := statements.CreateTable(dialect(), &newTable{})
+	if err != nil {
+		return err
 	}
-	return err
+	if err := conn.script("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() { _ = conn.script("ROLLBACK") }() // there is nothing to roll back after a commit
+	if err := proveWritable(conn); err != nil {
+		return err
+	}
+	if exists, err := hasTable(conn); err != nil || exists {
+		return err
+	}
+	return conn.script(strings.Join(append(script, "COMMIT"), "; "))
 }
 
 // hasTable reports whether anything is named users.
-func hasTable(tx *gorm.DB) (bool, error) {
-	var n int64
-	err := tx.Raw("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')").Scan(&n).Error
+func hasTable(conn connection) (bool, error) {
+	n, _, err := conn.number("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')")
 	return n > 0, err
 }
 
 // proveWritable rewrites a value that is already there. SQLite opens a file that it may not write as read-only, without
 // an error, and begins a transaction on it that takes no write lock.
-func proveWritable(tx *gorm.DB) error {
-	var version int64
-	if err := tx.Raw("PRAGMA user_version").Scan(&version).Error; err != nil {
+func proveWritable(conn connection) error {
+	version, err := conn.setting("user_version")
+	if err != nil {
 		return err
 	}
-	return tx.Exec(fmt.Sprintf("PRAGMA user_version = %d", version)).Error
+	return conn.script("PRAGMA user_version = " + version)
 }

@@ -2,16 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"time"
-
-	"github.com/glebarez/sqlite"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 )
 
 // busyTimeout is how long startup, a write and a read wait for a lock that another program holds.
@@ -25,39 +20,39 @@ const busyTick = 50 * time.Millisecond
 const maxReaders = 4
 
 // openDatabase creates the database at path and the table users if they are missing. It returns the file that path
-// leads to, and GORM's connection: while this is open, no other connection is the last one to close the files. The
-// context ends the wait for another program's lock.
-func openDatabase(ctx context.Context, path string) (target string, db *gorm.DB, err error) {
+// leads to, and a connection: while this is open, no other one is the last to close the files. The context ends the wait
+// for another program's lock.
+func openDatabase(ctx context.Context, path string) (target string, conn connection, err error) {
 	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
-		return "", nil, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
+		return "", conn, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
 	if target, err = followLinks(path); err != nil {
-		return "", nil, err
+		return "", conn, err
 	}
 	made := makeFile(target)
 	if err := mayWrite(target); err != nil {
-		return "", nil, err
+		return "", conn, err
 	}
 	if made != nil {
-		return "", nil, fmt.Errorf("cannot make the database: %w", made)
+		return "", conn, fmt.Errorf("cannot make the database: %w", made)
 	}
-	db, err = prepare(ctx, target)
+	conn, err = prepare(ctx, target)
 	if err != nil && ctx.Err() != nil {
-		return "", nil, fmt.Errorf("stopped while another program held the lock of %s: %w", path, ctx.Err())
+		return "", conn, fmt.Errorf("stopped while another program held the lock of %s: %w", path, ctx.Err())
 	}
-	return target, db, explain(path, err)
+	return target, conn, explain(path, err)
 }
 
 // prepare makes the file a database in WAL mode with a table users that this process can write, and returns the
 // connection that did so. It waits for locks: that of a transaction, and that of another process that prepares the same
 // file at the same time, for which SQLite returns "locked" without waiting.
-func prepare(ctx context.Context, path string) (*gorm.DB, error) {
+func prepare(ctx context.Context, path string) (connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	for {
-		db, err := prepareOnce(path)
+		conn, err := prepareOnce(path)
 		if err == nil || !isBusy(err) && !errors.Is(err, errMoved) || ctx.Err() != nil {
-			return db, err
+			return conn, err
 		}
 		select { // SQLite has waited for busyTick, or not at all
 		case <-ctx.Done():
@@ -68,22 +63,23 @@ func prepare(ctx context.Context, path string) (*gorm.DB, error) {
 
 // prepareOnce is prepare without waiting. A restore may have replaced the file while this connection waited for its
 // lock. The old file is then not in WAL mode, and SQLite refuses to switch a file that has lost its name.
-func prepareOnce(path string) (*gorm.DB, error) {
+func prepareOnce(path string) (connection, error) {
 	file, err := findFile(path)
 	if err != nil {
-		return nil, err
+		return connection{}, err
 	}
-	db, pool, err := open(dataSource(path, busyTick))
+	conn, err := openConnection(fileSource(path), pragmas(busyTick)...)
 	if err != nil && !file.isSameFile() {
 		err = errMoved
 	}
 	if err != nil {
-		return nil, err
+		return connection{}, err
 	}
-	if err := createTable(db); err != nil {
-		return nil, errors.Join(err, pool.Close())
+	if err := createTable(conn); err != nil {
+		conn.close()
+		return connection{}, err
 	}
-	return db, nil
+	return conn, nil
 }
 
 // connect opens a connection of the service, and verifies its settings.
@@ -95,33 +91,12 @@ func connect(path string) (connection, error) {
 	return conn, err
 }
 
-// open opens GORM with one connection.
-func open(source string) (*gorm.DB, *sql.DB, error) {
-	db, err := gorm.Open(sqlite.Open(source), &gorm.Config{
-		// GORM would log failing statements with the names and emails in them. The callers log errors.
-		Logger: logger.Discard,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, nil, err
-	}
-	pool.SetMaxOpenConns(1)
-	return db, pool, nil
-}
+// fileSource returns the URL of a file that must exist. It is a URL because SQLite gives it parameters.
+func fileSource(path string) string { return fileURL(path, url.Values{"mode": {"rw"}}) }
 
-// dataSource returns the driver's name for the database at path. It is a URL, because the driver cuts a plain path at
-// "?" and a raw file: URI at "#".
-func dataSource(path string, busyTimeout time.Duration) string {
-	parameters := url.Values{
-		// A transaction takes the write lock when it begins: one that took it later could not wait for it.
-		"_txlock": {"immediate"},
-		"_pragma": pragmas(busyTimeout),
-	}
-	return fileURL(path, parameters)
-}
+// copySource is fileSource for a file that nothing else uses. SQLite takes no locks on it and creates no files beside
+// it.
+func copySource(path string) string { return fileURL(path, url.Values{"immutable": {"1"}}) }
 
 // fileURL returns the URL of a file. That of C:\data\users.db is file:///C:/data/users.db.
 func fileURL(path string, parameters url.Values) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,37 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm/schema"
-
 	"users-api/models"
 	"users-api/models/storetest"
 )
-
-// The statements that are written out must name what the model defines.
-func TestTheWrittenStatementsNameTheModelsTableAndColumns(t *testing.T) {
-	t.Parallel()
-	for _, record := range []any{&models.User{}, &newTable{}} {
-		model, err := schema.Parse(record, &sync.Map{}, schema.NamingStrategy{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns := strings.Join(model.DBNames, ", ")
-		if columns != "id, name, email, created_at" || model.Table != "users" {
-			t.Errorf("the model is %s (%s)", model.Table, columns)
-		}
-		table, id := model.Table, model.DBNames[0]
-		for statement, want := range map[string]string{
-			insertUser: fmt.Sprintf("INSERT INTO %s (%s)", table, strings.Join(model.DBNames[1:], ", ")),
-			updateUser: "UPDATE " + table + " SET ",
-			deleteUser: "DELETE FROM " + table,
-			withID:     " WHERE " + id + " = ",
-		} {
-			if !strings.HasPrefix(statement, want) {
-				t.Errorf("the statement is %s", statement)
-			}
-		}
-	}
-}
 
 // The version of SQLite matters: those before 3.51.3 can corrupt a database when its -wal file is reset.
 func TestSQLiteIsNewEnough(t *testing.T) {
@@ -93,11 +66,11 @@ func TestAStartWaitsForALockAsLongAsItSays(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	began := time.Now()
-	if _, err := Open(ended, path, 0); !errors.Is(err, context.Canceled) || time.Since(began) > busyTimeout/2 {
+	if _, err := Open(ended, path, models.NewFields(), 0); !errors.Is(err, context.Canceled) || time.Since(began) > busyTimeout/2 {
 		t.Errorf("after its context had ended a start took %s: %v", time.Since(began), err)
 	}
 	began = time.Now()
-	_, err := Open(ctx, path, 0)
+	_, err := Open(ctx, path, models.NewFields(), 0)
 	if took := time.Since(began); took < busyTimeout*9/10 || took > busyTimeout*17/10 {
 		t.Errorf("it waited %s", took)
 	}
@@ -112,7 +85,7 @@ func TestManyStartsAtOnceMakeOneTable(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			users, err := Open(ctx, path, 0)
+			users, err := Open(ctx, path, models.NewFields(), 0)
 			if err != nil {
 				t.Error(err)
 				return
@@ -150,7 +123,7 @@ func TestAStartProvesThatItCanWrite(t *testing.T) {
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, 0); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+	if _, err := Open(ctx, path, models.NewFields(), 0); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -158,12 +131,12 @@ func TestAStartProvesThatItCanWrite(t *testing.T) {
 func TestADatabaseThatIsOpenedReadOnlyIsRefused(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	db, pool, err := open(dataSource(users.writer.files.database.path, busyTick) + "&mode=ro")
+	conn, err := openConnection(fileURL(users.writer.files.database.path, url.Values{"mode": {"ro"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.Close() //nolint:errcheck // it was only tried
-	if err := createTable(db); primaryCode(err) != codeReadOnly {
+	defer conn.close()
+	if err := createTable(conn); primaryCode(err) != codeReadOnly {
 		t.Errorf("the start goes on: %v", err)
 	}
 }
@@ -221,7 +194,7 @@ func TestAUserOfAnotherProgramIsShownAsSQLiteConvertsIt(t *testing.T) {
 		if user, err := users.Get(ctx, id); err != nil || user != want {
 			t.Errorf("got %+v, %v, want %+v", user, err, want)
 		}
-		if json := string(models.AppendUser(nil, &want)); !strings.Contains(list, json) {
+		if json := string(models.NewFields().AppendUser(nil, &want)); !strings.Contains(list, json) {
 			t.Errorf("the list is %s, without %s", list, json)
 		}
 	}

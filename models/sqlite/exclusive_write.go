@@ -1,21 +1,16 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
 	"time"
 )
-
-// doExclusive is do for a long write: it has its own commit, between two shared ones, and a large page cache. Writes
-// that arrive meanwhile wait for its end.
-func (c *writer) doExclusive(ctx context.Context, run func(*transaction) error) error {
-	return c.await(ctx, &write{run: run, exclusive: true})
-}
 
 // exclusiveCache is the page cache of an exclusive write, in KiB: with it 1,000,000 users with random emails take 16 s,
 // and 36 s with SQLite's own 2,000.
 const exclusiveCache = 64_000
 
+// commitExclusive commits a long write between two shared commits, with a large page cache. Writes that arrive meanwhile
+// wait for its end.
 func (c *writer) commitExclusive(w *write) {
 	usual, err := c.conn.setting("cache_size")
 	if err == nil {

@@ -6,164 +6,119 @@ import (
 	"iter"
 
 	"users-api/models"
-	"users-api/models/spool"
+	"users-api/models/imports"
 )
+
+// oneRow stores rows one by one: SQLite has no round trips to save, and names no row of a statement that fails.
+var oneRow = imports.Limits{Rows: 1}
 
 // errTakenBack rolls back the transaction of a dry run that succeeded.
 var errTakenBack = errors.New("a dry run was taken back")
 
 // Import stores the users of a file. It spools the good rows while they arrive, and only then takes the write lock.
-func (u *Users) Import(
-	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
-) (models.Imported, error) {
-	spooled := u.reader.spools.New()
-	defer spooled.Close()
-	bad, err := spooled.Receive(rows)
+func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions) (
+	done models.Imported, err error) {
+	received, err := imports.Receive(u.reader.spools, u.queries.fields, rows, options, oneRow)
 	if err != nil {
-		return models.Imported{}, storageError(err)
+		return done, storageError(err)
 	}
-	i := &fileImport{
-		options: options, rows: spooled, refused: bad, present: models.IDSet{},
-		stopped: func() error { return stopped(ctx, u.writer.forceClose) },
-	}
-	err = u.writer.doExclusive(ctx, i.run)
-	if err != nil && !errors.Is(err, errTakenBack) {
-		return models.Imported{}, storageError(err)
-	}
-	return i.done, nil
-}
-
-// stopped returns the reason to stop an import, or nil.
-func stopped(ctx context.Context, forceClose <-chan struct{}) error {
-	select {
-	case <-forceClose:
-		return models.ErrClosed
-	default:
-		return ctx.Err()
-	}
-}
-
-// fileImport is one import.
-type fileImport struct {
-	options models.ImportOptions
-	stopped func() error
-	rows    *spool.Spool       // the good rows
-	refused models.RefusedRows // at first those that could not be read
-
-	// The following fields belong to the transaction.
-	done    models.Imported
-	before  int64        // the highest id before it
-	present models.IDSet // the users whose email is in the file
-}
-
-// run does the import in its own transaction. An error rolls everything back.
-func (i *fileImport) run(tx *transaction) error {
-	err := i.runAll(tx)
-	if err == nil && i.options.DryRun {
-		err = errTakenBack
-	}
-	if err != nil {
-		tx.rollBack()
-	}
-	return err
-}
-
-func (i *fileImport) runAll(tx *transaction) (err error) {
-	if i.options.OnConflict != models.ConflictFails && !tx.table.lookup {
-		return models.ErrNotUnique
-	}
-	if i.before, _, err = tx.conn.number("SELECT max(id) FROM users"); err != nil {
+	defer received.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(u.writer.forced, func() { cancel(models.ErrClosed) })()
+	err = u.writer.do(ctx, &write{exclusive: true, run: func(tx *transaction) (err error) {
+		done, err = received.Run(ctx, importTable{tx}, tx.table.lookup)
+		if err == nil && options.DryRun {
+			err = errTakenBack
+		}
+		if err != nil {
+			tx.rollBack()
+		}
 		return err
+	}})
+	if errors.Is(err, errTakenBack) {
+		return done, nil
 	}
-	if err := i.storeAll(tx); err != nil {
-		return err
+	return done, storageError(err)
+}
+
+// importTable is the table users in the transaction of an import. It implements [imports.Table].
+type importTable struct{ *transaction }
+
+// Find returns the users who have the emails of rows.
+func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]models.User, error) {
+	found := make(map[int]models.User, len(rows))
+	for i, row := range rows {
+		var same models.Values
+		same.Set(t.queries.fields.Find("email"), row.User.Email)
+		text, values := t.queries.selected(models.Query{Equal: same}, 1)
+		user, err := t.queries.one(t.conn, text, values...)
+		switch {
+		case err == nil:
+			found[i] = user
+		case !errors.Is(err, models.ErrNotFound):
+			return nil, err
+		}
 	}
-	if i.refused.Refused > 0 {
-		return &i.refused
+	return found, nil
+}
+
+// Insert creates users.
+func (t importTable) Insert(_ context.Context, rows []models.ImportRow) (ids []int64, err error) {
+	ids = make([]int64, len(rows))
+	for i, row := range rows {
+		if ids[i], err = t.insert(row.User); err != nil {
+			return nil, err
+		}
 	}
-	if i.options.DeleteMissing {
-		return i.deleteMissing(tx)
+	return ids, nil
+}
+
+// Update gives users new values.
+func (t importTable) Update(_ context.Context, updates []imports.Update) error {
+	for _, update := range updates {
+		if _, err := t.update(update.ID, update.Values, nil); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// storeAll stores the rows. An error ends the transaction; a refused row does not.
-func (i *fileImport) storeAll(tx *transaction) error {
-	for row, err := range i.rows.Rows() {
+// IDs returns the lowest ids from one on. An id is the rowid: see describeTable.
+func (t importTable) IDs(_ context.Context, from int64, limit int) (ids []int64, err error) {
+	err = t.conn.query(func(r row) error {
+		ids = append(ids, r.number(0))
+		return nil
+	}, t.queries.IDs, from, int64(limit))
+	return ids, err
+}
+
+// Delete deletes users.
+func (t importTable) Delete(ctx context.Context, ids []int64) (int, error) {
+	for _, id := range ids {
+		err := context.Cause(ctx)
 		if err == nil {
-			err = i.stopped()
+			err = t.inSavepoint(func(t *transaction) error { return t.delete(id, nil) })
 		}
 		if err != nil {
-			return err
-		}
-		err = i.store(tx, row.User)
-		if isFatal(err) {
-			return err
-		}
-		if err != nil {
-			i.refused.Add(&models.RowError{Line: row.Line, Err: storageError(err)})
-		}
-		if tx.over { // the row has rolled everything back: no other row can be checked
-			return &i.refused
+			return 0, err
 		}
 	}
-	return nil
+	return len(ids), nil
 }
 
-// store stores one row. An error refuses it.
-func (i *fileImport) store(tx *transaction, row models.NewUser) error {
-	var id int64
-	err := tx.inSavepoint(func(tx *transaction) (err error) {
-		id, err = tx.insert(row)
-		return err
-	})
-	if err == nil {
-		i.done.Created++
-		i.keep(id)
-		return nil
-	}
-	failure, ok := errors.AsType[*models.StorageError](storageError(err))
-	if !ok || !failure.Duplicate || tx.over {
-		return err
-	}
-	return i.conflict(tx, row, err)
+// InSavepoint undoes what run has stored if it fails.
+func (t importTable) InSavepoint(ctx context.Context, run func(context.Context) error) error {
+	return t.inSavepoint(func(*transaction) error { return run(ctx) })
 }
 
-// conflict handles a row whose email already exists, as the options say.
-func (i *fileImport) conflict(tx *transaction, row models.NewUser, duplicate error) error {
-	if !tx.table.lookup {
-		return duplicate
-	}
-	user, err := tx.queries.getByEmail(tx.conn, row.Email)
-	if errors.Is(err, models.ErrNotFound) { // the index and the column compare differently
-		return duplicate
-	}
-	if err != nil {
-		return err
-	}
-	i.keep(user.ID)
+// Refusal returns who is to blame for an error. Outside of the transaction, no other row could be taken back.
+func (t importTable) Refusal(_ context.Context, err error) (imports.Blame, error) {
 	switch {
-	case i.options.OnConflict == models.ConflictFails && user.ID > i.before:
-		return models.ErrRepeated
-	case i.options.OnConflict == models.ConflictFails:
-		return duplicate
-	case i.options.OnConflict == models.ConflictSkips || user.Name == row.Name:
-		i.done.Skipped++
-		return nil
+	case isFatal(err):
+		return imports.NoRow, err
+	case t.over:
+		return imports.LastRow, storageError(err)
 	}
-	err = tx.inSavepoint(func(tx *transaction) error {
-		_, err := tx.update(user.ID, models.Change{Name: &row.Name}, nil)
-		return err
-	})
-	if err == nil {
-		i.done.Updated++
-	}
-	return err
-}
-
-// keep notes that a user is in the file.
-func (i *fileImport) keep(id int64) {
-	if i.options.DeleteMissing {
-		i.present.Add(id)
-	}
+	return imports.OneRow, storageError(err)
 }

@@ -164,7 +164,7 @@ func TestAStartRemovesWhatAKilledImportLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	users, err := Open(ctx, path, 0)
+	users, err := Open(ctx, path, models.NewFields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

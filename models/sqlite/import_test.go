@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/batch"
 	"users-api/models/storetest"
 )
 
@@ -25,7 +26,7 @@ func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 	users := openUsers(t, 0)
 	var wait sync.WaitGroup
 	rows := storetest.ManyRows(30_000, "file", func() {
-		for i := range 2 * maxBatch {
+		for i := range 2 * batch.Most {
 			wait.Go(func() {
 				awaitTurn(users)
 				if _, err := users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("meanwhile",
@@ -39,7 +40,7 @@ func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 		t.Error(done, err)
 	}
 	wait.Wait()
-	if n, err := users.Count(ctx, models.Query{}); n != 30_000+2*maxBatch || err != nil {
+	if n, err := users.Count(ctx, models.Query{}); n != 30_000+2*batch.Most || err != nil {
 		t.Errorf("%d users are stored, %v", n, err)
 	}
 }
@@ -48,28 +49,25 @@ func TestWritesThatArriveDuringAnImportAreDoneAfterIt(t *testing.T) {
 func TestTheWaitForAnotherProgramBeginsAfterAnImport(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
-	if err := users.writer.doExclusive(ctx, func(*transaction) error { return nil }); err != nil {
+	if err := users.writer.do(ctx, &write{exclusive: true, run: func(*transaction) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	users.writer.underWay <- struct{}{} // when it has given everything back
-	<-users.writer.underWay
 	run(t, other, "BEGIN IMMEDIATE")
-	w := &write{
-		run:     func(tx *transaction) error { _, err := tx.insert(models.NewUser{Name: "n", Email: "e"}); return err },
-		arrived: time.Now().Add(-2 * busyTimeout), done: make(chan struct{}),
-	}
-	if err := users.writer.enqueue(ctx, w); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-w.done: // the first look at the lock takes busyTick
-		t.Errorf("it was refused at once: %v", w.err)
-	case <-time.After(6 * busyTick):
-	}
-	run(t, other, "COMMIT")
-	if <-w.done; w.err != nil {
-		t.Error(w.err)
-	}
+	w := &write{Write: batch.Write{Arrived: time.Now().Add(-2 * busyTimeout)}}
+	begun := make(chan []*write)
+	users.writer.pause(func() { // when it has given everything back
+		go func() { begun <- users.writer.beginWithRetry([]*write{w}) }()
+		select {
+		case <-begun: // the first look at the lock takes busyTick
+			t.Error("it was refused at once")
+		case <-time.After(6 * busyTick):
+		}
+		run(t, other, "COMMIT")
+		if took := <-begun; len(took) != 1 {
+			t.Error("it was refused")
+		}
+		users.writer.rollBack()
+	})
 }
 
 // Whatever ends an import in the middle, nothing of it is stored, and the next one works.
@@ -81,7 +79,7 @@ func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
 			storetest.Create(t, users, "before")
 			interruption.Interrupt(t, users, func() { awaitTurn(users) })
 			_ = users.Close(ctx)
-			again, err := Open(ctx, path, 0)
+			again, err := Open(ctx, path, models.NewFields(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -99,7 +99,7 @@ func TestCountsLeaveRoomForOthers(t *testing.T) {
 	counted := make(chan error)
 	go func() { _, err := users.Count(gone, models.Query{}); counted <- err }()
 	email := "ada"
-	if n, err := users.Count(ctx, models.Query{Email: &email}); n != 1 || err != nil {
+	if n, err := users.Count(ctx, models.Query{Equal: storetest.Values("email", email)}); n != 1 || err != nil {
 		t.Errorf("%d users have the email, %v", n, err) // the index finds it
 	}
 	if _, err := users.Get(ctx, id); err != nil {

@@ -54,7 +54,7 @@ func (w *watched) All() iter.Seq2[models.User, error] {
 // watch replaces the list cache of an engine by one whose source is watched.
 func watch(users *Users) *watched {
 	source := &watched{listSource: users.source}
-	users.cache = listcache.New(source, 16<<20)
+	users.cache = listcache.New(source, models.NewFields(), 16<<20)
 	return source
 }
 
@@ -71,11 +71,11 @@ func TestOnlyThePiecesThatOurWritesTouchAreReadAgain(t *testing.T) {
 		again []int64
 	}{
 		{"a creation", func() error { storetest.Create(t, users, "new"); return nil }, []int64{4608}},
-		{"a change", func() error { _, err := users.Change(ctx, 17, models.Change{Name: &name}, nil); return err }, []int64{0}},
+		{"a change", func() error { _, err := users.Change(ctx, 17, storetest.Values("name", name), nil); return err }, []int64{0}},
 		{"a deletion", func() error { return users.Delete(ctx, 2048, nil) }, []int64{2048}},
 		{"three writes", func() error {
 			storetest.Create(t, users, "newer")
-			_, err := users.Change(ctx, 2047, models.Change{Name: &name}, nil)
+			_, err := users.Change(ctx, 2047, storetest.Values("name", name), nil)
 			return errors.Join(err, users.Delete(ctx, 1, nil))
 		}, []int64{0, 1536, 4608}},
 		{"a deletion of nobody", func() error { return expectError(users.Delete(ctx, 1, nil)) }, nil},
@@ -84,11 +84,11 @@ func TestOnlyThePiecesThatOurWritesTouchAreReadAgain(t *testing.T) {
 			return expectError(err)
 		}, nil},
 		{"a change that is refused", func() error {
-			_, err := users.Change(ctx, 3, models.Change{Email: &never}, nil)
+			_, err := users.Change(ctx, 3, storetest.Values("email", never), nil)
 			return expectError(err)
 		}, nil},
 		{"a change that a condition refuses", func() error {
-			_, err := users.Change(ctx, 3, models.Change{Name: &name}, func(models.User) error { return errors.New("no") })
+			_, err := users.Change(ctx, 3, storetest.Values("name", name), func(models.User) error { return errors.New("no") })
 			return expectError(err)
 		}, nil},
 	} {
@@ -116,7 +116,7 @@ func expectWhole(t *testing.T, users *Users) {
 	t.Helper()
 	list, _ := storetest.Text(t, users)
 	var whole []byte
-	for piece, err := range models.Array(users.Select(ctx, models.Query{})) {
+	for piece, err := range models.NewFields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
 		if err != nil {
 			t.Fatal(err)
 		}

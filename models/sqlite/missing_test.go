@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -17,7 +19,6 @@ import (
 func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	users.writer.underWay <- struct{}{} // so that the batch is gathered when all three are there
 	short := func(tx *transaction) error {
 		_, err := tx.insert(models.NewUser{Name: "n", Email: "short"})
 		return err
@@ -28,19 +29,20 @@ func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 		}
 		return nil
 	}
-	batch := []*write{{run: short}, {run: long, exclusive: true}, {run: long, exclusive: true}}
-	for _, w := range batch {
-		w.arrived, w.done = time.Now(), make(chan struct{})
-		if err := users.writer.enqueue(ctx, w); err != nil {
-			t.Fatal(err)
+	var wait sync.WaitGroup
+	users.writer.pause(func() { // so that the batch is gathered when all three are there
+		for i, w := range []*write{{run: short}, {run: long, exclusive: true}, {run: long, exclusive: true}} {
+			wait.Go(func() {
+				if err := users.writer.do(ctx, w); err != nil {
+					t.Error(err)
+				}
+			})
+			for len(users.writer.queue.Waiting()) < i { // the loop has taken the first
+				runtime.Gosched()
+			}
 		}
-	}
-	<-users.writer.underWay
-	for _, w := range batch {
-		if <-w.done; w.err != nil {
-			t.Error(w.err)
-		}
-	}
+	})
+	wait.Wait()
 }
 
 // A checkpoint while another one runs is refused, and would leave the -wal file as large as the import made it.
@@ -102,28 +104,19 @@ func TestWhoIsMissingIsFoundWhateverTheID(t *testing.T) {
 }
 
 // A stop and a client that goes away end an import also while it deletes.
-func TestTheDeletionOfWhoIsMissingIsEndedInTheMiddle(t *testing.T) {
+func TestTheDeletionOfMissingUsersIsEndedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	fill(t, users, 10)
-	rows := users.reader.spools.New()
-	defer rows.Close()
-	if _, err := rows.Receive(storetest.Rows()); err != nil {
-		t.Fatal(err)
-	}
-	asked, over := 0, errors.New("over")
-	i := &fileImport{
-		options: models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 10}, rows: rows,
-		present: models.IDSet{},
-		stopped: func() error {
-			if asked++; asked == 5 {
-				return over
-			}
-			return nil
-		},
-	}
-	if err := users.writer.doExclusive(ctx, i.run); !errors.Is(err, over) || asked != 5 {
-		t.Errorf("it was asked %d times whether to go on: %v", asked, err)
+	over := errors.New("over")
+	ended, end := context.WithCancelCause(ctx)
+	end(over)
+	err := users.writer.do(ctx, &write{run: func(tx *transaction) error {
+		_, err := importTable{tx}.Delete(ended, []int64{1, 2, 3})
+		return err
+	}})
+	if !errors.Is(err, over) {
+		t.Errorf("the deletion ended with %v", err)
 	}
 	expectSound(t, users, 10)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func otherProgram(t testing.TB, users *Users) *sql.DB {
 
 func openOther(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	other, err := sql.Open("sqlite", dataSource(path, busyTimeout))
+	other, err := sql.Open("sqlite", fileURL(path, url.Values{"_txlock": {"immediate"}, "_pragma": pragmas(busyTimeout)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func openTable(t testing.TB, listMemory int, statements ...string) (*Users, *sql
 	path := filepath.Join(t.TempDir(), "users.db")
 	other := openOther(t, path)
 	run(t, other, statements...)
-	users, err := Open(ctx, path, listMemory)
+	users, err := Open(ctx, path, models.NewFields(), listMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestAWriteThatARuleRefusesLeavesNoTrace(t *testing.T) {
 			}
 			bad := "bad"
 			_, create := users.Create(ctx, models.NewUser{Name: bad, Email: "new"})
-			_, change := users.Change(ctx, good, models.Change{Name: &bad}, nil)
+			_, change := users.Change(ctx, good, storetest.Values("name", bad), nil)
 			for what, err := range map[string]error{"creating": create, "changing": change, "deleting": users.Delete(ctx, good, nil)} {
 				if err == nil {
 					t.Errorf("%s was not refused", what)

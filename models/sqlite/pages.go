@@ -13,8 +13,8 @@ const (
 	pageBytes = 64 << 10
 )
 
-// read returns the users that a query selects. Each page is read by a call of on.
-func (q *queries) read(query models.Query, on func(func(connection) error) error) iter.Seq2[[]models.User, error] {
+// pages returns the users that a query selects. Each page is read by a call of on.
+func (q *queries) pages(query models.Query, on func(func(connection) error) error) iter.Seq2[[]models.User, error] {
 	return models.Pages(query, func(next models.Query) (page []models.User, more bool, err error) {
 		err = on(func(conn connection) (err error) {
 			page, more, err = q.page(conn, next)
@@ -31,36 +31,37 @@ func (q *queries) page(conn connection, query models.Query) (page []models.User,
 		limit = min(limit, query.Limit)
 	}
 	room := make([]models.User, 0, min(limit, query.Limit))
-	page, whole, err := readPage(conn, q.ordered(query, limit), room, pageBytes)
+	page, whole, err := q.readPage(conn, query, limit, room)
 	return page, err == nil && (!whole || len(page) == limit && limit != query.Limit), err
 }
 
-// readPage appends the users of a statement to a page until their texts are longer than this many bytes, and reports
-// whether it has read all.
-func readPage(conn connection, s statement, page []models.User, bytes int) (_ []models.User, whole bool, err error) {
-	left := bytes
+// readPage appends at most limit users of a query to a page until it is full, and reports whether it has read all.
+func (q *queries) readPage(conn connection, query models.Query, limit int, page []models.User) (
+	_ []models.User, whole bool, err error) {
+	left := pageBytes
 	whole = true
-	err = s.read(conn, func(user models.User) error {
+	text, values := q.selected(query, limit)
+	err = q.read(conn, func(user *models.User) error {
 		if left <= 0 {
 			whole = false
 			return errEnough
 		}
-		page = append(page, user)
-		left -= len(user.Name) + len(user.Email)
+		page = append(page, *user)
+		left -= q.fields.Bytes(&user.NewUser)
 		return nil
-	})
+	}, text, values...)
 	return page, whole, err
 }
 
 // readRange returns the users with ids from the first to the last given, while it reads them.
 func (q *queries) readRange(conn connection, from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
-		err := statement{q.inRange, []any{from, to}}.read(conn, func(user models.User) error {
-			if !yield(user, nil) {
+		err := q.read(conn, func(user *models.User) error {
+			if !yield(*user, nil) {
 				return errEnough
 			}
 			return nil
-		})
+		}, q.InRange, from, to)
 		if err != nil {
 			yield(models.User{}, err)
 		}

@@ -59,10 +59,23 @@ func (r *reader) on(ctx context.Context, read func(connection) error) error {
 			return models.ErrClosed
 		}
 		defer func() { r.free <- conn }()
-		return conn.reading(ctx, read)
+		return r.reading(ctx, conn, read)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// reading runs read in its own transaction, on a table that can be served. The context interrupts the statements of
+// read, but not the end of the transaction.
+func (r *reader) reading(ctx context.Context, conn connection, read func(connection) error) error {
+	if _, err := conn.exec("BEGIN DEFERRED"); err != nil {
+		return err
+	}
+	defer func() { _, _ = conn.exec("ROLLBACK") }() // it only reads
+	if err := r.queries.check(conn); err != nil {
+		return err
+	}
+	return conn.until(ctx, func() error { return read(conn) })
 }
 
 // search is on, for a query that may look at every user.
@@ -88,7 +101,7 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 // count returns how many users match a query. It looks at every user, unless the query names an email.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
 	on := r.search
-	if query.Email != nil {
+	if !r.queries.fields.CountIsSearch(query) {
 		on = r.on
 	}
 	err = on(ctx, func(conn connection) (err error) {
@@ -102,8 +115,8 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 // takes them.
 func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	on := r.on
-	if query.Contains != "" && query.Email == nil {
+	if r.queries.fields.IsSearch(query) {
 		on = r.search
 	}
-	return r.queries.read(query, func(read func(connection) error) error { return on(ctx, read) })
+	return r.queries.pages(query, func(read func(connection) error) error { return on(ctx, read) })
 }

@@ -26,7 +26,7 @@ type Restored struct {
 //
 // The candidate is copied beside the database and checked there. Only then is the database touched, and one rename
 // replaces it: at any time, and whenever this process is killed, path leads to the old or the new database, complete.
-func Restore(ctx context.Context, path string, from *os.File, progress Progress) (Restored, error) {
+func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, progress Progress) (Restored, error) {
 	target, err := prepareTarget(path, from)
 	if err != nil {
 		return Restored{}, err
@@ -39,7 +39,7 @@ func Restore(ctx context.Context, path string, from *os.File, progress Progress)
 	if err := receive(ctx, candidate, from, progress); err != nil {
 		return Restored{}, fmt.Errorf("cannot copy %s beside the database: %w", from.Name(), err)
 	}
-	copied, err := checkCandidate(ctx, candidate)
+	copied, err := checkCandidate(ctx, candidate, fields)
 	if err != nil {
 		return Restored{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from.Name(), err)
 	}
@@ -116,7 +116,7 @@ func (c *counted) Write(data []byte) (int, error) {
 }
 
 // checkCandidate checks every page of a database, and reads every user as the service will.
-func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
+func checkCandidate(ctx context.Context, path string, fields models.Fields) (copied Copy, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return copied, err
@@ -124,23 +124,44 @@ func checkCandidate(ctx context.Context, path string) (copied Copy, err error) {
 	if copied.Bytes = info.Size(); copied.Bytes == 0 {
 		return copied, errors.New("it is empty")
 	}
-	db, pool, err := open(copySource(path))
+	conn, err := openConnection(copySource(path), forCopies()...)
 	if err != nil {
 		return copied, explainCandidate(err)
 	}
-	defer pool.Close() //nolint:errcheck // it was only read
-	if err := checkPages(ctx, pool, "integrity_check"); err != nil {
-		return copied, explainCandidate(err)
+	defer conn.close()
+	err = conn.until(ctx, func() (err error) {
+		copied.Users, err = conn.checkUsers(fields)
+		return err
+	})
+	return copied, explainCandidate(err)
+}
+
+// checkUsers checks every page, reads every user, and returns how many there are.
+func (c connection) checkUsers(fields models.Fields) (n int64, err error) {
+	if err := c.checkPages("integrity_check"); err != nil {
+		return 0, err
 	}
-	exists, err := hasTable(db)
+	exists, err := hasTable(c)
 	if err != nil {
-		return copied, explainCandidate(err)
+		return 0, err
 	}
 	if !exists {
-		return copied, errors.New("it has no table users")
+		return 0, errors.New("it has no table users")
 	}
-	copied.Users, err = countReadable(ctx, path, newQueries(db))
-	return copied, err
+	queries, err := newQueries(fields)
+	if err == nil {
+		_, err = queries.users(c)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range models.Each(queries.pages(models.Query{}, func(read func(connection) error) error { return read(c) })) {
+		if err != nil {
+			return n, fmt.Errorf("its users cannot be read: %w", err)
+		}
+		n++
+	}
+	return n, nil
 }
 
 // explainCandidate says in plain words what SQLite found.
@@ -152,25 +173,6 @@ func explainCandidate(err error) error {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
 	return err
-}
-
-// countReadable reads every user, and returns how many there are.
-func countReadable(ctx context.Context, path string, queries *queries) (n int64, err error) {
-	conn, err := openConnection(copySource(path))
-	if err != nil {
-		return 0, err
-	}
-	defer conn.close()
-	if _, err := conn.users(); err != nil {
-		return 0, err
-	}
-	for _, err := range queries.read(models.Query{}, func(read func(connection) error) error { return read(conn) }) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return n, fmt.Errorf("its users cannot be read: %w", err)
-		}
-		n++
-	}
-	return n, nil
 }
 
 // giveToOwner gives a file the owner and the mode of the database that it will replace, or the owner of the directory

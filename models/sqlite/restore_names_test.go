@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"users-api/models"
 	"users-api/models/storetest"
 )
 
@@ -22,7 +23,7 @@ func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
 		}
 		opened := make(chan *Users, 1)
 		go func() {
-			users, err := Open(ctx, path, 0)
+			users, err := Open(ctx, path, models.NewFields(), 0)
 			if err != nil {
 				t.Error(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"users-api/models"
 	"users-api/models/storetest"
 )
 
@@ -31,7 +32,7 @@ func restore(t testing.TB, path, from string) (Restored, error) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return Restore(ctx, path, file, nil)
+	return Restore(ctx, path, models.NewFields(), file, nil)
 }
 
 // expectUsers fails unless exactly these emails are listed.
@@ -70,6 +71,20 @@ func TestARestoreReplacesTheDatabaseAndKeepsTheOldOne(t *testing.T) {
 	expectUsers(t, path, "new")
 	expectUsers(t, restored.Kept, "old")
 	expectUsers(t, from, "new")
+}
+
+// The users are read in pages of 512, and a count of pages would be no count of users.
+func TestARestoreCountsTheUsersOfEveryPage(t *testing.T) {
+	users := openUsers(t, 0)
+	fill(t, users, 2*pageUsers+1)
+	from := users.writer.files.database.path
+	if err := users.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := restore(t, filepath.Join(t.TempDir(), "users.db"), from)
+	if err != nil || restored.Users != 2*pageUsers+1 {
+		t.Errorf("%d users are restored, %v", restored.Users, err)
+	}
 }
 
 func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {

@@ -21,7 +21,7 @@ func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool
 				return err
 			}
 		}
-		users := r.queries.read(query, func(read func(connection) error) error { return read(conn) })
+		users := r.queries.pages(query, func(read func(connection) error) error { return read(conn) })
 		for user, err := range models.Each(users) {
 			if err != nil {
 				return err

@@ -41,7 +41,7 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
 func (s *listSource) begin() (err error) {
 	if _, err = s.conn.exec("BEGIN DEFERRED"); err == nil {
-		_, err = s.conn.users()
+		_, err = s.queries.users(s.conn)
 	}
 	if err == nil {
 		s.dataVersion, err = s.conn.dataVersion()
@@ -51,7 +51,7 @@ func (s *listSource) begin() (err error) {
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {
-	return models.Each(s.queries.read(models.Query{}, func(read func(connection) error) error { return read(s.conn) }))
+	return models.Each(s.queries.pages(models.Query{}, func(read func(connection) error) error { return read(s.conn) }))
 }
 
 // Range returns the users whose ids are at least from and at most to.

@@ -27,11 +27,12 @@ import (
 
 // Users is the table of users in its database file.
 type Users struct {
-	writer *writer
-	source *listSource
-	cache  *listcache.Cache
-	reader *reader
-	closed atomic.Bool
+	queries *queries
+	writer  *writer
+	source  *listSource
+	cache   *listcache.Cache
+	reader  *reader
+	closed  atomic.Bool
 }
 
 var _ models.Users = (*Users)(nil)
@@ -39,38 +40,30 @@ var _ models.Users = (*Users)(nil)
 // Open opens the database file at path and creates what is missing: the directory, the file, the table. The list is
 // cached while it is no larger than listMemory bytes. The context ends the wait for another program's lock. The error
 // says what to do.
-func Open(ctx context.Context, path string, listMemory int) (*Users, error) {
-	target, db, err := openDatabase(ctx, path)
+func Open(ctx context.Context, path string, fields models.Fields, listMemory int) (*Users, error) {
+	queries, err := newQueries(fields)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := db.DB()
+	target, first, err := openDatabase(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer pool.Close() //nolint:errcheck // the others are open
-	files, err := tidyFiles(path)
+	defer first.close() // the others are open
+	files, err := findFiles(path)
 	if err != nil {
-		return nil, explain(path, err)
+		return nil, explain(path, fmt.Errorf("cannot look at its files: %w", err))
 	}
-	users, err := connectAll(target, newQueries(db), files, listMemory)
+	spools := spool.NewArea(files.spools(), fields)
+	if err := spools.Clear(); err != nil {
+		return nil, explain(path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
+	}
+	users, err := connectAll(target, queries, files, spools, listMemory)
 	return users, explain(path, err)
 }
 
-// tidyFiles finds the database's files and removes leftover spools.
-func tidyFiles(path string) (files, error) {
-	files, err := findFiles(path)
-	if err != nil {
-		return files, fmt.Errorf("cannot look at its files: %w", err)
-	}
-	if err := spool.NewArea(files.spools()).Clear(); err != nil {
-		return files, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
-	}
-	return files, nil
-}
-
 // connectAll opens every connection at startup, so that the service goes on if it runs out of file descriptors later.
-func connectAll(path string, queries *queries, files files, listMemory int) (*Users, error) {
+func connectAll(path string, queries *queries, files files, spools *spool.Area, listMemory int) (*Users, error) {
 	writer, err := startWriter(path, queries, files)
 	if err != nil {
 		return nil, err
@@ -79,34 +72,37 @@ func connectAll(path string, queries *queries, files files, listMemory int) (*Us
 	if err != nil {
 		return nil, err
 	}
-	reader, err := newReader(path, queries, spool.NewArea(files.spools()))
+	reader, err := newReader(path, queries, spools)
 	if err != nil {
 		return nil, err
 	}
-	return &Users{writer: writer, source: source, cache: listcache.New(source, listMemory), reader: reader}, nil
+	return &Users{
+		queries: queries, writer: writer, source: source, reader: reader,
+		cache: listcache.New(source, queries.fields, listMemory),
+	}, nil
 }
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err error) {
-	err = u.writer.do(ctx, func(tx *transaction) (err error) {
+	err = u.writer.do(ctx, &write{run: func(tx *transaction) (err error) {
 		id, err = tx.insert(user)
 		return err
-	})
+	}})
 	return id, storageError(err)
 }
 
 // Change changes a user and returns it as stored after the change.
-func (u *Users) Change(ctx context.Context, id int64, change models.Change, allow models.Condition) (user models.User, err error) {
-	err = u.writer.do(ctx, func(tx *transaction) (err error) {
+func (u *Users) Change(ctx context.Context, id int64, change models.Values, allow models.Condition) (user models.User, err error) {
+	err = u.writer.do(ctx, &write{run: func(tx *transaction) (err error) {
 		user, err = tx.update(id, change, allow)
 		return err
-	})
+	}})
 	return user, storageError(err)
 }
 
 // Delete removes a user.
 func (u *Users) Delete(ctx context.Context, id int64, allow models.Condition) error {
-	return storageError(u.writer.do(ctx, func(tx *transaction) error { return tx.delete(id, allow) }))
+	return storageError(u.writer.do(ctx, &write{run: func(tx *transaction) error { return tx.delete(id, allow) }}))
 }
 
 // Get returns a user.

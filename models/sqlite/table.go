@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"users-api/models"
 )
@@ -18,21 +19,42 @@ type table struct {
 
 // known is what a connection knows about the table users, and the schema version for which it holds.
 type known struct {
-	table     table
-	schema    int64
-	described bool
+	table   table
+	schema  int64
+	checked time.Time // zero if the table cannot be served
 }
 
 // users returns what is known about the table users, or why it cannot be served. It is called at the beginning of each
-// transaction, and the result holds until its end: another program may replace the table between two.
-func (c connection) users() (table, error) {
-	schema, _, err := c.number("PRAGMA schema_version")
-	if err != nil || c.known.described && schema == c.known.schema {
-		return c.known.table, err
+// transaction that writes, and the result holds until its end: another program may replace the table between two.
+func (q *queries) users(conn connection) (table, error) {
+	schema, _, err := conn.number("PRAGMA schema_version")
+	if err != nil {
+		return table{}, err
 	}
-	described, err := c.describe()
-	*c.known = known{described, schema, err == nil}
+	now := time.Now()
+	if !conn.known.checked.IsZero() && schema == conn.known.schema {
+		conn.known.checked = now
+		return conn.known.table, nil
+	}
+	described, err := q.describe(conn)
+	*conn.known = known{described, schema, now}
+	if err != nil {
+		*conn.known = known{}
+	}
 	return described, err
+}
+
+// checkEvery is how often a connection that reads checks the table. Each check takes a fifteenth of the time to read a
+// user by id.
+const checkEvery = time.Second
+
+// check returns an error while the table cannot be served.
+func (q *queries) check(conn connection) error {
+	if time.Since(conn.known.checked) < checkEvery {
+		return nil
+	}
+	_, err := q.users(conn)
+	return err
 }
 
 // describeTable asks why the table users cannot be served, and whether there are triggers, ON CONFLICT clauses, and an
@@ -51,10 +73,11 @@ const describeTable = `SELECT
 		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(i.name)) = 'email')
 	FROM pragma_table_list('users') AS l`
 
-func (c connection) describe() (t table, err error) {
+func (q *queries) describe(conn connection) (t table, err error) {
 	exists, why := false, ""
-	err = c.query(func(r row) error {
-		exists, why = true, r.text(0)
+	err = conn.query(func(r row) error {
+		exists = true
+		why, _ = r.text(0)
 		t = table{rules: r.number(1) == 1, lookup: r.number(2) == 1}
 		return nil
 	}, describeTable)
@@ -64,17 +87,16 @@ func (c connection) describe() (t table, err error) {
 	case why != "":
 		return t, cannotServe(why)
 	case exists:
-		return t, c.compileWrites()
+		return t, q.compileWrites(conn)
 	}
 	return t, nil // each statement will say that there is no table
 }
 
 // compileWrites compiles the statements that write, and with them the table's triggers. That fails if a column is
 // missing, or if a trigger has text in double quotes, which this connection takes for a column.
-func (c connection) compileWrites() error {
-	columns, _ := assignments(models.Change{Name: new(string), Email: new(string)})
-	for _, text := range []string{insertUser, updateUser + columns + withID, deleteUser + withID} {
-		statement, _, err := c.sqlite.PrepareTransient(text)
+func (q *queries) compileWrites(conn connection) error {
+	for _, text := range []string{q.Insert, q.Update(q.fields.All()), q.Delete} {
+		statement, _, err := conn.sqlite.PrepareTransient(text)
 		if primaryCode(failure(err)) == codeError {
 			verb, _, _ := strings.Cut(text, " ")
 			return cannotServe(fmt.Sprintf("SQLite cannot compile %s with its triggers: %v", verb, failure(err)))

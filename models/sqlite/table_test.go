@@ -68,7 +68,7 @@ func TestATableThatCannotBeServedEndsTheStart(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "users.db")
 			run(t, openOther(t, path), table.schema...)
-			users, err := Open(ctx, path, 0)
+			users, err := Open(ctx, path, models.NewFields(), 0)
 			if err == nil {
 				_ = users.Close(ctx)
 			}
@@ -115,7 +115,7 @@ func everyRequest(users *Users, id int64) func(yield func(string, error) bool) {
 		{"searching", func() error { return lastError(users, models.Query{Contains: "e", Limit: 1}) }},
 		{"exporting", func() error { return users.Export(ctx, models.Query{}, func(models.Export) error { return nil }) }},
 		{"creating", func() error { _, err := users.Create(ctx, models.NewUser{Name: "n", Email: "created"}); return err }},
-		{"changing", func() error { _, err := users.Change(ctx, id, models.Change{Name: &name}, nil); return err }},
+		{"changing", func() error { _, err := users.Change(ctx, id, storetest.Values("name", name), nil); return err }},
 		{"importing", func() error {
 			_, err := users.Import(ctx, storetest.Rows(models.NewUser{Name: "n", Email: "imported"}), models.ImportOptions{})
 			return err
@@ -230,7 +230,7 @@ func TestADuplicateIsOfTheEmailAlone(t *testing.T) {
 			}
 			_, creation := create("n", "e")
 			same, email := "n", "e"
-			_, change := users.Change(ctx, second, models.Change{Name: &same, Email: &email}, nil)
+			_, change := users.Change(ctx, second, storetest.Values("name", same, "email", email), nil)
 			for what, err := range map[string]error{"creation": creation, "change": change} {
 				failed, ok := errors.AsType[*models.StorageError](err)
 				if !ok || failed.Duplicate != test.duplicate {

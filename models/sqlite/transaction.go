@@ -25,7 +25,7 @@ func (t *transaction) begin() error {
 	t.over = false
 	err := t.detectExternalCommits()
 	if err == nil {
-		t.table, err = t.conn.users()
+		t.table, err = t.queries.users(t.conn)
 	}
 	if err != nil {
 		t.rollBack()

@@ -3,27 +3,20 @@ package sqlite
 import (
 	"context"
 	"runtime"
-	"sync"
 	"time"
 
 	"users-api/models"
+	"users-api/models/batch"
 	"users-api/models/listcache"
 )
 
-// maxBatch bounds the writes in one commit, and so how long the first of them waits for the last.
-const maxBatch = 512
-
-// writer owns the one connection that writes, and lets writes share commits.
-//
-// A commit waits for the disk, and a disk takes as long to flush one row as to flush a hundred. So the writes that
-// arrive while a commit is under way go into the next one together, and each returns after its own commit is on disk.
-// Nothing waits for company: a write that finds the writer idle is committed at once.
+// writer owns the one connection that writes, and lets writes share commits (package batch).
 //
 // A refused write leaves no trace, and the others of its batch are committed without it.
 type writer struct {
 	transaction
 	files       files
-	queue       chan *write
+	queue       *batch.Queue[*write]
 	commits     models.Commits
 	checkpoints *checkpoints
 	// freed is when an exclusive write gave the connection back. Writes that waited for it have not waited for another
@@ -33,12 +26,10 @@ type writer struct {
 	replaced   chan struct{}
 	isReplaced bool
 
-	// closing is held for reading while a write is put into the queue, and for writing to close the queue.
-	closing sync.RWMutex
-	closed  bool
-	// forceClose is closed once no write may wait for another program's lock any more.
-	forceClose chan struct{}
-	stopped    chan struct{}
+	// forced ends once no write may wait for another program's lock any more.
+	forced  context.Context
+	force   context.CancelFunc
+	stopped chan struct{}
 
 	// underWay is held while a batch is under way, and for work between two batches.
 	underWay chan struct{}
@@ -49,7 +40,7 @@ func startWriter(path string, queries *queries, files files) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.users(); err != nil {
+	if _, err := queries.users(conn); err != nil {
 		return nil, err
 	}
 	// The writer waits for locks itself: see beginWithRetry.
@@ -59,12 +50,12 @@ func startWriter(path string, queries *queries, files files) (*writer, error) {
 	c := &writer{
 		transaction: transaction{conn: conn, queries: queries},
 		files:       files,
-		queue:       make(chan *write, maxBatch),
+		queue:       batch.NewQueue[*write](),
 		replaced:    make(chan struct{}),
-		forceClose:  make(chan struct{}),
 		stopped:     make(chan struct{}),
 		underWay:    make(chan struct{}, 1),
 	}
+	c.forced, c.force = context.WithCancel(context.Background())
 	if c.checkpoints, err = startCheckpoints(path, conn, c.pause); err != nil {
 		return nil, err
 	}
@@ -73,46 +64,14 @@ func startWriter(path string, queries *queries, files files) (*writer, error) {
 }
 
 // do runs a write in a transaction and returns once it is on disk, or was refused. The write may run again if another
-// write of its batch rolled the transaction back. The context ends the wait for a place in a full queue, and nothing
-// after that: a write that has a place runs, so do waits for its outcome.
-func (c *writer) do(ctx context.Context, run func(*transaction) error) error {
-	return c.await(ctx, &write{run: run})
-}
-
-// await puts a write into the queue and returns its outcome.
-func (c *writer) await(ctx context.Context, w *write) error {
-	w.arrived, w.done = time.Now(), make(chan struct{})
-	if err := c.enqueue(ctx, w); err != nil {
-		return err
-	}
-	<-w.done
-	return w.err
-}
-
-func (c *writer) enqueue(ctx context.Context, w *write) error {
-	c.closing.RLock()
-	defer c.closing.RUnlock()
-	if c.closed {
-		return models.ErrClosed
-	}
-	select {
-	case c.queue <- w:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// write of its batch rolled the transaction back. The context ends the wait for a place in a full queue.
+func (c *writer) do(ctx context.Context, w *write) error { return c.queue.Do(ctx, w) }
 
 // close commits the writes in the queue and refuses later ones. When the context ends, writes that wait for another
 // program's lock are refused.
 func (c *writer) close(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() { close(c.forceClose) })()
-	c.closing.Lock()
-	if !c.closed {
-		c.closed = true
-		close(c.queue)
-	}
-	c.closing.Unlock()
+	defer context.AfterFunc(ctx, c.force)()
+	c.queue.Close()
 	<-c.stopped
 }
 
@@ -136,13 +95,13 @@ func (c *writer) loop() {
 	defer watch.Stop()
 	for {
 		select {
-		case first, open := <-c.queue:
+		case first, open := <-c.queue.Waiting():
 			if !open {
 				return
 			}
 			runtime.Gosched() // let requests that are ready join
 			c.underWay <- struct{}{}
-			batch, exclusive := c.gather(first)
+			batch, exclusive := c.queue.Gather(first, func(w *write) bool { return w.exclusive })
 			c.commitTogether(batch)
 			if exclusive != nil {
 				c.commitExclusive(exclusive)
@@ -160,29 +119,6 @@ func (c *writer) pause(run func()) {
 	c.underWay <- struct{}{}
 	defer func() { <-c.underWay }()
 	run()
-}
-
-// gather returns the first write and those queued behind it, up to an exclusive one.
-func (c *writer) gather(first *write) (batch []*write, exclusive *write) {
-	if first.exclusive {
-		return nil, first
-	}
-	batch = []*write{first}
-	for len(batch) < maxBatch {
-		select {
-		case w, open := <-c.queue:
-			if !open {
-				return batch, nil
-			}
-			if w.exclusive {
-				return batch, w
-			}
-			batch = append(batch, w)
-		default:
-			return batch, nil
-		}
-	}
-	return batch, nil
 }
 
 // checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written.

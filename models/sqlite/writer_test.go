@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/models/batch"
 	"users-api/models/storetest"
 )
 
@@ -29,7 +30,7 @@ func together(t *testing.T, users *Users, other *sql.DB, writes ...func() error)
 	for i, write := range writes {
 		wait.Go(func() { errs[i] = write() })
 	}
-	for len(users.writer.queue) < len(writes) {
+	for len(users.writer.queue.Waiting()) < len(writes) {
 		runtime.Gosched()
 	}
 	run(t, other, "COMMIT")
@@ -106,7 +107,7 @@ func TestARefusalIsOfTheTransactionThatIsCommitted(t *testing.T) {
 		func() error { return users.Delete(ctx, ada, nil) },
 		func() error {
 			name := "n"
-			_, err := users.Change(ctx, alan, models.Change{Name: &name}, nil)
+			_, err := users.Change(ctx, alan, storetest.Values("name", name), nil)
 			return err
 		})
 	gone := slices.IndexFunc(errs[:2], func(err error) bool { return err == nil })
@@ -183,12 +184,12 @@ func TestATransactionThatTheDiskFailedIsRolledBack(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	failed := &sqliteError{"disk I/O error (10)", codeIO}
-	err := users.writer.do(ctx, func(tx *transaction) error {
+	err := users.writer.do(ctx, &write{run: func(tx *transaction) error {
 		if _, err := tx.insert(models.NewUser{Name: "n", Email: "lost"}); err != nil {
 			return err
 		}
 		return failed
-	})
+	}})
 	if !errors.Is(err, failed) {
 		t.Errorf("the write: %v", err)
 	}
@@ -206,7 +207,7 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 	stored := 0
 	var wait sync.WaitGroup
 	waiting, cancel := context.WithCancel(ctx)
-	for i := range 3 * maxBatch {
+	for i := range 3 * batch.Most {
 		wait.Go(func() {
 			_, err := users.Create(waiting, models.NewUser{Name: "n", Email: fmt.Sprint(i)})
 			mu.Lock()
@@ -219,14 +220,14 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 			}
 		})
 	}
-	for len(users.writer.queue) < maxBatch {
+	for len(users.writer.queue.Waiting()) < batch.Most {
 		runtime.Gosched() // until it is full, with one batch waiting for the lock
 	}
 	cancel()
 	run(t, other, "COMMIT")
 	wait.Wait()
-	if stored < maxBatch || stored > 2*maxBatch+1 {
-		t.Errorf("%d writes were stored, with a queue of %d", stored, maxBatch)
+	if stored < batch.Most || stored > 2*batch.Most+1 {
+		t.Errorf("%d writes were stored, with a queue of %d", stored, batch.Most)
 	}
 }
 

@@ -13,13 +13,12 @@ func changed(t *testing.T, users models.Users) {
 	id := Create(t, users, "ada@example.org")
 	before, _ := users.Get(ctx, id)
 	name, email := "Ada", "countess@example.org"
-	for _, change := range []models.Change{{}, {Name: &name}, {Email: &email}, {Name: &email, Email: &name}} {
+	for _, change := range []models.Values{
+		{}, Values("name", name), Values("email", email), Values("name", email, "email", name),
+	} {
 		want := before
-		if change.Name != nil {
-			want.Name = *change.Name
-		}
-		if change.Email != nil {
-			want.Email = *change.Email
+		for field := range models.NewFields().In(change.Of) {
+			field.Set(&want.NewUser, *field.Of(&change.User))
 		}
 		if got, err := users.Change(ctx, id, change, nil); got != want || err != nil {
 			t.Errorf("the change returned %v, %v, want %v", got, err, want)
@@ -36,7 +35,7 @@ func changedToDuplicate(t *testing.T, users models.Users) {
 	id := Create(t, users, "alan@example.org")
 	before, _ := Text(t, users)
 	email := "ada@example.org"
-	_, err := users.Change(ctx, id, models.Change{Name: &email, Email: &email}, nil)
+	_, err := users.Change(ctx, id, Values("name", email, "email", email), nil)
 	expectDuplicate(t, err)
 	if after, _ := Text(t, users); after != before {
 		t.Errorf("the list was %s and is %s", before, after)
@@ -63,7 +62,7 @@ func nobody(t *testing.T, users models.Users) {
 	name := "n"
 	for _, id := range []int64{0, -1, 2, 1<<63 - 1, -1 << 63} {
 		_, got := users.Get(ctx, id)
-		_, changed := users.Change(ctx, id, models.Change{Name: &name}, never)
+		_, changed := users.Change(ctx, id, Values("name", name), never)
 		for _, err := range []error{got, changed, users.Delete(ctx, id, nil), users.Delete(ctx, id, never)} {
 			if !errors.Is(err, models.ErrNotFound) {
 				t.Errorf("%d: %v", id, err)
@@ -83,7 +82,7 @@ func conditions(t *testing.T, users models.Users) {
 		return refusal
 	}
 	name := "changed"
-	if _, err := users.Change(ctx, id, models.Change{Name: &name}, refuse); !errors.Is(err, refusal) {
+	if _, err := users.Change(ctx, id, Values("name", name), refuse); !errors.Is(err, refusal) {
 		t.Errorf("changing: %v", err)
 	}
 	if err := users.Delete(ctx, id, refuse); !errors.Is(err, refusal) {
@@ -93,7 +92,7 @@ func conditions(t *testing.T, users models.Users) {
 		t.Errorf("the user is %v, %v", user, err)
 	}
 	allow := func(models.User) error { return nil }
-	if user, err := users.Change(ctx, id, models.Change{Name: &name}, allow); user.Name != name || err != nil {
+	if user, err := users.Change(ctx, id, Values("name", name), allow); user.Name != name || err != nil {
 		t.Errorf("an allowed change returned %v, %v", user, err)
 	}
 	if err := users.Delete(ctx, id, allow); err != nil {
@@ -134,7 +133,7 @@ func addOne(t *testing.T, users models.Users, id int64) (again bool) {
 	_, _ = fmt.Sscan(seen.Name, &number)
 	next := fmt.Sprint(number + 1)
 	meanwhile := errors.New("changed meanwhile")
-	_, err = users.Change(ctx, id, models.Change{Name: &next}, func(now models.User) error {
+	_, err = users.Change(ctx, id, Values("name", next), func(now models.User) error {
 		if now != seen {
 			return meanwhile
 		}

@@ -13,17 +13,6 @@ import (
 	"users-api/models"
 )
 
-// Rows are the rows of a file whose header is its first line.
-func Rows(users ...models.NewUser) iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
-		for i, user := range users {
-			if !yield(models.ImportRow{Line: i + 2, User: user}, nil) {
-				return
-			}
-		}
-	}
-}
-
 // file returns users from texts such as "Ada:ada@example.org".
 func file(texts ...string) (users []models.NewUser) {
 	for _, text := range texts {
@@ -64,7 +53,7 @@ var importCases = []importCase{
 		models.Imported{}, "2 duplicate, 4 repeated, 5 duplicate", []string{ada, alan, grace}},
 	{"skip leaves those who are there", []string{"X:ada", "New:b", "Y:b"}, models.ImportOptions{OnConflict: skips},
 		models.Imported{Created: 1, Skipped: 2}, "", []string{ada, alan, grace, "4 New:b"}},
-	{"update gives them the name", []string{"X:ada", "Alan:alan", "New:b", "Y:b"},
+	{"update gives them the values of the file", []string{"X:ada", "Alan:alan", "New:b", "Y:b"},
 		models.ImportOptions{OnConflict: updates},
 		models.Imported{Created: 1, Updated: 2, Skipped: 1}, "", []string{"1 X:ada", alan, grace, "4 Y:b"}},
 	{"the table becomes the file", []string{"New:b", "X:grace", "Ada:ada"},
@@ -151,7 +140,7 @@ func importsRefused(t *testing.T, users models.Users) {
 	unreadable := errors.New("cannot be read")
 	rows := func(yield func(models.ImportRow, error) bool) {
 		for line := 1; line <= 300; line++ {
-			row := models.ImportRow{Line: line, User: models.NewUser{Name: "n", Email: fmt.Sprint(line)}}
+			row := Row(line, models.NewUser{Name: "n", Email: fmt.Sprint(line)})
 			var err error
 			switch line % 3 {
 			case 1:
@@ -184,7 +173,7 @@ func importsCutOff(t *testing.T, users models.Users) {
 	broken := errors.New("the connection broke")
 	rows := func(yield func(models.ImportRow, error) bool) {
 		for i := range 10_000 {
-			if !yield(models.ImportRow{Line: i, User: models.NewUser{Name: "n", Email: fmt.Sprint(i)}}, nil) {
+			if !yield(Row(i, models.NewUser{Name: "n", Email: fmt.Sprint(i)}), nil) {
 				return
 			}
 		}
@@ -195,7 +184,7 @@ func importsCutOff(t *testing.T, users models.Users) {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	rows = func(yield func(models.ImportRow, error) bool) {
-		yield(models.ImportRow{Line: 1, User: models.NewUser{Name: "n", Email: "e"}}, nil)
+		yield(Row(1, models.NewUser{Name: "n", Email: "e"}), nil)
 		cancel()
 	}
 	if _, err := users.Import(gone, rows, models.ImportOptions{}); !errors.Is(err, context.Canceled) {
@@ -212,7 +201,7 @@ func ManyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, err
 	return func(yield func(models.ImportRow, error) bool) {
 		for i := range n {
 			user := models.NewUser{Name: "n", Email: fmt.Sprintf("%s%x", prefix, int64(i)*2_654_435_761%1_000_000_007)}
-			if !yield(models.ImportRow{Line: i + 2, User: user}, nil) {
+			if !yield(Row(i+2, user), nil) {
 				return
 			}
 		}

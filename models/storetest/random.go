@@ -151,16 +151,18 @@ func (m *Machine) createMany(r *rapid.T) {
 	}
 }
 
+func (m *Machine) field(name string) *models.Field { return models.NewFields().Find(name) }
+
 func (m *Machine) change(r *rapid.T) {
 	user := m.Any(r)
-	var change models.Change
+	var change models.Values
 	if rapid.Bool().Draw(r, "changes the name") {
 		user.Name = m.name(r)
-		change.Name = &user.Name
+		change.Set(m.field("name"), user.Name)
 	}
 	if rapid.Bool().Draw(r, "changes the email") {
 		user.Email = emails(r)
-		change.Email = &user.Email
+		change.Set(m.field("email"), user.Email)
 	}
 	got, err := m.Users.Change(ctx, user.ID, change, nil)
 	switch {
@@ -208,14 +210,22 @@ func (m *Machine) compare(r *rapid.T) {
 	}
 }
 
+// shown is a user in the list, as the specification has it.
+type shown struct {
+	ID        int64  `json:"id"`
+	Name      string `json:"name"`
+	Email     string `json:"email"`
+	CreatedAt string `json:"created_at"`
+}
+
 // text is the list that the model makes, by encoding/json.
 func (m *Machine) text() string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	users := m.sorted()
-	if users == nil {
-		users = []models.User{}
+	users := []shown{}
+	for _, user := range m.sorted() {
+		users = append(users, shown{user.ID, user.Name, user.Email, user.CreatedAt})
 	}
 	if err := encoder.Encode(users); err != nil {
 		panic(err) // they are texts and numbers

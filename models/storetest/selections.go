@@ -35,10 +35,10 @@ var selected = []struct {
 }{
 	{"everybody", models.Query{}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
 	{"everybody, the newest first", models.Query{Descending: true}, []int64{9, 8, 7, 6, 5, 4, 3, 2, 1}},
-	{"an email", models.Query{Email: to("3@Example.org")}, []int64{3}},
-	{"an email in another case", models.Query{Email: to("3@example.org")}, nil},
-	{"an email with more behind it", models.Query{Email: to("3@Example.org ")}, nil},
-	{"an empty email", models.Query{Email: to("")}, nil},
+	{"an email", models.Query{Equal: Values("email", "3@Example.org")}, []int64{3}},
+	{"an email in another case", models.Query{Equal: Values("email", "3@example.org")}, nil},
+	{"an email with more behind it", models.Query{Equal: Values("email", "3@Example.org ")}, nil},
+	{"an empty email", models.Query{Equal: Values("email", "")}, nil},
 	{"a part of a name in any case", models.Query{Contains: "aDA"}, []int64{1}},
 	{"a part of an email in any case", models.Query{Contains: "4@EXAMPLE"}, []int64{4}},
 	{"a letter beyond ASCII in its case", models.Query{Contains: "É"}, []int64{3}},
@@ -51,8 +51,8 @@ var selected = []struct {
 	{"a NUL", models.Query{Contains: "l\x00A"}, []int64{8}},
 	{"what stands after a NUL", models.Query{Contains: "AFTER"}, []int64{8}},
 	{"what nobody has", models.Query{Contains: "nobody"}, nil},
-	{"a part and an email", models.Query{Contains: "ada", Email: to("1@Example.org")}, []int64{1}},
-	{"a part and another's email", models.Query{Contains: "ada", Email: to("2@Example.org")}, nil},
+	{"a part and an email", models.Query{Contains: "ada", Equal: Values("email", "1@Example.org")}, []int64{1}},
+	{"a part and another's email", models.Query{Contains: "ada", Equal: Values("email", "2@Example.org")}, nil},
 	{"those after an id", models.Query{After: to[int64](2), Limit: 3}, []int64{3, 4, 5}},
 	{"those after an id, the newest first", models.Query{After: to[int64](2), Descending: true}, []int64{1}},
 	{"a part, after an id", models.Query{Contains: "a", After: to[int64](2), Limit: 2}, []int64{3, 4}},
@@ -96,7 +96,7 @@ func expectNULRefused(t *testing.T, users models.Users, user models.NewUser) {
 	if failed, ok := errors.AsType[*models.StorageError](err); !ok || failed.Code == "" || failed.Duplicate {
 		t.Errorf("a NUL is refused with %#v", err)
 	}
-	query := models.Query{Email: &user.Email}
+	query := models.Query{Equal: Values("email", user.Email)}
 	if n, err := users.Count(ctx, query); n != 0 || err != nil {
 		t.Errorf("%d users are there, %v", n, err)
 	}

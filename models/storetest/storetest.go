@@ -119,7 +119,7 @@ func created(t *testing.T, users models.Users) {
 	if models.ShownTime(user.CreatedAt) != user.CreatedAt || len(user.CreatedAt) != len("2006-01-02 15:04:05") {
 		t.Errorf("it was created at %q", user.CreatedAt)
 	}
-	if text, _ := Text(t, users); text != "["+string(models.AppendUser(nil, &user))+"]" {
+	if text, _ := Text(t, users); text != "["+string(models.NewFields().AppendUser(nil, &user))+"]" {
 		t.Errorf("the list is %s", text)
 	}
 }
@@ -176,7 +176,7 @@ func closed(t *testing.T, users models.Users) {
 	}
 	_, create := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
 	_, get := users.Get(ctx, id)
-	_, change := users.Change(ctx, id, models.Change{}, nil)
+	_, change := users.Change(ctx, id, models.Values{}, nil)
 	_, count := users.Count(ctx, models.Query{})
 	list := users.List(ctx, func(models.List) error { return nil })
 	_, imported := users.Import(ctx, Rows(models.NewUser{Name: "n", Email: "e"}), models.ImportOptions{})

@@ -1,0 +1,175 @@
+package models
+
+import (
+	"iter"
+	"slices"
+)
+
+// Field is a field of a user that a client may set.
+type Field struct {
+	// Name is the name of the column, of the JSON key, of the column of a file, and of the parameter of a list.
+	Name string
+	// Required: the value is a text that is not empty. Otherwise it is a text or NULL.
+	Required bool
+	// Unique: no two users have the same value, and the table has an index that finds its user.
+	Unique bool
+	// Filters: a list takes the name as a parameter, and shows the users that have exactly that value.
+	Filters bool
+
+	bit      FieldSet
+	key      string // in JSON, with the comma before and the colon after it
+	text     func(*NewUser) *string
+	nullable func(*NewUser) **string
+}
+
+// required returns a field that every user has. A NULL that another program stored is shown as an empty text.
+func required(name string, text func(*NewUser) *string) *Field {
+	return &Field{Name: name, Required: true, text: text}
+}
+
+// optional returns a field that may be NULL.
+func optional(name string, nullable func(*NewUser) **string) *Field {
+	return &Field{Name: name, Filters: true, nullable: nullable}
+}
+
+// unique makes a field one that no two users share.
+func unique(field *Field) *Field {
+	field.Unique, field.Filters = true, true
+	return field
+}
+
+// Of returns the value of the field, or nil for NULL.
+func (f *Field) Of(user *NewUser) *string {
+	if f.Required {
+		return f.text(user)
+	}
+	return *f.nullable(user)
+}
+
+// Set gives the field a text.
+func (f *Field) Set(user *NewUser, text string) {
+	if f.Required {
+		*f.text(user) = text
+		return
+	}
+	copied := text // only here does it have to outlive the call
+	*f.nullable(user) = &copied
+}
+
+// SetNull gives the field no value. A required field becomes empty.
+func (f *Field) SetNull(user *NewUser) {
+	if f.Required {
+		*f.text(user) = ""
+		return
+	}
+	*f.nullable(user) = nil
+}
+
+// Fields is the table of fields.
+type Fields []*Field
+
+func numbered(fields ...*Field) Fields {
+	for i, field := range fields {
+		field.bit, field.key = 1<<i, `,"`+field.Name+`":`
+	}
+	return fields
+}
+
+// Find returns the field with a name, or nil.
+func (f Fields) Find(name string) *Field {
+	for _, field := range f {
+		if field.Name == name {
+			return field
+		}
+	}
+	return nil
+}
+
+// All returns the set of all fields.
+func (f Fields) All() FieldSet { return 1<<len(f) - 1 }
+
+// In yields the fields of a set.
+func (f Fields) In(set FieldSet) iter.Seq[*Field] {
+	return func(yield func(*Field) bool) {
+		for _, field := range f {
+			if set.Has(field) && !yield(field) {
+				return
+			}
+		}
+	}
+}
+
+// Names returns the names of all fields.
+func (f Fields) Names() []string { return f.names(func(*Field) bool { return true }) }
+
+// RequiredNames returns the names of the required fields.
+func (f Fields) RequiredNames() []string { return f.names(func(f *Field) bool { return f.Required }) }
+
+// OptionalNames returns the names of the others.
+func (f Fields) OptionalNames() []string { return f.names(func(f *Field) bool { return !f.Required }) }
+
+func (f Fields) names(where func(*Field) bool) (names []string) {
+	for _, field := range f {
+		if where(field) {
+			names = append(names, field.Name)
+		}
+	}
+	return names
+}
+
+// Columns returns the names of all columns in the order in which a user is shown: optional fields follow the time.
+func (f Fields) Columns() []string {
+	return slices.Concat([]string{"id"}, f.RequiredNames(), []string{"created_at"}, f.OptionalNames())
+}
+
+// Bytes returns how many bytes the texts of a user have.
+func (f Fields) Bytes(user *NewUser) (bytes int) {
+	for _, field := range f {
+		if text := field.Of(user); text != nil {
+			bytes += len(*text)
+		}
+	}
+	return bytes
+}
+
+// FieldSet is a set of up to 64 fields.
+type FieldSet uint64
+
+// Has reports whether a field is in the set.
+func (s FieldSet) Has(field *Field) bool { return s&field.bit != 0 }
+
+// Values are values of some of a user's fields: those that a change sets, or that a query asks for.
+type Values struct {
+	// Of are the fields that have a value, and User holds the values. The other fields of User are empty.
+	Of   FieldSet
+	User NewUser
+}
+
+// Set gives a field a text.
+func (v *Values) Set(field *Field, text string) {
+	v.Of |= field.bit
+	field.Set(&v.User, text)
+}
+
+// SetNull gives a field no value.
+func (v *Values) SetNull(field *Field) {
+	v.Of |= field.bit
+	field.SetNull(&v.User)
+}
+
+// Without returns the values without that of a field.
+func (v Values) Without(field *Field) Values {
+	field.SetNull(&v.User)
+	v.Of &^= field.bit
+	return v
+}
+
+// Differing returns the values that a user does not have already.
+func (f Fields) Differing(values Values, user *NewUser) Values {
+	for field := range f.In(values.Of) {
+		if a, b := field.Of(&values.User), field.Of(user); a == nil && b == nil || a != nil && b != nil && *a == *b {
+			values = values.Without(field)
+		}
+	}
+	return values
+}

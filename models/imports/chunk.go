@@ -1,0 +1,98 @@
+package imports
+
+import (
+	"context"
+
+	"users-api/models"
+)
+
+// chunk is a group of rows that are stored together, all or none.
+type chunk struct {
+	*Import
+	rows []models.ImportRow
+
+	done    models.Imported
+	refused []*models.RowError
+	seen    []int64
+}
+
+// store stores the rows. An error means that none of them is stored.
+func (c *chunk) store(ctx context.Context) error {
+	created := c.rows
+	var updates []Update
+	if c.finds {
+		found, err := c.table.Find(ctx, c.rows)
+		if err != nil {
+			return err
+		}
+		created, updates = c.compare(found)
+	}
+	if len(created) > 0 {
+		ids, err := c.table.Insert(ctx, created)
+		if err != nil {
+			return err
+		}
+		c.done.Created, c.seen = len(ids), append(c.seen, ids...)
+	}
+	return c.update(ctx, updates)
+}
+
+// compare returns which rows create users, and which of the users that exist get new values.
+func (c *chunk) compare(found map[int]models.User) (created []models.ImportRow, updates []Update) {
+	for at, row := range c.rows {
+		user, exists := found[at]
+		if !exists {
+			created = append(created, row)
+			continue
+		}
+		values := row.Values.Without(c.fields.Find("email"))
+		switch {
+		case c.options.OnConflict == models.ConflictFails:
+			c.refuse(row, user)
+		case c.options.OnConflict == models.ConflictSkips, c.fields.Differing(values, &user.NewUser).Of == 0:
+			c.done.Skipped++
+			c.seen = append(c.seen, user.ID)
+		default:
+			updates = append(updates, Update{user.ID, values})
+		}
+	}
+	return created, updates
+}
+
+// refuse refuses a row whose email exists.
+func (c *chunk) refuse(row models.ImportRow, user models.User) {
+	refusal := c.duplicate
+	if c.Import.seen.Has(user.ID) {
+		refusal = models.ErrRepeated
+	}
+	c.refused = append(c.refused, &models.RowError{Line: row.Line, Err: refusal})
+}
+
+// update updates users. Those that get values for the same fields are updated together.
+func (c *chunk) update(ctx context.Context, updates []Update) error {
+	groups := map[models.FieldSet][]Update{}
+	for _, update := range updates {
+		groups[update.Of] = append(groups[update.Of], update)
+		c.seen = append(c.seen, update.ID)
+	}
+	for _, group := range groups {
+		if err := c.table.Update(ctx, group); err != nil {
+			return err
+		}
+	}
+	c.done.Updated = len(updates)
+	return nil
+}
+
+// note adds the results of the chunk to those of the import.
+func (c *chunk) note() {
+	c.Import.done.Created += c.done.Created
+	c.Import.done.Updated += c.done.Updated
+	c.Import.done.Skipped += c.done.Skipped
+	for _, row := range c.refused {
+		c.Import.refused.Add(row)
+	}
+	for _, id := range c.seen {
+		c.Import.seen.Add(id)
+	}
+}

@@ -1,0 +1,251 @@
+// Package statements builds the SQL of every statement on users from the model, with GORM, without opening a database.
+// The engines prepare the statements and run them: reading a row through GORM takes longer than SQLite takes to find it.
+//
+// What differs between the engines is in a [Dialect]. What GORM cannot express (pragmas, catalogs, COPY, unnest,
+// savepoints) is written by hand, in one file of each engine.
+package statements
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/callbacks"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+
+	"users-api/models"
+)
+
+// Dialect is what the SQL of one engine has of its own.
+type Dialect struct {
+	// Dialector is GORM's, for names, placeholders and types.
+	gorm.Dialector
+	// Text is how a statement reads a text, and Time how it reads the time: %s is the column.
+	Text, Time string
+	// Number is the placeholder of an id, Limit that of a number of rows.
+	Number, Limit string
+	// ID is the id as a number.
+	ID string
+	// Contains is the condition for a column that contains a text: %s is the column.
+	Contains string
+	// Now is the time of a creation. If it is empty, the table sets the time.
+	Now string
+	// Returning: a change returns the user as stored after it, and a deletion the id.
+	Returning bool
+}
+
+// Statements are the statements on users for one engine and one table of fields.
+type Statements struct {
+	// ByID selects the user with an id.
+	ByID string
+	// InRange selects the users with ids from the first to the last given.
+	InRange string
+	// IDs selects the ids that are at least the given one, lowest first, and at most a number of them.
+	IDs string
+	// HighestID selects the highest id.
+	HighestID string
+	// Insert creates a user from the values of all fields.
+	Insert string
+	// Delete deletes the user with an id.
+	Delete  string
+	fields  models.Fields
+	dialect Dialect
+	db      *gorm.DB
+	// What follows is built when a request first needs it: there are as many as combinations of fields.
+	updates    sync.Map // from models.FieldSet to string
+	selections sync.Map // from models.QueryKey to Selection
+}
+
+// Selection holds the statements that select the users of a query, and that count how many match.
+type Selection struct{ Users, Count string }
+
+// Build builds the statements.
+func Build(dialect Dialect, fields models.Fields) (*Statements, error) {
+	db, err := open(dialect)
+	if err != nil {
+		return nil, err
+	}
+	s := &Statements{fields: fields, dialect: dialect, db: db}
+	one := "id = " + dialect.Number
+	s.ByID = s.users(s.model().Where(one, 0))
+	s.InRange = s.users(s.model().Where(fmt.Sprintf("id BETWEEN %s AND %[1]s", dialect.Number), 0, 0).Order("id"))
+	s.IDs = text(s.model().Select(dialect.ID).Where("id >= "+dialect.Number, 0).Order("id").Limit(1).Find(&[]models.User{}))
+	s.HighestID = text(s.model().Select("max(id)").Find(&[]models.User{}))
+	s.Insert = s.insert()
+	s.Delete = text(s.returning(dialect.ID).Where(one, 0).Delete(&models.User{}))
+	return s, nil
+}
+
+func open(dialect Dialect) (*gorm.DB, error) {
+	return gorm.Open(compiler{dialect}, &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Logger: logger.Discard})
+}
+
+// compiler is a dialect that never connects. GORM's own would open a database, and ask for its version.
+type compiler struct{ Dialect }
+
+// Initialize implements [gorm.Dialector].
+func (c compiler) Initialize(db *gorm.DB) error {
+	callbacks.RegisterDefaultCallbacks(db, &callbacks.Config{
+		UpdateClauses: []string{"UPDATE", "SET", "WHERE", "RETURNING"},
+		DeleteClauses: []string{"DELETE", "FROM", "WHERE", "RETURNING"},
+	})
+	// GORM's own would write the number itself into the statement.
+	db.ClauseBuilders["LIMIT"] = func(_ clause.Clause, to clause.Builder) {
+		_, _ = to.WriteString("LIMIT ")
+		to.AddVar(to, clause.Expr{SQL: c.Limit, Vars: []any{0}})
+	}
+	return nil
+}
+
+func text(built *gorm.DB) string { return built.Statement.SQL.String() }
+
+// model begins a statement on users.
+func (s *Statements) model() *gorm.DB { return s.db.Model(&models.User{}) }
+
+// users completes a query for whole users.
+func (s *Statements) users(query *gorm.DB) string {
+	return text(query.Select(s.UserColumns()).Find(&[]models.User{}))
+}
+
+// UserColumns returns the columns of a user in the order in which every statement returns them: the id, the fields, and
+// the time.
+func (s *Statements) UserColumns() string {
+	columns := []string{"id"}
+	for _, field := range s.fields {
+		columns = append(columns, fmt.Sprintf(s.dialect.Text, s.quoted(field)))
+	}
+	return strings.Join(append(columns, fmt.Sprintf(s.dialect.Time, "created_at")), ", ")
+}
+
+// quoted returns the column of a field, whose name may be a keyword.
+func (s *Statements) quoted(field *models.Field) string { return s.db.Statement.Quote(field.Name) }
+
+// returning begins a statement that writes, and that returns columns if the dialect can.
+func (s *Statements) returning(columns string) *gorm.DB {
+	if !s.dialect.Returning {
+		return s.model()
+	}
+	return s.model().Clauses(clause.Returning{Columns: []clause.Column{{Name: columns, Raw: true}}})
+}
+
+// InsertColumns returns the columns that a creation sets: the fields, and the time, because a table that another
+// program created may have no default for it.
+func (s *Statements) InsertColumns() []string {
+	columns := s.fields.Names()
+	if s.dialect.Now != "" {
+		columns = append(columns, "created_at")
+	}
+	return columns
+}
+
+// insert builds the statement from its clauses: GORM's Create would let the model's default set the time.
+func (s *Statements) insert() string {
+	values := clause.Values{Values: [][]any{nil}}
+	for _, column := range s.InsertColumns() {
+		values.Columns = append(values.Columns, clause.Column{Name: column})
+		var value any = ""
+		if column == "created_at" {
+			value = clause.Expr{SQL: s.dialect.Now}
+		}
+		values.Values[0] = append(values.Values[0], value)
+	}
+	statement := s.model().Clauses(clause.Insert{}, values).Statement
+	_ = statement.Parse(statement.Model) // Build has parsed it before
+	statement.Build("INSERT", "VALUES")
+	return statement.SQL.String()
+}
+
+// CreateTable returns the statements with which GORM creates a table from its model: a variant of [models.User] with the
+// engine's own types.
+func CreateTable(dialect Dialect, table any) (script []string, err error) {
+	db, err := open(dialect)
+	if err == nil {
+		record := func(run *gorm.DB) { script = append(script, text(run)) }
+		err = db.Callback().Raw().After("gorm:raw").Register("record", record)
+	}
+	if err == nil {
+		err = db.Migrator().CreateTable(table)
+	}
+	return script, err
+}
+
+// Update returns the statement that gives fields new values. Its parameters are the values, in the order of the table of
+// fields, and the id.
+func (s *Statements) Update(fields models.FieldSet) string {
+	if known, ok := s.updates.Load(fields); ok {
+		return known.(string)
+	}
+	var set clause.Set
+	for field := range s.fields.In(fields) {
+		set = append(set, clause.Assignment{Column: clause.Column{Name: field.Name}, Value: ""})
+	}
+	built := s.returning(s.UserColumns()).Clauses(set).Where("id = "+s.dialect.Number, 0).Updates(map[string]any{})
+	s.updates.Store(fields, text(built))
+	return text(built)
+}
+
+// Select returns the statements of a query. The parameters of both are the query's [Statements.Matching]; Users has two
+// more: the id of After, if it is set, and how many users are wanted at most.
+func (s *Statements) Select(query models.Query) Selection {
+	key := query.Key()
+	if known, ok := s.selections.Load(key); ok {
+		return known.(Selection)
+	}
+	built := s.selection(key)
+	s.selections.Store(key, built)
+	return built
+}
+
+func (s *Statements) selection(key models.QueryKey) Selection {
+	users := s.model()
+	for field := range s.fields.In(key.Equal) {
+		users = users.Where(clause.Eq{Column: clause.Column{Name: field.Name}, Value: ""})
+	}
+	if key.Contains {
+		conditions, values := make([]string, len(s.fields)), make([]any, len(s.fields))
+		for i, field := range s.fields {
+			conditions[i], values[i] = fmt.Sprintf(s.dialect.Contains, s.quoted(field)), ""
+		}
+		users = users.Where(strings.Join(conditions, " OR "), values...)
+	}
+	users = users.Session(&gorm.Session{})
+	var n int64
+	count := text(users.Count(&n))
+	order, beyond := "id", "id > "
+	if key.Descending {
+		order, beyond = "id DESC", "id < "
+	}
+	if key.After {
+		users = users.Where(beyond+s.dialect.Number, 0)
+	}
+	return Selection{s.users(users.Order(order).Limit(1)), count}
+}
+
+// Matching returns the values for the parts of a query that decide which users match. Each field that is searched has
+// the pattern once.
+func (s *Statements) Matching(query models.Query, pattern func(contains string) string) (values []any) {
+	for field := range s.fields.In(query.Equal.Of) {
+		values = append(values, *field.Of(&query.Equal.User))
+	}
+	if query.Contains != "" {
+		sought := pattern(query.Contains)
+		for range s.fields {
+			values = append(values, sought)
+		}
+	}
+	return values
+}
+
+// Parameters returns the values of fields as the parameters of a statement: a text, or nil for NULL.
+func (s *Statements) Parameters(values models.Values) (parameters []any) {
+	for field := range s.fields.In(values.Of) {
+		if text := field.Of(&values.User); text != nil {
+			parameters = append(parameters, *text)
+		} else {
+			parameters = append(parameters, nil)
+		}
+	}
+	return parameters
+}

@@ -1,0 +1,84 @@
+package statements_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/driver/postgres"
+
+	"users-api/models"
+	"users-api/models/statements"
+)
+
+var (
+	onSQLite = statements.Dialect{
+		Dialector: sqlite.Open(""), Text: "%s", Time: "%s", ID: "id", Number: "?", Limit: "? + 0",
+		Contains: "instr(lower(%s), lower(?))", Now: "CURRENT_TIMESTAMP",
+	}
+	onPostgreSQL = statements.Dialect{
+		Dialector: postgres.Open(""), Text: "%s::text", Time: "%s::timestamp", ID: "id::int8", Number: "?::int8",
+		Limit: "?::int8", Contains: "lower(%s::text) LIKE ?", Now: "now()", Returning: true,
+	}
+)
+
+func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
+	fields := models.NewFields()
+	name, email := models.Values{}, models.Values{}
+	name.Set(fields[0], "n")
+	email.Set(fields[1], "e")
+	after := int64(7)
+	for what, test := range map[string]struct {
+		dialect statements.Dialect
+		text    func(*statements.Statements) string
+		want    string
+	}{
+		"one user": {onSQLite, func(s *statements.Statements) string { return s.ByID },
+			"SELECT id, `name`, `email`, created_at FROM `users` WHERE id = ?"},
+		"the time in the form that the dialect asks for": {onPostgreSQL, func(s *statements.Statements) string { return s.ByID },
+			`SELECT id, "name"::text, "email"::text, created_at::timestamp FROM "users" WHERE id = $1::int8`},
+		"a creation": {onSQLite, func(s *statements.Statements) string { return s.Insert },
+			"INSERT INTO `users` (`name`,`email`,`created_at`) VALUES (?,?,CURRENT_TIMESTAMP)"},
+		"a change of one field": {onSQLite, func(s *statements.Statements) string { return s.Update(email.Of) },
+			"UPDATE `users` SET `email`=? WHERE id = ?"},
+		"a change of both that returns the user": {onPostgreSQL,
+			func(s *statements.Statements) string { return s.Update(name.Of | email.Of) },
+			`UPDATE "users" SET "name"=$1,"email"=$2 WHERE id = $3::int8 ` +
+				`RETURNING id, "name"::text, "email"::text, created_at::timestamp`},
+		"a deletion": {onSQLite, func(s *statements.Statements) string { return s.Delete }, "DELETE FROM `users` WHERE id = ?"},
+		"ids in pages": {onPostgreSQL, func(s *statements.Statements) string { return s.IDs },
+			`SELECT id::int8 FROM "users" WHERE id >= $1::int8 ORDER BY id LIMIT $2::int8`},
+		"a query with every part": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Equal: email, Contains: "c", After: &after, Descending: true}).Users
+		}, "SELECT id, `name`, `email`, created_at FROM `users` WHERE `email` = ? " +
+			"AND (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?))) AND id < ? ORDER BY id DESC LIMIT ? + 0"},
+		"a count, regardless of where the page begins": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Equal: email, After: &after, Limit: 3}).Count
+		}, "SELECT count(*) FROM `users` WHERE `email` = ?"},
+	} {
+		built, err := statements.Build(test.dialect, fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second comes from the cache
+			if got := test.text(built); got != test.want {
+				t.Errorf("%s is %s, want %s", what, got, test.want)
+			}
+		}
+	}
+}
+
+func TestTheValuesOfAQueryComeInTheOrderOfItsParameters(t *testing.T) {
+	fields := models.NewFields()
+	built, err := statements.Build(onSQLite, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := models.Query{Contains: "c"}
+	query.Equal.Set(fields[1], "e")
+	query.Equal.Set(fields[0], "n")
+	got := built.Matching(query, func(contains string) string { return "%" + contains + "%" })
+	if fmt.Sprint(got) != "[n e %c% %c%]" {
+		t.Error(got)
+	}
+}
