@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"users-api/models"
 	"users-api/web"
 )
 
 func TestTheDocumentHasExactlyTheRoutes(t *testing.T) {
 	answer := httptest.NewRecorder()
-	web.Files("")["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
+	web.Files("", models.NewFields())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
 	}

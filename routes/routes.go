@@ -56,7 +56,7 @@ func (s Service) routes(l limits) *gin.Engine {
 	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
 	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
-	for path, file := range web.Files(s.Version) {
+	for path, file := range web.Files(s.Version, s.Fields) {
 		engine.GET(path, gin.WrapH(file))
 		engine.HEAD(path, gin.WrapH(file))
 	}

@@ -1,6 +1,6 @@
 // Package web holds what the service shows in a browser: the page for people, the OpenAPI document for programs, and
 // the viewer of that document. Everything is embedded, so that the program stays one file, and there is no build step:
-// a browser gets the files in page/ as they are.
+// a browser gets the scripts and styles as they are, and the HTML with the fields of a user, written once at startup.
 //
 // The scripts and styles of a page are served under a path that contains the hash of all of them, so they can be cached
 // forever. They refer to each other by relative paths, so that only the HTML contains the hash.
@@ -8,35 +8,28 @@ package web
 
 import (
 	"embed"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
+
+	"users-api/models"
 )
 
 //go:embed page docs
 var embedded embed.FS
 
-// assetsMark is the placeholder in the HTML for the path of the scripts and styles.
-const assetsMark = "ASSETS"
-
-// Files returns the handlers of GET and HEAD, by path. version is the program's, for the document.
-func Files(version string) map[string]http.Handler {
+// Files returns the handlers of GET and HEAD, by path. version is the program's, for the document. What is shown and
+// described follows from the fields of a user.
+func Files(version string, fields models.Fields) map[string]http.Handler {
 	texts := readAll("page", "docs")
 	tag := hash(texts)
 	assets := "assets/" + tag
-	page := func(name, policy string) http.Handler {
-		html := strings.ReplaceAll(texts[name], assetsMark, assets)
-		return newFile(name, tag, func() string { return html }, map[string]string{
-			"Content-Security-Policy":    policy,
-			"Cross-Origin-Opener-Policy": "same-origin",
-			"Referrer-Policy":            "no-referrer",
-		})
-	}
 	files := map[string]http.Handler{
-		"/":             page("page/index.html", pagePolicy),
-		"/docs":         page("docs/index.html", docsPolicy),
-		"/openapi.json": newDocument(version),
+		"/":             newPage("page/index.html", texts, assets, fields, pagePolicy),
+		"/docs":         newPage("docs/index.html", texts, assets, fields, docsPolicy),
+		"/openapi.json": newDocument(version, fields),
 	}
 	for name, text := range texts {
 		if path.Ext(name) != ".html" {
@@ -44,6 +37,36 @@ func Files(version string) map[string]http.Handler {
 		}
 	}
 	return files
+}
+
+// newPage returns a handler that serves a page.
+func newPage(name string, texts map[string]string, assets string, fields models.Fields, policy string) http.Handler {
+	html := render(texts[name], assets, fields)
+	return newFile(name, hash(map[string]string{name: html}), func() string { return html }, map[string]string{
+		"Content-Security-Policy":    policy,
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"Referrer-Policy":            "no-referrer",
+	})
+}
+
+// render returns the HTML of a page with the path of its scripts and styles, and with the fields of a user. The templates
+// are embedded and tested, so only a broken build makes it panic.
+func render(text, assets string, fields models.Fields) string {
+	var html strings.Builder
+	page := template.Must(template.New("").Funcs(template.FuncMap{"label": label}).Parse(text))
+	err := page.Execute(&html, struct {
+		Assets           string
+		Fields, Optional []string // their names
+	}{assets, fields.Names(), fields.OptionalNames()})
+	if err != nil {
+		panic(err)
+	}
+	return html.String()
+}
+
+// label returns what people call a field: "Job title" for job_title.
+func label(name string) string {
+	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
 }
 
 // newAsset returns a handler that serves a file whose path changes with its content.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"users-api/models"
 )
 
 func get(file http.Handler, method string, headers ...string) *http.Response {
@@ -44,7 +46,7 @@ func body(t *testing.T, answer *http.Response) string {
 }
 
 func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
-	for path, file := range Files("1.0") {
+	for path, file := range Files("1.0", models.NewFields()) {
 		packed, plain := get(file, "GET", "Accept-Encoding: br, gzip;q=0.8"), get(file, "GET")
 		if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is sent as %v and %v", path, packed.Header, plain.Header)
@@ -69,7 +71,7 @@ func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
 }
 
 func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
-	page := Files("1.0")["/"]
+	page := Files("1.0", models.NewFields())["/"]
 	for _, accept := range []string{"identity", "gzip"} {
 		tag := get(page, "GET", "Accept-Encoding: "+accept).Header.Get("ETag")
 		for _, have := range []string{tag, `"x", W/` + tag, "*"} {
@@ -85,7 +87,7 @@ func TestAFileThatTheClientHasIsNotSentAgain(t *testing.T) {
 }
 
 func TestHeadHasTheHeadersOfGet(t *testing.T) {
-	page := Files("1.0")["/"]
+	page := Files("1.0", models.NewFields())["/"]
 	read, head := get(page, "GET", "Accept-Encoding: gzip"), get(page, "HEAD", "Accept-Encoding: gzip")
 	if head.StatusCode != 200 || body(t, &http.Response{Body: head.Body}) != "" {
 		t.Errorf("HEAD is answered %d with a body", head.StatusCode)
@@ -98,7 +100,7 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 }
 
 func TestARangeOfAFileIsSent(t *testing.T) {
-	page := Files("1.0")["/"]
+	page := Files("1.0", models.NewFields())["/"]
 	whole := body(t, get(page, "GET"))
 	part := get(page, "GET", "Range: bytes=10-19")
 	if got := body(t, part); part.StatusCode != 206 || got != whole[10:20] {
@@ -107,7 +109,7 @@ func TestARangeOfAFileIsSent(t *testing.T) {
 }
 
 func TestEveryAnswerSaysHowLongItIs(t *testing.T) {
-	page := Files("1.0")["/"]
+	page := Files("1.0", models.NewFields())["/"]
 	for _, headers := range [][]string{
 		{}, {"Accept-Encoding: gzip"}, {"Accept-Encoding: gzip", "Range: bytes=1-2"},
 		{"Accept-Encoding: gzip", `If-Match: "x"`}, {"Accept-Encoding: gzip", "If-None-Match: *"},
@@ -130,7 +132,7 @@ func TestGzipIsSentOnlyToClientsThatTakeIt(t *testing.T) {
 		"*;q=0, gzip": true, "*, gzip;q=0": false,
 		"": false, "br": false, "gzip;q=0": false, "identity": false, "gzipped": false, "gzip;q=x": false,
 	} {
-		got := get(Files("1.0")["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding")
+		got := get(Files("1.0", models.NewFields())["/"], "GET", "Accept-Encoding: "+accept).Header.Get("Content-Encoding")
 		if (got != "") != want {
 			t.Errorf("Accept-Encoding: %s is sent %q", accept, got)
 		}
@@ -145,7 +147,7 @@ var (
 )
 
 func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
-	all := Files("1.0")
+	all := Files("1.0", models.NewFields())
 	for _, page := range []string{"/", "/docs"} {
 		html := body(t, get(all[page], "GET"))
 		if found := inline.FindString(html); found != "" {
@@ -160,7 +162,7 @@ func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
 }
 
 func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
-	all := Files("1.0")
+	all := Files("1.0", models.NewFields())
 	html := body(t, get(all["/"], "GET"))
 	for path, file := range all {
 		for _, name := range imported.FindAllStringSubmatch(body(t, get(file, "GET")), -1) {
@@ -193,7 +195,7 @@ func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
 }
 
 func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
-	page := get(Files("1.0")["/"], "GET").Header
+	page := get(Files("1.0", models.NewFields())["/"], "GET").Header
 	policy := page.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
 		if !strings.Contains(policy, want) {
@@ -209,7 +211,7 @@ func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
 // The sums are those of swagger-ui-dist 5.35.0 in the npm registry, unpacked.
 func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 	sums := map[string]string{}
-	for path, file := range Files("1.0") {
+	for path, file := range Files("1.0", models.NewFields()) {
 		sum := sha256.Sum256([]byte(body(t, get(file, "GET"))))
 		sums[path[strings.LastIndexByte(path, '/')+1:]] = hex.EncodeToString(sum[:])
 	}
@@ -224,7 +226,7 @@ func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 }
 
 func TestTheDocumentHasTheProgramsVersionAndTheOrderInWhichItWasWritten(t *testing.T) {
-	text := body(t, get(Files("1.0")["/openapi.json"], "GET"))
+	text := body(t, get(Files("1.0", models.NewFields())["/openapi.json"], "GET"))
 	var document struct {
 		OpenAPI string
 		Info    struct{ Version string }

@@ -208,7 +208,7 @@ func useInFiles(t *testing.T, p *program.Program) {
 
 func useInBrowsers(t *testing.T, p *program.Program) {
 	for path, want := range map[string]string{
-		"/":             `name="phone"`,
+		"/":             `data-field="phone"`,
 		"/openapi.json": `"phone"`,
 	} {
 		if got := send(t, p, "GET", path, ""); !strings.Contains(got, want) {

@@ -19,6 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
+	"users-api/models"
 	"users-api/web"
 )
 
@@ -33,7 +34,7 @@ type Document struct {
 // ReadDocument returns the document. It is parsed once for all tests.
 var ReadDocument = sync.OnceValue(func() *Document {
 	answer := httptest.NewRecorder()
-	web.Files("0.0.0")["/openapi.json"].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	web.Files("0.0.0", models.NewFields())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	text, err := openapi3.NewLoader().LoadFromData(answer.Body.Bytes())
 	if err == nil {
 		err = text.Validate(context.Background())

@@ -3,19 +3,18 @@
 
 import { Refusal, call, readUser, whole } from './api.js';
 import { load } from './list.js';
-import { say, short } from './show.js';
+import { inputs, say, short } from './show.js';
 
 const dialog = document.querySelector('#user');
 const form = dialog.querySelector('form');
 const conflict = document.querySelector('#conflict');
-const fields = { name: dialog.querySelector('#name'), email: dialog.querySelector('#email') };
 
 let read = null; // the user and the tag that are changed; null while one is added
 let isBusy = false;
 
 export function addUser() {
-  open('Add user', { name: '', email: '' });
   read = null;
+  open('Add user', {});
 }
 
 /** Reads a user again before it is changed: the list may be old. */
@@ -29,10 +28,9 @@ export async function changeUser(id) {
   }
 }
 
-function open(title, { name, email }) {
+function open(title, user) {
   dialog.querySelector('h2').textContent = title;
-  fields.name.value = name;
-  fields.email.value = email;
+  for (const [field, input] of inputs) input.value = shown(user[field]);
   showErrors({});
   dialog.showModal();
 }
@@ -50,7 +48,16 @@ form.addEventListener('submit', async (event) => {
   }
 });
 
-const written = () => ({ name: fields.name.value, email: fields.email.value });
+/** Returns what an input shows of a value: null looks like an empty text, and an input has one line. */
+const shown = (value) => (value ?? '').replace(/[\r\n]/g, '');
+
+/** Returns the user that the form describes. An input that shows what is stored leaves it as it is. */
+function written() {
+  const stored = read?.user ?? {};
+  return Object.fromEntries([...inputs].map(
+    ([field, { value }]) => [field, value === shown(stored[field]) ? stored[field] : value],
+  ));
+}
 
 async function saveNew() {
   showErrors({});
@@ -60,23 +67,22 @@ async function saveNew() {
 }
 
 /** Sends only what was changed: the service refuses an empty email, and another program may have stored one. */
-async function saveChange() {
+async function saveChange(mine = written()) {
   showErrors({});
   const { user, tag } = read;
-  const change = Object.fromEntries(Object.entries(written()).filter(([field, value]) => value !== user[field]));
+  const change = Object.fromEntries(Object.entries(mine).filter(([field, value]) => value !== user[field]));
   try {
     await call('PATCH', `api/users/${user.id}`, { body: JSON.stringify(change), headers: { 'If-Match': tag } });
-    done(`${short(fields.name.value)} was saved`);
+    done(`${short(mine.name)} was saved`);
   } catch (error) {
     if (error.status !== 412) throw error;
-    await resolveConflict(error.message);
+    await resolveConflict(mine, error.message);
   }
 }
 
 /** Shows both versions, and does what the person decides. */
-async function resolveConflict(words) {
+async function resolveConflict(mine, words) {
   const stored = await readUser(read.user.id);
-  const mine = written();
   conflict.querySelector('.error').textContent = words;
   for (const field of Object.keys(mine)) {
     const differs = mine[field] !== stored.user[field];
@@ -90,7 +96,7 @@ async function resolveConflict(words) {
   if (decision === 'stored') done('What is stored was kept');
   if (decision !== 'mine') return;
   read = stored;
-  await saveChange();
+  await saveChange(mine);
 }
 
 function decide() {
@@ -111,15 +117,14 @@ function done(sentence) {
 function errorsOf(error) {
   if (!(error instanceof Refusal)) return { form: error.message };
   if (error.status === 409) return { email: error.message };
-  const empty = Object.keys(fields).filter((field) => fields[field].value === '');
+  const empty = [...inputs].filter(([, { value, dataset }]) => value === '' && !('optional' in dataset));
   if (error.status !== 400 || empty.length === 0) return { form: error.message };
-  return Object.fromEntries(empty.map((field) => [field, `${fields[field].labels[0].textContent} is required`]));
+  return Object.fromEntries(empty.map(([field, { labels }]) => [field, `${labels[0].textContent} is required`]));
 }
 
 /** Shows errors, and takes the person to the first field that has one. */
 function showErrors(errors) {
   for (const place of dialog.querySelectorAll('.error')) place.textContent = errors[place.dataset.error] ?? '';
-  for (const [field, input] of Object.entries(fields)) input.ariaInvalid = field in errors;
-  const first = Object.keys(fields).find((field) => field in errors);
-  if (first) fields[first].focus();
+  for (const [field, input] of inputs) input.ariaInvalid = field in errors;
+  inputs.get([...inputs.keys()].find((field) => field in errors))?.focus();
 }

@@ -2,7 +2,7 @@
 
 import { call, readUser } from './api.js';
 import { load, userOnScreen } from './list.js';
-import { count, say, short } from './show.js';
+import { count, inputs, say, short } from './show.js';
 
 const most = 6; // people that are named; the others are counted
 const atOnce = 4; // requests under way
@@ -14,7 +14,7 @@ const people = dialog.querySelector('.people');
 const progress = dialog.querySelector('progress');
 const button = dialog.querySelector('.danger');
 
-let doomed = []; // {id, name, email, tag}: the users that the dialog is about
+let doomed = []; // with the tag of one alone: the users that the dialog is about
 let working = null; // stops the deletion that is under way
 
 /** Asks whether users may be deleted. One alone is read again, so that exactly who was shown is deleted. */
@@ -50,11 +50,13 @@ function ask() {
   }
 }
 
-function person({ name, email }) {
+function person(user) {
   const item = document.createElement('li');
-  for (const [tag, text] of [['strong', name], ['span', email]]) {
-    const part = item.appendChild(document.createElement(tag)).appendChild(document.createElement('bdi'));
-    part.textContent = short(text);
+  for (const [field, { dataset }] of inputs) {
+    const text = user[field];
+    if ('optional' in dataset && !text) continue;
+    const part = item.appendChild(document.createElement(field === 'name' ? 'strong' : 'span'));
+    part.appendChild(document.createElement('bdi')).textContent = short(text);
   }
   return item;
 }

@@ -148,6 +148,7 @@ function row(user, isChosen) {
   tr.querySelector('.name bdi').textContent = user.name;
   showEmail(tr.querySelector('.email bdi'), user.email);
   showTime(tr.querySelector('time'), user.created_at);
+  for (const cell of tr.querySelectorAll('[data-field]')) cell.firstElementChild.textContent = user[cell.dataset.field];
   for (const button of tr.querySelectorAll('button')) {
     const word = button.dataset.action === 'change' ? 'Change' : 'Delete';
     button.title = word;

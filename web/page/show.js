@@ -37,6 +37,14 @@ export function initial(name) {
   return first ? first.segment.toLocaleUpperCase() : '';
 }
 
+/**
+ * The inputs of a user's fields, by field, in the form that the service wrote into the HTML. Each is followed by the
+ * place of its error, which names the field.
+ */
+export const inputs = new Map([...document.querySelectorAll('#user input')].map(
+  (input) => [input.nextElementSibling.dataset.error, input],
+));
+
 let hiding;
 
 /** Says in a corner of the page what was done. */

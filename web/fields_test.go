@@ -1,0 +1,135 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"users-api/models"
+)
+
+// more are the fields of a user with two optional ones, of which one has a name that YAML would take for null.
+func more() models.Fields {
+	return append(models.NewFields(), &models.Field{Name: "job_title"}, &models.Field{Name: "null"})
+}
+
+// describe returns the document of a service with some fields.
+func describe(t *testing.T, fields models.Fields) *openapi3.T {
+	t.Helper()
+	text := body(t, get(Files("1.0", fields)["/openapi.json"], "GET"))
+	if mark := regexp.MustCompile(`#f|FIELD`).FindString(text); mark != "" {
+		t.Errorf("the document has the mark %s in it", mark)
+	}
+	document, err := openapi3.NewLoader().LoadFromData([]byte(text))
+	if err == nil {
+		err = document.Validate(t.Context(), openapi3.EnableExamplesValidation())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+func TestTheDocumentHasTheFieldsOfAUser(t *testing.T) {
+	for _, fields := range []models.Fields{models.NewFields(), more()} {
+		document := describe(t, fields)
+		names, required := fields.Names(), fields.RequiredNames()
+		for name, schema := range map[string]struct{ others, required []string }{
+			"User":            {[]string{"id", "created_at"}, slices.Concat(names, []string{"id", "created_at"})},
+			"CreatedUser":     {[]string{"id"}, slices.Concat(names, []string{"id"})},
+			"NewUser":         {nil, required},
+			"UserReplacement": {[]string{"id", "created_at"}, required},
+			"UserChange":      {[]string{"id", "created_at"}, nil},
+		} {
+			has := document.Components.Schemas[name].Value
+			var properties []string
+			for property, is := range has.Properties {
+				properties = append(properties, property)
+				if isNullable := is.Value.Type.IncludesNull(); isNullable != slices.Contains(fields.OptionalNames(), property) {
+					t.Errorf("%s of %s may be null: %t", property, name, isNullable)
+				}
+			}
+			expectSame(t, name, properties, slices.Concat(names, schema.others))
+			expectSame(t, name+" requires", has.Required, schema.required)
+		}
+		for _, path := range []string{"/api/users", "/api/users.csv", "/api/users.ndjson"} {
+			for method, operation := range map[string]*openapi3.Operation{
+				"GET": document.Paths.Find(path).Get, "HEAD": document.Paths.Find(path).Head,
+			} {
+				var takes []string
+				for _, parameter := range operation.Parameters {
+					takes = append(takes, parameter.Value.Name)
+				}
+				takes = slices.DeleteFunc(takes, func(name string) bool { return !slices.Contains(names, name) })
+				expectSame(t, method+" "+path, takes, names[1:]) // all but the name
+			}
+		}
+	}
+}
+
+func expectSame(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func TestTheSentencesOfTheDocumentAreAboutTheFields(t *testing.T) {
+	for _, is := range []struct {
+		fields models.Fields
+		says   []string
+	}{
+		{models.NewFields(), []string{"`id,name,email,created_at`", "07\\r\\n", "Replace name and email of a user",
+			"Columns of the CSV other than name and email\""}},
+		{more(), []string{"`id,name,email,created_at,job_title,null`", "07,,\\r\\n", "Replace every field of a user",
+			"Columns of the CSV other than name, email, job_title, null\"", "Users with exactly this job_title"}},
+	} {
+		text, err := json.Marshal(describe(t, is.fields))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range is.says {
+			if strings.Count(string(text), want) != 1 {
+				t.Errorf("with %d fields, the document has %q %d times", len(is.fields), want, strings.Count(string(text), want))
+			}
+		}
+	}
+}
+
+func TestThePageHasTheFieldsOfAUser(t *testing.T) {
+	for _, fields := range []models.Fields{models.NewFields(), more()} {
+		html := body(t, get(Files("1.0", fields)["/"], "GET"))
+		for _, field := range fields {
+			for _, want := range []string{`data-error="%s"`, `data-mine="%s"`, `data-stored="%s"`} {
+				if want = fmt.Sprintf(want, field.Name); strings.Count(html, want) != 1 {
+					t.Errorf("the page has %s %d times", want, strings.Count(html, want))
+				}
+			}
+			for _, want := range []string{`scope="col">%s</th>`, `scope="row">%s</th>`, `>%s</label>`} {
+				if want = fmt.Sprintf(want, label(field.Name)); strings.Count(html, want) != 1 {
+					t.Errorf("the page has %s %d times", want, strings.Count(html, want))
+				}
+			}
+		}
+		if optional := strings.Count(html, `data-field="`); optional != len(fields)-2 {
+			t.Errorf("a row has %d cells of optional fields", optional)
+		}
+	}
+	if label("job_title") != "Job title" {
+		t.Errorf("a label is %q", label("job_title"))
+	}
+}
+
+func TestTagsChangeWithTheFields(t *testing.T) {
+	few, many := Files("1.0", models.NewFields()), Files("1.0", more())
+	for _, path := range []string{"/", "/openapi.json"} {
+		if tag := get(few[path], "GET").Header.Get("ETag"); tag == get(many[path], "GET").Header.Get("ETag") {
+			t.Errorf("%s has the tag %s with more fields too", path, tag)
+		}
+	}
+}
