@@ -69,11 +69,10 @@ func (b *lineBreaks) next(char byte) byte {
 	switch {
 	case char == hiddenCR:
 		char = otherByte
-	case b.state == inQuotes && char == '\r':
-		b.row++
-		return hiddenCR
-	case char == '\r':
+	case b.afterCR:
 		char = '\n'
+	case char == '\r':
+		char = hiddenCR
 	}
 	b.state = b.state.after(char, b.delimiter)
 	b.row++

@@ -6,12 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// join joins words as a sentence does: "name, email and phone".
+// join joins two words or more as a sentence does: "name, email and phone".
 func join(words []string, conjunction string) string {
 	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
-	}
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
