@@ -36,10 +36,10 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 		}
 		return err
 	}})
-	if errors.Is(err, errTakenBack) {
-		return done, nil
+	if err != nil && !errors.Is(err, errTakenBack) {
+		return models.Imported{}, storageError(err)
 	}
-	return done, storageError(err)
+	return done, nil
 }
 
 // importTable is the table users in the transaction of an import. It implements [imports.Table].
