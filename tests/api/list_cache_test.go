@@ -42,8 +42,8 @@ func TestAWriteThatChangesNothingDoesNotMakeTheNextListSlow(t *testing.T) {
 	anew := fastest(3, next(func() { other.Do("UPDATE users SET name = name || 'x' WHERE id = 1") }), head)
 	for name, write := range map[string]func(){
 		"a deletion of no user": func() { p.Do(t, "DELETE", "/api/users/900000", "") },
-		"a refused creation":   func() { p.Do(t, "POST", "/api/users", program.Body("n", "user1@example.org")) },
-		"a body without names": func() { p.Do(t, "POST", "/api/users", "{}") },
+		"a refused creation":    func() { p.Do(t, "POST", "/api/users", program.Body("n", "user1@example.org")) },
+		"a body without names":  func() { p.Do(t, "POST", "/api/users", "{}") },
 	} {
 		took := fastest(5, next(write), head)
 		t.Logf("after %s the list takes %s, and %s when it is read anew", name, took, anew)

@@ -12,10 +12,7 @@ import (
 
 func TestAKillAtAnyMomentLosesNothingThatWasAnswered(t *testing.T) {
 	t.Parallel()
-	rounds := 3
-	if *program.Long > 0 {
-		rounds = 20
-	}
+	rounds := program.Times(3, 20)
 	directory := filepath.Join(t.TempDir(), "data")
 	l := ledger.New()
 	for round := range rounds {

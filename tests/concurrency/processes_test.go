@@ -19,9 +19,9 @@ func TestEveryProcessReadsWhatAnotherHasCommitted(t *testing.T) {
 	var writers, readers sync.WaitGroup
 	var done atomic.Bool
 	for i, p := range processes {
-		writers.Go(func() { createMany(t, p, l, i, 60) })
-		writers.Go(func() { changeMany(t, p, l, 30) })
-		writers.Go(func() { deleteMany(t, p, l, 20) })
+		writers.Go(func() { createMany(t, p, l, i, program.Times(30, 60)) })
+		writers.Go(func() { changeMany(t, p, l, program.Times(15, 30)) })
+		writers.Go(func() { deleteMany(t, p, l, program.Times(10, 20)) })
 		for _, read := range []wayToRead{readList, readPages, readUser, readEmail} {
 			readers.Go(func() {
 				for !done.Load() && readOnce(t, p, l, read) {
@@ -29,7 +29,7 @@ func TestEveryProcessReadsWhatAnotherHasCommitted(t *testing.T) {
 			})
 		}
 	}
-	writers.Go(func() { writeFromOutside(other, l, 20) })
+	writers.Go(func() { writeFromOutside(other, l, program.Times(10, 20)) })
 	writers.Wait()
 	done.Store(true)
 	readers.Wait()

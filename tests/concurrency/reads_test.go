@@ -28,13 +28,13 @@ func TestEveryReadShowsEachCommitThatWasCompleteBefore(t *testing.T) {
 			var writers, readers sync.WaitGroup
 			var done atomic.Bool
 			for i := range 4 {
-				writers.Go(func() { createMany(t, p, l, i, 100) })
+				writers.Go(func() { createMany(t, p, l, i, program.Times(50, 100)) })
 			}
 			for range 2 {
-				writers.Go(func() { changeMany(t, p, l, 100) })
-				writers.Go(func() { deleteMany(t, p, l, 40) })
+				writers.Go(func() { changeMany(t, p, l, program.Times(50, 100)) })
+				writers.Go(func() { deleteMany(t, p, l, program.Times(20, 40)) })
 			}
-			writers.Go(func() { writeFromOutside(other, l, 40) })
+			writers.Go(func() { writeFromOutside(other, l, program.Times(20, 40)) })
 			for _, read := range reads {
 				readers.Go(func() {
 					for !done.Load() && readOnce(t, p, l, read) {

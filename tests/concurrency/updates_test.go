@@ -32,10 +32,11 @@ func TestNoUpdateIsLost(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	id := p.Create(t, "0", "counter@example.org")
+	times := program.Times(25, 100)
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			for range 100 {
+			for range times {
 				if !increment(t, p, fmt.Sprintf("/api/users/%d", id)) {
 					return
 				}
@@ -43,8 +44,8 @@ func TestNoUpdateIsLost(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if name := p.List(t)[0].Name; name != "800" {
-		t.Errorf("8 clients added 100 each, and the name is %s", name)
+	if name := p.List(t)[0].Name; name != fmt.Sprint(8*times) {
+		t.Errorf("8 clients added %d each, and the name is %s", times, name)
 	}
 }
 

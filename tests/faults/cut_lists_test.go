@@ -14,7 +14,7 @@ const getList = "GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n"
 func breakList(t *testing.T, p *program.Program, request string) *program.Conn {
 	t.Helper()
 	other := program.OpenOther(t, p.DatabasePath())
-	other.Fill(200_000)
+	other.Fill(80_000)
 	conn := p.Dial(t)
 	conn.Buffer(64 << 10)
 	conn.Send("%s", request)
@@ -59,7 +59,7 @@ func TestTheLogSaysThatAListWasCutByItsReader(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"LIST_MEMORY_MIB=64", "LIST_MEMORY_MIB=0"} {
 		p := program.Serve(t, setting)
-		program.OpenOther(t, p.DatabasePath()).Fill(200_000)
+		program.OpenOther(t, p.DatabasePath()).Fill(80_000)
 		conn := p.Dial(t)
 		conn.Buffer(64 << 10)
 		conn.Send("%s", strings.Replace(getList, "\r\n\r\n", "\r\nX-Request-Id: by-reader\r\n\r\n", 1))

@@ -176,9 +176,9 @@ func TestAStartInADirectoryItCannotWriteNamesTheOwnerAndWhatHelps(t *testing.T) 
 	program.NeedsFile(t, program.Files)
 	program.NeedsRoot(t)
 	for name, prepare := range map[string]func(directory string) error{
-		"a read-only directory":            func(directory string) error { return os.Chmod(directory, 0o555) },
-		"a directory of another user":      func(string) error { return nil },
-		"a database file of another user":  func(d string) error { return foreignFile(d, 0o644) },
+		"a read-only directory":                func(directory string) error { return os.Chmod(directory, 0o555) },
+		"a directory of another user":          func(string) error { return nil },
+		"a database file of another user":      func(d string) error { return foreignFile(d, 0o644) },
 		"a database file that is not writable": func(d string) error { return foreignFile(d, 0o444) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,11 +83,10 @@ func TestEachKeyIsNewAndGoodForAHeader(t *testing.T) {
 
 func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir() + "/users-api"
-	flags := "-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0"
-	build := exec.Command("go", "build", "-tags", "nomsgpack", "-ldflags", flags, "-o", path, "users-api")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	path, err := program.Build(t.TempDir(), "-ldflags",
+		"-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0")
+	if err != nil {
+		t.Fatal(err)
 	}
 	text, err := exec.Command(path, "--version").Output()
 	if err != nil || string(text) != "users-api 1.2.3 (abcdef0)\n" {

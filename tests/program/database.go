@@ -83,6 +83,18 @@ func (o *Other) Insert(statements ...string) {
 	o.Do(append(statements, afterInsert...)...)
 }
 
+// MustWait reports whether a write would wait for one of another program.
+func (o *Other) MustWait() bool {
+	var err error
+	for _, statement := range tryToWrite {
+		if err == nil {
+			_, err = o.conn.ExecContext(context.Background(), statement)
+		}
+	}
+	_, _ = o.conn.ExecContext(context.Background(), "ROLLBACK")
+	return err != nil
+}
+
 // LetGo lets the writes of others go on.
 func (o *Other) LetGo() { o.t.Helper(); o.Do("COMMIT") }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -15,7 +17,10 @@ var path string
 func Path() string { return path }
 
 // Main builds the program, runs the tests of a package and exits. TestMain calls it.
+//
+// More tests run at a time than there are processors, because most of them wait for the program, a disk or a time limit.
 func Main(m *testing.M) {
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	flag.Parse()
 	os.Exit(run(m))
 }

@@ -24,6 +24,7 @@ const PostgreSQL = true
 // Statements that differ between the engines.
 var (
 	holdWrites  = []string{"BEGIN", "LOCK TABLE users IN EXCLUSIVE MODE"}
+	tryToWrite  = []string{"BEGIN", "LOCK TABLE users IN EXCLUSIVE MODE NOWAIT"}
 	afterInsert = []string{"SELECT setval(pg_get_serial_sequence('users', 'id'), max(id)) FROM users"}
 	empty       = []string{"TRUNCATE users RESTART IDENTITY"}
 )

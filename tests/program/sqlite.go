@@ -19,6 +19,7 @@ const PostgreSQL = false
 // Statements that differ between the engines.
 var (
 	holdWrites  = []string{"BEGIN IMMEDIATE"}
+	tryToWrite  = holdWrites
 	afterInsert []string
 	empty       = []string{"DELETE FROM users", "DELETE FROM sqlite_sequence"}
 )
