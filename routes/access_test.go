@@ -71,6 +71,7 @@ func expectOnlyAda(t *testing.T, s *service) {
 }
 
 func TestWithoutAKeyNothingUnderAPIIsAnswered(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, locked())
 	s.create(t, "Ada", "ada@example.org")
 	everyRequest(func(method, path string) {
@@ -83,6 +84,7 @@ func TestWithoutAKeyNothingUnderAPIIsAnswered(t *testing.T) {
 }
 
 func TestAReadKeyReadsAndWritesNothing(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, locked())
 	s.create(t, "Ada", "ada@example.org")
 	everyRequest(func(method, path string) {
@@ -99,6 +101,7 @@ func TestAReadKeyReadsAndWritesNothing(t *testing.T) {
 }
 
 func TestAFullKeyIsAnsweredAsWithoutKeysAndNoCacheSharesIt(t *testing.T) {
+	t.Parallel()
 	open, closed := start(t), startFor(t, locked())
 	open.create(t, "Ada", "ada@example.org")
 	closed.create(t, "Ada", "ada@example.org")
@@ -130,6 +133,7 @@ func TestAFullKeyIsAnsweredAsWithoutKeysAndNoCacheSharesIt(t *testing.T) {
 }
 
 func TestAKeyIsTakenInEveryForm(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, locked())
 	for name, c := range map[string]struct {
 		headers []string
@@ -178,6 +182,7 @@ func TestAKeyIsTakenInEveryForm(t *testing.T) {
 }
 
 func TestARefusalComesBeforeTheBody(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, locked())
 	for _, key := range []string{"", "X-API-Key: wrong\r\n", "X-API-Key: " + readKey + "\r\n"} {
 		for _, body := range []string{"Content-Length: 2\r\nExpect: 100-continue\r\n", "Content-Length: 900000\r\n"} {
@@ -191,6 +196,7 @@ func TestARefusalComesBeforeTheBody(t *testing.T) {
 }
 
 func TestWhatHoldsNoDataNeedsNoKey(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, locked())
 	for path, status := range map[string]int{
 		"/health": 200, "/nothing": 404, "/apis": 404, "/api": 404, "/API/users": 404,

@@ -70,6 +70,7 @@ func figures(family *dto.MetricFamily) map[string]float64 {
 }
 
 func TestRequestsAreCountedByTheirRouteAndNeverByTheirPath(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	url := admin(t, s.served, t.Context())
 	s.create(t, "Ada", "ada@example.org")
@@ -106,6 +107,7 @@ func TestRequestsAreCountedByTheirRouteAndNeverByTheirPath(t *testing.T) {
 }
 
 func TestAScrapeHasWhatTheStorageCounts(t *testing.T) {
+	t.Parallel()
 	stats := models.Stats{
 		CommitWrites: [10]uint64{0: 3, 3: 2, 9: 1}, Writes: 400,
 		Cached: 10, Patched: 2, Read: 3, Streamed: 4, DatabaseBytes: 8192, WALBytes: 4096,
@@ -142,6 +144,7 @@ func TestAScrapeHasWhatTheStorageCounts(t *testing.T) {
 }
 
 func TestReadySaysWhyNoRequestsShouldBeSent(t *testing.T) {
+	t.Parallel()
 	stopping, stop := context.WithCancel(t.Context())
 	stop()
 	closed := stored(t)
@@ -177,6 +180,7 @@ func TestReadySaysWhyNoRequestsShouldBeSent(t *testing.T) {
 }
 
 func TestProfilesAreOnTheAdminPortAlone(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	url := admin(t, s.served, t.Context())
 	for _, path := range []string{
@@ -203,6 +207,7 @@ func (unanswering) Get(ctx context.Context, _ int64) (models.User, error) {
 }
 
 func TestReadyDoesNotWaitForAStorageThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	url := admin(t, silent(unanswering{stored(t)}), t.Context(), func(l *limits) { l.probe = 10 * time.Millisecond })
 	answer, err := (&http.Client{Timeout: patience}).Get(url + "/readyz")
 	if err != nil {
@@ -216,6 +221,7 @@ func TestReadyDoesNotWaitForAStorageThatDoesNotAnswer(t *testing.T) {
 
 // The admin port gives nobody more time than the public one, and does not count the time of a profile.
 func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
+	t.Parallel()
 	const short = 100 * time.Millisecond
 	url := admin(t, silent(stored(t)), t.Context(), func(l *limits) { l.header, l.body, l.idle, l.behind = short, short, short, 3*short })
 	s := &service{address: strings.TrimPrefix(url, "http://")}

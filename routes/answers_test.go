@@ -219,6 +219,7 @@ var problems = []struct {
 }
 
 func TestErrorsAreProblemsForWhoAsks(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.create(t, "Ada", "ada@example.org")
 	s.create(t, "Alan", "alan@example.org")

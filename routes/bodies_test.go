@@ -39,6 +39,7 @@ func (s *service) large(t *testing.T) *wire {
 }
 
 func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
+	t.Parallel()
 	grown, goOn := make(chan struct{}, 9), make(chan struct{})
 	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies = 2 })
 	first, second := s.large(t), s.large(t)
@@ -70,6 +71,7 @@ func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 
 // What a handler made of a body is as large as the body, until the answer was sent.
 func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
+	t.Parallel()
 	whole, goOn := make(chan struct{}, 9), make(chan struct{})
 	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
 		if n, err := io.Copy(io.Discard, c.Request.Body); err != nil || n <= smallBody {
@@ -98,6 +100,7 @@ func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
 }
 
 func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
+	t.Parallel()
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
 	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 150*time.Millisecond })
 	first := s.large(t)
@@ -113,6 +116,7 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 }
 
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {
+	t.Parallel()
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
 	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.stop = 1, 50*time.Millisecond })
 	s.large(t)
@@ -135,6 +139,7 @@ func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 }
 
 func TestABodyThatStallsIsAnswered408(t *testing.T) {
+	t.Parallel()
 	const want = `{"error":"The request body did not arrive in time"}`
 	for name, request := range map[string]string{
 		"with a length":       "POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
@@ -160,6 +165,7 @@ func TestABodyThatStallsIsAnswered408(t *testing.T) {
 }
 
 func TestABodyThatNobodyReadsHasADeadlineToo(t *testing.T) {
+	t.Parallel()
 	for name, request := range map[string]string{
 		"an unknown path":    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
 		"another site":       "POST /api/users HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
@@ -184,6 +190,7 @@ func TestABodyThatNobodyReadsHasADeadlineToo(t *testing.T) {
 }
 
 func TestHeadersHaveADeadline(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(l *limits) { l.header = 50 * time.Millisecond })
 	conn := s.dial(t)
 	conn.send("GET /health HTTP/1.1\r\nHost:")
@@ -193,6 +200,7 @@ func TestHeadersHaveADeadline(t *testing.T) {
 }
 
 func TestTheDeadlineOfABodyDoesNotEndTheWaitForStorage(t *testing.T) {
+	t.Parallel()
 	const deadline = 50 * time.Millisecond
 	for _, request := range []string{
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
@@ -219,6 +227,7 @@ func TestTheDeadlineOfABodyDoesNotEndTheWaitForStorage(t *testing.T) {
 }
 
 func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	conn := s.dial(t)
 	conn.send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
@@ -230,6 +239,7 @@ func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
 }
 
 func TestAClientThatWentAwayIsNotAnswered(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{})
 	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
 		close(begun)

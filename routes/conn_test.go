@@ -12,6 +12,7 @@ import (
 
 // What this system still holds was not taken by the client, and earns it nothing.
 func TestWhatAClientHasNotTakenIsKnown(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells")
 	}
@@ -36,6 +37,7 @@ func TestWhatAClientHasNotTakenIsKnown(t *testing.T) {
 
 // Clients that keep many connections and use none of them cost memory. Those that are in use are never closed.
 func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
+	t.Parallel()
 	all := newConnections(3)
 	conns := make([]net.Conn, 5)
 	for i := range conns {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAPanicAfterTheFirstByteResetsTheConnection(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, nil, func(c *gin.Context) {
 		_, _ = c.Writer.WriteString("[")
 		c.Writer.Flush()
@@ -28,6 +29,7 @@ func TestAPanicAfterTheFirstByteResetsTheConnection(t *testing.T) {
 }
 
 func TestAPanicIsA500AndAStackInTheLogAndNoMore(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, nil, func(*gin.Context) { panic("ada@example.org") })
 	if got := s.do(t, "GET", "/", ""); got.status != 500 || got.body != `{"error":"Internal server error"}` {
 		t.Errorf("answered %d %s", got.status, got.body)

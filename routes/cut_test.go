@@ -83,6 +83,7 @@ func longUsers(count int, failure error) iter.Seq2[models.User, error] {
 const endless = 1 << 30
 
 func TestAListThatStorageBreaksOffIsResetAndAnError(t *testing.T) {
+	t.Parallel()
 	users := breaking{stored(t), pieces(3, full), longUsers(3, full)}
 	for _, path := range []string{"/api/users", "/api/users?q=n", "/api/users?order=desc"} {
 		for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
@@ -104,6 +105,7 @@ func TestAListThatStorageBreaksOffIsResetAndAnError(t *testing.T) {
 }
 
 func TestAListThatFailsBeforeItsFirstByteIsAnAnswer(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, breaking{stored(t), pieces(0, full), longUsers(1, full)}, nil)
 	for _, path := range []string{"/api/users", "/api/users?q=n", "/api/users?limit=5"} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -122,6 +124,7 @@ func TestAListThatFailsBeforeItsFirstByteIsAnAnswer(t *testing.T) {
 }
 
 func TestHEADOfALongListReadsNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, breaking{stored(t), pieces(endless, nil), longUsers(endless, nil)}, nil)
 	for id, path := range map[string]string{"all": "/api/users", "some": "/api/users?q=n"} {
 		got := s.do(t, "HEAD", path, "", "X-Request-Id: "+id)
@@ -133,6 +136,7 @@ func TestHEADOfALongListReadsNoMoreThanItNeeds(t *testing.T) {
 }
 
 func TestAListThatTheClientLeavesIsNoError(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil)
 	conn := s.dial(t)
 	conn.send("GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -162,6 +166,7 @@ func untilReset(t *testing.T, conn *wire, step int, pause time.Duration) (total 
 }
 
 func TestAReaderThatStallsIsCutOff(t *testing.T) {
+	t.Parallel()
 	const behind = 300 * time.Millisecond
 	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) { l.behind = behind })
 	conn, began := s.dial(t), time.Now()
@@ -180,6 +185,7 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 
 // A reader that takes a little now and then, but less than it must, holds a connection no longer than one that stalls.
 func TestAReaderThatTakesTooLittleIsCutOff(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) {
 		l.behind, l.rate = 500*time.Millisecond, 100<<20
 	})
@@ -192,6 +198,7 @@ func TestAReaderThatTakesTooLittleIsCutOff(t *testing.T) {
 
 // The reader needs several times as long as it may fall behind for what is written at once, and keeps its pace.
 func TestAReaderThatIsSlowGetsTheWholeList(t *testing.T) {
+	t.Parallel()
 	const size, behind = 48 << 20, 400 * time.Millisecond
 	whole := func(yield func([]byte, error) bool) { yield(make([]byte, size), nil) }
 	s := startWith(t, breaking{stored(t), whole, nil}, nil, func(l *limits) {
@@ -221,6 +228,7 @@ func TestAReaderThatIsSlowGetsTheWholeList(t *testing.T) {
 
 // The time in which a reader waits for storage is not its own.
 func TestAReaderThatWaitsForUsIsNotCutOff(t *testing.T) {
+	t.Parallel()
 	const behind = 100 * time.Millisecond
 	slow := func(yield func([]byte, error) bool) {
 		for range 5 {
@@ -237,6 +245,7 @@ func TestAReaderThatWaitsForUsIsNotCutOff(t *testing.T) {
 }
 
 func TestAStopCutsOffWhatDoesNotEnd(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, breaking{stored(t), pieces(endless, nil), nil}, nil, func(l *limits) {
 		l.stop = 50 * time.Millisecond
 	})
@@ -258,6 +267,7 @@ func TestAStopCutsOffWhatDoesNotEnd(t *testing.T) {
 }
 
 func TestAStopWaitsForTheLinesOfWhatItCutOff(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{})
 	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
 		close(begun)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheDocumentHasExactlyTheRoutes(t *testing.T) {
+	t.Parallel()
 	answer := httptest.NewRecorder()
 	web.Files("", models.NewFields())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
 	var document struct {

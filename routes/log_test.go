@@ -13,6 +13,7 @@ import (
 )
 
 func TestARequestIsOneLineInTheLog(t *testing.T) {
+	t.Parallel()
 	for _, logged := range []struct{ name, method, path, body, line string }{
 		{"a creation", "POST", "/api/users", `{"name":"A","email":"a@b"}`,
 			"INFO POST route=/api/users status=201 bytes=33"},
@@ -43,6 +44,7 @@ func TestARequestIsOneLineInTheLog(t *testing.T) {
 }
 
 func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
+	t.Parallel()
 	for _, logged := range []struct {
 		failure    error
 		body, line string
@@ -67,6 +69,7 @@ func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 }
 
 func TestARequestIDOfTheClientIsTakenOverWhenItIsShortAndPlain(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a", 64)
 	for _, id := range []string{"abc-123", "A.b_9Z", "0", "az-AZ.09_", long} {
 		if got := requestID(id); got != id {

@@ -53,6 +53,7 @@ func (m *meddled) Export(ctx context.Context, query models.Query, send func(mode
 
 // The headers of an export say what its body holds, whatever is written meanwhile.
 func TestTheHeadersOfAnExportAreOfTheSameMomentAsItsBody(t *testing.T) {
+	t.Parallel()
 	const before = "INSERT INTO users (id, name, email) VALUES (1, 'n', 'a'), (2, 'n', 'b'), (3, 'n', 'c'), (4, 'n', 'd')"
 	for query, want := range map[string]string{"": "2", "&order=desc": "3"} {
 		first := map[string]string{"": "1", "&order=desc": "4"}[query]
@@ -73,6 +74,7 @@ func TestTheHeadersOfAnExportAreOfTheSameMomentAsItsBody(t *testing.T) {
 
 // A long page is read in two parts. Those who come between them displace nobody.
 func TestALongPageShowsEverybodyWhoWasThere(t *testing.T) {
+	t.Parallel()
 	s := startMeddled(t,
 		"INSERT INTO users (id, name, email) VALUES (1, printf('%.*c', 1100000, 'n'), 'a'), (10, 'n', 'b'), (20, 'n', 'c'), (30, 'n', 'd')",
 		"INSERT INTO users (id, name, email) VALUES (11, 'n', 'e'), (12, 'n', 'f'), (13, 'n', 'g'), (14, 'n', 'h'), (15, 'n', 'i')")
@@ -92,6 +94,7 @@ func TestALongPageShowsEverybodyWhoWasThere(t *testing.T) {
 
 // HEAD of an export reads no users, of which there may be millions.
 func TestHEADOfAnExportReadsNobody(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, breaking{stored(t), nil, longUsers(0, full)}, nil)
 	for _, path := range []string{"/api/users.csv", "/api/users.ndjson"} {
 		got := s.do(t, "HEAD", path, "")

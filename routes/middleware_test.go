@@ -7,6 +7,7 @@ import (
 
 // Each request is one whose end another program may see elsewhere than net/http does, with a deletion behind it.
 func TestNothingHiddenBehindARequestIsCarriedOut(t *testing.T) {
+	t.Parallel()
 	const hidden = "DELETE /api/users/1 HTTP/1.1\r\nHost: x\r\n\r\n"
 	const old = "POST /api/users HTTP/1.0\r\nConnection: keep-alive\r\n"
 	const both = "Host: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
@@ -39,6 +40,7 @@ func TestNothingHiddenBehindARequestIsCarriedOut(t *testing.T) {
 }
 
 func TestRequestsWithAClearEndShareAConnection(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	conn := s.dial(t)
 	body := `{"name":"A","email":"a@b"}`

@@ -9,6 +9,7 @@ import (
 )
 
 func TestPagesHaveEverybodyOnceInOrder(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for i := range 23 {
 		s.create(t, []string{"Ada", "Ben & Co"}[i%2], fmt.Sprintf("%d@example.org", i))
@@ -47,6 +48,7 @@ func (s *service) pages(t *testing.T, query string) (pages []string) {
 }
 
 func TestAPageOfLongNamesIsSentInPieces(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for i := range 12 {
 		s.create(t, strings.Repeat("n", 300_000), fmt.Sprint(i))

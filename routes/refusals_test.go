@@ -8,6 +8,7 @@ import (
 )
 
 func TestAnImportThatIsOnlyTriedReads(t *testing.T) {
+	t.Parallel()
 	for target, reads := range map[string]bool{
 		"POST /api/users.csv?dry_run=true":                     true,
 		"POST /api/users.ndjson?on_conflict=skip&dry_run=true": true,
@@ -34,6 +35,7 @@ func TestAnImportThatIsOnlyTriedReads(t *testing.T) {
 }
 
 func TestAnotherHostIsRefusedEverywhereButForHealth(t *testing.T) {
+	t.Parallel()
 	s := startFor(t, Access{Hosts: []string{"users.example.org", "::1", "192.0.2.1"}})
 	for host, refused := range map[string]string{
 		"users.example.org": "", "USERS.example.ORG:3000": "", "users.example.org.": "", "[::1]": "", "[::1]:3000": "",
@@ -61,6 +63,7 @@ func TestAnotherHostIsRefusedEverywhereButForHealth(t *testing.T) {
 }
 
 func TestRefusalsAreProblemsForWhoAsksForProblems(t *testing.T) {
+	t.Parallel()
 	access := locked()
 	access.Hosts = []string{"127.0.0.1"}
 	s := startFor(t, access)

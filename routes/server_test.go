@@ -19,6 +19,7 @@ import (
 
 // docs/reliability.md tells operators these.
 func TestNobodyKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
+	t.Parallel()
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
 		probe: 2 * time.Second, stop: 6 * time.Second,
 		rate: 1024, behind: time.Minute, connections: 4096,
@@ -34,6 +35,7 @@ func TestNobodyKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
 }
 
 func TestAStopFinishesTheRequestsUnderWay(t *testing.T) {
+	t.Parallel()
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	s := startWith(t, nil, func(c *gin.Context) {
 		close(begun)
@@ -74,6 +76,7 @@ func silent(users models.Users) Service {
 }
 
 func TestServeEndsWithNothingOnAStop(t *testing.T) {
+	t.Parallel()
 	stop, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := silent(stored(t)).Serve(stop, listen(t)); err != nil {
@@ -82,6 +85,7 @@ func TestServeEndsWithNothingOnAStop(t *testing.T) {
 }
 
 func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
+	t.Parallel()
 	users, path := openUsers(t)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -92,6 +96,7 @@ func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
 }
 
 func TestServeEndsWhenItCannotAccept(t *testing.T) {
+	t.Parallel()
 	listener := listen(t)
 	_ = listener.Close()
 	err := silent(stored(t)).Serve(t.Context(), listener)
@@ -102,6 +107,7 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 
 // A stop must be able to cut every connection off, and that must not keep those that are over.
 func TestAConnectionThatIsClosedIsForgotten(t *testing.T) {
+	t.Parallel()
 	l := listener{listen(t), usual(), t.Context()}
 	client, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {

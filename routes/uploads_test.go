@@ -23,6 +23,7 @@ func (s *service) upload(t *testing.T, length int) *wire {
 const uploaded = `{"created":8,"updated":0,"skipped":0,"deleted":0,"ignored_columns":[]}`
 
 func TestAFileThatMakesProgressIsNotCutOff(t *testing.T) {
+	t.Parallel()
 	const pause = 250 * time.Millisecond
 	s := start(t, func(l *limits) { l.behind, l.rate = 4*pause, len("n,0\n") }) // four times as fast as it must
 	conn := s.upload(t, len("name,email\n")+8*len("n,0\n"))
@@ -37,6 +38,7 @@ func TestAFileThatMakesProgressIsNotCutOff(t *testing.T) {
 }
 
 func TestAFileThatStopsIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(l *limits) { l.behind = 150 * time.Millisecond })
 	for _, sent := range []string{"", "name,em", "name,email\nn,1\n"} {
 		conn := s.upload(t, 1000)
@@ -52,6 +54,7 @@ func TestAFileThatStopsIsGivenUp(t *testing.T) {
 
 // A file that always brings something, but less than it must, is given up too: it would hold its slot for ever.
 func TestAFileThatComesTooSlowlyIsGivenUp(t *testing.T) {
+	t.Parallel()
 	for path, line := range map[string]string{csvPath: "name,email\n", ndjsonPath: "\n"} {
 		s := start(t, func(l *limits) { l.behind, l.rate = 200*time.Millisecond, 1<<20 })
 		conn := s.dial(t)
@@ -76,6 +79,7 @@ func TestAFileThatComesTooSlowlyIsGivenUp(t *testing.T) {
 
 // The time that a file has to arrive ends with it, also where its last line has no end: a reader asks once more then.
 func TestTheTimeForAFileEndsWithIt(t *testing.T) {
+	t.Parallel()
 	const (
 		withLength = "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
 		inChunks   = "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
@@ -113,6 +117,7 @@ func storeSlowly(t *testing.T, request string) reply {
 }
 
 func TestAFileMayBeLargerThanOtherBodies(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(l *limits) { l.importBytes = 2 << 20 })
 	rows := func(bytes int) string { return "name,email\n" + strings.Repeat("n", bytes) + ",e\n" }
 	for _, test := range []struct {
@@ -135,6 +140,7 @@ func TestAFileMayBeLargerThanOtherBodies(t *testing.T) {
 }
 
 func TestOnlySoManyFilesArriveAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(l *limits) { l.imports = 1 })
 	first := s.upload(t, len("name,email\nn,1\n"))
 	first.send("name,email\n")
@@ -153,6 +159,7 @@ func TestOnlySoManyFilesArriveAtOnce(t *testing.T) {
 }
 
 func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
+	t.Parallel()
 	const twice = "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n"
 	const ada = `{"name":"Ada Lovelace","email":"ada@example.org"}`
 	for _, test := range []struct{ path, body, started, ended string }{
@@ -204,6 +211,7 @@ func (s storing) Import(
 
 // A client that goes away ends the import of its file.
 func TestAFileWhoseClientIsGoneIsNotStored(t *testing.T) {
+	t.Parallel()
 	s := startWith(t, storing{stored(t), patience}, nil)
 	conn := s.upload(t, len("name,email\nn,1\n"))
 	conn.send("name,email\nn,1\n")
@@ -214,6 +222,7 @@ func TestAFileWhoseClientIsGoneIsNotStored(t *testing.T) {
 
 // An export is broken off where a list is, so that no cut file looks whole.
 func TestAFileThatStorageBreaksOffIsReset(t *testing.T) {
+	t.Parallel()
 	users := breaking{stored(t), nil, longUsers(3, full)}
 	for _, path := range []string{csvPath, ndjsonPath, csvPath + "?spreadsheet=true&order=desc"} {
 		s := startWith(t, users, nil)

@@ -43,6 +43,7 @@ func brokenIndex(t testing.TB) []byte {
 }
 
 func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
+	t.Parallel()
 	rows := `INSERT INTO users (name, email)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT 'User ' || i, i FROM n`
 	whole := candidate(t, foreignTable, rows)

@@ -143,6 +143,7 @@ func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
 
 // A reader that holds on keeps the -wal file, and nobody waits for it. When it lets go, the file is used again.
 func TestTheWALFileIsUsedAgainWhenAReaderLetsGo(t *testing.T) {
+	t.Parallel()
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
 	run(t, other, "BEGIN", "SELECT count(*) FROM users")

@@ -87,6 +87,7 @@ func dump(t *testing.T, db *sql.DB) string {
 
 // Where an email does not name one user, nothing can be said of a row whose email exists.
 func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
+	t.Parallel()
 	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at, left_at, tenant "
 	rows := storetest.Rows(models.NewUser{Name: "other", Email: "e"})
 	for name, schema := range map[string][]string{

@@ -15,6 +15,7 @@ import (
 
 // A start that waits while a restore replaces the file must not go on with the file that it waited for.
 func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
 		release, err := lockExclusive(path)

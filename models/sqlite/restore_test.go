@@ -170,6 +170,7 @@ func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
 }
 
 func TestADatabaseThatCannotBeReadIsReplacedAndKept(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(text []byte) []byte{
 		"no database": func([]byte) []byte { return bytes.Repeat([]byte("garbage"), 9999) },
 		"zeros":       func(text []byte) []byte { return make([]byte, len(text)) },

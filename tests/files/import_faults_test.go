@@ -103,7 +103,7 @@ func TestAStopEndsAnImport(t *testing.T) {
 	if took := p.Stop(t); took > 12*time.Second {
 		t.Errorf("the stop took %s", took)
 	}
-	if answer := conn.Answer(); answer.Status == 200 || !strings.Contains(p.Log(), "cut_by=stop") {
+	if answer := conn.Answer(); answer.Status == 200 || !strings.Contains(p.Log(), "some clients were cut off") {
 		t.Errorf("the import is answered %d %s:\n%s", answer.Status, answer.Body, p.Log())
 	}
 	again := program.Serve(t, "DATA_DIR="+p.DataDir)
