@@ -5,9 +5,6 @@ package fields
 import (
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,106 +12,19 @@ import (
 	"users-api/tests/program"
 )
 
-const root = "../.."
-
 func TestMain(m *testing.M) { program.Main(m) }
 
 func TestTheChangeInCONTRIBUTINGAddsAFieldEverywhere(t *testing.T) {
-	changed := copyTree(t)
-	files, lines := applyDiff(t, changed, adding(t))
+	binary, files, lines := program.BuildWithPhone(t)
 	if files > 3 || lines > 30 {
 		t.Errorf("the change touches %d Go files and %d lines", files, lines)
 	}
-	p := program.Start(t, build(t, changed))
+	p := program.Start(t, binary)
 	t.Run("a user", func(t *testing.T) { useOfOneUser(t, p) })
 	t.Run("lists and searches", func(t *testing.T) { useInLists(t, p) })
 	t.Run("files", func(t *testing.T) { useInFiles(t, p) })
 	t.Run("the page and the document", func(t *testing.T) { useInBrowsers(t, p) })
-	t.Run("after a restart", func(t *testing.T) { useAfterRestart(t, p, changed) })
-}
-
-// adding returns the change that CONTRIBUTING.md shows.
-func adding(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(root + "/CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(text), "\n## Adding a field\n")
-	_, diff, open := strings.Cut(section, "```diff\n")
-	diff, _, closed := strings.Cut(diff, "```")
-	if !found || !open || !closed {
-		t.Fatal("CONTRIBUTING.md has no section with a diff that adds a field")
-	}
-	return diff
-}
-
-// copyTree copies what the program is built from.
-func copyTree(t *testing.T) string {
-	t.Helper()
-	directory := t.TempDir()
-	for _, name := range []string{"main.go", "go.mod", "go.sum", "commands", "config", "controllers", "headers", "models", "routes", "web"} {
-		if output, err := exec.Command("cp", "-r", filepath.Join(root, name), directory).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-	}
-	return directory
-}
-
-var hunk = regexp.MustCompile(`(?m)^@@.*\n`)
-
-// applyDiff applies a diff to the files of a directory, and returns how many Go files and lines it changes.
-func applyDiff(t *testing.T, directory, diff string) (files, lines int) {
-	t.Helper()
-	for _, part := range strings.Split(diff, "--- ")[1:] {
-		name, hunks, _ := strings.Cut(part, "\n")
-		if filepath.Ext(name) == ".go" {
-			files++
-		}
-		path := filepath.Join(directory, name)
-		if _, err := os.Stat(path); err != nil && strings.HasPrefix(name, "tests/") {
-			path = ""
-		}
-		for _, change := range hunk.Split(hunks, -1)[1:] {
-			lines += strings.Count("\n"+change, "\n+") + strings.Count("\n"+change, "\n-")
-			if path != "" {
-				applyHunk(t, path, change)
-			}
-		}
-	}
-	return files, lines
-}
-
-// applyHunk replaces the lines of a hunk that are there by those that shall be.
-func applyHunk(t *testing.T, path, change string) {
-	t.Helper()
-	var before, after strings.Builder
-	for line := range strings.Lines(change) {
-		if line[0] != '+' {
-			before.WriteString(line[1:])
-		}
-		if line[0] != '-' {
-			after.WriteString(line[1:])
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(text), before.String()) != 1 {
-		t.Fatalf("%s does not have these lines once, %v:\n%s", path, err, before.String())
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func build(t *testing.T, directory string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "users-api")
-	command := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".")
-	command.Dir = directory
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	return path
+	t.Run("after a restart", func(t *testing.T) { useAfterRestart(t, p, binary) })
 }
 
 // send sends a request and returns the status, a space and the body, with each time as T.
@@ -218,9 +128,9 @@ func useInBrowsers(t *testing.T, p *program.Program) {
 }
 
 // useAfterRestart starts the changed program on a table that was made without the field.
-func useAfterRestart(t *testing.T, p *program.Program, changed string) {
+func useAfterRestart(t *testing.T, p *program.Program, binary string) {
 	before := send(t, p, "GET", "/api/users", "")
-	again := program.Start(t, build(t, changed), "DATA_DIR="+p.DataDir)
+	again := program.Start(t, binary, "DATA_DIR="+p.DataDir)
 	if got := send(t, again, "GET", "/api/users", ""); got != before {
 		t.Errorf("another process shows %s, want %s", got, before)
 	}

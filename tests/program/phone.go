@@ -1,0 +1,105 @@
+package program
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// BuildWithPhone makes the change that CONTRIBUTING.md shows, which adds an optional phone to users, in a copy of the
+// program. It returns the path of the built copy, and how many Go files and lines the change touches.
+func BuildWithPhone(t testing.TB) (binary string, files, lines int) {
+	t.Helper()
+	changed := copyTree(t)
+	files, lines = applyDiff(t, changed, adding(t))
+	return build(t, changed), files, lines
+}
+
+// adding returns the change that CONTRIBUTING.md shows.
+func adding(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(root + "/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Adding a field\n")
+	_, diff, open := strings.Cut(section, "```diff\n")
+	diff, _, closed := strings.Cut(diff, "```")
+	if !found || !open || !closed {
+		t.Fatal("CONTRIBUTING.md has no section with a diff that adds a field")
+	}
+	return diff
+}
+
+// copyTree copies what the program is built from.
+func copyTree(t testing.TB) string {
+	t.Helper()
+	directory := t.TempDir()
+	for _, name := range []string{"main.go", "go.mod", "go.sum", "commands", "config", "controllers", "headers", "models", "routes", "web"} {
+		if output, err := exec.Command("cp", "-r", filepath.Join(root, name), directory).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+	}
+	return directory
+}
+
+var hunk = regexp.MustCompile(`(?m)^@@.*\n`)
+
+// applyDiff applies a diff to the files of a directory, and returns how many Go files and lines it changes.
+func applyDiff(t testing.TB, directory, diff string) (files, lines int) {
+	t.Helper()
+	for _, part := range strings.Split(diff, "--- ")[1:] {
+		name, hunks, _ := strings.Cut(part, "\n")
+		if filepath.Ext(name) == ".go" {
+			files++
+		}
+		path := filepath.Join(directory, name)
+		if _, err := os.Stat(path); err != nil && strings.HasPrefix(name, "tests/") {
+			path = ""
+		}
+		for _, change := range hunk.Split(hunks, -1)[1:] {
+			lines += strings.Count("\n"+change, "\n+") + strings.Count("\n"+change, "\n-")
+			if path != "" {
+				applyHunk(t, path, change)
+			}
+		}
+	}
+	return files, lines
+}
+
+// applyHunk replaces the lines of a hunk that are there by those that shall be.
+func applyHunk(t testing.TB, path, change string) {
+	t.Helper()
+	var before, after strings.Builder
+	for line := range strings.Lines(change) {
+		if line[0] != '+' {
+			before.WriteString(line[1:])
+		}
+		if line[0] != '-' {
+			after.WriteString(line[1:])
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), before.String()) != 1 {
+		t.Fatalf("%s does not have these lines once, %v:\n%s", path, err, before.String())
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func build(t testing.TB, directory string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "users-api")
+	command := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".")
+	command.Dir = directory
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return path
+}
