@@ -138,9 +138,12 @@ type FieldSet uint64
 // Has reports whether a field is in the set.
 func (s FieldSet) Has(field *Field) bool { return s&field.bit != 0 }
 
+// Without returns the set without a field.
+func (s FieldSet) Without(field *Field) FieldSet { return s &^ field.bit }
+
 // Values are values of some of a user's fields: those that a change sets, or that a query asks for.
 type Values struct {
-	// Of are the fields that have a value, and User holds the values. The other fields of User are empty.
+	// Of are the fields that have a value, and User holds the values. Its other fields mean nothing.
 	Of   FieldSet
 	User NewUser
 }
@@ -157,19 +160,13 @@ func (v *Values) SetNull(field *Field) {
 	field.SetNull(&v.User)
 }
 
-// Without returns the values without that of a field.
-func (v Values) Without(field *Field) Values {
-	field.SetNull(&v.User)
-	v.Of &^= field.bit
-	return v
-}
-
-// Differing returns the values that a user does not have already.
-func (f Fields) Differing(values Values, user *NewUser) Values {
+// Differing returns the fields of values in which a user differs.
+func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
 	for field := range f.In(values.Of) {
-		if a, b := field.Of(&values.User), field.Of(user); a == nil && b == nil || a != nil && b != nil && *a == *b {
-			values = values.Without(field)
+		a, b := field.Of(&values.User), field.Of(user)
+		if (a == nil) != (b == nil) || a != nil && *a != *b {
+			differing |= field.bit
 		}
 	}
-	return values
+	return differing
 }

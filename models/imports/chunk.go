@@ -38,34 +38,36 @@ func (c *chunk) store(ctx context.Context) error {
 }
 
 // compare returns which rows create users, and which of the users that exist get new values.
-func (c *chunk) compare(found map[int]models.User) (created []models.ImportRow, updates []Update) {
-	for at, row := range c.rows {
+func (c *chunk) compare(found map[int]*models.User) (created []models.ImportRow, updates []Update) {
+	email := c.fields.Find("email")
+	for at := range c.rows {
+		row := &c.rows[at]
 		user, exists := found[at]
 		if !exists {
-			created = append(created, row)
+			created = append(created, *row)
 			continue
 		}
-		values := row.Values.Without(c.fields.Find("email"))
 		switch {
 		case c.options.OnConflict == models.ConflictFails:
-			c.refuse(row, user)
-		case c.options.OnConflict == models.ConflictSkips, c.fields.Differing(values, &user.NewUser).Of == 0:
+			c.refuse(row.Line, user.ID)
+		case c.options.OnConflict == models.ConflictSkips,
+			c.fields.Differing(&row.Values, &user.NewUser).Without(email) == 0: // emails may differ in their letter case
 			c.done.Skipped++
 			c.seen = append(c.seen, user.ID)
 		default:
-			updates = append(updates, Update{user.ID, values})
+			updates = append(updates, Update{user.ID, models.Values{Of: row.Of.Without(email), User: row.User}})
 		}
 	}
 	return created, updates
 }
 
 // refuse refuses a row whose email exists.
-func (c *chunk) refuse(row models.ImportRow, user models.User) {
+func (c *chunk) refuse(line int, id int64) {
 	refusal := c.duplicate
-	if c.Import.seen.Has(user.ID) {
+	if c.Import.seen.Has(id) {
 		refusal = models.ErrRepeated
 	}
-	c.refused = append(c.refused, &models.RowError{Line: row.Line, Err: refusal})
+	c.refused = append(c.refused, &models.RowError{Line: line, Err: refusal})
 }
 
 // update updates users. Those that get values for the same fields are updated together.

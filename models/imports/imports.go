@@ -22,7 +22,7 @@ import (
 // fails.
 type Table interface {
 	// Find returns the users who have the emails of rows, by the index of the row.
-	Find(ctx context.Context, rows []models.ImportRow) (map[int]models.User, error)
+	Find(ctx context.Context, rows []models.ImportRow) (map[int]*models.User, error)
 	// Insert creates users and returns their ids, in the same order.
 	Insert(ctx context.Context, rows []models.ImportRow) (ids []int64, err error)
 	// Update gives users new values, all for the same fields.

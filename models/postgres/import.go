@@ -108,22 +108,21 @@ func (t importTable) InSavepoint(ctx context.Context, run func(context.Context) 
 }
 
 // Find returns the users who have the emails of rows.
-func (t importTable) Find(ctx context.Context, rows []models.ImportRow) (found map[int]models.User, err error) {
+func (t importTable) Find(ctx context.Context, rows []models.ImportRow) (found map[int]*models.User, err error) {
 	emails := make([]string, len(rows))
-	for i, row := range rows {
-		emails[i] = row.User.Email
+	for i := range rows {
+		emails[i] = rows[i].User.Email
 	}
-	found = map[int]models.User{}
-	var user models.User
+	found = make(map[int]*models.User, len(rows))
 	err = t.query(ctx, func(rows pgx.Rows) error {
-		values := rows.RawValues()
+		user, values := &models.User{}, rows.RawValues()
 		place, err := strconv.Atoi(string(values[len(values)-1]))
 		if err == nil {
-			err = t.read(rows, &user)
+			err = t.readFields(values, user)
 		}
 		found[place-1] = user
 		return err
-	}, findByEmail(t.users.reader.queries.UserColumns(), t.table.emailType), append(t.formats(), pgx.TextFormatCode), emails)
+	}, findByEmail(t.fields, t.table.emailType), pgx.QueryResultFormats{pgx.TextFormatCode}, emails)
 	return found, err
 }
 

@@ -55,8 +55,14 @@ func (c connection) formats() pgx.QueryResultFormats {
 }
 
 // read reads a row with the columns of a user.
-func (c connection) read(rows pgx.Rows, user *models.User) (err error) {
-	values := rows.RawValues()
+func (c connection) read(rows pgx.Rows, user *models.User) error {
+	values, last := rows.RawValues(), 1+len(c.fields)
+	user.CreatedAt = shownTime(values[last], rows.FieldDescriptions()[last].DataTypeOID)
+	return c.readFields(values, user)
+}
+
+// readFields reads the id and the fields, which come first in a row.
+func (c connection) readFields(values [][]byte, user *models.User) (err error) {
 	for i, field := range c.fields {
 		if value := values[1+i]; value == nil {
 			field.SetNull(&user.NewUser)
@@ -64,8 +70,6 @@ func (c connection) read(rows pgx.Rows, user *models.User) (err error) {
 			field.Set(&user.NewUser, string(value))
 		}
 	}
-	last := 1 + len(c.fields)
-	user.CreatedAt = shownTime(values[last], rows.FieldDescriptions()[last].DataTypeOID)
 	user.ID, err = strconv.ParseInt(string(values[0]), 10, 64)
 	return err
 }

@@ -70,11 +70,15 @@ func updateUsers(fields models.Fields) string {
 		strings.Join(set, ", "), textArrays(2, 1+len(fields)), columns(fields))
 }
 
-// findByEmail finds the users who have certain emails, each with the place of the email. LIMIT keeps the planner from
+// findByEmail finds the ids and fields of the users who have certain emails, each with the place of the email. LIMIT keeps the planner from
 // turning the lookups into a join of all users.
-func findByEmail(userColumns, emailType string) string {
+func findByEmail(fields models.Fields, emailType string) string {
+	texts := ""
+	for _, field := range fields {
+		texts += fmt.Sprintf(", %s::text", quoted(field.Name))
+	}
 	return fmt.Sprintf("SELECT u.*, n.ordinality FROM unnest($1::text[]) WITH ORDINALITY AS n (email), "+
-		"LATERAL (SELECT %s FROM users WHERE email = n.email::%s LIMIT 1) AS u", userColumns, emailType)
+		"LATERAL (SELECT id%s FROM users WHERE email = n.email::%s LIMIT 1) AS u", texts, emailType)
 }
 
 // What an import deletes, and whether it is gone.

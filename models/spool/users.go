@@ -56,9 +56,9 @@ func (s *Spool) export() models.Export {
 // users yields the users that were added, up to the limit.
 func (s *Spool) users() iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
+		var user models.User // outside of the loop, because accessors of fields make it escape
 		read := 0
 		for record, err := range s.records() {
-			var user models.User
 			if err == nil {
 				user.ID = record.number()
 				record.values(s.in.fields, &user.NewUser)
@@ -84,7 +84,8 @@ func (s *Spool) AddUser(user *models.User) error {
 // Receive adds the rows of a file as they arrive, and returns the rows that could not be read, and how many rows there
 // are in all. An error is not that of a single row.
 func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.RefusedRows, err error) {
-	for row, err := range rows {
+	var row models.ImportRow // likewise
+	for next, err := range rows {
 		refusal, isRow := errors.AsType[*models.RowError](err)
 		if err != nil && !isRow {
 			return bad, err
@@ -93,6 +94,7 @@ func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.Ref
 			bad.Add(refusal)
 			continue
 		}
+		row = next
 		record := binary.AppendVarint(make([]byte, 0, 128), int64(row.Line))
 		record = appendValues(record, s.in.fields, &row.User)
 		if err := s.add(binary.AppendVarint(record, int64(row.Of))); err != nil {
@@ -106,8 +108,8 @@ func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.Ref
 // Rows yields the received rows in order. An error ends the sequence.
 func (s *Spool) Rows() iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
+		var row models.ImportRow // likewise
 		for record, err := range s.records() {
-			var row models.ImportRow
 			if err == nil {
 				row.Line = int(record.number())
 				record.values(s.in.fields, &row.User)

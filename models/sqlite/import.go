@@ -46,8 +46,8 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 type importTable struct{ *transaction }
 
 // Find returns the users who have the emails of rows.
-func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]models.User, error) {
-	found := make(map[int]models.User, len(rows))
+func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]*models.User, error) {
+	found := make(map[int]*models.User, len(rows))
 	for i, row := range rows {
 		var same models.Values
 		same.Set(t.queries.fields.Find("email"), row.User.Email)
@@ -55,7 +55,7 @@ func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]m
 		user, err := t.queries.one(t.conn, text, values...)
 		switch {
 		case err == nil:
-			found[i] = user
+			found[i] = &user
 		case !errors.Is(err, models.ErrNotFound):
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func (t *transaction) update(id int64, change models.Values, allow models.Condit
 	if err != nil {
 		return models.User{}, err
 	}
-	if done.rows == 0 && t.queries.fields.Differing(change, &before.NewUser).Of != 0 {
+	if done.rows == 0 && t.queries.fields.Differing(&change, &before.NewUser) != 0 {
 		return models.User{}, models.ErrIgnored
 	}
 	t.wrote(id)
