@@ -56,11 +56,13 @@ func segmentEnd(number int64) int64 { return number<<idBits | (1<<idBits - 1) }
 // than all memory.
 func cut(fields models.Fields, begun *segment, users iter.Seq2[models.User, error], room *int) iter.Seq2[*segment, error] {
 	return func(yield func(*segment, error) bool) {
-		for user, err := range users {
+		var user models.User // one for all: AppendUser makes it escape
+		for next, err := range users {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
+			user = next
 			if begun != nil && begun.number != segmentNumber(user.ID) {
 				if !yield(begun.finish(), nil) {
 					return

@@ -225,7 +225,8 @@ func (s *Statements) selection(key models.QueryKey) Selection {
 
 // Matching returns the values for the parts of a query that decide which users match. Each field that is searched has
 // the pattern once.
-func (s *Statements) Matching(query models.Query, pattern func(contains string) string) (values []any) {
+func (s *Statements) Matching(query models.Query, pattern func(contains string) string) []any {
+	values := make([]any, 0, 8) // with room for what the caller adds
 	for field := range s.fields.In(query.Equal.Of) {
 		values = append(values, *field.Of(&query.Equal.User))
 	}
