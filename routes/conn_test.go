@@ -26,7 +26,7 @@ func TestWhatAClientHasNotTakenIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer accepted.Close() //nolint:errcheck // likewise
+	defer accepted.Close()       //nolint:errcheck // likewise
 	data := make([]byte, 64<<20) // it takes a while to get, on a busy machine
 	_ = accepted.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
 	written, _ := accepted.Write(data)
