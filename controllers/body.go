@@ -2,12 +2,9 @@ package controllers
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-
-	"github.com/gin-gonic/gin/binding"
 
 	"users-api/models"
 )
@@ -15,8 +12,6 @@ import (
 // oneObject binds a request body that is exactly one JSON object to a [recipient]. Gin's own JSON binding would accept
 // text after the object and keys in any letter case, and its errors mention Go types.
 type oneObject struct{}
-
-var _ binding.BindingBody = oneObject{}
 
 // A recipient takes the fields of an object that it knows, and refuses what it does not accept. The client sees its
 // errors.
@@ -51,10 +46,7 @@ func unreadable(err error) error {
 		return refusal
 	}
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &Error{
-			Status:  http.StatusRequestEntityTooLarge,
-			Message: fmt.Sprintf("The request body is larger than %d MiB", tooLarge.Limit>>20),
-		}
+		return newError(http.StatusRequestEntityTooLarge, "The request body is larger than %d MiB", tooLarge.Limit>>20)
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return errTooSlow

@@ -89,10 +89,8 @@ func (s *change) take(sent object) error {
 // allows refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what they
 // have read, so equal values are accepted.
 func (s *change) allows(user models.User) error {
-	if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) {
-		return errFixed
-	}
-	if s.createdAt != nil && (s.createdAt[0] != '"' || decodeText(s.createdAt) != user.CreatedAt) {
+	if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) ||
+		s.createdAt != nil && (s.createdAt[0] != '"' || decodeText(s.createdAt) != user.CreatedAt) {
 		return errFixed
 	}
 	if s.match == nil {

@@ -158,8 +158,8 @@ func (f *csvFile) next() (models.ImportRow, error) {
 func (f *csvFile) take(values []string) error {
 	f.row.Values = models.Values{}
 	if len(values) != len(f.columns) {
-		return f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value"),
-			count(len(f.columns), "column")))
+		return f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value", "values"),
+			count(len(f.columns), "column", "columns")))
 	}
 	for i, field := range f.columns {
 		switch {

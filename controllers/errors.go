@@ -17,34 +17,41 @@ import (
 // Error is an error that the client sees, with its HTTP status. Its JSON form is the error object of the specification,
 // section 7.
 type Error struct {
-	Status  int    `json:"-"`
-	Message string `json:"error"`
-	// Rows are the refused rows of a file. Only a refused import has them.
-	Rows []refusedRow `json:"rows,omitzero"`
-	tag  string       // the current entity tag of the user, if that is the reason
+	Status  int          `json:"-"`
+	Message string       `json:"error"`
+	Rows    []refusedRow `json:"rows,omitzero"` // of a file: only a refused import has them
+	tag     string       // the current entity tag of the user, if that is the reason
 }
 
 func (e *Error) Error() string { return e.Message }
 
+func newError(status int, format string, values ...any) *Error {
+	return &Error{Status: status, Message: fmt.Sprintf(format, values...)}
+}
+
+func badRequest(format string, values ...any) *Error {
+	return newError(http.StatusBadRequest, format, values...)
+}
+
 // The errors that do not depend on the request.
 var (
-	errFixed      = &Error{Status: http.StatusBadRequest, Message: "id and created_at cannot be changed"}
-	errNoUser     = &Error{Status: http.StatusNotFound, Message: "User not found"}
-	errTooSlow    = &Error{Status: http.StatusRequestTimeout, Message: "The request body did not arrive in time"}
-	errEmailUsed  = &Error{Status: http.StatusConflict, Message: "Email is already used by another user"}
-	ErrNoPath     = &Error{Status: http.StatusNotFound, Message: "Not found"}
-	ErrNoMethod   = &Error{Status: http.StatusMethodNotAllowed, Message: "Method not allowed"}
-	ErrCrossSite  = &Error{Status: http.StatusForbidden, Message: "Requests from a browser on another site are refused"}
-	ErrNoKey      = &Error{Status: http.StatusUnauthorized, Message: "An API key is needed"}
-	ErrWrongKey   = &Error{Status: http.StatusUnauthorized, Message: "The API key is not valid"}
-	ErrReadKey    = &Error{Status: http.StatusForbidden, Message: "This API key can only read"}
-	ErrUnexpected = &Error{Status: http.StatusInternalServerError, Message: "Internal server error"}
-	ErrBusy       = &Error{Status: http.StatusServiceUnavailable,
-		Message: "Too many large request bodies are arriving at once: send it again in a few seconds"}
-	errNoRoom = &Error{Status: http.StatusServiceUnavailable,
-		Message: "Exports and imports under way take all the disk space that they may: try again later"}
-	ErrBusyImports = &Error{Status: http.StatusServiceUnavailable,
-		Message: "Too many files are being imported at once: send it again later"}
+	errFixed      = badRequest("id and created_at cannot be changed")
+	errNoUser     = newError(http.StatusNotFound, "User not found")
+	errTooSlow    = newError(http.StatusRequestTimeout, "The request body did not arrive in time")
+	errEmailUsed  = newError(http.StatusConflict, "Email is already used by another user")
+	ErrNoPath     = newError(http.StatusNotFound, "Not found")
+	ErrNoMethod   = newError(http.StatusMethodNotAllowed, "Method not allowed")
+	ErrCrossSite  = newError(http.StatusForbidden, "Requests from a browser on another site are refused")
+	ErrNoKey      = newError(http.StatusUnauthorized, "An API key is needed")
+	ErrWrongKey   = newError(http.StatusUnauthorized, "The API key is not valid")
+	ErrReadKey    = newError(http.StatusForbidden, "This API key can only read")
+	ErrUnexpected = newError(http.StatusInternalServerError, "Internal server error")
+	ErrBusy       = newError(http.StatusServiceUnavailable,
+		"Too many large request bodies are arriving at once: send it again in a few seconds")
+	errNoRoom = newError(http.StatusServiceUnavailable,
+		"Exports and imports under way take all the disk space that they may: try again later")
+	ErrBusyImports = newError(http.StatusServiceUnavailable,
+		"Too many files are being imported at once: send it again later")
 )
 
 // errRequired returns the error for a user that lacks a required field.
@@ -55,8 +62,7 @@ func errRequired(fields models.Fields) *Error {
 
 // WrongHost returns the error for a request to a host that this service does not accept.
 func WrongHost(host string) *Error {
-	return &Error{Status: http.StatusMisdirectedRequest,
-		Message: `This service does not answer for the host "` + shorten(host) + `"`}
+	return newError(http.StatusMisdirectedRequest, `This service does not answer for the host "%s"`, shorten(host))
 }
 
 // RetryAfter is after how many seconds a client that got 503 should try again.
@@ -75,13 +81,13 @@ func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 			return
 		}
 		_ = c.Error(err)
-		begun := c.Writer.Written()
-		if !begun && !isGone(err) {
+		switch {
+		case c.Writer.Written():
+		case isGone(err):
+			c.Status(statusClientGone)
+		default:
 			Refuse(c, refusal(err))
 			return
-		}
-		if !begun {
-			c.Status(statusClientGone)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -94,12 +100,11 @@ func isGone(err error) bool {
 
 // problem is an error as RFC 9457 describes it.
 type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-
-	Rows []refusedRow `json:"rows,omitzero"`
+	Type   string       `json:"type"`
+	Title  string       `json:"title"`
+	Status int          `json:"status"`
+	Detail string       `json:"detail"`
+	Rows   []refusedRow `json:"rows,omitzero"`
 }
 
 // Refuse ends the request with the error object, or with a problem if the client asks for one. Only a problem sets
@@ -107,15 +112,13 @@ type problem struct {
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
-	for _, name := range []string{"Content-Disposition", "ETag", "Link", "X-Total-Count"} {
+	for _, name := range []string{"Content-Disposition", "Link", "X-Total-Count"} {
 		header.Del(name) // they belong to the response that failed
 	}
 	if header.Get("Cache-Control") != keptPrivate {
 		header.Del("Cache-Control")
 	}
-	if refusal.tag != "" {
-		c.Header("ETag", refusal.tag)
-	}
+	c.Header("ETag", refusal.tag) // removes it if there is none
 	if refusal.Status == http.StatusServiceUnavailable {
 		c.Header("Retry-After", RetryAfter)
 	}
@@ -124,8 +127,8 @@ func Refuse(c *gin.Context, refusal *Error) {
 		return
 	}
 	header.Add("Vary", "Accept")
-	title := http.StatusText(refusal.Status)
-	_ = sendValue(c, refusal.Status, problemType, problem{"about:blank", title, refusal.Status, refusal.Message, refusal.Rows})
+	status, title := refusal.Status, http.StatusText(refusal.Status)
+	_ = sendValue(c, status, problemType, problem{"about:blank", title, status, refusal.Message, refusal.Rows})
 }
 
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
@@ -141,7 +144,7 @@ func refusal(err error) *Error {
 		return errNoRoom
 	}
 	if failure, ok := errors.AsType[*models.StorageError](err); ok {
-		return &Error{Status: http.StatusInternalServerError, Message: failure.Text}
+		return newError(http.StatusInternalServerError, "%s", failure.Text)
 	}
 	return ErrUnexpected
 }
@@ -150,8 +153,4 @@ func refusal(err error) *Error {
 func isDuplicate(err error) bool {
 	failure, ok := errors.AsType[*models.StorageError](err)
 	return ok && failure.Duplicate
-}
-
-func badRequest(format string, values ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, values...)}
 }

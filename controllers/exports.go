@@ -16,32 +16,32 @@ import (
 )
 
 // ExportCSV handles GET and HEAD /api/users.csv: 200, 400, 500 or 503.
-func (f *Files) ExportCSV(c *gin.Context) error {
-	asked, err := f.csvList.parse(c.Request.URL.RawQuery)
+func (u *Users) ExportCSV(c *gin.Context) error {
+	asked, err := u.csvList.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	out := &csvText{fields: f.fields, spreadsheet: asked.spreadsheet}
+	out := &csvText{fields: u.fields, spreadsheet: asked.spreadsheet}
 	out.begin()
-	return f.export(c, asked, "csv", "text/csv; charset=utf-8", &out.Buffer, out.add)
+	return u.export(c, asked, "csv", "text/csv; charset=utf-8", &out.Buffer, out.add)
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
-func (f *Files) ExportNDJSON(c *gin.Context) error {
-	asked, err := f.list.parse(c.Request.URL.RawQuery)
+func (u *Users) ExportNDJSON(c *gin.Context) error {
+	asked, err := u.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	return f.export(c, asked, "ndjson", "application/x-ndjson", &out, func(user *models.User) {
-		out.Write(append(f.fields.AppendUser(out.AvailableBuffer(), user), '\n'))
+	return u.export(c, asked, "ndjson", "application/x-ndjson", &out, func(user *models.User) {
+		out.Write(append(u.fields.AppendUser(out.AvailableBuffer(), user), '\n'))
 	})
 }
 
 // export sends the requested users as a consistent snapshot, with the headers that describe them. It sends a chunk of
 // text once the chunk is large. A short response is sent only when all of it has been read.
-func (f *Files) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
-	return f.users.Export(c.Request.Context(), asked.Query, func(export models.Export) error {
+func (u *Users) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
+	return u.users.Export(c.Request.Context(), asked.Query, func(export models.Export) error {
 		if asked.Count {
 			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
 		}

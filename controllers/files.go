@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,44 +15,30 @@ import (
 	"users-api/models"
 )
 
-// Files handles the endpoints that import and export users as files.
-type Files struct {
-	users         models.Users
-	fields        models.Fields
-	logger        *slog.Logger
-	list, csvList parameters // of exports
-}
-
-// NewFiles returns the handlers. An import is logged when it starts and when it ends, because it may take a long time.
-func NewFiles(users models.Users, fields models.Fields, logger *slog.Logger) *Files {
-	list := listParameters(fields)
-	return &Files{users, fields, logger, list, list.and("an export", spreadsheet)}
-}
-
 // ImportCSV handles POST /api/users.csv: 200, 400, 408, 413, 415, 422, 500 or 503.
-func (f *Files) ImportCSV(c *gin.Context) error {
+func (u *Users) ImportCSV(c *gin.Context) error {
 	asked, err := parseImport(c, csvImport)
 	if err != nil {
 		return err
 	}
-	file, err := openCSV(c.Request.Body, f.fields, asked.spreadsheet)
+	file, err := openCSV(c.Request.Body, u.fields, asked.spreadsheet)
 	if err != nil {
 		return err
 	}
-	return f.store(c, asked.ImportOptions, file.next, file.ignored)
+	return u.store(c, asked.ImportOptions, file.next, file.ignored)
 }
 
 // ImportNDJSON handles POST /api/users.ndjson in the same way.
-func (f *Files) ImportNDJSON(c *gin.Context) error {
+func (u *Users) ImportNDJSON(c *gin.Context) error {
 	asked, err := parseImport(c, ndjsonImport)
 	if err != nil {
 		return err
 	}
-	file, err := openNDJSON(c.Request.Body, f.fields)
+	file, err := openNDJSON(c.Request.Body, u.fields)
 	if err != nil {
 		return err
 	}
-	return f.store(c, asked.ImportOptions, file.next, []string{})
+	return u.store(c, asked.ImportOptions, file.next, []string{})
 }
 
 // imported is the response to an import.
@@ -63,12 +47,13 @@ type imported struct {
 	IgnoredColumns []string `json:"ignored_columns"`
 }
 
-// store imports the rows of a file and sends the response.
-func (f *Files) store(c *gin.Context, options models.ImportOptions, next func() (models.ImportRow, error), ignored []string) error {
-	log := f.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
+// store imports the rows of a file and sends the response. It logs when an import starts and when it ends, because it may
+// take a long time.
+func (u *Users) store(c *gin.Context, options models.ImportOptions, next func() (models.ImportRow, error), ignored []string) error {
+	log := u.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
 	log.Info("import started", "route", c.FullPath(), "dry_run", options.DryRun)
 	begun, file := time.Now(), &arriving{next: next}
-	done, err := f.users.Import(c.Request.Context(), file.all, options)
+	done, err := u.users.Import(c.Request.Context(), file.all, options)
 	log.Info("import ended", "stored", err == nil && !options.DryRun, "rows", file.rows,
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted,
 		"receiving", file.ended.Sub(begun), "storing", time.Since(file.ended))
@@ -108,33 +93,20 @@ type refusedRow struct {
 
 // importRefusal returns the error that the client sees if an import is refused because of the file.
 func importRefusal(err error) error {
+	var message string
+	rows := []refusedRow{}
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
-		return &Error{
-			Status: http.StatusUnprocessableEntity, Rows: []refusedRow{},
-			Message: fmt.Sprintf("%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
-				are(many.Missing), many.Max),
+		message = fmt.Sprintf("%s not in the file and would be deleted, and max_deletes is %d",
+			count(many.Missing, "user is", "users are"), many.Max)
+	} else if refused, ok := errors.AsType[*models.RefusedRows](err); ok {
+		message = fmt.Sprintf("%d of %s cannot be imported", refused.Refused, count(refused.All, "row", "rows"))
+		for _, row := range refused.Listed {
+			rows = append(rows, refusedRow{row.Line, rowRefusal(row.Err)})
 		}
-	}
-	refused, ok := errors.AsType[*models.RefusedRows](err)
-	if !ok {
+	} else {
 		return err
 	}
-	rows := make([]refusedRow, len(refused.Listed))
-	for i, row := range refused.Listed {
-		rows[i] = refusedRow{row.Line, rowRefusal(row.Err)}
-	}
-	return &Error{
-		Status: http.StatusUnprocessableEntity, Rows: rows,
-		Message: fmt.Sprintf("%d of %s cannot be imported; nothing was stored", refused.Refused, count(refused.All,
-			"row")),
-	}
-}
-
-func are(users int) string {
-	if users == 1 {
-		return "1 user is"
-	}
-	return fmt.Sprintf("%d users are", users)
+	return &Error{Status: http.StatusUnprocessableEntity, Message: message + "; nothing was stored", Rows: rows}
 }
 
 // rowRefusal returns the error message that the client sees for one row.
@@ -153,21 +125,10 @@ func rowRefusal(err error) string {
 var (
 	csvImport    = ndjsonImport.and("an import", spreadsheet)
 	ndjsonImport = parameters{"an import", []parameter{
-		whether("dry_run", func(asked *request) *bool { return &asked.DryRun }),
-		{"on_conflict", "fail, skip or update", func(asked *request, value string) bool {
-			at := slices.Index(conflicts, value)
-			asked.OnConflict = models.Conflict(at)
-			return at >= 0
-		}},
-		{"on_missing", "delete", func(asked *request, value string) bool {
-			asked.DeleteMissing = true
-			return value == "delete"
-		}},
-		{"max_deletes", "a whole number from 0 to 1000000000", func(asked *request, value string) bool {
-			number, ok := parseID(value)
-			asked.MaxDeletes = int(number)
-			return ok && number >= 0 && number <= 1_000_000_000
-		}},
+		choice("dry_run", func(asked *request, at int) { asked.DryRun = at == 0 }, "true", "false"),
+		choice("on_conflict", func(asked *request, at int) { asked.OnConflict = models.Conflict(at) }, conflicts...),
+		choice("on_missing", func(asked *request, at int) { asked.DeleteMissing = true }, "delete"),
+		number("max_deletes", 0, 1_000_000_000, func(asked *request, value int) { asked.MaxDeletes = value }),
 	}}
 )
 
@@ -194,8 +155,6 @@ func parseImport(c *gin.Context, parameters parameters) (request, error) {
 
 // errForm does not name a host: behind a proxy, only the client knows the URL.
 func errForm(route string) *Error {
-	return &Error{
-		Status:  http.StatusUnsupportedMediaType,
-		Message: "Send the file itself to the same URL, not a form: curl --data-binary @people" + path.Ext(route) + " URL",
-	}
+	return newError(http.StatusUnsupportedMediaType,
+		"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(route))
 }

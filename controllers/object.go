@@ -2,10 +2,10 @@ package controllers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -18,18 +18,21 @@ import (
 // text.
 type object []byte
 
+const space = " \t\r\n" // in JSON
+
 // parseObject checks that a text is exactly one JSON object. The client sees its errors. A blank text and null count as
 // an object without fields: the caller reports which fields are missing.
 func parseObject(text []byte) (object, error) {
 	whole := text
-	text = bytes.Trim(whole, " \t\r\n")
+	text = bytes.Trim(whole, space)
 	switch {
 	case len(text) == 0 || string(text) == "null":
 		return object("{}"), nil
 	case !utf8.Valid(text):
 		return nil, badRequest("The request body is not UTF-8 text")
 	case !json.Valid(text):
-		return nil, badRequest("The request body is not valid JSON%s", place(whole))
+		syntax, _ := errors.AsType[*json.SyntaxError](json.Unmarshal(whole, new(json.RawMessage)))
+		return nil, badRequest("The request body is not valid JSON: see byte %d", syntax.Offset)
 	case text[0] != '{':
 		return nil, badRequest("The request body must be a JSON object, not %s", kind(text))
 	case hasLoneSurrogate(text):
@@ -38,47 +41,27 @@ func parseObject(text []byte) (object, error) {
 	return text, nil
 }
 
-// place returns where a text stops being valid JSON.
-func place(text []byte) string {
-	var value json.RawMessage
-	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &value)); ok {
-		return ": see byte " + strconv.FormatInt(syntax.Offset, 10)
-	}
-	return ""
+// kinds are the types of JSON values by their first byte, with their articles. Anything else is a number.
+var kinds = map[byte]string{
+	'{': "an object", '[': "an array", '"': "a string", 't': "true or false", 'f': "true or false", 'n': "null",
 }
 
-// kind returns the type of a JSON value, with its article.
-func kind(value []byte) string {
-	switch value[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "true or false"
-	case 'n':
-		return "null"
-	default:
-		return "a number"
-	}
-}
+func kind(value []byte) string { return cmp.Or(kinds[value[0]], "a number") }
 
 // fields yields each field in order: its decoded name, and the text of its value. Fields with equal names are all
 // yielded; the last one counts.
 func (o object) fields() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
-		for at := skipSpace(o, 1); o[at] != '}'; {
-			nameEnd := stringEnd(o, at)
-			valueStart := skipSpace(o, skipSpace(o, nameEnd)+1) // after the colon
-			valueEnd := valueEnd(o, valueStart)
-			if !yield(fieldName(o[at:nameEnd]), bytes.TrimRight(o[valueStart:valueEnd], " \t\r\n")) {
+		for at := 0; o[at] != '}'; { // at the brace or comma before a field
+			colon := partEnd(o, at+1)
+			if o[colon] == '}' { // no field
 				return
 			}
-			if at = valueEnd; o[at] == ',' {
-				at = skipSpace(o, at+1)
+			end := partEnd(o, colon+1)
+			if !yield(fieldName(bytes.Trim(o[at+1:colon], space)), bytes.Trim(o[colon+1:end], space)) {
+				return
 			}
+			at = end
 		}
 	}
 }
@@ -87,9 +70,10 @@ func (o object) fields() iter.Seq2[[]byte, []byte] {
 func (o object) find(fields models.Fields) [][]byte {
 	found := make([][]byte, len(fields))
 	for name, value := range o.fields() {
-		at := slices.IndexFunc(fields, func(field *models.Field) bool { return field.Name == string(name) })
-		if at >= 0 {
-			found[at] = value
+		for i, field := range fields {
+			if field.Name == string(name) {
+				found[i] = value
+			}
 		}
 	}
 	return found
@@ -115,33 +99,20 @@ func decodeText(quoted []byte) string {
 	return text
 }
 
-func skipSpace(text []byte, at int) int {
-	for text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n' {
-		at++
-	}
-	return at
-}
-
-// stringEnd returns where the string that begins at a quote ends.
-func stringEnd(text []byte, at int) int {
-	for at++; text[at] != '"'; at++ {
-		if text[at] == '\\' {
-			at++
-		}
-	}
-	return at + 1
-}
-
-// valueEnd returns where the value of a field ends: at the next comma or at the object's closing brace.
-func valueEnd(text []byte, at int) int {
+// partEnd returns where the name or value of a field ends: at the next colon, comma or brace that is not within it.
+func partEnd(text []byte, at int) int {
 	for depth := 0; ; at++ {
 		switch char := text[at]; {
 		case char == '"':
-			at = stringEnd(text, at) - 1
+			for at++; text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		case depth == 0 && (char == ':' || char == ',' || char == '}'):
+			return at
 		case char == '{', char == '[':
 			depth++
-		case depth == 0 && (char == ',' || char == '}'):
-			return at
 		case char == '}', char == ']':
 			depth--
 		}
@@ -156,28 +127,24 @@ func hasLoneSurrogate(text []byte) bool {
 		if at < 0 {
 			return false
 		}
-		first, length := escape(text[at:])
-		text = text[at+length:]
+		text = text[at:]
+		first := escaped(text)
 		if !utf16.IsSurrogate(first) {
+			text = text[2:]
 			continue
 		}
-		second, length := escape(text)
-		if utf16.DecodeRune(first, second) == utf8.RuneError {
+		if text = text[6:]; utf16.DecodeRune(first, escaped(text)) == utf8.RuneError {
 			return true
 		}
-		text = text[length:]
+		text = text[6:]
 	}
 }
 
-// escape returns the 16 bits of the \u escape that a text begins with, and its length. For anything else the bits are
-// 0.
-func escape(text []byte) (unit rune, length int) {
-	if text[0] != '\\' {
-		return 0, 1
-	}
-	if text[1] != 'u' {
-		return 0, 2
+// escaped returns the 16 bits of the \u escape that a text begins with, or 0.
+func escaped(text []byte) rune {
+	if !bytes.HasPrefix(text, []byte(`\u`)) {
+		return 0
 	}
 	bits, _ := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return rune(bits), 6
+	return rune(bits)
 }

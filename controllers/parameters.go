@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -85,13 +86,24 @@ func (p parameters) names() (names []string) {
 	return names
 }
 
-// whether returns a parameter that is true or false.
-func whether(name string, of func(*request) *bool) parameter {
-	return parameter{name, "true or false", func(asked *request, value string) bool {
-		*of(asked) = value == "true"
-		return value == "true" || value == "false"
+// choice returns a parameter that has one of a few values. set takes the place of its value among them.
+func choice(name string, set func(asked *request, at int), values ...string) parameter {
+	return parameter{name, join(values, "or"), func(asked *request, value string) bool {
+		at := slices.Index(values, value)
+		set(asked, at)
+		return at >= 0
+	}}
+}
+
+// number returns a parameter that is a whole number within a range.
+func number(name string, least, most int64, set func(asked *request, value int)) parameter {
+	meaning := fmt.Sprintf("a whole number from %d to %d", least, most)
+	return parameter{name, meaning, func(asked *request, value string) bool {
+		number, ok := parseID(value)
+		set(asked, int(number))
+		return ok && least <= number && number <= most
 	}}
 }
 
 // spreadsheet is a parameter of files that are CSV.
-var spreadsheet = whether("spreadsheet", func(asked *request) *bool { return &asked.spreadsheet })
+var spreadsheet = choice("spreadsheet", func(asked *request, at int) { asked.spreadsheet = at == 0 }, "true", "false")

@@ -35,24 +35,14 @@ func listParameters(fields models.Fields) parameters {
 
 // pageParameters say which of the users that match are listed.
 var pageParameters = []parameter{
-	{"limit", "a whole number from 1 to 1000", func(asked *request, value string) bool {
-		number, ok := parseID(value)
-		asked.Limit = int(number)
-		return ok && number >= 1 && number <= 1000
-	}},
+	number("limit", 1, 1000, func(asked *request, value int) { asked.Limit = value }),
 	{"after", "the id of a user", func(asked *request, value string) bool {
 		id, ok := parseID(value)
 		asked.After = &id
 		return ok
 	}},
-	{"order", "asc or desc", func(asked *request, value string) bool {
-		asked.Descending = value == "desc"
-		return asked.Descending || value == "asc"
-	}},
-	{"count", "true", func(asked *request, value string) bool {
-		asked.Count = true
-		return value == "true"
-	}},
+	choice("order", func(asked *request, at int) { asked.Descending = at == 1 }, "asc", "desc"),
+	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
 }
 
 // next returns the reference of the page after a user: all parameters of the request, with another after. It is only a

@@ -21,7 +21,7 @@ const (
 
 // search handles GET and HEAD /api/users with parameters.
 func (u *Users) search(c *gin.Context) error {
-	asked, err := u.parameters.parse(c.Request.URL.RawQuery)
+	asked, err := u.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package controllers
 
 import (
+	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -13,14 +14,16 @@ import (
 
 // Users handles the endpoints under /api/users (specification, section 4).
 type Users struct {
-	users      models.Users
-	fields     models.Fields
-	parameters parameters // of a list
+	users         models.Users
+	fields        models.Fields
+	logger        *slog.Logger // of imports
+	list, csvList parameters
 }
 
 // NewUsers returns the handlers for the users in a storage.
-func NewUsers(users models.Users, fields models.Fields) *Users {
-	return &Users{users, fields, listParameters(fields)}
+func NewUsers(users models.Users, fields models.Fields, logger *slog.Logger) *Users {
+	list := listParameters(fields)
+	return &Users{users, fields, logger, list, list.and("an export", spreadsheet)}
 }
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a
@@ -70,6 +73,11 @@ func (u *Users) List(c *gin.Context) error {
 		return u.search(c)
 	}
 	return u.users.List(c.Request.Context(), func(list models.List) error { return sendList(c, list) })
+}
+
+// Health handles GET and HEAD /health. It does not ask storage: a lock or a long commit is no reason for a restart.
+func Health(c *gin.Context) error {
+	return send(c, http.StatusOK, contentType, []byte(`{"status":"ok"}`))
 }
 
 // sendList sends all users. If their version is known, so is the length, and a client that already has them gets 304.

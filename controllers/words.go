@@ -1,14 +1,17 @@
 package controllers
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// join joins two words or more as a sentence does: "name, email and phone".
+// join joins words as a sentence does: "name, email and phone".
 func join(words []string, conjunction string) string {
 	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
@@ -25,11 +28,11 @@ func withArticles(words []string) []string {
 }
 
 // count formats a number of things.
-func count(n int, of string) string {
+func count(n int, one, more string) string {
 	if n == 1 {
-		return "1 " + of
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, of)
+	return strconv.Itoa(n) + " " + more
 }
 
 // shorten cuts a name from a client to a length that fits into a sentence.

@@ -42,17 +42,17 @@ func (s Service) handler(l limits) http.Handler {
 // routes returns Gin with every path.
 func (s Service) routes(l limits) *gin.Engine {
 	engine := s.engine(l)
-	api, files := controllers.NewUsers(s.Users, s.Fields), controllers.NewFiles(s.Users, s.Fields, s.Logger)
+	api := controllers.NewUsers(s.Users, s.Fields, s.Logger)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
 		engine.Handle(method, "/api/users", controllers.Handle(api.List))
 		engine.Handle(method, "/api/users/:id", controllers.Handle(api.Get))
-		engine.Handle(method, csvPath, controllers.Handle(files.ExportCSV))
-		engine.Handle(method, ndjsonPath, controllers.Handle(files.ExportNDJSON))
+		engine.Handle(method, csvPath, controllers.Handle(api.ExportCSV))
+		engine.Handle(method, ndjsonPath, controllers.Handle(api.ExportNDJSON))
 	}
 	engine.POST("/api/users", controllers.Handle(api.Create))
-	engine.POST(csvPath, controllers.Handle(files.ImportCSV))
-	engine.POST(ndjsonPath, controllers.Handle(files.ImportNDJSON))
+	engine.POST(csvPath, controllers.Handle(api.ImportCSV))
+	engine.POST(ndjsonPath, controllers.Handle(api.ImportNDJSON))
 	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
 	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
