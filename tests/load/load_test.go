@@ -18,6 +18,7 @@ import (
 )
 
 func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
+	t.Parallel()
 	program.NeedsLong(t)
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(200_000)
