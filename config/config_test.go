@@ -107,7 +107,7 @@ func TestAMistakeKeepsTheLogAsItWasAskedFor(t *testing.T) {
 		{"LIST_MEMORY_MIB", "-1", "json", slog.LevelWarn},
 		{"RUN_AS", "root", "json", slog.LevelWarn},
 		{"LOG_LEVEL", "loud", "json", slog.LevelInfo},
-		{"LOG_FORMAT", "xml", "text", slog.LevelInfo},
+		{"LOG_FORMAT", "xml", "text", slog.LevelWarn},
 	} {
 		t.Run(c.mistake, func(t *testing.T) {
 			clear(t)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,45 +16,35 @@ import (
 // Keys are the SHA-256 sums of the API keys. The keys themselves are not kept, so that nothing can print them. Without
 // any key, the API is open.
 type Keys struct {
-	// Full are the sums of API_KEY, which gives full access.
-	Full [][sha256.Size]byte
-	// Read are the sums of API_READ_KEY, which gives read-only access.
-	Read [][sha256.Size]byte
+	Full [][sha256.Size]byte // of API_KEY, which gives full access
+	Read [][sha256.Size]byte // of API_READ_KEY, which gives read-only access
 }
-
-// minKey is the minimum length of a key, in characters.
-const minKey = 16
 
 // ReadKeys returns the keys, or an error that names the variable and never a key. The keys are not part of [Config]:
 // that may be printed, and `users-api healthcheck` reads it and needs no key.
 //
 // A variable that is set but empty is an error, although other settings treat it as unset: a secret that failed to
 // arrive must not leave the API open.
-func ReadKeys() (keys Keys, err error) {
-	full, err := readSecret("API_KEY")
-	if err != nil {
+func ReadKeys() (Keys, error) {
+	full, fullErr := readSecret("API_KEY")
+	read, readErr := readSecret("API_READ_KEY")
+	if err := cmp.Or(fullErr, readErr); err != nil {
 		return Keys{}, err
 	}
-	read, err := readSecret("API_READ_KEY")
-	if err != nil {
+	fullSums, fullErr := full.sums()
+	readSums, readErr := read.sums()
+	if err := cmp.Or(fullErr, readErr); err != nil {
 		return Keys{}, err
 	}
-	if keys.Full, err = full.sums(); err != nil {
-		return Keys{}, err
+	if readSums != nil && fullSums == nil {
+		return Keys{}, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too", read.variable)
 	}
-	if keys.Read, err = read.sums(); err != nil {
-		return Keys{}, err
+	isFull := func(sum [sha256.Size]byte) bool { return slices.Contains(fullSums, sum) }
+	if slices.ContainsFunc(readSums, isFull) {
+		return Keys{}, fmt.Errorf("%s and %s have a key in common: a key may either write or only read",
+			full.variable, read.variable)
 	}
-	if read.variable != "" && full.variable == "" {
-		return Keys{}, fmt.Errorf("%s is set without API_KEY: nobody could write; set API_KEY or API_KEY_FILE too", read.variable)
-	}
-	for _, sum := range keys.Read {
-		if slices.Contains(keys.Full, sum) {
-			return Keys{}, fmt.Errorf("%s and %s have a key in common: a key may either write or only read",
-				full.variable, read.variable)
-		}
-	}
-	return keys, nil
+	return Keys{fullSums, readSums}, nil
 }
 
 // secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
@@ -85,18 +76,19 @@ func readSecret(name string) (secret, error) {
 // readFile returns the text of a small file. The error does not contain the path.
 func readFile(path string) (string, error) {
 	const most = 64 << 10
+	var text []byte
 	file, err := os.Open(path)
 	if err == nil {
 		defer file.Close() //nolint:errcheck // it was only read
-		var text []byte
-		if text, err = io.ReadAll(io.LimitReader(file, most+1)); err == nil && len(text) <= most {
-			return string(text), nil
-		}
+		text, err = io.ReadAll(io.LimitReader(file, most+1))
 	}
 	if failure, ok := errors.AsType[*fs.PathError](err); ok {
 		return "", failure.Err
 	}
-	return "", errors.New("it is larger than 64 KiB")
+	if len(text) > most {
+		err = errors.New("it is larger than 64 KiB")
+	}
+	return string(text), err
 }
 
 // sums returns the sums of the keys in a secret, one key per line. Lines may end in CRLF, and may be blank.
@@ -127,7 +119,7 @@ func checkKey(key string) error {
 	if strings.ContainsFunc(key, func(char rune) bool { return char <= ' ' || char > '~' }) {
 		return errors.New("a key with a space or another character that keys cannot have: " + rule)
 	}
-	if len(key) < minKey {
+	if len(key) < 16 {
 		return errors.New("a key that is too short: " + rule)
 	}
 	return nil
