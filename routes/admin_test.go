@@ -119,7 +119,7 @@ func TestAScrapeHasWhatTheStorageCounts(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
 		"users_api_commits_total":                 {"": 6},
 		"users_api_commit_writes":                 {"": 6},
-		"users_api_list_total":                    {"kept": 10, "extended": 2, "read": 3, "streamed": 4},
+		"users_api_list_total":                    {"cached": 10, "patched": 2, "read": 3, "streamed": 4},
 		"users_api_database_bytes":                {"": 8192},
 		"users_api_wal_bytes":                     {"": 4096},
 		"users_api_last_backup_timestamp_seconds": {"": 1700000000},

@@ -47,7 +47,7 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.durations, m.inFlight, backup, build, newStorage(stats),
+	m.registry.MustRegister(m.requests, m.durations, m.inFlight, backup, build, storage(stats),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

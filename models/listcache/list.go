@@ -18,12 +18,8 @@ type list struct {
 	length   int
 	version  string
 	readers  atomic.Int32
-	patched  bool        // made from an older list, not from all users
-	counted  atomic.Bool // already counted in the stats
+	counter  atomic.Pointer[atomic.Uint64] // of the next response with it: the first counts how the list was made
 }
-
-// release ends a reader's use of the list.
-func (l *list) release() { l.readers.Add(-1) }
 
 // segment is the JSON of the users whose ids share one segment number. The same users therefore always make the same
 // segments, and the version of a list, which is made from their checksums, is the same after a restart. A [models.Array]
@@ -45,7 +41,6 @@ const idBits = 9
 // segmentRoom fits the JSON of most segments. Growing the buffer would take a tenth of the time to read a segment.
 const segmentRoom = 128 << idBits
 
-// segmentNumber returns the number of the segment that an id belongs to.
 func segmentNumber(id int64) int64 { return id >> idBits }
 
 // segmentEnd returns the highest id that belongs to a segment.
@@ -98,9 +93,9 @@ func (p *segment) finish() *segment {
 	return p
 }
 
-// newList returns the list that consists of segments.
-func newList(segments []*segment) *list {
+func newList(segments []*segment, counter *atomic.Uint64) *list {
 	l := &list{segments: segments, length: len("[]")}
+	l.counter.Store(counter)
 	sums := sha256.New()
 	for _, p := range segments {
 		l.length += len(p.users())
@@ -138,5 +133,7 @@ func (l *list) array(yield func([]byte, error) bool) {
 
 // find returns the index of the segment with a number, or where it would be inserted.
 func find(segments []*segment, number int64) (index int, found bool) {
-	return slices.BinarySearchFunc(segments, number, func(p *segment, number int64) int { return cmp.Compare(p.number, number) })
+	return slices.BinarySearchFunc(segments, number, func(p *segment, number int64) int {
+		return cmp.Compare(p.number, number)
+	})
 }

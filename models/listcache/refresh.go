@@ -1,22 +1,152 @@
 package listcache
 
 import (
-	"cmp"
+	"context"
 	"errors"
+	"runtime"
 	"slices"
+
+	"users-api/models"
 )
 
 // ErrNotCached: the source cannot tell now whether anything is committed. The list is streamed.
-var ErrNotCached = errors.New("no list can be kept now")
+var ErrNotCached = errors.New("no list can be cached now")
 
 // errTooLarge: the list is larger than maxBytes. It is streamed.
 var errTooLarge = errors.New("the list is too large to be cached")
+
+// refresh is one reading of the list, for every request that asked before it began.
+type refresh struct {
+	askers int32
+	done   chan struct{}
+	list   *list
+	err    error
+}
+
+// get returns the list as of a moment after the call, or nil if none can be cached. The caller is one of its readers.
+//
+// Requests that arrive together share one refresh. A request joins the refresh that has not begun yet, never the one
+// under way, which could miss a commit that the client already knows of. The first of them to get the turn runs the
+// refresh, on its own goroutine: waking another one would take longer than most refreshes.
+func (c *Cache) get(ctx context.Context) (*list, error) {
+	joined := c.join()
+	select {
+	case <-joined.done:
+	case c.turn <- struct{}{}:
+		c.run(joined)
+	case <-c.reading.Done():
+		return nil, models.ErrClosed
+	case <-ctx.Done():
+		go c.leave(joined)
+		return nil, ctx.Err()
+	}
+	return joined.list, joined.err
+}
+
+func (c *Cache) join() *refresh {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = &refresh{done: make(chan struct{})}
+	}
+	c.next.askers++
+	return c.next
+}
+
+// run runs a refresh for every request that has asked by then, unless another request has run it, and gives the turn
+// back.
+func (c *Cache) run(joined *refresh) {
+	defer func() { <-c.turn }()
+	select {
+	case <-joined.done:
+		return
+	default:
+	}
+	runtime.Gosched() // let requests that are ready join
+	c.mu.Lock()
+	c.next = nil
+	c.mu.Unlock()
+	defer close(joined.done)
+	if joined.list, joined.err = c.latest(); joined.list != nil {
+		joined.list.readers.Add(joined.askers)
+	}
+}
+
+// leave releases the list on behalf of a request that no longer waits.
+func (c *Cache) leave(joined *refresh) {
+	select {
+	case <-c.reading.Done():
+	case <-joined.done:
+		if joined.list != nil {
+			joined.list.readers.Add(-1)
+		}
+	}
+}
+
+// latest returns the list as of now, or nil if none can be cached.
+func (c *Cache) latest() (*list, error) {
+	if c.tooLarge.Load() {
+		return nil, nil
+	}
+	if c.current != nil {
+		unchanged, err := c.source.Unchanged(c.reading)
+		if err != nil {
+			return nil, c.closedOr(err)
+		}
+		if unchanged {
+			return c.current, nil
+		}
+	}
+	old := c.retire()
+	if c.retained() > c.maxBytes {
+		return nil, nil
+	}
+	var err error
+	c.current, err = c.reread(old)
+	return c.current, err
+}
+
+// closedOr returns an error, or [models.ErrClosed] if Close has ended the refresh.
+func (c *Cache) closedOr(err error) error {
+	if c.reading.Err() != nil {
+		return models.ErrClosed
+	}
+	return err
+}
+
+// retire gives up the current list and returns it. Older lists that no request reads any more are forgotten.
+func (c *Cache) retire() (old *list) {
+	if old = c.current; old != nil {
+		c.retired = append(c.retired, old)
+		c.current = nil
+	}
+	c.retired = slices.DeleteFunc(c.retired, func(l *list) bool { return l.readers.Load() == 0 })
+	return old
+}
+
+// retained returns how many bytes of retired lists slow readers still use.
+func (c *Cache) retained() (total int) {
+	counted := map[*segment]bool{} // lists share segments
+	for _, l := range c.retired {
+		for _, p := range l.segments {
+			if !counted[p] {
+				counted[p] = true
+				total += len(p.users())
+			}
+		}
+	}
+	return total
+}
 
 // reread returns the list as one read transaction sees it, made from an old one if possible. It returns nil if the list
 // cannot be cached.
 func (c *Cache) reread(old *list) (read *list, err error) {
 	err = c.source.Transaction(c.reading, func(since Changes) (err error) {
-		read, err = c.read(old, since)
+		if old == nil || since.anything {
+			read, err = c.readAll()
+		} else {
+			read, err = c.patch(old, since.ids)
+		}
 		return err
 	})
 	c.tooLarge.Store(errors.Is(err, errTooLarge))
@@ -27,77 +157,4 @@ func (c *Cache) reread(old *list) (read *list, err error) {
 		return nil, c.closedOr(err)
 	}
 	return read, nil
-}
-
-// read does the work of reread inside its transaction.
-func (c *Cache) read(old *list, since Changes) (*list, error) {
-	if old == nil || since.anything {
-		return c.readAll()
-	}
-	return c.patch(old, since.ids)
-}
-
-// readAll reads every user.
-func (c *Cache) readAll() (*list, error) {
-	var segments []*segment
-	room := c.room()
-	for p, err := range cut(c.fields, nil, c.source.All(), &room) {
-		if err != nil {
-			return nil, err
-		}
-		segments = append(segments, p)
-	}
-	return newList(segments), nil
-}
-
-// room returns how many bytes the segments of a list may have: the array has one byte more.
-func (c *Cache) room() int { return c.maxBytes - 1 }
-
-// patch reads the segments again in which users have changed.
-func (c *Cache) patch(old *list, changed []int64) (*list, error) {
-	slices.Sort(changed)
-	lowest := slices.CompactFunc(changed, func(a, b int64) bool { return segmentNumber(a) == segmentNumber(b) })
-	segments, room := slices.Clone(old.segments), c.room()
-	for _, p := range segments {
-		if _, again := slices.BinarySearchFunc(lowest, p.number, func(id, number int64) int {
-			return cmp.Compare(segmentNumber(id), number)
-		}); !again {
-			room -= len(p.users())
-		}
-	}
-	for _, id := range lowest {
-		var err error
-		if segments, err = c.patchSegment(segments, id, &room); err != nil {
-			return nil, err
-		}
-	}
-	if room < 0 { // cut checks room only when it adds a user
-		return nil, errTooLarge
-	}
-	l := newList(segments)
-	l.patched = true
-	return l, nil
-}
-
-// patchSegment reads the segment of an id again; no user of it below that id has changed. If all changed ids are above
-// its last user, its users stay, and only the users after them are read.
-func (c *Cache) patchSegment(segments []*segment, lowest int64, room *int) ([]*segment, error) {
-	number := segmentNumber(lowest)
-	index, found := find(segments, number)
-	var begun *segment
-	from := number << idBits
-	if found && lowest > segments[index].last {
-		begun, from = &segment{number: number, last: segments[index].last, json: slices.Clone(segments[index].users())}, segments[index].last+1
-		*room -= len(begun.json)
-	}
-	if found {
-		segments = slices.Delete(segments, index, index+1)
-	}
-	for p, err := range cut(c.fields, begun, c.source.Range(from, segmentEnd(number)), room) {
-		if err != nil {
-			return nil, err
-		}
-		segments = slices.Insert(segments, index, p)
-	}
-	return segments, nil
 }

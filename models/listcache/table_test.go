@@ -19,7 +19,9 @@ type table struct {
 	changed Changes
 	unknown error                       // what Transaction returns
 	during  func(context.Context) error // what a transaction does first
+	after   func()                      // what it does last
 	breaks  error                       // what a reading ends with instead of its last user
+	asked   int                         // how often Unchanged was called
 	again   []int64
 	readAll int
 	read    int // users
@@ -28,10 +30,14 @@ type table struct {
 func (t *table) Unchanged(context.Context) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.asked++
 	return !t.changed.anything && len(t.changed.ids) == 0, nil
 }
 
 func (t *table) Transaction(ctx context.Context, read func(Changes) error) error {
+	if t.after != nil {
+		defer func() { t.after() }()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.unknown != nil {

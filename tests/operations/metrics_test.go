@@ -39,11 +39,11 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	if !maps.Equal(got["http_requests_total"], want) {
 		t.Errorf("the requests are %v, want %v", got["http_requests_total"], want)
 	}
-	lists := map[string]float64{"result=read": 1, "result=kept": 1, "result=extended": 1, "result=streamed": 0}
+	lists := map[string]float64{"result=read": 1, "result=cached": 1, "result=patched": 1, "result=streamed": 0}
 	if program.PostgreSQL { // any commit on the server makes it read the list again
-		lists["result=read"], lists["result=kept"], lists["result=extended"] = 3, 0, 0
-		got["users_api_list_total"]["result=read"] += got["users_api_list_total"]["result=kept"]
-		got["users_api_list_total"]["result=kept"] = 0
+		lists["result=read"], lists["result=cached"], lists["result=patched"] = 3, 0, 0
+		got["users_api_list_total"]["result=read"] += got["users_api_list_total"]["result=cached"]
+		got["users_api_list_total"]["result=cached"] = 0
 	}
 	if !maps.Equal(got["users_api_list_total"], lists) {
 		t.Errorf("the lists are %v, want %v", got["users_api_list_total"], lists)

@@ -11,65 +11,47 @@ import (
 	"users-api/models"
 )
 
-// A refresh shows what was committed before it began. Nobody who asks later is answered by it.
-func TestAListAskedForDuringARoundIsOfTheNext(t *testing.T) {
+// A refresh shows what was committed before it began. A request that arrives later does not share it.
+func TestAListAskedForDuringARefreshIsOfTheNext(t *testing.T) {
 	t.Parallel()
 	users, cache := open(1 << 20)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	refresh := cache.latest
-	cache.latest = func() (*list, error) {
-		l, err := refresh()
+	users.after = func() {
 		began <- struct{}{} // the list was read
 		<-goOn
-		return l, err
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() { ask(t, users, cache) })
 	<-began
 	users.put(1, "after the reading")
-	wait.Go(func() {
-		if text, _ := ask(t, users, cache); !strings.Contains(text, "after the reading") {
-			t.Errorf("the list is %s", text)
-		}
-	})
-	awaitAsker(cache)
+	for range 2 { // these share the next
+		arrived := make(chan struct{})
+		wait.Go(func() {
+			l, err := cache.get(arriving{ctx, arrived})
+			if err != nil || !strings.Contains(string(l.segments[0].json), "after the reading") {
+				t.Errorf("got %v, %v", l, err)
+			}
+		})
+		<-arrived
+	}
 	goOn <- struct{}{}
 	<-began
 	goOn <- struct{}{}
 	wait.Wait()
-}
-
-// awaitAsker waits until somebody has asked for the next refresh.
-func awaitAsker(cache *Cache) {
-	for asked := false; !asked; runtime.Gosched() {
-		cache.mu.Lock()
-		asked = cache.next != nil
-		cache.mu.Unlock()
+	if users.asked != 1 {
+		t.Errorf("the source was asked %d times for the two", users.asked)
 	}
 }
 
-func TestAnAskerThatGoesAwayReleasesItsList(t *testing.T) {
-	t.Parallel()
-	users, cache := open(1 << 20)
-	users.put(1, "a")
-	cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
-	first := make(chan *list)
-	go func() {
-		l, _ := cache.get(ctx)
-		first <- l
-	}()
-	awaitAsker(cache)
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := cache.get(gone); !errors.Is(err, context.Canceled) {
-		t.Errorf("an asker that went away got %v", err)
-	}
-	<-cache.turn
-	l := <-first
-	for l.readers.Load() != 1 {
-		runtime.Gosched() // until the one that left has released it
-	}
-	l.release()
+// arriving tells when a request waits for its turn.
+type arriving struct {
+	context.Context
+	waits chan struct{}
+}
+
+func (a arriving) Done() <-chan struct{} {
+	close(a.waits)
+	return a.Context.Done()
 }
 
 func TestAListThatNobodyReadsIsReleased(t *testing.T) {
@@ -84,7 +66,7 @@ func TestAListThatNobodyReadsIsReleased(t *testing.T) {
 	}
 }
 
-func TestAfterTheEndThereIsNoRound(t *testing.T) {
+func TestAfterTheEndThereIsNoRefresh(t *testing.T) {
 	t.Parallel()
 	users, cache := open(1 << 20)
 	cache.Close(ctx)
@@ -94,39 +76,44 @@ func TestAfterTheEndThereIsNoRound(t *testing.T) {
 	}
 }
 
-// A request that has joined a refresh which does not begin any more is told so.
 func TestAtTheEndARequestThatWaitsIsRefused(t *testing.T) {
 	t.Parallel()
 	_, cache := open(1 << 20)
-	joined, err := cache.join()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache.Close(ctx)
-	if _, err := cache.await(ctx, joined); !errors.Is(err, models.ErrClosed) {
+	cache.turn <- struct{}{} // a refresh is under way
+	arrived, refused := make(chan struct{}), make(chan error)
+	go func() { _, err := cache.get(arriving{ctx, arrived}); refused <- err }()
+	<-arrived
+	atOnce, cancel := context.WithCancel(ctx)
+	cancel()
+	go cache.Close(atOnce)
+	if err := <-refused; !errors.Is(err, models.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
+	<-cache.turn
 }
 
-// The end of a request's own context ends its wait for the refresh under way, whichever of the next refresh it is.
-func TestARequestThatGoesAwayWaitsForNoRound(t *testing.T) {
+func TestARequestThatGoesAwayWaitsForNoRefreshAndHoldsNoList(t *testing.T) {
 	t.Parallel()
-	_, cache := open(1 << 20)
-	cache.turn <- struct{}{} // a refresh is under way
+	users, cache := open(1 << 20)
+	users.put(1, "a")
+	cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
 	gone, cancel := context.WithCancel(ctx)
-	ended := make(chan error)
-	for range 2 {
-		go func() { _, err := cache.get(gone); ended <- err }()
-	}
-	awaitAsker(cache)
+	arrived, ended := make(chan struct{}), make(chan error)
+	go func() { _, err := cache.get(arriving{gone, arrived}); ended <- err }()
+	<-arrived
+	stays, first := make(chan struct{}), make(chan *list)
+	go func() {
+		l, _ := cache.get(arriving{ctx, stays})
+		first <- l
+	}()
+	<-stays
 	cancel()
-	for range 2 {
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 	<-cache.turn
-	cache.Close(ctx) // and those that left are let go
+	for l := <-first; l.readers.Load() != 1; runtime.Gosched() { // until the one that left has released it
+	}
 }
 
 // A stop has little time: its end breaks off the reading of a list, which may be long.
@@ -151,15 +138,13 @@ func TestTheEndOfAStopBreaksOffTheRefreshUnderWay(t *testing.T) {
 }
 
 // An engine closes its connection after the cache.
-func TestTheEndWaitsForTheRoundUnderWay(t *testing.T) {
+func TestTheEndWaitsForTheRefreshUnderWay(t *testing.T) {
 	t.Parallel()
 	users, cache := open(1 << 20)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	refresh := cache.latest
-	cache.latest = func() (*list, error) {
+	users.after = func() {
 		close(began)
 		<-goOn
-		return refresh()
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() { ask(t, users, cache) })
