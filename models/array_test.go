@@ -115,7 +115,7 @@ func TestTheDifferingValuesAreThoseThatTheUserDoesNotHave(t *testing.T) {
 			}
 		}
 		var got []string
-		for field := range fields.In(fields.Differing(values, &user).Of) {
+		for field := range fields.In(fields.Differing(&values, &user)) {
 			got = append(got, field.Name)
 		}
 		if strings.Join(got, " ") != test.want {

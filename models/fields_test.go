@@ -33,7 +33,7 @@ func TestValuesThatAUserHasAlreadyDoNotDiffer(t *testing.T) {
 		{values("name=x", "email=y"), []string{"name", "email"}},
 	} {
 		var got []string
-		for field := range fields.In(fields.Differing(test.change, &user).Of) {
+		for field := range fields.In(fields.Differing(&test.change, &user)) {
 			got = append(got, field.Name)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(test.want) {

@@ -10,7 +10,9 @@ import (
 type storage func() models.Stats
 
 // Describe implements [prometheus.Collector].
-func (s storage) Describe(descriptions chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, descriptions) }
+func (s storage) Describe(descriptions chan<- *prometheus.Desc) {
+	prometheus.DescribeByCollect(s, descriptions)
+}
 
 // Collect implements [prometheus.Collector].
 func (s storage) Collect(metrics chan<- prometheus.Metric) {
