@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"users-api/config"
-	"users-api/models/sqlite"
+	"users-api/models/sqlite/dbfile"
 )
 
 // becomeUser switches from root to the uid and gid of RUN_AS. If the users are in the data directory, it first gives
@@ -40,8 +40,8 @@ func takeOverFiles(settings config.Config, id int) {
 // the owner and what to do. A new directory is for id alone, because it holds every name and email. Its parent
 // directories must be open to id, which does not own them.
 func takeOver(directory string, id int) {
-	_ = sqlite.MakeDirectory(filepath.Dir(directory), 0o755)
-	_ = sqlite.MakeDirectory(directory, 0o700)
+	_ = dbfile.MakeDirectory(filepath.Dir(directory), 0o755)
+	_ = dbfile.MakeDirectory(directory, 0o700)
 	_ = os.Lchown(directory, id, id)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"users-api/models/batch"
+	"users-api/models/sqlite/dbfile"
 )
 
 // write is one write on its way to disk.
@@ -82,7 +83,7 @@ func (c *writer) beginWithRetry(writes []*write) []*write {
 			return writes
 		}
 		writes = slices.DeleteFunc(writes, func(w *write) bool {
-			waits := isBusy(err) && time.Since(latest(w.Arrived, c.freed)) < busyTimeout && c.forced.Err() == nil
+			waits := isBusy(err) && time.Since(latest(w.Arrived, c.freed)) < dbfile.BusyTimeout && c.forced.Err() == nil
 			if !waits {
 				w.end(err)
 			}

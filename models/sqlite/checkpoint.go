@@ -4,6 +4,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"users-api/models/sqlite/dbfile"
 )
 
 const (
@@ -31,7 +33,7 @@ const (
 // SQLite flushes the database file only with the last page of the -wal file, and so between two commits. What it wrote
 // before is flushed here, beside the commits: otherwise they waited 50 ms for 16,000 pages.
 type checkpoints struct {
-	conn   connection
+	conn   *dbfile.Connection
 	file   *os.File      // the database file
 	commit chan struct{} // signals a commit
 	ended  chan struct{}
@@ -41,13 +43,13 @@ type checkpoints struct {
 
 // startCheckpoints replaces SQLite's own checkpoints for the connection that writes. Pause runs a function while no
 // commit is under way.
-func startCheckpoints(path string, writer connection, pause func(func())) (*checkpoints, error) {
+func startCheckpoints(path string, writer *dbfile.Connection, pause func(func())) (*checkpoints, error) {
 	conn, err := connect(path)
 	if err == nil {
-		err = conn.script("PRAGMA busy_timeout(50)") // at walLimit, writes wait this long
+		err = conn.Script("PRAGMA busy_timeout(50)") // at walLimit, writes wait this long
 	}
 	if err == nil {
-		err = writer.script("PRAGMA wal_autocheckpoint(0)")
+		err = writer.Script("PRAGMA wal_autocheckpoint(0)")
 	}
 	if err != nil {
 		return nil, err
@@ -134,8 +136,8 @@ func (c checkpoint) left() int { return c.pages - c.back }
 func (c *checkpoints) run(mode string) (done checkpoint) {
 	c.running.Lock()
 	defer c.running.Unlock()
-	_ = c.conn.query(func(r row) error {
-		done = checkpoint{int(max(0, r.number(1))), int(max(0, r.number(2)))}
+	_ = c.conn.Query(func(r dbfile.Row) error {
+		done = checkpoint{int(max(0, r.Number(1))), int(max(0, r.Number(2)))}
 		return nil
 	}, "PRAGMA wal_checkpoint("+mode+")")
 	return done
@@ -145,7 +147,7 @@ func (c *checkpoints) run(mode string) (done checkpoint) {
 func (c *checkpoints) close() {
 	close(c.commit)
 	<-c.ended
-	c.conn.close()
+	c.conn.Close()
 }
 
 // closeFile closes the database file when no connection has it open any more: closing one descriptor of a file releases

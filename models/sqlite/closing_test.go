@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite/dbfile"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -20,7 +22,7 @@ func lockedOut(t *testing.T) (users *Users, other *sql.DB, created chan error) {
 	t.Helper()
 	users = openUsers(t, 0)
 	other = otherProgram(t, users)
-	run(t, other, "BEGIN IMMEDIATE")
+	sqlitetest.Run(t, other, "BEGIN IMMEDIATE")
 	created = make(chan error, 1)
 	go func() {
 		_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "e"})
@@ -35,7 +37,7 @@ func TestClosingFinishesWhatIsInTheQueue(t *testing.T) {
 	users, other, created := lockedOut(t)
 	closed := make(chan error, 1)
 	go func() { closed <- users.Close(ctx) }()
-	run(t, other, "COMMIT")
+	sqlitetest.Run(t, other, "COMMIT")
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func TestClosingInAHurryWaitsForNoLock(t *testing.T) {
 	if err := users.Close(over); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > busyTimeout*4/5 {
+	if took := time.Since(began); took > dbfile.BusyTimeout*4/5 {
 		t.Errorf("it took %s, as long as a write waits for a lock", took)
 	}
 	if failed, ok := errors.AsType[*models.StorageError](<-created); !ok || failed.Code != "5" {
@@ -83,7 +85,7 @@ func TestTheWALFileOfAReplacedDatabaseIsSetAside(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
-	path, replacement := users.writer.files.database.path, closedDatabase(t, "another")
+	path, replacement := users.writer.files.database.path, sqlitetest.Closed(t, "another")
 	if err := os.Rename(replacement, path); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,9 @@ func TestTheWALFileOfAReplacedDatabaseIsSetAside(t *testing.T) {
 	if err := users.Close(ctx); !errors.Is(err, models.ErrReplaced) {
 		t.Error(err)
 	}
-	expectUsers(t, path, "another")
+	if emails := sqlitetest.Emails(t, path); emails != "another" {
+		t.Errorf("the users are %s", emails)
+	}
 	if aside, err := filepath.Glob(path + "-wal.lost-*"); len(aside) != 1 || err != nil {
 		t.Errorf("set aside are %v, %v", aside, err)
 	}
@@ -103,7 +107,7 @@ func TestADatabaseThatWasReplacedBeforeACloseIsLeftAsItIs(t *testing.T) {
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
 	path, moved := users.writer.files.database.path, filepath.Join(t.TempDir(), "moved.db")
-	if err := errors.Join(os.Rename(path, moved), os.Rename(closedDatabase(t, "another"), path)); err != nil {
+	if err := errors.Join(os.Rename(path, moved), os.Rename(sqlitetest.Closed(t, "another"), path)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(moved)
@@ -113,7 +117,9 @@ func TestADatabaseThatWasReplacedBeforeACloseIsLeftAsItIs(t *testing.T) {
 	if after, err := os.ReadFile(moved); !bytes.Equal(before, after) {
 		t.Errorf("it was written to, %v", err)
 	}
-	expectUsers(t, path, "another")
+	if emails := sqlitetest.Emails(t, path); emails != "another" {
+		t.Errorf("the users are %s", emails)
+	}
 }
 
 // SQLite deletes the -wal file by its name when the last connection is closed.
@@ -145,7 +151,7 @@ func TestAClosedDatabaseLeavesAnEmptyWALFileToAnotherProgram(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "ada@example.org")
-	run(t, otherProgram(t, users), "SELECT count(*) FROM users")
+	sqlitetest.Run(t, otherProgram(t, users), "SELECT count(*) FROM users")
 	wal := users.writer.files.wal.path
 	if err := users.Close(ctx); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/models/sqlite/dbfile"
 	"users-api/models/storetest"
 )
 
@@ -11,15 +12,15 @@ import (
 func TestAConditionIsAskedInTheTransactionThatWrites(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	conn, err := openConnection(fileSource(users.writer.files.database.path)) // it does not wait for locks
+	conn, err := dbfile.Open(users.writer.files.database.path, dbfile.ReadWrite) // it does not wait for locks
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.close()
+	defer conn.Close()
 	asked := 0
 	allow := func(models.User) error {
 		asked++
-		if err := conn.script("BEGIN IMMEDIATE; ROLLBACK"); !isBusy(err) {
+		if err := conn.Script("BEGIN IMMEDIATE; ROLLBACK"); !isBusy(err) {
 			t.Errorf("another program may write meanwhile: %v", err)
 		}
 		return nil

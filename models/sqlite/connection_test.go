@@ -1,54 +1,29 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
-	"zombiezen.com/go/sqlite"
+	library "zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
-func openTestConnection(t *testing.T, users *Users) connection {
+func openTestConnection(t *testing.T, users *Users) *connection {
 	t.Helper()
-	conn, err := connect(users.writer.files.database.path)
+	queries, err := newQueries(models.NewFields())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(conn.close)
-	return conn
-}
-
-// SQLite asks the authorizer of a connection whenever it compiles a statement.
-func TestAStatementIsCompiledOnceWhateverItsArgumentsAre(t *testing.T) {
-	t.Parallel()
-	users := openUsers(t, 0)
-	fill(t, users, 10)
-	conn := openTestConnection(t, users)
-	compiled := 0
-	if err := conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
-		compiled++
-		return sqlite.AuthResultOK
-	})); err != nil {
+	conn, err := queries.connect(users.writer.files.database.path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 5 {
-		before := compiled
-		email, after := fmt.Sprintf("user%d@example.org", i), int64(i)
-		for _, query := range []models.Query{{Equal: storetest.Values("email", email)}, {After: &after}, {Contains: email}} {
-			if _, _, err := users.reader.queries.page(conn, models.Query{
-				Equal: query.Equal, After: query.After, Contains: query.Contains, Limit: i + 1,
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if again := compiled > before; again != (i == 0) {
-			t.Errorf("run %d compiled statements: %t", i, again)
-		}
-	}
+	t.Cleanup(conn.Close)
+	return conn
 }
 
 // A statement that is kept compiled sees what another program makes of the table.
@@ -58,11 +33,11 @@ func TestAKeptStatementSeesAnotherTable(t *testing.T) {
 	other := otherProgram(t, users)
 	id := storetest.Create(t, users, "before")
 	storetest.Text(t, users)
-	run(t, other, "DROP TABLE users")
+	sqlitetest.Run(t, other, "DROP TABLE users")
 	if _, err := users.Get(ctx, id); err == nil || err.Error() != "SQL logic error: no such table: users (1)" {
 		t.Errorf("without a table: %v", err)
 	}
-	run(t, other, "CREATE TABLE users (created_at, email UNIQUE, name, id INTEGER PRIMARY KEY)",
+	sqlitetest.Run(t, other, "CREATE TABLE users (created_at, email UNIQUE, name, id INTEGER PRIMARY KEY)",
 		"INSERT INTO users VALUES ('2024-01-02 03:04:05', 'e', 'n', 7)")
 	user, err := users.Get(ctx, 7)
 	want := `{"id":7,"name":"n","email":"e","created_at":"2024-01-02 03:04:05"}`
@@ -71,37 +46,6 @@ func TestAKeptStatementSeesAnotherTable(t *testing.T) {
 	}
 	storetest.Create(t, users, "after")
 	expectWhole(t, users)
-}
-
-func TestAConnectionIsUsableAfterAnErrorOfAnyKind(t *testing.T) {
-	t.Parallel()
-	users := openUsers(t, 0)
-	conn := openTestConnection(t, users)
-	stop := errors.New("stop")
-	exec := func(statement string) error { _, err := conn.exec(statement); return err }
-	for name, test := range map[string]struct{ got, want error }{
-		"no statement": {exec("SELEC"), errors.New(`SQL logic error: near "SELEC": syntax error (1)`)},
-		"a script":     {conn.script("SELECT 1; SELECT x"), errors.New("SQL logic error: no such column: x (1)")},
-		"a constraint": {exec("INSERT INTO users (email) VALUES ('e')"),
-			errors.New("constraint failed: NOT NULL constraint failed: users.name (1299)")},
-		"a caller who stops": {conn.query(func(row) error { return stop }, "SELECT 1"), stop},
-	} {
-		if test.got == nil || test.got.Error() != test.want.Error() {
-			t.Errorf("%s: %v", name, test.got)
-		}
-	}
-	if n, found, err := conn.number("SELECT ? + 1", int64(41)); n != 42 || !found || err != nil {
-		t.Errorf("after all that: %d, %t, %v", n, found, err)
-	}
-	if err := conn.query(func(row) error { return errEnough }, "SELECT 1"); err != nil {
-		t.Errorf("a caller who has enough: %v", err)
-	}
-	if _, found, err := conn.number("SELECT max(id) FROM users"); found || err != nil {
-		t.Errorf("NULL is a number: %v", err)
-	}
-	if _, err := openConnection("file:/nothing/at/all?mode=rw"); primaryCode(err) != codeCannotOpen {
-		t.Errorf("opening nothing: %v", err)
-	}
 }
 
 func TestAValueOfAnyKindIsReadAsATextWhateverTheFileIsEncodedIn(t *testing.T) {
@@ -124,24 +68,36 @@ func TestAValueOfAnyKindIsReadAsATextWhateverTheFileIsEncodedIn(t *testing.T) {
 	}
 }
 
-// The library's own way to wait has no end.
-func TestAConnectionThatIsNotToldToWaitForALockDoesNot(t *testing.T) {
+// SQLite asks the authorizer of a connection whenever it compiles a statement. For some arguments it would compile a
+// statement again, although the library keeps it.
+func TestAStatementIsCompiledOnceWhateverItsArgumentsAre(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	run(t, otherProgram(t, users), "BEGIN IMMEDIATE")
-	conn, err := openConnection(fileSource(users.writer.files.database.path))
+	fill(t, users, 10)
+	queries := openTestConnection(t, users).queries
+	conn, err := library.OpenConn(users.writer.files.database.path, library.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := make(chan error)
-	go func() { answer <- conn.script("BEGIN IMMEDIATE") }()
-	select {
-	case err := <-answer:
-		conn.close()
-		if err == nil || err.Error() != "database is locked (5) (SQLITE_BUSY)" {
-			t.Errorf("the answer is %v", err)
+	defer conn.Close() //nolint:errcheck // it was only read
+	compiled := 0
+	if err := conn.SetAuthorizer(library.AuthorizeFunc(func(library.Action) library.AuthResult {
+		compiled++
+		return library.AuthResultOK
+	})); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		before := compiled
+		email, after := fmt.Sprintf("user%d@example.org", i), int64(i)
+		for _, query := range []models.Query{{Equal: storetest.Values("email", email)}, {After: &after}, {Contains: email}} {
+			text, values := queries.selected(query, i+1)
+			if err := sqlitex.Execute(conn, text, &sqlitex.ExecOptions{Args: values}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	case <-time.After(busyTimeout):
-		t.Error("it waits")
+		if again := compiled > before; again != (i == 0) {
+			t.Errorf("run %d compiled statements: %t", i, again)
+		}
 	}
 }

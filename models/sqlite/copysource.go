@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/url"
 	"os"
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite/dbfile"
 )
 
 // CopySource is a database whose users move elsewhere. It is read in one transaction, and nothing is written to it, not
@@ -17,11 +17,10 @@ type CopySource struct {
 	// Count is how many users there are, and Highest is the highest id ever given.
 	Count, Highest int64
 
-	path    string
-	conn    connection
-	queries *queries
-	before  [2]written
-	closed  bool
+	path   string
+	conn   *connection
+	before [2]written
+	closed bool
 }
 
 // written identifies one state of a file.
@@ -36,63 +35,65 @@ func OpenCopySource(path string, fields models.Fields) (*CopySource, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
-	path, err := followLinks(path) // SQLite's other files are beside the target
+	path, err := dbfile.FollowLinks(path) // SQLite's other files are beside the target
 	if err == nil {
-		err = expectUnused(path)
+		err = dbfile.ExpectUnused(path)
 	}
 	if err == nil {
-		err = expectNoHotJournal(path)
+		err = dbfile.ExpectNoHotJournal(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	o := &CopySource{path: path, before: look(path)}
-	if o.queries, err = newQueries(fields); err != nil {
+	queries, err := newQueries(fields)
+	if err != nil {
 		return nil, err
 	}
-	if o.conn, err = openConnection(copySourceURL(path)); err != nil {
+	before := look(path)
+	conn, err := dbfile.Open(path, copySourceMode(path))
+	if err != nil {
 		return nil, explainCopySource(path, err)
 	}
+	o := &CopySource{path: path, before: before, conn: &connection{Connection: conn, queries: queries}}
 	if err := o.begin(); err != nil {
-		o.conn.close()
+		o.conn.Close()
 		return nil, explainCopySource(path, err)
 	}
 	return o, nil
 }
 
-// copySourceURL returns a URL with which SQLite takes no locks and creates no files beside the database. If a killed
-// service left a -wal file, it holds some of the users: then the URL opens the database read-only, and SQLite creates a
-// -shm file to read both.
-func copySourceURL(path string) string {
+// copySourceMode returns the mode in which nothing is written. If a killed service left a -wal file, it holds some of the
+// users: then SQLite creates a -shm file to read both.
+func copySourceMode(path string) dbfile.Mode {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return fileURL(path, url.Values{"mode": {"ro"}})
+		return dbfile.ReadOnly
 	}
-	return copySource(path)
+	return dbfile.Immutable
 }
 
 func explainCopySource(path string, err error) error {
-	if primaryCode(err) == codeNotADB || primaryCode(err) == codeCorrupt {
-		return explain(path, err)
+	if code := dbfile.PrimaryCode(err); code == dbfile.CodeNotADB || code == dbfile.CodeCorrupt {
+		return dbfile.Explain(path, err)
 	}
 	return fmt.Errorf("cannot read the database %s: %w", path, err)
 }
 
 // begin begins the transaction and counts the users.
 func (o *CopySource) begin() error {
-	_, err := o.conn.exec("BEGIN DEFERRED")
+	_, err := o.conn.Exec("BEGIN DEFERRED")
 	if err == nil {
-		_, err = o.queries.users(o.conn)
+		err = o.conn.checkTable()
 	}
 	if err == nil {
-		o.Count, err = o.queries.count(o.conn, models.Query{})
+		o.Count, err = o.conn.count(models.Query{})
 	}
 	if err == nil {
-		o.Highest, _, err = o.conn.number(o.queries.HighestID)
+		o.Highest, _, err = o.conn.Number(o.conn.HighestID)
 	}
 	if err != nil {
 		return err
 	}
-	given, _, err := o.conn.number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE")
+	given, _, err := o.conn.Number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE")
 	if err == nil { // an error means that there is no such table: then ids are not remembered
 		o.Highest = max(o.Highest, given)
 	}
@@ -101,13 +102,13 @@ func (o *CopySource) begin() error {
 
 // Users returns all users, by ascending id.
 func (o *CopySource) Users() iter.Seq2[models.User, error] {
-	return models.Each(o.queries.pages(models.Query{}, func(read func(connection) error) error { return read(o.conn) }))
+	return o.conn.users(models.Query{})
 }
 
 // Finish closes the database, and returns an error if another process has opened or written it meanwhile.
 func (o *CopySource) Finish() error {
 	o.Close()
-	if err := expectUnused(o.path); err != nil {
+	if err := dbfile.ExpectUnused(o.path); err != nil {
 		return err
 	}
 	if look(o.path) != o.before {
@@ -120,7 +121,7 @@ func (o *CopySource) Finish() error {
 func (o *CopySource) Close() {
 	if !o.closed {
 		o.closed = true
-		o.conn.close()
+		o.conn.Close()
 	}
 }
 

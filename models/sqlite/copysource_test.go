@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -41,8 +41,8 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 
 func TestAnOriginalIsReadWithWhatAKilledServiceLeft(t *testing.T) {
 	t.Parallel()
-	path := unfinished(t, "in the -wal file")
-	for _, path := range []string{path, linkTo(t, path)} {
+	path := sqlitetest.Killed(t, "in the -wal file")
+	for _, path := range []string{path, sqlitetest.Link(t, path)} {
 		original, err := OpenCopySource(path, models.NewFields())
 		if err != nil {
 			t.Fatal(err)
@@ -57,14 +57,14 @@ func TestAnOriginalIsReadWithWhatAKilledServiceLeft(t *testing.T) {
 // What the file of an interrupted transaction holds was never committed.
 func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	t.Parallel()
-	path := interrupted(t)
-	for _, path := range []string{path, linkTo(t, path)} {
+	path := sqlitetest.Interrupted(t)
+	for _, path := range []string{path, sqlitetest.Link(t, path)} {
 		if original, err := OpenCopySource(path, models.NewFields()); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
 			t.Errorf("%s: %+v, %v", path, original, err)
 		}
 	}
-	other := openOther(t, path) // as the error says
-	run(t, other, "SELECT count(*) FROM users")
+	other := sqlitetest.Open(t, path) // as the error says
+	sqlitetest.Run(t, other, "SELECT count(*) FROM users")
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,18 +80,14 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 
 func TestADatabaseWhoseTableCannotBeServedIsNotCopied(t *testing.T) {
 	t.Parallel()
-	for _, table := range refusedTables {
-		t.Run(table.name, func(t *testing.T) {
+	for _, table := range sqlitetest.RefusedTables {
+		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "users.db")
-			if err := os.WriteFile(path, candidate(t, table.schema...), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			original, err := OpenCopySource(path, models.NewFields())
+			original, err := OpenCopySource(sqlitetest.File(t, table.Schema...), models.NewFields())
 			if err == nil {
 				original.Close()
 			}
-			expectCannotServe(t, "the copy", err, table.why)
+			sqlitetest.ExpectCannotServe(t, "the copy", err, table.Why)
 		})
 	}
 }

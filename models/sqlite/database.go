@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"time"
-)
 
-// busyTimeout is how long startup, a write and a read wait for a lock that another program holds.
-const busyTimeout = 5 * time.Second
+	"users-api/models/sqlite/dbfile"
+)
 
 // busyTick is how long SQLite waits by itself where something else can end the wait too, such as a stop.
 const busyTick = 50 * time.Millisecond
@@ -22,36 +20,36 @@ const maxReaders = 4
 // openDatabase creates the database at path and the table users if they are missing. It returns the file that path
 // leads to, and a connection: while this is open, no other one is the last to close the files. The context ends the wait
 // for another program's lock.
-func openDatabase(ctx context.Context, path string) (target string, conn connection, err error) {
-	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
-		return "", conn, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
+func openDatabase(ctx context.Context, path string) (target string, conn *dbfile.Connection, err error) {
+	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
+		return "", nil, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
-	if target, err = followLinks(path); err != nil {
-		return "", conn, err
+	if target, err = dbfile.FollowLinks(path); err != nil {
+		return "", nil, err
 	}
 	made := makeFile(target)
 	if err := mayWrite(target); err != nil {
-		return "", conn, err
+		return "", nil, err
 	}
 	if made != nil {
-		return "", conn, fmt.Errorf("cannot make the database: %w", made)
+		return "", nil, fmt.Errorf("cannot make the database: %w", made)
 	}
 	conn, err = prepare(ctx, target)
 	if err != nil && ctx.Err() != nil {
-		return "", conn, fmt.Errorf("stopped while another program held the lock of %s: %w", path, ctx.Err())
+		return "", nil, fmt.Errorf("stopped while another program held the lock of %s: %w", path, ctx.Err())
 	}
-	return target, conn, explain(path, err)
+	return target, conn, dbfile.Explain(path, err)
 }
 
 // prepare makes the file a database in WAL mode with a table users that this process can write, and returns the
 // connection that did so. It waits for locks: that of a transaction, and that of another process that prepares the same
 // file at the same time, for which SQLite returns "locked" without waiting.
-func prepare(ctx context.Context, path string) (connection, error) {
-	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
+func prepare(ctx context.Context, path string) (*dbfile.Connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
 	for {
 		conn, err := prepareOnce(path)
-		if err == nil || !isBusy(err) && !errors.Is(err, errMoved) || ctx.Err() != nil {
+		if err == nil || !isBusy(err) && !errors.Is(err, dbfile.ErrMoved) || ctx.Err() != nil {
 			return conn, err
 		}
 		select { // SQLite has waited for busyTick, or not at all
@@ -63,47 +61,32 @@ func prepare(ctx context.Context, path string) (connection, error) {
 
 // prepareOnce is prepare without waiting. A restore may have replaced the file while this connection waited for its
 // lock. The old file is then not in WAL mode, and SQLite refuses to switch a file that has lost its name.
-func prepareOnce(path string) (connection, error) {
+func prepareOnce(path string) (*dbfile.Connection, error) {
 	file, err := findFile(path)
 	if err != nil {
-		return connection{}, err
+		return nil, err
 	}
-	conn, err := openConnection(fileSource(path), pragmas(busyTick)...)
+	conn, err := dbfile.Open(path, dbfile.ReadWrite, pragmas(busyTick)...)
 	if err != nil && !file.isSameFile() {
-		err = errMoved
+		err = dbfile.ErrMoved
 	}
 	if err != nil {
-		return connection{}, err
+		return nil, err
 	}
 	if err := createTable(conn); err != nil {
-		conn.close()
-		return connection{}, err
+		conn.Close()
+		return nil, err
 	}
 	return conn, nil
 }
 
 // connect opens a connection of the service, and verifies its settings.
-func connect(path string) (connection, error) {
-	conn, err := openConnection(fileSource(path), pragmas(busyTimeout)...)
+func connect(path string) (*dbfile.Connection, error) {
+	conn, err := dbfile.Open(path, dbfile.ReadWrite, pragmas(dbfile.BusyTimeout)...)
 	if err == nil {
-		err = conn.verify()
+		err = verify(conn)
 	}
 	return conn, err
-}
-
-// fileSource returns the URL of a file that must exist. It is a URL because SQLite gives it parameters.
-func fileSource(path string) string { return fileURL(path, url.Values{"mode": {"rw"}}) }
-
-// copySource is fileSource for a file that nothing else uses. SQLite takes no locks on it and creates no files beside
-// it.
-func copySource(path string) string { return fileURL(path, url.Values{"immutable": {"1"}}) }
-
-// fileURL returns the URL of a file. That of C:\data\users.db is file:///C:/data/users.db.
-func fileURL(path string, parameters url.Values) string {
-	if filepath.VolumeName(path) != "" {
-		path = "/" + filepath.ToSlash(path)
-	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: parameters.Encode()}).String()
 }
 
 // pragmas are the settings of every connection.
@@ -117,11 +100,11 @@ func pragmas(busyTimeout time.Duration) []string {
 }
 
 // verify reads back the settings that durability depends on: SQLite ignores a misspelt pragma without an error.
-func (c connection) verify() error {
+func verify(conn *dbfile.Connection) error {
 	for pragma, want := range map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "busy_timeout": fmt.Sprint(busyTimeout.Milliseconds()),
+		"journal_mode": "wal", "synchronous": "2", "busy_timeout": fmt.Sprint(dbfile.BusyTimeout.Milliseconds()),
 	} {
-		got, err := c.setting(pragma)
+		got, err := conn.Setting(pragma)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite/dbfile"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -33,15 +34,12 @@ func TestSQLiteIsNewEnough(t *testing.T) {
 func TestEveryConnectionIsDurable(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	all := []connection{users.writer.conn, users.source.conn, users.writer.checkpoints.conn}
+	all := []*dbfile.Connection{users.writer.conn.Connection, users.source.conn.Connection, users.writer.checkpoints.conn}
 	for range maxReaders {
-		all = append(all, <-users.reader.free)
+		conn := <-users.reader.free
+		all = append(all, conn.Connection)
+		users.reader.free <- conn
 	}
-	defer func() {
-		for _, conn := range all[3:] {
-			users.reader.free <- conn
-		}
-	}()
 	for i, conn := range all {
 		waits := "5000"
 		if i == 0 || i == 2 {
@@ -50,7 +48,7 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 		for pragma, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "temp_store": "2", "busy_timeout": waits,
 		} {
-			if got, err := conn.setting(pragma); got != want || err != nil {
+			if got, err := conn.Setting(pragma); got != want || err != nil {
 				t.Errorf("connection %d has %s = %s, %v", i, pragma, got, err)
 			}
 		}
@@ -62,16 +60,16 @@ func TestAStartWaitsForALockAsLongAsItSays(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	path := users.writer.files.database.path
-	run(t, otherProgram(t, users), "BEGIN IMMEDIATE")
+	sqlitetest.Run(t, otherProgram(t, users), "BEGIN IMMEDIATE")
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	began := time.Now()
-	if _, err := Open(ended, path, models.NewFields(), 0); !errors.Is(err, context.Canceled) || time.Since(began) > busyTimeout/2 {
+	if _, err := Open(ended, path, models.NewFields(), 0); !errors.Is(err, context.Canceled) || time.Since(began) > dbfile.BusyTimeout/2 {
 		t.Errorf("after its context had ended a start took %s: %v", time.Since(began), err)
 	}
 	began = time.Now()
 	_, err := Open(ctx, path, models.NewFields(), 0)
-	if took := time.Since(began); took < busyTimeout*9/10 || took > busyTimeout*17/10 {
+	if took := time.Since(began); took < dbfile.BusyTimeout*9/10 || took > dbfile.BusyTimeout*17/10 {
 		t.Errorf("it waited %s", took)
 	}
 	if err == nil || !strings.Contains(err.Error(), "locked by another program for more than 5s") {
@@ -131,12 +129,12 @@ func TestAStartProvesThatItCanWrite(t *testing.T) {
 func TestADatabaseThatIsOpenedReadOnlyIsRefused(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	conn, err := openConnection(fileURL(users.writer.files.database.path, url.Values{"mode": {"ro"}}))
+	conn, err := dbfile.Open(users.writer.files.database.path, dbfile.ReadOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.close()
-	if err := createTable(conn); primaryCode(err) != codeReadOnly {
+	defer conn.Close()
+	if err := createTable(conn); dbfile.PrimaryCode(err) != dbfile.CodeReadOnly {
 		t.Errorf("the start goes on: %v", err)
 	}
 }
@@ -145,14 +143,14 @@ func TestASettingThatSQLiteDidNotTakeEndsTheStart(t *testing.T) {
 	t.Parallel()
 	path := openUsers(t, 0).writer.files.database.path
 	for _, other := range []string{"synchronous(NORMAL)", "busy_timeout(7)"} {
-		conn, err := openConnection(fileSource(path), append(pragmas(busyTimeout), other)...)
+		conn, err := dbfile.Open(path, dbfile.ReadWrite, append(pragmas(dbfile.BusyTimeout), other)...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.verify(); err == nil {
+		if err := verify(conn); err == nil {
 			t.Errorf("with %s the start goes on", other)
 		}
-		conn.close()
+		conn.Close()
 	}
 }
 

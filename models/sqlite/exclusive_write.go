@@ -12,9 +12,9 @@ const exclusiveCache = 64_000
 // commitExclusive commits a long write between two shared commits, with a large page cache. Writes that arrive meanwhile
 // wait for its end.
 func (c *writer) commitExclusive(w *write) {
-	usual, err := c.conn.setting("cache_size")
+	usual, err := c.conn.Setting("cache_size")
 	if err == nil {
-		err = c.conn.script(fmt.Sprintf("PRAGMA cache_size = -%d", exclusiveCache))
+		err = c.conn.Script(fmt.Sprintf("PRAGMA cache_size = -%d", exclusiveCache))
 	}
 	if err != nil {
 		w.end(err)
@@ -24,7 +24,7 @@ func (c *writer) commitExclusive(w *write) {
 	c.checkpoints.running.Lock()
 	defer c.checkpoints.running.Unlock()
 	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
-	_ = c.conn.script(fmt.Sprintf("PRAGMA cache_size = %s; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
+	_ = c.conn.Script(fmt.Sprintf("PRAGMA cache_size = %s; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
 	c.freed = time.Now()
 }
 

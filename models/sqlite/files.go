@@ -2,11 +2,13 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
+
+	"users-api/models/sqlite/dbfile"
 )
 
 // files are the files that SQLite has open, as they were found under their names when it opened them.
@@ -26,7 +28,7 @@ type named struct {
 // findFiles finds the files of the database at path, which may be a symbolic link: SQLite keeps the others beside its
 // target.
 func findFiles(path string) (f files, err error) {
-	target, err := followLinks(path)
+	target, err := dbfile.FollowLinks(path)
 	if err != nil {
 		return f, err
 	}
@@ -45,56 +47,6 @@ func findFile(path string) (named, error) {
 	return named{path, info}, err
 }
 
-// followLinks returns where a path leads, even if nothing exists there yet.
-func followLinks(path string) (string, error) {
-	const most = 40 // the limit of Linux
-	for range most {
-		target, err := os.Readlink(path)
-		if err != nil {
-			return path, nil // it is not a link
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	return "", fmt.Errorf("%s is a symbolic link that leads back to itself", path)
-}
-
-// expectNoHotJournal returns an error if the database file holds changes of an interrupted transaction. SQLite rolls
-// them back as soon as it may write the file. The first byte of a journal that is no longer needed is zero.
-func expectNoHotJournal(path string) error {
-	journal, err := os.Open(path + "-journal")
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot look at the journal of the database: %w", err)
-	}
-	defer journal.Close() //nolint:errcheck // it was only read
-	first := make([]byte, 1)
-	if n, _ := journal.Read(first); n == 0 || first[0] == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s-journal belongs to a transaction on %s that was interrupted: open it once with sqlite3 "+
-		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
-}
-
-// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: data flushed
-// into a directory whose name is not on disk is lost with the directory in a power cut.
-func MakeDirectory(path string, mode os.FileMode) error {
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
-		return os.MkdirAll(path, mode) // it exists, or cannot be created
-	}
-	if err := MakeDirectory(filepath.Dir(path), mode); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(path, mode); err != nil { // another process may have created it by now
-		return err
-	}
-	return syncDirectory(path)
-}
-
 // makeFile creates the database file if it is missing, for this user alone: SQLite gives the files beside it the same
 // mode. An existing file is left as it is.
 func makeFile(path string) error {
@@ -108,13 +60,27 @@ func makeFile(path string) error {
 	return file.Close()
 }
 
+// mayWrite returns nil if this process may write the database file, the files beside it, and their directory.
+func mayWrite(path string) error {
+	if refusal := writable(filepath.Dir(path)); refusal != nil {
+		return refusal
+	}
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if refusal := writable(file); refusal != nil && !errors.Is(refusal, os.ErrNotExist) {
+			return refusal
+		}
+	}
+	return nil
+}
+
 // spools returns how the names of spools begin. The spools are beside the database.
 func (f *files) spools() string { return strings.TrimSuffix(f.wal.path, "-wal") + "-spool-" }
 
-// isSameFile reports whether the name still leads to the file.
+// isSameFile reports whether the name still leads to the file. Windows neither removes, renames nor replaces a file that
+// SQLite has open.
 func (n named) isSameFile() bool {
 	info, err := os.Stat(n.path)
-	return err == nil && sameOpenFile(n.info, info)
+	return err == nil && (runtime.GOOS == "windows" || os.SameFile(n.info, info))
 }
 
 // isSameFile reports whether a restart would find what was written.

@@ -7,6 +7,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/imports"
+	"users-api/models/sqlite/dbfile"
 )
 
 // oneRow stores rows one by one: SQLite has no round trips to save, and names no row of a statement that fails.
@@ -18,7 +19,7 @@ var errTakenBack = errors.New("a dry run was taken back")
 // Import stores the users of a file. It spools the good rows while they arrive, and only then takes the write lock.
 func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions) (
 	done models.Imported, err error) {
-	received, err := imports.Receive(u.reader.spools, u.queries.fields, rows, options, oneRow)
+	received, err := imports.Receive(u.reader.spools, u.fields, rows, options, oneRow)
 	if err != nil {
 		return done, storageError(err)
 	}
@@ -27,7 +28,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 	defer cancel(nil)
 	defer context.AfterFunc(u.writer.forced, func() { cancel(models.ErrClosed) })()
 	err = u.writer.do(ctx, &write{exclusive: true, run: func(tx *transaction) (err error) {
-		done, err = received.Run(ctx, importTable{tx}, tx.table.lookup)
+		done, err = received.Run(ctx, importTable{tx}, tx.conn.table.lookup)
 		if err == nil && options.DryRun {
 			err = errTakenBack
 		}
@@ -50,9 +51,9 @@ func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]*
 	found := make(map[int]*models.User, len(rows))
 	for i, row := range rows {
 		var same models.Values
-		same.Set(t.queries.fields.Find("email"), row.User.Email)
-		text, values := t.queries.selected(models.Query{Equal: same}, 1)
-		user, err := t.queries.one(t.conn, text, values...)
+		same.Set(t.conn.fields.Find("email"), row.User.Email)
+		text, values := t.conn.selected(models.Query{Equal: same}, 1)
+		user, err := t.conn.one(text, values...)
 		switch {
 		case err == nil:
 			found[i] = &user
@@ -86,10 +87,10 @@ func (t importTable) Update(_ context.Context, updates []imports.Update) error {
 
 // IDs returns the lowest ids from one on. An id is the rowid: see describeTable.
 func (t importTable) IDs(_ context.Context, from int64, limit int) (ids []int64, err error) {
-	err = t.conn.query(func(r row) error {
-		ids = append(ids, r.number(0))
+	err = t.conn.Query(func(r dbfile.Row) error {
+		ids = append(ids, r.Number(0))
 		return nil
-	}, t.queries.IDs, from, int64(limit))
+	}, t.conn.IDs, from, int64(limit))
 	return ids, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -101,7 +102,7 @@ func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			users, other := openTable(t, 0, schema...)
-			run(t, other, "INSERT INTO users VALUES (1, 'left', 'e', '', '2026', 1)")
+			sqlitetest.Run(t, other, "INSERT INTO users VALUES (1, 'left', 'e', '', '2026', 1)")
 			before := dump(t, other)
 			for _, conflict := range []models.Conflict{models.ConflictSkips, models.ConflictUpdates} {
 				if _, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: conflict}); !errors.Is(err, models.ErrNotUnique) {
@@ -118,7 +119,7 @@ func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 // An index on the email alone finds the user, however the column is written and whatever else is unique.
 func TestRowsAreComparedWithATableWhereEmailsAreUnique(t *testing.T) {
 	for name, schema := range map[string][]string{
-		"a column":            {foreignTable},
+		"a column":            {sqlitetest.Table},
 		"another letter case": {`create table "Users" (Id integer primary key, Name, EMail unique, Created_At)`},
 		"another index too": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at, UNIQUE (name, email))",
 			"CREATE UNIQUE INDEX i ON users (email DESC)", "CREATE INDEX j ON users (name)"},

@@ -13,6 +13,8 @@ import (
 
 	"users-api/models"
 	"users-api/models/batch"
+	"users-api/models/sqlite/dbfile"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -52,8 +54,8 @@ func TestTheWaitForAnotherProgramBeginsAfterAnImport(t *testing.T) {
 	if err := users.writer.do(ctx, &write{exclusive: true, run: func(*transaction) error { return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	run(t, other, "BEGIN IMMEDIATE")
-	w := &write{Write: batch.Write{Arrived: time.Now().Add(-2 * busyTimeout)}}
+	sqlitetest.Run(t, other, "BEGIN IMMEDIATE")
+	w := &write{Write: batch.Write{Arrived: time.Now().Add(-2 * dbfile.BusyTimeout)}}
 	begun := make(chan []*write)
 	users.writer.pause(func() { // when it has given everything back
 		go func() { begun <- users.writer.beginWithRetry([]*write{w}) }()
@@ -62,7 +64,7 @@ func TestTheWaitForAnotherProgramBeginsAfterAnImport(t *testing.T) {
 			t.Error("it was refused at once")
 		case <-time.After(6 * busyTick):
 		}
-		run(t, other, "COMMIT")
+		sqlitetest.Run(t, other, "COMMIT")
 		if took := <-begun; len(took) != 1 {
 			t.Error("it was refused")
 		}
@@ -112,7 +114,7 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "before")
 	limit := func(pages string) {
-		onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = " + pages) })
+		onWriter(t, users, func(conn *connection) error { return conn.Script("PRAGMA max_page_count = " + pages) })
 	}
 	limit("20")
 	_, err := users.Import(ctx, storetest.ManyRows(10_000, "file", func() {}), models.ImportOptions{})
@@ -130,8 +132,8 @@ func TestWithoutRoomAnImportIsTakenBack(t *testing.T) {
 // cacheSize is the page cache of the connection that writes.
 func cacheSize(t *testing.T, users *Users) (size string) {
 	t.Helper()
-	onWriter(t, users, func(conn connection) (err error) {
-		size, err = conn.setting("cache_size")
+	onWriter(t, users, func(conn *connection) (err error) {
+		size, err = conn.Setting("cache_size")
 		return err
 	})
 	return size

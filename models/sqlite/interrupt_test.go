@@ -35,7 +35,7 @@ func TestTheEndOfAContextInterruptsASearch(t *testing.T) {
 		gone, leave := context.WithCancel(ctx)
 		ended := make(chan error)
 		go func() { ended <- search(gone) }()
-		for len(users.reader.searching) == 0 || len(users.reader.free) == maxReaders {
+		for len(users.reader.free) == maxReaders {
 			runtime.Gosched() // until it runs
 		}
 		leave()
@@ -49,7 +49,7 @@ func TestTheEndOfAContextInterruptsASearch(t *testing.T) {
 		}
 		for range maxReaders {
 			conn := <-users.reader.free
-			if users.reader.free <- conn; !conn.sqlite.AutocommitEnabled() {
+			if users.reader.free <- conn; conn.InTransaction() {
 				t.Errorf("%s: a transaction was left open", name)
 			}
 		}
@@ -76,7 +76,9 @@ func TestTheEndOfAStopInterruptsTheReadingOfTheList(t *testing.T) {
 	source.reading = func() {
 		go func() { closed <- users.Close(stop) }()
 		cancel()
-		<-*users.source.conn.ended
+		for err := error(nil); err == nil; _, err = users.source.conn.DataVersion() { // until it is interrupted
+			runtime.Gosched()
+		}
 	}
 	err := users.List(ctx, func(models.List) error { return nil })
 	if !errors.Is(err, models.ErrClosed) {

@@ -13,13 +13,14 @@ import (
 
 	"users-api/models"
 	"users-api/models/listcache"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
 // fill creates n users with the ids 1 to n.
 func fill(t testing.TB, users *Users, n int) {
 	t.Helper()
-	run(t, otherProgram(t, users), fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) "+
+	sqlitetest.Run(t, otherProgram(t, users), fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) "+
 		"INSERT INTO users (name, email) SELECT 'User ' || i, 'user' || i || '@example.org' FROM n", n))
 }
 
@@ -134,7 +135,7 @@ func TestAListIsReadAsAWholeWhenAnotherProgramHasWritten(t *testing.T) {
 	fill(t, users, 5000)
 	storetest.Create(t, users, "first") // so that the writer knows the table
 	storetest.Text(t, users)
-	run(t, otherProgram(t, users), "UPDATE users SET name = 'changed' WHERE id = 4000")
+	sqlitetest.Run(t, otherProgram(t, users), "UPDATE users SET name = 'changed' WHERE id = 4000")
 	expectWhole(t, users)
 	if source.all != 2 || source.ranges != nil {
 		t.Errorf("everything was read %d times, and what begins at %v", source.all, source.ranges)
@@ -152,7 +153,10 @@ func TestACommitWhileAReadBeginsIsToldTheNextTimeToo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	since, err := users.writer.beginSnapshot(func() error { run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')"); return nil })
+	since, err := users.writer.beginSnapshot(func() error {
+		sqlitetest.Run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')")
+		return nil
+	})
 	if err != nil || !since.Anything() {
 		t.Errorf("a commit during the beginning: %+v, %v", since, err)
 	}
@@ -171,7 +175,7 @@ func TestAListIsReadBesideAWriteThatWaits(t *testing.T) {
 	other := otherProgram(t, users)
 	storetest.Create(t, users, "ours")
 	storetest.Text(t, users)
-	run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')", "BEGIN IMMEDIATE")
+	sqlitetest.Run(t, other, "INSERT INTO users (name, email) VALUES ('o', 'o')", "BEGIN IMMEDIATE")
 	var wait sync.WaitGroup
 	wait.Go(func() { storetest.Create(t, users, "waits") })
 	for len(users.writer.underWay) == 0 {
@@ -180,7 +184,7 @@ func TestAListIsReadBesideAWriteThatWaits(t *testing.T) {
 	if text, version := storetest.Text(t, users); !strings.Contains(text, `"o"`) || version == "" {
 		t.Errorf("the list is %s", text)
 	}
-	run(t, other, "COMMIT")
+	sqlitetest.Run(t, other, "COMMIT")
 	wait.Wait()
 	expectWhole(t, users)
 }
@@ -190,7 +194,7 @@ func TestATriggerThatIsAddedLaterIsMinded(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 1<<20)
 	storetest.Create(t, users, "first")
-	run(t, otherProgram(t, users),
+	sqlitetest.Run(t, otherProgram(t, users),
 		"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET name = 'changed' WHERE id = 1; END")
 	storetest.Text(t, users)
 	storetest.Create(t, users, "second")

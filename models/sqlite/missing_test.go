@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-
-	"zombiezen.com/go/sqlite"
+	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -24,7 +24,7 @@ func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 		return err
 	}
 	long := func(tx *transaction) error {
-		if size, _, err := tx.conn.number("PRAGMA cache_size"); size != -exclusiveCache || err != nil {
+		if size, _, err := tx.conn.Number("PRAGMA cache_size"); size != -exclusiveCache || err != nil {
 			t.Errorf("the cache is %d, %v", size, err)
 		}
 		return nil
@@ -46,28 +46,24 @@ func TestALongWriteHasALargeCacheAlsoBehindOthers(t *testing.T) {
 }
 
 // A checkpoint while another one runs is refused, and would leave the -wal file as large as the import made it.
-func TestNoOtherCheckpointRunsWhileAnImportGivesBackTheWALFile(t *testing.T) {
+func TestAnImportWaitsForACheckpointBeforeItGivesBackTheWALFile(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	asked := false
-	onWriter(t, users, func(conn connection) error { // SQLite asks the authorizer when it compiles the checkpoint
-		return conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
-			if action.Type() == sqlite.OpPragma && action.Pragma() == "wal_checkpoint" {
-				asked = true
-				if running := &users.writer.checkpoints.running; running.TryLock() {
-					running.Unlock()
-					t.Error("another one may run beside it")
-				}
-			}
-			return sqlite.AuthResultOK
-		}))
-	})
+	users.writer.checkpoints.running.Lock()
 	if _, err := users.Import(ctx, storetest.Rows(models.NewUser{Name: "n", Email: "e"}), models.ImportOptions{}); err != nil {
 		t.Error(err)
 	}
-	onWriter(t, users, func(conn connection) error { return conn.sqlite.SetAuthorizer(nil) })
-	if !asked {
-		t.Error("the -wal file was not given back")
+	ended := make(chan struct{})
+	go func() { defer close(ended); users.writer.pause(func() {}) }()
+	select {
+	case <-ended:
+		t.Error("it did not wait")
+	case <-time.After(2 * busyTick):
+	}
+	users.writer.checkpoints.running.Unlock()
+	<-ended
+	if bytes := walSize(t, users); bytes != 0 {
+		t.Errorf("the -wal file has %d bytes", bytes)
 	}
 }
 
@@ -78,7 +74,7 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			users := openUsers(t, 0)
 			fill(t, users, n-1)
-			run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", int64(math.MaxInt64)))
+			sqlitetest.Run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", int64(math.MaxInt64)))
 			storetest.DeleteMissing(t, users, n)
 			expectSound(t, users, 0)
 		})
@@ -88,7 +84,7 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 // An id may be any whole number.
 func TestWhoIsMissingIsFoundWhateverTheID(t *testing.T) {
 	t.Parallel()
-	users, _ := openTable(t, 0, foreignTable, fmt.Sprintf(`INSERT INTO users VALUES (%d, 'n', 'lowest', ''), (-65, 'n', 'stays', ''),
+	users, _ := openTable(t, 0, sqlitetest.Table, fmt.Sprintf(`INSERT INTO users VALUES (%d, 'n', 'lowest', ''), (-65, 'n', 'stays', ''),
 		(-64, 'n', 'goes', ''), (0, 'n', 'zero', ''), (1, 'n', 'stays too', ''), (%d, 'n', 'highest', '')`, int64(math.MinInt64), int64(math.MaxInt64)))
 	rows := storetest.Rows(models.NewUser{Name: "n", Email: "stays"}, models.NewUser{Name: "n", Email: "stays too"})
 	done, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 4})

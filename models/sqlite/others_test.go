@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -20,35 +20,15 @@ var ctx = context.Background()
 // otherProgram opens the database of users as another program does: on a connection that is none of the pool's.
 func otherProgram(t testing.TB, users *Users) *sql.DB {
 	t.Helper()
-	return openOther(t, users.writer.files.database.path)
-}
-
-func openOther(t testing.TB, path string) *sql.DB {
-	t.Helper()
-	other, err := sql.Open("sqlite", fileURL(path, url.Values{"_txlock": {"immediate"}, "_pragma": pragmas(busyTimeout)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other.SetMaxOpenConns(1)
-	t.Cleanup(func() { _ = other.Close() })
-	return other
-}
-
-// run runs statements of another program.
-func run(t interface{ Fatalf(string, ...any) }, other *sql.DB, statements ...string) {
-	for _, statement := range statements {
-		if _, err := other.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	return sqlitetest.Open(t, users.writer.files.database.path)
 }
 
 // openTable opens a database that another program has made with these statements.
 func openTable(t testing.TB, listMemory int, statements ...string) (*Users, *sql.DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users.db")
-	other := openOther(t, path)
-	run(t, other, statements...)
+	other := sqlitetest.Open(t, path)
+	sqlitetest.Run(t, other, statements...)
 	users, err := Open(ctx, path, models.NewFields(), listMemory)
 	if err != nil {
 		t.Fatal(err)
@@ -108,10 +88,10 @@ func (a *another) delete(r *rapid.T) {
 
 // addTrigger adds a trigger that changes nobody but makes each of our writes go the other way.
 func (a *another) addTrigger(r *rapid.T) {
-	run(r, a.db, "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON users BEGIN SELECT 1; END")
+	sqlitetest.Run(r, a.db, "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON users BEGIN SELECT 1; END")
 }
 
-func (a *another) dropTrigger(r *rapid.T) { run(r, a.db, "DROP TRIGGER IF EXISTS t") }
+func (a *another) dropTrigger(r *rapid.T) { sqlitetest.Run(r, a.db, "DROP TRIGGER IF EXISTS t") }
 
 // What a rule of the table does to a write, and how many rows it may leave in the table log.
 func TestAWriteThatARuleRefusesLeavesNoTrace(t *testing.T) {

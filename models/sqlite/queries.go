@@ -31,31 +31,6 @@ func newQueries(fields models.Fields) (*queries, error) {
 	return &queries{built, fields}, err
 }
 
-// read calls add with every user that a statement selects; errEnough ends it. The user is valid until add returns.
-func (q *queries) read(conn connection, add func(*models.User) error, text string, values ...any) error {
-	var user models.User
-	return conn.query(func(r row) error {
-		r.user(q.fields, &user)
-		return add(&user)
-	}, text, values...)
-}
-
-// one returns the first user that a statement selects.
-func (q *queries) one(conn connection, text string, values ...any) (user models.User, err error) {
-	found := false
-	err = q.read(conn, func(one *models.User) error {
-		user, found = *one, true
-		return errEnough
-	}, text, values...)
-	if err == nil && !found {
-		err = models.ErrNotFound
-	}
-	return user, err
-}
-
-// get returns the user with an id.
-func (q *queries) get(conn connection, id int64) (models.User, error) { return q.one(conn, q.ByID, id) }
-
 // selected returns the statement for the users that match a query and come after its After, at most limit of them, and
 // its values.
 func (q *queries) selected(query models.Query, limit int) (text string, values []any) {
@@ -68,10 +43,4 @@ func (q *queries) selected(query models.Query, limit int) (text string, values [
 
 func (q *queries) matching(query models.Query) []any {
 	return q.Matching(query, func(contains string) string { return contains })
-}
-
-// count returns how many users match a query.
-func (q *queries) count(conn connection, query models.Query) (int64, error) {
-	n, _, err := conn.number(q.Select(query).Count, q.matching(query)...)
-	return n, err
 }

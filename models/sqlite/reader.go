@@ -11,21 +11,24 @@ import (
 
 // reader reads on its own connections, one request on each at a time.
 type reader struct {
-	queries *queries
-	free    chan connection
-	// searching is held by a query that looks at every user. Such queries get at most all cores but one, so that writes
-	// and lists can run beside them.
+	fields models.Fields
+	free   chan *connection
+	// searching is held by a query that looks at every user.
 	searching chan struct{}
 	spools    *spool.Area
 }
 
+// maxSearches returns how many queries can look at every user at once: all cores but one, so that writes and lists can
+// run beside them, and all readers but one.
+func maxSearches() int64 { return int64(max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)) }
+
 func newReader(path string, queries *queries, spools *spool.Area) (*reader, error) {
-	searches := max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)
 	r := &reader{
-		queries: queries, free: make(chan connection, maxReaders), searching: make(chan struct{}, searches), spools: spools,
+		fields: queries.fields, free: make(chan *connection, maxReaders), searching: make(chan struct{}, maxSearches()),
+		spools: spools,
 	}
 	for range maxReaders {
-		conn, err := connect(path)
+		conn, err := queries.connect(path)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +42,7 @@ func (r *reader) close(ctx context.Context) {
 	for range maxReaders {
 		select {
 		case conn := <-r.free:
-			conn.close()
+			conn.Close()
 		case <-ctx.Done():
 			return
 		}
@@ -49,7 +52,7 @@ func (r *reader) close(ctx context.Context) {
 
 // on runs read in a transaction on a connection. The context ends the wait for one, and interrupts the running
 // statement.
-func (r *reader) on(ctx context.Context, read func(connection) error) error {
+func (r *reader) on(ctx context.Context, read func(*connection) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // select would choose at random
 	}
@@ -67,19 +70,19 @@ func (r *reader) on(ctx context.Context, read func(connection) error) error {
 
 // reading runs read in its own transaction, on a table that can be served. The context interrupts the statements of
 // read, but not the end of the transaction.
-func (r *reader) reading(ctx context.Context, conn connection, read func(connection) error) error {
-	if _, err := conn.exec("BEGIN DEFERRED"); err != nil {
+func (r *reader) reading(ctx context.Context, conn *connection, read func(*connection) error) error {
+	if _, err := conn.Exec("BEGIN DEFERRED"); err != nil {
 		return err
 	}
-	defer func() { _, _ = conn.exec("ROLLBACK") }() // it only reads
-	if err := r.queries.check(conn); err != nil {
+	defer func() { _, _ = conn.Exec("ROLLBACK") }() // it only reads
+	if err := conn.recheckTable(); err != nil {
 		return err
 	}
-	return conn.until(ctx, func() error { return read(conn) })
+	return conn.Until(ctx, func() error { return read(conn) })
 }
 
 // search is on, for a query that may look at every user.
-func (r *reader) search(ctx context.Context, read func(connection) error) error {
+func (r *reader) search(ctx context.Context, read func(*connection) error) error {
 	select {
 	case r.searching <- struct{}{}:
 	case <-ctx.Done():
@@ -91,8 +94,8 @@ func (r *reader) search(ctx context.Context, read func(connection) error) error 
 
 // get returns the user with an id.
 func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
-	err = r.on(ctx, func(conn connection) (err error) {
-		user, err = r.queries.get(conn, id)
+	err = r.on(ctx, func(conn *connection) (err error) {
+		user, err = conn.get(id)
 		return err
 	})
 	return user, err
@@ -101,11 +104,11 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 // count returns how many users match a query. It looks at every user, unless the query names an email.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
 	on := r.search
-	if !r.queries.fields.CountIsSearch(query) {
+	if !r.fields.CountIsSearch(query) {
 		on = r.on
 	}
-	err = on(ctx, func(conn connection) (err error) {
-		n, err = r.queries.count(conn, query)
+	err = on(ctx, func(conn *connection) (err error) {
+		n, err = conn.count(query)
 		return err
 	})
 	return n, err
@@ -115,8 +118,8 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 // takes them.
 func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	on := r.on
-	if r.queries.fields.IsSearch(query) {
+	if r.fields.IsSearch(query) {
 		on = r.search
 	}
-	return r.queries.pages(query, func(read func(connection) error) error { return on(ctx, read) })
+	return pages(query, func(read func(*connection) error) error { return on(ctx, read) })
 }

@@ -13,11 +13,11 @@ func TestSearchesLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	storetest.Create(t, users, "ada")
-	places := cap(users.reader.searching)
+	places := int(maxSearches())
 	if places >= maxReaders || places > max(1, runtime.GOMAXPROCS(0)-1) {
 		t.Errorf("%d searches at once leave no connection or no core", places)
 	}
-	for range places {
+	for range cap(users.reader.searching) {
 		users.reader.searching <- struct{}{}
 	}
 	counted := make(chan error, 1)

@@ -15,14 +15,13 @@ func (r *reader) export(ctx context.Context, query models.Query, send func(model
 
 // copyTo copies the users that a query selects, in one read transaction. It looks at every user, as a search does.
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
-	return storageError(r.search(ctx, func(conn connection) (err error) {
+	return storageError(r.search(ctx, func(conn *connection) (err error) {
 		if query.Count {
-			if to.Total, err = r.queries.count(conn, query); err != nil {
+			if to.Total, err = conn.count(query); err != nil {
 				return err
 			}
 		}
-		users := r.queries.pages(query, func(read func(connection) error) error { return read(conn) })
-		for user, err := range models.Each(users) {
+		for user, err := range conn.users(query) {
 			if err != nil {
 				return err
 			}

@@ -11,50 +11,49 @@ import (
 // listSource is where the cached list is read from. It implements [listcache.Source]. PRAGMA data_version tells in 6 µs
 // whether any connection of any process has committed, on a connection that itself never writes.
 type listSource struct {
-	conn        connection
-	queries     *queries
+	conn        *connection
 	writer      *writer
 	dataVersion int64 // of conn when the last transaction began
 }
 
 func newListSource(path string, queries *queries, writer *writer) (*listSource, error) {
-	conn, err := connect(path)
-	return &listSource{conn: conn, queries: queries, writer: writer}, err
+	conn, err := queries.connect(path)
+	return &listSource{conn: conn, writer: writer}, err
 }
 
 // Unchanged reports whether data_version is unchanged.
 func (s *listSource) Unchanged(context.Context) (bool, error) {
-	version, err := s.conn.dataVersion() // this never waits
+	version, err := s.conn.DataVersion() // this never waits
 	return version == s.dataVersion, err
 }
 
 // Transaction begins a read transaction between two commits of this process.
 func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
-	defer func() { _, _ = s.conn.exec("ROLLBACK") }() // it only reads
+	defer func() { _, _ = s.conn.Exec("ROLLBACK") }() // it only reads
 	since, err := s.writer.beginSnapshot(s.begin)
 	if err != nil {
 		return err
 	}
-	return s.conn.until(ctx, func() error { return read(since) })
+	return s.conn.Until(ctx, func() error { return read(since) })
 }
 
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
 func (s *listSource) begin() (err error) {
-	if _, err = s.conn.exec("BEGIN DEFERRED"); err == nil {
-		_, err = s.queries.users(s.conn)
+	if _, err = s.conn.Exec("BEGIN DEFERRED"); err == nil {
+		err = s.conn.checkTable()
 	}
 	if err == nil {
-		s.dataVersion, err = s.conn.dataVersion()
+		s.dataVersion, err = s.conn.DataVersion()
 	}
 	return err
 }
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {
-	return models.Each(s.queries.pages(models.Query{}, func(read func(connection) error) error { return read(s.conn) }))
+	return s.conn.users(models.Query{})
 }
 
 // Range returns the users whose ids are at least from and at most to.
 func (s *listSource) Range(from, to int64) iter.Seq2[models.User, error] {
-	return s.queries.readRange(s.conn, from, to)
+	return s.conn.readRange(from, to)
 }

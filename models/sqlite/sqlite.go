@@ -11,7 +11,10 @@
 // learns what was written since the last transaction that it began there.
 //
 // Everything else is read on the other connections (reader.go): a user, a page, a search, or a list that is too large
-// for the cache. Pragmas, expressions, error codes and files are particular to SQLite and stay in this package.
+// for the cache. Each of these connections runs the statements that package statements builds (connection.go).
+//
+// Below this package, dbfile has the connections themselves, and all that is known about files and locks of SQLite. Above
+// it, backup makes and restores backups.
 package sqlite
 
 import (
@@ -23,16 +26,17 @@ import (
 	"users-api/models"
 	"users-api/models/listcache"
 	"users-api/models/spool"
+	"users-api/models/sqlite/dbfile"
 )
 
 // Users is the table of users in its database file.
 type Users struct {
-	queries *queries
-	writer  *writer
-	source  *listSource
-	cache   *listcache.Cache
-	reader  *reader
-	closed  atomic.Bool
+	fields models.Fields
+	writer *writer
+	source *listSource
+	cache  *listcache.Cache
+	reader *reader
+	closed atomic.Bool
 }
 
 var _ models.Users = (*Users)(nil)
@@ -49,17 +53,17 @@ func Open(ctx context.Context, path string, fields models.Fields, listMemory int
 	if err != nil {
 		return nil, err
 	}
-	defer first.close() // the others are open
+	defer first.Close() // the others are open
 	files, err := findFiles(path)
 	if err != nil {
-		return nil, explain(path, fmt.Errorf("cannot look at its files: %w", err))
+		return nil, dbfile.Explain(path, fmt.Errorf("cannot look at its files: %w", err))
 	}
 	spools := spool.NewArea(files.spools(), fields)
 	if err := spools.Clear(); err != nil {
-		return nil, explain(path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
+		return nil, dbfile.Explain(path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
 	}
 	users, err := connectAll(target, queries, files, spools, listMemory)
-	return users, explain(path, err)
+	return users, dbfile.Explain(path, err)
 }
 
 // connectAll opens every connection at startup, so that the service goes on if it runs out of file descriptors later.
@@ -77,7 +81,7 @@ func connectAll(path string, queries *queries, files files, spools *spool.Area, 
 		return nil, err
 	}
 	return &Users{
-		queries: queries, writer: writer, source: source, reader: reader,
+		fields: queries.fields, writer: writer, source: source, reader: reader,
 		cache: listcache.New(source, queries.fields, listMemory),
 	}, nil
 }
@@ -155,7 +159,7 @@ func (u *Users) Close(ctx context.Context) error {
 		return err
 	}
 	u.cache.Close(ctx)
-	u.source.conn.close()
+	u.source.conn.Close()
 	u.reader.close(ctx)
 	return u.writer.closeFiles()
 }

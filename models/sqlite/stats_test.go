@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -52,7 +53,7 @@ func TestListsAreCountedByHowTheyWereAnswered(t *testing.T) {
 	storetest.Create(t, users, "a")
 	expect("after a creation", 1, 1, 1, 0)
 	expect("the same again", 1, 1, 2, 0)
-	run(t, otherProgram(t, users), "INSERT INTO users (name, email) VALUES ('b', 'b')")
+	sqlitetest.Run(t, otherProgram(t, users), "INSERT INTO users (name, email) VALUES ('b', 'b')")
 	expect("after another program's creation", 2, 1, 2, 0)
 	storetest.Create(t, users, "a name that makes the list too large to be kept in two hundred bytes")
 	expect("too large", 2, 1, 2, 1)

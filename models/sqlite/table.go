@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite/dbfile"
 )
 
 // table is what must be known about the table users, which another program may have created.
@@ -15,46 +16,39 @@ type table struct {
 	rules bool
 	// lookup: an index finds the one user who has an email.
 	lookup bool
+
+	schema  int64     // the schema version for which this holds
+	checked time.Time // when it was last found to hold; zero if the table cannot be served
 }
 
-// known is what a connection knows about the table users, and the schema version for which it holds.
-type known struct {
-	table   table
-	schema  int64
-	checked time.Time // zero if the table cannot be served
-}
-
-// users returns what is known about the table users, or why it cannot be served. It is called at the beginning of each
+// checkTable finds out what the table is now, or returns why it cannot be served. It is called at the beginning of each
 // transaction that writes, and the result holds until its end: another program may replace the table between two.
-func (q *queries) users(conn connection) (table, error) {
-	schema, _, err := conn.number("PRAGMA schema_version")
+func (c *connection) checkTable() error {
+	schema, _, err := c.Number("PRAGMA schema_version")
 	if err != nil {
-		return table{}, err
+		return err
 	}
-	now := time.Now()
-	if !conn.known.checked.IsZero() && schema == conn.known.schema {
-		conn.known.checked = now
-		return conn.known.table, nil
+	if c.table.checked.IsZero() || schema != c.table.schema {
+		if c.table, err = c.describe(); err != nil {
+			c.table = table{}
+			return err
+		}
+		c.table.schema = schema
 	}
-	described, err := q.describe(conn)
-	*conn.known = known{described, schema, now}
-	if err != nil {
-		*conn.known = known{}
-	}
-	return described, err
+	c.table.checked = time.Now()
+	return nil
 }
 
 // checkEvery is how often a connection that reads checks the table. Each check takes a fifteenth of the time to read a
 // user by id.
 const checkEvery = time.Second
 
-// check returns an error while the table cannot be served.
-func (q *queries) check(conn connection) error {
-	if time.Since(conn.known.checked) < checkEvery {
+// recheckTable is checkTable, at most every checkEvery.
+func (c *connection) recheckTable() error {
+	if time.Since(c.table.checked) < checkEvery {
 		return nil
 	}
-	_, err := q.users(conn)
-	return err
+	return c.checkTable()
 }
 
 // describeTable asks why the table users cannot be served, and whether there are triggers, ON CONFLICT clauses, and an
@@ -73,12 +67,12 @@ const describeTable = `SELECT
 		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(i.name)) = 'email')
 	FROM pragma_table_list('users') AS l`
 
-func (q *queries) describe(conn connection) (t table, err error) {
+func (c *connection) describe() (t table, err error) {
 	exists, why := false, ""
-	err = conn.query(func(r row) error {
+	err = c.Query(func(r dbfile.Row) error {
 		exists = true
-		why, _ = r.text(0)
-		t = table{rules: r.number(1) == 1, lookup: r.number(2) == 1}
+		why, _ = r.Text(0)
+		t = table{rules: r.Number(1) == 1, lookup: r.Number(2) == 1}
 		return nil
 	}, describeTable)
 	switch {
@@ -87,24 +81,23 @@ func (q *queries) describe(conn connection) (t table, err error) {
 	case why != "":
 		return t, cannotServe(why)
 	case exists:
-		return t, q.compileWrites(conn)
+		return t, c.compileWrites()
 	}
 	return t, nil // each statement will say that there is no table
 }
 
 // compileWrites compiles the statements that write, and with them the table's triggers. That fails if a column is
 // missing, or if a trigger has text in double quotes, which this connection takes for a column.
-func (q *queries) compileWrites(conn connection) error {
-	for _, text := range []string{q.Insert, q.Update(q.fields.All()), q.Delete} {
-		statement, _, err := conn.sqlite.PrepareTransient(text)
-		if primaryCode(failure(err)) == codeError {
+func (c *connection) compileWrites() error {
+	for _, text := range []string{c.Insert, c.Update(c.fields.All()), c.Delete} {
+		err := c.Compile(text)
+		if dbfile.PrimaryCode(err) == dbfile.CodeError {
 			verb, _, _ := strings.Cut(text, " ")
-			return cannotServe(fmt.Sprintf("SQLite cannot compile %s with its triggers: %v", verb, failure(err)))
+			return cannotServe(fmt.Sprintf("SQLite cannot compile %s with its triggers: %v", verb, err))
 		}
 		if err != nil {
-			return failure(err)
+			return err
 		}
-		_ = statement.Finalize() // it has not run
 	}
 	return nil
 }

@@ -4,75 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
-// refusedTables are tables that cannot be served, and why.
-var refusedTables = []struct {
-	name   string
-	schema []string
-	why    string
-}{
-	{"a view", []string{
-		"CREATE TABLE people (no INTEGER PRIMARY KEY, name, mail)",
-		"CREATE VIEW users AS SELECT no AS id, name, mail AS email, NULL AS created_at FROM people",
-		"CREATE TRIGGER t INSTEAD OF INSERT ON users BEGIN INSERT INTO people (name, mail) VALUES (new.name, new.email); END",
-	}, "it is a view"},
-	{"a view of nothing", []string{"CREATE VIEW users AS SELECT * FROM nowhere"}, "it is a view"},
-	{"a virtual table", []string{"CREATE VIRTUAL TABLE users USING fts5(id, name, email, created_at)"}, "it is a virtual table"},
-	{"WITHOUT ROWID", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at) WITHOUT ROWID"}, "WITHOUT ROWID"},
-	{"INT", []string{"CREATE TABLE users (id INT PRIMARY KEY, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
-	{"TEXT", []string{"CREATE TABLE users (id TEXT PRIMARY KEY, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
-	{"descending", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY DESC, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
-	{"no key", []string{"CREATE TABLE users (id INTEGER, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
-	{"another key", []string{"CREATE TABLE users (no INTEGER PRIMARY KEY, id, name, email, created_at)"}, "its id is no INTEGER PRIMARY KEY"},
-	{"a key of two", []string{"CREATE TABLE users (id INTEGER, name, email, created_at, PRIMARY KEY (id, name))"}, "its id is no INTEGER PRIMARY KEY"},
-	{"no times", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email)"},
-		"SQLite cannot compile INSERT with its triggers: SQL logic error: table users has no column named created_at"},
-	{"a generated name", []string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name AS (email), email, created_at)"},
-		`SQLite cannot compile INSERT with its triggers: SQL logic error: cannot INSERT into generated column "name"`},
-	{"double quotes in a trigger for creations", []string{foreignTable,
-		`CREATE TRIGGER t AFTER INSERT ON users WHEN new.name = "bad" BEGIN SELECT 1; END`}, "SQLite cannot compile INSERT with its triggers: " +
-		`SQL logic error: no such column: "bad" - should this be a string literal in single-quotes?`},
-	{"double quotes in a trigger for changes of names", []string{foreignTable,
-		`CREATE TRIGGER t AFTER UPDATE OF name ON users BEGIN SELECT "bad"; END`}, "SQLite cannot compile UPDATE with its triggers: "},
-	{"double quotes in a trigger for changes of emails", []string{foreignTable,
-		`CREATE TRIGGER t AFTER UPDATE OF email ON users BEGIN SELECT "bad"; END`}, "SQLite cannot compile UPDATE with its triggers: "},
-	{"double quotes in a trigger for deletions", []string{foreignTable,
-		`CREATE TRIGGER t BEFORE DELETE ON users BEGIN SELECT "bad"; END`}, "SQLite cannot compile DELETE with its triggers: "},
-	{"a trigger that names another table", []string{foreignTable,
-		"CREATE TRIGGER t BEFORE DELETE ON users BEGIN INSERT INTO nowhere VALUES (1); END"}, "no such table: main.nowhere"},
-}
-
-func expectCannotServe(t *testing.T, what string, err error, why string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("%s was not refused", what)
-		return
-	}
-	for _, text := range []string{"the table users cannot be served: ", why, "make it an ordinary table with id INTEGER PRIMARY KEY"} {
-		if !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %q is not in %v", what, text, err)
-		}
-	}
-}
-
 func TestATableThatCannotBeServedEndsTheStart(t *testing.T) {
 	t.Parallel()
-	for _, table := range refusedTables {
-		t.Run(table.name, func(t *testing.T) {
+	for _, table := range sqlitetest.RefusedTables {
+		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "users.db")
-			run(t, openOther(t, path), table.schema...)
+			sqlitetest.Run(t, sqlitetest.Open(t, path), table.Schema...)
 			users, err := Open(ctx, path, models.NewFields(), 0)
 			if err == nil {
 				_ = users.Close(ctx)
 			}
-			expectCannotServe(t, "the start", err, table.why)
+			sqlitetest.ExpectCannotServe(t, "the start", err, table.Why)
 		})
 	}
 }
@@ -80,18 +30,18 @@ func TestATableThatCannotBeServedEndsTheStart(t *testing.T) {
 // Another program may put any table in the place of the one that was served, and another one after it.
 func TestATableThatCannotBeServedAnyMoreIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, table := range refusedTables {
-		t.Run(table.name, func(t *testing.T) {
+	for _, table := range sqlitetest.RefusedTables {
+		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()
 			users := openUsers(t, 1<<20)
 			other := otherProgram(t, users)
 			id := storetest.Create(t, users, "before")
 			storetest.Text(t, users)
-			run(t, other, append([]string{"DROP TABLE users"}, table.schema...)...)
+			sqlitetest.Run(t, other, append([]string{"DROP TABLE users"}, table.Schema...)...)
 			for what, err := range everyRequest(users, id) {
-				expectCannotServe(t, what, err, table.why)
+				sqlitetest.ExpectCannotServe(t, what, err, table.Why)
 			}
-			run(t, other, "DROP "+map[bool]string{true: "VIEW", false: "TABLE"}[table.why == "it is a view"]+" users", foreignTable)
+			sqlitetest.Run(t, other, "DROP "+map[bool]string{true: "VIEW", false: "TABLE"}[table.Why == "it is a view"]+" users", sqlitetest.Table)
 			id = storetest.Create(t, users, "after")
 			for what, err := range everyRequest(users, id) {
 				if err != nil {

@@ -8,9 +8,7 @@ import (
 // transaction is the connection that writes, with what is known about the file. Nothing else uses that connection, so
 // it knows what this process has written and notices when another program has written.
 type transaction struct {
-	conn    connection
-	queries *queries
-	table   table
+	conn    *connection
 	changed listcache.Changes
 
 	dataVersion int64 // the connection's data_version at the last look for other commits; SQLite counts from 1
@@ -19,13 +17,13 @@ type transaction struct {
 
 // begin takes the write lock, and checks what the table is now.
 func (t *transaction) begin() error {
-	if _, err := t.conn.exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := t.conn.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	t.over = false
 	err := t.detectExternalCommits()
 	if err == nil {
-		t.table, err = t.queries.users(t.conn)
+		err = t.conn.checkTable()
 	}
 	if err != nil {
 		t.rollBack()
@@ -35,7 +33,7 @@ func (t *transaction) begin() error {
 
 // detectExternalCommits notes that anything may have changed if another connection has committed.
 func (t *transaction) detectExternalCommits() error {
-	version, err := t.conn.dataVersion()
+	version, err := t.conn.DataVersion()
 	if err == nil && version != t.dataVersion {
 		t.dataVersion = version
 		t.changed.AddAll()
@@ -44,35 +42,35 @@ func (t *transaction) detectExternalCommits() error {
 }
 
 func (t *transaction) commit() error {
-	_, err := t.conn.exec("COMMIT")
+	_, err := t.conn.Exec("COMMIT")
 	return err
 }
 
 // rollBack ends the transaction. If SQLite has ended it already, there is nothing to roll back, which is not an error
 // here.
-func (t *transaction) rollBack() { _, _ = t.conn.exec("ROLLBACK") }
+func (t *transaction) rollBack() { _, _ = t.conn.Exec("ROLLBACK") }
 
 // inSavepoint runs one write so that it leaves no trace if it is refused. SQLite itself undoes a refused statement,
 // except for FAIL in a trigger or an ON CONFLICT clause. If there are any of these, the write runs in a savepoint,
 // which takes four times as long as an INSERT. ROLLBACK in either ends the whole transaction: then it is over.
 func (t *transaction) inSavepoint(write func(*transaction) error) error {
-	if !t.table.rules {
+	if !t.conn.table.rules {
 		return t.noteEnd(write(t))
 	}
-	if _, err := t.conn.exec("SAVEPOINT one_write"); err != nil {
+	if _, err := t.conn.Exec("SAVEPOINT one_write"); err != nil {
 		return err
 	}
 	err := t.noteEnd(write(t))
 	if err != nil {
-		_, _ = t.conn.exec("ROLLBACK TO one_write")
+		_, _ = t.conn.Exec("ROLLBACK TO one_write")
 	}
-	_, _ = t.conn.exec("RELEASE one_write") // there is none when the transaction is over
+	_, _ = t.conn.Exec("RELEASE one_write") // there is none when the transaction is over
 	return err
 }
 
 // noteEnd notes whether the write that returned an error has ended the transaction.
 func (t *transaction) noteEnd(err error) error {
-	if err != nil && t.conn.sqlite.AutocommitEnabled() {
+	if err != nil && !t.conn.InTransaction() {
 		t.over = true
 	}
 	return err
@@ -80,7 +78,7 @@ func (t *transaction) noteEnd(err error) error {
 
 // wrote notes that a user was written, or, if there are triggers, that any user may have been.
 func (t *transaction) wrote(id int64) {
-	if t.table.rules {
+	if t.conn.table.rules {
 		t.changed.AddAll()
 		return
 	}
@@ -89,7 +87,7 @@ func (t *transaction) wrote(id int64) {
 
 // allowed returns the user with the id, if a condition allows the write to it.
 func (t *transaction) allowed(id int64, allow models.Condition) (models.User, error) {
-	user, err := t.queries.get(t.conn, id)
+	user, err := t.conn.get(id)
 	if err == nil && allow != nil {
 		err = allow(user)
 	}

@@ -36,19 +36,19 @@ type writer struct {
 }
 
 func startWriter(path string, queries *queries, files files) (*writer, error) {
-	conn, err := connect(path)
+	conn, err := queries.connect(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := queries.users(conn); err != nil {
+	if err := conn.checkTable(); err != nil {
 		return nil, err
 	}
 	// The writer waits for locks itself: see beginWithRetry.
-	if err := conn.script("PRAGMA busy_timeout(50)"); err != nil {
+	if err := conn.Script("PRAGMA busy_timeout(50)"); err != nil {
 		return nil, err
 	}
 	c := &writer{
-		transaction: transaction{conn: conn, queries: queries},
+		transaction: transaction{conn: conn},
 		files:       files,
 		queue:       batch.NewQueue[*write](),
 		replaced:    make(chan struct{}),
@@ -56,7 +56,7 @@ func startWriter(path string, queries *queries, files files) (*writer, error) {
 		underWay:    make(chan struct{}, 1),
 	}
 	c.forced, c.force = context.WithCancel(context.Background())
-	if c.checkpoints, err = startCheckpoints(path, conn, c.pause); err != nil {
+	if c.checkpoints, err = startCheckpoints(path, conn.Connection, c.pause); err != nil {
 		return nil, err
 	}
 	go c.loop()
@@ -81,11 +81,11 @@ func (c *writer) close(ctx context.Context) {
 func (c *writer) closeFiles() error {
 	c.checkpoints.close()
 	defer c.checkpoints.closeFile()
-	_ = c.conn.script("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
+	_ = c.conn.Script("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
 	if err := c.checkFiles(); err != nil {
 		return err
 	}
-	c.conn.close()
+	c.conn.Close()
 	return nil
 }
 

@@ -14,13 +14,15 @@ import (
 
 	"users-api/models"
 	"users-api/models/batch"
+	"users-api/models/sqlite/dbfile"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
 // together sends writes so that they share one commit: another program holds the write lock until all of them wait.
 func together(t *testing.T, users *Users, other *sql.DB, writes ...func() error) []error {
 	t.Helper()
-	run(t, other, "BEGIN IMMEDIATE")
+	sqlitetest.Run(t, other, "BEGIN IMMEDIATE")
 	errs := make([]error, len(writes))
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = users.Delete(ctx, -1, nil) }) // it is the batch that waits for the lock, alone
@@ -33,7 +35,7 @@ func together(t *testing.T, users *Users, other *sql.DB, writes ...func() error)
 	for len(users.writer.queue.Waiting()) < len(writes) {
 		runtime.Gosched()
 	}
-	run(t, other, "COMMIT")
+	sqlitetest.Run(t, other, "COMMIT")
 	wait.Wait()
 	return errs
 }
@@ -80,7 +82,7 @@ func TestAWriteThatRollsTheOthersBackIsTakenOut(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 1<<20)
 	other := otherProgram(t, users)
-	run(t, other, "CREATE TRIGGER r AFTER INSERT ON users WHEN new.name IN ('3', '11') BEGIN SELECT RAISE(ROLLBACK, 'not him'); END")
+	sqlitetest.Run(t, other, "CREATE TRIGGER r AFTER INSERT ON users WHEN new.name IN ('3', '11') BEGIN SELECT RAISE(ROLLBACK, 'not him'); END")
 	walBefore := walSize(t, users)
 	for i, err := range together(t, users, other, creations(users, 200)...) {
 		if refused := i == 3 || i == 11; (err != nil) != refused || refused && !strings.Contains(err.Error(), "not him") {
@@ -100,7 +102,7 @@ func TestARefusalIsOfTheTransactionThatIsCommitted(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
-	run(t, other, "CREATE TRIGGER r AFTER UPDATE ON users BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+	sqlitetest.Run(t, other, "CREATE TRIGGER r AFTER UPDATE ON users BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
 	ada, alan := storetest.Create(t, users, "ada"), storetest.Create(t, users, "alan")
 	errs := together(t, users, other,
 		func() error { return users.Delete(ctx, ada, nil) },
@@ -121,10 +123,10 @@ func TestACommitThatFailsIsRolledBack(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 1<<20)
 	other := otherProgram(t, users)
-	run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
+	sqlitetest.Run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
 		"CREATE TABLE homes (place INTEGER REFERENCES places DEFERRABLE INITIALLY DEFERRED)",
 		"CREATE TRIGGER h AFTER INSERT ON users WHEN new.name = 'bad' BEGIN INSERT INTO homes VALUES (1); END")
-	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA foreign_keys = ON") })
+	onWriter(t, users, func(conn *connection) error { return conn.Script("PRAGMA foreign_keys = ON") })
 	_, err := users.Create(ctx, models.NewUser{Name: "bad", Email: "bad"})
 	if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
 		t.Errorf("the creation: %v", err)
@@ -140,11 +142,11 @@ func TestARefusalInACommitThatFailsIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
-	run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
+	sqlitetest.Run(t, other, "CREATE TABLE places (id INTEGER PRIMARY KEY)",
 		"CREATE TABLE homes (place INTEGER REFERENCES places DEFERRABLE INITIALLY DEFERRED)",
 		"CREATE TRIGGER h AFTER DELETE ON users BEGIN INSERT INTO homes VALUES (1); END")
 	ada := storetest.Create(t, users, "ada")
-	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA foreign_keys = ON") })
+	onWriter(t, users, func(conn *connection) error { return conn.Script("PRAGMA foreign_keys = ON") })
 	remove := func() error { return users.Delete(ctx, ada, nil) }
 	for _, err := range together(t, users, other, remove, remove) {
 		if err == nil || !strings.Contains(err.Error(), "FOREIGN KEY") {
@@ -159,7 +161,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
 	storetest.Create(t, users, "before")
-	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = 1") }) // no more than there are
+	onWriter(t, users, func(conn *connection) error { return conn.Script("PRAGMA max_page_count = 1") }) // no more than there are
 	large := func(i int) func() error {
 		return func() error {
 			_, err := users.Create(ctx, models.NewUser{Name: strings.Repeat("n", 100_000), Email: fmt.Sprint(i)})
@@ -175,7 +177,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 			t.Errorf("creation %d: %v", i, err)
 		}
 	}
-	onWriter(t, users, func(conn connection) error { return conn.script("PRAGMA max_page_count = 1000000") })
+	onWriter(t, users, func(conn *connection) error { return conn.Script("PRAGMA max_page_count = 1000000") })
 	storetest.Create(t, users, "after")
 }
 
@@ -183,7 +185,7 @@ func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 func TestATransactionThatTheDiskFailedIsRolledBack(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
-	failed := &sqliteError{"disk I/O error (10)", codeIO}
+	failed := &dbfile.Error{Text: "disk I/O error (10)", Code: dbfile.CodeIO}
 	err := users.writer.do(ctx, &write{run: func(tx *transaction) error {
 		if _, err := tx.insert(models.NewUser{Name: "n", Email: "lost"}); err != nil {
 			return err
@@ -202,7 +204,7 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	other := otherProgram(t, users)
-	run(t, other, "BEGIN IMMEDIATE")
+	sqlitetest.Run(t, other, "BEGIN IMMEDIATE")
 	var mu sync.Mutex
 	stored := 0
 	var wait sync.WaitGroup
@@ -224,7 +226,7 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 		runtime.Gosched() // until it is full, with one batch waiting for the lock
 	}
 	cancel()
-	run(t, other, "COMMIT")
+	sqlitetest.Run(t, other, "COMMIT")
 	wait.Wait()
 	if stored < batch.Most || stored > 2*batch.Most+1 {
 		t.Errorf("%d writes were stored, with a queue of %d", stored, batch.Most)
@@ -233,7 +235,7 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 
 // onWriter runs a function on the connection that writes, while no commit is under way. What follows an import there goes
 // on when the import is answered: a test that did not wait for it once damaged the memory of SQLite.
-func onWriter(t testing.TB, users *Users, run func(connection) error) {
+func onWriter(t testing.TB, users *Users, run func(*connection) error) {
 	t.Helper()
 	users.writer.pause(func() {
 		if err := run(users.writer.conn); err != nil {

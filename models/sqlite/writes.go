@@ -6,16 +6,16 @@ import "users-api/models"
 // returns after the triggers have ended. If a trigger or an ON CONFLICT clause ignores the user, SQLite returns the
 // rowid of an earlier INSERT.
 func (t *transaction) insert(user models.NewUser) (int64, error) {
-	all := models.Values{Of: t.queries.fields.All(), User: user}
-	done, err := t.conn.exec(t.queries.Insert, t.queries.Parameters(all)...)
+	all := models.Values{Of: t.conn.fields.All(), User: user}
+	done, err := t.conn.Exec(t.conn.Insert, t.conn.Parameters(all)...)
 	if err != nil {
 		return 0, err
 	}
-	if done.rows == 0 {
+	if done.Rows == 0 {
 		return 0, models.ErrIgnored
 	}
-	t.wrote(done.rowid)
-	return done.rowid, nil
+	t.wrote(done.RowID)
+	return done.RowID, nil
 }
 
 // update changes a user and returns it as stored after the change.
@@ -24,15 +24,15 @@ func (t *transaction) update(id int64, change models.Values, allow models.Condit
 	if err != nil || change.Of == 0 {
 		return before, err
 	}
-	done, err := t.conn.exec(t.queries.Update(change.Of), append(t.queries.Parameters(change), id)...)
+	done, err := t.conn.Exec(t.conn.Update(change.Of), append(t.conn.Parameters(change), id)...)
 	if err != nil {
 		return models.User{}, err
 	}
-	if done.rows == 0 && t.queries.fields.Differing(&change, &before.NewUser) != 0 {
+	if done.Rows == 0 && t.conn.fields.Differing(&change, &before.NewUser) != 0 {
 		return models.User{}, models.ErrIgnored
 	}
 	t.wrote(id)
-	return t.queries.get(t.conn, id)
+	return t.conn.get(id)
 }
 
 // delete removes a user.
@@ -42,11 +42,11 @@ func (t *transaction) delete(id int64, allow models.Condition) error {
 			return err
 		}
 	}
-	done, err := t.conn.exec(t.queries.Delete, id)
+	done, err := t.conn.Exec(t.conn.Delete, id)
 	if err != nil {
 		return err
 	}
-	if done.rows == 0 {
+	if done.Rows == 0 {
 		return t.whyNotDeleted(id)
 	}
 	t.wrote(id)
@@ -55,7 +55,7 @@ func (t *transaction) delete(id int64, allow models.Condition) error {
 
 // whyNotDeleted returns why a deletion deleted no user: no user has the id, or a trigger ignored the deletion.
 func (t *transaction) whyNotDeleted(id int64) error {
-	_, err := t.queries.get(t.conn, id)
+	_, err := t.conn.get(id)
 	if err == nil {
 		err = models.ErrIgnored
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"users-api/models/storetest"
+	"users-api/models/sqlite/sqlitetest"
 )
 
 // The name may be taken while the copy is made.
@@ -30,12 +30,10 @@ func TestAFileIsNeverReplacedByABackup(t *testing.T) {
 }
 
 func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T) {
-	users := openUsers(t, 0)
-	path := users.writer.files.database.path
-	storetest.Create(t, users, "ada@example.org")
+	path := sqlitetest.Closed(t, "ada@example.org")
 	before := names(t, filepath.Dir(path))
 	var stream bytes.Buffer
-	made, err := BackupTo(ctx, path, &stream, nil)
+	made, err := Write(ctx, path, &stream, nil)
 	if err != nil || made != (Copy{1, int64(stream.Len())}) {
 		t.Fatalf("%+v of %d bytes, %v", made, stream.Len(), err)
 	}
@@ -43,14 +41,12 @@ func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T)
 	if err := os.WriteFile(target, stream.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := storetest.Text(t, reopen(t, target)); !strings.Contains(text, "ada@example.org") {
-		t.Errorf("it lists %s", text)
-	}
+	expectUsers(t, target, "ada@example.org")
 	broken, closed, err := os.Pipe()
 	if err := errors.Join(err, broken.Close(), closed.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := BackupTo(ctx, path, closed, nil); err == nil {
+	if _, err := Write(ctx, path, closed, nil); err == nil {
 		t.Error("a stream that nobody reads is no error")
 	}
 	if after := names(t, filepath.Dir(path)); !slices.Equal(before, after) {
@@ -92,7 +88,7 @@ func TestABackupThatFindsItsNameTakenSaysSoBeforeItIsMade(t *testing.T) {
 	if err := os.Symlink("nowhere", target); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Backup(ctx, "no database", target, nil)
+	_, err := Make(ctx, "no database", target, nil)
 	if err == nil || !strings.Contains(err.Error(), target+" exists already, and is left as it is: choose another name") {
 		t.Errorf("the error is %v", err)
 	}

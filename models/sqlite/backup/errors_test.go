@@ -1,10 +1,12 @@
-package sqlite
+package backup
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"users-api/models/sqlite/dbfile"
 )
 
 // What cannot be done to a file is an error with its own reason, such as a full disk.
@@ -13,7 +15,7 @@ func TestWhatCannotBeDoneToAFileSaysWhy(t *testing.T) {
 	directory := t.TempDir()
 	gone := filepath.Join(directory, "gone", "users.db")
 	for name, err := range map[string]error{
-		"making it": makeFile(gone), "bringing it to disk": syncFile(gone), "bringing its name to disk": syncDirectory(gone),
+		"bringing it to disk": syncFile(gone), "bringing its name to disk": dbfile.SyncName(gone),
 		"giving it another name": place(gone, filepath.Join(directory, "users.db")),
 	} {
 		if !errors.Is(err, os.ErrNotExist) {

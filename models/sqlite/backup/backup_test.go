@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"bytes"
@@ -14,13 +14,17 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
-// reopen opens a database that is there, and closes it at the end of the test.
-func reopen(t testing.TB, path string) *Users {
+var ctx = context.Background()
+
+// serve opens a database until the end of the test.
+func serve(t testing.TB, path string) *sqlite.Users {
 	t.Helper()
-	users, err := Open(ctx, path, models.NewFields(), 1<<20)
+	users, err := sqlite.Open(ctx, path, models.NewFields(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,16 +46,17 @@ func names(t testing.TB, directory string) (all []string) {
 }
 
 func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
-	users, _ := openTable(t, 1<<20,
+	path := sqlitetest.File(t,
 		"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email UNIQUE, created_at, phone)",
 		"CREATE INDEX by_name ON users (name)", "CREATE TRIGGER t AFTER INSERT ON users BEGIN SELECT 1; END",
 		"CREATE TABLE notes (text)", "INSERT INTO notes VALUES ('kept')", "PRAGMA user_version = 7",
 		"INSERT INTO users VALUES (9, 'deleted', 'd', '', ''), (3, 'c', 'c', '2024-01-02', '1')",
 		"DELETE FROM users WHERE id = 9")
+	users := serve(t, path)
 	storetest.Create(t, users, "ada@example.org")
 	want, _ := storetest.Text(t, users)
 	target := filepath.Join(t.TempDir(), "backup of #1?.db")
-	made, err := Backup(ctx, users.writer.files.database.path, target, nil)
+	made, err := Make(ctx, path, target, nil)
 	if err != nil || made.Users != 2 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -61,14 +66,14 @@ func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
 	if all := names(t, filepath.Dir(target)); len(all) != 1 {
 		t.Errorf("beside it are %v", all)
 	}
-	copied := reopen(t, target)
+	copied := serve(t, target)
 	if got, _ := storetest.Text(t, copied); got != want {
 		t.Errorf("it lists %s, and not %s", got, want)
 	}
 	if id := storetest.Create(t, copied, "new"); id != 11 {
 		t.Errorf("the next id is %d: one that was used is used again", id)
 	}
-	other := openOther(t, target)
+	other := sqlitetest.Open(t, target)
 	for query, want := range map[string]string{
 		"SELECT count(*) FROM sqlite_master WHERE name IN ('by_name', 't')": "2",
 		"SELECT text FROM notes": "kept", "SELECT user_version FROM pragma_user_version": "7",
@@ -81,7 +86,8 @@ func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
 }
 
 func TestABackupHoldsEveryUserThatWasStoredBeforeItBegan(t *testing.T) {
-	users := openUsers(t, 0)
+	path := filepath.Join(t.TempDir(), "users.db")
+	users := serve(t, path)
 	var mu sync.Mutex
 	stored := map[string]bool{}
 	stop := make(chan struct{})
@@ -110,10 +116,10 @@ func TestABackupHoldsEveryUserThatWasStoredBeforeItBegan(t *testing.T) {
 		}
 		mu.Unlock()
 		target := filepath.Join(t.TempDir(), fmt.Sprint(i))
-		if _, err := Backup(ctx, users.writer.files.database.path, target, nil); err != nil {
+		if _, err := Make(ctx, path, target, nil); err != nil {
 			t.Fatal(err)
 		}
-		text, _ := storetest.Text(t, reopen(t, target))
+		text, _ := storetest.Text(t, serve(t, target))
 		for _, email := range before {
 			if !strings.Contains(text, `"email":"`+email+`"`) {
 				t.Fatalf("backup %d has no %s", i, email)
@@ -158,9 +164,8 @@ func TestABackupTellsItsProgressAndItsEnd(t *testing.T) {
 	expect(100)
 	stop()
 
-	users := openUsers(t, 0)
-	database, target := users.writer.files.database.path, filepath.Join(t.TempDir(), "backup.db")
-	if _, err := Backup(ctx, database, target, func(done, total int64) { told <- total - done }); err != nil {
+	database, target := sqlitetest.Closed(t, "ada"), filepath.Join(t.TempDir(), "backup.db")
+	if _, err := Make(ctx, database, target, func(done, total int64) { told <- total - done }); err != nil {
 		t.Fatal(err)
 	}
 	expect(0)
@@ -168,8 +173,7 @@ func TestABackupTellsItsProgressAndItsEnd(t *testing.T) {
 
 // A backup that fails leaves nothing behind, and what is there as it is.
 func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
-	users := openUsers(t, 0)
-	path := users.writer.files.database.path
+	path := sqlitetest.Closed(t, "ada")
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	garbage := filepath.Join(t.TempDir(), "garbage")
@@ -195,7 +199,7 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Backup(c.ctx, c.path, filepath.Join(directory, c.target), nil)
+			_, err = Make(c.ctx, c.path, filepath.Join(directory, c.target), nil)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the error is %v", err)
 			}

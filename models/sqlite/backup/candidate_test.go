@@ -1,40 +1,30 @@
-package sqlite
+package backup
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"users-api/models/sqlite/sqlitetest"
 )
 
 // candidate makes a database by statements and returns its bytes.
 func candidate(t testing.TB, statements ...string) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "candidate")
-	other, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, other, statements...)
-	if err := other.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(sqlitetest.File(t, statements...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
-const foreignTable = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"
-
 // brokenIndex is a database whose index has lost a user, which quick_check does not see.
 func brokenIndex(t testing.TB) []byte {
-	return candidate(t, foreignTable, "INSERT INTO users VALUES (1, 'a', 'a', ''), (2, 'b', 'b', '')",
+	return candidate(t, sqlitetest.Table, "INSERT INTO users VALUES (1, 'a', 'a', ''), (2, 'b', 'b', '')",
 		"CREATE TABLE empty (email UNIQUE)", "PRAGMA writable_schema = ON",
 		`UPDATE sqlite_schema SET rootpage =
 			(SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_empty_1')
@@ -46,7 +36,7 @@ func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
 	t.Parallel()
 	rows := `INSERT INTO users (name, email)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT 'User ' || i, i FROM n`
-	whole := candidate(t, foreignTable, rows)
+	whole := candidate(t, sqlitetest.Table, rows)
 	zeroed := slices.Clone(whole)
 	copy(zeroed[len(zeroed)/2:], make([]byte, 4096))
 	for name, c := range map[string]struct {
@@ -65,7 +55,7 @@ func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
 		"a view of nothing":       {candidate(t, "CREATE VIEW users AS SELECT * FROM nowhere"), "it is a view"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, from := unfinished(t, "old"), filepath.Join(t.TempDir(), "candidate.db")
+			path, from := sqlitetest.Killed(t, "old"), filepath.Join(t.TempDir(), "candidate.db")
 			before := contents(t, filepath.Dir(path))
 			if err := os.WriteFile(from, c.text, 0o600); err != nil {
 				t.Fatal(err)
@@ -100,7 +90,7 @@ func contents(t testing.TB, directory string) string {
 
 // A file that was copied without its -wal file looks whole.
 func TestACandidateWhoseLastCommitsAreInAnotherFileIsRefused(t *testing.T) {
-	path, from := closedDatabase(t, "old"), unfinished(t, "new")
+	path, from := sqlitetest.Closed(t, "old"), sqlitetest.Killed(t, "new")
 	if _, err := restore(t, path, from); err == nil || !strings.Contains(err.Error(), from+"-wal holds the last commits") {
 		t.Errorf("the error is %v", err)
 	}
@@ -108,7 +98,7 @@ func TestACandidateWhoseLastCommitsAreInAnotherFileIsRefused(t *testing.T) {
 }
 
 func TestACandidateWithAnEmptyWALFileBesideItIsWhole(t *testing.T) {
-	path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+	path, from := sqlitetest.Closed(t, "old"), sqlitetest.Closed(t, "new")
 	if err := os.WriteFile(from+"-wal", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -119,15 +109,12 @@ func TestACandidateWithAnEmptyWALFileBesideItIsWhole(t *testing.T) {
 }
 
 func TestADatabaseWhoseTableCannotBeServedIsNotRestored(t *testing.T) {
-	for _, table := range refusedTables {
-		t.Run(table.name, func(t *testing.T) {
-			from, path := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "users.db")
-			text := candidate(t, append([]string{"PRAGMA journal_mode = WAL"}, table.schema...)...)
-			if err := os.WriteFile(from, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+	for _, table := range sqlitetest.RefusedTables {
+		t.Run(table.Name, func(t *testing.T) {
+			from := sqlitetest.File(t, append([]string{"PRAGMA journal_mode = WAL"}, table.Schema...)...)
+			path := filepath.Join(t.TempDir(), "users.db")
 			_, err := restore(t, path, from)
-			expectCannotServe(t, "the restore", err, table.why)
+			sqlitetest.ExpectCannotServe(t, "the restore", err, table.Why)
 			if _, err := os.Stat(path); err == nil {
 				t.Error("it was restored nevertheless")
 			}

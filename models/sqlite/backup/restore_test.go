@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"bytes"
@@ -10,19 +10,9 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
-
-// closedDatabase makes a database with one user and closes it.
-func closedDatabase(t testing.TB, email string) (path string) {
-	t.Helper()
-	users := openUsers(t, 0)
-	storetest.Create(t, users, email)
-	if err := users.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return users.writer.files.database.path
-}
 
 // restore restores a file.
 func restore(t testing.TB, path, from string) (Restored, error) {
@@ -38,7 +28,7 @@ func restore(t testing.TB, path, from string) (Restored, error) {
 // expectUsers fails unless exactly these emails are listed.
 func expectUsers(t testing.TB, path string, emails ...string) {
 	t.Helper()
-	users := reopen(t, path)
+	users := serve(t, path)
 	text, _ := storetest.Text(t, users)
 	if err := users.Close(ctx); err != nil {
 		t.Error(err)
@@ -54,7 +44,7 @@ func expectUsers(t testing.TB, path string, emails ...string) {
 }
 
 func TestARestoreReplacesTheDatabaseAndKeepsTheOldOne(t *testing.T) {
-	path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+	path, from := sqlitetest.Closed(t, "old"), sqlitetest.Closed(t, "new")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -75,20 +65,16 @@ func TestARestoreReplacesTheDatabaseAndKeepsTheOldOne(t *testing.T) {
 
 // The users are read in pages of 512, and a count of pages would be no count of users.
 func TestARestoreCountsTheUsersOfEveryPage(t *testing.T) {
-	users := openUsers(t, 0)
-	fill(t, users, 2*pageUsers+1)
-	from := users.writer.files.database.path
-	if err := users.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	from := sqlitetest.File(t, sqlitetest.Table, `INSERT INTO users (name, email)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1025) SELECT 'User ' || i, i FROM n`)
 	restored, err := restore(t, filepath.Join(t.TempDir(), "users.db"), from)
-	if err != nil || restored.Users != 2*pageUsers+1 {
+	if err != nil || restored.Users != 1025 {
 		t.Errorf("%d users are restored, %v", restored.Users, err)
 	}
 }
 
 func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {
-	path, from := filepath.Join(t.TempDir(), "not", "there", "users.db"), closedDatabase(t, "new")
+	path, from := filepath.Join(t.TempDir(), "not", "there", "users.db"), sqlitetest.Closed(t, "new")
 	restored, err := restore(t, path, from)
 	if err != nil || restored.Kept != "" {
 		t.Fatalf("%+v, %v", restored, err)
@@ -100,7 +86,7 @@ func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {
 }
 
 func TestARestoreFollowsSymbolicLinks(t *testing.T) {
-	path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
+	path, from := sqlitetest.Closed(t, "old"), sqlitetest.Closed(t, "new")
 	link := filepath.Join(t.TempDir(), "users.db")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
@@ -116,30 +102,9 @@ func TestARestoreFollowsSymbolicLinks(t *testing.T) {
 	expectUsers(t, restored.Kept, "old")
 }
 
-// unfinished makes a database whose last commits are in its -wal file, as a killed process leaves it.
-func unfinished(t testing.TB, email string) (path string) {
-	t.Helper()
-	users := openUsers(t, 0)
-	live := users.writer.files.database.path
-	storetest.Create(t, users, email)
-	path = filepath.Join(t.TempDir(), "users.db")
-	for _, ending := range []string{"", "-wal", "-shm"} {
-		copyFile(t, live+ending, path+ending)
-	}
-	return path
-}
-
-func copyFile(t testing.TB, from, to string) {
-	t.Helper()
-	text, err := os.ReadFile(from)
-	if err := errors.Join(err, os.WriteFile(to, text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestWhatTheOldDatabaseHadOnlyInItsWALIsKeptToo(t *testing.T) {
-	path := unfinished(t, "old")
-	restored, err := restore(t, path, closedDatabase(t, "new"))
+	path := sqlitetest.Killed(t, "old")
+	restored, err := restore(t, path, sqlitetest.Closed(t, "new"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,13 +117,13 @@ func TestWhatTheOldDatabaseHadOnlyInItsWALIsKeptToo(t *testing.T) {
 
 // SQLite would apply a -wal file or a journal that is left behind to any database that takes the name.
 func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
-	path := unfinished(t, "old")
+	path := sqlitetest.Killed(t, "old")
 	err := errors.Join(os.Remove(path), os.WriteFile(path+"-journal", []byte("old"), 0o600),
 		os.WriteFile(path+"-shm", []byte("old"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := restore(t, path, closedDatabase(t, "new")); err != nil {
+	if _, err := restore(t, path, sqlitetest.Closed(t, "new")); err != nil {
 		t.Fatal(err)
 	}
 	all := strings.Join(names(t, filepath.Dir(path)), " ")
@@ -180,14 +145,14 @@ func TestADatabaseThatCannotBeReadIsReplacedAndKept(t *testing.T) {
 		"empty": func([]byte) []byte { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := closedDatabase(t, "old")
+			path := sqlitetest.Closed(t, "old")
 			text, err := os.ReadFile(path)
 			damaged := damage(text)
 			err = errors.Join(err, os.WriteFile(path, damaged, 0o600), os.WriteFile(path+"-wal", []byte("rest"), 0o600))
 			if err != nil {
 				t.Fatal(err)
 			}
-			restored, err := restore(t, path, closedDatabase(t, "new"))
+			restored, err := restore(t, path, sqlitetest.Closed(t, "new"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,41 +164,16 @@ func TestADatabaseThatCannotBeReadIsReplacedAndKept(t *testing.T) {
 	}
 }
 
-// interrupted makes a database whose file holds a part of a transaction that was not committed, and whose -journal file
-// has what was there before, as a killed process leaves it.
-func interrupted(t testing.TB) (path string) {
-	t.Helper()
-	live, path := closedDatabase(t, "committed"), filepath.Join(t.TempDir(), "users.db")
-	other := openOther(t, live)
-	run(t, other, "PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 5", "BEGIN IMMEDIATE",
-		`INSERT INTO users (name, email)
-		 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'uncommitted', i FROM n`)
-	for _, ending := range []string{"", "-journal"} {
-		copyFile(t, live+ending, path+ending)
-	}
-	return path
-}
-
-// linkTo makes a symbolic link in another directory.
-func linkTo(t testing.TB, path string) string {
-	t.Helper()
-	link := filepath.Join(t.TempDir(), "link.db")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
-	return link
-}
-
 func TestAnIncompleteBackupIsNotRestored(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ from, says string }{
-		"a -wal file":                 {unfinished(t, "new"), "VACUUM INTO"},
-		"a -wal file behind a link":   {linkTo(t, unfinished(t, "new")), "VACUUM INTO"},
-		"a hot journal":               {interrupted(t), "takes that transaction back"},
-		"a hot journal behind a link": {linkTo(t, linkTo(t, interrupted(t))), "takes that transaction back"},
+		"a -wal file":                 {sqlitetest.Killed(t, "new"), "VACUUM INTO"},
+		"a -wal file behind a link":   {sqlitetest.Link(t, sqlitetest.Killed(t, "new")), "VACUUM INTO"},
+		"a hot journal":               {sqlitetest.Interrupted(t), "takes that transaction back"},
+		"a hot journal behind a link": {sqlitetest.Link(t, sqlitetest.Link(t, sqlitetest.Interrupted(t))), "takes that transaction back"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := closedDatabase(t, "old")
+			path := sqlitetest.Closed(t, "old")
 			if restored, err := restore(t, path, test.from); err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("%+v, %v", restored, err)
 			}
@@ -248,11 +188,11 @@ func TestAnIncompleteBackupIsNotRestored(t *testing.T) {
 // With journal_mode PERSIST the -journal file stays after a commit, and its header is zeroed.
 func TestABackupBesideAJournalThatIsOverIsRestored(t *testing.T) {
 	t.Parallel()
-	from := closedDatabase(t, "new")
+	from := sqlitetest.Closed(t, "new")
 	if err := os.WriteFile(from+"-journal", make([]byte, 512), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path := closedDatabase(t, "old")
+	path := sqlitetest.Closed(t, "old")
 	if _, err := restore(t, path, from); err != nil {
 		t.Fatal(err)
 	}

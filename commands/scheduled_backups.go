@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"users-api/config"
-	"users-api/models/sqlite"
+	"users-api/models/sqlite/backup"
+	"users-api/models/sqlite/dbfile"
 )
 
 // Backups made by the running service are named users-ID-TIME.db: the id of the service's backups, and the time at
@@ -129,11 +130,11 @@ func (b *backups) makeOne(ctx context.Context) bool {
 	id, err := b.readOrMakeID()
 	path := filepath.Join(b.Dir, "users-"+id+"-"+began.UTC().Format(backupTime)+".db")
 	if err == nil {
-		err = sqlite.MakeDirectory(b.Dir, 0o700)
+		err = dbfile.MakeDirectory(b.Dir, 0o700)
 	}
-	var made sqlite.Copy
+	var made backup.Copy
 	if err == nil {
-		made, err = sqlite.Backup(ctx, b.database, path, nil)
+		made, err = backup.Make(ctx, b.database, path, nil)
 	}
 	if ctx.Err() != nil {
 		return false // the service is stopping
@@ -159,7 +160,7 @@ func (b *backups) prune(made string) {
 			b.logger.Warn("an old backup cannot be deleted", "error", err)
 		}
 	}
-	sqlite.RemoveAbandoned(b.Dir, partialBackup.MatchString)
+	backup.RemoveAbandoned(b.Dir, partialBackup.MatchString)
 }
 
 // warnOfSameDisk warns if the backups are on the same disk as the database: if that disk breaks, both are lost.

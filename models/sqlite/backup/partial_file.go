@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"users-api/models/sqlite/dbfile"
 )
 
 // While a file is written, its name is its final name with a number and ".partial" appended. It gets the final name
@@ -46,7 +48,7 @@ func RemoveAbandoned(directory string, ours func(name string) bool) {
 func place(partial, target string) error {
 	err := os.Link(partial, target)
 	if err == nil {
-		return errors.Join(os.Remove(partial), syncDirectory(target))
+		return errors.Join(os.Remove(partial), dbfile.SyncName(target))
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already, and is left as it is", target)
@@ -57,7 +59,7 @@ func place(partial, target string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Close(), os.Rename(partial, target), syncDirectory(target))
+	return errors.Join(file.Close(), os.Rename(partial, target), dbfile.SyncName(target))
 }
 
 // syncFile returns once the content of a file is on disk.

@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"errors"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite"
+	"users-api/models/sqlite/dbfile"
+	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
 
@@ -17,20 +20,20 @@ import (
 func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	for range 10 {
-		path, from := closedDatabase(t, "old"), closedDatabase(t, "new")
-		release, err := lockExclusive(path)
+		path, from := sqlitetest.Closed(t, "old"), sqlitetest.Closed(t, "new")
+		release, err := dbfile.LockExclusive(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened := make(chan *Users, 1)
+		opened := make(chan *sqlite.Users, 1)
 		go func() {
-			users, err := Open(ctx, path, models.NewFields(), 0)
+			users, err := sqlite.Open(ctx, path, models.NewFields(), 0)
 			if err != nil {
 				t.Error(err)
 			}
 			opened <- users
 		}()
-		time.Sleep(3 * busyTick / 2) // it is no event that somebody waits for a lock
+		time.Sleep(75 * time.Millisecond) // it is no event that somebody waits for a lock
 		if err := errors.Join(os.Link(path, path+".replaced-x"), os.Rename(from, path)); err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +55,13 @@ func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
 }
 
 func TestASecondNameThatAKilledRestoreLeftIsRemoved(t *testing.T) {
-	path := closedDatabase(t, "old")
+	path := sqlitetest.Closed(t, "old")
 	if err := os.Link(path, path+".replaced-20240101T000000.000Z"); err != nil {
 		t.Fatal(err)
 	}
 	older := path + ".replaced-20230101T000000.000Z"
-	copyFile(t, path, older)
-	restored, err := restore(t, path, closedDatabase(t, "new"))
+	sqlitetest.CopyFile(t, path, older)
+	restored, err := restore(t, path, sqlitetest.Closed(t, "new"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"users-api/models"
+	"users-api/models/sqlite/dbfile"
 	"users-api/models/statements"
 )
 
@@ -19,36 +20,36 @@ func (newTable) TableName() string { return "users" }
 
 // createTable creates the table users unless something of that name exists, in any letter case; it leaves that alone.
 // The check and the creation share one immediate transaction, for processes that start at once.
-func createTable(conn connection) error {
+func createTable(conn *dbfile.Connection) error {
 	script, err := statements.CreateTable(dialect(), &newTable{})
 	if err != nil {
 		return err
 	}
-	if err := conn.script("BEGIN IMMEDIATE"); err != nil {
+	if err := conn.Script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer func() { _ = conn.script("ROLLBACK") }() // there is nothing to roll back after a commit
+	defer func() { _ = conn.Script("ROLLBACK") }() // there is nothing to roll back after a commit
 	if err := proveWritable(conn); err != nil {
 		return err
 	}
 	if exists, err := hasTable(conn); err != nil || exists {
 		return err
 	}
-	return conn.script(strings.Join(append(script, "COMMIT"), "; "))
+	return conn.Script(strings.Join(append(script, "COMMIT"), "; "))
 }
 
 // hasTable reports whether anything is named users.
-func hasTable(conn connection) (bool, error) {
-	n, _, err := conn.number("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')")
+func hasTable(conn *dbfile.Connection) (bool, error) {
+	n, _, err := conn.Number("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')")
 	return n > 0, err
 }
 
 // proveWritable rewrites a value that is already there. SQLite opens a file that it may not write as read-only, without
 // an error, and begins a transaction on it that takes no write lock.
-func proveWritable(conn connection) error {
-	version, err := conn.setting("user_version")
+func proveWritable(conn *dbfile.Connection) error {
+	version, err := conn.Setting("user_version")
 	if err != nil {
 		return err
 	}
-	return conn.script("PRAGMA user_version = " + version)
+	return conn.Script("PRAGMA user_version = " + version)
 }

@@ -1,11 +1,9 @@
-package sqlite
+package dbfile
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
 // The locks that SQLite itself takes (sqlite.org/lockingv3.html) tell whether a process has a database open: a
@@ -15,8 +13,8 @@ import (
 // The system also releases all locks of a process on a file when the process closes any descriptor of that file. So
 // this code is for processes that do not serve.
 
-// errMoved: the name of the database leads to a different file than when it was opened.
-var errMoved = errors.New("the database was replaced while it was being opened")
+// ErrMoved: the name of the database leads to a different file than when it was opened.
+var ErrMoved = errors.New("the database was replaced while it was being opened")
 
 // inUse says that a process has the database open, and which one if that is known.
 func inUse(path string, pid int32) error {
@@ -27,8 +25,8 @@ func inUse(path string, pid int32) error {
 	return fmt.Errorf("%s has the database %s open: stop the service, and try again", who, path)
 }
 
-// expectUnused returns an error while a process has the database open. It changes nothing.
-func expectUnused(path string) error {
+// ExpectUnused returns an error while a process has the database open. It changes nothing.
+func ExpectUnused(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -47,28 +45,28 @@ func expectUnused(path string) error {
 	return nil
 }
 
-// lockExclusive keeps anyone else from opening the database until release is called. The content of the -wal file is
+// LockExclusive keeps anyone else from opening the database until release is called. The content of the -wal file is
 // then in the database file, and the -wal file is gone; a database that SQLite cannot read keeps its -wal file.
-func lockExclusive(path string) (release func(), err error) {
+func LockExclusive(path string) (release func(), err error) {
 	before, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	release, err = lockDatabase(path)
-	if code := primaryCode(err); code == codeNotADB || code == codeCorrupt {
+	if code := PrimaryCode(err); code == CodeNotADB || code == CodeCorrupt {
 		release, err = lockFile(path)
 	}
 	switch {
-	case isBusy(err):
+	case PrimaryCode(err) == CodeBusy:
 		return nil, inUse(path, 0)
-	case primaryCode(err) != 0:
-		return nil, explain(path, err)
+	case PrimaryCode(err) != 0:
+		return nil, Explain(path, err)
 	case err != nil:
 		return nil, err
 	}
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
 		release()
-		return nil, errors.Join(errMoved, err)
+		return nil, errors.Join(ErrMoved, err)
 	}
 	return release, nil
 }
@@ -76,27 +74,27 @@ func lockExclusive(path string) (release func(), err error) {
 // lockDatabase leaves WAL mode, for which SQLite needs the database for itself, and then keeps others out with the
 // exclusive lock. In exclusive locking mode both would be one step, but SQLite would leave a journal.
 func lockDatabase(path string) (release func(), err error) {
-	conn, err := openConnection(fileSource(path))
+	conn, err := Open(path, ReadWrite)
 	if err != nil {
 		return nil, err
 	}
-	if err = conn.script("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE"); err == nil {
+	if err = conn.Script("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE"); err == nil {
 		err = conn.keepOthersOut(path)
 	}
 	if err != nil {
-		conn.close()
+		conn.Close()
 		return nil, err
 	}
-	return conn.close, nil
+	return conn.Close, nil
 }
 
 // keepOthersOut begins an exclusive transaction. It returns an error if a starting service has switched back to WAL
 // mode since this connection left it: in WAL mode, an exclusive transaction does not keep readers out.
-func (c connection) keepOthersOut(path string) error {
-	if err := c.script("BEGIN EXCLUSIVE"); err != nil {
+func (c *Connection) keepOthersOut(path string) error {
+	if err := c.Script("BEGIN EXCLUSIVE"); err != nil {
 		return err
 	}
-	mode, err := c.setting("journal_mode")
+	mode, err := c.Setting("journal_mode")
 	if err == nil && mode != "delete" {
 		err = inUse(path, 0)
 	}
@@ -114,20 +112,4 @@ func lockFile(path string) (release func(), err error) {
 		return nil, inUse(path, 0)
 	}
 	return func() { _ = file.Close() }, nil
-}
-
-// removeSecondNames removes what a restore leaves behind if it is killed midway: a second name of the database that is
-// still in its place. SQLite must not open one file under two names.
-func removeSecondNames(target string) {
-	database, err := os.Stat(target)
-	if err != nil {
-		return
-	}
-	entries, _ := os.ReadDir(filepath.Dir(target))
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if err == nil && os.SameFile(info, database) && strings.HasPrefix(entry.Name(), filepath.Base(target)+".replaced-") {
-			_ = os.Remove(filepath.Join(filepath.Dir(target), entry.Name()))
-		}
-	}
 }

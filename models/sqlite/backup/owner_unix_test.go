@@ -1,6 +1,6 @@
 //go:build !windows
 
-package sqlite
+package backup
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"users-api/models/sqlite/sqlitetest"
 )
 
 // root may restore what another user serves.
@@ -16,13 +18,13 @@ func TestARestoredDatabaseBelongsToTheOwnerOfTheOldOneOrOfTheDirectory(t *testin
 		t.Skip("needs root, to give files away")
 	}
 	const uid, gid = 65534, 65533
-	old, group, directory := closedDatabase(t, "old"), closedDatabase(t, "old"), t.TempDir()
+	old, group, directory := sqlitetest.Closed(t, "old"), sqlitetest.Closed(t, "old"), t.TempDir()
 	err := errors.Join(os.Chown(old, uid, gid), os.Chown(group, 0, gid), os.Chown(directory, uid, gid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, owner := range map[string]uint32{old: uid, group: 0, filepath.Join(directory, "users.db"): uid} {
-		if _, err := restore(t, path, closedDatabase(t, "new")); err != nil {
+		if _, err := restore(t, path, sqlitetest.Closed(t, "new")); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)

@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"context"
@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
 	"users-api/models"
+	"users-api/models/sqlite"
+	"users-api/models/sqlite/dbfile"
 )
 
 // Restored describes a restored database.
@@ -56,22 +59,22 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 // prepareTarget returns where the database is, or will be. It refuses, before anything is read, what would be refused
 // later.
 func prepareTarget(path string, from *os.File) (target string, err error) {
-	if err := MakeDirectory(filepath.Dir(path), 0o700); err != nil {
+	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
 	if err := expectComplete(from.Name()); err != nil {
 		return "", err
 	}
-	if target, err = followLinks(path); err != nil {
+	if target, err = dbfile.FollowLinks(path); err != nil {
 		return "", err
 	}
-	return target, expectUnused(target)
+	return target, dbfile.ExpectUnused(target)
 }
 
 // expectComplete returns an error if the files beside a database hold commits, or changes that must be rolled back. The
 // name of a redirected standard input is a link to its source.
 func expectComplete(path string) error {
-	path, err := followLinks(path)
+	path, err := dbfile.FollowLinks(path)
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func expectComplete(path string) error {
 		return fmt.Errorf("%s-wal holds the last commits of %s, which is therefore incomplete: make a complete file with "+
 			"`users-api backup`, or with sqlite3's command `VACUUM INTO`", path, path)
 	}
-	return expectNoHotJournal(path)
+	return dbfile.ExpectNoHotJournal(path)
 }
 
 // receive copies a stream to the empty file at path.
@@ -124,52 +127,26 @@ func checkCandidate(ctx context.Context, path string, fields models.Fields) (cop
 	if copied.Bytes = info.Size(); copied.Bytes == 0 {
 		return copied, errors.New("it is empty")
 	}
-	conn, err := openConnection(copySource(path), forCopies()...)
+	conn, err := dbfile.Open(path, dbfile.Immutable, forCopies()...)
 	if err != nil {
 		return copied, explainCandidate(err)
 	}
-	defer conn.close()
-	err = conn.until(ctx, func() (err error) {
-		copied.Users, err = conn.checkUsers(fields)
+	defer conn.Close()
+	err = conn.Until(ctx, func() (err error) {
+		if err = checkPages(conn, "integrity_check"); err == nil {
+			copied.Users, err = sqlite.CheckUsers(conn, fields)
+		}
 		return err
 	})
 	return copied, explainCandidate(err)
 }
 
-// checkUsers checks every page, reads every user, and returns how many there are.
-func (c connection) checkUsers(fields models.Fields) (n int64, err error) {
-	if err := c.checkPages("integrity_check"); err != nil {
-		return 0, err
-	}
-	exists, err := hasTable(c)
-	if err != nil {
-		return 0, err
-	}
-	if !exists {
-		return 0, errors.New("it has no table users")
-	}
-	queries, err := newQueries(fields)
-	if err == nil {
-		_, err = queries.users(c)
-	}
-	if err != nil {
-		return 0, err
-	}
-	for _, err := range models.Each(queries.pages(models.Query{}, func(read func(connection) error) error { return read(c) })) {
-		if err != nil {
-			return n, fmt.Errorf("its users cannot be read: %w", err)
-		}
-		n++
-	}
-	return n, nil
-}
-
 // explainCandidate says in plain words what SQLite found.
 func explainCandidate(err error) error {
-	switch primaryCode(err) {
-	case codeNotADB:
+	switch dbfile.PrimaryCode(err) {
+	case dbfile.CodeNotADB:
 		return errors.New("it is not an SQLite database")
-	case codeCorrupt:
+	case dbfile.CodeCorrupt:
 		return fmt.Errorf("it is damaged: %w", err)
 	}
 	return err
@@ -193,7 +170,7 @@ func giveToOwner(path, target string) error {
 // replace puts the candidate in the place of the database, and returns where the old database is kept.
 func replace(target, candidate string) (kept string, err error) {
 	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	release, err := lockExclusive(target)
+	release, err := dbfile.LockExclusive(target)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", errors.Join(quarantineBeside(target, kept), place(candidate, target))
 	}
@@ -206,13 +183,13 @@ func replace(target, candidate string) (kept string, err error) {
 	if err := os.Link(target, kept); err != nil {
 		return "", fmt.Errorf("cannot keep the old database, so nothing was changed: %w", err)
 	}
-	if err := errors.Join(quarantineBeside(target, kept), syncDirectory(target)); err != nil {
+	if err := errors.Join(quarantineBeside(target, kept), dbfile.SyncName(target)); err != nil {
 		return "", err
 	}
 	if runtime.GOOS == "windows" { // Windows does not replace an open file: a service that starts now is safe
 		release()
 	}
-	return kept, errors.Join(os.Rename(candidate, target), syncDirectory(target))
+	return kept, errors.Join(os.Rename(candidate, target), dbfile.SyncName(target))
 }
 
 // quarantineBeside moves away the files beside the database, which SQLite would mix into the new one. They are kept
@@ -225,4 +202,20 @@ func quarantineBeside(target, kept string) error {
 	}
 	_ = os.Remove(target + "-shm") // it holds nothing of its own
 	return nil
+}
+
+// removeSecondNames removes what a restore leaves behind if it is killed midway: a second name of the database that is
+// still in its place. SQLite must not open one file under two names.
+func removeSecondNames(target string) {
+	database, err := os.Stat(target)
+	if err != nil {
+		return
+	}
+	entries, _ := os.ReadDir(filepath.Dir(target))
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && os.SameFile(info, database) && strings.HasPrefix(entry.Name(), filepath.Base(target)+".replaced-") {
+			_ = os.Remove(filepath.Join(filepath.Dir(target), entry.Name()))
+		}
+	}
 }

@@ -1,4 +1,8 @@
-package sqlite
+// Package backup makes backups of the database file (backup.go), and puts a backup in its place (restore.go). A backup
+// may run beside services that use the database; a restore refuses.
+//
+// Both write a partial file beside the target, check it, and then give it its final name (partial_file.go).
+package backup
 
 import (
 	"context"
@@ -8,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"users-api/models/sqlite/dbfile"
 )
 
 // Copy describes a backup or a restored database.
@@ -19,14 +25,14 @@ type Copy struct {
 // Progress receives how many bytes are done, and how many there are in all: 0 if that is not known. It may be nil.
 type Progress func(done, total int64)
 
-// Backup copies the database at path to the name target, whether services use it or not. The copy is one file, checked
-// and on disk before it gets its name, and it holds every commit that was complete when Backup was called. Backup never
+// Make copies the database at path to the name target, whether services use it or not. The copy is one file, checked
+// and on disk before it gets its name, and it holds every commit that was complete when Make was called. Make never
 // replaces a file.
 //
 // VACUUM INTO reads in one transaction and does not hold up writes. The copy shows the users at one moment, and is as
 // small as possible, because it leaves out deleted data. A plain copy of the file would miss the content of the -wal
 // file.
-func Backup(ctx context.Context, path, target string, progress Progress) (Copy, error) {
+func Make(ctx context.Context, path, target string, progress Progress) (Copy, error) {
 	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
 	if err != nil {
 		return Copy{}, err
@@ -49,10 +55,10 @@ func Backup(ctx context.Context, path, target string, progress Progress) (Copy, 
 	return made, nil
 }
 
-// BackupTo is Backup to a stream. The copy is first created and checked beside the database, where there is room for
+// Write is [Make] to a stream. The copy is first created and checked beside the database, where there is room for
 // it: a container image has no other writable directory.
-func BackupTo(ctx context.Context, path string, out io.Writer, progress Progress) (Copy, error) {
-	database, err := followLinks(path)
+func Write(ctx context.Context, path string, out io.Writer, progress Progress) (Copy, error) {
+	database, err := dbfile.FollowLinks(path)
 	if err != nil {
 		return Copy{}, err
 	}
@@ -86,7 +92,7 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 		if ctx.Err() != nil {
 			return Copy{}, ctx.Err()
 		}
-		if primaryCode(err) == codeFull {
+		if dbfile.PrimaryCode(err) == dbfile.CodeFull {
 			return Copy{}, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(into), err)
 		}
 		return Copy{}, fmt.Errorf("cannot copy the database %s: %w", path, err)
@@ -98,22 +104,22 @@ func copyDatabase(ctx context.Context, path, into string, progress Progress) (Co
 	return made, nil
 }
 
-// vacuumInto does not use a connection of the pool: the database may belong to another process.
+// vacuumInto copies the database at path into an empty file. The database may belong to another process.
 func vacuumInto(ctx context.Context, path, into string, progress Progress) error {
-	conn, err := openConnection(fileSource(path), forCopies()...)
+	conn, err := dbfile.Open(path, dbfile.ReadWrite, forCopies()...)
 	if err != nil {
 		return err
 	}
-	defer conn.close()
+	defer conn.Close()
 	const used = `SELECT (page_count - freelist_count) * page_size
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
-	size, _, err := conn.number(used)
+	size, _, err := conn.Number(used)
 	if err != nil {
 		return err
 	}
 	defer watchSize(into, size, progress)()
-	return conn.until(ctx, func() error {
-		_, err := conn.exec("VACUUM INTO ?", into)
+	return conn.Until(ctx, func() error {
+		_, err := conn.Exec("VACUUM INTO ?", into)
 		return err
 	})
 }
@@ -121,7 +127,7 @@ func vacuumInto(ctx context.Context, path, into string, progress Progress) error
 // forCopies are the settings of connections that make and check copies. VACUUM INTO flushes the copy if synchronous is
 // FULL.
 func forCopies() []string {
-	return []string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)", "synchronous(FULL)"}
+	return []string{fmt.Sprintf("busy_timeout(%d)", dbfile.BusyTimeout.Milliseconds()), "temp_store(MEMORY)", "synchronous(FULL)"}
 }
 
 // watchSize reports the growing size of a file to progress, until the function that it returns is called.
@@ -150,14 +156,14 @@ func watchSize(path string, total int64, progress Progress) (stop func()) {
 
 // checkCopy checks every page of a copy and counts its users.
 func checkCopy(ctx context.Context, path string) (made Copy, err error) {
-	conn, err := openConnection(copySource(path), forCopies()...)
+	conn, err := dbfile.Open(path, dbfile.Immutable, forCopies()...)
 	if err != nil {
 		return made, err
 	}
-	defer conn.close()
-	err = conn.until(ctx, func() (err error) {
-		if err = conn.checkPages("quick_check"); err == nil {
-			made.Users, _, err = conn.number("SELECT count(*) FROM users")
+	defer conn.Close()
+	err = conn.Until(ctx, func() (err error) {
+		if err = checkPages(conn, "quick_check"); err == nil {
+			made.Users, _, err = conn.Number("SELECT count(*) FROM users")
 		}
 		return err
 	})
@@ -173,8 +179,8 @@ func checkCopy(ctx context.Context, path string) (made Copy, err error) {
 }
 
 // checkPages runs quick_check or integrity_check, which also compares indexes with their tables.
-func (c connection) checkPages(check string) error {
-	result, err := c.setting(check + "(1)")
+func checkPages(conn *dbfile.Connection, check string) error {
+	result, err := conn.Setting(check + "(1)")
 	if err == nil && result != "ok" {
 		err = fmt.Errorf("%s says: %s", check, result)
 	}
