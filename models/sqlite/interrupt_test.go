@@ -94,8 +94,8 @@ func TestCountsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
 	id := storetest.Create(t, users, "ada")
-	for range cap(users.reader.searching) {
-		users.reader.searching <- struct{}{}
+	if err := users.reader.searching.Acquire(ctx, maxSearches()); err != nil {
+		t.Fatal(err)
 	}
 	gone, leave := context.WithCancel(ctx)
 	counted := make(chan error)

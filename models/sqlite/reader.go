@@ -5,6 +5,8 @@ import (
 	"iter"
 	"runtime"
 
+	"golang.org/x/sync/semaphore"
+
 	"users-api/models"
 	"users-api/models/spool"
 )
@@ -14,7 +16,7 @@ type reader struct {
 	fields models.Fields
 	free   chan *connection
 	// searching is held by a query that looks at every user.
-	searching chan struct{}
+	searching *semaphore.Weighted
 	spools    *spool.Area
 }
 
@@ -24,7 +26,7 @@ func maxSearches() int64 { return int64(max(1, min(maxReaders, runtime.GOMAXPROC
 
 func newReader(path string, queries *queries, spools *spool.Area) (*reader, error) {
 	r := &reader{
-		fields: queries.fields, free: make(chan *connection, maxReaders), searching: make(chan struct{}, maxSearches()),
+		fields: queries.fields, free: make(chan *connection, maxReaders), searching: semaphore.NewWeighted(maxSearches()),
 		spools: spools,
 	}
 	for range maxReaders {
@@ -83,12 +85,10 @@ func (r *reader) reading(ctx context.Context, conn *connection, read func(*conne
 
 // search is on, for a query that may look at every user.
 func (r *reader) search(ctx context.Context, read func(*connection) error) error {
-	select {
-	case r.searching <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := r.searching.Acquire(ctx, 1); err != nil {
+		return err
 	}
-	defer func() { <-r.searching }()
+	defer r.searching.Release(1)
 	return r.on(ctx, read)
 }
 

@@ -17,8 +17,8 @@ func TestSearchesLeaveRoomForOthers(t *testing.T) {
 	if places >= maxReaders || places > max(1, runtime.GOMAXPROCS(0)-1) {
 		t.Errorf("%d searches at once leave no connection or no core", places)
 	}
-	for range cap(users.reader.searching) {
-		users.reader.searching <- struct{}{}
+	if err := users.reader.searching.Acquire(ctx, maxSearches()); err != nil {
+		t.Fatal(err)
 	}
 	counted := make(chan error, 1)
 	go func() {
@@ -35,9 +35,7 @@ func TestSearchesLeaveRoomForOthers(t *testing.T) {
 		t.Errorf("a search did not wait for the others: %v", err)
 	default:
 	}
-	for range places {
-		<-users.reader.searching
-	}
+	users.reader.searching.Release(maxSearches())
 	if err := <-counted; err != nil {
 		t.Error(err)
 	}
