@@ -101,25 +101,3 @@ func TestAnArrayNobodyReadsOnIsNotMade(t *testing.T) {
 		t.Errorf("%d users were read for one piece", made)
 	}
 }
-
-func TestTheDifferingValuesAreThoseThatTheUserDoesNotHave(t *testing.T) {
-	fields, user := NewFields(), NewUser{Name: "n", Email: "e"}
-	for _, test := range []struct{ name, email, want string }{
-		{"", "", ""}, {"n", "", ""}, {"x", "", "name"}, {"", "e", ""}, {"", "x", "email"}, {"n", "x", "email"}, {"x", "e", "name"},
-		{"x", "x", "name email"},
-	} {
-		var values Values
-		for name, text := range map[string]string{"name": test.name, "email": test.email} {
-			if text != "" {
-				values.Set(fields.Find(name), text)
-			}
-		}
-		var got []string
-		for field := range fields.In(fields.Differing(&values, &user)) {
-			got = append(got, field.Name)
-		}
-		if strings.Join(got, " ") != test.want {
-			t.Errorf("%+v: got %s", test, got)
-		}
-	}
-}
