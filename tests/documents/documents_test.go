@@ -13,7 +13,7 @@ import (
 func TestEveryTestThatADocumentNamesExists(t *testing.T) {
 	t.Parallel()
 	var tests strings.Builder
-	for _, pattern := range []string{"../../*/*_test.go", "../../*/*/*_test.go"} {
+	for _, pattern := range []string{"../../*/*_test.go", "../../*/*/*_test.go", "../../*/*/*/*_test.go"} {
 		for _, path := range glob(t, pattern) {
 			tests.WriteString(read(t, path))
 		}
