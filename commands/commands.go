@@ -38,7 +38,6 @@ func Run(arguments []string) int {
 	return 1
 }
 
-// newRoot returns the root command with all its subcommands.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "users-api",
@@ -131,17 +130,5 @@ func newHelp() *cobra.Command {
 			}
 			return command.Help()
 		},
-	}
-}
-
-func newHealthcheck() *cobra.Command {
-	return &cobra.Command{
-		Use:   "healthcheck",
-		Short: "Ask the service on this machine whether it is up",
-		Long: `Asks the service on this machine, at PORT, whether it is up. The exit code is 1 when it is not.
-
-A container image without a shell needs it: the image's own health check runs it.`,
-		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return Healthcheck() },
 	}
 }

@@ -34,10 +34,6 @@ made when there is none, and must be empty. The file is only read; keep it until
 	}
 }
 
-// errNoTarget means that there is no database to copy to.
-var errNoTarget = errors.New("DATABASE_URL is not set: set it, or DATABASE_URL_FILE, to the PostgreSQL database that the " +
-	"users move to, such as postgres://users:password@db.example.org/users")
-
 func copyUsers(ctx context.Context) error {
 	settings, err := config.Read()
 	if err != nil {
@@ -45,7 +41,8 @@ func copyUsers(ctx context.Context) error {
 	}
 	url, err := config.ReadDatabaseURL()
 	if err == nil && url == "" {
-		err = errNoTarget
+		err = errors.New("DATABASE_URL is not set: set it, or DATABASE_URL_FILE, to the PostgreSQL database that the " +
+			"users move to, such as postgres://users:password@db.example.org/users")
 	}
 	if err != nil {
 		return err
@@ -68,7 +65,6 @@ func copyUsers(ctx context.Context) error {
 	return nil
 }
 
-// copyTo copies the users of a file to PostgreSQL.
 func copyTo(ctx context.Context, target database, source *sqlite.CopySource, logger *slog.Logger) error {
 	users, err := postgres.Open(ctx, target.url, target.fields, 0, logger)
 	if err != nil {

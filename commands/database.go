@@ -18,10 +18,8 @@ type database struct {
 	fields    models.Fields
 }
 
-// errNoBackups means that backup and restore only work on the file.
 var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
 
-// findDatabase reads the settings that say where the users are.
 func findDatabase(settings config.Config) (database, error) {
 	url, err := config.ReadDatabaseURL()
 	if err == nil && url != "" && settings.Backups.Every > 0 {
@@ -30,13 +28,11 @@ func findDatabase(settings config.Config) (database, error) {
 	return database{url, settings.DatabasePath(), models.NewFields()}, err
 }
 
-// engine is a storage engine with its statistics.
 type engine interface {
 	models.Users
 	Stats() models.Stats
 }
 
-// open opens the database with the matching engine.
 func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger) (engine, error) {
 	if d.url != "" {
 		return postgres.Open(ctx, d.url, d.fields, listMemory, logger)

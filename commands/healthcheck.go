@@ -9,11 +9,24 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"users-api/config"
 )
 
-// Healthcheck checks whether the service on this machine is up, for a container image without a shell.
-func Healthcheck() error {
+func newHealthcheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "healthcheck",
+		Short: "Ask the service on this machine whether it is up",
+		Long: `Asks the service on this machine, at PORT, whether it is up. The exit code is 1 when it is not.
+
+A container image without a shell needs it: the image's own health check runs it.`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return healthcheck() },
+	}
+}
+
+func healthcheck() error {
 	settings, err := config.Read()
 	if err != nil {
 		return err
@@ -21,9 +34,8 @@ func Healthcheck() error {
 	if settings.Port == 0 {
 		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; set PORT to a number")
 	}
-	url := (&url.URL{
-		Scheme: "http", Host: net.JoinHostPort(settings.LocalHost(), strconv.Itoa(int(settings.Port))), Path: "/health",
-	}).String()
+	host := net.JoinHostPort(settings.LocalHost(), strconv.Itoa(int(settings.Port)))
+	url := (&url.URL{Scheme: "http", Host: host, Path: "/health"}).String()
 	client := &http.Client{Timeout: 2 * time.Second}
 	answer, err := client.Get(url)
 	if err != nil {

@@ -29,7 +29,7 @@ type lineLog struct {
 
 	mu      sync.Mutex
 	lines   []byte // accepted, but not yet taken by the goroutine
-	spare   []byte // the buffer that the goroutine has written out, to be reused
+	spare   []byte // those that the goroutine writes; then their memory is used again
 	dropped int
 
 	filled chan struct{} // has an element when there are lines
@@ -80,7 +80,7 @@ func (l *lineLog) close(within time.Duration) {
 	}
 }
 
-// writeOut is the goroutine that writes lines until the log is closed.
+// writeOut writes lines until the log is closed.
 func (l *lineLog) writeOut() {
 	defer close(l.ended)
 	for {
@@ -101,35 +101,23 @@ func (l *lineLog) writeOut() {
 
 // writeLines writes the lines accepted so far, then how many lines were dropped.
 func (l *lineLog) writeLines() {
-	lines, dropped := l.take()
-	if n, err := l.out.Write(lines); err != nil {
-		l.drop(lines, dropped+bytes.Count(lines[n:], []byte("\n")))
-		return
-	}
-	if dropped > 0 {
+	l.mu.Lock()
+	l.lines, l.spare = l.spare[:0], l.lines
+	dropped := l.dropped
+	l.mu.Unlock()
+	lost := 0
+	if n, err := l.out.Write(l.spare); err != nil {
+		lost = bytes.Count(l.spare[n:], []byte("\n"))
+	} else if dropped > 0 {
 		count := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped", 0)
 		count.AddAttrs(slog.Int("count", dropped))
 		if l.direct.Handle(context.Background(), count) == nil {
-			dropped = 0
+			lost = -dropped // these are reported
 		}
 	}
-	l.drop(lines, dropped)
-}
-
-func (l *lineLog) take() (lines []byte, dropped int) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	lines, dropped = l.lines, l.dropped
-	l.lines, l.dropped = l.spare[:0], 0
-	return lines, dropped
-}
-
-// drop returns the memory of lines for reuse, and counts lines that were lost.
-func (l *lineLog) drop(lines []byte, count int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.spare = lines
-	l.dropped += count
+	l.dropped += lost
+	l.mu.Unlock()
 }
 
 // urgent is a handler that does not delay warnings and errors: the process may be about to end.

@@ -30,7 +30,9 @@ func becomeUser(settings config.Config, database database) error {
 // takeOverFiles gives everything that the service writes to id.
 func takeOverFiles(settings config.Config, id int) {
 	takeOver(settings.DataDir, id)
-	takeOverDatabase(settings.DatabasePath(), id)
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		_ = os.Lchown(settings.DatabasePath()+suffix, id, id)
+	}
 	if settings.Backups.Every > 0 {
 		takeOver(settings.Backups.Dir, id)
 	}
@@ -43,10 +45,4 @@ func takeOver(directory string, id int) {
 	_ = dbfile.MakeDirectory(filepath.Dir(directory), 0o755)
 	_ = dbfile.MakeDirectory(directory, 0o700)
 	_ = os.Lchown(directory, id, id)
-}
-
-func takeOverDatabase(database string, id int) {
-	for _, path := range []string{database, database + "-wal", database + "-shm", database + "-journal"} {
-		_ = os.Lchown(path, id, id)
-	}
 }

@@ -34,9 +34,6 @@ type backups struct {
 	database string
 	logger   *slog.Logger
 	newest   atomic.Int64 // start time of the newest, in Unix seconds; 0 if there is none
-
-	cancel  context.CancelFunc
-	running sync.WaitGroup
 }
 
 // newBackups finds the existing backups. With PostgreSQL the service makes none.
@@ -48,48 +45,40 @@ func newBackups(settings config.Config, database database, logger *slog.Logger) 
 	return b
 }
 
-// lastBackup returns when the newest backup began, or the zero time if there is none.
-func (b *backups) lastBackup() time.Time {
-	if seconds := b.newest.Load(); seconds != 0 {
-		return time.Unix(seconds, 0)
-	}
-	return time.Time{}
-}
+// lastBackup returns when the newest backup began, or 1970 if there is none.
+func (b *backups) lastBackup() time.Time { return time.Unix(b.newest.Load(), 0) }
 
-// start makes backups until the context ends or stop is called.
-func (b *backups) start(ctx context.Context) {
-	ctx, b.cancel = context.WithCancel(ctx)
+// start makes backups until the context ends or stop is called, which cancels a backup in progress and leaves nothing
+// of it behind.
+func (b *backups) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
 	if b.Every > 0 {
-		b.running.Go(func() { b.run(ctx) })
+		running.Go(func() { b.run(ctx) })
 	}
-}
-
-// stop cancels a backup in progress, and leaves nothing of it behind.
-func (b *backups) stop() {
-	b.cancel()
-	b.running.Wait()
+	return func() { cancel(); running.Wait() }
 }
 
 // run makes a backup whenever the newest is older than BACKUP_EVERY, until the context ends. Another service may share
 // the directory, so run looks again before each backup.
 func (b *backups) run(ctx context.Context) {
-	b.warnOfSameDisk()
-	for wait := b.untilDue(); ; wait = b.untilDue() {
+	_ = dbfile.MakeDirectory(b.Dir, 0o700) // makeOne reports the error
+	if sameDisk(b.Dir, b.database) {       // if that disk breaks, both are lost
+		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
+			"backups", b.Dir)
+	}
+	for wait := b.untilDue(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
-		if b.look(); b.untilDue() > 0 {
+		b.look()
+		if wait = b.untilDue(); wait > 0 {
 			continue
 		}
-		if b.makeOne(ctx) {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(min(b.Every, retryTime)):
+		if wait = min(b.Every, retryTime); b.makeOne(ctx) {
+			wait = b.untilDue()
 		}
 	}
 }
@@ -161,18 +150,4 @@ func (b *backups) prune(made string) {
 		}
 	}
 	backup.RemoveAbandoned(b.Dir, partialBackup.MatchString)
-}
-
-// warnOfSameDisk warns if the backups are on the same disk as the database: if that disk breaks, both are lost.
-func (b *backups) warnOfSameDisk() {
-	directory := b.Dir
-	_, err := os.Stat(directory)
-	for os.IsNotExist(err) && directory != filepath.Dir(directory) { // it will be created there
-		directory = filepath.Dir(directory)
-		_, err = os.Stat(directory)
-	}
-	if sameDisk(directory, b.database) {
-		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
-			"backups", b.Dir)
-	}
 }

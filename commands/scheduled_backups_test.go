@@ -39,8 +39,7 @@ func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 	other := time.Now().Truncate(time.Second)
 	write(other.Add(-time.Second))
 	b.look()
-	b.start(context.Background())
-	defer b.stop()
+	defer b.start(context.Background())()
 	write(other) // before ours is due
 	for deadline := time.Now().Add(30 * time.Second); !b.lastBackup().After(other); {
 		if time.Now().After(deadline) {
@@ -60,10 +59,10 @@ func TestABackupThatFailsIsTriedAgainAfterAnHourOrSooner(t *testing.T) {
 			var log bytes.Buffer
 			settings := config.Config{DataDir: t.TempDir(), Backups: config.Backups{Every: every, Keep: 7, Dir: "/dev/null/none"}}
 			b := newBackups(settings, database{path: settings.DatabasePath()}, slog.New(slog.NewTextHandler(&log, nil)))
-			b.start(context.Background())
+			stop := b.start(context.Background())
 			time.Sleep(2 * time.Hour)
 			synctest.Wait()
-			b.stop()
+			stop()
 			if failed := bytes.Count(log.Bytes(), []byte("no backup was made")); failed != tries {
 				t.Errorf("with BACKUP_EVERY=%s it was tried %d times in two hours, and not %d:\n%.1000s", every, failed, tries, &log)
 			}

@@ -46,7 +46,6 @@ func Serve(stop context.Context) error {
 	return nil
 }
 
-// serve runs the service, from finding the database to closing it.
 func serve(stop context.Context, settings config.Config, logger *slog.Logger) error {
 	ended := context.AfterFunc(stop, func() { logger.Info("stopping", "reason", "signal") })
 	defer ended()                  // another end is not logged as a signal
@@ -88,7 +87,6 @@ func closeStorage(users engine, database database, err error) error {
 	return err
 }
 
-// newService assembles the service that handles requests.
 func newService(settings config.Config, keys config.Keys, users engine, fields models.Fields, backups *backups,
 	logger *slog.Logger) routes.Service {
 	is := readBuild()
@@ -117,12 +115,10 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 	defer endAdmin() // it responds until the end
 	logStart(service.Logger, settings, database, localURL(settings, listener.Addr()), admin)
 	warnOfOpenAccess(service, listener.Addr())
-	backups.start(stop)
-	defer backups.stop()
+	defer backups.start(stop)()
 	return service.Serve(stop, listener)
 }
 
-// logStart logs where the service can be reached.
 func logStart(logger *slog.Logger, settings config.Config, database database, address, admin string) {
 	is := readBuild()
 	attributes := []any{"version", is.Version, "revision", is.Revision, "address", address, "database", database.String()}

@@ -1,11 +1,13 @@
 package commands
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
 // Set by the linker in a release build: see the Dockerfile.
 var version, revision string
 
-// build identifies this build of the program.
 type build struct{ Version, Revision string }
 
 // String is what --version prints.
@@ -14,20 +16,15 @@ func (b build) String() string { return b.Version + " (" + b.Revision + ")" }
 // readBuild returns what the linker has set, or else what Go recorded about the source tree.
 func readBuild() build {
 	is := build{version, revision}
-	info, known := debug.ReadBuildInfo()
-	if is.Version == "" && known {
-		is.Version = info.Main.Version
-	}
-	for i := 0; is.Revision == "" && known && i < len(info.Settings); i++ {
-		if info.Settings[i].Key == "vcs.revision" {
-			is.Revision = info.Settings[i].Value
+	if info, known := debug.ReadBuildInfo(); known {
+		if info.Main.Version != "(devel)" {
+			is.Version = cmp.Or(is.Version, info.Main.Version)
+		}
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				is.Revision = cmp.Or(is.Revision, setting.Value)
+			}
 		}
 	}
-	if is.Version == "" || is.Version == "(devel)" {
-		is.Version = "unreleased"
-	}
-	if is.Revision == "" {
-		is.Revision = "unknown"
-	}
-	return is
+	return build{cmp.Or(is.Version, "unreleased"), cmp.Or(is.Revision, "unknown")}
 }

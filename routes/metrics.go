@@ -23,7 +23,7 @@ type Metrics struct {
 }
 
 // NewMetrics returns the metrics of a service: its build, the statistics of its storage, and the time of its last
-// backup, which is the zero time if none is known.
+// backup, which is 1970 if none is known.
 func NewMetrics(version, revision string, stats func() models.Stats, lastBackup func() time.Time) *Metrics {
 	requestLabels := []string{"method", "route"}
 	m := &Metrics{
@@ -41,7 +41,7 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 	}
 	backup := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "users_api_last_backup_timestamp_seconds", Help: "When the last backup was made; 0 when none is known.",
-	}, func() float64 { return float64(max(0, lastBackup().Unix())) }) // the zero time is long before 1970
+	}, func() float64 { return float64(lastBackup().Unix()) })
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "users_api_build_info", Help: "1, with what the program was built from.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},

@@ -93,7 +93,7 @@ func startFor(t *testing.T, access Access) *service {
 
 // noFigures are the metrics of a storage that counts nothing.
 func noFigures() *Metrics {
-	return NewMetrics("v1", "abc", func() models.Stats { return models.Stats{} }, func() time.Time { return time.Time{} })
+	return NewMetrics("v1", "abc", func() models.Stats { return models.Stats{} }, func() time.Time { return time.Unix(0, 0) })
 }
 
 func startService(t *testing.T, served Service, handler gin.HandlerFunc, change ...func(*limits)) *service {
