@@ -90,7 +90,7 @@ type importTable struct {
 
 // prepare waits for the imports of other processes, locks the table and describes it.
 func (t *importTable) prepare(ctx context.Context) (err error) {
-	if err := t.simple(ctx, fmt.Sprintf(takeTurn, importLock)); err != nil {
+	if err := t.simple(ctx, fmt.Sprintf(takeTurn, int64(importLock))); err != nil {
 		return err
 	}
 	if err := t.simple(ctx, prepareImport); err != nil {

@@ -57,7 +57,7 @@ func (c connection) createTable(ctx context.Context, script string) error {
 		return err
 	}
 	return c.transaction(ctx, func() error {
-		if err := c.simple(ctx, fmt.Sprintf(takeTurn, createLock)); err != nil {
+		if err := c.simple(ctx, fmt.Sprintf(takeTurn, int64(createLock))); err != nil {
 			return err
 		}
 		if err := c.value(ctx, &exists, tableExists); err != nil || exists {
