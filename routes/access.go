@@ -18,8 +18,7 @@ import (
 type Access struct {
 	// Keys and ReadKeys are the SHA-256 sums of the keys with full access, and of those with read-only access.
 	Keys, ReadKeys [][sha256.Size]byte
-	// Hosts are the hosts that requests may be for: names in lower case, and IP addresses. If empty, any host is
-	// allowed.
+	// Hosts are the names in lower case, and IP addresses, that requests may be for. If empty, any host is allowed.
 	Hosts []string
 }
 
@@ -121,12 +120,9 @@ func contains(sums [][sha256.Size]byte, sum [sha256.Size]byte) bool {
 
 // onlyReads reports whether a request changes nothing: GET, HEAD, and the dry run of an import.
 func onlyReads(request *http.Request) bool {
-	switch request.Method {
-	case http.MethodGet, http.MethodHead:
-		return true
-	case http.MethodPost:
-		query, err := url.ParseQuery(request.URL.RawQuery)
-		return bringsFile(request) && err == nil && slices.Equal(query["dry_run"], []string{"true"})
+	if !bringsFile(request) {
+		return request.Method == http.MethodGet || request.Method == http.MethodHead
 	}
-	return false
+	query, err := url.ParseQuery(request.URL.RawQuery)
+	return err == nil && slices.Equal(query["dry_run"], []string{"true"})
 }

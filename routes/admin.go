@@ -44,7 +44,13 @@ func (s Service) adminPaths(l limits, stop context.Context) http.Handler {
 	paths.HandleFunc("GET /readyz", func(w http.ResponseWriter, request *http.Request) {
 		within, cancel := context.WithTimeout(request.Context(), l.probe)
 		defer cancel()
-		answerReady(w, s.ready(within, stop))
+		if err := s.ready(within, stop); err != nil {
+			w.Header().Set("Retry-After", controllers.RetryAfter)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintln(w, err)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
 	})
 	paths.HandleFunc("/debug/pprof/", pprof.Index)
 	paths.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
@@ -66,17 +72,6 @@ func (s Service) checkAdminHost(paths http.Handler) http.Handler {
 		}
 		paths.ServeHTTP(w, request)
 	})
-}
-
-// answerReady responds with 200 if the service is ready for requests, and otherwise with 503 and the reason.
-func answerReady(w http.ResponseWriter, err error) {
-	if err != nil {
-		w.Header().Set("Retry-After", controllers.RetryAfter)
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, err)
-		return
-	}
-	_, _ = io.WriteString(w, "ok\n")
 }
 
 // ready returns why the service is not ready for requests: it is stopping, its storage was removed or replaced, or

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -76,9 +77,13 @@ func (b *bodies) admit(c *gin.Context) {
 		b.admitFile(c)
 	default:
 		deadline := time.Now().Add(b.limits.body)
-		body := &body{ReadCloser: c.Request.Body, slots: b.large, request: c.Request, deadline: deadline}
+		body := &body{ReadCloser: c.Request.Body, slots: b.large, client: c.Request.Context(), deadline: deadline}
 		c.Request.Body = body
-		defer body.leave() // what was parsed from the body is as large, until the response is sent
+		defer func() { // what was parsed from the body is as large, until the response is sent
+			if body.admitted {
+				b.large.Release(1)
+			}
+		}()
 		c.Next()
 	}
 }
@@ -87,7 +92,7 @@ func (b *bodies) admit(c *gin.Context) {
 type body struct {
 	io.ReadCloser
 	slots    *semaphore.Weighted
-	request  *http.Request
+	client   context.Context
 	deadline time.Time
 	read     int
 	admitted bool
@@ -112,21 +117,11 @@ func (b *body) Read(into []byte) (int, error) {
 
 // wait waits for a slot until the deadline of the body.
 func (b *body) wait() error {
-	inTime, cancel := context.WithDeadline(b.request.Context(), b.deadline)
+	inTime, cancel := context.WithDeadline(b.client, b.deadline)
 	defer cancel()
 	if b.slots.Acquire(inTime, 1) == nil {
 		b.admitted = true
 		return nil
 	}
-	if err := b.request.Context().Err(); err != nil {
-		return err
-	}
-	return controllers.ErrBusy
-}
-
-// leave releases the slot.
-func (b *body) leave() {
-	if b.admitted {
-		b.slots.Release(1)
-	}
+	return cmp.Or[error](b.client.Err(), controllers.ErrBusy)
 }

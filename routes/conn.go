@@ -52,7 +52,7 @@ func (c *conn) Write(data []byte) (written int, err error) {
 		n, err := c.TCPConn.Write(data[written:])
 		written += n
 		c.sent += n
-		c.pace.waited(min(time.Since(began), c.tick))
+		c.pace.spare -= min(time.Since(began), c.tick)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}

@@ -85,7 +85,6 @@ func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 	return append(attributes, cause(err)...), true
 }
 
-// cutBy returns what cut off a response.
 func cutBy(ctx context.Context, err error) string {
 	_, network := errors.AsType[net.Error](err)
 	switch {
@@ -124,13 +123,9 @@ func cause(err error) []slog.Attr {
 // requestID uses a client's own id if it is short and plain, because it is logged unchanged. Our own ids must be unique
 // but not secret: crypto/rand takes three times as long.
 func requestID(sent string) string {
-	if sent != "" && len(sent) <= 64 && strings.IndexFunc(sent, isNotPlain) < 0 {
+	const plain = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-"
+	if sent != "" && len(sent) <= 64 && strings.Trim(sent, plain) == "" {
 		return sent
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)
-}
-
-func isNotPlain(char rune) bool {
-	plain := char >= '0' && char <= '9' || char >= 'A' && char <= 'Z' || char >= 'a' && char <= 'z'
-	return !plain && char != '.' && char != '_' && char != '-'
 }

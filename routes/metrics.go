@@ -42,11 +42,10 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 	backup := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "users_api_last_backup_timestamp_seconds", Help: "When the last backup was made; 0 when none is known.",
 	}, func() float64 { return float64(lastBackup().Unix()) })
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "users_api_build_info", Help: "1, with what the program was built from.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
-	})
-	build.Set(1)
+	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.requests, m.durations, m.inFlight, backup, build, storage(stats),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

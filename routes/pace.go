@@ -14,5 +14,3 @@ func (p *pace) moved(bytes int) {
 	earned := time.Duration(float64(bytes) / float64(p.rate) * float64(time.Second))
 	p.spare = min(p.spare+earned, p.most)
 }
-
-func (p *pace) waited(time time.Duration) { p.spare -= time }

@@ -12,28 +12,23 @@ import (
 	"users-api/models"
 )
 
-// maxBody is the largest request body, in bytes.
-const maxBody = 1 << 20
+const maxBody = 1 << 20 // bytes
 
 // limits are how long a client may keep a connection busy without doing its part, and what requests may hold. There is
 // no time limit for a whole response: a long list takes a slow reader as long as it takes.
 type limits struct {
-	header time.Duration // to send a request's headers
-	body   time.Duration // to send a request's body
-	idle   time.Duration // between two requests; longer than proxies keep theirs, so that proxies close first
-	probe  time.Duration // for storage to respond to a probe
-	stop   time.Duration // to finish a request after the service was asked to stop
-	// rate is how many bytes per second a client must send of a file, and take of a response, and behind is how far it
-	// may fall behind that.
-	rate   int
-	behind time.Duration
-	// connections is how many there may be before those that have been idle longest are closed.
-	connections int
-	// largeBodies is how many bodies may be larger than smallBody at once.
-	largeBodies int64
-	// imports is how many files may arrive at once, dryRuns how many more from read-only keys, and importBytes the
-	// maximum size of each.
-	imports, dryRuns, importBytes int64
+	header      time.Duration // to send a request's headers
+	body        time.Duration // to send a request's body
+	idle        time.Duration // between two requests; longer than proxies keep theirs, so that proxies close first
+	probe       time.Duration // for storage to respond to a probe
+	stop        time.Duration // to finish a request after the service was asked to stop
+	rate        int           // how many bytes per second a client must send of a file, and take of a response
+	behind      time.Duration // how far it may fall behind that
+	connections int           // how many there may be before those that have been idle longest are closed
+	largeBodies int64         // how many bodies may be larger than smallBody at once
+	imports     int64         // how many files may arrive at once
+	dryRuns     int64         // how many more from read-only keys
+	importBytes int64         // the maximum size of each
 }
 
 // usual returns the limits of a service. A container engine kills 10 s after it asks the service to stop. Requests get

@@ -46,7 +46,7 @@ func (u *upload) Read(into []byte) (int, error) {
 	began := time.Now()
 	_ = u.connection.SetReadDeadline(began.Add(u.pace.spare))
 	n, err := u.ReadCloser.Read(into)
-	u.pace.waited(time.Since(began))
+	u.pace.spare -= time.Since(began)
 	u.pace.moved(n)
 	u.arrived = err == io.EOF
 	return n, err
