@@ -7,14 +7,10 @@ import (
 
 // Field is a field of a user that a client may set.
 type Field struct {
-	// Name is the name of the column, of the JSON key, of the column of a file, and of the parameter of a list.
-	Name string
-	// Required: the value is a text that is not empty. Otherwise it is a text or NULL.
-	Required bool
-	// Unique: no two users have the same value, and the table has an index that finds its user.
-	Unique bool
-	// Filters: a list takes the name as a parameter, and shows the users that have exactly that value.
-	Filters bool
+	Name     string // of the column, of the JSON key, of the column of a file, and of the parameter of a list
+	Required bool   // the value is a text that is not empty; otherwise it is a text or NULL
+	Unique   bool   // no two users have the same value, and the table has an index that finds its user
+	Filters  bool   // a list takes the name as a parameter, and shows the users that have exactly that value
 
 	bit      FieldSet
 	key      string // in JSON, with the comma before and the colon after it

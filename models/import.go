@@ -9,18 +9,14 @@ import (
 
 // ImportRow is a user from one row of a file.
 type ImportRow struct {
-	// Line is the line of the file where the row begins.
-	Line int
-	// Values are the values that the row has: an update leaves the user's other fields alone.
-	Values
+	Line   int // of the file, where the row begins
+	Values     // those that the row has: an update leaves the user's other fields alone
 }
 
 // ImportOptions say what an import does besides creating users. The zero value refuses a row whose email exists.
 type ImportOptions struct {
-	// DryRun does everything and then rolls it back.
-	DryRun bool
-	// OnConflict says what happens to a row whose email already exists, in storage or earlier in the file.
-	OnConflict Conflict
+	DryRun     bool     // does everything and then rolls it back
+	OnConflict Conflict // what happens to a row whose email already exists, in storage or earlier in the file
 	// DeleteMissing deletes the users whose email is not in the file. If there are more than MaxDeletes of them, the
 	// import is refused. It needs [ConflictUpdates].
 	DeleteMissing bool
@@ -68,10 +64,8 @@ const listedRows = 100
 // RefusedRows refuses an import because of its rows. It counts every row that cannot be imported, for any reason, so
 // that a person can fix them all at once.
 type RefusedRows struct {
-	// Listed are the first of these rows, in the order of the file.
-	Listed []*RowError
-	// Refused is how many rows are refused, out of All rows.
-	Refused, All int
+	Listed       []*RowError // the first of these rows, in the order of the file
+	Refused, All int         // how many rows are refused, out of how many
 }
 
 func (r *RefusedRows) Error() string {

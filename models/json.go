@@ -79,10 +79,8 @@ const ChunkBytes = 48 << 10
 
 // Array is a JSON array of users that is made while it is sent.
 type Array struct {
-	// Users is how many users were added.
-	Users int
-	// Ended: the chunk is the last one.
-	Ended bool
+	Users int  // how many were added
+	Ended bool // the chunk is the last one
 
 	fields Fields
 	text   []byte // what is not in a chunk yet

@@ -67,28 +67,19 @@ type Condition func(User) error
 
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
-	// Equal selects the users that have exactly these values.
-	Equal Values
-	// Contains selects users of whom any field contains the text. The case of ASCII letters does not matter.
-	Contains string
-	// After, if set, selects users that come after this id, in the order of the query.
-	After *int64
-	// Limit is the maximum number of users; 0 selects all that match.
-	Limit int
-	// Descending puts the highest id first.
-	Descending bool
-	// Count makes an export count the users that match, too.
-	Count bool
+	Equal      Values // the users that have exactly these values
+	Contains   string // users of whom any field contains the text, whatever the case of its ASCII letters
+	After      *int64 // if set, users that come after this id, in the order of the query
+	Limit      int    // the maximum number of users; 0 selects all that match
+	Descending bool   // the highest id first
+	Count      bool   // an export counts the users that match, too
 }
 
 // Export is the result of a query, as of one moment.
 type Export struct {
-	// Total is how many users match, regardless of the query's Limit and After. It is set if the query's Count is.
-	Total int64
-	// Last is the id of the last user within the query's Limit, if others follow.
-	Last *int64
-	// Users are the users in order. An error ends the sequence.
-	Users iter.Seq2[User, error]
+	Total int64                  // how many users match, regardless of Limit and After, if the query's Count is set
+	Last  *int64                 // the id of the last user within the query's Limit, if others follow
+	Users iter.Seq2[User, error] // in order; an error ends the sequence
 }
 
 // List is all users at one moment, by ascending id, as one JSON array.
@@ -96,8 +87,7 @@ type List struct {
 	// Version identifies the bytes of the array: the same users have the same version, even after a restart. It is
 	// empty if the array is not known before it is read to its end.
 	Version string
-	// Length is the size of the array in bytes, or -1 if Version is empty.
-	Length int
+	Length  int // the size of the array in bytes, or -1 if Version is empty
 	// Chunks are the array in order. Each chunk is valid until the next is requested. An error ends the sequence, and
 	// the array is then incomplete.
 	Chunks iter.Seq2[[]byte, error]

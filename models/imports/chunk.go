@@ -61,7 +61,6 @@ func (c *chunk) compare(found map[int]*models.User) (created []models.ImportRow,
 	return created, updates
 }
 
-// refuse refuses a row whose email exists.
 func (c *chunk) refuse(line int, id int64) {
 	refusal := c.duplicate
 	if c.Import.seen.Has(id) {

@@ -123,50 +123,32 @@ func (i *Import) Run(ctx context.Context, table Table, findsUsers bool) (models.
 
 // storeAll stores the rows. An error ends the import; a refused row does not.
 func (i *Import) storeAll(ctx context.Context) error {
-	for rows, err := range i.chunks() {
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		if err == nil {
-			err = i.storeChunk(ctx, rows)
-		}
+	var chunk []models.ImportRow
+	bytes := 0
+	for row, err := range i.rows.Rows() {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// chunks groups the rows. Each chunk is valid until the next is requested. An error ends the sequence.
-func (i *Import) chunks() iter.Seq2[[]models.ImportRow, error] {
-	return func(yield func([]models.ImportRow, error) bool) {
-		var chunk []models.ImportRow
-		bytes := 0
-		for row, err := range i.rows.Rows() {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			chunk = append(chunk, row)
-			bytes += i.fields.Bytes(&row.User)
-			if len(chunk) < i.limits.Rows && bytes < i.limits.Bytes {
-				continue
-			}
-			if !yield(chunk, nil) {
-				return
-			}
-			chunk, bytes = chunk[:0], 0
+		chunk = append(chunk, row)
+		bytes += i.fields.Bytes(&chunk[len(chunk)-1].User)
+		if len(chunk) < i.limits.Rows && bytes < i.limits.Bytes {
+			continue
 		}
-		if len(chunk) > 0 {
-			yield(chunk, nil)
+		if err := i.storeChunk(ctx, chunk); err != nil {
+			return err
 		}
+		chunk, bytes = chunk[:0], 0
 	}
+	return i.storeChunk(ctx, chunk)
 }
 
 // storeChunk stores rows. A row with the email of an earlier row is stored after all others: it must find what that
 // earlier row has left.
 func (i *Import) storeChunk(ctx context.Context, rows []models.ImportRow) error {
-	for len(rows) > 1 {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	for len(rows) > 0 {
 		var first, later []models.ImportRow
 		emails := make(map[string]bool, len(rows))
 		for _, row := range rows {
@@ -182,7 +164,7 @@ func (i *Import) storeChunk(ctx context.Context, rows []models.ImportRow) error 
 		}
 		rows = later
 	}
-	return i.storeDifferent(ctx, rows)
+	return nil
 }
 
 // storeDifferent stores rows with different emails, as many together as possible. If a statement is refused, half as

@@ -20,36 +20,25 @@ import (
 
 // Dialect is what the SQL of one engine has of its own.
 type Dialect struct {
-	// Dialector is GORM's, for names, placeholders and types.
-	gorm.Dialector
-	// Text is how a statement reads a text, and Time how it reads the time: %s is the column.
-	Text, Time string
-	// Number is the placeholder of an id, Limit that of a number of rows.
-	Number, Limit string
-	// ID is the id as a number.
-	ID string
-	// Contains is the condition for a column that contains a text: %s is the column.
-	Contains string
-	// Now is the time of a creation. If it is empty, the table sets the time.
-	Now string
-	// Returning: a change returns the user as stored after it, and a deletion the id.
-	Returning bool
+	gorm.Dialector // for names, placeholders and types
+
+	Text, Time    string // how a statement reads a text, and the time: %s is the column
+	Number, Limit string // the placeholders of an id and of a number of rows
+	ID            string // the id as a number
+	Contains      string // the condition for a column that contains a text: %s is the column
+	Now           string // the time of a creation; if it is empty, the table sets the time
+	Returning     bool   // a change returns the user as stored after it, and a deletion the id
 }
 
 // Statements are the statements on users for one engine and one table of fields.
 type Statements struct {
-	// ByID selects the user with an id.
-	ByID string
-	// InRange selects the users with ids from the first to the last given.
-	InRange string
-	// IDs selects the ids that are at least the given one, lowest first, and at most a number of them.
-	IDs string
-	// HighestID selects the highest id.
+	ByID      string // the user with an id
+	InRange   string // the users with ids from the first to the last given
+	IDs       string // the ids that are at least the given one, lowest first, and at most a number of them
 	HighestID string
-	// Insert creates a user from the values of all fields.
-	Insert string
-	// Delete deletes the user with an id.
-	Delete  string
+	Insert    string // creates a user from the values of all fields
+	Delete    string // deletes the user with an id
+
 	fields  models.Fields
 	dialect Dialect
 	db      *gorm.DB
@@ -101,10 +90,8 @@ func (c compiler) Initialize(db *gorm.DB) error {
 
 func text(built *gorm.DB) string { return built.Statement.SQL.String() }
 
-// model begins a statement on users.
 func (s *Statements) model() *gorm.DB { return s.db.Model(&models.User{}) }
 
-// users completes a query for whole users.
 func (s *Statements) users(query *gorm.DB) string {
 	return text(query.Select(s.UserColumns()).Find(&[]models.User{}))
 }
