@@ -32,7 +32,11 @@ var transfer = use{limit: 24 * time.Hour, once: true}
 // may be nil.
 func (u *Users) CopyFrom(ctx context.Context, from CopySource, progress func(done, total int64)) error {
 	f := &copier{users: u, from: from, progress: progress}
-	return u.write(func() error { return u.database.on(ctx, transfer, f.run) })
+	if err := u.beginWrite(); err != nil {
+		return err
+	}
+	defer u.writing.RUnlock()
+	return u.database.on(ctx, transfer, f.run)
 }
 
 // copier fills one table.
@@ -85,7 +89,7 @@ func (f *copier) expectEmpty(ctx context.Context) error {
 // compare reads the table back and compares it with what was sent.
 func (f *copier) compare(ctx context.Context) error {
 	stored, count, line := sha256.New(), int64(0), []byte(nil)
-	for user, err := range models.Each(f.users.reader.within(f.conn, nil).users(ctx, models.Query{})) {
+	for user, err := range models.Each(f.users.within(f.conn, nil).Select(ctx, models.Query{})) {
 		if err != nil {
 			return err
 		}

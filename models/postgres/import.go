@@ -28,21 +28,23 @@ var chunks = imports.Limits{Rows: 4096, Bytes: 4 << 20, SpendsIDs: true}
 // Import stores the users of a file. It spools the good rows while they arrive, and only then takes a connection.
 func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions) (
 	done models.Imported, err error) {
-	received, err := imports.Receive(u.reader.spools, u.database.fields, rows, options, chunks)
+	received, err := imports.Receive(u.spools, u.database.fields, rows, options, chunks)
 	if err != nil {
 		return done, explainSpool(err)
 	}
 	defer received.Close()
-	err = u.write(func() error {
-		return u.database.on(ctx, bulk, func(ctx context.Context, conn connection) (err error) {
-			for range importTries {
-				done, err = u.runImport(ctx, conn, received, options.DryRun)
-				if class(sqlState(err)) != classRollback {
-					break
-				}
+	if err := u.beginWrite(); err != nil {
+		return done, err
+	}
+	defer u.writing.RUnlock()
+	err = u.database.on(ctx, bulk, func(ctx context.Context, conn connection) (err error) {
+		for range importTries {
+			done, err = u.runImport(ctx, conn, received, options.DryRun)
+			if class(sqlState(err)) != classRollback {
+				break
 			}
-			return err
-		})
+		}
+		return err
 	})
 	if err != nil {
 		return models.Imported{}, err
@@ -129,7 +131,7 @@ func (t importTable) Find(ctx context.Context, rows []models.ImportRow) (found m
 // Insert creates users.
 func (t importTable) Insert(ctx context.Context, rows []models.ImportRow) ([]int64, error) {
 	values := arrays(t.fields, len(rows), func(i int) *models.NewUser { return &rows[i].User })
-	return t.ids(ctx, t.users.reader.queries.insert, values...)
+	return t.ids(ctx, t.users.queries.insert, values...)
 }
 
 // Update gives users new values. If another program has deleted one of them meanwhile, that counts as ignored by a
@@ -152,7 +154,7 @@ func (t importTable) Update(ctx context.Context, updates []imports.Update) error
 func (t importTable) IDs(ctx context.Context, from int64, limit int) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	return t.ids(ctx, t.users.reader.queries.IDs, from, int64(limit))
+	return t.ids(ctx, t.users.queries.IDs, from, int64(limit))
 }
 
 // Delete deletes users. If one is still there, a trigger ignored its deletion; one that another program has deleted

@@ -58,14 +58,14 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {
-	return models.Each(s.inside.users(s.ctx, models.Query{}))
+	return models.Each(s.inside.Select(s.ctx, models.Query{}))
 }
 
 // Range returns the users whose ids are at least from and at most to.
 func (s *listSource) Range(from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
 		before := from - 1
-		for user, err := range models.Each(s.inside.users(s.ctx, models.Query{After: &before})) {
+		for user, err := range models.Each(s.inside.Select(s.ctx, models.Query{After: &before})) {
 			if err == nil && user.ID > to || !yield(user, err) {
 				return
 			}

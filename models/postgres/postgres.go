@@ -35,7 +35,6 @@ package postgres
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"sync"
 
@@ -45,12 +44,10 @@ import (
 
 // Users is the table of users in a PostgreSQL database.
 type Users struct {
-	database *database
-	table    table
-	writer   *writer
-	changes  changes
-	reader   *reader
-	cache    *listcache.Cache
+	*reader
+	table  table
+	writer *writer
+	cache  *listcache.Cache
 
 	// writing is held for reading by every write, and for writing by Close.
 	writing sync.RWMutex
@@ -99,69 +96,33 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 	}
 	reader := newReader(database, queries)
 	return &Users{
-		database: database,
-		table:    table,
-		writer:   startWriters(database, queries),
-		changes:  changes{database, queries},
-		reader:   reader,
-		cache:    listcache.New(&listSource{reader: reader}, database.fields, listMemory),
+		reader: reader,
+		table:  table,
+		writer: startWriters(database, queries),
+		cache:  listcache.New(&listSource{reader: reader}, database.fields, listMemory),
 	}, nil
 }
 
-// write runs a write, unless the storage is closed. Close waits for it.
-func (u *Users) write(run func() error) error {
+// beginWrite returns an error if the storage is closed. Otherwise Close waits until the caller unlocks writing.
+func (u *Users) beginWrite() error {
 	if u.database.closed.Load() {
 		return models.ErrClosed // at once: Close may hold the lock until the writes under way are finished
 	}
 	u.writing.RLock()
-	defer u.writing.RUnlock()
 	if u.database.closed.Load() {
+		u.writing.RUnlock()
 		return models.ErrClosed
 	}
-	return run()
+	return nil
 }
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user models.NewUser) (id int64, err error) {
-	err = u.write(func() (err error) {
-		id, err = u.writer.create(ctx, user)
-		return err
-	})
-	return id, err
-}
-
-// Change changes a user and returns it as stored after the change.
-func (u *Users) Change(ctx context.Context, id int64, change models.Values, allow models.Condition) (user models.User, err error) {
-	err = u.write(func() (err error) {
-		user, err = u.changes.change(ctx, id, change, allow)
-		return err
-	})
-	return user, err
-}
-
-// Delete removes a user.
-func (u *Users) Delete(ctx context.Context, id int64, allow models.Condition) error {
-	return u.write(func() error { return u.changes.delete(ctx, id, allow) })
-}
-
-// Get returns a user.
-func (u *Users) Get(ctx context.Context, id int64) (models.User, error) {
-	return u.reader.get(ctx, id)
-}
-
-// Select returns the users that a query selects.
-func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
-	return u.reader.users(ctx, query)
-}
-
-// Export calls send with the users that a query selects, all as of one moment.
-func (u *Users) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
-	return u.reader.export(ctx, query, send)
-}
-
-// Count returns how many users match a query.
-func (u *Users) Count(ctx context.Context, query models.Query) (int64, error) {
-	return u.reader.count(ctx, query)
+	if err := u.beginWrite(); err != nil {
+		return 0, err
+	}
+	defer u.writing.RUnlock()
+	return u.writer.create(ctx, user)
 }
 
 // Replaced is never closed: a server that goes away may come back.

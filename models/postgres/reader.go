@@ -63,8 +63,8 @@ func (r *reader) slot(ctx context.Context, wanted use, run func(use) error) erro
 	return run(wanted)
 }
 
-// get returns the user with an id.
-func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
+// Get returns the user with an id.
+func (r *reader) Get(ctx context.Context, id int64) (user models.User, err error) {
 	err = r.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
 		user, err = conn.one(ctx, r.queries.ByID, id)
 		return err
@@ -72,8 +72,8 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 	return user, err
 }
 
-// count returns how many users match a query.
-func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
+// Count returns how many users match a query.
+func (r *reader) Count(ctx context.Context, query models.Query) (n int64, err error) {
 	wanted := lookup
 	if r.queries.fields.CountIsSearch(query) {
 		wanted = search
@@ -88,8 +88,8 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 	return n, err
 }
 
-// users returns the users that a query selects, page by page: each page begins after the last id of the one before.
+// Select returns the users that a query selects, page by page: each page begins after the last id of the one before.
 // Between two pages nothing is held but a page, however slowly the caller takes them.
-func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
+func (r *reader) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
 	return models.Pages(query, func(next models.Query) ([]models.User, bool, error) { return r.page(ctx, next) })
 }

@@ -17,9 +17,9 @@ func newSpools(fields models.Fields) *spool.Area {
 	return spool.NewArea(filepath.Join(os.TempDir(), "users-api-spool-"), fields)
 }
 
-// export calls send with the users that a query selects, as one transaction sees them. They are spooled: if a slow
+// Export calls send with the users that a query selects, as one transaction sees them. They are spooled: if a slow
 // reader held the transaction open, PostgreSQL could not clear away what was deleted and changed.
-func (r *reader) export(ctx context.Context, query models.Query, send func(models.Export) error) error {
+func (r *reader) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
 	return r.spools.Export(ctx, query, r.copyTo, send)
 }
 
@@ -27,11 +27,11 @@ func (r *reader) export(ctx context.Context, query models.Query, send func(model
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
 	return explainSpool(r.inSnapshot(ctx, export, func(ctx context.Context, _ connection, within *reader) (err error) {
 		if query.Count {
-			if to.Total, err = within.count(ctx, query); err != nil {
+			if to.Total, err = within.Count(ctx, query); err != nil {
 				return err
 			}
 		}
-		for user, err := range models.Each(within.users(ctx, query)) {
+		for user, err := range models.Each(within.Select(ctx, query)) {
 			if err != nil {
 				return err
 			}

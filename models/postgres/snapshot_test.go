@@ -215,7 +215,7 @@ func TestASnapshotStaysWithItsTable(t *testing.T) {
 		for !strings.Contains(names(t, models.Each(users.Select(ctx, models.Query{}))), "grace") {
 			runtime.Gosched()
 		}
-		for page, err := range inside.users(ctx, models.Query{}) {
+		for page, err := range inside.Select(ctx, models.Query{}) {
 			if err != nil || len(page) != 1 || page[0].Name != "ada" {
 				t.Errorf("the snapshot has %v, %v", page, err)
 			}
