@@ -80,7 +80,6 @@ func (l *lineLog) close(within time.Duration) {
 	}
 }
 
-// writeOut writes lines until the log is closed.
 func (l *lineLog) writeOut() {
 	defer close(l.ended)
 	for {

@@ -19,7 +19,6 @@ func setUser(id int) error {
 	return syscall.Setuid(id)
 }
 
-// sameDisk reports whether two paths are on the same file system.
 func sameDisk(a, b string) bool {
 	one, err := os.Stat(a)
 	other, err2 := os.Stat(b)

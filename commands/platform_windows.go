@@ -9,7 +9,6 @@ import (
 // setUser is not supported on Windows, where no process is root.
 func setUser(int) error { return errors.ErrUnsupported }
 
-// sameDisk reports whether two paths are on the same drive.
 func sameDisk(a, b string) bool {
 	return strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }

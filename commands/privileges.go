@@ -27,7 +27,6 @@ func becomeUser(settings config.Config, database database) error {
 	return nil
 }
 
-// takeOverFiles gives everything that the service writes to id.
 func takeOverFiles(settings config.Config, id int) {
 	takeOver(settings.DataDir, id)
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {

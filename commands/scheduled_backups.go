@@ -105,7 +105,6 @@ func (b *backups) look() (names []string) {
 	return names
 }
 
-// timeOf returns when a backup began, and whether the name belongs to a backup with this id.
 func timeOf(name, id string) (began time.Time, ours bool) {
 	text, ours := strings.CutPrefix(name, "users-"+id+"-")
 	text, ending := strings.CutSuffix(text, ".db")

@@ -25,7 +25,7 @@ func (v *variables) backups(dataDir string) Backups {
 	}
 	backups.Keep = int(v.number("BACKUP_KEEP", 1))
 	if v.GetString("BACKUP_DIR") != "" {
-		backups.Dir = v.path("BACKUP_DIR")
+		backups.Dir = v.absolutePath("BACKUP_DIR")
 	}
 	return backups
 }

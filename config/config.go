@@ -47,7 +47,7 @@ func Read() (Config, error) {
 		AllowedHosts:  env.allowedHosts(),
 		AdminPort:     env.adminPort(),
 		RunAs:         env.number("RUN_AS", 0),
-		DataDir:       env.path("DATA_DIR"),
+		DataDir:       env.absolutePath("DATA_DIR"),
 	}
 	config.Backups = env.backups(config.DataDir)
 	return config, env.mistake

@@ -37,7 +37,8 @@ func ReadKeys() (Keys, error) {
 		return Keys{}, err
 	}
 	if readSums != nil && fullSums == nil {
-		return Keys{}, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too", read.variable)
+		return Keys{}, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
+			read.variable)
 	}
 	isFull := func(sum [sha256.Size]byte) bool { return slices.Contains(fullSums, sum) }
 	if slices.ContainsFunc(readSums, isFull) {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/viper"
 )
 
-// variables are those of the environment.
 type variables struct {
 	*viper.Viper
 	mistake error // the first
@@ -49,8 +48,7 @@ func (v *variables) adminPort() *uint16 {
 	return new(v.number("ADMIN_PORT", 0))
 }
 
-// path returns the absolute form of a path.
-func (v *variables) path(name string) string {
+func (v *variables) absolutePath(name string) string {
 	path, err := filepath.Abs(v.GetString(name))
 	if err != nil {
 		v.refuse(name, fmt.Sprintf(" and cannot be made absolute: %v", err))

@@ -23,12 +23,10 @@ func required(name string, text func(*NewUser) *string) *Field {
 	return &Field{Name: name, Required: true, text: text}
 }
 
-// optional returns a field that may be NULL.
 func optional(name string, nullable func(*NewUser) **string) *Field {
 	return &Field{Name: name, Filters: true, nullable: nullable}
 }
 
-// unique makes a field one that no two users share.
 func unique(field *Field) *Field {
 	field.Unique, field.Filters = true, true
 	return field

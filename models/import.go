@@ -58,8 +58,7 @@ type RowError struct {
 func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *RowError) Unwrap() error { return e.Err }
 
-// listedRows is the maximum number of refused rows that are listed.
-const listedRows = 100
+const listedRows = 100 // at most, of the refused ones
 
 // RefusedRows refuses an import because of its rows. It counts every row that cannot be imported, for any reason, so
 // that a person can fix them all at once.

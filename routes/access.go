@@ -43,8 +43,7 @@ func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
 	return host, len(a.Hosts) == 0 || slices.Contains(a.Hosts, name)
 }
 
-// keyAccess names the value in a request's context that says what its key may do.
-const keyAccess = "key access"
+const keyAccess = "key access" // names the value in a request's context that says what its key may do
 
 // checkKey refuses requests under /api/ that have no key, an invalid key, or a key that does not allow them. It checks
 // the path and not the route, so that a client without a key cannot find out which paths exist.

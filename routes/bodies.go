@@ -98,8 +98,7 @@ type body struct {
 	admitted bool
 }
 
-// smallBody is how many bytes a body may have without a slot.
-const smallBody = 16 << 10
+const smallBody = 16 << 10 // how many bytes a body may have without a slot
 
 func (b *body) Read(into []byte) (int, error) {
 	if !b.admitted && b.read > smallBody {
@@ -115,7 +114,6 @@ func (b *body) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// wait waits for a slot until the deadline of the body.
 func (b *body) wait() error {
 	inTime, cancel := context.WithDeadline(b.client, b.deadline)
 	defer cancel()

@@ -84,7 +84,6 @@ func (c *conn) reset() {
 
 type connKey struct{}
 
-// withConn makes a connection available to the handlers of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
@@ -96,7 +95,6 @@ func isCutOff(ctx context.Context) bool {
 	return ok && c.cut.Err() != nil
 }
 
-// resetLater makes the connection of a request end with a reset.
 func resetLater(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		_ = c.SetLinger(0)

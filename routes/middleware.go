@@ -12,12 +12,10 @@ import (
 	"users-api/controllers"
 )
 
-// refuseAll returns a handler that refuses every request with the same error.
 func refuseAll(refusal *controllers.Error) gin.HandlerFunc {
 	return func(c *gin.Context) { controllers.Refuse(c, refusal) }
 }
 
-// errPanic is the recorded cause if a handler panicked.
 var errPanic = errors.New("panic")
 
 // cut is why a response was cut off, or never started because the client was gone.

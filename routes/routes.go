@@ -39,7 +39,6 @@ func (s Service) handler(l limits) http.Handler {
 	})
 }
 
-// routes returns Gin with every path.
 func (s Service) routes(l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewUsers(s.Users, s.Fields, s.Logger)

@@ -85,7 +85,6 @@ func (c *chunk) update(ctx context.Context, updates []Update) error {
 	return nil
 }
 
-// note adds the results of the chunk to those of the import.
 func (c *chunk) note() {
 	c.Import.done.Created += c.done.Created
 	c.Import.done.Updated += c.done.Updated

@@ -216,8 +216,7 @@ func (i *Import) storeSome(ctx context.Context, rows []models.ImportRow) (blame 
 	return blame, refusal
 }
 
-// missingPage is how many ids are compared with those in the file at once.
-const missingPage = 10_000
+const missingPage = 10_000 // how many ids are compared with those in the file at once
 
 // deleteMissing deletes the users that are not in the file. If there are too many, it only counts the rest.
 func (i *Import) deleteMissing(ctx context.Context) error {

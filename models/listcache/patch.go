@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// readAll reads every user.
 func (c *Cache) readAll() (*list, error) {
 	var segments []*segment
 	room := c.room()

@@ -2,7 +2,6 @@ package spool
 
 import "golang.org/x/sys/windows"
 
-// freeBytes returns how much may still be written to the disk of a directory.
 func freeBytes(directory string) (int64, error) {
 	name, err := windows.UTF16PtrFromString(directory)
 	if err != nil {

@@ -42,8 +42,7 @@ type Spool struct {
 	last  int64 // the id of the last user within the limit
 }
 
-// spoolBytes is how much of a spool is held in memory.
-const spoolBytes = 256 << 10
+const spoolBytes = 256 << 10 // how much of a spool is held in memory
 
 // add writes a record. An error is [models.ErrNoRoom], or of the disk.
 func (s *Spool) add(record []byte) error {
@@ -88,8 +87,7 @@ func spoolError(err error) error {
 	if reason, ok := errors.AsType[syscall.Errno](err); ok {
 		why = reason.Error()
 	}
-	return &models.StorageError{Text: "a temporary file cannot be written: " + why, Code: "spool",
-		Meaning: why}
+	return &models.StorageError{Text: "a temporary file cannot be written: " + why, Code: "spool", Meaning: why}
 }
 
 // end marks the end of the records, with the error that caused it, if any.
@@ -111,7 +109,6 @@ func (s *Spool) Close() {
 	}
 }
 
-// spoolReader reads the bytes of a spool.
 type spoolReader struct {
 	*Spool
 	at int64
