@@ -11,13 +11,9 @@ type lineBreaks struct {
 	state     valueState
 	afterCR   bool // outside quotes
 	row       int  // how many bytes of the row have been read
-	columns   int  // how many of its values have begun
-	rowLine   int  // the line in which the row begins
-	line      int
-}
-
-func newLineBreaks(from io.Reader, delimiter byte) *lineBreaks {
-	return &lineBreaks{from: from, delimiter: delimiter, columns: 1, rowLine: 1, line: 1}
+	ended     int  // how many of its values have ended
+	before    int  // how many lines are before the row
+	lines     int  // how many lines have ended
 }
 
 type valueState int
@@ -37,30 +33,23 @@ const (
 )
 
 func (b *lineBreaks) Read(into []byte) (int, error) {
-	for {
-		n, err := b.from.Read(into)
-		kept := into[:0]
-		for _, char := range into[:n] {
-			if b.afterCR && char == '\n' {
-				b.afterCR = false
-				continue
-			}
-			kept = append(kept, b.next(char))
-			if b.row > largestRow || b.columns > mostColumns {
-				return len(kept), b.tooLong()
-			}
+	n, err := b.from.Read(into)
+	kept := into[:0] // nothing, if a LF after CR arrived alone: then encoding/csv reads again
+	for _, char := range into[:n] {
+		if b.afterCR && char == '\n' {
+			b.afterCR = false
+			continue
 		}
-		if len(kept) > 0 || err != nil {
-			return len(kept), err
+		kept = append(kept, b.next(char))
+		switch {
+		case b.ended >= mostColumns:
+			return len(kept), badRequest("The row in line %d has more than %d values", b.before+1, mostColumns)
+		case b.row > largestRow:
+			return len(kept), badRequest("The row in line %d is longer than 4 MiB: a quote that ends a value may be missing",
+				b.before+1)
 		}
 	}
-}
-
-func (b *lineBreaks) tooLong() error {
-	if b.columns > mostColumns {
-		return badRequest("The row in line %d has more than %d values", b.rowLine, mostColumns)
-	}
-	return badRequest("The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", b.rowLine)
+	return len(kept), err
 }
 
 // next returns what encoding/csv reads for a byte.
@@ -77,13 +66,13 @@ func (b *lineBreaks) next(char byte) byte {
 	b.state = b.state.after(char, b.delimiter)
 	b.row++
 	if char == '\n' {
-		b.line++
+		b.lines++
 	}
 	switch {
 	case b.state == valueStart && char == '\n':
-		b.row, b.columns, b.rowLine = 0, 1, b.line
+		b.row, b.ended, b.before = 0, 0, b.lines
 	case b.state == valueStart:
-		b.columns++
+		b.ended++
 	}
 	return char
 }

@@ -46,14 +46,14 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (*csvFile, 
 	}
 	file := &csvFile{fields: fields, spreadsheet: spreadsheet, wasUTF16: text.wasUTF16}
 	header, err := file.readHeader(text)
-	if err == io.EOF { //nolint:errorlint // a reader returns it bare
+	row, isRow := errors.AsType[*models.RowError](err)
+	switch {
+	case err == io.EOF: //nolint:errorlint // a reader returns it bare
 		return nil, badRequest("The file is empty: its first line must name the columns, %s among them",
 			join(fields.RequiredNames(), "and"))
-	}
-	if row, ok := errors.AsType[*models.RowError](err); ok {
-		return nil, badRequest("The header cannot be read. %s", row.Err.Error())
-	}
-	if err != nil {
+	case isRow:
+		return nil, badRequest("The header cannot be read. %s", row.Err)
+	case err != nil:
 		return nil, err
 	}
 	return file, file.setColumns(header)
@@ -65,7 +65,7 @@ func (f *csvFile) readHeader(text fileText) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.in = csv.NewReader(newLineBreaks(text, delimiter))
+	f.in = csv.NewReader(&lineBreaks{from: text, delimiter: delimiter})
 	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = rune(delimiter), -1, true
 	return f.read()
 }

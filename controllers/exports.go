@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"net/http"
 	"strconv"
@@ -103,14 +104,9 @@ func (t *csvText) add(user *models.User) {
 // addValues adds the values of the required fields to a row, or those of the others: NULL is an empty text.
 func (t *csvText) addValues(user *models.User, required bool) {
 	for _, field := range t.fields {
-		if field.Required != required {
-			continue
+		if field.Required == required {
+			t.row = append(t.row, *cmp.Or(field.Of(&user.NewUser), new("")))
 		}
-		value := ""
-		if text := field.Of(&user.NewUser); text != nil {
-			value = *text
-		}
-		t.row = append(t.row, value)
 	}
 }
 

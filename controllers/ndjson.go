@@ -45,33 +45,22 @@ func (f *ndjsonFile) next() (models.ImportRow, error) {
 
 // read returns the next line that is not blank. It is valid until the next line is read.
 func (f *ndjsonFile) read() ([]byte, error) {
-	for {
-		f.line++
+	for tooLong := false; ; {
 		text, err := f.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, f.skip()
+			tooLong = true
+			continue
 		}
-		if err != nil && err != io.EOF {
-			return nil, unreadable(err)
-		}
-		if len(bytes.Trim(text, " \t\r\n")) > 0 {
-			return text, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// skip skips the rest of a line that is too long, and refuses it.
-func (f *ndjsonFile) skip() error {
-	for {
-		_, err := f.in.ReadSlice('\n')
+		f.line++
 		switch {
-		case err == nil, err == io.EOF:
-			return f.refuse(badRequest("The line is longer than 4 MiB"))
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return unreadable(err)
+		case err != nil && err != io.EOF:
+			return nil, unreadable(err)
+		case tooLong:
+			return nil, f.refuse(badRequest("The line is longer than 4 MiB"))
+		case len(bytes.Trim(text, space)) > 0:
+			return text, nil
+		case err != nil:
+			return nil, err
 		}
 	}
 }

@@ -90,13 +90,12 @@ func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) i
 // sendArray adds the users of pages to an array and sends it, in chunks if it is long. If the response is one user, it has
 // the entity tag of that user, so that a user found by a search can be changed with If-Match.
 func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.User, error]) error {
+	revalidate(c)
+	c.Header("Content-Type", contentType)
 	for chunk, err := range array.Chunks(pages) {
-		if err != nil {
-			return err
-		}
-		revalidate(c)
-		c.Header("Content-Type", contentType)
 		switch {
+		case err != nil:
+			return err
 		case array.Ended && !c.Writer.Written():
 			if array.Users == 1 && notModified(c, entityTag(chunk[1:len(chunk)-1])) {
 				return nil

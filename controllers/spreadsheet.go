@@ -25,15 +25,14 @@ func fromSpreadsheet(value string) string {
 // that fromSpreadsheet leaves as many as there were.
 func beforeFormulas(value string, change func(before string) string) string {
 	var changed []byte
-	done, startsCell := 0, true
-	for at := range len(value) {
-		char := value[at]
-		if startsCell && strings.IndexByte(formulaStarts, char) >= 0 {
-			changed = append(changed, change(value[done:at])...)
-			done = at
+	done := 0
+	for cell, next := 0, 0; next >= 0; cell += next + 1 {
+		start := len(value) - len(strings.TrimLeft(value[cell:], `"'`))
+		if start < len(value) && strings.IndexByte(formulaStarts, value[start]) >= 0 {
+			changed = append(changed, change(value[done:start])...)
+			done = start
 		}
-		isQuote := char == '"' || char == '\''
-		startsCell = strings.IndexByte(separators, char) >= 0 || startsCell && isQuote
+		next = strings.IndexAny(value[cell:], separators)
 	}
 	return string(changed) + value[done:]
 }
