@@ -21,7 +21,6 @@ type recipient interface {
 
 func (oneObject) Name() string { return "one JSON object" }
 
-// Bind reads the body of a request into a recipient.
 func (o oneObject) Bind(request *http.Request, into any) error {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -30,7 +29,6 @@ func (o oneObject) Bind(request *http.Request, into any) error {
 	return o.BindBody(body, into)
 }
 
-// BindBody binds a text that has already been read.
 func (oneObject) BindBody(text []byte, into any) error {
 	sent, err := parseObject(text)
 	if err != nil {
@@ -39,22 +37,21 @@ func (oneObject) BindBody(text []byte, into any) error {
 	return into.(recipient).take(sent)
 }
 
-// unreadable returns why a body did not arrive. The error of a broken connection is returned unchanged: the client is
-// gone.
+// unreadable returns why a body did not arrive. The error of a broken connection stays as it is: the client is gone.
 func unreadable(err error) error {
-	if refusal, ok := errors.AsType[*Error](err); ok {
-		return refusal
-	}
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return newError(http.StatusRequestEntityTooLarge, "The request body is larger than %d MiB", tooLarge.Limit>>20)
-	}
-	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return errTooSlow
-	}
-	if isGone(err) {
+	_, isRefusal := errors.AsType[*Error](err)
+	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case isRefusal, isGone(err):
 		return err
+	case isTooLarge:
+		return newError(http.StatusRequestEntityTooLarge, "The request body is larger than %d MiB", tooLarge.Limit>>20)
+	case isNet && timeout.Timeout():
+		return errTooSlow
+	default:
+		return badRequest("The request body could not be read to its end")
 	}
-	return badRequest("The request body could not be read to its end")
 }
 
 // creation is the body of POST /api/users, or a line of a file. Unknown keys are ignored, and so are an id and a time.
@@ -90,7 +87,6 @@ func set(values *models.Values, field *models.Field, sent []byte) error {
 	return nil
 }
 
-// checkRequired returns an error if a user lacks a required field.
 func checkRequired(fields models.Fields, user *models.NewUser) error {
 	for _, field := range fields {
 		if lacks(user, field) {

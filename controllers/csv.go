@@ -38,7 +38,6 @@ var (
 	errInnerQuote = badRequest("A quote stands within a value that has none around it: put quotes around it, and write the inner one twice")
 )
 
-// openCSV reads the header of a file.
 func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (*csvFile, error) {
 	text, err := openText(body)
 	if err != nil {
@@ -78,16 +77,16 @@ func findDelimiter(text fileText) (byte, error) {
 	for at, begun, ended := 0, false, false; !ended; at++ {
 		begin, err := text.Peek(at + 1)
 		if err != nil {
-			return 0, noHeader(err, begun, found[0])
+			return 0, noHeader(err, begun)
 		}
 		char := begin[at]
 		state = state.after(char, char) // any character may be the delimiter, so a quote may follow any
+		if char == 0 && state != inQuotes {
+			return 0, errNUL
+		}
 		found[char] = found[char] || state != inQuotes
 		begun = begun || strings.IndexByte(" \t\v\f\r\n", char) < 0 // after blank lines
 		ended = begun && state != inQuotes && (char == '\r' || char == '\n')
-	}
-	if found[0] {
-		return 0, errNUL
 	}
 	for _, delimiter := range []byte(",;\t") {
 		if found[delimiter] {
@@ -97,23 +96,20 @@ func findDelimiter(text fileText) (byte, error) {
 	return ',', nil
 }
 
-// noHeader returns why a header has no end. The error is that of reading it.
-func noHeader(err error, begun, hasNUL bool) error {
+// noHeader returns why a header has no end, given the error of reading it.
+func noHeader(err error, begun bool) error {
 	switch {
-	case err == io.EOF && !begun: //nolint:errorlint // a reader returns it bare
-		return err
-	case hasNUL:
-		return errNUL
-	case err == io.EOF: //nolint:errorlint // a reader returns it bare
-		return errOneLine
 	case errors.Is(err, bufio.ErrBufferFull):
 		return errHeader
-	default:
+	case err != io.EOF: //nolint:errorlint // a reader returns it bare
 		return unreadable(err)
+	case begun:
+		return errOneLine
+	default:
+		return err
 	}
 }
 
-// setColumns finds the field of each column.
 func (f *csvFile) setColumns(header []string) error {
 	f.columns, f.ignored = make([]*models.Field, len(header)), []string{}
 	for i, title := range header {
@@ -129,7 +125,6 @@ func (f *csvFile) setColumns(header []string) error {
 	return f.expectColumns()
 }
 
-// expectColumns returns an error if a required field has no column.
 func (f *csvFile) expectColumns() error {
 	required := f.fields.RequiredNames()
 	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool {

@@ -54,7 +54,6 @@ var (
 		"Too many files are being imported at once: send it again later")
 )
 
-// errRequired returns the error for a user that lacks a required field.
 func errRequired(fields models.Fields) *Error {
 	names := join(fields.RequiredNames(), "and")
 	return badRequest("%s%s are required", strings.ToUpper(names[:1]), names[1:])
@@ -149,7 +148,6 @@ func refusal(err error) *Error {
 	return ErrUnexpected
 }
 
-// isDuplicate reports whether storage refused an email because another user has it.
 func isDuplicate(err error) bool {
 	failure, ok := errors.AsType[*models.StorageError](err)
 	return ok && failure.Duplicate

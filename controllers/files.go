@@ -41,7 +41,6 @@ func (u *Users) ImportNDJSON(c *gin.Context) error {
 	return u.store(c, asked.ImportOptions, file.next, []string{})
 }
 
-// imported is the response to an import.
 type imported struct {
 	models.Imported
 	IgnoredColumns []string `json:"ignored_columns"`
@@ -85,7 +84,6 @@ func (a *arriving) all(yield func(models.ImportRow, error) bool) {
 	}
 }
 
-// refusedRow is why a row of a file is refused, as the client sees it.
 type refusedRow struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
@@ -109,7 +107,6 @@ func importRefusal(err error) error {
 	return &Error{Status: http.StatusUnprocessableEntity, Message: message + "; nothing was stored", Rows: rows}
 }
 
-// rowRefusal returns the error message that the client sees for one row.
 func rowRefusal(err error) string {
 	switch {
 	case errors.Is(err, models.ErrRepeated):
@@ -121,7 +118,6 @@ func rowRefusal(err error) string {
 	}
 }
 
-// The parameters of imports.
 var (
 	csvImport    = ndjsonImport.and("an import", spreadsheet)
 	ndjsonImport = parameters{"an import", []parameter{

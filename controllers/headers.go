@@ -11,8 +11,7 @@ import (
 	"users-api/headers"
 )
 
-// keptPrivate is the Cache-Control of a response that only the requesting client may keep and must revalidate each
-// time.
+// keptPrivate is the Cache-Control of what only the requesting client may keep, and must revalidate each time.
 const keptPrivate = "private, no-cache"
 
 // KeepPrivate keeps a response out of shared caches, and declares which request headers it depends on.

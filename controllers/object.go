@@ -13,9 +13,8 @@ import (
 	"users-api/models"
 )
 
-// object is the text of one valid JSON object. Its fields are found in the text each time instead of being kept in a
-// map: that is faster for bodies as short as a user's, and a body with a million fields takes no more memory than its
-// text.
+// object is the text of one valid JSON object. Its fields are found in the text each time and not kept in a map: that is
+// faster for bodies as short as a user's, and a body with a million fields takes no more memory than its text.
 type object []byte
 
 const space = " \t\r\n" // in JSON
@@ -87,7 +86,6 @@ func fieldName(quoted []byte) []byte {
 	return []byte(decodeText(quoted))
 }
 
-// decodeText decodes a valid JSON string.
 func decodeText(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])

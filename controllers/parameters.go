@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -24,6 +25,18 @@ func (r *request) has(name string) bool {
 	return slices.ContainsFunc(r.sent, func(sent sentParameter) bool { return sent.name == name })
 }
 
+// next returns the reference of the page after a user: all parameters of the request, with another after. It is only a
+// query, so that it works behind any prefix that a proxy puts before the path.
+func (r *request) next(after int64) string {
+	reference := []byte("?")
+	for _, sent := range r.sent {
+		if sent.name != "after" {
+			reference = append(reference, sent.name+"="+url.QueryEscape(sent.value)+"&"...)
+		}
+	}
+	return string(strconv.AppendInt(append(reference, "after="...), after, 10))
+}
+
 // parameters are what a query string may contain. Anything unknown is an error for the client: a misspelt filter must
 // not list all users, and a misspelt dry_run must not store anything.
 type parameters struct {
@@ -41,7 +54,6 @@ func (p parameters) and(of string, more parameter) parameters {
 	return parameters{of, append(slices.Clip(p.all), more)}
 }
 
-// parse reads a query string.
 func (p parameters) parse(query string) (asked request, err error) {
 	if query == "" {
 		return asked, nil
@@ -54,7 +66,6 @@ func (p parameters) parse(query string) (asked request, err error) {
 	return asked, nil
 }
 
-// take reads one parameter.
 func (p parameters) take(asked *request, part string) error {
 	name, value, _ := strings.Cut(part, "=")
 	if decoded, err := url.QueryUnescape(name); err == nil {
@@ -107,3 +118,39 @@ func number(name string, least, most int64, set func(asked *request, value int))
 
 // spreadsheet is a parameter of files that are CSV.
 var spreadsheet = choice("spreadsheet", func(asked *request, at int) { asked.spreadsheet = at == 0 }, "true", "false")
+
+// maxContains is the maximum length of q, in characters: the time of a search grows with it and with the names.
+const maxContains = 1000
+
+// listParameters returns the parameters of GET /api/users.
+func listParameters(fields models.Fields) parameters {
+	var all []parameter
+	for _, field := range fields {
+		if field.Filters {
+			meaning := "the whole " + field.Name + " of a user, in UTF-8"
+			all = append(all, parameter{field.Name, meaning, func(asked *request, value string) bool {
+				asked.Equal.Set(field, value)
+				return true
+			}})
+		}
+	}
+	anyField := join(withArticles(fields.Names()), "or")
+	meaning := fmt.Sprintf("a part of %s, in UTF-8, of at most %d characters", anyField, maxContains)
+	all = append(all, parameter{"q", meaning, func(asked *request, value string) bool {
+		asked.Contains = value
+		return utf8.RuneCountInString(value) <= maxContains
+	}})
+	return parameters{"a list", append(all, pageParameters...)}
+}
+
+// pageParameters say which of the users that match are listed.
+var pageParameters = []parameter{
+	number("limit", 1, 1000, func(asked *request, value int) { asked.Limit = value }),
+	{"after", "the id of a user", func(asked *request, value string) bool {
+		id, ok := parseID(value)
+		asked.After = &id
+		return ok
+	}},
+	choice("order", func(asked *request, at int) { asked.Descending = at == 1 }, "asc", "desc"),
+	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
+}

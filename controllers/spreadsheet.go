@@ -2,7 +2,6 @@ package controllers
 
 import "strings"
 
-// formulaStarts are the characters that can begin a formula in a spreadsheet.
 const formulaStarts = "=+-@\t\r"
 
 // separators are the characters after which a spreadsheet may begin a new cell. Which one it uses depends on its user's

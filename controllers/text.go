@@ -8,15 +8,14 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// largestRow is the maximum size of a row of a file, in bytes. It is larger than the body that creates one user, so
-// that every user fits, however the format writes it: in JSON a line separator takes three bytes, or six as an escape.
-const largestRow = 4 << 20
+const (
+	largestHeader = 64 << 10 // in bytes
+	mostColumns   = 1 << 14  // as many as a spreadsheet has
 
-// mostColumns is the maximum number of values in a row of a file: as many as a spreadsheet has columns.
-const mostColumns = 1 << 14
-
-// largestHeader is the maximum size of the header of a file, in bytes.
-const largestHeader = 64 << 10
+	// largestRow is the maximum size of a row, in bytes. It is larger than the body that creates one user, so that every
+	// user fits, however the format writes it: in JSON a line separator takes three bytes, or six as an escape.
+	largestRow = 4 << 20
+)
 
 // otherKinds are the first bytes of files that are not text, and what to do about each.
 var otherKinds = []struct{ magic, sentence string }{

@@ -27,7 +27,6 @@ func withArticles(words []string) []string {
 	return all
 }
 
-// count formats a number of things.
 func count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
