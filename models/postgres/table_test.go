@@ -91,6 +91,18 @@ func user(name, email, created string) models.User {
 	return models.User{ID: 1, NewUser: models.NewUser{Name: name, Email: email}, CreatedAt: created}
 }
 
+// A user is read into the place of the one before.
+func TestANullIsEmptyWhateverTheUserBeforeHas(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	postgresql.SQL(t, url, "CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at text)",
+		"INSERT INTO users VALUES (1, 'Ada', 'ada', 'then'), (2, NULL, NULL, NULL)")
+	want := `[{"id":1,"name":"Ada","email":"ada","created_at":"then"},{"id":2,"name":"","email":"","created_at":""}]`
+	if text, _ := storetest.Text(t, openUsers(t, url)); text != want {
+		t.Errorf("the list is %s", text)
+	}
+}
+
 func TestATableOfAnotherProgramIsServedAndLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, test := range otherTables {
