@@ -70,8 +70,8 @@ func updateUsers(fields models.Fields) string {
 		strings.Join(set, ", "), textArrays(2, 1+len(fields)), columns(fields))
 }
 
-// findByEmail finds the ids and fields of the users who have certain emails, each with the place of the email. LIMIT keeps the planner from
-// turning the lookups into a join of all users.
+// findByEmail finds the ids and fields of the users who have certain emails, each with the place of the email. LIMIT
+// keeps the planner from turning the lookups into a join of all users.
 func findByEmail(fields models.Fields, emailType string) string {
 	texts := ""
 	for _, field := range fields {
