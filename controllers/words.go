@@ -3,7 +3,6 @@ package controllers
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // join joins words as a sentence does: "name, email and phone".
@@ -37,8 +36,8 @@ func count(n int, one, more string) string {
 // shorten cuts a name from a client to a length that fits into a sentence.
 func shorten(name string) string {
 	const most = 60
-	if utf8.RuneCountInString(name) <= most {
-		return name
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most]) + "…"
 	}
-	return string([]rune(name)[:most]) + "…"
+	return name
 }
