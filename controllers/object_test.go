@@ -54,6 +54,9 @@ var objects = []string{
 
 func TestTheFieldsOfAnObjectAreWhatEncodingJSONFinds(t *testing.T) {
 	for _, text := range objects {
+		if _, err := parseObject([]byte(text)); err != nil {
+			t.Errorf("%q is refused: %v", text, err)
+		}
 		compareFields(t, text)
 	}
 }
