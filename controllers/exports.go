@@ -41,7 +41,9 @@ func (u *Users) ExportNDJSON(c *gin.Context) error {
 
 // export sends the requested users as a consistent snapshot, with the headers that describe them. It sends a chunk of
 // text once the chunk is large. A short response is sent only when all of it has been read.
-func (u *Users) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, add func(*models.User)) error {
+func (u *Users) export(
+	c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, add func(*models.User),
+) error {
 	return u.users.Export(c.Request.Context(), asked.Query, func(export models.Export) error {
 		if asked.Count {
 			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))

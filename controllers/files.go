@@ -25,7 +25,7 @@ func (u *Users) ImportCSV(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return u.store(c, asked.ImportOptions, file.next, file.ignored)
+	return u.store(c, asked.ImportOptions, &arriving{next: file.next}, file.ignored)
 }
 
 // ImportNDJSON handles POST /api/users.ndjson in the same way.
@@ -38,7 +38,7 @@ func (u *Users) ImportNDJSON(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return u.store(c, asked.ImportOptions, file.next, []string{})
+	return u.store(c, asked.ImportOptions, &arriving{next: file.next}, []string{})
 }
 
 type imported struct {
@@ -48,10 +48,10 @@ type imported struct {
 
 // store imports the rows of a file and sends the response. It logs when an import starts and when it ends, because it may
 // take a long time.
-func (u *Users) store(c *gin.Context, options models.ImportOptions, next func() (models.ImportRow, error), ignored []string) error {
+func (u *Users) store(c *gin.Context, options models.ImportOptions, file *arriving, ignored []string) error {
 	log := u.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
 	log.Info("import started", "route", c.FullPath(), "dry_run", options.DryRun)
-	begun, file := time.Now(), &arriving{next: next}
+	begun := time.Now()
 	done, err := u.users.Import(c.Request.Context(), file.all, options)
 	log.Info("import ended", "stored", err == nil && !options.DryRun, "rows", file.rows,
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted,
