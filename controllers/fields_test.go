@@ -1,9 +1,12 @@
 package controllers
 
-import "users-api/models"
+import (
+	"users-api/models"
+	"users-api/models/storetest"
+)
 
 // fields is the table of fields that the tests use.
-var fields = models.NewFields()
+var fields = storetest.Fields()
 
 // newUser returns a user with a name and an email, and no optional field.
 func newUser(name, email string) models.NewUser { return models.NewUser{Name: name, Email: email} }

@@ -34,7 +34,7 @@ func TestAUserIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 			Email     string `json:"email"`
 			CreatedAt string `json:"created_at"`
 		}{user.ID, user.Name, user.Email, user.CreatedAt})
-		if got := string(NewFields().AppendUser([]byte("before"), &user)); got != "before"+want {
+		if got := string(NewFields()[:2].AppendUser([]byte("before"), &user)); got != "before"+want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
+	"users-api/models/storetest"
 )
 
 // discard is an answer that nobody reads, so that a benchmark sees the handler alone.
@@ -30,7 +31,7 @@ func BenchmarkRequest(b *testing.B) {
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-	handler := Service{Users: users, Fields: models.NewFields(), Metrics: noFigures(), Logger: logger}.handler(usual())
+	handler := Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: logger}.handler(usual())
 	for _, bench := range []struct{ name, method, path, body string }{
 		{"health", "GET", "/health", ""},
 		{"one user", "GET", "/api/users/1", ""},

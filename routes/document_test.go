@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/models"
+	"users-api/models/storetest"
 	"users-api/web"
 )
 
 func TestTheDocumentHasExactlyTheRoutes(t *testing.T) {
 	t.Parallel()
 	answer := httptest.NewRecorder()
-	web.Files("", models.NewFields())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
+	web.Files("", storetest.Fields())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
+	"users-api/models/storetest"
 )
 
 // docs/reliability.md tells operators these.
@@ -72,7 +73,7 @@ func listen(t *testing.T) net.Listener {
 }
 
 func silent(users models.Users) Service {
-	return Service{Users: users, Fields: models.NewFields(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
+	return Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
 }
 
 func TestServeEndsWithNothingOnAStop(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/sqlite"
+	"users-api/models/storetest"
 )
 
 // patience is how long a test waits for what must happen.
@@ -59,7 +60,7 @@ func (l *lines) String() string {
 func openUsers(t testing.TB) (users models.Users, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "users.db")
-	users, err := sqlite.Open(context.Background(), path, models.NewFields(), 1<<20)
+	users, err := sqlite.Open(context.Background(), path, storetest.Fields(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 		change(&l)
 	}
 	s := &service{log: &lines{}, ended: make(chan error, 1)}
-	served.Fields, served.Metrics = models.NewFields(), noFigures()
+	served.Fields, served.Metrics = storetest.Fields(), noFigures()
 	served.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.served = served
 	all, lost := http.Handler(nil), (<-chan struct{})(nil)

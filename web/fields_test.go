@@ -11,11 +11,12 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"users-api/models"
+	"users-api/models/storetest"
 )
 
 // more are the fields of a user with two optional ones, of which one has a name that YAML would take for null.
 func more() models.Fields {
-	return append(models.NewFields(), &models.Field{Name: "job_title"}, &models.Field{Name: "null"})
+	return append(storetest.Fields(), &models.Field{Name: "job_title"}, &models.Field{Name: "null"})
 }
 
 // describe returns the document of a service with some fields.
@@ -36,7 +37,7 @@ func describe(t *testing.T, fields models.Fields) *openapi3.T {
 }
 
 func TestTheDocumentHasTheFieldsOfAUser(t *testing.T) {
-	for _, fields := range []models.Fields{models.NewFields(), more()} {
+	for _, fields := range []models.Fields{storetest.Fields(), more()} {
 		document := describe(t, fields)
 		names, required := fields.Names(), fields.RequiredNames()
 		for name, schema := range map[string]struct{ others, required []string }{
@@ -84,7 +85,7 @@ func TestTheSentencesOfTheDocumentAreAboutTheFields(t *testing.T) {
 		fields models.Fields
 		says   []string
 	}{
-		{models.NewFields(), []string{"`id,name,email,created_at`", "07\\r\\n", "Replace name and email of a user",
+		{storetest.Fields(), []string{"`id,name,email,created_at`", "07\\r\\n", "Replace name and email of a user",
 			"Columns of the CSV other than name and email\""}},
 		{more(), []string{"`id,name,email,created_at,job_title,null`", "07,,\\r\\n", "Replace every field of a user",
 			"Columns of the CSV other than name, email, job_title, null\"", "Users with exactly this job_title"}},
@@ -102,7 +103,7 @@ func TestTheSentencesOfTheDocumentAreAboutTheFields(t *testing.T) {
 }
 
 func TestThePageHasTheFieldsOfAUser(t *testing.T) {
-	for _, fields := range []models.Fields{models.NewFields(), more()} {
+	for _, fields := range []models.Fields{storetest.Fields(), more()} {
 		html := body(t, get(Files("1.0", fields)["/"], "GET"))
 		for _, field := range fields {
 			for _, want := range []string{`data-error="%s"`, `data-mine="%s"`, `data-stored="%s"`} {
@@ -126,7 +127,7 @@ func TestThePageHasTheFieldsOfAUser(t *testing.T) {
 }
 
 func TestTagsChangeWithTheFields(t *testing.T) {
-	few, many := Files("1.0", models.NewFields()), Files("1.0", more())
+	few, many := Files("1.0", storetest.Fields()), Files("1.0", more())
 	for _, path := range []string{"/", "/openapi.json"} {
 		if tag := get(few[path], "GET").Header.Get("ETag"); tag == get(many[path], "GET").Header.Get("ETag") {
 			t.Errorf("%s has the tag %s with more fields too", path, tag)

@@ -11,6 +11,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/spool"
+	"users-api/models/storetest"
 )
 
 var ctx = context.Background()
@@ -77,7 +78,7 @@ func (t *table) Update(_ context.Context, updates []Update) error {
 		if err := t.refuses(update.User); err != nil {
 			return err
 		}
-		for field := range models.NewFields().In(update.Of) {
+		for field := range storetest.Fields().In(update.Of) {
 			field.Set(&t.users[at].NewUser, *field.Of(&update.User))
 		}
 	}
@@ -133,7 +134,7 @@ func with(users ...models.NewUser) *table {
 // receive takes the rows of a file.
 func receive(t *testing.T, users iter.Seq[models.NewUser], options models.ImportOptions, limits Limits) *Import {
 	t.Helper()
-	fields := models.NewFields()
+	fields := storetest.Fields()
 	rows := func(yield func(models.ImportRow, error) bool) {
 		line := 1
 		for user := range users {

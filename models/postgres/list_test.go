@@ -129,7 +129,7 @@ func TestAListShowsWhatOthersHaveCommitted(t *testing.T) {
 // wholeText is the list as it is read without one that is kept.
 func wholeText(t testing.TB, users *Users) (text string) {
 	t.Helper()
-	for piece, err := range models.NewFields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
+	for piece, err := range storetest.Fields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
 		if err != nil {
 			t.Fatal(err)
 		}

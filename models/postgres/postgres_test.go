@@ -30,7 +30,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // openUsers opens a database.
 func openUsers(t testing.TB, url string) *Users {
 	t.Helper()
-	users, err := Open(ctx, url, models.NewFields(), 8<<20, quiet)
+	users, err := Open(ctx, url, storetest.Fields(), 8<<20, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

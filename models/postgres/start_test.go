@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"users-api/models"
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
 )
@@ -88,7 +87,7 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
-			_, err := Open(ctx, test.url, models.NewFields(), 0, quiet)
+			_, err := Open(ctx, test.url, storetest.Fields(), 0, quiet)
 			expectLine(t, err, test.says...)
 			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("it took %s to say so", took)
@@ -128,7 +127,7 @@ func TestATableThatCannotBeServedSaysWhy(t *testing.T) {
 			t.Parallel()
 			url := server.NewDatabase(t)
 			postgresql.SQL(t, url, test.schema)
-			_, err := Open(ctx, url, models.NewFields(), 0, quiet)
+			_, err := Open(ctx, url, storetest.Fields(), 0, quiet)
 			expectLine(t, err, append(test.says, `user "postgres"`)...)
 		})
 	}
@@ -160,7 +159,7 @@ func TestAServerThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	var log buffer
 	opened := make(chan *Users)
 	go func() {
-		users, err := Open(ctx, url, models.NewFields(), 0, slog.New(slog.NewTextHandler(&log, nil)))
+		users, err := Open(ctx, url, storetest.Fields(), 0, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Error(err)
 		}
@@ -185,7 +184,7 @@ func TestAStopEndsTheWaitForAServer(t *testing.T) {
 	stop, cancel := context.WithCancel(ctx)
 	log := stopAt{cancel}
 	start := time.Now()
-	_, err := Open(stop, "postgres://u:wrong@127.0.0.1:1/d", models.NewFields(), 0, slog.New(slog.NewTextHandler(log, nil)))
+	_, err := Open(stop, "postgres://u:wrong@127.0.0.1:1/d", storetest.Fields(), 0, slog.New(slog.NewTextHandler(log, nil)))
 	expectLine(t, err, "stopped while waiting", "127.0.0.1:1")
 	if took := time.Since(start); took > 15*time.Second {
 		t.Errorf("it took %s", took)
@@ -228,7 +227,7 @@ func TestNothingIsWarnedOfWithoutNeed(t *testing.T) {
 func expectWarnings(t *testing.T, url string, causes ...string) {
 	t.Helper()
 	var log buffer
-	users, err := Open(ctx, url, models.NewFields(), 0, slog.New(slog.NewTextHandler(&log, nil)))
+	users, err := Open(ctx, url, storetest.Fields(), 0, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +249,7 @@ func TestADatabaseThatIsNotUTF8IsRefused(t *testing.T) {
 	for _, encoding := range []string{"LATIN1", "SQL_ASCII"} {
 		postgresql.SQL(t, server.URL("postgres"), fmt.Sprintf(
 			"CREATE DATABASE other_%[1]s ENCODING '%[1]s' LOCALE 'C' TEMPLATE template0", encoding))
-		_, err := Open(ctx, server.URL("other_"+strings.ToLower(encoding)), models.NewFields(), 0, quiet)
+		_, err := Open(ctx, server.URL("other_"+strings.ToLower(encoding)), storetest.Fields(), 0, quiet)
 		expectLine(t, err, "its encoding is "+encoding, "createdb --encoding=UTF8 --template=template0 -O postgres NAME")
 	}
 }
@@ -267,7 +266,7 @@ func TestProcessesThatStartTogetherMakeTheTableOnce(t *testing.T) {
 			var wait sync.WaitGroup
 			for range 10 {
 				wait.Go(func() {
-					users, err := Open(ctx, url, models.NewFields(), 0, quiet)
+					users, err := Open(ctx, url, storetest.Fields(), 0, quiet)
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 						return
@@ -289,7 +288,7 @@ func TestATableThatAnotherProgramMakesMeanwhileIsServed(t *testing.T) {
 	other.do("CREATE TABLE users (id int PRIMARY KEY, name text, email text UNIQUE, created_at text, phone text)")
 	started := make(chan error)
 	go func() {
-		users, err := Open(ctx, url, models.NewFields(), 0, quiet)
+		users, err := Open(ctx, url, storetest.Fields(), 0, quiet)
 		if err == nil {
 			err = users.Close(ctx)
 		}

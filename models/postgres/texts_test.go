@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/models/storetest"
 )
 
 // Every statement names the columns of the table of fields, and keeps a name that is a keyword apart.
 func TestStatementsAreBuiltFromTheTableOfFields(t *testing.T) {
-	fields := models.NewFields()
+	fields := storetest.Fields()
 	order := *fields[0]
 	order.Name = "order"
 	odd := models.Fields{&order}
@@ -40,7 +41,7 @@ func TestStatementsDependOnTheTypeOfTheTime(t *testing.T) {
 		{"varchar", "created_at", "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')"},
 		{"int4", "created_at::text", ""},
 	} {
-		queries, err := newQueries(table{timeType: test.timeType}, models.NewFields())
+		queries, err := newQueries(table{timeType: test.timeType}, storetest.Fields())
 		if err != nil {
 			t.Fatal(err)
 		}

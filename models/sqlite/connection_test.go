@@ -14,7 +14,7 @@ import (
 
 func openTestConnection(t *testing.T, users *Users) *connection {
 	t.Helper()
-	queries, err := newQueries(models.NewFields())
+	queries, err := newQueries(storetest.Fields())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestAKeptStatementSeesAnotherTable(t *testing.T) {
 		"INSERT INTO users VALUES ('2024-01-02 03:04:05', 'e', 'n', 7)")
 	user, err := users.Get(ctx, 7)
 	want := `{"id":7,"name":"n","email":"e","created_at":"2024-01-02 03:04:05"}`
-	if err != nil || string(models.NewFields().AppendUser(nil, &user)) != want {
+	if err != nil || string(storetest.Fields().AppendUser(nil, &user)) != want {
 		t.Errorf("in another table: %+v, %v", user, err)
 	}
 	storetest.Create(t, users, "after")
@@ -59,7 +59,7 @@ func TestAValueOfAnyKindIsReadAsATextWhateverTheFileIsEncodedIn(t *testing.T) {
 			"INSERT INTO users VALUES (1, "+abc+", 'ラ' || char(0) || 'ä', NULL), (2, 1500000.0, -7, '')")
 		for id, want := range map[int64]models.NewUser{1: {Name: "abc", Email: email}, 2: {Name: "1500000.0", Email: "-7"}} {
 			if user, err := users.Get(ctx, id); err != nil || user.NewUser != want {
-				t.Errorf("in %s: %q, %v", encoding, user.NewUser, err)
+				t.Errorf("in %s: %q and %q, %v", encoding, user.Name, user.Email, err)
 			}
 		}
 		if n, err := users.Count(ctx, models.Query{Equal: storetest.Values("email", email)}); n != 1 || err != nil {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/models"
 	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
@@ -14,7 +13,7 @@ import (
 func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.db")
 	write := func(email string) {
-		users, err := Open(ctx, path, models.NewFields(), 0)
+		users, err := Open(ctx, path, storetest.Fields(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +24,7 @@ func TestAnOriginalThatIsWrittenMeanwhileIsNotFinished(t *testing.T) {
 	}
 	write("before")
 	for _, written := range []bool{false, true} {
-		original, err := OpenCopySource(path, models.NewFields())
+		original, err := OpenCopySource(path, storetest.Fields())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +42,7 @@ func TestAnOriginalIsReadWithWhatAKilledServiceLeft(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.Killed(t, "in the -wal file")
 	for _, path := range []string{path, sqlitetest.Link(t, path)} {
-		original, err := OpenCopySource(path, models.NewFields())
+		original, err := OpenCopySource(path, storetest.Fields())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +58,7 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.Interrupted(t)
 	for _, path := range []string{path, sqlitetest.Link(t, path)} {
-		if original, err := OpenCopySource(path, models.NewFields()); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
+		if original, err := OpenCopySource(path, storetest.Fields()); err == nil || !strings.Contains(err.Error(), "takes that transaction back") {
 			t.Errorf("%s: %+v, %v", path, original, err)
 		}
 	}
@@ -68,7 +67,7 @@ func TestAnOriginalWithAHotJournalIsNotRead(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	original, err := OpenCopySource(path, models.NewFields())
+	original, err := OpenCopySource(path, storetest.Fields())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +82,7 @@ func TestADatabaseWhoseTableCannotBeServedIsNotCopied(t *testing.T) {
 	for _, table := range sqlitetest.RefusedTables {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()
-			original, err := OpenCopySource(sqlitetest.File(t, table.Schema...), models.NewFields())
+			original, err := OpenCopySource(sqlitetest.File(t, table.Schema...), storetest.Fields())
 			if err == nil {
 				original.Close()
 			}

@@ -64,11 +64,11 @@ func TestAStartWaitsForALockAsLongAsItSays(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	began := time.Now()
-	if _, err := Open(ended, path, models.NewFields(), 0); !errors.Is(err, context.Canceled) || time.Since(began) > dbfile.BusyTimeout/2 {
+	if _, err := Open(ended, path, storetest.Fields(), 0); !errors.Is(err, context.Canceled) || time.Since(began) > dbfile.BusyTimeout/2 {
 		t.Errorf("after its context had ended a start took %s: %v", time.Since(began), err)
 	}
 	began = time.Now()
-	_, err := Open(ctx, path, models.NewFields(), 0)
+	_, err := Open(ctx, path, storetest.Fields(), 0)
 	if took := time.Since(began); took < dbfile.BusyTimeout*9/10 || took > dbfile.BusyTimeout*17/10 {
 		t.Errorf("it waited %s", took)
 	}
@@ -83,7 +83,7 @@ func TestManyStartsAtOnceMakeOneTable(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			users, err := Open(ctx, path, models.NewFields(), 0)
+			users, err := Open(ctx, path, storetest.Fields(), 0)
 			if err != nil {
 				t.Error(err)
 				return
@@ -121,7 +121,7 @@ func TestAStartProvesThatItCanWrite(t *testing.T) {
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, models.NewFields(), 0); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+	if _, err := Open(ctx, path, storetest.Fields(), 0); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestAUserOfAnotherProgramIsShownAsSQLiteConvertsIt(t *testing.T) {
 		if user, err := users.Get(ctx, id); err != nil || user != want {
 			t.Errorf("got %+v, %v, want %+v", user, err, want)
 		}
-		if json := string(models.NewFields().AppendUser(nil, &want)); !strings.Contains(list, json) {
+		if json := string(storetest.Fields().AppendUser(nil, &want)); !strings.Contains(list, json) {
 			t.Errorf("the list is %s, without %s", list, json)
 		}
 	}

@@ -16,7 +16,7 @@ func TestADatabaseMayLieAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"with space", "what?", "#1", "100%41", "ünïcode", "a&b=c", "_pragma=x"} {
 		path := filepath.Join(t.TempDir(), name, "users.db")
-		users, err := Open(ctx, path, models.NewFields(), 0)
+		users, err := Open(ctx, path, storetest.Fields(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestWhatIsThereKeepsItsMode(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, nil, 0o640), os.Chmod(directory, 0o750)); err != nil {
 		t.Fatal(err)
 	}
-	users, err := Open(ctx, path, models.NewFields(), 0)
+	users, err := Open(ctx, path, storetest.Fields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, path := range []string{link, relative} { // the first leads to nothing yet
-		users, err := Open(ctx, path, models.NewFields(), 0)
+		users, err := Open(ctx, path, storetest.Fields(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	users, err := Open(ctx, link, models.NewFields(), 0)
+	users, err := Open(ctx, link, storetest.Fields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestALinkThatLeadsBackToItselfIsNamed(t *testing.T) {
 	if err := os.Symlink(path, path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, models.NewFields(), 0); err == nil || !strings.Contains(err.Error(), "leads back to itself") {
+	if _, err := Open(ctx, path, storetest.Fields(), 0); err == nil || !strings.Contains(err.Error(), "leads back to itself") {
 		t.Errorf("the error is %v", err)
 	}
 }

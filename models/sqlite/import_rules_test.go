@@ -166,7 +166,7 @@ func TestAStartRemovesWhatAKilledImportLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	users, err := Open(ctx, path, models.NewFields(), 0)
+	users, err := Open(ctx, path, storetest.Fields(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

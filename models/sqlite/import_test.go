@@ -81,7 +81,7 @@ func TestAnImportThatEndsInTheMiddleIsTakenBack(t *testing.T) {
 			storetest.Create(t, users, "before")
 			interruption.Interrupt(t, users, func() { awaitTurn(users) })
 			_ = users.Close(ctx)
-			again, err := Open(ctx, path, models.NewFields(), 0)
+			again, err := Open(ctx, path, storetest.Fields(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

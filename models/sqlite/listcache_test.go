@@ -55,7 +55,7 @@ func (w *watched) All() iter.Seq2[models.User, error] {
 // watch replaces the list cache of an engine by one whose source is watched.
 func watch(users *Users) *watched {
 	source := &watched{listSource: users.source}
-	users.cache = listcache.New(source, models.NewFields(), 16<<20)
+	users.cache = listcache.New(source, storetest.Fields(), 16<<20)
 	return source
 }
 
@@ -117,7 +117,7 @@ func expectWhole(t *testing.T, users *Users) {
 	t.Helper()
 	list, _ := storetest.Text(t, users)
 	var whole []byte
-	for piece, err := range models.NewFields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
+	for piece, err := range storetest.Fields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
 		if err != nil {
 			t.Fatal(err)
 		}

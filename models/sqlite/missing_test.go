@@ -74,7 +74,8 @@ func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			users := openUsers(t, 0)
 			fill(t, users, n-1)
-			sqlitetest.Run(t, otherProgram(t, users), fmt.Sprintf("INSERT INTO users VALUES (%d, 'last', 'last', '')", int64(math.MaxInt64)))
+			sqlitetest.Run(t, otherProgram(t, users),
+				fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%d, 'last', 'last')", int64(math.MaxInt64)))
 			storetest.DeleteMissing(t, users, n)
 			expectSound(t, users, 0)
 		})

@@ -29,7 +29,7 @@ func openTable(t testing.TB, listMemory int, statements ...string) (*Users, *sql
 	path := filepath.Join(t.TempDir(), "users.db")
 	other := sqlitetest.Open(t, path)
 	sqlitetest.Run(t, other, statements...)
-	users, err := Open(ctx, path, models.NewFields(), listMemory)
+	users, err := Open(ctx, path, storetest.Fields(), listMemory)
 	if err != nil {
 		t.Fatal(err)
 	}

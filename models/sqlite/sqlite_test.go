@@ -12,7 +12,7 @@ import (
 // openUsers opens an empty database.
 func openUsers(t testing.TB, listMemory int) *Users {
 	t.Helper()
-	users, err := Open(context.Background(), filepath.Join(t.TempDir(), "data", "users.db"), models.NewFields(), listMemory)
+	users, err := Open(context.Background(), filepath.Join(t.TempDir(), "data", "users.db"), storetest.Fields(), listMemory)
 	if err != nil {
 		t.Fatal(err)
 	}

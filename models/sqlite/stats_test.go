@@ -29,7 +29,7 @@ func TestCommitsAreCountedByTheWritesThatShareThem(t *testing.T) {
 
 func TestListsAreCountedByHowTheyWereAnswered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.db")
-	users, err := Open(ctx, path, models.NewFields(), 200)
+	users, err := Open(ctx, path, storetest.Fields(), 200)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestATableThatCannotBeServedEndsTheStart(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "users.db")
 			sqlitetest.Run(t, sqlitetest.Open(t, path), table.Schema...)
-			users, err := Open(ctx, path, models.NewFields(), 0)
+			users, err := Open(ctx, path, storetest.Fields(), 0)
 			if err == nil {
 				_ = users.Close(ctx)
 			}

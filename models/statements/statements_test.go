@@ -9,6 +9,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/statements"
+	"users-api/models/storetest"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 )
 
 func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
-	fields := models.NewFields()
+	fields := storetest.Fields()
 	name, email := models.Values{}, models.Values{}
 	name.Set(fields[0], "n")
 	email.Set(fields[1], "e")
@@ -69,7 +70,7 @@ func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
 }
 
 func TestTheValuesOfAQueryComeInTheOrderOfItsParameters(t *testing.T) {
-	fields := models.NewFields()
+	fields := storetest.Fields()
 	built, err := statements.Build(onSQLite, fields)
 	if err != nil {
 		t.Fatal(err)

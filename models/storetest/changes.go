@@ -17,7 +17,7 @@ func changed(t *testing.T, users models.Users) {
 		{}, Values("name", name), Values("email", email), Values("name", email, "email", name),
 	} {
 		want := before
-		for field := range models.NewFields().In(change.Of) {
+		for field := range Fields().In(change.Of) {
 			field.Set(&want.NewUser, *field.Of(&change.User))
 		}
 		if got, err := users.Change(ctx, id, change, nil); got != want || err != nil {

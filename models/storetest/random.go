@@ -151,7 +151,7 @@ func (m *Machine) createMany(r *rapid.T) {
 	}
 }
 
-func (m *Machine) field(name string) *models.Field { return models.NewFields().Find(name) }
+func (m *Machine) field(name string) *models.Field { return Fields().Find(name) }
 
 func (m *Machine) change(r *rapid.T) {
 	user := m.Any(r)

@@ -119,7 +119,7 @@ func created(t *testing.T, users models.Users) {
 	if models.ShownTime(user.CreatedAt) != user.CreatedAt || len(user.CreatedAt) != len("2006-01-02 15:04:05") {
 		t.Errorf("it was created at %q", user.CreatedAt)
 	}
-	if text, _ := Text(t, users); text != "["+string(models.NewFields().AppendUser(nil, &user))+"]" {
+	if text, _ := Text(t, users); text != "["+string(Fields().AppendUser(nil, &user))+"]" {
 		t.Errorf("the list is %s", text)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"users-api/models"
 	"users-api/models/sqlite"
 	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
@@ -24,7 +23,7 @@ var ctx = context.Background()
 // serve opens a database until the end of the test.
 func serve(t testing.TB, path string) *sqlite.Users {
 	t.Helper()
-	users, err := sqlite.Open(ctx, path, models.NewFields(), 1<<20)
+	users, err := sqlite.Open(ctx, path, storetest.Fields(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"users-api/models"
 	"users-api/models/sqlite"
 	"users-api/models/sqlite/dbfile"
 	"users-api/models/sqlite/sqlitetest"
@@ -27,7 +26,7 @@ func TestAStartThatMeetsARestoreServesTheRestoredDatabase(t *testing.T) {
 		}
 		opened := make(chan *sqlite.Users, 1)
 		go func() {
-			users, err := sqlite.Open(ctx, path, models.NewFields(), 0)
+			users, err := sqlite.Open(ctx, path, storetest.Fields(), 0)
 			if err != nil {
 				t.Error(err)
 			}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/models"
 	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
@@ -22,7 +21,7 @@ func restore(t testing.TB, path, from string) (Restored, error) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return Restore(ctx, path, models.NewFields(), file, nil)
+	return Restore(ctx, path, storetest.Fields(), file, nil)
 }
 
 // expectUsers fails unless exactly these emails are listed.
