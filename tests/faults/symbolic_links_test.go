@@ -23,7 +23,7 @@ func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 	program.NeedsFile(t, program.Files)
 	users, target := link(t)
 	program.OpenOther(t, target).Do("CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
-		"INSERT INTO users VALUES (7, 'Ada', 'ada@example.org', '')")
+		"INSERT INTO users (id, name, email, created_at) VALUES (7, 'Ada', 'ada@example.org', '')")
 	expectLinked(t, users, target, 2)
 }
 

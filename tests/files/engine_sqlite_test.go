@@ -14,7 +14,8 @@ const importHeld = program.WritesHeld
 // exported are users as an export must be able to write them.
 var exported = []string{
 	"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, email TEXT UNIQUE, created_at DATETIME)",
-	`INSERT INTO users VALUES (1, 'Ada', 'ada', '2026-11-20 15:42:07'), (2, 'King, "Martin"', 'king', '2026-11-20T15:42:07Z'),
+	`INSERT INTO users (id, name, email, created_at) VALUES (1, 'Ada', 'ada', '2026-11-20 15:42:07'),
+		(2, 'King, "Martin"', 'king', '2026-11-20T15:42:07Z'),
 		(5, '=1+2', '''@x', NULL), (7, 'A' || char(13, 10) || 'B', 'lines', '')`,
 }
 

@@ -18,11 +18,24 @@ type User struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// Answer is an HTTP answer with its whole body.
+// Answer is an HTTP answer with its whole body, but for the fields that [WithoutAdded] takes out.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
+	bytes  int // of the body as it came
+}
+
+// readAnswer reads the body of a response.
+func readAnswer(response *http.Response) (Answer, error) {
+	defer response.Body.Close() //nolint:errcheck // it is read to its end
+	body, err := io.ReadAll(response.Body)
+	return Answer{response.StatusCode, response.Header, string(body), len(body)}, err
+}
+
+func (a Answer) withoutAdded() Answer {
+	a.Body = WithoutAdded(a.Body)
+	return a
 }
 
 // client keeps enough connections open for the largest test.
@@ -46,13 +59,11 @@ func (p *Program) Send(method, path, body string, header ...string) (Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read to its end
-	text, err := io.ReadAll(response.Body)
-	answer := Answer{response.StatusCode, response.Header, string(text)}
+	answer, err := readAnswer(response)
 	if err == nil {
 		p.differences.note(request, body, answer)
 	}
-	return answer, err
+	return answer.withoutAdded(), err
 }
 
 // Do is Send for tests that always expect an answer.

@@ -88,7 +88,7 @@ func (c *Conn) Rest() (text string, clean bool) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.t.Fatalf("the connection is not closed after %.500q", data)
 	}
-	return string(data), err == nil
+	return WithoutAdded(string(data)), err == nil
 }
 
 // Answers reads HTTP answers until the program closes the connection.
@@ -120,7 +120,6 @@ func (c *Conn) read() (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	defer response.Body.Close() //nolint:errcheck // it is read to its end
-	body, err := io.ReadAll(response.Body)
-	return Answer{response.StatusCode, response.Header, string(body)}, err
+	answer, err := readAnswer(response)
+	return answer.withoutAdded(), err
 }

@@ -40,11 +40,13 @@ func (o *Other) On(t testing.TB) *Other { return &Other{t, o.db, o.conn} }
 // Do runs statements.
 func (o *Other) Do(statements ...string) {
 	o.t.Helper()
-	for _, statement := range statements {
-		o.insist(statement, func() error {
-			_, err := o.conn.ExecContext(context.Background(), statement)
-			return err
-		})
+	for _, each := range statements {
+		for _, statement := range withAdded(each) {
+			o.insist(statement, func() error {
+				_, err := o.conn.ExecContext(context.Background(), statement)
+				return err
+			})
+		}
 	}
 }
 

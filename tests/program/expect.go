@@ -33,6 +33,12 @@ func ExpectHeader(t *testing.T, answer Answer, name, want string) {
 	}
 }
 
+// ExpectLength compares the header Content-Length of an answer with its body.
+func ExpectLength(t *testing.T, answer Answer) {
+	t.Helper()
+	ExpectHeader(t, answer, "Content-Length", strconv.Itoa(answer.bytes))
+}
+
 // WaitFor waits for a condition that no event announces.
 func WaitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()

@@ -36,12 +36,17 @@ func adding(t testing.TB) string {
 	return diff
 }
 
-// copyTree copies what the program is built from.
+// copyTree copies what the program is built from, and tests/program, which says what the tests expect.
 func copyTree(t testing.TB) string {
 	t.Helper()
 	directory := t.TempDir()
-	for _, name := range []string{"main.go", "go.mod", "go.sum", "commands", "config", "controllers", "headers", "models", "routes", "web"} {
-		if output, err := exec.Command("cp", "-r", filepath.Join(root, name), directory).CombinedOutput(); err != nil {
+	if err := os.Mkdir(filepath.Join(directory, "tests"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"main.go", "go.mod", "go.sum", "commands", "config", "controllers", "headers", "models", "routes",
+		"tests/program", "web"} {
+		from, to := filepath.Join(root, name), filepath.Join(directory, name)
+		if output, err := exec.Command("cp", "-r", from, to).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, output)
 		}
 	}
@@ -58,21 +63,15 @@ func applyDiff(t testing.TB, directory, diff string) (files, lines int) {
 		if filepath.Ext(name) == ".go" {
 			files++
 		}
-		path := filepath.Join(directory, name)
-		if _, err := os.Stat(path); err != nil && strings.HasPrefix(name, "tests/") {
-			path = ""
-		}
 		for _, change := range hunk.Split(hunks, -1)[1:] {
 			lines += strings.Count("\n"+change, "\n+") + strings.Count("\n"+change, "\n-")
-			if path != "" {
-				applyHunk(t, path, change)
-			}
+			applyHunk(t, filepath.Join(directory, name), change)
 		}
 	}
 	return files, lines
 }
 
-// applyHunk replaces the lines of a hunk that are there by those that shall be.
+// applyHunk replaces the lines of a hunk that are there by those that shall be, unless the tree has these already.
 func applyHunk(t testing.TB, path, change string) {
 	t.Helper()
 	var before, after strings.Builder
@@ -85,6 +84,9 @@ func applyHunk(t testing.TB, path, change string) {
 		}
 	}
 	text, err := os.ReadFile(path)
+	if strings.Count(string(text), after.String()) == 1 {
+		return
+	}
 	if err != nil || strings.Count(string(text), before.String()) != 1 {
 		t.Fatalf("%s does not have these lines once, %v:\n%s", path, err, before.String())
 	}

@@ -25,7 +25,7 @@ var tableRules = []tableRule{
 		name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`}},
 	{"a uniqueness that rolls back", "UNIQUE constraint failed", []string{"DROP TABLE users", `CREATE TABLE users (
 		id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE ON CONFLICT ROLLBACK, email TEXT, created_at TEXT)`,
-		"INSERT INTO users VALUES (1, 'bad', '', '')"}},
+		"INSERT INTO users (id, name, email, created_at) VALUES (1, 'bad', '', '')"}},
 }
 
 // Rules that refuse to change the name to "bad", and what the client is told.
@@ -43,7 +43,7 @@ var changeRules = []tableRule{
 		`CREATE TRIGGER r AFTER UPDATE ON users WHEN new.name = 'bad' BEGIN INSERT INTO audit VALUES ('bad'); END`}},
 	{"a check", "CHECK constraint failed", []string{"ALTER TABLE users RENAME TO old",
 		`CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`,
-		"INSERT INTO users SELECT id, name, email, created_at FROM old"}},
+		"INSERT INTO users (id, name, email, created_at) SELECT id, name, email, created_at FROM old"}},
 }
 
 // Rules that refuse to delete the user 1, and what the client is told.

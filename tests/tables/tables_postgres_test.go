@@ -45,7 +45,7 @@ var foreignSchemas = map[string]string{
 	"as Rails has it": `CREATE TABLE users (id bigserial PRIMARY KEY, email character varying, name character varying,
 		created_at timestamp(6) without time zone DEFAULT now() NOT NULL,
 		updated_at timestamp(6) without time zone DEFAULT now() NOT NULL); CREATE UNIQUE INDEX by_email ON users (email)`,
-	"with other columns": `CREATE TABLE users (phone text DEFAULT '-', id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	"with other columns": `CREATE TABLE users (fax text DEFAULT '-', id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 		name text, email text UNIQUE, tags text[] DEFAULT '{}', created_at timestamptz DEFAULT now(), deleted_at date,
 		upper_name text GENERATED ALWAYS AS (upper(name)) STORED)`,
 	"in another schema": `CREATE SCHEMA own; SET search_path = own;

@@ -42,7 +42,7 @@ var foreignSchemas = map[string]string{
 	"with comments": "CREATE TABLE users (\n id INTEGER PRIMARY KEY AUTOINCREMENT, -- the id, /* really */\n" +
 		" name VARCHAR(20) NOT NULL, email VARCHAR(99), created_at TIMESTAMP, /* once */ UNIQUE (email))",
 	"with extra columns": `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT,
-		phone TEXT DEFAULT '-', email TEXT UNIQUE, created_at TEXT, updated_at TEXT DEFAULT CURRENT_TIMESTAMP,
+		fax TEXT DEFAULT '-', email TEXT UNIQUE, created_at TEXT, updated_at TEXT DEFAULT CURRENT_TIMESTAMP,
 		deleted_at TEXT)`,
 }
 
@@ -50,7 +50,7 @@ var foreignSchemas = map[string]string{
 var oddTables = map[string][]string{
 	"no types": oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)", "users"),
 	"types":    oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name BLOB, email NUMERIC, created_at DATE)", "users"),
-	"letter case": oddRows(`CREATE TABLE "Users" (ID INTEGER PRIMARY KEY, NAME TEXT, Phone TEXT, EMAIL TEXT, CREATED_AT)`,
+	"letter case": oddRows(`CREATE TABLE "Users" (ID INTEGER PRIMARY KEY, NAME TEXT, Fax TEXT, EMAIL TEXT, CREATED_AT)`,
 		"users"),
 }
 
