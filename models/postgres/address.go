@@ -51,7 +51,6 @@ func (a address) String() string {
 var errNoURL = errors.New("the URL of the database cannot be read: it must be " +
 	"postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the password the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
 
-// parseAddress reads the URL of a database.
 func parseAddress(text string) (address, error) {
 	query, err := readable(text)
 	if err != nil {

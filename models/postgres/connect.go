@@ -62,7 +62,6 @@ func cancelling(conn *pgconn.PgConn) ctxwatch.Handler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelTime}
 }
 
-// reach connects once, and retries for as long as connectTimeout allows.
 func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 	said := time.Time{}
 	for until := time.Now().Add(connectTimeout); ; {
@@ -94,7 +93,6 @@ func (d *database) reach(ctx context.Context, logger *slog.Logger) error {
 // oldest is the oldest version that is served. It has pg_current_snapshot.
 const oldest = 130000
 
-// expectServer returns an error if the server or the database cannot be served.
 func (d *database) expectServer(ctx context.Context) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		var version int
@@ -129,7 +127,6 @@ var risks = []struct{ condition, cause, risk string }{
 	{unlogged, "the table users, or a part of it, is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
 }
 
-// warn warns of each risk that the server has.
 func (d *database) warn(ctx context.Context, logger *slog.Logger) error {
 	return d.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		for _, r := range risks {

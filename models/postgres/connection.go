@@ -19,7 +19,6 @@ type connection struct {
 	fields models.Fields // of the users that are read and stored on it
 }
 
-// mode returns how statements are run on this connection.
 func (c connection) mode() pgx.QueryExecMode {
 	if c.isPooled() {
 		return pgx.QueryExecModeCacheDescribe
@@ -27,7 +26,6 @@ func (c connection) mode() pgx.QueryExecMode {
 	return pgx.QueryExecModeCacheStatement
 }
 
-// query runs a statement and calls row with each row that it returns.
 func (c connection) query(ctx context.Context, row func(pgx.Rows) error, statement string, arguments ...any) error {
 	rows, err := c.Query(ctx, statement, append([]any{c.mode()}, arguments...)...)
 	if err != nil {
@@ -42,7 +40,6 @@ func (c connection) query(ctx context.Context, row func(pgx.Rows) error, stateme
 	return rows.Err()
 }
 
-// exec runs a statement and returns how many rows it changed.
 func (c connection) exec(ctx context.Context, statement string, arguments ...any) (rows int64, err error) {
 	var tag pgconn.CommandTag
 	tag, err = c.Exec(ctx, statement, append([]any{c.mode()}, arguments...)...)
@@ -54,7 +51,6 @@ func (c connection) value(ctx context.Context, into any, statement string, argum
 	return c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(into) }, statement, arguments...)
 }
 
-// ids runs a statement that returns ids.
 func (c connection) ids(ctx context.Context, statement string, arguments ...any) (ids []int64, err error) {
 	err = c.query(ctx, func(rows pgx.Rows) error {
 		var id int64

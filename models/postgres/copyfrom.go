@@ -39,7 +39,6 @@ func (u *Users) CopyFrom(ctx context.Context, from CopySource, progress func(don
 	return u.database.on(ctx, transfer, f.run)
 }
 
-// copier fills one table.
 type copier struct {
 	users    *Users
 	from     CopySource
@@ -71,7 +70,6 @@ func (f *copier) run(ctx context.Context, conn connection) error {
 	return f.users.commitLong(ctx, conn, tx)
 }
 
-// lock keeps all others from writing to the table.
 func (f *copier) lock(ctx context.Context) error {
 	return f.conn.simple(ctx, lockOut)
 }
@@ -105,7 +103,6 @@ func (f *copier) compare(ctx context.Context) error {
 	return nil
 }
 
-// step reports that a user was sent or read back.
 func (f *copier) step() {
 	if f.done++; f.progress != nil {
 		f.progress(min(f.done, 2*f.from.Count), 2*f.from.Count)

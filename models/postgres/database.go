@@ -47,7 +47,6 @@ var (
 	bestEffort = use{limit: time.Second / 2, brief: true} // for what can be left out
 )
 
-// database is the server and the connections of this process to it.
 type database struct {
 	where   address
 	fields  models.Fields
@@ -83,7 +82,6 @@ func (d *database) on(ctx context.Context, wanted use, run func(context.Context,
 	return d.until(ctx, time.Now().Add(wanted.limit), wanted, run)
 }
 
-// until is on with a deadline.
 func (d *database) until(ctx context.Context, deadline time.Time, wanted use, run func(context.Context, connection) error) error {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -202,7 +200,6 @@ func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// failed returns an error as the contract defines it.
 func (d *database) failed(ctx context.Context, wanted use, err error) error {
 	_, connecting := errors.AsType[connectError](err)
 	unsent := connecting || !wanted.writes

@@ -9,7 +9,6 @@ import (
 	"users-api/models"
 )
 
-// constraint names what a row violated.
 type constraint struct{ schema, table, name string }
 
 func isDuplicate(err error) bool { return sqlState(err) == codeDuplicate }

@@ -85,7 +85,6 @@ func sqlState(err error) string {
 	return ""
 }
 
-// class returns the class of a SQLSTATE.
 func class(code string) string { return code[:min(2, len(code))] }
 
 // isStorages reports whether an error comes from storage, and is not one that the contract names.
@@ -96,7 +95,6 @@ func isStorages(err error) bool {
 	return sqlState(err) != "" || isLost(err)
 }
 
-// isLost reports whether the connection broke, or the server did not respond on it.
 func isLost(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
@@ -134,7 +132,6 @@ func isLockTimeout(err error) bool {
 	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
 }
 
-// isBrokenOff reports whether this process stopped waiting.
 func isBrokenOff(err error) bool {
 	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded)
@@ -153,7 +150,6 @@ func again(err error, wanted use, tries int) bool {
 	return tries == 1 && (isOutOfDate(err) || !wanted.once && (isGone(err) || pgconn.SafeToRetry(err)))
 }
 
-// storageError returns an error as the contract defines it.
 func storageError(err error) error {
 	failed, isServers := errors.AsType[*pgconn.PgError](err)
 	connecting, isConnecting := errors.AsType[connectError](err)

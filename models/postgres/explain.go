@@ -36,7 +36,6 @@ func explain(where address, err error) error {
 	return fmt.Errorf("%s: %s", what, strings.ReplaceAll(why, "\n\t", " ")) // pgx gives each host a line
 }
 
-// remedy says what to do about an error of the server.
 func remedy(code string, where address) string {
 	switch code {
 	case codeNoDatabase:

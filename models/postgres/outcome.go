@@ -101,7 +101,6 @@ func noticeUnconfirmed(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	}
 }
 
-// takeUnconfirmed reports whether the connection is marked, and removes the mark.
 func (c connection) takeUnconfirmed() bool {
 	_, marked := c.PgConn().CustomData()[unconfirmed]
 	delete(c.PgConn().CustomData(), unconfirmed)

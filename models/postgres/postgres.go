@@ -75,7 +75,6 @@ func Open(ctx context.Context, url string, fields models.Fields, listMemory int,
 	return users, nil
 }
 
-// open prepares a connected database.
 func open(ctx context.Context, database *database, listMemory int, logger *slog.Logger) (*Users, error) {
 	if err := database.expectServer(ctx); err != nil {
 		return nil, err

@@ -83,13 +83,11 @@ func (q *queries) accepts(user *models.NewUser) bool {
 	})
 }
 
-// storable reports whether PostgreSQL accepts a text: it must be UTF-8, without a NUL.
 func storable(text string) bool { return !strings.Contains(text, "\x00") && utf8.ValidString(text) }
 
 // escapes makes LIKE take a text literally.
 var escapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
-// folded returns a text with its ASCII letters in lower case.
 func folded(text string) string {
 	lower := []byte(text)
 	for i, char := range lower {

@@ -9,7 +9,6 @@ import (
 	"users-api/models/spool"
 )
 
-// reader reads the users.
 type reader struct {
 	database *database
 	// on runs a read on a connection: on any, or on that of a transaction.

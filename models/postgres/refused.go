@@ -12,10 +12,8 @@ import (
 	"users-api/models"
 )
 
-// mostRefused is the maximum number of refused users that are reported.
 const mostRefused = 100
 
-// refusedUsers are users that PostgreSQL does not accept.
 type refusedUsers struct {
 	reasons []string           // in the order in which they were found
 	ids     map[string][]int64 // by reason
@@ -70,7 +68,6 @@ func (f *copier) findRefused(ctx context.Context) error {
 	return refused
 }
 
-// try stores users, and adds those that are refused.
 func (f *copier) try(ctx context.Context, users []models.User, refused *refusedUsers) error {
 	if len(users) == 0 || refused.count == mostRefused {
 		return nil
@@ -92,7 +89,6 @@ func (f *copier) try(ctx context.Context, users []models.User, refused *refusedU
 	return f.try(ctx, users[half:], refused)
 }
 
-// insert stores users with one statement.
 func (f *copier) insert(ctx context.Context, users []models.User) error {
 	ids, times := make([]int64, len(users)), make([]*string, len(users))
 	for i, user := range users {

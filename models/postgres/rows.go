@@ -14,7 +14,6 @@ import (
 	"users-api/models"
 )
 
-// errEnough ends a query before its last row.
 var errEnough = errors.New("enough rows")
 
 // users runs a statement that returns the columns of users, and calls add with each; errEnough ends it. The user is
@@ -33,7 +32,6 @@ func (c connection) users(ctx context.Context, add func(*models.User) error, sta
 	return err
 }
 
-// one returns the user that a statement selects.
 func (c connection) one(ctx context.Context, statement string, arguments ...any) (user models.User, err error) {
 	found := false
 	err = c.users(ctx, func(one *models.User) error {
@@ -54,7 +52,6 @@ func (c connection) formats() pgx.QueryResultFormats {
 	return formats
 }
 
-// read reads a row with the columns of a user.
 func (c connection) read(rows pgx.Rows, user *models.User) error {
 	values, last := rows.RawValues(), 1+len(c.fields)
 	user.CreatedAt = shownTime(values[last], rows.FieldDescriptions()[last].DataTypeOID)

@@ -40,7 +40,6 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// isPooled reports whether a pooler stands between this process and the server.
 func (c connection) isPooled() bool { return c.isNoted(pooled) }
 
 // needsBegin reports whether a single statement must say how it runs.

@@ -12,10 +12,8 @@ import (
 // This file holds the SQL that GORM cannot express. The columns of users come from the table of fields, and their
 // values arrive as one array for each field.
 
-// quoted returns the column of a field, whose name may be a keyword.
 func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// columns returns the columns of fields.
 func columns(fields models.Fields) string {
 	names := fields.Names()
 	for i, name := range names {
@@ -60,7 +58,6 @@ func insertUsers(fields models.Fields, now string) string {
 		"RETURNING id::int8", names, values, textArrays(1, len(fields)), columns(fields)), "cardinality($1)")
 }
 
-// updateUsers gives users new values of fields.
 func updateUsers(fields models.Fields) string {
 	var set []string
 	for _, field := range fields {
@@ -92,7 +89,6 @@ func copyUsers(fields models.Fields) string {
 	return fmt.Sprintf("COPY users (id, %s, created_at) FROM STDIN", columns(fields))
 }
 
-// insertCopies stores whole users.
 func insertCopies(fields models.Fields, timeType string) string {
 	return fmt.Sprintf("INSERT INTO users (id, %s, created_at) OVERRIDING SYSTEM VALUE SELECT id, %[1]s, created_at::%s "+
 		"FROM unnest($1::int8[], %s) AS n (id, %[1]s, created_at)", columns(fields), timeType, textArrays(2, len(fields)+2))

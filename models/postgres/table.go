@@ -79,7 +79,6 @@ type table struct {
 	emailKey bool
 }
 
-// column is a column of the table, with what is known about the table.
 type column struct {
 	name, typeName, fullType       string
 	generated, primaryKey, oneUser bool
@@ -146,7 +145,6 @@ func unserved(columns map[string]column, relation column, served []string) strin
 // checkEvery is how often the table is checked while the service runs: another program may change it at any time.
 const checkEvery = time.Second
 
-// tableCheck is the result of the last check of the table.
 type tableCheck struct {
 	table table
 	err   error

@@ -30,7 +30,6 @@ type writer struct {
 	stopped  sync.WaitGroup
 }
 
-// creation is a user on the way into the table.
 type creation struct {
 	batch.Write
 	user models.NewUser
@@ -80,7 +79,6 @@ func (w *writer) createSingly(c *creation) (int64, error) {
 	return c.id, w.database.counted(err)
 }
 
-// insert returns a function that stores creations with one statement, and commits it.
 func (w *writer) insert(all []*creation) func(context.Context, connection) error {
 	values := arrays(w.queries.fields, len(all), func(i int) *models.NewUser { return &all[i].user })
 	return committing(func(ctx context.Context, conn connection) error {

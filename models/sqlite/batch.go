@@ -9,7 +9,6 @@ import (
 	"users-api/models/sqlite/dbfile"
 )
 
-// write is one write on its way to disk.
 type write struct {
 	batch.Write
 	run       func(*transaction) error
@@ -17,7 +16,6 @@ type write struct {
 	refusal   error // why it is refused, in a transaction that is committed
 }
 
-// end completes a write with the outcome of its transaction.
 func (w *write) end(err error) { w.End(cmp.Or(err, w.refusal)) }
 
 // commitTogether runs a batch in one transaction and completes each of its writes. A write that rolls the transaction
@@ -57,7 +55,6 @@ func (c *writer) runAll(writes []*write) (culprit *write, err error) {
 	return nil, nil
 }
 
-// stored returns how many writes of a batch were not refused.
 func stored(writes []*write) (n uint) {
 	for _, w := range writes {
 		if w.refusal == nil {

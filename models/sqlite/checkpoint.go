@@ -63,7 +63,6 @@ func startCheckpoints(path string, writer *dbfile.Connection, pause func(func())
 	return c, nil
 }
 
-// committed signals a commit to the loop.
 func (c *checkpoints) committed() {
 	select {
 	case c.commit <- struct{}{}:
@@ -71,7 +70,6 @@ func (c *checkpoints) committed() {
 	}
 }
 
-// loop checks the -wal file after commits.
 func (c *checkpoints) loop(pause func(func())) {
 	defer close(c.ended)
 	pace := time.NewTicker(walPace)

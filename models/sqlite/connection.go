@@ -15,7 +15,6 @@ type connection struct {
 	table table
 }
 
-// connect opens a connection of the service to the users.
 func (q *queries) connect(path string) (*connection, error) {
 	conn, err := connect(path)
 	return &connection{Connection: conn, queries: q}, err
@@ -45,7 +44,6 @@ func (q *queries) readRow(row dbfile.Row, user *models.User) {
 	user.CreatedAt = models.ShownTime(created)
 }
 
-// one returns the first user that a statement selects.
 func (c *connection) one(text string, values ...any) (user models.User, err error) {
 	found := false
 	err = c.read(func(one *models.User) error {
@@ -58,16 +56,13 @@ func (c *connection) one(text string, values ...any) (user models.User, err erro
 	return user, err
 }
 
-// get returns the user with an id.
 func (c *connection) get(id int64) (models.User, error) { return c.one(c.ByID, id) }
 
-// count returns how many users match a query.
 func (c *connection) count(query models.Query) (int64, error) {
 	n, _, err := c.Number(c.Select(query).Count, c.matching(query)...)
 	return n, err
 }
 
-// users returns the users that a query selects, page by page.
 func (c *connection) users(query models.Query) iter.Seq2[models.User, error] {
 	return models.Each(pages(query, func(read func(*connection) error) error { return read(c) }))
 }

@@ -38,7 +38,6 @@ func createTable(conn *dbfile.Connection) error {
 	return conn.Script(strings.Join(append(script, "COMMIT"), "; "))
 }
 
-// hasTable reports whether anything is named users.
 func hasTable(conn *dbfile.Connection) (bool, error) {
 	n, _, err := conn.Number("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')")
 	return n > 0, err

@@ -73,7 +73,6 @@ func mayWrite(path string) error {
 	return nil
 }
 
-// spools returns how the names of spools begin. The spools are beside the database.
 func (f *files) spools() string { return strings.TrimSuffix(f.wal.path, "-wal") + "-spool-" }
 
 // isSameFile reports whether the name still leads to the file. Windows neither removes, renames nor replaces a file that

@@ -46,7 +46,6 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 // importTable is the table users in the transaction of an import. It implements [imports.Table].
 type importTable struct{ *transaction }
 
-// Find returns the users who have the emails of rows.
 func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]*models.User, error) {
 	found := make(map[int]*models.User, len(rows))
 	for i, row := range rows {
@@ -64,7 +63,6 @@ func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]*
 	return found, nil
 }
 
-// Insert creates users.
 func (t importTable) Insert(_ context.Context, rows []models.ImportRow) (ids []int64, err error) {
 	ids = make([]int64, len(rows))
 	for i, row := range rows {
@@ -75,7 +73,6 @@ func (t importTable) Insert(_ context.Context, rows []models.ImportRow) (ids []i
 	return ids, nil
 }
 
-// Update gives users new values.
 func (t importTable) Update(_ context.Context, updates []imports.Update) error {
 	for _, update := range updates {
 		if _, err := t.update(update.ID, update.Values, nil); err != nil {
@@ -94,7 +91,6 @@ func (t importTable) IDs(_ context.Context, from int64, limit int) (ids []int64,
 	return ids, err
 }
 
-// Delete deletes users.
 func (t importTable) Delete(ctx context.Context, ids []int64) (int, error) {
 	for _, id := range ids {
 		err := context.Cause(ctx)

@@ -46,7 +46,6 @@ func (c *connection) page(query models.Query) (page []models.User, more bool, er
 	return page, err == nil && (more || len(page) == limit && limit != query.Limit), err
 }
 
-// readRange returns the users with ids from the first to the last given, while it reads them.
 func (c *connection) readRange(from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
 		err := c.read(func(user *models.User) error {

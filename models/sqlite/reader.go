@@ -83,7 +83,6 @@ func (r *reader) reading(ctx context.Context, conn *connection, read func(*conne
 	return conn.Until(ctx, func() error { return read(conn) })
 }
 
-// search is on, for a query that may look at every user.
 func (r *reader) search(ctx context.Context, read func(*connection) error) error {
 	if err := r.searching.Acquire(ctx, 1); err != nil {
 		return err
@@ -92,7 +91,6 @@ func (r *reader) search(ctx context.Context, read func(*connection) error) error
 	return r.on(ctx, read)
 }
 
-// get returns the user with an id.
 func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
 	err = r.on(ctx, func(conn *connection) (err error) {
 		user, err = conn.get(id)
@@ -101,7 +99,6 @@ func (r *reader) get(ctx context.Context, id int64) (user models.User, err error
 	return user, err
 }
 
-// count returns how many users match a query. It looks at every user, unless the query names an email.
 func (r *reader) count(ctx context.Context, query models.Query) (n int64, err error) {
 	on := r.search
 	if !r.fields.CountIsSearch(query) {

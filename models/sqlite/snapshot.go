@@ -13,7 +13,6 @@ func (r *reader) export(ctx context.Context, query models.Query, send func(model
 	return r.spools.Export(ctx, query, r.copyTo, send)
 }
 
-// copyTo copies the users that a query selects, in one read transaction. It looks at every user, as a search does.
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
 	return storageError(r.search(ctx, func(conn *connection) (err error) {
 		if query.Count {

@@ -17,7 +17,6 @@ func (u *Users) Stats() models.Stats {
 	return stats
 }
 
-// size returns the current size of the file, or 0 if there is none.
 func (n named) size() int64 {
 	info, err := os.Stat(n.path)
 	if err != nil {

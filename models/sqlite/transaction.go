@@ -85,7 +85,6 @@ func (t *transaction) wrote(id int64) {
 	t.changed.Add(id)
 }
 
-// allowed returns the user with the id, if a condition allows the write to it.
 func (t *transaction) allowed(id int64, allow models.Condition) (models.User, error) {
 	user, err := t.conn.get(id)
 	if err == nil && allow != nil {

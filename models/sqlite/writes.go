@@ -35,7 +35,6 @@ func (t *transaction) update(id int64, change models.Values, allow models.Condit
 	return t.conn.get(id)
 }
 
-// delete removes a user.
 func (t *transaction) delete(id int64, allow models.Condition) error {
 	if allow != nil {
 		if _, err := t.allowed(id, allow); err != nil {

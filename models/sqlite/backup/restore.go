@@ -85,7 +85,6 @@ func expectComplete(path string) error {
 	return dbfile.ExpectNoHotJournal(path)
 }
 
-// receive copies a stream to the empty file at path.
 func receive(ctx context.Context, path string, from *os.File, progress Progress) error {
 	info, err := from.Stat()
 	if err != nil {

@@ -42,6 +42,9 @@ func (c *Connection) Close() { _ = c.sqlite.Close() }
 // own SetInterrupt starts a goroutine and waits for it, which is too slow for each read. Here that happens only after
 // an interrupt, and a read costs only a [context.AfterFunc].
 func (c *Connection) Until(ctx context.Context, run func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err // AfterFunc would notice in a goroutine, perhaps after run
+	}
 	ended := c.ended
 	stop := context.AfterFunc(ctx, func() { close(ended) })
 	err := run()

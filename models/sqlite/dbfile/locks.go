@@ -101,7 +101,6 @@ func (c *Connection) keepOthersOut(path string) error {
 	return err
 }
 
-// lockFile takes SQLite's locks on a file that SQLite cannot read.
 func lockFile(path string) (release func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
