@@ -97,5 +97,5 @@ func checkRequired(fields models.Fields, user *models.NewUser) error {
 }
 
 func lacks(user *models.NewUser, field *models.Field) bool {
-	return field.Required && *field.Of(user) == ""
+	return field.Required && *field.Value(user) == ""
 }

@@ -85,8 +85,8 @@ func outcome(text string, sent change) string {
 		return err.Error()
 	}
 	var changed []string
-	for field := range fields.In(sent.Of) {
-		if text := field.Of(&sent.User); text != nil {
+	for field := range fields.In(sent.Fields) {
+		if text := field.Value(&sent.User); text != nil {
 			changed = append(changed, field.Name+"="+*text)
 		}
 	}
@@ -115,11 +115,11 @@ func FuzzChange(f *testing.F) {
 		}
 		for _, field := range fields {
 			var got any
-			if text := field.Of(&sent.User); text != nil {
+			if text := field.Value(&sent.User); text != nil {
 				got = *text
 			}
 			was, isSent := want[field.Name]
-			isSet := sent.Of.Has(field)
+			isSet := sent.Fields.Has(field)
 			if isSet != (isSent || whole) || isSet && (got != was || field.Required && got == "") {
 				t.Errorf("%s was %v and is %v", field.Name, was, got)
 			}

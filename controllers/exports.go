@@ -107,7 +107,7 @@ func (t *csvText) add(user *models.User) {
 func (t *csvText) addValues(user *models.User, required bool) {
 	for _, field := range t.fields {
 		if field.Required == required {
-			t.row = append(t.row, *cmp.Or(field.Of(&user.NewUser), new("")))
+			t.row = append(t.row, *cmp.Or(field.Value(&user.NewUser), new("")))
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestParametersMeanWhatWasSent(t *testing.T) {
 		t.Errorf("the next page is %s, want %s", got, want)
 	}
 	if asked, err = listParameters(fields).parse("limit=1&order=asc"); err != nil || asked.Limit != 1 || asked.Descending ||
-		asked.Equal.Of != 0 || asked.After != nil || asked.Query.Count || asked.Contains != "" {
+		asked.Equal.Fields != 0 || asked.After != nil || asked.Query.Count || asked.Contains != "" {
 		t.Errorf("got %+v, %v", asked, err)
 	}
 	if got := asked.next(-1); got != "?limit=1&order=asc&after=-1" {
@@ -120,7 +120,7 @@ func FuzzSearch(f *testing.F) {
 // sentValue writes what was understood as it was sent.
 func sentValue(asked request, name string) string {
 	if field := fields.Find(name); field != nil {
-		return *field.Of(&asked.Equal.User)
+		return *field.Value(&asked.Equal.User)
 	}
 	switch {
 	case name == "q":

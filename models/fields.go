@@ -32,8 +32,8 @@ func unique(field *Field) *Field {
 	return field
 }
 
-// Of returns the value of the field, or nil for NULL.
-func (f *Field) Of(user *NewUser) *string {
+// Value returns the value of the field, or nil for NULL.
+func (f *Field) Value(user *NewUser) *string {
 	if f.Required {
 		return f.text(user)
 	}
@@ -119,7 +119,7 @@ func (f Fields) Columns() []string {
 // Bytes returns how many bytes the texts of a user have.
 func (f Fields) Bytes(user *NewUser) (bytes int) {
 	for _, field := range f {
-		if text := field.Of(user); text != nil {
+		if text := field.Value(user); text != nil {
 			bytes += len(*text)
 		}
 	}
@@ -137,27 +137,27 @@ func (s FieldSet) Without(field *Field) FieldSet { return s &^ field.bit }
 
 // Values are values of some of a user's fields: those that a change sets, or that a query asks for.
 type Values struct {
-	// Of are the fields that have a value, and User holds the values. Its other fields mean nothing.
-	Of   FieldSet
-	User NewUser
+	// Fields are those that have a value, and User holds the values. Its other fields mean nothing.
+	Fields FieldSet
+	User   NewUser
 }
 
 // Set gives a field a text.
 func (v *Values) Set(field *Field, text string) {
-	v.Of |= field.bit
+	v.Fields |= field.bit
 	field.Set(&v.User, text)
 }
 
 // SetNull gives a field no value.
 func (v *Values) SetNull(field *Field) {
-	v.Of |= field.bit
+	v.Fields |= field.bit
 	field.SetNull(&v.User)
 }
 
 // Differing returns the fields of values in which a user differs.
 func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
-	for field := range f.In(values.Of) {
-		a, b := field.Of(&values.User), field.Of(user)
+	for field := range f.In(values.Fields) {
+		a, b := field.Value(&values.User), field.Value(user)
 		if (a == nil) != (b == nil) || a != nil && *a != *b {
 			differing |= field.bit
 		}

@@ -59,7 +59,7 @@ func TestAnOptionalFieldFollowsTheTimeAndMayBeNull(t *testing.T) {
 		t.Error(got)
 	}
 	fields.Find("phone").SetNull(&user.NewUser)
-	if fields.Find("phone").Of(&user.NewUser) != nil || fmt.Sprint(fields.Columns()) != "[id name email created_at phone]" {
+	if fields.Find("phone").Value(&user.NewUser) != nil || fmt.Sprint(fields.Columns()) != "[id name email created_at phone]" {
 		t.Error(fields.Columns())
 	}
 }

@@ -33,7 +33,7 @@ func (f Fields) appendValues(to []byte, user *NewUser, required bool) []byte {
 			continue
 		}
 		to = append(to, field.key...)
-		if text := field.Of(user); text != nil {
+		if text := field.Value(user); text != nil {
 			to = appendText(to, *text)
 		} else {
 			to = append(to, "null"...)

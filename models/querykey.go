@@ -9,21 +9,21 @@ type QueryKey struct {
 
 // Key returns the key of a query.
 func (q Query) Key() QueryKey {
-	return QueryKey{Equal: q.Equal.Of, Contains: q.Contains != "", After: q.After != nil, Descending: q.Descending}
+	return QueryKey{Equal: q.Equal.Fields, Contains: q.Contains != "", After: q.After != nil, Descending: q.Descending}
 }
 
 // IsSearch reports whether a query may look at every user to find those that match: it has a condition, and no index
 // finds them.
 func (f Fields) IsSearch(query Query) bool {
-	for field := range f.In(query.Equal.Of) {
+	for field := range f.In(query.Equal.Fields) {
 		if field.Unique {
 			return false
 		}
 	}
-	return query.Contains != "" || query.Equal.Of != 0
+	return query.Contains != "" || query.Equal.Fields != 0
 }
 
 // CountIsSearch reports whether counting the users that match looks at every user.
 func (f Fields) CountIsSearch(query Query) bool {
-	return f.IsSearch(query) || query.Equal.Of == 0
+	return f.IsSearch(query) || query.Equal.Fields == 0
 }

@@ -1,7 +1,7 @@
 package models
 
-// NewUser is the part of a user that a client may set: a request body is bound to it and never to [User], so no request
-// can set an id or a time.
+// NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User], so
+// no request can set an id or a time.
 //
 // Each field has an entry in [NewFields], from which everything else follows. CONTRIBUTING.md shows how to add one.
 type NewUser struct {
@@ -9,7 +9,9 @@ type NewUser struct {
 	Email string `gorm:"not null;unique"`
 }
 
-// NewFields returns the table of the fields that a client may set, in the order in which they are shown.
+// NewFields returns the table of the fields that a client may set, in the order in which they are shown. An optional one
+// is an entry here and a column above. A required one also needs its own lines in web/page/index.html and
+// web/openapi.yaml, and a value for the users who exist.
 func NewFields() Fields {
 	return numbered(
 		required("name", func(u *NewUser) *string { return &u.Name }),

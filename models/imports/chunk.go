@@ -55,7 +55,7 @@ func (c *chunk) compare(found map[int]*models.User) (created []models.ImportRow,
 			c.done.Skipped++
 			c.seen = append(c.seen, user.ID)
 		default:
-			updates = append(updates, Update{user.ID, models.Values{Of: row.Of.Without(email), User: row.User}})
+			updates = append(updates, Update{user.ID, models.Values{Fields: row.Fields.Without(email), User: row.User}})
 		}
 	}
 	return created, updates
@@ -73,7 +73,7 @@ func (c *chunk) refuse(line int, id int64) {
 func (c *chunk) update(ctx context.Context, updates []Update) error {
 	groups := map[models.FieldSet][]Update{}
 	for _, update := range updates {
-		groups[update.Of] = append(groups[update.Of], update)
+		groups[update.Fields] = append(groups[update.Fields], update)
 		c.seen = append(c.seen, update.ID)
 	}
 	for _, group := range groups {

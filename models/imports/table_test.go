@@ -78,8 +78,8 @@ func (t *table) Update(_ context.Context, updates []Update) error {
 		if err := t.refuses(update.User); err != nil {
 			return err
 		}
-		for field := range storetest.Fields().In(update.Of) {
-			field.Set(&t.users[at].NewUser, *field.Of(&update.User))
+		for field := range storetest.Fields().In(update.Fields) {
+			field.Set(&t.users[at].NewUser, *field.Value(&update.User))
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func receive(t *testing.T, users iter.Seq[models.NewUser], options models.Import
 		line := 1
 		for user := range users {
 			line++
-			if !yield(models.ImportRow{Line: line, Values: models.Values{Of: fields.All(), User: user}}, nil) {
+			if !yield(models.ImportRow{Line: line, Values: models.Values{Fields: fields.All(), User: user}}, nil) {
 				return
 			}
 		}

@@ -16,11 +16,11 @@ func (u *Users) Change(ctx context.Context, id int64, change models.Values, allo
 		return user, err
 	}
 	defer u.writing.RUnlock()
-	if change.Of == 0 {
+	if change.Fields == 0 {
 		return u.locked(ctx, id, allow, func(context.Context, connection) error { return nil })
 	}
 	values := append(u.queries.Parameters(change), id)
-	text := wholeUser(u.queries.Update(change.Of), len(values))
+	text := wholeUser(u.queries.Update(change.Fields), len(values))
 	err = u.change(ctx, id, allow, func(ctx context.Context, conn connection) (err error) {
 		user, err = conn.one(ctx, text, values...)
 		return err

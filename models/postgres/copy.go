@@ -61,7 +61,7 @@ func (f *copier) writeAll(to io.Writer) error {
 		_, _ = f.sent.Write(line) // it never fails
 		line = strconv.AppendInt(line[:0], user.ID, 10)
 		for _, field := range f.conn.fields {
-			line = appendColumn(line, field.Of(&user.NewUser))
+			line = appendColumn(line, field.Value(&user.NewUser))
 		}
 		line = appendColumn(line, created)
 		if _, err := out.Write(append(line, '\n')); err != nil {

@@ -141,7 +141,7 @@ func (t importTable) Update(ctx context.Context, updates []imports.Update) error
 	for i, update := range updates {
 		ids[i] = update.ID
 	}
-	fields := models.Fields(slices.Collect(t.fields.In(updates[0].Of)))
+	fields := models.Fields(slices.Collect(t.fields.In(updates[0].Fields)))
 	values := arrays(fields, len(updates), func(i int) *models.NewUser { return &updates[i].User })
 	n, err := t.exec(ctx, updateUsers(fields), append([]any{ids}, values...)...)
 	if err == nil && n != int64(len(ids)) {

@@ -78,7 +78,7 @@ func (q *queries) matching(query models.Query) (values []any, possible bool) {
 // accepts reports whether PostgreSQL accepts the texts of a user.
 func (q *queries) accepts(user *models.NewUser) bool {
 	return !slices.ContainsFunc(q.fields, func(field *models.Field) bool {
-		text := field.Of(user)
+		text := field.Value(user)
 		return text != nil && !storable(*text)
 	})
 }
@@ -103,7 +103,7 @@ func arrays(fields models.Fields, n int, user func(int) *models.NewUser) (parame
 	for _, field := range fields {
 		texts := make(pgtype.FlatArray[*string], n)
 		for i := range texts {
-			texts[i] = field.Of(user(i))
+			texts[i] = field.Value(user(i))
 		}
 		parameters = append(parameters, texts)
 	}

@@ -115,7 +115,7 @@ func (f *copier) withoutData(err error, user *models.NewUser) string {
 		return err.Error()
 	}
 	tells := func(field *models.Field) bool {
-		secret := field.Of(user)
+		secret := field.Value(user)
 		return secret != nil && len(*secret) > 2 && strings.Contains(failed.Message, *secret)
 	}
 	if !slices.Contains(tellable, failed.Code) || slices.ContainsFunc(f.conn.fields, tells) {

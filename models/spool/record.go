@@ -11,7 +11,7 @@ import (
 // appendValues appends the values of all fields. The length of a text is one more than its bytes; 0 stands for NULL.
 func appendValues(to []byte, fields models.Fields, user *models.NewUser) []byte {
 	for _, field := range fields {
-		if text := field.Of(user); text != nil {
+		if text := field.Value(user); text != nil {
 			to = appendText(to, *text)
 		} else {
 			to = binary.AppendUvarint(to, 0)

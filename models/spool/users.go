@@ -97,7 +97,7 @@ func (s *Spool) Receive(rows iter.Seq2[models.ImportRow, error]) (bad models.Ref
 		row = next
 		record := binary.AppendVarint(make([]byte, 0, 128), int64(row.Line))
 		record = appendValues(record, s.in.fields, &row.User)
-		if err := s.add(binary.AppendVarint(record, int64(row.Of))); err != nil {
+		if err := s.add(binary.AppendVarint(record, int64(row.Fields))); err != nil {
 			return bad, err
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Spool) Rows() iter.Seq2[models.ImportRow, error] {
 			if err == nil {
 				row.Line = int(record.number())
 				record.values(s.in.fields, &row.User)
-				row.Of = models.FieldSet(record.number())
+				row.Fields = models.FieldSet(record.number())
 			}
 			if !yield(row, err) {
 				return

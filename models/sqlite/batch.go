@@ -21,7 +21,10 @@ func (w *write) end(err error) { w.End(cmp.Or(err, w.refusal)) }
 // commitTogether runs a batch in one transaction and completes each of its writes. A write that rolls the transaction
 // back is taken out, and the others run again without it.
 func (c *writer) commitTogether(writes []*write) {
-	for writes = c.beginWithRetry(writes); len(writes) > 0; writes = c.beginWithRetry(writes) {
+	for {
+		if writes = c.beginWithRetry(writes); len(writes) == 0 {
+			return
+		}
 		culprit, err := c.runAll(writes)
 		if err == nil {
 			if err = c.flush(); err == nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -46,10 +47,10 @@ type checkpoints struct {
 func startCheckpoints(path string, writer *dbfile.Connection, pause func(func())) (*checkpoints, error) {
 	conn, err := connect(path)
 	if err == nil {
-		err = conn.Script("PRAGMA busy_timeout(50)") // at walLimit, writes wait this long
+		err = conn.Script(waitBriefly) // at walLimit, writes wait this long
 	}
 	if err == nil {
-		err = writer.Script("PRAGMA wal_autocheckpoint(0)")
+		err = writer.Script(noCheckpoints)
 	}
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (c *checkpoints) run(mode string) (done checkpoint) {
 	_ = c.conn.Query(func(r dbfile.Row) error {
 		done = checkpoint{int(max(0, r.Number(1))), int(max(0, r.Number(2)))}
 		return nil
-	}, "PRAGMA wal_checkpoint("+mode+")")
+	}, fmt.Sprintf(checkpointAs, mode))
 	return done
 }
 

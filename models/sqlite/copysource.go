@@ -80,7 +80,7 @@ func explainCopySource(path string, err error) error {
 
 // begin begins the transaction and counts the users.
 func (o *CopySource) begin() error {
-	_, err := o.conn.Exec("BEGIN DEFERRED")
+	_, err := o.conn.Exec(beginRead)
 	if err == nil {
 		err = o.conn.checkTable()
 	}
@@ -93,7 +93,7 @@ func (o *CopySource) begin() error {
 	if err != nil {
 		return err
 	}
-	given, _, err := o.conn.Number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE")
+	given, _, err := o.conn.Number(highestGiven)
 	if err == nil { // an error means that there is no such table: then ids are not remembered
 		o.Highest = max(o.Highest, given)
 	}

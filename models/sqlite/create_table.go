@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"strings"
 
 	"users-api/models"
@@ -25,21 +26,21 @@ func createTable(conn *dbfile.Connection) error {
 	if err != nil {
 		return err
 	}
-	if err := conn.Script("BEGIN IMMEDIATE"); err != nil {
+	if err := conn.Script(beginWrite); err != nil {
 		return err
 	}
-	defer func() { _ = conn.Script("ROLLBACK") }() // there is nothing to roll back after a commit
+	defer func() { _ = conn.Script(rollBack) }() // there is nothing to roll back after a commit
 	if err := proveWritable(conn); err != nil {
 		return err
 	}
 	if exists, err := hasTable(conn); err != nil || exists {
 		return err
 	}
-	return conn.Script(strings.Join(append(script, "COMMIT"), "; "))
+	return conn.Script(strings.Join(append(script, commit), "; "))
 }
 
 func hasTable(conn *dbfile.Connection) (bool, error) {
-	n, _, err := conn.Number("SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')")
+	n, _, err := conn.Number(anyTable)
 	return n > 0, err
 }
 
@@ -50,5 +51,5 @@ func proveWritable(conn *dbfile.Connection) error {
 	if err != nil {
 		return err
 	}
-	return conn.Script("PRAGMA user_version = " + version)
+	return conn.Script(fmt.Sprintf(setVersion, version))
 }

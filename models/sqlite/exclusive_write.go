@@ -14,7 +14,7 @@ const exclusiveCache = 64_000
 func (c *writer) commitExclusive(w *write) {
 	usual, err := c.conn.Setting("cache_size")
 	if err == nil {
-		err = c.conn.Script(fmt.Sprintf("PRAGMA cache_size = -%d", exclusiveCache))
+		err = c.conn.Script(fmt.Sprintf(setCache, -exclusiveCache))
 	}
 	if err != nil {
 		w.end(err)
@@ -24,7 +24,7 @@ func (c *writer) commitExclusive(w *write) {
 	c.checkpoints.running.Lock()
 	defer c.checkpoints.running.Unlock()
 	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
-	_ = c.conn.Script(fmt.Sprintf("PRAGMA cache_size = %s; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)", usual))
+	_ = c.conn.Script(fmt.Sprintf(setCache, usual) + shrinkMemory + emptyWAL)
 	c.freed = time.Now()
 }
 

@@ -73,10 +73,10 @@ func (r *reader) on(ctx context.Context, read func(*connection) error) error {
 // reading runs read in its own transaction, on a table that can be served. The context interrupts the statements of
 // read, but not the end of the transaction.
 func (r *reader) reading(ctx context.Context, conn *connection, read func(*connection) error) error {
-	if _, err := conn.Exec("BEGIN DEFERRED"); err != nil {
+	if _, err := conn.Exec(beginRead); err != nil {
 		return err
 	}
-	defer func() { _, _ = conn.Exec("ROLLBACK") }() // it only reads
+	defer func() { _, _ = conn.Exec(rollBack) }() // it only reads
 	if err := conn.recheckTable(); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *listSource) Unchanged(context.Context) (bool, error) {
 
 // Transaction begins a read transaction between two commits of this process.
 func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
-	defer func() { _, _ = s.conn.Exec("ROLLBACK") }() // it only reads
+	defer func() { _, _ = s.conn.Exec(rollBack) }() // it only reads
 	since, err := s.writer.beginSnapshot(s.begin)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
 func (s *listSource) begin() (err error) {
-	if _, err = s.conn.Exec("BEGIN DEFERRED"); err == nil {
+	if _, err = s.conn.Exec(beginRead); err == nil {
 		err = s.conn.checkTable()
 	}
 	if err == nil {

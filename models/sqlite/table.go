@@ -24,7 +24,7 @@ type table struct {
 // checkTable finds out what the table is now, or returns why it cannot be served. It is called at the beginning of each
 // transaction that writes, and the result holds until its end: another program may replace the table between two.
 func (c *connection) checkTable() error {
-	schema, _, err := c.Number("PRAGMA schema_version")
+	schema, _, err := c.Number(schemaVersion)
 	if err != nil {
 		return err
 	}
@@ -50,22 +50,6 @@ func (c *connection) recheckTable() error {
 	}
 	return c.checkTable()
 }
-
-// describeTable asks why the table users cannot be served, and whether there are triggers, ON CONFLICT clauses, and an
-// index on email alone. An INTEGER PRIMARY KEY is the rowid if no index stands behind it
-// (sqlite.org/lang_createtable.html#rowid).
-const describeTable = `SELECT
-	CASE
-		WHEN l.type = 'view' THEN 'it is a view'
-		WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
-		WHEN l.wr THEN 'it was created WITHOUT ROWID'
-		WHEN (SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS NOT 'idINTEGER'
-			OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
-	END,
-	EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger' OR sql LIKE '%conflict%')),
-	EXISTS (SELECT 1 FROM pragma_index_list('users') AS i WHERE i."unique" AND NOT i.partial
-		AND (SELECT group_concat(lower(name)) FROM pragma_index_info(i.name)) = 'email')
-	FROM pragma_table_list('users') AS l`
 
 func (c *connection) describe() (t table, err error) {
 	exists, why := false, ""

@@ -17,7 +17,7 @@ type transaction struct {
 
 // begin takes the write lock, and checks what the table is now.
 func (t *transaction) begin() error {
-	if _, err := t.conn.Exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := t.conn.Exec(beginWrite); err != nil {
 		return err
 	}
 	t.over = false
@@ -42,13 +42,13 @@ func (t *transaction) detectExternalCommits() error {
 }
 
 func (t *transaction) commit() error {
-	_, err := t.conn.Exec("COMMIT")
+	_, err := t.conn.Exec(commit)
 	return err
 }
 
 // rollBack ends the transaction. If SQLite has ended it already, there is nothing to roll back, which is not an error
 // here.
-func (t *transaction) rollBack() { _, _ = t.conn.Exec("ROLLBACK") }
+func (t *transaction) rollBack() { _, _ = t.conn.Exec(rollBack) }
 
 // inSavepoint runs one write so that it leaves no trace if it is refused. SQLite itself undoes a refused statement,
 // except for FAIL in a trigger or an ON CONFLICT clause. If there are any of these, the write runs in a savepoint,
@@ -57,14 +57,14 @@ func (t *transaction) inSavepoint(write func(*transaction) error) error {
 	if !t.conn.table.rules {
 		return t.noteEnd(write(t))
 	}
-	if _, err := t.conn.Exec("SAVEPOINT one_write"); err != nil {
+	if _, err := t.conn.Exec(savepoint); err != nil {
 		return err
 	}
 	err := t.noteEnd(write(t))
 	if err != nil {
-		_, _ = t.conn.Exec("ROLLBACK TO one_write")
+		_, _ = t.conn.Exec(rollBackTo)
 	}
-	_, _ = t.conn.Exec("RELEASE one_write") // there is none when the transaction is over
+	_, _ = t.conn.Exec(release) // there is none when the transaction is over
 	return err
 }
 

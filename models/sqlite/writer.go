@@ -44,7 +44,7 @@ func startWriter(path string, queries *queries, files files) (*writer, error) {
 		return nil, err
 	}
 	// The writer waits for locks itself: see beginWithRetry.
-	if err := conn.Script("PRAGMA busy_timeout(50)"); err != nil {
+	if err := conn.Script(waitBriefly); err != nil {
 		return nil, err
 	}
 	c := &writer{
@@ -81,7 +81,7 @@ func (c *writer) close(ctx context.Context) {
 func (c *writer) closeFiles() error {
 	c.checkpoints.close()
 	defer c.checkpoints.closeFile()
-	_ = c.conn.Script("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
+	_ = c.conn.Script(emptyWAL) // another program may be reading: its close does the rest
 	if err := c.checkFiles(); err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (c *writer) loop() {
 			}
 			runtime.Gosched() // let requests that are ready join
 			c.underWay <- struct{}{}
-			batch, exclusive := c.queue.Gather(first, func(w *write) bool { return w.exclusive })
-			c.commitTogether(batch)
+			writes, exclusive := c.queue.Gather(first, func(w *write) bool { return w.exclusive })
+			c.commitTogether(writes)
 			if exclusive != nil {
 				c.commitExclusive(exclusive)
 			}

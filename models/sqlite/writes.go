@@ -6,7 +6,7 @@ import "users-api/models"
 // returns after the triggers have ended. If a trigger or an ON CONFLICT clause ignores the user, SQLite returns the
 // rowid of an earlier INSERT.
 func (t *transaction) insert(user models.NewUser) (int64, error) {
-	all := models.Values{Of: t.conn.fields.All(), User: user}
+	all := models.Values{Fields: t.conn.fields.All(), User: user}
 	done, err := t.conn.Exec(t.conn.Insert, t.conn.Parameters(all)...)
 	if err != nil {
 		return 0, err
@@ -21,10 +21,10 @@ func (t *transaction) insert(user models.NewUser) (int64, error) {
 // update changes a user and returns it as stored after the change.
 func (t *transaction) update(id int64, change models.Values, allow models.Condition) (models.User, error) {
 	before, err := t.allowed(id, allow)
-	if err != nil || change.Of == 0 {
+	if err != nil || change.Fields == 0 {
 		return before, err
 	}
-	done, err := t.conn.Exec(t.conn.Update(change.Of), append(t.conn.Parameters(change), id)...)
+	done, err := t.conn.Exec(t.conn.Update(change.Fields), append(t.conn.Parameters(change), id)...)
 	if err != nil {
 		return models.User{}, err
 	}

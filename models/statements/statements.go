@@ -2,7 +2,7 @@
 // The engines prepare the statements and run them: reading a row through GORM takes longer than SQLite takes to find it.
 //
 // What differs between the engines is in a [Dialect]. What GORM cannot express (pragmas, catalogs, COPY, unnest,
-// savepoints) is written by hand, in one file of each engine.
+// savepoints) is written by hand, in sql.go of each engine.
 package statements
 
 import (
@@ -214,8 +214,8 @@ func (s *Statements) selection(key models.QueryKey) Selection {
 // the pattern once.
 func (s *Statements) Matching(query models.Query, pattern func(contains string) string) []any {
 	values := make([]any, 0, 8) // with room for what the caller adds
-	for field := range s.fields.In(query.Equal.Of) {
-		values = append(values, *field.Of(&query.Equal.User))
+	for field := range s.fields.In(query.Equal.Fields) {
+		values = append(values, *field.Value(&query.Equal.User))
 	}
 	if query.Contains != "" {
 		sought := pattern(query.Contains)
@@ -228,8 +228,8 @@ func (s *Statements) Matching(query models.Query, pattern func(contains string) 
 
 // Parameters returns the values of fields as the parameters of a statement: a text, or nil for NULL.
 func (s *Statements) Parameters(values models.Values) (parameters []any) {
-	for field := range s.fields.In(values.Of) {
-		if text := field.Of(&values.User); text != nil {
+	for field := range s.fields.In(values.Fields) {
+		if text := field.Value(&values.User); text != nil {
 			parameters = append(parameters, *text)
 		} else {
 			parameters = append(parameters, nil)

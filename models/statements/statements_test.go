@@ -40,10 +40,10 @@ func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
 			`SELECT id, "name"::text, "email"::text, created_at::timestamp FROM "users" WHERE id = $1::int8`},
 		"a creation": {onSQLite, func(s *statements.Statements) string { return s.Insert },
 			"INSERT INTO `users` (`name`,`email`,`created_at`) VALUES (?,?,CURRENT_TIMESTAMP)"},
-		"a change of one field": {onSQLite, func(s *statements.Statements) string { return s.Update(email.Of) },
+		"a change of one field": {onSQLite, func(s *statements.Statements) string { return s.Update(email.Fields) },
 			"UPDATE `users` SET `email`=? WHERE id = ?"},
 		"a change of both that returns the user": {onPostgreSQL,
-			func(s *statements.Statements) string { return s.Update(name.Of | email.Of) },
+			func(s *statements.Statements) string { return s.Update(name.Fields | email.Fields) },
 			`UPDATE "users" SET "name"=$1,"email"=$2 WHERE id = $3::int8 ` +
 				`RETURNING id, "name"::text, "email"::text, created_at::timestamp`},
 		"a deletion": {onSQLite, func(s *statements.Statements) string { return s.Delete }, "DELETE FROM `users` WHERE id = ?"},

@@ -17,8 +17,8 @@ func changed(t *testing.T, users models.Users) {
 		{}, Values("name", name), Values("email", email), Values("name", email, "email", name),
 	} {
 		want := before
-		for field := range Fields().In(change.Of) {
-			field.Set(&want.NewUser, *field.Of(&change.User))
+		for field := range Fields().In(change.Fields) {
+			field.Set(&want.NewUser, *field.Value(&change.User))
 		}
 		if got, err := users.Change(ctx, id, change, nil); got != want || err != nil {
 			t.Errorf("the change returned %v, %v, want %v", got, err, want)

@@ -21,7 +21,7 @@ func Values(pairs ...string) (values models.Values) {
 
 // Row returns a row of a file with all fields of a user.
 func Row(line int, user models.NewUser) models.ImportRow {
-	return models.ImportRow{Line: line, Values: models.Values{Of: Fields().All(), User: user}}
+	return models.ImportRow{Line: line, Values: models.Values{Fields: Fields().All(), User: user}}
 }
 
 // Rows are the rows of a file whose header is its first line.
