@@ -227,8 +227,12 @@ func (s *Statements) Matching(query models.Query, pattern func(contains string) 
 }
 
 // Parameters returns the values of fields as the parameters of a statement: a text, or nil for NULL.
-func (s *Statements) Parameters(values models.Values) (parameters []any) {
-	for field := range s.fields.In(values.Fields) {
+func (s *Statements) Parameters(values models.Values) []any {
+	parameters := make([]any, 0, len(s.fields)+1) // with room for an id
+	for _, field := range s.fields {
+		if !values.Fields.Has(field) {
+			continue
+		}
 		if text := field.Value(&values.User); text != nil {
 			parameters = append(parameters, *text)
 		} else {
