@@ -47,22 +47,19 @@ func (u *Users) page(c *gin.Context, asked request) error {
 	query.Limit++
 	var last, held int64
 	read, more := 0, false
-	for users, err := range u.users.Select(c.Request.Context(), query) {
+	var user models.User // one for all: Add makes it escape
+	for next, err := range models.Each(u.users.Select(c.Request.Context(), query)) {
 		if err != nil {
 			return err
 		}
-		for i := range users { // by index: a copy of each would be an allocation
-			if more = read == asked.Limit; more {
-				break
-			}
-			read, last = read+1, users[i].ID
-			if bytes < pageSize {
-				held = last
-				bytes = page.Add(&users[i])
-			}
-		}
-		if more {
+		if more = read == asked.Limit; more {
 			break
+		}
+		user = next
+		read, last = read+1, user.ID
+		if bytes < pageSize {
+			held = last
+			bytes = page.Add(&user)
 		}
 	}
 	if more {

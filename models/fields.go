@@ -23,6 +23,7 @@ func required(name string, text func(*NewUser) *string) *Field {
 	return &Field{Name: name, Required: true, text: text}
 }
 
+// optional returns a field that may be NULL. The program has none of its own: CONTRIBUTING.md adds one.
 func optional(name string, nullable func(*NewUser) **string) *Field {
 	return &Field{Name: name, Filters: true, nullable: nullable}
 }

@@ -117,28 +117,17 @@ func (s *Statements) returning(columns string) *gorm.DB {
 	return s.model().Clauses(clause.Returning{Columns: []clause.Column{{Name: columns, Raw: true}}})
 }
 
-// InsertColumns returns the columns that a creation sets: the fields, and the time, because a table that another
-// program created may have no default for it.
-func (s *Statements) InsertColumns() []string {
-	columns := s.fields.Names()
-	if s.dialect.Now != "" {
-		columns = append(columns, "created_at")
-	}
-	return columns
-}
-
-// insert builds the statement from its clauses: GORM's Create would let the model's default set the time.
+// insert builds the statement from its clauses: GORM's Create would let the model's default set the time. The time is named
+// because a table that another program created may have no default for it.
 func (s *Statements) insert() string {
-	values := clause.Values{Values: [][]any{nil}}
-	for _, column := range s.InsertColumns() {
-		values.Columns = append(values.Columns, clause.Column{Name: column})
-		var value any = ""
-		if column == "created_at" {
-			value = clause.Expr{SQL: s.dialect.Now}
-		}
-		values.Values[0] = append(values.Values[0], value)
+	columns, row := []clause.Column{}, []any{}
+	for _, field := range s.fields {
+		columns, row = append(columns, clause.Column{Name: field.Name}), append(row, "")
 	}
-	statement := s.model().Clauses(clause.Insert{}, values).Statement
+	if s.dialect.Now != "" {
+		columns, row = append(columns, clause.Column{Name: "created_at"}), append(row, clause.Expr{SQL: s.dialect.Now})
+	}
+	statement := s.model().Clauses(clause.Insert{}, clause.Values{Columns: columns, Values: [][]any{row}}).Statement
 	_ = statement.Parse(statement.Model) // Build has parsed it before
 	statement.Build("INSERT", "VALUES")
 	return statement.SQL.String()
