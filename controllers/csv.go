@@ -34,8 +34,9 @@ var (
 // The errors about one row.
 var (
 	errNotUTF8    = badRequest("The row is not text in UTF-8: save the file as UTF-8")
-	errOpenQuote  = badRequest("A value in quotes does not end where a comma or the line does: write a quote within it twice")
-	errInnerQuote = badRequest("A quote stands within a value that has none around it: put quotes around it, and write the inner one twice")
+	errOpenQuote  = badRequest(`This quoted value is not closed correctly. Write a quote inside it as ""`)
+	errInnerQuote = badRequest(`This value has a quote in it but none around it. ` +
+		`Put quotes around the value, and write the quote inside it as ""`)
 )
 
 func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (*csvFile, error) {

@@ -48,8 +48,9 @@ func inUTF16(text string, order unicode.Endianness) string {
 }
 
 func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
-	const openQuote = "A value in quotes does not end where a comma or the line does: write a quote within it twice"
-	const inner = "A quote stands within a value that has none around it: put quotes around it, and write the inner one twice"
+	const openQuote = `This quoted value is not closed correctly. Write a quote inside it as ""`
+	const inner = `This value has a quote in it but none around it. ` +
+		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
 		{"CRLF", "name,email\r\nAda,a@x\r\nAlan,b@x\r\n", "2 Ada|a@x; 3 Alan|b@x"},
 		{"LF", "name,email\nAda,a@x\nAlan,b@x\n", "2 Ada|a@x; 3 Alan|b@x"},
