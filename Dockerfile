@@ -42,7 +42,7 @@ LABEL org.opencontainers.image.title="users-api" \
 WORKDIR /app
 COPY --from=build /app/users-api /app/users-api
 # The data directory. An empty named volume takes over its owner, so that --user 65532 works without any capability, and
-# its mode, so that nobody else on the host may read names and emails. COPY keeps the modes of what is in a directory,
+# its mode, so that no other user of the host may read names and emails. COPY keeps the modes of what is in a directory,
 # and not its own: so the one above it is copied.
 COPY --from=build --chown=65532:65532 /volume /app
 VOLUME /app/data

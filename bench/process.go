@@ -21,7 +21,7 @@ type process struct {
 	ended     chan struct{}
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that no program listens on.
 func freePort() (string, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// database returns a new data directory in which a server finds so many users: a copy of one that is made when it is
+// database returns a new data directory in which a server finds that many users: a copy of one that is made when it is
 // asked for first. The server itself makes the table in that.
 func database(ctx context.Context, dir string, s *server, users int) (string, error) {
 	data, err := os.MkdirTemp(dir, "data-")

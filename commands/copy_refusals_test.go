@@ -54,7 +54,7 @@ var refusals = []struct {
 		trigger("RAISE check_violation USING message = 'not ' || new.email;"), []string{"(SQLSTATE 23514): those with the ids 1\n"}},
 	{"a trigger that changes names", []string{inFile + "(1, 'n', '1')"}, trigger("new.name := 'N'; RETURN new;"),
 		[]string{"the two lists are not the same"}},
-	{"ids that nobody gives", []string{inFile + "(1, 'n', '1')"},
+	{"ids that no sequence gives", []string{inFile + "(1, 'n', '1')"},
 		[]string{"CREATE TABLE users (id bigint primary key, name text, email text unique, created_at timestamptz)"},
 		[]string{"the column id of users has no sequence"}},
 	{"a file that is no database", []string{"not a database"}, nil, []string{"users.db is not an SQLite database"}},
@@ -110,7 +110,7 @@ func expectOneLine(t *testing.T, code int, says string, want ...string) {
 	}
 }
 
-func TestACopyNeedsATargetAndAFileThatNobodyUses(t *testing.T) {
+func TestACopyNeedsATargetAndAFileThatNoProgramUses(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
 	code, says := runCopy(t, "DATA_DIR="+f.directory)

@@ -88,7 +88,7 @@ func TestEveryLineIsWrittenOrCountedWhenTheReaderComesBack(t *testing.T) {
 			reader, writer := pipe(t)
 			logger, log := newLog(writer, settings(format), 0)
 			const all = 3 * maxUnwritten / 1000
-			for range all { // nobody reads meanwhile, and yet this comes to its end
+			for range all { // this ends although nothing reads the log meanwhile
 				logger.Info(long)
 			}
 			log.mu.Lock()

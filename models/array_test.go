@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// some returns n users in pages of 2 whose names have so many bytes, and then an error where there is one.
+// some returns n users in pages of 2 whose names have that many bytes, and then an error where there is one.
 func some(n, bytes int, err error) iter.Seq2[[]User, error] {
 	return func(yield func([]User, error) bool) {
 		var page []User
@@ -85,7 +85,7 @@ func TestAnArrayThatFailsEndsWithTheError(t *testing.T) {
 	}
 }
 
-func TestAnArrayNobodyReadsOnIsNotMade(t *testing.T) {
+func TestAnArrayThatIsNotReadOnIsNotMade(t *testing.T) {
 	made := 0
 	users := func(yield func([]User, error) bool) {
 		for page := range some(10_000, ChunkBytes, nil) {

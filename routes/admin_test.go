@@ -219,7 +219,7 @@ func TestReadyDoesNotWaitForAStorageThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// The admin port gives nobody more time than the public one, and does not count the time of a profile.
+// The admin port gives a client no more time than the public one, and does not count the time of a profile.
 func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	t.Parallel()
 	const short = 100 * time.Millisecond

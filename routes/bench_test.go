@@ -15,7 +15,7 @@ import (
 	"users-api/models/storetest"
 )
 
-// discard is an answer that nobody reads, so that a benchmark sees the handler alone.
+// discard is an answer that no client reads, so that a benchmark sees the handler alone.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header            { return d.header }

@@ -164,7 +164,7 @@ func TestABodyThatStallsIsAnswered408(t *testing.T) {
 	}
 }
 
-func TestABodyThatNobodyReadsHasADeadlineToo(t *testing.T) {
+func TestABodyThatIsNotReadHasADeadlineToo(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]string{
 		"an unknown path":    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",

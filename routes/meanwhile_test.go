@@ -72,8 +72,8 @@ func TestTheHeadersOfAnExportAreOfTheSameMomentAsItsBody(t *testing.T) {
 	}
 }
 
-// A long page is read in two parts. Those who come between them displace nobody.
-func TestALongPageShowsEverybodyWhoWasThere(t *testing.T) {
+// A long page is read in two parts. Users that are added between them displace none.
+func TestALongPageShowsEveryUserWhoWasThere(t *testing.T) {
 	t.Parallel()
 	s := startMeddled(t,
 		"INSERT INTO users (id, name, email) VALUES (1, printf('%.*c', 1100000, 'n'), 'a'), (10, 'n', 'b'), (20, 'n', 'c'), (30, 'n', 'd')",
@@ -93,7 +93,7 @@ func TestALongPageShowsEverybodyWhoWasThere(t *testing.T) {
 }
 
 // HEAD of an export reads no users, of which there may be millions.
-func TestHEADOfAnExportReadsNobody(t *testing.T) {
+func TestHEADOfAnExportReadsNoUsers(t *testing.T) {
 	t.Parallel()
 	s := startWith(t, breaking{stored(t), nil, longUsers(0, full)}, nil)
 	for _, path := range []string{"/api/users.csv", "/api/users.ndjson"} {

@@ -19,7 +19,7 @@ import (
 )
 
 // docs/reliability.md tells operators these.
-func TestNobodyKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
+func TestNoClientKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
 	t.Parallel()
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
 		probe: 2 * time.Second, stop: 6 * time.Second,

@@ -12,7 +12,7 @@ import (
 	"users-api/models"
 )
 
-// upload begins to send a file, of which so many bytes are announced.
+// upload begins to send a file, of which length bytes are announced.
 func (s *service) upload(t *testing.T, length int) *wire {
 	t.Helper()
 	conn := s.dial(t)

@@ -1,4 +1,4 @@
-# Tells the most memory that the server had, after so many clients have read one whole list each.
+# Tells the most memory that the server had, after $CLIENTS clients have read one whole list each.
 for _ in $(seq "$CLIENTS"); do
   curl --silent --fail --output /dev/null "$URL$LIST_PATH" &
 done

@@ -54,7 +54,7 @@ func (a arriving) Done() <-chan struct{} {
 	return a.Context.Done()
 }
 
-func TestAListThatNobodyReadsIsReleased(t *testing.T) {
+func TestAListThatNoRequestReadsIsReleased(t *testing.T) {
 	t.Parallel()
 	users, cache := open(1 << 20)
 	users.put(1, "a")
@@ -62,7 +62,7 @@ func TestAListThatNobodyReadsIsReleased(t *testing.T) {
 		_ = cache.List(ctx, func(models.List) error { return errors.New("not wanted") }, paged(nil))
 	}
 	if readers := cache.current.readers.Load(); readers != 0 {
-		t.Errorf("%d readers hold a list that nobody reads", readers)
+		t.Errorf("%d readers hold a list that no request reads", readers)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestClosingDoesNotWaitForTheAnswerToACancel(t *testing.T) {
 	t.Error("each time the list was ended before the storage was closed")
 }
 
-// A server that does not answer keeps nobody from stopping.
+// The service stops even if its server does not answer.
 func TestClosingDoesNotWaitForAServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)

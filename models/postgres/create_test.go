@@ -13,7 +13,7 @@ import (
 	"users-api/tests/postgresql"
 )
 
-// expectDuplicate expects that nobody gets Ada's email, by PostgreSQL's own text.
+// expectDuplicate expects that no other user gets Ada's email, by PostgreSQL's own text.
 func expectDuplicate(t *testing.T, users *Users) {
 	t.Helper()
 	_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "ada"})

@@ -138,7 +138,7 @@ func wholeText(t testing.TB, users *Users) (text string) {
 	return text
 }
 
-// A server that was killed gives numbers of transactions again that nobody has seen committed.
+// After a kill, a server uses the numbers of transactions again whose commit no client has seen.
 func TestAListIsNotKeptAcrossACrash(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
@@ -154,8 +154,8 @@ func TestAListIsNotKeptAcrossACrash(t *testing.T) {
 	}
 }
 
-// The numbers of transactions that a standby has not heard of come again once it is promoted. Behind a pooler nobody
-// notices that the server is another.
+// The numbers of transactions that a standby has not heard of come again once it is promoted. Behind a pooler a
+// client does not notice that the server is another.
 func TestAListIsStreamedFromAStandbyAndReadAgainAfterAPromotion(t *testing.T) {
 	t.Parallel()
 	primary := postgresql.Start(t)

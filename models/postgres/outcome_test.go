@@ -30,7 +30,7 @@ func TestOnlyAnErrorOfTheServerIsARefusal(t *testing.T) {
 		{"a server that may not be written", of("ERROR", "25006"), false},
 		{"a lock that another program holds", of("ERROR", "55P03"), false},
 		{"a full disk", of("ERROR", "53100"), false},
-		{"nobody has the id", models.ErrNotFound, false},
+		{"no user has the id", models.ErrNotFound, false},
 		{"a COMMIT that rolled back", pgx.ErrTxCommitRollback, false},
 		{"a cancel", of("ERROR", "57014"), true},
 		{"an administrator", of("FATAL", "57P01"), true},

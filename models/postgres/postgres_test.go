@@ -24,7 +24,7 @@ var ctx = context.Background()
 // traits are what PostgreSQL differs in: it stores no NUL, and does not take ids back.
 var traits = storetest.Traits{NoNUL: true, Gaps: true}
 
-// quiet is a log that nobody reads.
+// quiet is a log that no test reads.
 var quiet = slog.New(slog.DiscardHandler)
 
 // openUsers opens a database.

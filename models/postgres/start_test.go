@@ -73,7 +73,7 @@ func TestAStartThatCannotWorkSaysWhatToDo(t *testing.T) {
 	}{
 		"a wrong password": {edited(t, good, as("postgres", "wrong")),
 			[]string{where, `user "postgres"`, "password authentication failed", "check the user and the password"}},
-		"nobody of that name": {edited(t, good, as("nobody", "wrong")), []string{`user "nobody"`, "check the user and the password"}},
+		"no such role": {edited(t, good, as("nobody", "wrong")), []string{`user "nobody"`, "check the user and the password"}},
 		"no such database": {edited(t, good, func(place *url.URL) { place.Path = "/missing" }),
 			[]string{where, `database "missing"`, "does not exist", "createdb -O postgres missing"}},
 		"no right to create": {edited(t, empty, as("poor", "poorly")),

@@ -115,7 +115,7 @@ func TestAWriteThatTakesTooLongIsNotStored(t *testing.T) {
 	}
 }
 
-// A write that has begun is done although nobody waits for it any more: the end of the context is not a second outcome.
+// A write that has begun is done although no client waits for it any more: the end of the context is not a second outcome.
 func TestAWriteWhoseClientHasGoneIsDone(t *testing.T) {
 	t.Parallel()
 	url := postgresql.Shared(t).NewDatabase(t)
@@ -147,7 +147,7 @@ func TestAWriteWhoseClientHasGoneIsDone(t *testing.T) {
 	}
 }
 
-// A commit that waits for a standby that has gone is in the server's log, and nobody knows whether it stays there.
+// A commit that waits for a standby that has gone is in the server's log, and may not stay there.
 func TestACommitThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)

@@ -17,7 +17,7 @@ import (
 // largeName makes each creation write 64 pages.
 var largeName = strings.Repeat("n", 64*4096)
 
-// createLarge creates so many users with large names by 8 clients, who leave no moment without a commit.
+// createLarge creates n users with large names by 8 clients, which leave no moment without a commit.
 func createLarge(t *testing.T, users *Users, n int) {
 	t.Helper()
 	before, err := users.Count(ctx, models.Query{})
@@ -140,7 +140,7 @@ func TestThePagesAreWrittenBackBesideTheCommits(t *testing.T) {
 	}
 }
 
-// A reader that holds on keeps the -wal file, and nobody waits for it. When it lets go, the file is used again.
+// A reader that holds on keeps the -wal file, and no write waits for it. When it lets go, the file is used again.
 func TestTheWALFileIsUsedAgainWhenAReaderLetsGo(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)

@@ -89,7 +89,7 @@ func TestTheWALFileOfAReplacedDatabaseIsSetAside(t *testing.T) {
 	if err := os.Rename(replacement, path); err != nil {
 		t.Fatal(err)
 	}
-	<-users.Replaced() // although nobody writes
+	<-users.Replaced() // although no client writes
 	if err := users.Close(ctx); !errors.Is(err, models.ErrReplaced) {
 		t.Error(err)
 	}

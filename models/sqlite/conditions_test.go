@@ -8,7 +8,7 @@ import (
 	"users-api/models/storetest"
 )
 
-// While a condition is asked nobody else can write: what it sees is what the write finds.
+// While a condition is asked, no other program can write: what it sees is what the write finds.
 func TestAConditionIsAskedInTheTransactionThatWrites(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)

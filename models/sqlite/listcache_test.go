@@ -79,7 +79,7 @@ func TestOnlyThePiecesThatOurWritesTouchAreReadAgain(t *testing.T) {
 			_, err := users.Change(ctx, 2047, storetest.Values("name", name), nil)
 			return errors.Join(err, users.Delete(ctx, 1, nil))
 		}, []int64{0, 1536, 4608}},
-		{"a deletion of nobody", func() error { return expectError(users.Delete(ctx, 1, nil)) }, nil},
+		{"a deletion of no user", func() error { return expectError(users.Delete(ctx, 1, nil)) }, nil},
 		{"a creation that is refused", func() error {
 			_, err := users.Create(ctx, models.NewUser{Name: "n", Email: "new"})
 			return expectError(err)
@@ -189,7 +189,7 @@ func TestAListIsReadBesideAWriteThatWaits(t *testing.T) {
 	expectWhole(t, users)
 }
 
-// A trigger may change users whom nobody named. Another program may add it while we serve.
+// A trigger may change users that no request named. Another program may add it while we serve.
 func TestATriggerThatIsAddedLaterIsMinded(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 1<<20)

@@ -86,7 +86,7 @@ func (a *another) delete(r *rapid.T) {
 	a.Note(models.User{ID: id})
 }
 
-// addTrigger adds a trigger that changes nobody but makes each of our writes go the other way.
+// addTrigger adds a trigger that changes no user but makes each of our writes go the other way.
 func (a *another) addTrigger(r *rapid.T) {
 	sqlitetest.Run(r, a.db, "CREATE TRIGGER IF NOT EXISTS t AFTER INSERT ON users BEGIN SELECT 1; END")
 }
@@ -151,7 +151,7 @@ func TestAWriteThatARuleRefusesLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// A clause ON CONFLICT REPLACE lets a write take away a user that nobody named.
+// A clause ON CONFLICT REPLACE lets a write take away a user that no request named.
 func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
 	t.Parallel()
 	users, _ := openTable(t, 1<<20, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE ON CONFLICT REPLACE, created_at)")

@@ -137,7 +137,7 @@ func TestACommitThatFailsIsRolledBack(t *testing.T) {
 	}
 }
 
-// Nobody is answered with what was true only in a transaction that was never committed.
+// No client is answered with what was true only in a transaction that was never committed.
 func TestARefusalInACommitThatFailsIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)
@@ -155,7 +155,7 @@ func TestARefusalInACommitThatFailsIsNotAnswered(t *testing.T) {
 	}
 }
 
-// A full disk is nobody's fault: every write of the batch is told.
+// A full disk is the fault of no one write: every write of the batch is told.
 func TestWithoutRoomEveryWriteIsRefused(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, 0)

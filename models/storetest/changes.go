@@ -56,9 +56,9 @@ func deleted(t *testing.T, users models.Users) {
 	}
 }
 
-func nobody(t *testing.T, users models.Users) {
+func neverCreated(t *testing.T, users models.Users) {
 	Create(t, users, "ada@example.org")
-	never := func(models.User) error { return errors.New("was asked about nobody") }
+	never := func(models.User) error { return errors.New("was asked although there is no user") }
 	name := "n"
 	for _, id := range []int64{0, -1, 2, 1<<63 - 1, -1 << 63} {
 		_, got := users.Get(ctx, id)
@@ -100,7 +100,7 @@ func conditions(t *testing.T, users models.Users) {
 	}
 }
 
-// lostUpdates lets clients add one to the number in a name, each only when nobody else has meanwhile.
+// lostUpdates lets clients add one to the number in a name, each only when no other client has meanwhile.
 func lostUpdates(t *testing.T, users models.Users) {
 	const clients, times = 8, 25
 	id, err := users.Create(ctx, models.NewUser{Name: "0", Email: "counter"})

@@ -168,7 +168,7 @@ func importsRefused(t *testing.T, users models.Users) {
 	}
 }
 
-// A file that ends too early, whose client goes away, or whose rows are asked for by nobody any more, stores nothing.
+// A file that ends too early, whose client goes away, or whose rows are no longer asked for, stores nothing.
 func importsCutOff(t *testing.T, users models.Users) {
 	broken := errors.New("the connection broke")
 	rows := func(yield func(models.ImportRow, error) bool) {
@@ -210,7 +210,7 @@ func ManyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, err
 }
 
 // DeleteMissing imports a file without rows into a table of n users, so that all of them are missing: with too few
-// deletions allowed nobody is deleted, and with enough everybody.
+// deletions allowed no user is deleted, and with enough every user is.
 func DeleteMissing(t *testing.T, users models.Users, n int) {
 	t.Helper()
 	options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 5}

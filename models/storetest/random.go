@@ -45,7 +45,7 @@ func Random(t *testing.T, open Open, traits Traits, more Actions) {
 		actions := map[string]func(*rapid.T){
 			"":       m.compare,
 			"create": m.create, "create more": m.create, "create many": m.createMany,
-			"change": m.change, "delete": m.delete, "delete nobody": m.deleteNobody,
+			"change": m.change, "delete": m.delete, "delete no user": m.deleteNoUser,
 			"select": m.selectSome, "import": m.importSome, "hold": m.hold, "let go": m.letGo,
 		}
 		if more != nil {
@@ -96,8 +96,8 @@ func (m *Machine) Any(r *rapid.T) models.User {
 	return m.model[id]
 }
 
-// nobodyID is an id that no user has.
-const nobodyID = -1 << 63
+// unusedID is an id that no user has.
+const unusedID = -1 << 63
 
 // taken reports whether another user of the model than the one with the id has an email.
 func (m *Machine) taken(email string, id int64) bool {
@@ -112,7 +112,7 @@ func (m *Machine) taken(email string, id int64) bool {
 func (m *Machine) create(r *rapid.T) {
 	user := models.NewUser{Name: m.name(r), Email: emails(r)}
 	id, err := m.Users.Create(ctx, user)
-	if (err != nil) != m.taken(user.Email, nobodyID) {
+	if (err != nil) != m.taken(user.Email, unusedID) {
 		r.Fatalf("creating %s: %v", user.Email, err)
 	}
 	if err == nil {
@@ -142,7 +142,7 @@ func (m *Machine) createMany(r *rapid.T) {
 	}
 	wait.Wait()
 	for i, id := range ids {
-		if (errs[i] != nil) != m.taken(user(i).Email, nobodyID) {
+		if (errs[i] != nil) != m.taken(user(i).Email, unusedID) {
 			r.Fatalf("creating %s: %v", user(i).Email, errs[i])
 		}
 		if errs[i] == nil {
@@ -185,8 +185,8 @@ func (m *Machine) delete(r *rapid.T) {
 	delete(m.model, user.ID)
 }
 
-func (m *Machine) deleteNobody(r *rapid.T) {
-	if err := m.Users.Delete(ctx, nobodyID, nil); !errors.Is(err, models.ErrNotFound) {
+func (m *Machine) deleteNoUser(r *rapid.T) {
+	if err := m.Users.Delete(ctx, unusedID, nil); !errors.Is(err, models.ErrNotFound) {
 		r.Fatal(err)
 	}
 }

@@ -100,7 +100,7 @@ func expectOneName(t *testing.T, users models.Users, n int) {
 		found[user.Name]++
 	}
 	if len(found) != 1 {
-		t.Errorf("a snapshot has so many users of each name: %v", found)
+		t.Errorf("the users of each name in a snapshot: %v", found)
 	}
 	for name, users := range found {
 		if users != n {

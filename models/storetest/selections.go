@@ -50,7 +50,7 @@ var selected = []struct {
 	{"the engine's separator", models.Query{Contains: "e\x1ff"}, []int64{7}},
 	{"a NUL", models.Query{Contains: "l\x00A"}, []int64{8}},
 	{"what stands after a NUL", models.Query{Contains: "AFTER"}, []int64{8}},
-	{"what nobody has", models.Query{Contains: "nobody"}, nil},
+	{"what no user has", models.Query{Contains: "nobody"}, nil},
 	{"a part and an email", models.Query{Contains: "ada", Equal: Values("email", "1@Example.org")}, []int64{1}},
 	{"a part and another's email", models.Query{Contains: "ada", Equal: Values("email", "2@Example.org")}, nil},
 	{"those after an id", models.Query{After: to[int64](2), Limit: 3}, []int64{3, 4, 5}},

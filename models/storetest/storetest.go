@@ -24,7 +24,7 @@ var suite = []struct {
 	{"a change changes the fields that are set, and nothing else", changed},
 	{"a change to another user's email is refused and leaves no trace", changedToDuplicate},
 	{"a deleted user is gone, and its id is not given again", deleted},
-	{"nobody has an id that was never given", nobody},
+	{"no user has an id that was never given", neverCreated},
 	{"a condition sees the user as it is, and its refusal leaves no trace", conditions},
 	{"of many changes with conditions at once none is lost", lostUpdates},
 	{"one refusal among many writes at once refuses no other", refusedAlone},

@@ -101,9 +101,9 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	p := program.Serve(t)
 	p.Create(t, "Old", "old@example.org")
 	p.Stop(t)
-	nobody := filepath.Join(t.TempDir(), "people.db")
-	program.OpenOther(t, nobody).Do("CREATE TABLE people (id)")
-	people, err := os.ReadFile(nobody)
+	other := filepath.Join(t.TempDir(), "people.db")
+	program.OpenOther(t, other).Do("CREATE TABLE people (id)")
+	people, err := os.ReadFile(other)
 	if err != nil {
 		t.Fatal(err)
 	}

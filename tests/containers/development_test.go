@@ -95,7 +95,7 @@ func (d development) outlivesACompileError() {
 		d.t.Errorf("the program was process %s and is %s", program, now)
 	}
 	d.replace("package controllers\n\nbroken", "package controllers")
-	d.edit("Nobody there")
+	d.edit("No user there")
 }
 
 func (d development) ignoresWhatIsNotTheProgram() {
@@ -105,7 +105,7 @@ func (d development) ignoresWhatIsNotTheProgram() {
 	for _, name := range []string{"config/config_test.go", "tests/containers/engine_test.go", "data/more.go", "README.md"} {
 		touch(d.t, filepath.Join(d.project.directory, name))
 	}
-	d.edit("Nobody at all")
+	d.edit("No user at all")
 	// air names what came first of all that it builds for, and the edit came last.
 	for line := range strings.Lines(d.log()) {
 		if name, changed := strings.CutSuffix(strings.TrimSpace(line), " has changed"); changed && name != aRefusalFile {
@@ -118,7 +118,7 @@ func (d development) finishesRequests() {
 	finish, status := d.api().createSlowly("slow@example.com")
 	stops := func() int { return strings.Count(d.log(), "msg=stopping") }
 	before := stops()
-	d.replace("Nobody at all", "Not a soul")
+	d.replace("No user at all", "Not a soul")
 	eventually(d.t, 15*time.Second, "the old program asked to stop", func() bool { return stops() > before })
 	finish()
 	if got := <-status; got != http.StatusCreated {
@@ -150,7 +150,7 @@ func (d development) polls() {
 	if files := docker(d.t, "exec", polling.name, "ls", "-l", "/proc/1/fd"); strings.Contains(files, "inotify") {
 		d.t.Error("air waits for file events, and does not poll")
 	}
-	polling.edit("Nobody")
+	polling.edit("No user")
 }
 
 func (d development) stops() {

@@ -8,7 +8,7 @@ import (
 	"users-api/tests/program"
 )
 
-const nobody = 65534 // the user that owns nothing
+const nobody = 65534 // the uid of the user nobody, who owns nothing
 
 // killed returns a directory with a database and the -wal that a kill has left.
 func killed(t *testing.T) string {
@@ -27,7 +27,7 @@ func killed(t *testing.T) string {
 	return directory
 }
 
-// own makes nobody the owner of a directory and of everything in it, with these modes.
+// own makes the user nobody the owner of a directory and of everything in it, with these modes.
 func own(t *testing.T, directory string, directoryMode, fileMode os.FileMode) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(directory, "*"))

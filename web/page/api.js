@@ -1,4 +1,4 @@
-// Requests to the service. Every failure becomes one of two errors: the service refused, or nobody answered.
+// Requests to the service. Every failure becomes one of two errors: the service refused, or no answer came.
 
 import { askForKey, keyHeaders, learnAccess } from './key.js';
 
@@ -11,7 +11,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Nobody answered, or the answer broke off. */
+/** No answer came, or it broke off. */
 export class Unreachable extends Error {
   constructor() { super(navigator.onLine ? 'The service cannot be reached' : 'You are offline'); }
 }

@@ -189,7 +189,7 @@ export function choose(isChosen) {
   showChosen();
 }
 
-/** Says what is wrong. While nobody answers, the page tries again by itself, at longer and longer intervals. */
+/** Says what is wrong. While no answer comes, the page tries again by itself, at longer and longer intervals. */
 function showTrouble(error) {
   const isAway = error instanceof Unreachable;
   trouble.hidden = false;

@@ -47,7 +47,7 @@ func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T)
 		t.Fatal(err)
 	}
 	if _, err := Write(ctx, path, closed, nil); err == nil {
-		t.Error("a stream that nobody reads is no error")
+		t.Error("a stream that no program reads is no error")
 	}
 	if after := names(t, filepath.Dir(path)); !slices.Equal(before, after) {
 		t.Errorf("beside the database are %v", after)
@@ -55,7 +55,7 @@ func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T)
 }
 
 // What a killed process left is removed a day later, and what looks like it is not.
-func TestPartialFilesOfKilledProcessesAreRemovedWhenNobodyWritesThemAnyMore(t *testing.T) {
+func TestPartialFilesOfKilledProcessesAreRemovedWhenNoProgramWritesThemAnyMore(t *testing.T) {
 	directory := t.TempDir()
 	target := filepath.Join(directory, "b.db")
 	yesterday := time.Now().Add(-abandoned - time.Minute)

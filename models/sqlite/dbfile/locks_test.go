@@ -7,7 +7,7 @@ import (
 	"users-api/models/sqlite/sqlitetest"
 )
 
-// A database is taken for a restore alone when nobody else can have it, and in whatever journal mode it is.
+// A database is taken for a restore alone when no other program can have it, in any journal mode.
 func TestADatabaseThatAnotherProgramWritesIsNotTakenAlone(t *testing.T) {
 	for name, mode := range map[string]string{"with a rollback journal": "DELETE", "in WAL mode": "WAL"} {
 		t.Run(name, func(t *testing.T) {
