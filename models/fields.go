@@ -23,9 +23,22 @@ func required(name string, text func(*NewUser) *string) *Field {
 	return &Field{Name: name, Required: true, text: text}
 }
 
-// optional returns a field that may be NULL. The program has none of its own: CONTRIBUTING.md adds one.
+// optional returns a field that may be NULL.
 func optional(name string, nullable func(*NewUser) **string) *Field {
 	return &Field{Name: name, Filters: true, nullable: nullable}
+}
+
+// added returns the fields that a setting adds. Each has a place in [NewUser.Added].
+func added(names []string) (fields Fields) {
+	for at, name := range names {
+		fields = append(fields, optional(name, func(u *NewUser) **string {
+			if u.Added == nil {
+				u.Added = make([]*string, len(names))
+			}
+			return &u.Added[at]
+		}))
+	}
+	return fields
 }
 
 func unique(field *Field) *Field {
@@ -63,7 +76,7 @@ func (f *Field) SetNull(user *NewUser) {
 // Fields is the table of fields.
 type Fields []*Field
 
-func numbered(fields ...*Field) Fields {
+func numbered(fields Fields) Fields {
 	for i, field := range fields {
 		field.bit, field.key = 1<<i, `,"`+field.Name+`":`
 	}

@@ -6,14 +6,8 @@ import (
 	"testing"
 )
 
-// withPhone is the table of fields with an optional one, as a setting or a change of the program may add it.
-func withPhone(phone **string) Fields {
-	return numbered(append(NewFields()[:2], optional("phone", func(*NewUser) **string { return phone }))...)
-}
-
 func TestValuesThatAUserHasAlreadyDoNotDiffer(t *testing.T) {
-	var phone *string
-	fields := withPhone(&phone)
+	fields := NewFields("phone")
 	user := NewUser{Name: "n", Email: "e"}
 	values := func(pairs ...string) (values Values) {
 		for _, pair := range pairs {
@@ -43,8 +37,7 @@ func TestValuesThatAUserHasAlreadyDoNotDiffer(t *testing.T) {
 }
 
 func TestAnOptionalFieldFollowsTheTimeAndMayBeNull(t *testing.T) {
-	var phone *string
-	fields := withPhone(&phone)
+	fields := NewFields("phone")
 	user := User{ID: 7, NewUser: NewUser{Name: "n", Email: "e"}, CreatedAt: "t"}
 	show := func() string { return string(fields.AppendUser(nil, &user)) + fmt.Sprint(fields.Bytes(&user.NewUser)) }
 	if got := show(); got != `{"id":7,"name":"n","email":"e","created_at":"t","phone":null}2` {

@@ -7,16 +7,19 @@ package models
 type NewUser struct {
 	Name  string `gorm:"not null"`
 	Email string `gorm:"not null;unique"`
+	// Added are the values of the fields that a setting adds, or nil while all of them are NULL.
+	Added []*string `gorm:"-"`
 }
 
-// NewFields returns the table of the fields that a client may set, in the order in which they are shown. An optional one
-// is an entry here and a column above. A required one also needs its own lines in web/page/index.html and
-// web/openapi.yaml, and a value for the users who exist.
-func NewFields() Fields {
-	return numbered(
+// NewFields returns the table of the fields that a client may set, in the order in which they are shown. The names are
+// those of the fields that a setting adds. An optional field that every service has is an entry here and a column above.
+// A required one also needs its own lines in web/page/index.html and web/openapi.yaml, and a value for the users who
+// exist.
+func NewFields(names ...string) Fields {
+	return numbered(append(Fields{
 		required("name", func(u *NewUser) *string { return &u.Name }),
 		unique(required("email", func(u *NewUser) *string { return &u.Email })),
-	)
+	}, added(names)...))
 }
 
 // User is one row of the table users (specification, section 2), and the one definition of that table.

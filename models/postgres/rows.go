@@ -60,6 +60,7 @@ func (c connection) read(rows pgx.Rows, user *models.User) error {
 
 // readFields reads the id and the fields, which come first in a row.
 func (c connection) readFields(values [][]byte, user *models.User) (err error) {
+	user.Added = nil // an earlier user keeps its own
 	for i, field := range c.fields {
 		if value := values[1+i]; value == nil {
 			field.SetNull(&user.NewUser)

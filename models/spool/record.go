@@ -45,6 +45,7 @@ func (r *record) text() (text string, isNull bool) {
 }
 
 func (r *record) values(fields models.Fields, user *models.NewUser) {
+	user.Added = nil // an earlier user keeps its own
 	for _, field := range fields {
 		if text, isNull := r.text(); isNull {
 			field.SetNull(user)

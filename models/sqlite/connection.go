@@ -32,7 +32,7 @@ func (c *connection) read(add func(*models.User) error, text string, values ...a
 
 // readRow reads the columns of [statements.Statements.UserColumns].
 func (q *queries) readRow(row dbfile.Row, user *models.User) {
-	user.ID = row.Number(0)
+	user.ID, user.Added = row.Number(0), nil // an earlier user keeps its own
 	for i, field := range q.fields {
 		if text, isNull := row.Text(1 + i); isNull {
 			field.SetNull(&user.NewUser)

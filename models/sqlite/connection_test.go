@@ -58,7 +58,7 @@ func TestAValueOfAnyKindIsReadAsATextWhateverTheFileIsEncodedIn(t *testing.T) {
 			"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
 			"INSERT INTO users VALUES (1, "+abc+", 'ラ' || char(0) || 'ä', NULL), (2, 1500000.0, -7, '')")
 		for id, want := range map[int64]models.NewUser{1: {Name: "abc", Email: email}, 2: {Name: "1500000.0", Email: "-7"}} {
-			if user, err := users.Get(ctx, id); err != nil || user.NewUser != want {
+			if user, err := users.Get(ctx, id); err != nil || !storetest.SameValues(user.NewUser, want) {
 				t.Errorf("in %s: %q and %q, %v", encoding, user.Name, user.Email, err)
 			}
 		}

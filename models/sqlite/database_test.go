@@ -189,7 +189,7 @@ func TestAUserOfAnotherProgramIsShownAsSQLiteConvertsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.CreatedAt = models.ShownTime(want.CreatedAt)
-		if user, err := users.Get(ctx, id); err != nil || user != want {
+		if user, err := users.Get(ctx, id); err != nil || !storetest.Same(user, want) {
 			t.Errorf("got %+v, %v, want %+v", user, err, want)
 		}
 		if json := string(storetest.Fields().AppendUser(nil, &want)); !strings.Contains(list, json) {

@@ -20,10 +20,10 @@ func changed(t *testing.T, users models.Users) {
 		for field := range Fields().In(change.Fields) {
 			field.Set(&want.NewUser, *field.Value(&change.User))
 		}
-		if got, err := users.Change(ctx, id, change, nil); got != want || err != nil {
+		if got, err := users.Change(ctx, id, change, nil); !Same(got, want) || err != nil {
 			t.Errorf("the change returned %v, %v, want %v", got, err, want)
 		}
-		if got, err := users.Get(ctx, id); got != want || err != nil {
+		if got, err := users.Get(ctx, id); !Same(got, want) || err != nil {
 			t.Errorf("the user is %v, %v, want %v", got, err, want)
 		}
 		before = want
@@ -76,7 +76,7 @@ func conditions(t *testing.T, users models.Users) {
 	before, _ := users.Get(ctx, id)
 	refusal := errors.New("not now")
 	refuse := func(user models.User) error {
-		if user != before {
+		if !Same(user, before) {
 			t.Errorf("the condition sees %v, want %v", user, before)
 		}
 		return refusal
@@ -88,7 +88,7 @@ func conditions(t *testing.T, users models.Users) {
 	if err := users.Delete(ctx, id, refuse); !errors.Is(err, refusal) {
 		t.Errorf("deleting: %v", err)
 	}
-	if user, err := users.Get(ctx, id); user != before || err != nil {
+	if user, err := users.Get(ctx, id); !Same(user, before) || err != nil {
 		t.Errorf("the user is %v, %v", user, err)
 	}
 	allow := func(models.User) error { return nil }
@@ -134,7 +134,7 @@ func addOne(t *testing.T, users models.Users, id int64) (again bool) {
 	next := fmt.Sprint(number + 1)
 	meanwhile := errors.New("changed meanwhile")
 	_, err = users.Change(ctx, id, Values("name", next), func(now models.User) error {
-		if now != seen {
+		if !Same(now, seen) {
 			return meanwhile
 		}
 		return nil

@@ -123,7 +123,7 @@ func (m *Machine) create(r *rapid.T) {
 // noteStored notes a user with the time that storage gave it.
 func (m *Machine) noteStored(r *rapid.T, id int64, user models.NewUser) {
 	stored, err := m.Users.Get(ctx, id)
-	if _, given := m.model[id]; given || err != nil || stored.ID != id || stored.NewUser != user {
+	if _, given := m.model[id]; given || err != nil || stored.ID != id || !SameValues(stored.NewUser, user) {
 		r.Fatalf("%d, given before: %t, is %.200v, %v", id, given, stored, err)
 	}
 	m.Note(stored)
@@ -170,7 +170,7 @@ func (m *Machine) change(r *rapid.T) {
 		if err == nil {
 			r.Fatalf("two users have the email %s", user.Email)
 		}
-	case err != nil || got != user:
+	case err != nil || !Same(got, user):
 		r.Fatalf("the change returned %.200v, %v, want %.200v", got, err, user)
 	default:
 		m.Note(user)

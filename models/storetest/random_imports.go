@@ -190,7 +190,7 @@ func (m *Machine) noteImported(r *rapid.T, after map[string]models.User) {
 			exists = exists && !given
 			want.ID, want.CreatedAt = user.ID, user.CreatedAt
 		}
-		if err != nil || !exists || user != want {
+		if err != nil || !exists || !Same(user, want) {
 			r.Fatalf("%.200v is stored, %v, want %.200v", user, err, want)
 		}
 		m.Note(user)

@@ -154,7 +154,7 @@ func (m *Machine) selectSome(r *rapid.T) {
 		for len(users) > 0 && !contains(users[0], query.Contains) {
 			users = users[1:]
 		}
-		if err != nil || len(users) == 0 || got != users[0] {
+		if err != nil || len(users) == 0 || !Same(got, users[0]) {
 			r.Fatalf("%+v: got %.200v, %v", query, got, err)
 		}
 		users = users[1:]

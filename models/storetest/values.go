@@ -10,6 +10,16 @@ import (
 // whole users pass it to what they test, so that a field that is added later does not change what they expect.
 func Fields() models.Fields { return models.NewFields()[:2] }
 
+// Same reports whether two users are equal, wherever the values of their fields are kept.
+func Same(a, b models.User) bool {
+	return a.ID == b.ID && a.CreatedAt == b.CreatedAt && SameValues(a.NewUser, b.NewUser)
+}
+
+// SameValues is [Same] for what a client may set.
+func SameValues(a, b models.NewUser) bool {
+	return Fields().Differing(&models.Values{Fields: Fields().All(), User: a}, &b) == 0
+}
+
 // Values returns values for fields, from pairs of a field's name and its text.
 func Values(pairs ...string) (values models.Values) {
 	fields := Fields()
