@@ -47,7 +47,11 @@ func copyUsers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	target := database{url: url, fields: models.NewFields()}
+	fields, err := readFields(settings)
+	if err != nil {
+		return err
+	}
+	target := database{url: url, fields: fields}
 	if err := becomeUser(settings, target); err != nil { // does not change the owner of the files
 		return err
 	}

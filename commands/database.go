@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"users-api/config"
+	"users-api/controllers"
 	"users-api/models"
 	"users-api/models/postgres"
 	"users-api/models/sqlite"
@@ -25,7 +27,19 @@ func findDatabase(settings config.Config) (database, error) {
 	if err == nil && url != "" && settings.Backups.Every > 0 {
 		err = fmt.Errorf("BACKUP_EVERY is set, and only the file has such backups: unset it; %w", errNoBackups)
 	}
-	return database{url, settings.DatabasePath(), models.NewFields()}, err
+	if err != nil {
+		return database{}, err
+	}
+	fields, err := readFields(settings)
+	return database{url, settings.DatabasePath(), fields}, err
+}
+
+// readFields returns the table of fields with those that USER_FIELDS adds.
+func readFields(settings config.Config) (models.Fields, error) {
+	if err := models.CheckAdded(settings.UserFields, controllers.ParameterNames()); err != nil {
+		return nil, fmt.Errorf("USER_FIELDS is %q: %w", strings.Join(settings.UserFields, ","), err)
+	}
+	return models.NewFields(settings.UserFields...), nil
 }
 
 type engine interface {

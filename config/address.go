@@ -40,11 +40,8 @@ var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$`)
 
 // allowedHosts returns names and IP addresses in lower case, without brackets.
 func (v *variables) allowedHosts() (hosts []string) {
-	if v.GetString("ALLOWED_HOSTS") == "" {
-		return nil
-	}
-	for host := range strings.SplitSeq(v.GetString("ALLOWED_HOSTS"), ",") {
-		host = strings.ToLower(strings.TrimSpace(host))
+	for _, host := range v.list("ALLOWED_HOSTS") {
+		host = strings.ToLower(host)
 		if bare, ok := strings.CutPrefix(host, "["); ok {
 			host = strings.TrimSuffix(bare, "]")
 		}

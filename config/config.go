@@ -24,6 +24,7 @@ type Config struct {
 	ImportMax     int64      // IMPORT_MAX_MIB in bytes, the largest file that can be imported
 	LogFormat     string     // LOG_FORMAT: "text" (key=value) or "json"
 	LogLevel      slog.Level // LOG_LEVEL: lines below it are not written
+	UserFields    []string   // USER_FIELDS, the names of the fields that users have besides name and email, as they were written
 	Backups       Backups
 	RunAs         uint16 // RUN_AS, the uid and gid to become if started as root (the container image); 0 keeps the user
 }
@@ -48,6 +49,7 @@ func Read() (Config, error) {
 		AdminPort:     env.adminPort(),
 		RunAs:         env.number("RUN_AS", 0),
 		DataDir:       env.absolutePath("DATA_DIR"),
+		UserFields:    env.list("USER_FIELDS"),
 	}
 	config.Backups = env.backups(config.DataDir)
 	return config, env.mistake

@@ -56,6 +56,17 @@ func (v *variables) absolutePath(name string) string {
 	return path
 }
 
+// list returns what stands between commas, without the spaces around it.
+func (v *variables) list(name string) (parts []string) {
+	if v.GetString(name) == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(v.GetString(name), ",") {
+		parts = append(parts, strings.TrimSpace(part))
+	}
+	return parts
+}
+
 func (v *variables) logFormat() string {
 	format := v.GetString("LOG_FORMAT")
 	if format != "text" && format != "json" {

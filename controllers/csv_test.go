@@ -226,7 +226,7 @@ func FuzzRoundTrip(f *testing.F) {
 			t.Fatal(err)
 		}
 		for row, err := range (&arriving{next: file.next}).all {
-			if row.User != user.NewUser || err != nil {
+			if !storetest.SameValues(row.User, user.NewUser) || err != nil {
 				t.Errorf("as NDJSON %q, %q came back as %+v, %v", name, email, row.User, err)
 			}
 		}

@@ -17,10 +17,10 @@ import (
 // Error is an error that the client sees, with its HTTP status. Its JSON form is the error object of the specification,
 // section 7.
 type Error struct {
-	Status  int          `json:"-"`
-	Message string       `json:"error"`
-	Rows    []refusedRow `json:"rows,omitzero"` // of a file: only a refused import has them
-	tag     string       // the current entity tag of the user, if that is the reason
+	Status  int    `json:"-"`
+	Message string `json:"error"`
+	tag     string // the current entity tag of the user, if that is the reason
+	refusedFile
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -99,11 +99,11 @@ func isGone(err error) bool {
 
 // problem is an error as RFC 9457 describes it.
 type problem struct {
-	Type   string       `json:"type"`
-	Title  string       `json:"title"`
-	Status int          `json:"status"`
-	Detail string       `json:"detail"`
-	Rows   []refusedRow `json:"rows,omitzero"`
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	refusedFile
 }
 
 // Refuse ends the request with the error object, or with a problem if the client asks for one. Only a problem sets
@@ -127,7 +127,7 @@ func Refuse(c *gin.Context, refusal *Error) {
 	}
 	header.Add("Vary", "Accept")
 	status, title := refusal.Status, http.StatusText(refusal.Status)
-	_ = sendValue(c, status, problemType, problem{"about:blank", title, status, refusal.Message, refusal.Rows})
+	_ = sendValue(c, status, problemType, problem{"about:blank", title, status, refusal.Message, refusal.refusedFile})
 }
 
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage

@@ -84,6 +84,12 @@ func (a *arriving) all(yield func(models.ImportRow, error) bool) {
 	}
 }
 
+// refusedFile says why an import is refused because of the file: only such a refusal has it.
+type refusedFile struct {
+	Rows         []refusedRow         `json:"rows,omitzero"`
+	DeletedUsers []models.DeletedUser `json:"deleted_users,omitzero"` // those that would be deleted
+}
+
 type refusedRow struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
@@ -92,19 +98,20 @@ type refusedRow struct {
 // importRefusal returns the error that the client sees if an import is refused because of the file.
 func importRefusal(err error) error {
 	var message string
-	rows := []refusedRow{}
+	why := refusedFile{Rows: []refusedRow{}}
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
 		message = fmt.Sprintf("%s not in the file and would be deleted, and max_deletes is %d",
 			count(many.Missing, "user is", "users are"), many.Max)
+		why.DeletedUsers = many.Users
 	} else if refused, ok := errors.AsType[*models.RefusedRows](err); ok {
 		message = fmt.Sprintf("%d of %s cannot be imported", refused.Refused, count(refused.All, "row", "rows"))
 		for _, row := range refused.Listed {
-			rows = append(rows, refusedRow{row.Line, rowRefusal(row.Err)})
+			why.Rows = append(why.Rows, refusedRow{row.Line, rowRefusal(row.Err)})
 		}
 	} else {
 		return err
 	}
-	return &Error{Status: http.StatusUnprocessableEntity, Message: message + "; nothing was stored", Rows: rows}
+	return &Error{Status: http.StatusUnprocessableEntity, Message: message + "; nothing was stored", refusedFile: why}
 }
 
 func rowRefusal(err error) string {

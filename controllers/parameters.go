@@ -154,3 +154,8 @@ var pageParameters = []parameter{
 	choice("order", func(asked *request, at int) { asked.Descending = at == 1 }, "asc", "desc"),
 	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
 }
+
+// ParameterNames returns the names of all parameters.
+func ParameterNames() []string {
+	return slices.Concat(listParameters(models.NewFields()).names(), csvImport.names())
+}

@@ -11,6 +11,7 @@ type Field struct {
 	Required bool   // the value is a text that is not empty; otherwise it is a text or NULL
 	Unique   bool   // no two users have the same value, and the table has an index that finds its user
 	Filters  bool   // a list takes the name as a parameter, and shows the users that have exactly that value
+	Added    bool   // a setting adds it: the model has no column for it
 
 	bit      FieldSet
 	key      string // in JSON, with the comma before and the colon after it
@@ -31,12 +32,14 @@ func optional(name string, nullable func(*NewUser) **string) *Field {
 // added returns the fields that a setting adds. Each has a place in [NewUser.Added].
 func added(names []string) (fields Fields) {
 	for at, name := range names {
-		fields = append(fields, optional(name, func(u *NewUser) **string {
+		field := optional(name, func(u *NewUser) **string {
 			if u.Added == nil {
 				u.Added = make([]*string, len(names))
 			}
 			return &u.Added[at]
-		}))
+		})
+		field.Added = true
+		fields = append(fields, field)
 	}
 	return fields
 }

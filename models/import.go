@@ -33,13 +33,24 @@ const (
 )
 
 // Imported counts the users that an import created, updated and deleted. Skipped counts the rows whose user already
-// exists and stays as it is.
+// exists and stays as it is. DeletedUsers are the first of the deleted users; it is nil if the import deletes none by its
+// options.
 type Imported struct {
-	Created int `json:"created"`
-	Updated int `json:"updated"`
-	Skipped int `json:"skipped"`
-	Deleted int `json:"deleted"`
+	Created      int           `json:"created"`
+	Updated      int           `json:"updated"`
+	Skipped      int           `json:"skipped"`
+	Deleted      int           `json:"deleted"`
+	DeletedUsers []DeletedUser `json:"deleted_users,omitzero"`
 }
+
+// DeletedUser is a user that an import deletes, or would delete, because the file does not have it.
+type DeletedUser struct {
+	ID    int64  `json:"id"`
+	Email string `json:"email"`
+}
+
+// MostListed is how many refused rows, and how many deleted users, an import names at most.
+const MostListed = 100
 
 // ErrRepeated: an earlier row of the file has the same email.
 var ErrRepeated = errors.New("an earlier row has the same email")
@@ -58,8 +69,6 @@ type RowError struct {
 func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *RowError) Unwrap() error { return e.Err }
 
-const listedRows = 100 // at most, of the refused ones
-
 // RefusedRows refuses an import because of its rows. It counts every row that cannot be imported, for any reason, so
 // that a person can fix them all at once.
 type RefusedRows struct {
@@ -77,15 +86,18 @@ func (r *RefusedRows) Add(row *RowError) {
 	at, _ := slices.BinarySearchFunc(r.Listed, row.Line, func(listed *RowError, line int) int {
 		return cmp.Compare(listed.Line, line)
 	})
-	if at == listedRows {
+	if at == MostListed {
 		return
 	}
 	r.Listed = slices.Insert(r.Listed, at, row)
-	r.Listed = r.Listed[:min(len(r.Listed), listedRows)]
+	r.Listed = r.Listed[:min(len(r.Listed), MostListed)]
 }
 
-// TooManyDeletes refuses an import that would delete more users than its MaxDeletes.
-type TooManyDeletes struct{ Missing, Max int }
+// TooManyDeletes refuses an import that would delete more users than its MaxDeletes. Users are the first of them.
+type TooManyDeletes struct {
+	Missing, Max int
+	Users        []DeletedUser
+}
 
 func (e *TooManyDeletes) Error() string {
 	return fmt.Sprintf("%d users are not in the file, and at most %d may be deleted", e.Missing, e.Max)

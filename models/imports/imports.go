@@ -21,6 +21,8 @@ import (
 // Table is the table users in the transaction of an import. A method that writes does all that it is asked for, or
 // fails.
 type Table interface {
+	// Get returns the user with an id, or [models.ErrNotFound].
+	Get(ctx context.Context, id int64) (models.User, error)
 	// Find returns the users who have the emails of rows, by the index of the row.
 	Find(ctx context.Context, rows []models.ImportRow) (map[int]*models.User, error)
 	// Insert creates users and returns their ids, in the same order.
@@ -52,6 +54,12 @@ const (
 	LastRow              // the row has ended the transaction, so no other row can be checked
 )
 
+// Emails says what the indexes of a table do for emails.
+type Emails struct {
+	FindsUser   bool // an index finds the one user who has an email
+	IgnoresCase bool // two emails that differ only in the case of ASCII letters are the same
+}
+
 // Limits bound what is stored together.
 type Limits struct {
 	// Rows is the maximum number of rows. Bytes is how many bytes their texts have, at least, when no more are added.
@@ -70,14 +78,14 @@ type Import struct {
 	bad     models.RefusedRows // the others, and how many there are in all
 
 	// The following fields belong to one run.
-	table      Table
-	findsUsers bool
-	together   int   // how many rows the next statement stores
-	finds      bool  // the users who have the emails are looked up first
-	duplicate  error // the engine's error for a row whose email exists
-	refused    models.RefusedRows
-	done       models.Imported
-	seen       models.IDSet // the users that rows have created or found
+	table     Table
+	emails    Emails
+	together  int   // how many rows the next statement stores
+	finds     bool  // the users who have the emails are looked up first
+	duplicate error // the engine's error for a row whose email exists
+	refused   models.RefusedRows
+	done      models.Imported
+	seen      models.IDSet // the users that rows have created or found
 }
 
 // Receive takes all rows of a file, however slowly they come, and returns the import that stores them. The caller closes
@@ -96,14 +104,13 @@ func Receive(area *spool.Area, fields models.Fields, rows iter.Seq2[models.Impor
 // Close discards the rows.
 func (i *Import) Close() { i.rows.Close() }
 
-// Run stores the rows in a table, in which an index finds the one user who has an email, or not. After an error the
-// caller rolls everything back, and it may then run the import again. The error is [*models.RefusedRows],
-// [*models.TooManyDeletes], [models.ErrNotUnique], the context's, or the table's.
-func (i *Import) Run(ctx context.Context, table Table, findsUsers bool) (models.Imported, error) {
-	if i.options.OnConflict != models.ConflictFails && !findsUsers {
+// Run stores the rows in a table. After an error the caller rolls everything back, and it may then run the import again.
+// The error is [*models.RefusedRows], [*models.TooManyDeletes], [models.ErrNotUnique], the context's, or the table's.
+func (i *Import) Run(ctx context.Context, table Table, emails Emails) (models.Imported, error) {
+	if i.options.OnConflict != models.ConflictFails && !emails.FindsUser {
 		return models.Imported{}, models.ErrNotUnique
 	}
-	i.table, i.findsUsers, i.together = table, findsUsers, i.limits.Rows
+	i.table, i.emails, i.together = table, emails, i.limits.Rows
 	i.finds = i.limits.SpendsIDs && i.options.OnConflict != models.ConflictFails
 	i.refused, i.done, i.seen = i.bad, models.Imported{}, models.IDSet{}
 	i.refused.Listed = slices.Clone(i.bad.Listed)
@@ -152,11 +159,15 @@ func (i *Import) storeChunk(ctx context.Context, rows []models.ImportRow) error 
 		var first, later []models.ImportRow
 		emails := make(map[string]bool, len(rows))
 		for _, row := range rows {
-			if emails[row.User.Email] {
+			email := row.User.Email
+			if i.emails.IgnoresCase {
+				email = models.LowerASCII(email)
+			}
+			if emails[email] {
 				later = append(later, row)
 				continue
 			}
-			emails[row.User.Email] = true
+			emails[email] = true
 			first = append(first, row)
 		}
 		if err := i.storeDifferent(ctx, first); err != nil {
@@ -206,7 +217,7 @@ func (i *Import) storeSome(ctx context.Context, rows []models.ImportRow) (blame 
 		failed, _ := errors.AsType[*models.StorageError](refusal)
 		isDuplicate := failed != nil && failed.Duplicate
 		again := isDuplicate || len(rows) == 1 && i.options.OnConflict != models.ConflictFails
-		if blame != OneRow || !i.findsUsers || !again {
+		if blame != OneRow || !i.emails.FindsUser || !again {
 			break
 		}
 		if isDuplicate {
@@ -220,6 +231,7 @@ const missingPage = 10_000 // how many ids are compared with those in the file a
 
 // deleteMissing deletes the users that are not in the file. If there are too many, it only counts the rest.
 func (i *Import) deleteMissing(ctx context.Context) error {
+	i.done.DeletedUsers = []models.DeletedUser{}
 	missing := 0
 	for from, more := int64(math.MinInt64), true; more; {
 		ids, err := i.table.IDs(ctx, from, missingPage)
@@ -233,6 +245,9 @@ func (i *Import) deleteMissing(ctx context.Context) error {
 			from = ids[len(ids)-1] + 1
 		}
 		gone := slices.DeleteFunc(ids, i.seen.Has)
+		if err := i.listDeleted(ctx, gone); err != nil {
+			return err
+		}
 		if missing += len(gone); missing > i.options.MaxDeletes || len(gone) == 0 {
 			continue
 		}
@@ -243,7 +258,22 @@ func (i *Import) deleteMissing(ctx context.Context) error {
 		i.done.Deleted += deleted
 	}
 	if missing > i.options.MaxDeletes {
-		return &models.TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes}
+		return &models.TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
+	}
+	return nil
+}
+
+// listDeleted lists the first of the users that are deleted. Another transaction may have deleted one of them already.
+func (i *Import) listDeleted(ctx context.Context, gone []int64) error {
+	for _, id := range gone[:min(len(gone), models.MostListed-len(i.done.DeletedUsers))] {
+		user, err := i.table.Get(ctx, id)
+		if errors.Is(err, models.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		i.done.DeletedUsers = append(i.done.DeletedUsers, models.DeletedUser{ID: id, Email: user.Email})
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ func named(name string, n int) iter.Seq[models.NewUser] {
 
 var (
 	updates = models.ImportOptions{OnConflict: models.ConflictUpdates}
+	unique  = Emails{FindsUser: true}
 	ten     = Limits{Rows: 10, Bytes: 1000}
 )
 
@@ -41,7 +43,7 @@ func TestRowsAreStoredTogetherUpToANumberOfRowsAndOfBytes(t *testing.T) {
 		"large rows": {9, strings.Repeat("n", 250), []int{4, 4, 1}},
 	} {
 		table := with()
-		done, err := receive(t, named(test.name, test.rows), models.ImportOptions{}, ten).Run(ctx, table, true)
+		done, err := receive(t, named(test.name, test.rows), models.ImportOptions{}, ten).Run(ctx, table, unique)
 		if !slices.Equal(table.inserts, test.want) || done.Created != test.rows || err != nil {
 			t.Errorf("%s: the creations have %d rows, %+v, %v", name, table.inserts, done, err)
 		}
@@ -81,7 +83,7 @@ func TestARefusedStatementIsTriedWithFewerRowsUntilTheRowToBlameIsFound(t *testi
 		for _, options := range []models.ImportOptions{{}, updates} {
 			table := with()
 			table.refuses = rule(test.refusal)
-			_, err := receive(t, named("n", 1000), options, Limits{Rows: 1000, Bytes: 1 << 20}).Run(ctx, table, true)
+			_, err := receive(t, named("n", 1000), options, Limits{Rows: 1000, Bytes: 1 << 20}).Run(ctx, table, unique)
 			if got := refused(err); !slices.Equal(got, test.want) || len(table.users) != test.stored {
 				t.Errorf("%s: %q, and %d users are stored", name, got, len(table.users))
 			}
@@ -100,8 +102,8 @@ func TestUsersAreLookedUpFirstWhereARefusedCreationSpendsAnID(t *testing.T) {
 	}{"it spends one": {true, 20}, "it spends none": {false, 21}} {
 		table := with(slices.Collect(named("before", 10))...)
 		limits := Limits{Rows: 10, Bytes: 1000, SpendsIDs: test.spends}
-		done, err := receive(t, named("after", 20), updates, limits).Run(ctx, table, true)
-		if want := (models.Imported{Created: 10, Updated: 10}); done != want || err != nil || table.lastID != test.lastID {
+		done, err := receive(t, named("after", 20), updates, limits).Run(ctx, table, unique)
+		if want := (models.Imported{Created: 10, Updated: 10}); !reflect.DeepEqual(done, want) || err != nil || table.lastID != test.lastID {
 			t.Errorf("%s: %+v, %v, and the last id is %d", name, done, err, table.lastID)
 		}
 	}
@@ -110,7 +112,7 @@ func TestUsersAreLookedUpFirstWhereARefusedCreationSpendsAnID(t *testing.T) {
 // As long as no email exists, no user is looked up.
 func TestNewUsersAreCreatedWithoutALookup(t *testing.T) {
 	table := with()
-	done, err := receive(t, named("n", 100), updates, ten).Run(ctx, table, true)
+	done, err := receive(t, named("n", 100), updates, ten).Run(ctx, table, unique)
 	if done.Created != 100 || table.lookups > 0 || err != nil {
 		t.Errorf("%+v, %v, after %d lookups", done, err, table.lookups)
 	}
@@ -139,8 +141,8 @@ func TestARowIsTriedAgainAfterAnotherTransactionHasChangedItsUser(t *testing.T) 
 			return nil
 		}
 		limits := Limits{Rows: 1, SpendsIDs: true}
-		done, err := receive(t, named("after", 1), updates, limits).Run(ctx, table, true)
-		if done != test.want || err != nil {
+		done, err := receive(t, named("after", 1), updates, limits).Run(ctx, table, unique)
+		if !reflect.DeepEqual(done, test.want) || err != nil {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
 	}
@@ -151,8 +153,8 @@ func TestAnEmailKeepsItsLetterCase(t *testing.T) {
 	for name, want := range map[string]models.Imported{"before": {Skipped: 1}, "after": {Updated: 1}} {
 		table := with(models.NewUser{Name: "before", Email: "A"})
 		row := models.NewUser{Name: name, Email: "a"}
-		done, err := receive(t, slices.Values([]models.NewUser{row}), updates, ten).Run(ctx, table, true)
-		if user := table.users[0]; done != want || err != nil || user.Name != name || user.Email != "A" {
+		done, err := receive(t, slices.Values([]models.NewUser{row}), updates, ten).Run(ctx, table, unique)
+		if user := table.users[0]; !reflect.DeepEqual(done, want) || err != nil || user.Name != name || user.Email != "A" {
 			t.Errorf("%+v, %v: the user is %+v", done, err, user)
 		}
 	}
@@ -171,12 +173,13 @@ func TestAnImportMayRunAgain(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := i.Run(ctx, broken, true); !errors.Is(err, errServer) {
+	if _, err := i.Run(ctx, broken, unique); !errors.Is(err, errServer) {
 		t.Fatal(err)
 	}
 	whole := with(models.NewUser{Name: "before", Email: "5"}, models.NewUser{Name: "before", Email: "missing"})
-	done, err := i.Run(ctx, whole, true)
-	if want := (models.Imported{Created: 19, Updated: 1, Deleted: 1}); done != want || err != nil {
+	done, err := i.Run(ctx, whole, unique)
+	if want := (models.Imported{Created: 19, Updated: 1, Deleted: 1,
+		DeletedUsers: []models.DeletedUser{{ID: 2, Email: "missing"}}}); !reflect.DeepEqual(done, want) || err != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -194,12 +197,12 @@ func TestEveryMissingUserIsFound(t *testing.T) {
 		}
 		before, n := slices.Clone(table.users), int(ids[1])
 		options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 1}
-		_, err := receive(t, named("", 0), options, ten).Run(ctx, table, true)
+		_, err := receive(t, named("", 0), options, ten).Run(ctx, table, unique)
 		if many, ok := errors.AsType[*models.TooManyDeletes](err); !ok || many.Missing != n {
 			t.Errorf("%s: %v", name, err)
 		}
 		table.users, options.MaxDeletes = before, n
-		if done, err := receive(t, named("", 0), options, ten).Run(ctx, table, true); done.Deleted != n || err != nil {
+		if done, err := receive(t, named("", 0), options, ten).Run(ctx, table, unique); done.Deleted != n || err != nil {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
 	}
@@ -209,7 +212,7 @@ func TestTheEndOfTheContextEndsAnImport(t *testing.T) {
 	ended, end := context.WithCancelCause(ctx)
 	table := with()
 	table.begun = func() { end(models.ErrClosed) }
-	_, err := receive(t, named("n", 100), models.ImportOptions{}, ten).Run(ended, table, true)
+	_, err := receive(t, named("n", 100), models.ImportOptions{}, ten).Run(ended, table, unique)
 	if !errors.Is(err, models.ErrClosed) || len(table.users) != 10 {
 		t.Errorf("%d users are stored, %v", len(table.users), err)
 	}

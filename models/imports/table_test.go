@@ -53,6 +53,13 @@ func (t *table) Find(_ context.Context, rows []models.ImportRow) (map[int]*model
 	return found, nil
 }
 
+func (t *table) Get(_ context.Context, id int64) (models.User, error) {
+	if at := t.byID(id); at >= 0 {
+		return t.users[at], nil
+	}
+	return models.User{}, models.ErrNotFound
+}
+
 func (t *table) Insert(_ context.Context, rows []models.ImportRow) (ids []int64, err error) {
 	t.inserts = append(t.inserts, len(rows))
 	for _, row := range rows {

@@ -50,7 +50,7 @@ func expectStored(t *testing.T, users *Users, all []models.NewUser, ids []int64,
 		if errs[i] != nil {
 			continue
 		}
-		if got, err := users.Get(ctx, ids[i]); got.NewUser != user || err != nil || given[ids[i]] {
+		if got, err := users.Get(ctx, ids[i]); !storetest.SameValues(got.NewUser, user) || err != nil || given[ids[i]] {
 			t.Errorf("%v has the id %d, under which %v is stored, %v", user, ids[i], got, err)
 		}
 		given[ids[i]] = true

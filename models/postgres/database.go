@@ -69,8 +69,8 @@ type database struct {
 	// checked is the result of the last check of the table, and nextCheck is when the next is due.
 	checked   atomic.Pointer[tableCheck]
 	nextCheck atomic.Int64
-	// emails remembers which constraints are on the email alone.
-	emails sync.Map
+	// onEmail remembers which constraints are on the email alone.
+	onEmail sync.Map
 	// ended ends when even the work under way must stop.
 	ended context.Context
 	end   context.CancelFunc

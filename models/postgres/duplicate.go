@@ -29,14 +29,14 @@ func (d *database) duplicateBy(err error, on func(func(context.Context, connecti
 }
 
 func (d *database) isOnEmail(violated constraint, on func(func(context.Context, connection) error) error) (found bool) {
-	if known, ok := d.emails.Load(violated); ok {
+	if known, ok := d.onEmail.Load(violated); ok {
 		return known == true
 	}
 	err := on(func(ctx context.Context, conn connection) error {
 		return conn.value(ctx, &found, onEmail, violated.schema, violated.table, violated.name)
 	})
 	if err == nil {
-		d.emails.Store(violated, found)
+		d.onEmail.Store(violated, found)
 	}
 	return found
 }

@@ -60,7 +60,7 @@ func (u *Users) runImport(ctx context.Context, conn connection, received *import
 	}
 	t := importTable{connection: conn, users: u}
 	if err = t.prepare(ctx); err == nil {
-		done, err = received.Run(ctx, t, t.table.emailKey)
+		done, err = received.Run(ctx, t, t.table.emails)
 	}
 	if err != nil || dryRun {
 		_ = tx.Rollback(ctx) // if this fails, the connection is discarded, and the transaction with it
@@ -107,6 +107,13 @@ func (t importTable) InSavepoint(ctx context.Context, run func(context.Context) 
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	return ignored(t.inSavepoint(ctx, run))
+}
+
+// Get returns the user with an id.
+func (t importTable) Get(ctx context.Context, id int64) (models.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	return t.one(ctx, t.users.queries.ByID, id)
 }
 
 // Find returns the users who have the emails of rows.

@@ -32,9 +32,10 @@ func (t table) dialect() statements.Dialect {
 		Dialector: driver.Open(""),
 		Text:      "%s::text", Time: "%s" + t.timeCast(), ID: "id::int8",
 		Number: "?::int8", Limit: "?::int8",
-		Contains:  `lower(%s::text COLLATE "C") LIKE ?`,
-		Now:       t.now(),
-		Returning: true,
+		Contains:         `lower(%s::text COLLATE "C") LIKE ?`,
+		SameIgnoringCase: `lower(%s COLLATE "C") = lower(?::text COLLATE "C")`,
+		Now:              t.now(),
+		Returning:        true,
 	}
 }
 
@@ -71,7 +72,7 @@ func (t table) now() string {
 // matching returns the values for the parts of a query that decide which users match. No user matches a text that
 // PostgreSQL cannot store.
 func (q *queries) matching(query models.Query) (values []any, possible bool) {
-	values = q.Matching(query, func(contains string) string { return "%" + escapes.Replace(folded(contains)) + "%" })
+	values = q.Matching(query, func(contains string) string { return "%" + escapes.Replace(models.LowerASCII(contains)) + "%" })
 	return values, !slices.ContainsFunc(values, func(value any) bool { return !storable(value.(string)) })
 }
 
@@ -87,16 +88,6 @@ func storable(text string) bool { return !strings.Contains(text, "\x00") && utf8
 
 // escapes makes LIKE take a text literally.
 var escapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
-
-func folded(text string) string {
-	lower := []byte(text)
-	for i, char := range lower {
-		if 'A' <= char && char <= 'Z' {
-			lower[i] += 'a' - 'A'
-		}
-	}
-	return string(lower)
-}
 
 // arrays returns the values of n users as the parameters of a statement, an array for each field.
 func arrays(fields models.Fields, n int, user func(int) *models.NewUser) (parameters []any) {

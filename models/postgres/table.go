@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"users-api/models"
+	"users-api/models/imports"
 	"users-api/models/statements"
 )
 
@@ -21,9 +22,6 @@ type newTable struct {
 	CreatedAt string `gorm:"->;type:timestamptz(0);default:now()"`
 }
 
-// TableName tells GORM the name.
-func (newTable) TableName() string { return "users" }
-
 // createTries is how often createTable looks for the table and creates it, if other programs create it at the same
 // time.
 const createTries = 3
@@ -31,7 +29,7 @@ const createTries = 3
 // createTable creates the table users if nothing of that name is found on the search path, and leaves alone what is
 // there. GORM's AutoMigrate would change an existing table on any difference.
 func (d *database) createTable(ctx context.Context) error {
-	script, err := statements.CreateTable(table{}.dialect(), &newTable{})
+	script, err := statements.CreateTable(table{}.dialect(), newTable{}, d.fields)
 	if err != nil {
 		return err
 	}
@@ -75,8 +73,8 @@ type table struct {
 	ownTime bool
 	// emailType is the type of an email, as it is written in a statement.
 	emailType string
-	// emailKey: an index finds the one user who has an email.
-	emailKey bool
+	// emails is what the indexes do for emails.
+	emails imports.Emails
 }
 
 type column struct {
@@ -101,7 +99,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 		return t, err // without a table, each statement says so by itself
 	}
 	created, email := columns["created_at"], columns["email"]
-	t = table{last.oid, created.typeName, created.generated, email.fullType, email.oneUser}
+	t = table{last.oid, created.typeName, created.generated, email.fullType, imports.Emails{FindsUser: email.oneUser}}
 	if why := unserved(columns, last, c.fields.Columns()); why != "" {
 		err = &models.StorageError{
 			Text: why + ": change that, or give users-api a database or a schema of its own",
@@ -167,11 +165,14 @@ func (d *database) checkTable(ctx context.Context, conn connection) error {
 	}
 	d.checked.Store(&tableCheck{found, err})
 	if found != last.table {
-		d.emails.Clear()
+		d.onEmail.Clear()
 		d.pool.Reset()
 	}
 	return err
 }
+
+// emails is what the indexes of the table did for emails at the last check.
+func (d *database) emails() imports.Emails { return d.checked.Load().table.emails }
 
 // describe checks the table for the first time; from then on [database.checkTable] does.
 func (d *database) describe(ctx context.Context) (t table, err error) {

@@ -114,7 +114,7 @@ func TestATableOfAnotherProgramIsServedAndLeftAsItIs(t *testing.T) {
 				'ALTER DATABASE %I SET timezone = ''Asia/Tokyo''', current_database()); END $$`)...)
 			before := postgresql.Schema(t, url)
 			users := openUsers(t, url)
-			if ada, err := users.Get(ctx, 1); ada != test.ada || err != nil {
+			if ada, err := users.Get(ctx, 1); !storetest.Same(ada, test.ada) || err != nil {
 				t.Errorf("Ada is %+v, %v", ada, err)
 			}
 			useTable(t, users)

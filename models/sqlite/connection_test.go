@@ -91,7 +91,7 @@ func TestAStatementIsCompiledOnceWhateverItsArgumentsAre(t *testing.T) {
 		before := compiled
 		email, after := fmt.Sprintf("user%d@example.org", i), int64(i)
 		for _, query := range []models.Query{{Equal: storetest.Values("email", email)}, {After: &after}, {Contains: email}} {
-			text, values := queries.selected(query, i+1)
+			text, values := (&connection{queries: queries}).selected(query, i+1)
 			if err := sqlitex.Execute(conn, text, &sqlitex.ExecOptions{Args: values}); err != nil {
 				t.Fatal(err)
 			}

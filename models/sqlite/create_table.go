@@ -16,13 +16,10 @@ type newTable struct {
 	CreatedAt string `gorm:"->;type:datetime;default:(CURRENT_TIMESTAMP)"`
 }
 
-// TableName tells GORM the name.
-func (newTable) TableName() string { return "users" }
-
 // createTable creates the table users unless something of that name exists, in any letter case; it leaves that alone.
 // The check and the creation share one immediate transaction, for processes that start at once.
-func createTable(conn *dbfile.Connection) error {
-	script, err := statements.CreateTable(dialect(), &newTable{})
+func createTable(conn *dbfile.Connection, fields models.Fields) error {
+	script, err := statements.CreateTable(dialect(), newTable{}, fields)
 	if err != nil {
 		return err
 	}

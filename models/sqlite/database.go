@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"users-api/models"
 	"users-api/models/sqlite/dbfile"
 )
 
@@ -20,7 +21,7 @@ const maxReaders = 4
 // openDatabase creates the database at path and the table users if they are missing. It returns the file that path
 // leads to, and a connection: while this is open, no other one is the last to close the files. The context ends the wait
 // for another program's lock.
-func openDatabase(ctx context.Context, path string) (target string, conn *dbfile.Connection, err error) {
+func openDatabase(ctx context.Context, path string, fields models.Fields) (target string, conn *dbfile.Connection, err error) {
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return "", nil, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
@@ -34,7 +35,7 @@ func openDatabase(ctx context.Context, path string) (target string, conn *dbfile
 	if made != nil {
 		return "", nil, fmt.Errorf("cannot make the database: %w", made)
 	}
-	conn, err = prepare(ctx, target)
+	conn, err = prepare(ctx, target, fields)
 	if err != nil && ctx.Err() != nil {
 		return "", nil, fmt.Errorf("stopped while another program held the lock of %s: %w", path, ctx.Err())
 	}
@@ -44,11 +45,11 @@ func openDatabase(ctx context.Context, path string) (target string, conn *dbfile
 // prepare makes the file a database in WAL mode with a table users that this process can write, and returns the
 // connection that did so. It waits for locks: that of a transaction, and that of another process that prepares the same
 // file at the same time, for which SQLite returns "locked" without waiting.
-func prepare(ctx context.Context, path string) (*dbfile.Connection, error) {
+func prepare(ctx context.Context, path string, fields models.Fields) (*dbfile.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
 	for {
-		conn, err := prepareOnce(path)
+		conn, err := prepareOnce(path, fields)
 		if err == nil || !isBusy(err) && !errors.Is(err, dbfile.ErrMoved) || ctx.Err() != nil {
 			return conn, err
 		}
@@ -61,7 +62,7 @@ func prepare(ctx context.Context, path string) (*dbfile.Connection, error) {
 
 // prepareOnce is prepare without waiting. A restore may have replaced the file while this connection waited for its
 // lock. The old file is then not in WAL mode, and SQLite refuses to switch a file that has lost its name.
-func prepareOnce(path string) (*dbfile.Connection, error) {
+func prepareOnce(path string, fields models.Fields) (*dbfile.Connection, error) {
 	file, err := findFile(path)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func prepareOnce(path string) (*dbfile.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := createTable(conn); err != nil {
+	if err := createTable(conn, fields); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func TestADatabaseThatIsOpenedReadOnlyIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := createTable(conn); dbfile.PrimaryCode(err) != dbfile.CodeReadOnly {
+	if err := createTable(conn, models.NewFields()); dbfile.PrimaryCode(err) != dbfile.CodeReadOnly {
 		t.Errorf("the start goes on: %v", err)
 	}
 }

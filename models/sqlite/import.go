@@ -28,7 +28,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 	defer cancel(nil)
 	defer context.AfterFunc(u.writer.forced, func() { cancel(models.ErrClosed) })()
 	err = u.writer.do(ctx, &write{exclusive: true, run: func(tx *transaction) (err error) {
-		done, err = received.Run(ctx, importTable{tx}, tx.conn.table.lookup)
+		done, err = received.Run(ctx, importTable{tx}, tx.conn.table.emails)
 		if err == nil && options.DryRun {
 			err = errTakenBack
 		}
@@ -45,6 +45,8 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 
 // importTable is the table users in the transaction of an import. It implements [imports.Table].
 type importTable struct{ *transaction }
+
+func (t importTable) Get(_ context.Context, id int64) (models.User, error) { return t.conn.get(id) }
 
 func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]*models.User, error) {
 	found := make(map[int]*models.User, len(rows))

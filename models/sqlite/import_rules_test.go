@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -129,7 +130,7 @@ func TestRowsAreComparedWithATableWhereEmailsAreUnique(t *testing.T) {
 			id := storetest.Create(t, users, "e")
 			rows := storetest.Rows(models.NewUser{Name: "new", Email: "e"})
 			done, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: models.ConflictUpdates})
-			if want := (models.Imported{Updated: 1}); done != want || err != nil {
+			if want := (models.Imported{Updated: 1}); !reflect.DeepEqual(done, want) || err != nil {
 				t.Errorf("the import: %+v, %v", done, err)
 			}
 			if user, err := users.Get(ctx, id); user.Name != "new" || err != nil {

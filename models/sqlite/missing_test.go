@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"sync"
 	"testing"
@@ -89,7 +90,8 @@ func TestWhoIsMissingIsFoundWhateverTheID(t *testing.T) {
 		(-64, 'n', 'goes', ''), (0, 'n', 'zero', ''), (1, 'n', 'stays too', ''), (%d, 'n', 'highest', '')`, int64(math.MinInt64), int64(math.MaxInt64)))
 	rows := storetest.Rows(models.NewUser{Name: "n", Email: "stays"}, models.NewUser{Name: "n", Email: "stays too"})
 	done, err := users.Import(ctx, rows, models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 4})
-	if want := (models.Imported{Skipped: 2, Deleted: 4}); done != want || err != nil {
+	if want := (models.Imported{Skipped: 2, Deleted: 4, DeletedUsers: []models.DeletedUser{{ID: math.MinInt64, Email: "lowest"},
+		{ID: -64, Email: "goes"}, {ID: 0, Email: "zero"}, {ID: math.MaxInt64, Email: "highest"}}}); !reflect.DeepEqual(done, want) || err != nil {
 		t.Errorf("the import: %+v, %v", done, err)
 	}
 	for _, id := range []int64{-65, 1} {

@@ -15,8 +15,8 @@ func dialect() statements.Dialect {
 		Dialector: sqlite.Open(""),
 		Text:      "%s", Time: "%s", ID: "id",
 		Number: "?", Limit: "? + 0",
-		Contains: "instr(lower(%s), lower(?))",
-		Now:      "CURRENT_TIMESTAMP",
+		Contains: "instr(lower(%s), lower(?))", SameIgnoringCase: "%s = ? COLLATE NOCASE",
+		Now: "CURRENT_TIMESTAMP",
 	}
 }
 
@@ -33,12 +33,12 @@ func newQueries(fields models.Fields) (*queries, error) {
 
 // selected returns the statement for the users that match a query and come after its After, at most limit of them, and
 // its values.
-func (q *queries) selected(query models.Query, limit int) (text string, values []any) {
-	values = q.matching(query)
+func (c *connection) selected(query models.Query, limit int) (text string, values []any) {
+	values = c.matching(query)
 	if query.After != nil {
 		values = append(values, *query.After)
 	}
-	return q.Select(query).Users, append(values, int64(limit))
+	return c.Select(query, c.table.emails.IgnoresCase).Users, append(values, int64(limit))
 }
 
 func (q *queries) matching(query models.Query) []any {

@@ -49,7 +49,7 @@ func Open(ctx context.Context, path string, fields models.Fields, listMemory int
 	if err != nil {
 		return nil, err
 	}
-	target, first, err := openDatabase(ctx, path)
+	target, first, err := openDatabase(ctx, path, fields)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"users-api/models"
+	"users-api/models/imports"
 	"users-api/models/sqlite/dbfile"
 )
 
@@ -14,8 +15,8 @@ type table struct {
 	// rules: there are triggers, or constraints with an ON CONFLICT clause. Then a refused statement may leave a trace,
 	// and a successful one may change users other than the one it names.
 	rules bool
-	// lookup: an index finds the one user who has an email.
-	lookup bool
+	// emails is what the indexes do for emails.
+	emails imports.Emails
 
 	schema  int64     // the schema version for which this holds
 	checked time.Time // when it was last found to hold; zero if the table cannot be served
@@ -56,7 +57,7 @@ func (c *connection) describe() (t table, err error) {
 	err = c.Query(func(r dbfile.Row) error {
 		exists = true
 		why, _ = r.Text(0)
-		t = table{rules: r.Number(1) == 1, lookup: r.Number(2) == 1}
+		t = table{rules: r.Number(1) == 1, emails: imports.Emails{FindsUser: r.Number(2) == 1}}
 		return nil
 	}, describeTable)
 	switch {

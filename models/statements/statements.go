@@ -8,7 +8,6 @@ package statements
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/callbacks"
@@ -22,12 +21,13 @@ import (
 type Dialect struct {
 	gorm.Dialector // for names, placeholders and types
 
-	Text, Time    string // how a statement reads a text, and the time: %s is the column
-	Number, Limit string // the placeholders of an id and of a number of rows
-	ID            string // the id as a number
-	Contains      string // the condition for a column that contains a text: %s is the column
-	Now           string // the time of a creation; if it is empty, the table sets the time
-	Returning     bool   // a change returns the user as stored after it, and a deletion the id
+	Text, Time       string // how a statement reads a text, and the time: %s is the column
+	Number, Limit    string // the placeholders of an id and of a number of rows
+	ID               string // the id as a number
+	Contains         string // the condition for a column that contains a text: %s is the column
+	SameIgnoringCase string // the condition for a column that equals a text but for the case of ASCII letters: likewise
+	Now              string // the time of a creation; if it is empty, the table sets the time
+	Returning        bool   // a change returns the user as stored after it, and a deletion the id
 }
 
 // Statements are the statements on users for one engine and one table of fields.
@@ -43,8 +43,8 @@ type Statements struct {
 	dialect Dialect
 	db      *gorm.DB
 	// What follows is built when a request first needs it: there are as many as combinations of fields.
-	updates    sync.Map // from models.FieldSet to string
-	selections sync.Map // from models.QueryKey to Selection
+	updates    cache[models.FieldSet, string]
+	selections cache[selectionKey, Selection]
 }
 
 // Selection holds the statements that select the users of a query, and that count how many match.
@@ -133,51 +133,36 @@ func (s *Statements) insert() string {
 	return statement.SQL.String()
 }
 
-// CreateTable returns the statements with which GORM creates a table from its model: a variant of [models.User] with the
-// engine's own types.
-func CreateTable(dialect Dialect, table any) (script []string, err error) {
-	db, err := open(dialect)
-	if err == nil {
-		record := func(run *gorm.DB) { script = append(script, text(run)) }
-		err = db.Callback().Raw().After("gorm:raw").Register("record", record)
-	}
-	if err == nil {
-		err = db.Migrator().CreateTable(table)
-	}
-	return script, err
-}
-
 // Update returns the statement that gives fields new values. Its parameters are the values, in the order of the table of
 // fields, and the id.
 func (s *Statements) Update(fields models.FieldSet) string {
-	if known, ok := s.updates.Load(fields); ok {
-		return known.(string)
-	}
-	var set clause.Set
-	for field := range s.fields.In(fields) {
-		set = append(set, clause.Assignment{Column: clause.Column{Name: field.Name}, Value: ""})
-	}
-	built := s.returning(s.UserColumns()).Clauses(set).Where("id = "+s.dialect.Number, 0).Updates(map[string]any{})
-	s.updates.Store(fields, text(built))
-	return text(built)
+	return s.updates.get(fields, func() string {
+		var set clause.Set
+		for field := range s.fields.In(fields) {
+			set = append(set, clause.Assignment{Column: clause.Column{Name: field.Name}, Value: ""})
+		}
+		return text(s.returning(s.UserColumns()).Clauses(set).Where("id = "+s.dialect.Number, 0).Updates(map[string]any{}))
+	})
 }
 
-// Select returns the statements of a query. The parameters of both are the query's [Statements.Matching]; Users has two
-// more: the id of After, if it is set, and how many users are wanted at most.
-func (s *Statements) Select(query models.Query) Selection {
-	key := query.Key()
-	if known, ok := s.selections.Load(key); ok {
-		return known.(Selection)
-	}
-	built := s.selection(key)
-	s.selections.Store(key, built)
-	return built
+// selectionKey is what the SQL of a query depends on.
+type selectionKey struct {
+	models.QueryKey
+	ignoresCase bool
 }
 
-func (s *Statements) selection(key models.QueryKey) Selection {
+// Select returns the statements of a query. If the table ignores the case of unique fields, so does the query. The
+// parameters of both are the query's [Statements.Matching]; Users has two more: the id of After, if it is set, and how many
+// users are wanted at most.
+func (s *Statements) Select(query models.Query, ignoresCase bool) Selection {
+	key := selectionKey{query.Key(), ignoresCase}
+	return s.selections.get(key, func() Selection { return s.selection(key) })
+}
+
+func (s *Statements) selection(key selectionKey) Selection {
 	users := s.model()
 	for field := range s.fields.In(key.Equal) {
-		users = users.Where(clause.Eq{Column: clause.Column{Name: field.Name}, Value: ""})
+		users = s.equal(users, field, key.ignoresCase)
 	}
 	if key.Contains {
 		conditions, values := make([]string, len(s.fields)), make([]any, len(s.fields))
@@ -197,6 +182,13 @@ func (s *Statements) selection(key models.QueryKey) Selection {
 		users = users.Where(beyond+s.dialect.Number, 0)
 	}
 	return Selection{s.users(users.Order(order).Limit(1)), count}
+}
+
+func (s *Statements) equal(users *gorm.DB, field *models.Field, ignoresCase bool) *gorm.DB {
+	if field.Unique && ignoresCase {
+		return users.Where(fmt.Sprintf(s.dialect.SameIgnoringCase, s.quoted(field)), "")
+	}
+	return users.Where(clause.Eq{Column: clause.Column{Name: field.Name}, Value: ""})
 }
 
 // Matching returns the values for the parts of a query that decide which users match. Each field that is searched has

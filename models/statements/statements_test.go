@@ -15,7 +15,7 @@ import (
 var (
 	onSQLite = statements.Dialect{
 		Dialector: sqlite.Open(""), Text: "%s", Time: "%s", ID: "id", Number: "?", Limit: "? + 0",
-		Contains: "instr(lower(%s), lower(?))", Now: "CURRENT_TIMESTAMP",
+		Contains: "instr(lower(%s), lower(?))", SameIgnoringCase: "%s = ? COLLATE NOCASE", Now: "CURRENT_TIMESTAMP",
 	}
 	onPostgreSQL = statements.Dialect{
 		Dialector: postgres.Open(""), Text: "%s::text", Time: "%s::timestamp", ID: "id::int8", Number: "?::int8",
@@ -50,12 +50,18 @@ func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
 		"ids in pages": {onPostgreSQL, func(s *statements.Statements) string { return s.IDs },
 			`SELECT id::int8 FROM "users" WHERE id >= $1::int8 ORDER BY id LIMIT $2::int8`},
 		"a query with every part": {onSQLite, func(s *statements.Statements) string {
-			return s.Select(models.Query{Equal: email, Contains: "c", After: &after, Descending: true}).Users
+			return s.Select(models.Query{Equal: email, Contains: "c", After: &after, Descending: true}, false).Users
 		}, "SELECT id, `name`, `email`, created_at FROM `users` WHERE `email` = ? " +
 			"AND (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?))) AND id < ? ORDER BY id DESC LIMIT ? + 0"},
 		"a count, regardless of where the page begins": {onSQLite, func(s *statements.Statements) string {
-			return s.Select(models.Query{Equal: email, After: &after, Limit: 3}).Count
+			return s.Select(models.Query{Equal: email, After: &after, Limit: 3}, false).Count
 		}, "SELECT count(*) FROM `users` WHERE `email` = ?"},
+		"an email in any letter case": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Equal: email}, true).Count
+		}, "SELECT count(*) FROM `users` WHERE `email` = ? COLLATE NOCASE"},
+		"a name in any letter case is another": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Equal: name}, true).Count
+		}, "SELECT count(*) FROM `users` WHERE `name` = ?"},
 	} {
 		built, err := statements.Build(test.dialect, fields)
 		if err != nil {
@@ -81,5 +87,30 @@ func TestTheValuesOfAQueryComeInTheOrderOfItsParameters(t *testing.T) {
 	got := built.Matching(query, func(contains string) string { return "%" + contains + "%" })
 	if fmt.Sprint(got) != "[n e %c% %c%]" {
 		t.Error(got)
+	}
+}
+
+func TestTheTableHasTheColumnsThatASettingAdds(t *testing.T) {
+	type table struct {
+		models.User
+		CreatedAt string `gorm:"->;type:datetime"`
+	}
+	fields := models.NewFields("phone", "group")
+	for dialect, want := range map[statements.Dialect][]string{
+		onSQLite: {"CREATE TABLE `users` (`id` integer PRIMARY KEY AUTOINCREMENT,`name` text NOT NULL,`email` text NOT NULL," +
+			"`created_at` datetime,`phone` text,`group` text,CONSTRAINT `uni_users_email` UNIQUE (`email`))",
+			"ALTER TABLE `users` ADD `group` text"},
+		onPostgreSQL: {`CREATE TABLE "users" ("id" bigserial,"name" text NOT NULL,"email" text NOT NULL,` +
+			`"created_at" datetime,"phone" text,"group" text,PRIMARY KEY ("id"),CONSTRAINT "uni_users_email" UNIQUE ("email"))`,
+			`ALTER TABLE "users" ADD "group" text`},
+	} {
+		create, err := statements.CreateTable(dialect, table{}, fields)
+		if err != nil || fmt.Sprint(create) != fmt.Sprint(want[:1]) {
+			t.Errorf("%q, %v", create, err)
+		}
+		add, err := statements.AddColumn(dialect, fields.Find("group"))
+		if err != nil || fmt.Sprint(add) != fmt.Sprint(want[1:]) {
+			t.Errorf("%q, %v", add, err)
+		}
 	}
 }

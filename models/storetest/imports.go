@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -58,13 +59,14 @@ var importCases = []importCase{
 		models.Imported{Created: 1, Updated: 2, Skipped: 1}, "", []string{"1 X:ada", alan, grace, "4 Y:b"}},
 	{"the table becomes the file", []string{"New:b", "X:grace", "Ada:ada"},
 		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
-		models.Imported{Created: 1, Updated: 1, Skipped: 1, Deleted: 1}, "", []string{ada, "3 X:grace", "4 New:b"}},
+		models.Imported{Created: 1, Updated: 1, Skipped: 1, Deleted: 1, DeletedUsers: []models.DeletedUser{{ID: 2, Email: "alan"}}}, "", []string{ada, "3 X:grace", "4 New:b"}},
 	{"no more are deleted than may be", []string{"New:b", "Ada:ada"},
 		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
-		models.Imported{}, "2 of 1 deletes", []string{ada, alan, grace}},
+		models.Imported{}, "2 of 1 deletes: [{2 alan} {3 grace}]", []string{ada, alan, grace}},
 	{"everybody may be deleted", nil,
 		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 3},
-		models.Imported{Deleted: 3}, "", nil},
+		models.Imported{Deleted: 3, DeletedUsers: []models.DeletedUser{{ID: 1, Email: "ada"}, {ID: 2, Email: "alan"},
+			{ID: 3, Email: "grace"}}}, "", nil},
 }
 
 type importCase struct {
@@ -96,7 +98,7 @@ func (test importCase) run(t *testing.T, users models.Users, dryRun bool, traits
 	}
 	before, _ := Text(t, users)
 	done, err := users.Import(ctx, Rows(file(test.file...)...), options)
-	if done != test.done || refusals(err) != test.refused {
+	if !reflect.DeepEqual(done, test.done) || refusals(err) != test.refused {
 		t.Errorf("got %+v, %q, want %+v, %q", done, refusals(err), test.done, test.refused)
 	}
 	if got := stored(t, users); !slices.Equal(got, want) {
@@ -113,7 +115,7 @@ func (test importCase) run(t *testing.T, users models.Users, dryRun bool, traits
 // refusals writes why an import was refused.
 func refusals(err error) string {
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
-		return fmt.Sprintf("%d of %d deletes", many.Missing, many.Max)
+		return fmt.Sprintf("%d of %d deletes: %v", many.Missing, many.Max, many.Users)
 	}
 	refused, ok := errors.AsType[*models.RefusedRows](err)
 	if !ok {

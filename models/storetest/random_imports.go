@@ -1,11 +1,13 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -124,7 +126,7 @@ func (m *Machine) importSome(r *rapid.T) {
 	options.DeleteMissing = options.OnConflict == models.ConflictUpdates && rapid.Bool().Draw(r, "delete missing")
 	after, want, refused := m.imported(rows, options)
 	done, err := m.Users.Import(ctx, Rows(rows...), options)
-	if refusals(err) != refused || err == nil && done != want {
+	if refusals(err) != refused || err == nil && !reflect.DeepEqual(done, want) {
 		r.Fatalf("%+v: got %+v, %q, want %+v, %q", options, done, refusals(err), want, refused)
 	}
 	if err == nil && !options.DryRun {
@@ -172,9 +174,17 @@ func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) 
 
 // withoutMissing takes those out who are not in the file, unless they are too many.
 func (m *Machine) withoutMissing(after map[string]models.User, inFile map[string]bool, most int, done *models.Imported) (refused string) {
+	done.DeletedUsers = []models.DeletedUser{}
+	for _, user := range m.model {
+		if !inFile[user.Email] {
+			done.DeletedUsers = append(done.DeletedUsers, models.DeletedUser{ID: user.ID, Email: user.Email})
+		}
+	}
+	slices.SortFunc(done.DeletedUsers, func(a, b models.DeletedUser) int { return cmp.Compare(a.ID, b.ID) })
+	done.DeletedUsers = done.DeletedUsers[:min(len(done.DeletedUsers), models.MostListed)]
 	maps.DeleteFunc(after, func(email string, _ models.User) bool { return !inFile[email] })
 	if done.Deleted = len(m.model) + done.Created - len(after); done.Deleted > most {
-		return fmt.Sprintf("%d of %d deletes", done.Deleted, most)
+		return fmt.Sprintf("%d of %d deletes: %v", done.Deleted, most, done.DeletedUsers)
 	}
 	return ""
 }
