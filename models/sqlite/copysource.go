@@ -16,6 +16,8 @@ import (
 type CopySource struct {
 	// Count is how many users there are, and Highest is the highest id ever given.
 	Count, Highest int64
+	// Left are the columns that are not copied, because they are not of the table of fields.
+	Left []string
 
 	path   string
 	conn   *connection
