@@ -20,7 +20,7 @@ import (
 func (x *subject) run(ctx context.Context, line string, clients int, more ...string) ([]benchfmt.Value, error) {
 	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.Dir = "load"
-	command.Env = slices.Concat(os.Environ(), x.work.Variables, more, []string{
+	command.Env = slices.Concat(os.Environ(), x.work.Variables, x.server.Variables, more, []string{
 		"URL=" + x.url, "DATA_DIR=" + x.data, "BINARY=" + os.ExpandEnv(x.server.Command[len(x.server.Command)-1]),
 		"RARE=" + rare, "READ_PATH=" + x.server.Paths[x.work.Path], fmt.Sprintf("PID=%d", x.command.Process.Pid),
 		fmt.Sprintf("USERS=%d", x.work.Users), fmt.Sprintf("CLIENTS=%d", clients),

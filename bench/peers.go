@@ -18,7 +18,7 @@ import (
 type server struct {
 	Name, Engine, Durability           string
 	Dir, Build, Database, Seed, Script string
-	Command, Work                      []string
+	Command, Work, Variables           []string
 	Paths                              map[string]string
 	Created                            int
 	Limit                              bool
@@ -100,7 +100,7 @@ func build(ctx context.Context, all []*server) (built []*server, notes string, e
 // run runs one of a server's commands to its end.
 func (s *server) run(ctx context.Context, dir, line string, variables ...string) error {
 	command := exec.CommandContext(ctx, "sh", "-c", line)
-	command.Dir, command.Env = dir, append(os.Environ(), variables...)
+	command.Dir, command.Env = dir, slices.Concat(os.Environ(), s.Variables, variables)
 	if output, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", line, err, output)
 	}

@@ -46,7 +46,7 @@ func launch(ctx context.Context, s *server, data string) (*process, error) {
 	}
 	p.command = exec.Command(words[0], words[1:]...)
 	p.command.Dir = data
-	p.command.Env = append(os.Environ(), "PORT="+port, "LISTEN_ADDRESS=127.0.0.1", "DATA_DIR="+data, "NODE_ENV=production")
+	p.command.Env = append(append(os.Environ(), s.Variables...), "PORT="+port, "LISTEN_ADDRESS=127.0.0.1", "DATA_DIR="+data, "NODE_ENV=production")
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it must not outlive the bench
 	started := time.Now()
 	if err := p.command.Start(); err != nil {

@@ -42,10 +42,13 @@ end
 
 local json = { ["Content-Type"] = "application/json" }
 
--- creation returns the request that creates the user of a number.
+-- creation returns the request that creates the user of a number, with a value for each field that a setting adds.
 function creation(number)
-  local body = string.format('{"name":"User %d","email":"%s"}', number, email(number))
-  return wrk.format("POST", os.getenv("CREATE_PATH"), json, body)
+  local body = string.format('{"name":"User %d","email":"%s"', number, email(number))
+  for field in (os.getenv("USER_FIELDS") or ""):gmatch("[^,]+") do
+    body = body .. string.format(',"%s":"Value %d"', field, number)
+  end
+  return wrk.format("POST", os.getenv("CREATE_PATH"), json, body .. "}")
 end
 
 -- change returns the request that gives the user at a path another name.
