@@ -53,10 +53,11 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 			[]string{ada, alan, "3 B b"}},
 		{"update", program.CSV + "?on_conflict=update", "name,email\nX,ada\nAlan,alan\n", 200, program.Imported(0, 1, 1, 0),
 			[]string{"1 X ada", alan}},
-		{"the table becomes the file", program.CSV + roster + "1", "name,email\nX,ada\nB,b\n", 200, program.Imported(1, 1, 0, 1),
-			[]string{"1 X ada", "3 B b"}},
+		{"the table becomes the file", program.CSV + roster + "1", "name,email\nX,ada\nB,b\n", 200,
+			deleting(1, 1, 0, 1, `{"id":2,"email":"alan"}`), []string{"1 X ada", "3 B b"}},
 		{"too many deletes", program.CSV + roster + "0", "name,email\nAda,ada\n", 422,
-			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`,
+			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[],` +
+				`"deleted_users":[{"id":2,"email":"alan"}]}`,
 			[]string{ada, alan}},
 		{"an empty file", program.CSV + roster + "2", "\n", 400, emptyCSV, []string{ada, alan}},
 		{"an empty NDJSON file", program.NDJSON + roster + "2", "", 400, emptyNDJSON, []string{ada, alan}},
@@ -72,9 +73,10 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 		{"update as NDJSON", program.NDJSON + "?on_conflict=update", `{"name":"X","email":"ada"}`, 200, program.Imported(0, 1, 0, 0),
 			[]string{"1 X ada", alan}},
 		{"the table becomes the NDJSON file", program.NDJSON + roster + "1", `{"name":"X","email":"ada"}`, 200,
-			program.Imported(0, 1, 0, 1), []string{"1 X ada"}},
+			deleting(0, 1, 0, 1, `{"id":2,"email":"alan"}`), []string{"1 X ada"}},
 		{"too many deletes as NDJSON", program.NDJSON + roster + "0", `{"name":"Ada","email":"ada"}`, 422,
-			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[]}`,
+			`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored","rows":[],` +
+				`"deleted_users":[{"id":2,"email":"alan"}]}`,
 			[]string{ada, alan}},
 		{"a parameter that does not exist", program.CSV + "?dryrun=true", "name,email\nB,b\n", 400,
 			`{"error":"Unknown parameter \"dryrun\": an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet"}`,
@@ -180,11 +182,11 @@ func TestTheSameFileTwiceChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	const roster = program.CSV + "?on_conflict=update&on_missing=delete&max_deletes=0"
-	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != program.Imported(100, 0, 0, 0) {
+	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != deleting(100, 0, 0, 0) {
 		t.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
 	before := p.Do(t, "GET", "/api/users", "")
-	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != program.Imported(0, 0, 100, 0) {
+	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != deleting(0, 0, 100, 0) {
 		t.Errorf("answered %d %s", answer.Status, answer.Body)
 	}
 	after := p.Do(t, "GET", "/api/users", "")

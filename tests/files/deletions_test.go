@@ -1,0 +1,97 @@
+package files
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+const roster = "?on_conflict=update&on_missing=delete&max_deletes="
+
+// deleting is the answer to an import with on_missing=delete, which deletes these users.
+func deleting(created, updated, skipped, deleted int, users ...string) string {
+	return strings.Replace(program.Imported(created, updated, skipped, deleted), `"ignored`,
+		`"deleted_users":[`+strings.Join(users, ",")+`],"ignored`, 1)
+}
+
+// wide returns the program with the users 1 to n, whose emails are e1 to en.
+func wide(t *testing.T, n int) *program.Program {
+	t.Helper()
+	p := program.Serve(t)
+	file := "name,email\n"
+	for i := range n {
+		file += fmt.Sprintf("N,e%d\n", i+1)
+	}
+	if answer := p.Do(t, "POST", program.CSV, file); answer.Status != 200 {
+		t.Fatalf("answered %d %s", answer.Status, answer.Body)
+	}
+	return p
+}
+
+// Of 102 users the file has the fifth: 101 others are deleted, of which the first 100 are named.
+func TestTheFirst100OfTheDeletedUsersAreNamed(t *testing.T) {
+	t.Parallel()
+	var named []string
+	for id := 1; len(named) < 100; id++ {
+		if id != 5 {
+			named = append(named, fmt.Sprintf(`{"id":%d,"email":"e%d"}`, id, id))
+		}
+	}
+	const refused = "101 users are not in the file and would be deleted, and max_deletes is 100; nothing was stored"
+	list := `"rows":[],"deleted_users":[` + strings.Join(named, ",") + "]}"
+	for path, file := range map[string]string{program.CSV: "name,email\nN,e5\n", program.NDJSON: `{"name":"N","email":"e5"}`} {
+		p := wide(t, 102)
+		for _, test := range []struct {
+			name, parameters, accept string
+			status                   int
+			answer                   string
+			left                     int
+		}{
+			{"a dry run", "101&dry_run=true", "*/*", 200, deleting(0, 0, 1, 101, named...), 102},
+			{"a dry run of too many", "100&dry_run=true", "*/*", 422, `{"error":"` + refused + `",` + list, 102},
+			{"too many", "100", "*/*", 422, `{"error":"` + refused + `",` + list, 102},
+			{"too many, as a problem", "100", "application/problem+json", 422,
+				`{"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"` + refused + `",` + list, 102},
+			{"the import", "101", "*/*", 200, deleting(0, 0, 1, 101, named...), 1},
+			{"the import again, which deletes none", "101", "*/*", 200, deleting(0, 0, 1, 0), 1},
+		} {
+			answer := p.Do(t, "POST", path+roster+test.parameters, file, "Accept: "+test.accept)
+			if answer.Status != test.status || answer.Body != test.answer {
+				t.Errorf("%s, %s: answered %d %s, want %d %s", path, test.name, answer.Status, answer.Body, test.status, test.answer)
+			}
+			if users := p.List(t); len(users) != test.left || users[len(users)-1].Email == "e5" != (test.left == 1) {
+				t.Errorf("%s, %s: left are %v", path, test.name, users)
+			}
+		}
+	}
+}
+
+func TestAnyEmailOfADeletedUserIsNamed(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	var named []string
+	for i, email := range []string{`"\"Ada\", 'King'"`, `"two\nlines\r\n"`, `"<a&b>"`, `"back\\slash"`, `"é😀"`, `"\t"`} {
+		if answer := p.Do(t, "POST", "/api/users", `{"name":"N","email":`+email+"}"); answer.Status != 201 {
+			t.Fatalf("answered %d %s", answer.Status, answer.Body)
+		}
+		named = append(named, fmt.Sprintf(`{"id":%d,"email":%s}`, i+1, email))
+	}
+	answer := p.Do(t, "POST", program.CSV+roster+strconv.Itoa(len(named)), "name,email\nN,new\n")
+	want := deleting(1, 0, 0, len(named), named...)
+	if answer.Body != want {
+		t.Errorf("answered %s, want %s", answer.Body, want)
+	}
+}
+
+func TestRefusedRowsNameNoDeletedUsers(t *testing.T) {
+	t.Parallel()
+	p := wide(t, 2)
+	answer := p.Do(t, "POST", program.CSV+roster+"0", "name,email\n,new\n")
+	want := `{"error":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name and email are required"}]}`
+	if answer.Status != 422 || answer.Body != want {
+		t.Errorf("answered %d %s, want %s", answer.Status, answer.Body, want)
+	}
+}
