@@ -75,6 +75,7 @@ Settings are environment variables:
   ADMIN_PORT       a port for metrics, probes and profiles; do not publish it (none)
   DATA_DIR         the directory of users.db (data)
   DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
+  USER_FIELDS      serve these columns of users, separated by commas, as fields besides name and email (none)
   LIST_MEMORY_MIB  the list of users is cached in memory up to this size (32)
   IMPORT_MAX_MIB   the largest file that can be imported (512)
   BACKUP_EVERY     make a backup this often while serving, such as 24h (none)

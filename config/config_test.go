@@ -15,7 +15,7 @@ import (
 func clear(t *testing.T) {
 	for _, name := range []string{
 		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "IMPORT_MAX_MIB",
-		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS", "BACKUP_EVERY", "BACKUP_KEEP", "BACKUP_DIR",
+		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS", "BACKUP_EVERY", "BACKUP_KEEP", "BACKUP_DIR", "USER_FIELDS",
 	} {
 		t.Setenv(name, "")
 	}
@@ -43,6 +43,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	for name, value := range map[string]string{
 		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1", "IMPORT_MAX_MIB": "2",
 		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "::1", "ADMIN_PORT": "0",
+		"USER_FIELDS":   "phone, department ,order",
 		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
 	} {
 		t.Setenv(name, value)
@@ -51,6 +52,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, ImportMax: 2 << 20, LogFormat: "json",
 		LogLevel: slog.LevelWarn, RunAs: 65532, Backups: Backups{Keep: 7, Dir: "/srv/people/backups"},
 		ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
+		UserFields:   []string{"phone", "department", "order"},
 		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v and %v, want %+v", got, err, want)

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -22,8 +21,8 @@ func CheckAdded(names, parameters []string) error {
 	for i, name := range names {
 		switch {
 		case !fieldName.MatchString(name):
-			return errors.New("a name has 1 to 40 of the characters a-z, 0-9 and _, begins with a letter, and a comma comes " +
-				"between two names")
+			return fmt.Errorf("%q cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _, and begins "+
+				"with a letter", name)
 		case slices.Contains(own, name):
 			return fmt.Errorf("every user has the field %s already", name)
 		case slices.Contains(parameters, name):
