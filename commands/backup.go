@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"users-api/config"
 	"users-api/models/sqlite/backup"
 )
 
@@ -29,27 +28,20 @@ disk. With - the copy goes to the standard output, through a file in DATA_DIR th
 	}
 }
 
-// databaseForCommand returns the path of the database, and becomes the user that serves it.
-func databaseForCommand() (string, error) {
-	settings, err := config.Read()
-	if err != nil {
-		return "", err
-	}
-	database, err := findDatabase(settings)
+// databaseFile returns the path of the database, which must be a file, and becomes the user that serves it.
+func databaseFile() (string, error) {
+	_, database, err := databaseForCommand()
 	if err == nil && database.url != "" {
 		err = errNoBackups
 	}
-	if err != nil {
-		return "", err
-	}
-	return database.path, becomeUser(settings, database)
+	return database.path, err
 }
 
 func backUp(ctx context.Context, target string) error {
 	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return errors.New("a backup is no text for a terminal: send it to a file, as in `users-api backup - > users.db`")
 	}
-	database, err := databaseForCommand()
+	database, err := databaseFile()
 	if err != nil {
 		return err
 	}

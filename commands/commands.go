@@ -55,7 +55,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("users-api {{.Version}}\n")
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newKey())
+	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(), newKey())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true // the only flag is --help
 	}

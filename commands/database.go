@@ -34,6 +34,19 @@ func findDatabase(settings config.Config) (database, error) {
 	return database{url, settings.DatabasePath(), fields}, err
 }
 
+// databaseForCommand returns the settings and the database that they name, and becomes the user that serves it.
+func databaseForCommand() (config.Config, database, error) {
+	settings, err := config.Read()
+	if err != nil {
+		return settings, database{}, err
+	}
+	database, err := findDatabase(settings)
+	if err == nil {
+		err = becomeUser(settings, database)
+	}
+	return settings, database, err
+}
+
 // readFields returns the table of fields with those that USER_FIELDS adds.
 func readFields(settings config.Config) (models.Fields, error) {
 	if err := models.CheckAdded(settings.UserFields, controllers.ParameterNames()); err != nil {

@@ -35,7 +35,7 @@ longer need it.
 }
 
 func restore(ctx context.Context, source string) error {
-	database, err := databaseForCommand()
+	database, err := databaseFile()
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,16 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"backup", "a.db", "b.db"}, []string{"backup needs one argument", "a.db", "b.db"}},
 		{[]string{"backup", ""}, []string{"backup needs one argument"}},
 		{[]string{"copy", "x.db"}, []string{"copy takes no arguments"}},
+		{[]string{"add-field"}, []string{"add-field needs one argument, NAME", "users-api add-field --help"}},
+		{[]string{"add-field", "phone", "city"}, []string{"add-field needs one argument", "phone", "city"}},
+		{[]string{"add-field", "Phone"}, []string{`"Phone" cannot be the name of a field`, "users-api add-field --help"}},
+		{[]string{"add-field", ""}, []string{`"" cannot be the name of a field`}},
+		{[]string{"add-field", strings.Repeat("a", 41)}, []string{"cannot be the name of a field: it has 1 to 40"}},
+		{[]string{"add-field", "email"}, []string{"every user has the field email already"}},
+		{[]string{"add-field", "order"}, []string{"order is a parameter of the API"}},
+		{[]string{"add-fields", "phone"}, []string{"did you mean add-field?"}},
+		{[]string{"ignore-email-case", "now"}, []string{"ignore-email-case takes no arguments", "now"}},
+		{[]string{"ignore-case"}, []string{`there is no command "ignore-case"`}},
 		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
 		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
 		{[]string{"key", "16"}, []string{"key takes no arguments", "16"}},
@@ -40,13 +50,16 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string][]string{
-		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "key ", "healthcheck "},
+		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "key ",
+			"healthcheck "},
 		"backup": {"while the service runs", "must not exist",
 			"docker compose exec -T users-api /app/users-api backup - > users.db"},
-		"copy":        {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
-		"restore":     {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
-		"key":         {"API_KEY", "API_KEY_FILE"},
-		"healthcheck": {"PORT", "exit code is 1"},
+		"copy":              {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
+		"add-field":         {"USER_FIELDS", "users-api add-field phone"},
+		"ignore-email-case": {"users_email_nocase", "A to Z", "DROP INDEX"},
+		"restore":           {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
+		"key":               {"API_KEY", "API_KEY_FILE"},
+		"healthcheck":       {"PORT", "exit code is 1"},
 	} {
 		t.Run("help "+command, func(t *testing.T) {
 			t.Parallel()
