@@ -65,13 +65,20 @@ func (o object) fields() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// find returns the value of each field of a user, or nil if it was not sent.
+// find returns the value of each field of a user, or nil if it was not sent. Most objects have their keys in the order of
+// the table, so the search for a key begins after the last field found.
 func (o object) find(fields models.Fields) [][]byte {
 	found := make([][]byte, len(fields))
+	next := 0
 	for name, value := range o.fields() {
-		for i, field := range fields {
-			if field.Name == string(name) {
-				found[i] = value
+		for range fields {
+			at := next
+			if next++; next == len(fields) {
+				next = 0
+			}
+			if fields[at].Name == string(name) {
+				found[at] = value
+				break
 			}
 		}
 	}
