@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,18 +22,27 @@ import (
 	"users-api/web"
 )
 
-// Document is the OpenAPI document of the program, to compare requests and answers with.
-type Document struct {
+// document is the OpenAPI document of a program, to compare requests and answers with.
+type document struct {
 	*openapi3.T
 	router routers.Router
 	problem,
 	refusal *openapi3.Schema
 }
 
-// ReadDocument returns the document. It is parsed once for all tests.
-var ReadDocument = sync.OnceValue(func() *Document {
-	answer := httptest.NewRecorder()
-	web.Files("0.0.0", models.NewFields())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+// documents are functions that return the document of a program by its USER_FIELDS. Each is parsed once for all tests.
+var documents sync.Map
+
+func documentWith(userFields string) *document {
+	parse := sync.OnceValue(func() *document { return parseDocument(userFields) })
+	read, _ := documents.LoadOrStore(userFields, parse)
+	return read.(func() *document)()
+}
+
+func parseDocument(userFields string) *document {
+	names := strings.FieldsFunc(userFields, func(char rune) bool { return char == ',' })
+	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/openapi.json", nil)
+	web.Files("0.0.0", models.NewFields(names...))["/openapi.json"].ServeHTTP(answer, request)
 	text, err := openapi3.NewLoader().LoadFromData(answer.Body.Bytes())
 	if err == nil {
 		err = text.Validate(context.Background())
@@ -50,11 +58,13 @@ var ReadDocument = sync.OnceValue(func() *Document {
 		openapi3filter.RegisterBodyDecoder(file, openapi3filter.FileBodyDecoder)
 	}
 	schemas := text.Components.Schemas
-	return &Document{T: text, router: router, problem: schemas["Problem"].Value, refusal: schemas["Error"].Value}
-})
+	return &document{T: text, router: router, problem: schemas["Problem"].Value, refusal: schemas["Error"].Value}
+}
 
 // differences are between the document and what tests sent and were answered.
 type differences struct {
+	userFields string // the setting of the program
+
 	sync.Mutex
 	found []string
 }
@@ -63,7 +73,7 @@ func (d *differences) note(request *http.Request, sent string, answer Answer) {
 	if d == nil { // what answers is not the API
 		return
 	}
-	if err := ReadDocument().Check(request, sent, answer); err != nil {
+	if err := documentWith(d.userFields).check(request, sent, answer); err != nil {
 		d.Lock()
 		defer d.Unlock()
 		d.found = append(d.found, fmt.Sprintf("%s %s %.200q\n%d %v %.200q\n%v",
@@ -89,8 +99,8 @@ var options = &openapi3filter.Options{
 	IncludeResponseStatus: true, MultiError: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
 }
 
-// Check returns in what a request and its answer differ from the document.
-func (d *Document) Check(request *http.Request, sent string, answer Answer) error {
+// check returns in what a request and its answer differ from the document.
+func (d *document) check(request *http.Request, sent string, answer Answer) error {
 	route, parameters, err := d.router.FindRoute(request)
 	if err != nil {
 		return d.checkUnknown(request, answer)
@@ -143,7 +153,7 @@ func checkJSON(answer Answer) error {
 }
 
 // checkUnknown compares the answer to what is no operation: it must be refused, as everything is refused.
-func (d *Document) checkUnknown(request *http.Request, answer Answer) error {
+func (d *document) checkUnknown(request *http.Request, answer Answer) error {
 	if answer.Status < 400 {
 		return errors.New("the document has no such operation, and the program does")
 	}
@@ -158,16 +168,4 @@ func (d *Document) checkUnknown(request *http.Request, answer Answer) error {
 		return d.problem.VisitJSON(value)
 	}
 	return d.refusal.VisitJSON(value)
-}
-
-// Operations returns each path with its methods, in the order of the alphabet.
-func (d *Document) Operations() map[string][]string {
-	operations := map[string][]string{}
-	for path, item := range d.Paths.Map() {
-		for method := range item.Operations() {
-			operations[path] = append(operations[path], method)
-		}
-		slices.Sort(operations[path])
-	}
-	return operations
 }

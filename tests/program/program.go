@@ -144,8 +144,11 @@ func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...
 		"PATH=" + os.Getenv("PATH"), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"),
 	}
 	for _, setting := range settings {
-		if directory, ok := strings.CutPrefix(setting, "DATA_DIR="); ok {
-			p.DataDir = directory
+		switch name, value, _ := strings.Cut(setting, "="); name {
+		case "DATA_DIR":
+			p.DataDir = value
+		case "USER_FIELDS":
+			p.differences.userFields = value
 		}
 	}
 	p.command = exec.Command(path)

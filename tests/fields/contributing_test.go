@@ -1,0 +1,35 @@
+package fields
+
+import (
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
+	t.Parallel()
+	binary, files, lines := program.BuildWithPhone(t)
+	if files > 3 || lines > 30 {
+		t.Errorf("the change touches %d Go files and %d lines", files, lines)
+	}
+	p := program.Start(t, binary, "USER_FIELDS=room")
+	p = p.At(p.URL) // the tests do not know the document of the copy
+	expect(t, p,
+		exchange{"a user has it before those of the setting", "POST /api/users",
+			`{"name":"Ada","email":"ada","phone":"1815","room":"7"}`,
+			`201 {"id":1,"name":"Ada","email":"ada","phone":"1815","room":"7"}`},
+		exchange{"an empty text is one", "POST /api/users", `{"name":"Alan","email":"alan","phone":""}`,
+			`201 {"id":2,"name":"Alan","email":"alan","phone":"","room":null}`},
+		exchange{"a number is refused", "PATCH /api/users/1", `{"phone":1}`, `400 {"error":"phone must be text or null"}`},
+		exchange{"a filter finds it", "GET /api/users?phone=1815", "",
+			`200 [{"id":1,"name":"Ada","email":"ada","created_at":"T","phone":"1815","room":"7"}]`},
+		exchange{"a file has it", "GET /api/users.csv", "",
+			"200 id,name,email,created_at,phone,room\r\n1,Ada,ada,T,1815,7\r\n2,Alan,alan,T,,\r\n"},
+		exchange{"an import changes it", "POST /api/users.csv?on_conflict=update", "name,email,phone\nAlan,alan,1912\n",
+			`200 {"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":[]}`},
+		exchange{"the page asks for it", "GET /", "", `200 …data-field="phone"…`},
+		exchange{"the document explains it", "GET /openapi.json", "", `200 …"phone"…`},
+	)
+	refused := program.Launch(t, binary, "USER_FIELDS=phone")
+	program.ExpectRefusal(t, refused, `USER_FIELDS is \"phone\": every user has the field phone already`)
+}

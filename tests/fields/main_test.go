@@ -1,0 +1,37 @@
+// Package fields proves what users have besides a name and an email: the fields that USER_FIELDS adds wherever a user is
+// shown or stored, and the field that CONTRIBUTING.md adds to the program.
+package fields
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestMain(m *testing.M) { program.Main(m) }
+
+// exchange is a request, such as "GET /api/users", with its body, and the answer to it: the status and the body, with
+// each time as T, and "…" for any text.
+type exchange struct{ name, request, body, want string }
+
+// expect sends requests one after the other.
+func expect(t *testing.T, p *program.Program, exchanges ...exchange) {
+	t.Helper()
+	for _, e := range exchanges {
+		if got := send(t, p, e.request, e.body); !program.Matches(got, e.want) {
+			t.Errorf("%s: %s was answered\n%.2000s, want\n%.2000s", e.name, e.request, got, e.want)
+		}
+	}
+}
+
+func send(t *testing.T, p *program.Program, request, body string) string {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	answer := p.Do(t, method, path, body)
+	return fmt.Sprint(answer.Status, " ", times.ReplaceAllString(answer.Body, "T"))
+}
+
+var times = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
