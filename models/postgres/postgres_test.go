@@ -30,7 +30,13 @@ var quiet = slog.New(slog.DiscardHandler)
 // openUsers opens a database.
 func openUsers(t testing.TB, url string) *Users {
 	t.Helper()
-	users, err := Open(ctx, url, storetest.Fields(), 8<<20, quiet)
+	return openWith(t, url, storetest.Fields())
+}
+
+// openWith opens a database with a table of fields.
+func openWith(t testing.TB, url string, fields models.Fields) *Users {
+	t.Helper()
+	users, err := Open(ctx, url, fields, 8<<20, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +47,16 @@ func openUsers(t testing.TB, url string) *Users {
 func TestTheContractIsKept(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Shared(t)
-	storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, server.NewDatabase(t)) }, traits)
+	storetest.Run(t, func(t testing.TB, fields models.Fields) models.Users {
+		return openWith(t, server.NewDatabase(t), fields)
+	}, traits)
 }
 
 func TestTheContractIsKeptBehindAPooler(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t, "max_connections=500")
 	through := server.PgBouncer(t, "default_pool_size=3", "server_idle_timeout=1")
-	storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, through(server.NewDatabase(t))) }, traits)
+	storetest.Run(t, func(t testing.TB, fields models.Fields) models.Users {
+		return openWith(t, through(server.NewDatabase(t)), fields)
+	}, traits)
 }

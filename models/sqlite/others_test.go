@@ -41,7 +41,10 @@ func openTable(t testing.TB, listMemory int, statements ...string) (*Users, *sql
 func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
 	t.Parallel()
 	var users *Users
-	open := func(t testing.TB) models.Users { users = openUsers(t, 2<<20); return users }
+	open := func(t testing.TB, fields models.Fields) models.Users {
+		users = openWith(t, fields, 2<<20)
+		return users
+	}
 	storetest.Random(t, open, storetest.Traits{}, func(m *storetest.Machine) map[string]func(*rapid.T) {
 		other := &another{Machine: m, db: otherProgram(t, users)}
 		return map[string]func(*rapid.T){

@@ -12,7 +12,13 @@ import (
 // openUsers opens an empty database.
 func openUsers(t testing.TB, listMemory int) *Users {
 	t.Helper()
-	users, err := Open(context.Background(), filepath.Join(t.TempDir(), "data", "users.db"), storetest.Fields(), listMemory)
+	return openWith(t, storetest.Fields(), listMemory)
+}
+
+// openWith opens an empty database with a table of fields.
+func openWith(t testing.TB, fields models.Fields, listMemory int) *Users {
+	t.Helper()
+	users, err := Open(context.Background(), filepath.Join(t.TempDir(), "data", "users.db"), fields, listMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +30,8 @@ func TestTheContractIsKept(t *testing.T) {
 	t.Parallel()
 	for name, listMemory := range map[string]int{"with a list that is kept": 8 << 20, "with a list that is read each time": 0} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t testing.TB) models.Users { return openUsers(t, listMemory) }, storetest.Traits{})
+			open := func(t testing.TB, fields models.Fields) models.Users { return openWith(t, fields, listMemory) }
+			storetest.Run(t, open, storetest.Traits{})
 		})
 	}
 }

@@ -63,6 +63,9 @@ var importCases = []importCase{
 	{"no more are deleted than may be", []string{"New:b", "Ada:ada"},
 		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1},
 		models.Imported{}, "2 of 1 deletes: [{2 alan} {3 grace}]", []string{ada, alan, grace}},
+	{"a table that has no others stays as it is", []string{"Ada:ada", "Alan:alan", "Grace:grace"},
+		models.ImportOptions{OnConflict: updates, DeleteMissing: true},
+		models.Imported{Skipped: 3, DeletedUsers: []models.DeletedUser{}}, "", []string{ada, alan, grace}},
 	{"everybody may be deleted", nil,
 		models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 3},
 		models.Imported{Deleted: 3, DeletedUsers: []models.DeletedUser{{ID: 1, Email: "ada"}, {ID: 2, Email: "alan"},
@@ -81,7 +84,9 @@ type importCase struct {
 func imports(t *testing.T, open Open, traits Traits) {
 	for _, test := range importCases {
 		for _, dryRun := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, dry run %t", test.name, dryRun), func(t *testing.T) { test.run(t, open(t), dryRun, traits) })
+			t.Run(fmt.Sprintf("%s, dry run %t", test.name, dryRun), func(t *testing.T) {
+				test.run(t, open(t, Fields()), dryRun, traits)
+			})
 		}
 	}
 }
@@ -208,21 +213,6 @@ func ManyRows(n int, prefix string, last func()) iter.Seq2[models.ImportRow, err
 			}
 		}
 		last()
-	}
-}
-
-// DeleteMissing imports a file without rows into a table of n users, so that all of them are missing: with too few
-// deletions allowed no user is deleted, and with enough every user is.
-func DeleteMissing(t *testing.T, users models.Users, n int) {
-	t.Helper()
-	options := models.ImportOptions{OnConflict: models.ConflictUpdates, DeleteMissing: true, MaxDeletes: 5}
-	_, err := users.Import(ctx, Rows(), options)
-	if many, ok := errors.AsType[*models.TooManyDeletes](err); !ok || many.Missing != n {
-		t.Errorf("of %d users are missing: %v", n, err)
-	}
-	options.MaxDeletes = n
-	if done, err := users.Import(ctx, Rows(), options); done.Deleted != n || err != nil {
-		t.Errorf("of %d users %d were deleted: %v", n, done.Deleted, err)
 	}
 }
 

@@ -113,8 +113,11 @@ func expectOneName(t *testing.T, users models.Users, n int) {
 
 // importSome imports random rows with random options, and compares with what the model says of them.
 func (m *Machine) importSome(r *rapid.T) {
-	row := rapid.Custom(func(r *rapid.T) models.NewUser {
-		return models.NewUser{Name: m.name(r), Email: emails(r)}
+	row := rapid.Custom(func(r *rapid.T) models.Values {
+		values := m.someAdded(r)
+		values.Set(m.fields.Find("name"), m.text(r, "name"))
+		values.Set(m.fields.Find("email"), emails(r))
+		return values
 	})
 	rows := rapid.SliceOfN(row, 0, 20).Draw(r, "rows")
 	options := models.ImportOptions{
@@ -125,7 +128,7 @@ func (m *Machine) importSome(r *rapid.T) {
 	}
 	options.DeleteMissing = options.OnConflict == models.ConflictUpdates && rapid.Bool().Draw(r, "delete missing")
 	after, want, refused := m.imported(rows, options)
-	done, err := m.Users.Import(ctx, Rows(rows...), options)
+	done, err := m.Users.Import(ctx, RowsOf(rows...), options)
 	if refusals(err) != refused || err == nil && !reflect.DeepEqual(done, want) {
 		r.Fatalf("%+v: got %+v, %q, want %+v, %q", options, done, refusals(err), want, refused)
 	}
@@ -137,29 +140,33 @@ func (m *Machine) importSome(r *rapid.T) {
 // isNew reports whether a user of the model comes from the file: storage gives it its id and its time.
 func isNew(user models.User) bool { return user.CreatedAt == "" }
 
-// imported returns the users by their emails after an import.
-func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) (after map[string]models.User, done models.Imported, refused string) {
+// imported returns the users after an import, by what their emails have in common.
+func (m *Machine) imported(rows []models.Values, options models.ImportOptions) (
+	after map[string]models.User, done models.Imported, refused string) {
 	after, inFile := map[string]models.User{}, map[string]bool{}
 	for _, user := range m.model {
-		after[user.Email] = user
+		after[m.traits.same(user.Email)] = user
 	}
 	var refusals []string
 	for i, row := range rows {
-		inFile[row.Email] = true
-		user, exists := after[row.Email]
+		email := m.traits.same(row.User.Email)
+		inFile[email] = true
+		user, exists := after[email]
+		changed := With(m.fields, user.NewUser, row)
+		changed.Email = user.Email
 		switch {
 		case !exists:
-			after[row.Email] = models.User{NewUser: row}
+			after[email] = models.User{NewUser: With(m.fields, models.NewUser{}, row)}
 			done.Created++
 		case options.OnConflict == models.ConflictFails && isNew(user):
 			refusals = append(refusals, fmt.Sprint(i+2, " repeated"))
 		case options.OnConflict == models.ConflictFails:
 			refusals = append(refusals, fmt.Sprint(i+2, " duplicate"))
-		case options.OnConflict == models.ConflictSkips || user.Name == row.Name:
+		case options.OnConflict == models.ConflictSkips || SameValues(changed, user.NewUser):
 			done.Skipped++
 		default:
-			user.Name = row.Name
-			after[row.Email] = user
+			user.NewUser = changed
+			after[email] = user
 			done.Updated++
 		}
 	}
@@ -176,7 +183,7 @@ func (m *Machine) imported(rows []models.NewUser, options models.ImportOptions) 
 func (m *Machine) withoutMissing(after map[string]models.User, inFile map[string]bool, most int, done *models.Imported) (refused string) {
 	done.DeletedUsers = []models.DeletedUser{}
 	for _, user := range m.model {
-		if !inFile[user.Email] {
+		if !inFile[m.traits.same(user.Email)] {
 			done.DeletedUsers = append(done.DeletedUsers, models.DeletedUser{ID: user.ID, Email: user.Email})
 		}
 	}
@@ -194,7 +201,7 @@ func (m *Machine) noteImported(r *rapid.T, after map[string]models.User) {
 	before := m.model
 	m.model = map[int64]models.User{}
 	for user, err := range models.Each(m.Users.Select(ctx, models.Query{})) {
-		want, exists := after[user.Email]
+		want, exists := after[m.traits.same(user.Email)]
 		if isNew(want) {
 			_, given := before[user.ID]
 			exists = exists && !given

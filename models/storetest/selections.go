@@ -142,6 +142,15 @@ func (m *Machine) selectSome(r *rapid.T) {
 		Limit:      rapid.IntRange(0, 10).Draw(r, "limit"),
 		Descending: rapid.Bool().Draw(r, "descending"),
 	}
+	if len(m.model) > 0 && rapid.Bool().Draw(r, "by a value") {
+		user, field := m.Any(r), rapid.SampledFrom(m.fields).Draw(r, "field")
+		if text := field.Value(&user.NewUser); text != nil {
+			query.Equal.Set(field, *text)
+		}
+	}
+	if rapid.Bool().Draw(r, "by email") {
+		query.Equal.Set(m.fields.Find("email"), emails(r))
+	}
 	users := m.sorted()
 	if query.Descending {
 		slices.Reverse(users)
@@ -151,7 +160,7 @@ func (m *Machine) selectSome(r *rapid.T) {
 		query.After, users = &users[at].ID, users[at+1:]
 	}
 	for got, err := range models.Each(m.Users.Select(ctx, query)) {
-		for len(users) > 0 && !contains(users[0], query.Contains) {
+		for len(users) > 0 && !m.matches(&users[0], query) {
 			users = users[1:]
 		}
 		if err != nil || len(users) == 0 || !Same(got, users[0]) {
@@ -160,22 +169,25 @@ func (m *Machine) selectSome(r *rapid.T) {
 		users = users[1:]
 		query.Limit--
 	}
-	if query.Limit > 0 && slices.ContainsFunc(users, func(u models.User) bool { return contains(u, query.Contains) }) {
+	if query.Limit > 0 && slices.ContainsFunc(users, func(u models.User) bool { return m.matches(&u, query) }) {
 		r.Fatalf("%+v: users are missing", query)
 	}
 }
 
-// contains reports whether a name or an email contains a text, without regard to the case of ASCII letters.
-func contains(user models.User, text string) bool {
-	return strings.Contains(folded(user.Name), folded(text)) || strings.Contains(folded(user.Email), folded(text))
+// matches reports whether a query selects a user, but for its Limit and After.
+func (m *Machine) matches(user *models.User, query models.Query) bool {
+	email := m.fields.Find("email")
+	if query.Equal.Fields.Has(email) && m.traits.same(user.Email) != m.traits.same(query.Equal.User.Email) {
+		return false
+	}
+	query.Equal.Fields = query.Equal.Fields.Without(email)
+	return m.fields.Differing(&query.Equal, &user.NewUser) == 0 && m.contains(&user.NewUser, query.Contains)
 }
 
-func folded(text string) string {
-	lower := []byte(text)
-	for i, char := range lower {
-		if 'A' <= char && char <= 'Z' {
-			lower[i] += 'a' - 'A'
-		}
-	}
-	return string(lower)
+// contains reports whether a field contains a text, without regard to the case of ASCII letters.
+func (m *Machine) contains(user *models.NewUser, text string) bool {
+	return slices.ContainsFunc(m.fields, func(field *models.Field) bool {
+		value := field.Value(user)
+		return value != nil && strings.Contains(models.LowerASCII(*value), models.LowerASCII(text))
+	})
 }

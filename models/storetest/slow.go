@@ -17,7 +17,7 @@ type held struct {
 
 // hold gets the list and keeps it, as a slow reader does.
 func (m *Machine) hold(r *rapid.T) {
-	h := &held{text: m.text(), release: make(chan struct{}), ended: make(chan error, 1)}
+	h := &held{text: m.list(), release: make(chan struct{}), ended: make(chan error, 1)}
 	got := make(chan struct{})
 	go func() {
 		h.ended <- m.Users.List(ctx, func(list models.List) error {

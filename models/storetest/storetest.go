@@ -11,8 +11,8 @@ import (
 	"users-api/models"
 )
 
-// Open returns an engine without users. It is closed when the test ends.
-type Open func(t testing.TB) models.Users
+// Open returns an engine without users for a table of fields. It is closed when the test ends.
+type Open func(t testing.TB, fields models.Fields) models.Users
 
 // suite are the tests that need one engine each.
 var suite = []struct {
@@ -33,6 +33,7 @@ var suite = []struct {
 	{"a list has the version of its users", versions},
 	{"every row that cannot be imported is named, whatever refuses it", importsRefused},
 	{"a file that breaks off stores nothing", importsCutOff},
+	{"an import names the first of the users that it deletes", deletedUsers},
 	{"a snapshot is of one moment", snapshots},
 	{"what is closed says so", closed},
 	{"a context that has ended ends the wait", cancelled},
@@ -44,6 +45,16 @@ type Traits struct {
 	NoNUL bool
 	// Gaps: an id that was given to what was taken back is not given again.
 	Gaps bool
+	// IgnoresCase: an index of the table makes two emails that differ only in the case of ASCII letters the same.
+	IgnoresCase bool
+}
+
+// same returns what two emails have in common if one user at most may have them.
+func (t Traits) same(email string) string {
+	if t.IgnoresCase {
+		return models.LowerASCII(email)
+	}
+	return email
 }
 
 // Run runs the suite.
@@ -51,7 +62,13 @@ func Run(t *testing.T, open Open, traits Traits) {
 	for _, test := range suite {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.run(t, open(t))
+			test.run(t, open(t, Fields()))
+		})
+	}
+	for _, n := range []int{1, models.MostAdded} {
+		t.Run(fmt.Sprintf("with %d added fields", n), func(t *testing.T) {
+			t.Parallel()
+			runAdded(t, open, traits, WithAdded(n))
 		})
 	}
 	t.Run("an import stores all of a file or nothing", func(t *testing.T) {
@@ -60,7 +77,7 @@ func Run(t *testing.T, open Open, traits Traits) {
 	})
 	t.Run("a query is answered by the users that match, in its order", func(t *testing.T) {
 		t.Parallel()
-		selections(t, open(t), traits)
+		selections(t, open(t, Fields()), traits)
 	})
 	t.Run("whatever is done, the users are those of a plain model", func(t *testing.T) {
 		t.Parallel()
