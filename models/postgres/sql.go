@@ -54,7 +54,7 @@ func insertUsers(fields models.Fields, now string) string {
 	if now != "" {
 		names, values = names+", created_at", values+", "+now
 	}
-	return whole(fmt.Sprintf("INSERT INTO users (%s) SELECT %s FROM unnest(%s) WITH ORDINALITY AS n (%s) ORDER BY ordinality "+
+	return whole(fmt.Sprintf("INSERT INTO users (%s) SELECT %s FROM unnest(%s) WITH ORDINALITY AS n (%s, _place) ORDER BY _place "+
 		"RETURNING id::int8", names, values, textArrays(1, len(fields)), columns(fields)), "cardinality($1)")
 }
 
