@@ -9,10 +9,21 @@ import (
 )
 
 // Connection is one connection to a database file, for one goroutine at a time. It compiles a statement when it first
-// runs it, and keeps it compiled.
+// runs it, and keeps it compiled if it is one of the first mostKept.
 type Connection struct {
 	sqlite *sqlite.Conn
-	ended  chan struct{} // closing it interrupts the running statement: see Until
+	kept   map[string]*compiled // by their texts
+	ended  chan struct{}        // closing it interrupts the running statement: see Until
+}
+
+// mostKept is how many statements a connection keeps compiled. The service runs a few dozen, unless a client tries what it
+// can: with 32 added fields there are 2^34 statements that change a user. One takes some 10 KB.
+const mostKept = 256
+
+// compiled is a compiled statement. One that is kept is used again when it does not run.
+type compiled struct {
+	*sqlite.Stmt
+	kept, runs bool
 }
 
 // Open opens the database file at path and runs pragmas on the connection, each like "synchronous(FULL)"
@@ -23,7 +34,7 @@ func Open(path string, mode Mode, pragmas ...string) (*Connection, error) {
 		return nil, failure(err)
 	}
 	conn.SetBusyTimeout(0) // the library would wait for a lock without limit
-	c := &Connection{sqlite: conn}
+	c := &Connection{sqlite: conn, kept: map[string]*compiled{}}
 	c.allowInterrupt()
 	for _, pragma := range pragmas {
 		if err := c.Script("PRAGMA " + pragma); err != nil {
@@ -35,7 +46,7 @@ func Open(path string, mode Mode, pragmas ...string) (*Connection, error) {
 }
 
 // Close closes the connection. SQLite refuses to close only while there is a compiled statement that the library does
-// not track, and there is none.
+// not track, and there is none: it tracks those that are kept, and the others end with their run.
 func (c *Connection) Close() { _ = c.sqlite.Close() }
 
 // Until calls run, and interrupts its statement when the context ends; the error is then the context's. The library's
@@ -109,11 +120,12 @@ var ErrEnough = errors.New("enough rows")
 // Query runs a statement, whose arguments are strings, int64s and nil, and calls add with each row that it returns. An
 // error of add ends the query and is returned, except for [ErrEnough].
 func (c *Connection) Query(add func(Row) error, text string, arguments ...any) error {
-	statement, err := c.sqlite.Prepare(text)
+	statement, err := c.compile(text)
 	if err != nil {
 		return failure(err)
 	}
-	defer release(statement)
+	statement.runs = true
+	defer statement.release()
 	for i, argument := range arguments {
 		switch value := argument.(type) {
 		case nil:
@@ -124,11 +136,37 @@ func (c *Connection) Query(add func(Row) error, text string, arguments ...any) e
 			statement.BindInt64(i+1, value.(int64))
 		}
 	}
-	return each(statement, add)
+	return each(statement.Stmt, add)
 }
 
-// release ends the run of a statement, with its own transaction if it has one, and frees its arguments.
-func release(statement *sqlite.Stmt) { _ = errors.Join(statement.Reset(), statement.ClearBindings()) }
+// compile returns a statement that does not run: the rows of a query may be used for the same query again.
+func (c *Connection) compile(text string) (*compiled, error) {
+	kept, known := c.kept[text]
+	if known && !kept.runs {
+		return kept, nil
+	}
+	if known || len(c.kept) == mostKept {
+		statement, _, err := c.sqlite.PrepareTransient(text)
+		return &compiled{Stmt: statement}, err
+	}
+	statement, err := c.sqlite.Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	c.kept[text] = &compiled{Stmt: statement, kept: true}
+	return c.kept[text], nil
+}
+
+// release ends the run of a statement, with its own transaction if it has one, and frees its arguments. The errors would
+// only repeat that of the run.
+func (s *compiled) release() {
+	if !s.kept {
+		_ = s.Finalize()
+		return
+	}
+	s.runs = false
+	_ = errors.Join(s.Reset(), s.ClearBindings())
+}
 
 // each runs a statement and calls add with each row.
 func each(statement *sqlite.Stmt, add func(Row) error) error {

@@ -2,6 +2,7 @@ package dbfile
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,6 +39,65 @@ func TestAStatementIsCompiledOnce(t *testing.T) {
 		}
 		if again := compiled > before; again != (run == 0) {
 			t.Errorf("run %d compiled the statement: %t", run, again)
+		}
+	}
+}
+
+// A client can make the service run any number of statements.
+func TestAConnectionKeepsABoundedNumberOfStatements(t *testing.T) {
+	t.Parallel()
+	conn := openFile(t, sqlitetest.Closed(t, "ada"))
+	compiled := 0
+	if err := conn.sqlite.SetAuthorizer(sqlite.AuthorizeFunc(func(sqlite.Action) sqlite.AuthResult {
+		compiled++
+		return sqlite.AuthResultOK
+	})); err != nil {
+		t.Fatal(err)
+	}
+	for run := range 3 {
+		for i := range 2 * mostKept {
+			before := compiled
+			n, _, err := conn.Number(fmt.Sprintf("SELECT id + %d + ? FROM users", i), int64(run))
+			if n != int64(2+i+run) && n != int64(1+i+run) || err != nil {
+				t.Fatalf("statement %d returns %d, %v", i, n, err)
+			}
+			if again := compiled > before; again != (run == 0 || i >= mostKept) {
+				t.Errorf("run %d compiled statement %d: %t", run, i, again)
+			}
+		}
+	}
+	if len(conn.kept) != mostKept {
+		t.Errorf("%d statements are kept", len(conn.kept))
+	}
+	if err := conn.sqlite.Close(); err != nil { // SQLite refuses to if there is another
+		t.Errorf("it cannot be closed: %v", err)
+	}
+}
+
+// The rows of a query may be used for other queries, and for the same one: whether it is kept or not.
+func TestQueriesMayBeNested(t *testing.T) {
+	t.Parallel()
+	conn := openFile(t, sqlitetest.Closed(t, "ada"))
+	if err := conn.Script("INSERT INTO users (name, email) VALUES ('n', 'b'), ('n', 'c')"); err != nil {
+		t.Fatal(err)
+	}
+	for _, kept := range []int{0, mostKept} {
+		for i := range kept {
+			if _, _, err := conn.Number(fmt.Sprintf("SELECT %d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, all := fmt.Sprintf("SELECT id FROM users WHERE id >= ? -- beside %d", kept), ""
+		err := conn.Query(func(outer Row) error {
+			err := conn.Query(func(inner Row) error {
+				all += fmt.Sprint(outer.Number(0), inner.Number(0), " ")
+				return nil
+			}, text, outer.Number(0))
+			all += fmt.Sprint(outer.Number(0), " ")
+			return err
+		}, text, int64(1))
+		if err != nil || all != "1 1 1 2 1 3 1 2 2 2 3 2 3 3 3 " {
+			t.Errorf("beside %d: %s, %v", kept, all, err)
 		}
 	}
 }
