@@ -93,10 +93,13 @@ func outcome(text string, sent change) string {
 	return strings.Join(changed, " ")
 }
 
-// FuzzChange sends any bytes as the body of a change. What is accepted means what encoding/json reads.
+// FuzzChange sends any bytes as the body of a change of a user with an added field. What is accepted means what
+// encoding/json reads.
 func FuzzChange(f *testing.F) {
+	fields := models.NewFields("fax")
 	for _, text := range append(
 		objects, `{"name":"B","email":"b@c"}`, `{"name":null}`, `{"nmae":""}`, `{"id":7}`, `x`, "\xff", `{"name":"\ud800"}`,
+		`{"name":"B","email":"b@c","fax":null}`, `{"fax":""}`, `{"fax":"1","fax":5}`, `{"fax":5,"fax":"1"}`,
 	) {
 		f.Add([]byte(text), true)
 		f.Add([]byte(text), false)

@@ -134,8 +134,11 @@ func listParameters(fields models.Fields) parameters {
 			}})
 		}
 	}
-	anyField := join(withArticles(fields.Names()), "or")
-	meaning := fmt.Sprintf("a part of %s, in UTF-8, of at most %d characters", anyField, maxContains)
+	searched := "any field"
+	if len(fields.OptionalNames()) == 0 {
+		searched = join(withArticles(fields.Names()), "or")
+	}
+	meaning := fmt.Sprintf("a part of %s, in UTF-8, of at most %d characters", searched, maxContains)
 	all = append(all, parameter{"q", meaning, func(asked *request, value string) bool {
 		asked.Contains = value
 		return utf8.RuneCountInString(value) <= maxContains
