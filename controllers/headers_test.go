@@ -112,3 +112,17 @@ func TestProblemsAreForClientsThatAskForThem(t *testing.T) {
 		})
 	}
 }
+
+func TestARefusalKeepsNoHeaderOfTheResponseThatFailed(t *testing.T) {
+	c := asked("Accept")
+	revalidate(c)
+	for _, name := range []string{"Content-Disposition", "Link", "X-Total-Count", "ETag"} {
+		c.Header(name, "of the page")
+	}
+	Refuse(c, errNoRoom)
+	for _, name := range []string{"Content-Disposition", "Link", "X-Total-Count", "ETag", "Cache-Control"} {
+		if got := c.Writer.Header().Get(name); got != "" {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -219,6 +220,24 @@ func TestHEADHasTheHeadersOfGET(t *testing.T) {
 		}
 		if head.Get("Content-Length") == "" {
 			t.Errorf("HEAD of %s does not say how long the body is", path)
+		}
+	}
+}
+
+// The answers are compared with the document, as all are.
+func TestAPartOfAPageCanBeAskedFor(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for _, path := range []string{"/", "/docs", "/openapi.json"} {
+		whole := p.Do(t, "GET", path, "").Body
+		if part := p.Do(t, "GET", path, "", "Range: bytes=5-14"); part.Status != 206 || part.Body != whole[5:15] {
+			t.Errorf("ten bytes of %s are answered %d %s", path, part.Status, part.Body)
+		}
+		beyond := fmt.Sprintf("Range: bytes=%d-", len(whole))
+		for _, method := range []string{"GET", "HEAD"} {
+			if answer := p.Do(t, method, path, "", beyond); answer.Status != 416 {
+				t.Errorf("%s of bytes after the end of %s is answered %d", method, path, answer.Status)
+			}
 		}
 	}
 }
