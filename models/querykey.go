@@ -12,15 +12,20 @@ func (q Query) Key() QueryKey {
 	return QueryKey{Equal: q.Equal.Fields, Contains: q.Contains != "", After: q.After != nil, Descending: q.Descending}
 }
 
+// HasUnique reports whether a query has a value of which an index finds the one user.
+func (f Fields) HasUnique(query Query) bool {
+	for field := range f.In(query.Equal.Fields) {
+		if field.Unique {
+			return true
+		}
+	}
+	return false
+}
+
 // IsSearch reports whether a query may look at every user to find those that match: it has a condition, and no index
 // finds them.
 func (f Fields) IsSearch(query Query) bool {
-	for field := range f.In(query.Equal.Fields) {
-		if field.Unique {
-			return false
-		}
-	}
-	return query.Contains != "" || query.Equal.Fields != 0
+	return (query.Contains != "" || query.Equal.Fields != 0) && !f.HasUnique(query)
 }
 
 // CountIsSearch reports whether counting the users that match looks at every user.

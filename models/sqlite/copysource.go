@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"users-api/models"
@@ -16,7 +17,7 @@ import (
 type CopySource struct {
 	// Count is how many users there are, and Highest is the highest id ever given.
 	Count, Highest int64
-	// Left are the columns that are not copied, because they are not of the table of fields.
+	// Left are the columns that are not copied, because they are not in the table of fields.
 	Left []string
 
 	path   string
@@ -87,6 +88,9 @@ func (o *CopySource) begin() error {
 		err = o.conn.checkTable()
 	}
 	if err == nil {
+		o.Left, err = o.left()
+	}
+	if err == nil {
 		o.Count, err = o.conn.count(models.Query{})
 	}
 	if err == nil {
@@ -100,6 +104,12 @@ func (o *CopySource) begin() error {
 		o.Highest = max(o.Highest, given)
 	}
 	return nil
+}
+
+func (o *CopySource) left() ([]string, error) {
+	columns, err := o.conn.columns()
+	copied := o.conn.fields.Columns()
+	return slices.DeleteFunc(columns, func(name string) bool { return slices.Contains(copied, models.LowerASCII(name)) }), err
 }
 
 // Users returns all users, by ascending id.

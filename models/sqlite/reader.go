@@ -52,9 +52,9 @@ func (r *reader) close(ctx context.Context) {
 	close(r.free)
 }
 
-// on runs read in a transaction on a connection. The context ends the wait for one, and interrupts the running
-// statement.
-func (r *reader) on(ctx context.Context, read func(*connection) error) error {
+// on runs read for a query in a transaction on a connection. The context ends the wait for one, and interrupts the
+// running statement.
+func (r *reader) on(ctx context.Context, query models.Query, read func(*connection) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // select would choose at random
 	}
@@ -64,7 +64,7 @@ func (r *reader) on(ctx context.Context, read func(*connection) error) error {
 			return models.ErrClosed
 		}
 		defer func() { r.free <- conn }()
-		return r.reading(ctx, conn, read)
+		return r.reading(ctx, conn, query, read)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -72,27 +72,27 @@ func (r *reader) on(ctx context.Context, read func(*connection) error) error {
 
 // reading runs read in its own transaction, on a table that can be served. The context interrupts the statements of
 // read, but not the end of the transaction.
-func (r *reader) reading(ctx context.Context, conn *connection, read func(*connection) error) error {
+func (r *reader) reading(ctx context.Context, conn *connection, query models.Query, read func(*connection) error) error {
 	if _, err := conn.Exec(beginRead); err != nil {
 		return err
 	}
 	defer func() { _, _ = conn.Exec(rollBack) }() // it only reads
-	if err := conn.recheckTable(); err != nil {
+	if err := conn.recheckTable(query); err != nil {
 		return err
 	}
 	return conn.Until(ctx, func() error { return read(conn) })
 }
 
-func (r *reader) search(ctx context.Context, read func(*connection) error) error {
+func (r *reader) search(ctx context.Context, query models.Query, read func(*connection) error) error {
 	if err := r.searching.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer r.searching.Release(1)
-	return r.on(ctx, read)
+	return r.on(ctx, query, read)
 }
 
 func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {
-	err = r.on(ctx, func(conn *connection) (err error) {
+	err = r.on(ctx, models.Query{}, func(conn *connection) (err error) {
 		user, err = conn.get(id)
 		return err
 	})
@@ -104,7 +104,7 @@ func (r *reader) count(ctx context.Context, query models.Query) (n int64, err er
 	if !r.fields.CountIsSearch(query) {
 		on = r.on
 	}
-	err = on(ctx, func(conn *connection) (err error) {
+	err = on(ctx, query, func(conn *connection) (err error) {
 		n, err = conn.count(query)
 		return err
 	})
@@ -118,5 +118,5 @@ func (r *reader) users(ctx context.Context, query models.Query) iter.Seq2[[]mode
 	if r.fields.IsSearch(query) {
 		on = r.search
 	}
-	return pages(query, func(read func(*connection) error) error { return on(ctx, read) })
+	return pages(query, func(read func(*connection) error) error { return on(ctx, query, read) })
 }

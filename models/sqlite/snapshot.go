@@ -14,7 +14,7 @@ func (r *reader) export(ctx context.Context, query models.Query, send func(model
 }
 
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
-	return storageError(r.search(ctx, func(conn *connection) (err error) {
+	return storageError(r.search(ctx, query, func(conn *connection) (err error) {
 		if query.Count {
 			if to.Total, err = conn.count(query); err != nil {
 				return err

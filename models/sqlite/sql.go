@@ -26,6 +26,12 @@ const (
 
 // The table.
 const (
+	ignoreEmailCase = "CREATE UNIQUE INDEX users_email_nocase ON users (email COLLATE NOCASE)"
+	// sameEmails are the users who have the same email as another one, in any letter case.
+	sameEmails = `SELECT id FROM users WHERE email COLLATE NOCASE IN
+			(SELECT email FROM users WHERE email IS NOT NULL GROUP BY email COLLATE NOCASE HAVING count(*) > 1)
+		ORDER BY email COLLATE NOCASE, id`
+
 	anyTable = "SELECT count(*) FROM sqlite_master WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')"
 	// setVersion rewrites a value.
 	setVersion    = "PRAGMA user_version = %s"
@@ -33,10 +39,14 @@ const (
 	// highestGiven is the highest id ever given. Without the table, ids are not remembered.
 	highestGiven = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE"
 
-	// describeTable asks why the table users cannot be served, and whether there are triggers, ON CONFLICT clauses, and
-	// an index on email alone. An INTEGER PRIMARY KEY is the rowid if no index stands behind it
-	// (sqlite.org/lang_createtable.html#rowid).
-	describeTable = `SELECT
+	// describeTable asks why the table users cannot be served, whether there are triggers or ON CONFLICT clauses, and
+	// whether a unique index is on email alone, and one of those ignores the case of ASCII letters. An INTEGER PRIMARY KEY
+	// is the rowid if no index stands behind it (sqlite.org/lang_createtable.html#rowid).
+	describeTable = `WITH on_email AS (
+			SELECT upper(max(c.coll)) = 'NOCASE' AS ignores_case
+			FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
+			WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND lower(max(c.name)) = 'email')
+		SELECT
 		CASE
 			WHEN l.type = 'view' THEN 'it is a view'
 			WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
@@ -45,7 +55,8 @@ const (
 				OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
 		END,
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger' OR sql LIKE '%conflict%')),
-		EXISTS (SELECT 1 FROM pragma_index_list('users') AS i WHERE i."unique" AND NOT i.partial
-			AND (SELECT group_concat(lower(name)) FROM pragma_index_info(i.name)) = 'email')
+		EXISTS (SELECT 1 FROM on_email),
+		EXISTS (SELECT 1 FROM on_email WHERE ignores_case)
 		FROM pragma_table_list('users') AS l`
+	columnNames = "SELECT name FROM pragma_table_xinfo('users')" // generated columns, too
 )

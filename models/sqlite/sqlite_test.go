@@ -35,3 +35,14 @@ func TestTheContractIsKept(t *testing.T) {
 		})
 	}
 }
+
+func TestTheContractIsKeptWhereAnIndexIgnoresTheCaseOfEmails(t *testing.T) {
+	t.Parallel()
+	storetest.RunIgnoringCase(t, func(t testing.TB, fields models.Fields) models.Users {
+		users := openWith(t, fields, 8<<20)
+		if err := IgnoreEmailCase(ctx, users.writer.files.database.path); err != nil {
+			t.Fatal(err)
+		}
+		return users
+	}, storetest.Traits{})
+}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,9 +45,10 @@ func (c *connection) checkTable() error {
 // user by id.
 const checkEvery = time.Second
 
-// recheckTable is checkTable, at most every checkEvery.
-func (c *connection) recheckTable() error {
-	if time.Since(c.table.checked) < checkEvery {
+// recheckTable is checkTable, at most every checkEvery, unless the query has an email: whether the case of its letters
+// counts depends on an index that may be new.
+func (c *connection) recheckTable(query models.Query) error {
+	if time.Since(c.table.checked) < checkEvery && !c.fields.HasUnique(query) {
 		return nil
 	}
 	return c.checkTable()
@@ -57,7 +59,10 @@ func (c *connection) describe() (t table, err error) {
 	err = c.Query(func(r dbfile.Row) error {
 		exists = true
 		why, _ = r.Text(0)
-		t = table{rules: r.Number(1) == 1, emails: imports.Emails{FindsUser: r.Number(2) == 1}}
+		t = table{
+			rules:  r.Number(1) == 1,
+			emails: imports.Emails{FindsUser: r.Number(2) == 1, IgnoresCase: r.Number(3) == 1},
+		}
 		return nil
 	}, describeTable)
 	switch {
@@ -65,10 +70,46 @@ func (c *connection) describe() (t table, err error) {
 		return t, err
 	case why != "":
 		return t, cannotServe(why)
-	case exists:
-		return t, c.compileWrites()
+	case !exists:
+		return t, nil // each statement will say that there is no table
 	}
-	return t, nil // each statement will say that there is no table
+	if err := c.expectAdded(); err != nil {
+		return t, err
+	}
+	return t, c.compileWrites()
+}
+
+// columns returns the names of all columns of the table users.
+func (c *connection) columns() (names []string, err error) {
+	err = c.Query(func(r dbfile.Row) error {
+		name, _ := r.Text(0)
+		names = append(names, name)
+		return nil
+	}, columnNames)
+	return names, err
+}
+
+// expectAdded returns an error if the table lacks a field that a setting adds. Without any other, compileWrites fails.
+func (c *connection) expectAdded() error {
+	existing, err := c.columns()
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, field := range c.fields {
+		if field.Added && !hasColumn(existing, field.Name) {
+			missing = append(missing, field.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return &models.StorageError{Text: models.MissingColumns(missing), Meaning: unserved}
+	}
+	return nil
+}
+
+// hasColumn reports whether a name is among those of columns, for which letter case does not count.
+func hasColumn(columns []string, name string) bool {
+	return slices.ContainsFunc(columns, func(column string) bool { return models.LowerASCII(column) == name })
 }
 
 // compileWrites compiles the statements that write, and with them the table's triggers. That fails if a column is
@@ -87,12 +128,13 @@ func (c *connection) compileWrites() error {
 	return nil
 }
 
+const unserved = "the table users cannot be served"
+
 // cannotServe says why the table users cannot be served, and what to do.
 func cannotServe(why string) error {
-	const what = "the table users cannot be served"
 	return &models.StorageError{
-		Text: what + ": " + why + "; make it an ordinary table with id INTEGER PRIMARY KEY whose columns and triggers " +
+		Text: unserved + ": " + why + "; make it an ordinary table with id INTEGER PRIMARY KEY whose columns and triggers " +
 			"SQLite can compile, or set DATA_DIR to another directory",
-		Meaning: what,
+		Meaning: unserved,
 	}
 }
