@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +22,9 @@ func newCopy() *cobra.Command {
 		Use:   "copy",
 		Short: "Move the users from the file in DATA_DIR to PostgreSQL, while the service is stopped",
 		Long: `Copies all users from the file in DATA_DIR to the PostgreSQL database that DATABASE_URL names, with their
-ids and times, and reads them back before it says that it is done: all of them or none. New users get
-ids that were never given, not even to users who are deleted by now.
+ids, times and the fields in USER_FIELDS, and reads them back before it says that it is done: all of them
+or none. Columns that it leaves behind are named. New users get ids that were never given, not even to
+users who are deleted by now.
 
 Stop the service first: what it stores meanwhile would not be copied. The table users in PostgreSQL is
 made when there is none, and must be empty. The file is only read; keep it until you no longer need it.
@@ -66,6 +68,9 @@ func copyUsers(ctx context.Context) error {
 	}
 	fmt.Fprintf(os.Stderr, "copied and compared: %d users to %s, %.1f seconds\n", source.Count, target,
 		time.Since(began).Seconds())
+	if len(source.Left) > 0 {
+		fmt.Fprintf(os.Stderr, "left behind, because USER_FIELDS does not name them: %s\n", strings.Join(source.Left, ", "))
+	}
 	return nil
 }
 
