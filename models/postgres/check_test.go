@@ -56,7 +56,7 @@ func TestAnImportLooksAtTheTableItself(t *testing.T) {
 	url := postgresql.Shared(t).NewDatabase(t)
 	users := openUsers(t, url)
 	storetest.Create(t, users, "ada")
-	users.database.nextCheck.Store(time.Now().Add(time.Hour).UnixNano())
+	users.database.checked.Store(&tableCheck{table: users.table, begun: time.Now().Add(time.Hour)})
 	postgresql.SQL(t, url, "CREATE TABLE people (LIKE users INCLUDING ALL)", "CREATE RULE r AS ON INSERT TO users DO INSTEAD "+
 		"INSERT INTO people (name, email) VALUES (new.name, new.email) RETURNING *")
 	_, err := users.Import(ctx, storetest.Rows(models.NewUser{Name: "n", Email: "e"}), models.ImportOptions{})

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"users-api/models"
+	"users-api/models/imports"
 )
 
 // connection is one connection to the server.
@@ -16,7 +17,8 @@ import (
 // statement is kept, and its text is sent each time. Reading a user by id takes 37 µs prepared, and 76 µs this way.
 type connection struct {
 	*pgx.Conn
-	fields models.Fields // of the users that are read and stored on it
+	fields models.Fields  // of the users that are read and stored on it
+	emails imports.Emails // what the indexes of the table do for them
 }
 
 func (c connection) mode() pgx.QueryExecMode {

@@ -66,9 +66,7 @@ type database struct {
 	// connections, so that everything else can run beside them.
 	searching *semaphore.Weighted
 	closed    atomic.Bool
-	// checked is the result of the last check of the table, and nextCheck is when the next is due.
-	checked   atomic.Pointer[tableCheck]
-	nextCheck atomic.Int64
+	checked   atomic.Pointer[tableCheck] // the last check of the table
 	// onEmail remembers which constraints are on the email alone.
 	onEmail sync.Map
 	// ended ends when even the work under way must stop.
@@ -143,8 +141,8 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer conn.Release()
 	ctx, cancel := d.bounded(ctx, wanted)
 	defer cancel()
-	on := connection{conn.Conn(), d.fields}
-	if err = d.checkTable(ctx, on); err == nil {
+	on := connection{Conn: conn.Conn(), fields: d.fields}
+	if on.emails, err = d.checkTable(ctx, on); err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {

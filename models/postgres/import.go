@@ -131,7 +131,7 @@ func (t importTable) Find(ctx context.Context, rows []models.ImportRow) (found m
 		}
 		found[place-1] = user
 		return err
-	}, findByEmail(t.fields, t.table.emailType), pgx.QueryResultFormats{pgx.TextFormatCode}, emails)
+	}, findByEmail(t.fields, t.table), pgx.QueryResultFormats{pgx.TextFormatCode}, emails)
 	return found, err
 }
 

@@ -51,7 +51,7 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 	}
 	whole := false
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		page, whole, err = r.readPage(ctx, conn, r.queries.Select(query, r.database.emails().IgnoresCase).Users, append(values, int64(limit)))
+		page, whole, err = r.readPage(ctx, conn, r.queries.Select(query, conn.emails.IgnoresCase).Users, append(values, int64(limit)))
 		return err
 	})
 	if query.Limit > 0 && len(page) >= query.Limit {

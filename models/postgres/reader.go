@@ -82,7 +82,7 @@ func (r *reader) Count(ctx context.Context, query models.Query) (n int64, err er
 		return 0, nil
 	}
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) error {
-		return conn.value(ctx, &n, r.queries.Select(query, r.database.emails().IgnoresCase).Count, values...)
+		return conn.value(ctx, &n, r.queries.Select(query, conn.emails.IgnoresCase).Count, values...)
 	})
 	return n, err
 }

@@ -69,7 +69,7 @@ func (r *reader) inSnapshot(ctx context.Context, wanted use, read func(context.C
 // within returns a reader that reads on one connection. Each page that is read resets the timer of a stall; a read that
 // looks at every user has the time of the whole snapshot.
 func (r *reader) within(conn connection, stall *time.Timer) *reader {
-	inside := &reader{database: r.database, queries: r.queries, pages: r.pages}
+	inside := &reader{queries: r.queries, pages: r.pages}
 	inside.on = func(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
 		switch {
 		case stall != nil && wanted.searches:

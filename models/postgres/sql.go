@@ -10,7 +10,8 @@ import (
 )
 
 // This file holds the SQL that GORM cannot express. The columns of users come from the table of fields, and their
-// values arrive as one array for each field.
+// values arrive as one array for each field. What stands beside the columns of fields begins with an underscore, because
+// no field's name does.
 
 func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
@@ -54,28 +55,31 @@ func insertUsers(fields models.Fields, now string) string {
 	if now != "" {
 		names, values = names+", created_at", values+", "+now
 	}
-	return whole(fmt.Sprintf("INSERT INTO users (%s) SELECT %s FROM unnest(%s) WITH ORDINALITY AS n (%s, _place) ORDER BY _place "+
-		"RETURNING id::int8", names, values, textArrays(1, len(fields)), columns(fields)), "cardinality($1)")
+	return whole(fmt.Sprintf("INSERT INTO users (%s) SELECT %s FROM unnest(%s) WITH ORDINALITY AS _new (%s, _place) "+
+		"ORDER BY _place RETURNING id::int8", names, values, textArrays(1, len(fields)), columns(fields)), "cardinality($1)")
 }
 
 func updateUsers(fields models.Fields) string {
 	var set []string
 	for _, field := range fields {
-		set = append(set, fmt.Sprintf("%s = n.%[1]s", quoted(field.Name)))
+		set = append(set, fmt.Sprintf("%s = _new.%[1]s", quoted(field.Name)))
 	}
-	return fmt.Sprintf("UPDATE users SET %s FROM unnest($1::int8[], %s) AS n (id, %s) WHERE users.id = n.id",
+	return fmt.Sprintf("UPDATE users SET %s FROM unnest($1::int8[], %s) AS _new (id, %s) WHERE users.id = _new.id",
 		strings.Join(set, ", "), textArrays(2, 1+len(fields)), columns(fields))
 }
 
 // findByEmail finds the ids and fields of the users who have certain emails, each with the place of the email. LIMIT
 // keeps the planner from turning the lookups into a join of all users.
-func findByEmail(fields models.Fields, emailType string) string {
-	texts := ""
+func findByEmail(fields models.Fields, t table) string {
+	texts, same := "", "email = _sent.email::%s"
 	for _, field := range fields {
 		texts += fmt.Sprintf(", %s::text", quoted(field.Name))
 	}
-	return fmt.Sprintf("SELECT u.*, n.ordinality FROM unnest($1::text[]) WITH ORDINALITY AS n (email), "+
-		"LATERAL (SELECT id%s FROM users WHERE email = n.email::%s LIMIT 1) AS u", texts, emailType)
+	if t.emails.IgnoresCase {
+		same = `lower(email COLLATE "C") = lower(_sent.email::%s COLLATE "C")`
+	}
+	return fmt.Sprintf("SELECT _found.*, _place FROM unnest($1::text[]) WITH ORDINALITY AS _sent (email, _place), "+
+		"LATERAL (SELECT id%s FROM users WHERE "+same+" LIMIT 1) AS _found", texts, t.emailType)
 }
 
 // What an import deletes, and whether it is gone.
@@ -91,7 +95,7 @@ func copyUsers(fields models.Fields) string {
 
 func insertCopies(fields models.Fields, timeType string) string {
 	return fmt.Sprintf("INSERT INTO users (id, %s, created_at) OVERRIDING SYSTEM VALUE SELECT id, %[1]s, created_at::%s "+
-		"FROM unnest($1::int8[], %s) AS n (id, %[1]s, created_at)", columns(fields), timeType, textArrays(2, len(fields)+2))
+		"FROM unnest($1::int8[], %s) AS _new (id, %[1]s, created_at)", columns(fields), timeType, textArrays(2, len(fields)+2))
 }
 
 // Transactions. Nothing outlives one, because behind a pooler no session has it: the settings of a session are part of
@@ -143,80 +147,4 @@ const (
 			('statement_timeout', '0'), ('lock_timeout', '` + lockTime + `'), ('transaction_timeout', '0'),
 			('client_min_messages', 'warning')) AS defaults (name, value)
 		WHERE current_setting(name, true) IS NOT NULL AND name <> ALL ($1::text[])`
-)
-
-// The server and the table.
-const (
-	serverVersion  = "SELECT current_setting('server_version_num')::int8"
-	serverEncoding = "SELECT current_setting('server_encoding')"
-	tableSize      = "SELECT pg_total_relation_size(to_regclass('users'))"
-
-	// tableExists reads pg_class as well, because only a statement that opens a table makes the session notice what
-	// others have committed to the catalog meanwhile.
-	tableExists = "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users'))"
-	anyUser     = "SELECT EXISTS (SELECT FROM users)"
-
-	// describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one
-	// of them alone, and for everything else that decides whether the table can be served.
-	describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
-		format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
-			AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-		c.oid, c.relkind::text, COALESCE((SELECT min(rulename::text) FROM pg_rewrite WHERE ev_class = c.oid), ''),
-		c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
-		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-		JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-		WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`
-
-	// missingRights are what this user may not do with the table. A snapshot locks the table, which needs the right to
-	// read all of it. A column of type serial takes its ids from a sequence with rights of its own.
-	missingRights = `SELECT concat_ws(', ',
-		CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
-		CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
-		CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
-		CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
-		CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence('users', 'id'), 'USAGE') AND EXISTS (SELECT FROM pg_attribute
-			WHERE attrelid = o AND attname = 'id' AND attidentity = '') THEN 'USAGE of its sequence' END)
-		FROM (SELECT to_regclass('users')::oid AS o) AS users`
-
-	// onEmail asks whether a unique index, of the table or of one of its partitions, is on the email alone. A constraint
-	// that a trigger has violated elsewhere is not.
-	onEmail = `SELECT EXISTS (SELECT FROM pg_index i
-		JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
-		JOIN pg_namespace n ON n.oid = t.relnamespace
-		JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attname = 'email'
-		WHERE n.nspname = $1 AND t.relname = $2 AND index.relname = $3 AND i.indisunique AND i.indnkeyatts = 1
-		AND (t.oid = to_regclass('users') OR to_regclass('users') IN (SELECT pg_partition_ancestors(t.oid))))`
-
-	// idSequence finds what gives the ids: the sequence that the column owns, or the one that its default uses.
-	idSequence = `SELECT COALESCE(pg_get_serial_sequence(to_regclass('users')::text, 'id'),
-		(SELECT s.oid::regclass::text FROM pg_attrdef f
-			JOIN pg_attribute a ON a.attrelid = f.adrelid AND a.attnum = f.adnum AND a.attname = 'id'
-			JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
-			JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S' WHERE f.adrelid = to_regclass('users')), '')`
-	raiseSequence = "SELECT setval($1::text::regclass, greatest($2::int8, COALESCE(pg_sequence_last_value($1::text::regclass), 0)))"
-
-	// withParts names the table and its partitions.
-	withParts = `WITH RECURSIVE parts (id) AS (
-		SELECT to_regclass('users')::oid
-		UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts p ON i.inhparent = p.id) `
-	unlogged = withParts + "SELECT EXISTS (SELECT FROM pg_class c JOIN parts p ON c.oid = p.id WHERE c.relpersistence = 'u')"
-
-	// incarnation is what a server says about itself, as one text. The package comment explains why two equal texts mean
-	// that nothing was committed in between. Prepared and from one client, it takes 32 to 44 µs, and the snapshot alone
-	// 25 to 30. It includes the database and the table because a pooler or a changed search path may lead to others.
-	incarnation = "SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_start_time(), " +
-		"(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid)"
-
-	// cacheable asks whether the argument in the package comment holds for the table. It does not hold on a standby,
-	// which does not name the transactions under way; under row security, where visibility depends on more than commits;
-	// for data outside this server's log: a view, a foreign table, an unlogged or temporary table, or a table with such a
-	// part; and where transactions are not PostgreSQL's own: YugabyteDB, Citus, and tables of a kind other than heap.
-	cacheable = withParts + `
-		SELECT NOT pg_is_in_recovery() AND NOT COALESCE(row_security_active(to_regclass('users')), false)
-			AND version() NOT LIKE '%-YB-%' AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
-			AND NOT EXISTS (
-				SELECT FROM pg_class c JOIN parts p ON c.oid = p.id LEFT JOIN pg_am a ON a.oid = c.relam
-				WHERE c.relkind NOT IN ('r', 'p') OR c.relpersistence <> 'p' OR c.relkind = 'r' AND a.amname <> 'heap')`
 )

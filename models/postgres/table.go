@@ -78,8 +78,8 @@ type table struct {
 }
 
 type column struct {
-	name, typeName, fullType       string
-	generated, primaryKey, oneUser bool
+	name, typeName, fullType                    string
+	generated, primaryKey, oneUser, ignoresCase bool
 
 	oid            uint32
 	relation, rule string
@@ -91,7 +91,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 	columns, last := map[string]column{}, column{}
 	err = c.query(ctx, func(rows pgx.Rows) error {
 		err := rows.Scan(&last.name, &last.typeName, &last.fullType, &last.generated, &last.primaryKey, &last.oneUser,
-			&last.oid, &last.relation, &last.rule, &last.inherited)
+			&last.ignoresCase, &last.oid, &last.relation, &last.rule, &last.inherited)
 		columns[last.name] = last
 		return err
 	}, describeTable)
@@ -99,12 +99,10 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 		return t, err // without a table, each statement says so by itself
 	}
 	created, email := columns["created_at"], columns["email"]
-	t = table{last.oid, created.typeName, created.generated, email.fullType, imports.Emails{FindsUser: email.oneUser}}
-	if why := unserved(columns, last, c.fields.Columns()); why != "" {
-		err = &models.StorageError{
-			Text: why + ": change that, or give users-api a database or a schema of its own",
-			Code: codeUnserved, Meaning: "the users table cannot be served",
-		}
+	t = table{last.oid, created.typeName, created.generated, email.fullType,
+		imports.Emails{FindsUser: email.oneUser || email.ignoresCase, IgnoresCase: email.ignoresCase}}
+	if why := unserved(columns, last, c.fields); why != "" {
+		err = &models.StorageError{Text: why, Code: codeUnserved, Meaning: "the users table cannot be served"}
 	}
 	return t, err
 }
@@ -114,15 +112,40 @@ var relations = map[string]string{
 	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "c": "a type",
 }
 
-// unserved returns why a table cannot be served, or "" if it can. It needs the columns that are served.
-func unserved(columns map[string]column, relation column, served []string) string {
-	var missing []string
-	for _, name := range served {
-		if _, exists := columns[name]; !exists {
-			missing = append(missing, name)
+// unserved returns why a table cannot be served and what to do, or "" if it can be.
+func unserved(columns map[string]column, relation column, fields models.Fields) string {
+	missing, missingAdded := missingColumns(columns, fields)
+	if why := unservedTable(columns["id"], relation, missing); why != "" {
+		return why + ": change that, or give users-api a database or a schema of its own"
+	}
+	if len(missingAdded) > 0 {
+		return models.MissingColumns(missingAdded)
+	}
+	for _, field := range fields {
+		if why := unservedColumn(columns[field.Name]); field.Added && why != "" {
+			return fmt.Sprintf("the column %s of users %s: change that, or take it out of USER_FIELDS", field.Name, why)
 		}
 	}
-	id := columns["id"]
+	return ""
+}
+
+// missingColumns returns the names of the columns that a table lacks: those of every service, and those that a setting
+// adds.
+func missingColumns(columns map[string]column, fields models.Fields) (own, added []string) {
+	for _, name := range fields.Columns() {
+		field := fields.Find(name)
+		switch _, exists := columns[name]; {
+		case exists:
+		case field != nil && field.Added:
+			added = append(added, name)
+		default:
+			own = append(own, name)
+		}
+	}
+	return own, added
+}
+
+func unservedTable(id, relation column, missing []string) string {
 	switch kind := relations[relation.relation]; {
 	case kind != "":
 		return "users is " + kind + " and not a table"
@@ -140,42 +163,55 @@ func unserved(columns map[string]column, relation column, served []string) strin
 	return ""
 }
 
+// unservedColumn returns why a column cannot be that of a field that a setting adds.
+func unservedColumn(c column) string {
+	switch c.typeName {
+	case "text", "varchar", "bpchar", "citext":
+	default:
+		return fmt.Sprintf("is of type %s, and it must be text, varchar, char or citext", c.fullType)
+	}
+	if c.generated {
+		return "is generated, so that no user can be given a value for it"
+	}
+	return ""
+}
+
 // checkEvery is how often the table is checked while the service runs: another program may change it at any time.
 const checkEvery = time.Second
 
 type tableCheck struct {
 	table table
 	err   error
+	begun time.Time
 }
 
-// checkTable returns an error while the table cannot be served. It checks at most once a second, which takes less than
-// a millisecond; in between it returns the last result. After a change of the table all statements are prepared again.
-func (d *database) checkTable(ctx context.Context, conn connection) error {
+// checkTable returns what the indexes of the table do for emails, or an error while the table cannot be served. It returns
+// the result of a check that began within the last second, or checks again, which takes less than a millisecond. After a
+// change of the table all statements are prepared again.
+func (d *database) checkTable(ctx context.Context, conn connection) (imports.Emails, error) {
 	last := d.checked.Load()
-	now, next := time.Now().UnixNano(), d.nextCheck.Load()
-	if last == nil || now < next || !d.nextCheck.CompareAndSwap(next, now+int64(checkEvery)) {
-		if last == nil {
-			return nil // startup creates the table first
-		}
-		return last.err
+	if last == nil {
+		return imports.Emails{}, nil // startup creates the table first
 	}
+	if time.Since(last.begun) < checkEvery {
+		return last.table.emails, last.err
+	}
+	begun := time.Now()
 	found, err := conn.describe(ctx)
 	if _, told := errors.AsType[*models.StorageError](err); err != nil && !told {
-		return err
+		return found.emails, err
 	}
-	d.checked.Store(&tableCheck{found, err})
+	d.checked.Store(&tableCheck{found, err, begun})
 	if found != last.table {
 		d.onEmail.Clear()
 		d.pool.Reset()
 	}
-	return err
+	return found.emails, err
 }
-
-// emails is what the indexes of the table did for emails at the last check.
-func (d *database) emails() imports.Emails { return d.checked.Load().table.emails }
 
 // describe checks the table for the first time; from then on [database.checkTable] does.
 func (d *database) describe(ctx context.Context) (t table, err error) {
+	begun := time.Now()
 	err = d.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
 		t, err = conn.describe(ctx)
 		return err
@@ -183,7 +219,7 @@ func (d *database) describe(ctx context.Context) (t table, err error) {
 	if err == nil {
 		err = d.expectRights(ctx)
 	}
-	d.checked.Store(&tableCheck{table: t})
+	d.checked.Store(&tableCheck{table: t, begun: begun})
 	return t, err
 }
 

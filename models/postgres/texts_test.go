@@ -15,17 +15,17 @@ func TestStatementsAreBuiltFromTheTableOfFields(t *testing.T) {
 	odd := models.Fields{&order}
 	for _, test := range []struct{ name, text, want string }{
 		{"a creation", insertUsers(fields, "now()"), `WITH written AS (INSERT INTO users ("name", "email", created_at) ` +
-			`SELECT "name", "email", now() FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n ("name", "email") ` +
-			"ORDER BY ordinality RETURNING id::int8) SELECT * FROM written WHERE (SELECT CASE WHEN count(*) = cardinality($1) " +
+			`SELECT "name", "email", now() FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS _new ("name", "email", _place) ` +
+			"ORDER BY _place RETURNING id::int8) SELECT * FROM written WHERE (SELECT CASE WHEN count(*) = cardinality($1) " +
 			"THEN true ELSE ('" + ignoredMark + "' || count(*))::bool END FROM written)"},
-		{"an update", updateUsers(fields), `UPDATE users SET "name" = n."name", "email" = n."email" FROM ` +
-			`unnest($1::int8[], $2::text[], $3::text[]) AS n (id, "name", "email") WHERE users.id = n.id`},
-		{"an update of a field that is a keyword", updateUsers(odd), `UPDATE users SET "order" = n."order" FROM ` +
-			`unnest($1::int8[], $2::text[]) AS n (id, "order") WHERE users.id = n.id`},
+		{"an update", updateUsers(fields), `UPDATE users SET "name" = _new."name", "email" = _new."email" ` +
+			`FROM unnest($1::int8[], $2::text[], $3::text[]) AS _new (id, "name", "email") WHERE users.id = _new.id`},
+		{"an update of a field that is a keyword", updateUsers(odd), `UPDATE users SET "order" = _new."order" FROM ` +
+			`unnest($1::int8[], $2::text[]) AS _new (id, "order") WHERE users.id = _new.id`},
 		{"a copy", copyUsers(fields), `COPY users (id, "name", "email", created_at) FROM STDIN`},
 		{"a copy by INSERT", insertCopies(odd, "timestamptz"), `INSERT INTO users (id, "order", created_at) OVERRIDING SYSTEM ` +
 			`VALUE SELECT id, "order", created_at::timestamptz FROM unnest($1::int8[], $2::text[], $3::text[]) ` +
-			`AS n (id, "order", created_at)`},
+			`AS _new (id, "order", created_at)`},
 	} {
 		if test.text != test.want {
 			t.Errorf("%s is\n%s\nwant\n%s", test.name, test.text, test.want)

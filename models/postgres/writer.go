@@ -93,11 +93,15 @@ func (w *writer) insert(all []*creation) func(context.Context, connection) error
 // commitTogether stores creations with one statement, and completes each.
 //
 // They are stored in the order of their emails: otherwise two processes that store the same emails at once wait for
-// each other, until PostgreSQL ends one of the two.
+// each other, until PostgreSQL ends one of the two. The case of letters comes last, because two emails that differ only in
+// that may be the same.
 func (w *writer) commitTogether(all []*creation) {
 	ctx, cancel := context.WithDeadline(context.Background(), all[0].Arrived.Add(answerTime))
 	defer cancel()
-	slices.SortFunc(all, func(a, b *creation) int { return cmp.Compare(a.user.Email, b.user.Email) })
+	slices.SortFunc(all, func(a, b *creation) int {
+		x, y := a.user.Email, b.user.Email
+		return cmp.Or(cmp.Compare(models.LowerASCII(x), models.LowerASCII(y)), cmp.Compare(x, y))
+	})
 	err := w.database.borrow(context.Background(), ctx, write, w.insert(all))
 	if err != nil && len(all) > 1 && isRefusal(err) {
 		err = errSingly
