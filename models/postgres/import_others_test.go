@@ -59,10 +59,10 @@ func TestAnEmailThatIsStoredDuringAnImportExists(t *testing.T) {
 	t.Parallel()
 	const insert = "INSERT INTO users (name, email) VALUES ('other', 'fileb')"
 	for conflict, want := range map[models.Conflict]string{
-		models.ConflictFails: "{0 0 0 0} 3 ERROR: duplicate key value violates unique constraint " +
+		models.ConflictFails: "{0 0 0 0 []} 3 ERROR: duplicate key value violates unique constraint " +
 			`"uni_users_email" (SQLSTATE 23505)`,
-		models.ConflictSkips:   "{2 0 1 0} ",
-		models.ConflictUpdates: "{2 1 0 0} ",
+		models.ConflictSkips:   "{2 0 1 0 []} ",
+		models.ConflictUpdates: "{2 1 0 0 []} ",
 	} {
 		t.Run(fmt.Sprint(conflict), func(t *testing.T) {
 			t.Parallel()
