@@ -12,3 +12,12 @@ const (
 const refusesSecrets = `CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	IF NEW.name = 'Secret Bad' THEN RAISE 'no secret@example.org here'; END IF; RETURN NEW; END $$;
 	CREATE TRIGGER r BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION r()`
+
+// otherColumns are those of the table besides the four that it always has.
+const otherColumns = `SELECT COALESCE(string_agg(column_name, ',' ORDER BY ordinal_position), '') FROM information_schema.columns
+	WHERE table_name = 'users' AND column_name NOT IN ('id', 'name', 'email', 'created_at')`
+
+const (
+	noTable   = `relation "users" does not exist`
+	sameEmail = `duplicate key value violates unique constraint \"users_email_nocase\"`
+)

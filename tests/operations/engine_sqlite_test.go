@@ -11,3 +11,12 @@ const (
 // refusesSecrets is a trigger whose refusal names an email.
 const refusesSecrets = `CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'Secret Bad'
 	BEGIN SELECT RAISE(ABORT, 'no secret@example.org here'); END`
+
+// otherColumns are those of the table besides the four that it always has.
+const otherColumns = `SELECT COALESCE(group_concat(name), '') FROM pragma_table_info('users')
+	WHERE name NOT IN ('id', 'name', 'email', 'created_at')`
+
+const (
+	noTable   = "there is no database"
+	sameEmail = "UNIQUE constraint failed: "
+)
