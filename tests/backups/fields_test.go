@@ -1,0 +1,48 @@
+package backups
+
+import (
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// A backup is the whole file: with the columns of all fields, whatever USER_FIELDS is now.
+func TestABackupHasTheFieldsAndIsRestoredWithoutThem(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t, "USER_FIELDS=room")
+	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada","room":"1815"}`)
+	want := p.Do(t, "GET", "/api/users", "").Body
+	backup := program.BackUp(t, p.DataDir)
+	p.Stop(t)
+	if restored := program.RunCommand(t, p.DataDir, nil, "restore", backup); restored.Code != 0 {
+		t.Fatal(restored.Stderr)
+	}
+	if list := program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=room").Do(t, "GET", "/api/users", "").Body; list != want {
+		t.Errorf("the list was %s and is %s", want, list)
+	}
+}
+
+func TestABackupWithoutTheColumnIsRestoredAndTheNextStartSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	old := program.Serve(t)
+	old.Create(t, "Ada", "ada@example.org")
+	backup := program.BackUp(t, old.DataDir)
+
+	settings := []string{"DATA_DIR=" + t.TempDir(), "USER_FIELDS=room"}
+	program.Serve(t, settings...).Stop(t)
+	restored := program.RunWith(t, settings, nil, "restore", backup)
+	if match := program.Done.FindStringSubmatch(restored.Stderr); restored.Code != 0 || match == nil || match[2] != "1" {
+		t.Fatalf("it ended with %d and %q", restored.Code, restored.Stderr)
+	}
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), settings...),
+		"the table users has no column room: run `users-api add-field room`")
+	if added := program.RunWith(t, settings, nil, "add-field", "room"); added.Code != 0 {
+		t.Fatal(added.Stderr)
+	}
+	list := program.Serve(t, settings...).Do(t, "GET", "/api/users", "").Body
+	if !program.Matches(list, `[{"id":1,"name":"Ada","email":"ada@example.org",…,"room":null}]`) {
+		t.Errorf("the list is %s", list)
+	}
+}
