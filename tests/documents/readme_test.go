@@ -19,7 +19,8 @@ var readmeBlock = regexp.MustCompile("(?s)```sh\n(.*?)```\n```answer\n(.*?)```")
 
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 
-// README.md is run from top to bottom against one program, in a directory with tests/testdata as in a clone.
+// README.md is run from top to bottom against one program, in a directory with tests/testdata as in a clone, which it
+// calls /srv/users-api.
 func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Readme)
@@ -41,14 +42,16 @@ func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := program.Serve(t, "DATA_DIR="+filepath.Join(directory, "data"))
+	path := filepath.Dir(program.Path()) + ":" + os.Getenv("PATH")
 	for _, block := range blocks {
 		script := exec.Command("sh", "-c", strings.ReplaceAll(block[1], "http://localhost:3000", p.URL))
-		script.Dir = directory
+		script.Dir, script.Env = directory, append(os.Environ(), "PATH="+path, "DATA_DIR="+p.DataDir)
 		output, err := script.CombinedOutput()
 		if err != nil {
 			t.Errorf("%v\n%s", err, block[1])
 		}
 		shown := strings.ReplaceAll(program.WithoutAdded(string(output)), "\r\n", "\n") // a terminal shows no CR, and lines of CSV end with one
+		shown = strings.ReplaceAll(shown, directory, "/srv/users-api")
 		got, want := anyTime.ReplaceAllString(shown, "TIME"), anyTime.ReplaceAllString(block[2], "TIME")
 		if got != want {
 			t.Errorf("%s\nprints\n%s\nand README.md shows\n%s", block[1], got, want)
