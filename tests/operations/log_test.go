@@ -74,16 +74,24 @@ func TestHealthIsNotLogged(t *testing.T) {
 
 func TestNoUserIsEverInTheLog(t *testing.T) {
 	t.Parallel()
-	p := program.Serve(t)
+	p := program.Serve(t, "USER_FIELDS=room", "LOG_LEVEL=debug")
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Do(refusesSecrets)
 	for _, body := range []string{
 		program.Body("Secret Name", "secret@example.org"), program.Body("Secret Other", "secret@example.org"),
 		program.Body("Secret Bad", "secret2@example.org"),
 		`{"name":"Secret","email":"secret@example.org"`, `{"name":"Secret","email":5}`,
+		`{"name":"n","email":"n","room":"Secret \u0000"}`, `{"name":"m","email":"m","room":["Secret"]}`,
+		`{"name":"Secret Bad","email":"o","room":"Secret"}`,
 	} {
 		p.Do(t, "POST", "/api/users", body)
 	}
+	p.Do(t, "PATCH", "/api/users/1", `{"room":"Secret"}`)
+	p.Do(t, "PUT", "/api/users/1", `{"name":"n","email":"n","room":{"Secret":1}}`)
+	p.Do(t, "GET", "/api/users?room=Secret&limit=1", "")
+	p.Do(t, "GET", "/api/users?room=Secret&room=Secret", "")
+	p.Do(t, "POST", program.CSV+"?room=Secret", "name,email\nn,p\n")
+	p.Do(t, "POST", program.CSV, "name,email,room,Secret\nSecret Bad,secret,Secret,\n")
 	p.Do(t, "DELETE", "/api/users/secret@example.org", "")
 	p.Do(t, "GET", "/secret@example.org?email=secret@example.org", "")
 	p.Do(t, "GET", "/health", "", "User-Agent: secret@example.org")

@@ -83,11 +83,16 @@ func TestStartedAsRootItHandsItsFilesOver(t *testing.T) {
 		expectOwner(t, path, 65532)
 	}
 	made := filepath.Join(backups, program.NamesIn(t, backups)[0])
-	restored := filepath.Join(directory, "restored")
-	if _, said, code := program.Run(t, []string{"DATA_DIR=" + restored, "RUN_AS=65532"}, "restore", made); code != 0 {
-		t.Errorf("the restore ended with %d: %s", code, said)
+	changed := program.Serve(t, "DATA_DIR="+filepath.Join(directory, "changed"))
+	changed.Stop(t)
+	for directory, command := range map[string][]string{
+		filepath.Join(directory, "restored"): {"restore", made}, changed.DataDir: {"add-field", "room"},
+	} {
+		if _, said, code := program.Run(t, []string{"DATA_DIR=" + directory, "RUN_AS=65532"}, command...); code != 0 {
+			t.Errorf("%v ended with %d: %s", command, code, said)
+		}
+		expectOwner(t, filepath.Join(directory, "users.db"), 65532)
 	}
-	expectOwner(t, filepath.Join(restored, "users.db"), 65532)
 }
 
 func expectOwner(t *testing.T, path string, want uint32) {
