@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"users-api/models"
 	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
@@ -88,5 +90,42 @@ func TestADatabaseWhoseTableCannotBeServedIsNotCopied(t *testing.T) {
 			}
 			sqlitetest.ExpectCannotServe(t, "the copy", err, table.Why)
 		})
+	}
+}
+
+// What is not copied is named as the table has it, generated columns, too.
+func TestAnOriginalNamesTheColumnsThatAreNotCopied(t *testing.T) {
+	t.Parallel()
+	path := sqlitetest.File(t, "CREATE TABLE users (ID INTEGER PRIMARY KEY, left_at, Name, email UNIQUE, PHONE, created_at, "+
+		`"Fax No", domain AS (substr(email, instr(email, '@') + 1)), tenant)`)
+	for _, test := range []struct {
+		fields models.Fields
+		want   string
+	}{
+		{models.NewFields(), `["left_at" "PHONE" "Fax No" "domain" "tenant"]`},
+		{models.NewFields("tenant", "phone"), `["left_at" "Fax No" "domain"]`},
+	} {
+		original, err := OpenCopySource(path, test.fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer original.Close()
+		if got := fmt.Sprintf("%q", original.Left); got != test.want {
+			t.Errorf("%s are left, want %s", got, test.want)
+		}
+	}
+	_, err := OpenCopySource(path, models.NewFields("phone", "fax"))
+	want := "cannot read the database " + path + ": the table users has no column fax: run `users-api add-field fax`, or take what is " +
+		"missing out of USER_FIELDS"
+	if err == nil || err.Error() != want {
+		t.Errorf("without a column: %v, want %s", err, want)
+	}
+	all, err := OpenCopySource(sqlitetest.Closed(t, "ada"), models.NewFields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	if len(all.Left) > 0 {
+		t.Errorf("%q are left", all.Left)
 	}
 }

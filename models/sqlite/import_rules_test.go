@@ -93,13 +93,14 @@ func TestRowsAreNotComparedWithATableWhereEmailsAreNotUnique(t *testing.T) {
 	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at, left_at, tenant "
 	rows := storetest.Rows(models.NewUser{Name: "other", Email: "e"})
 	for name, schema := range map[string][]string{
-		"no index":              {table + ")"},
-		"an index":              {table + ")", "CREATE INDEX i ON users (email)"},
-		"a partial index":       {table + ")", "CREATE UNIQUE INDEX i ON users (email) WHERE left_at IS NULL"},
-		"an index of two":       {table + ", UNIQUE (email, tenant))"},
-		"another index of two":  {table + ", UNIQUE (tenant, email))"},
-		"an index of names":     {table + ", UNIQUE (name))"},
-		"an index of a formula": {table + ")", "CREATE UNIQUE INDEX i ON users (lower(email))"},
+		"no index":                           {table + ")"},
+		"an index":                           {table + ")", "CREATE INDEX i ON users (email)"},
+		"a partial index":                    {table + ")", "CREATE UNIQUE INDEX i ON users (email) WHERE left_at IS NULL"},
+		"an index of two":                    {table + ", UNIQUE (email, tenant))"},
+		"another index of two":               {table + ", UNIQUE (tenant, email))"},
+		"an index of names":                  {table + ", UNIQUE (name))"},
+		"an index of a formula":              {table + ")", "CREATE UNIQUE INDEX i ON users (lower(email))"},
+		"an index of an email and a formula": {table + ")", "CREATE UNIQUE INDEX i ON users (email, lower(name))"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			users, other := openTable(t, 0, schema...)

@@ -117,7 +117,7 @@ func expectWhole(t *testing.T, users *Users) {
 	t.Helper()
 	list, _ := storetest.Text(t, users)
 	var whole []byte
-	for piece, err := range storetest.Fields().NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
+	for piece, err := range users.fields.NewArray(0).Chunks(users.Select(ctx, models.Query{})) {
 		if err != nil {
 			t.Fatal(err)
 		}

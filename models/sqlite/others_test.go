@@ -46,7 +46,7 @@ func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
 		return users
 	}
 	storetest.Random(t, open, storetest.Traits{}, func(m *storetest.Machine) map[string]func(*rapid.T) {
-		other := &another{Machine: m, db: otherProgram(t, users)}
+		other := &another{Machine: m, db: otherProgram(t, users), fields: users.fields}
 		return map[string]func(*rapid.T){
 			"another creates": other.create, "another changes": other.change, "another deletes": other.delete,
 			"another adds a trigger": other.addTrigger, "another drops it": other.dropTrigger,
@@ -58,6 +58,7 @@ func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
 type another struct {
 	*storetest.Machine
 	db      *sql.DB
+	fields  models.Fields
 	created int
 }
 
@@ -73,11 +74,15 @@ func (a *another) create(r *rapid.T) {
 }
 
 func (a *another) change(r *rapid.T) {
-	user := a.Any(r)
-	user.Name = storetest.Names(r, "name")
-	if _, err := a.db.Exec("UPDATE users SET name = ? WHERE id = ?", user.Name, user.ID); err != nil {
+	user, field := a.Any(r), rapid.SampledFrom(a.fields).Draw(r, "field")
+	if field.Unique {
+		r.Skip("another user may have the email")
+	}
+	text := storetest.Names(r, "value")
+	if _, err := a.db.Exec("UPDATE users SET `"+field.Name+"` = ? WHERE id = ?", text, user.ID); err != nil {
 		r.Fatal(err)
 	}
+	user.NewUser = storetest.With(a.fields, user.NewUser, storetest.ValuesOf(a.fields, field.Name, text))
 	a.Note(user)
 }
 

@@ -41,6 +41,10 @@ func (c *connection) selected(query models.Query, limit int) (text string, value
 	return c.Select(query, c.table.emails.IgnoresCase).Users, append(values, int64(limit))
 }
 
+// matching returns the values for the parts of a query that decide which users match. SQLite compares them with the affinity
+// of a column (sqlite.org/datatype3.html#type_conversions_prior_to_comparison). Another program may have stored numbers in a
+// column without a type, or blobs: they are shown as texts, and searches find them, but no filter does. A filter of a column
+// of numbers finds 7 by 007, too.
 func (q *queries) matching(query models.Query) []any {
 	return q.Matching(query, func(contains string) string { return contains })
 }

@@ -91,10 +91,11 @@ func duplicateInAnyCase(t *testing.T, users models.Users) {
 	if after, now := Text(t, users); after != before || now != version {
 		t.Errorf("the list was %s and is %s", before, after)
 	}
-	if user, err := users.Change(ctx, ada, Values("email", "ADA@example.org"), nil); user.Email != "ADA@example.org" || err != nil {
+	const again = "ADA@example.org"
+	if user, err := users.Change(ctx, ada, Values("email", again), nil); user.Email != again || err != nil {
 		t.Errorf("a user whose email gets another case is %+v, %v", user, err)
 	}
-	if user, err := users.Get(ctx, ada); user.Email != "ADA@example.org" || err != nil {
+	if user, err := users.Get(ctx, ada); user.Email != again || err != nil {
 		t.Errorf("the user is %+v, %v", user, err)
 	}
 }
@@ -140,7 +141,8 @@ func importedInAnyCase(t *testing.T, users models.Users) {
 	}{
 		{"an email that exists refuses the file", []string{"New:b", "Ada:ADA", "New:B"}, models.ImportOptions{},
 			models.Imported{}, "3 duplicate, 4 repeated", []string{ada, alan, grace}},
-		{"skip leaves those who are there", []string{"X:Ada", "New:b", "Y:B"}, models.ImportOptions{OnConflict: skips, DryRun: true},
+		{"skip leaves those who are there", []string{"X:Ada", "New:b", "Y:B"},
+			models.ImportOptions{OnConflict: skips, DryRun: true},
 			models.Imported{Created: 1, Skipped: 2}, "", []string{ada, alan, grace}},
 		{"an email in another case alone is no change", []string{"Ada:ADA", "Ada:Ada"}, models.ImportOptions{OnConflict: updates},
 			models.Imported{Skipped: 2}, "", []string{ada, alan, grace}},
