@@ -7,15 +7,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"users-api/tests/program"
 )
 
 // withPhone starts the program with a phone for each user, and creates Ada.
 func withPhone(t *testing.T, ada string) *person {
 	t.Helper()
-	binary, _, _ := program.BuildWithPhone(t)
-	p := program.Start(t, binary)
+	p := start(t, "USER_FIELDS=phone")
 	response, err := http.Post(p.URL+"/api/users", "application/json", strings.NewReader(ada))
 	if err != nil || response.StatusCode != http.StatusCreated {
 		t.Fatalf("creating Ada: %v, %v", response, err)

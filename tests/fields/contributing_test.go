@@ -8,7 +8,7 @@ import (
 
 func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
 	t.Parallel()
-	binary, files, lines := program.BuildWithPhone(t)
+	binary, files, lines := buildWithPhone(t)
 	if files > 3 || lines > 30 {
 		t.Errorf("the change touches %d Go files and %d lines", files, lines)
 	}

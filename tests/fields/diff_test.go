@@ -1,4 +1,4 @@
-package program
+package fields
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 
 const root = "../.."
 
-// BuildWithPhone makes the change that CONTRIBUTING.md shows, which adds an optional phone to users, in a copy of the
+// buildWithPhone makes the change that CONTRIBUTING.md shows, which adds an optional phone to users, in a copy of the
 // program. It returns the path of the built copy, and how many Go files and lines the change touches.
-func BuildWithPhone(t testing.TB) (binary string, files, lines int) {
+func buildWithPhone(t *testing.T) (binary string, files, lines int) {
 	t.Helper()
 	changed := copyTree(t)
 	files, lines = applyDiff(t, changed, adding(t))
@@ -21,7 +21,7 @@ func BuildWithPhone(t testing.TB) (binary string, files, lines int) {
 }
 
 // adding returns the change that CONTRIBUTING.md shows.
-func adding(t testing.TB) string {
+func adding(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(root + "/CONTRIBUTING.md")
 	if err != nil {
@@ -37,7 +37,7 @@ func adding(t testing.TB) string {
 }
 
 // copyTree copies what the program is built from, and tests/program, which says what the tests expect.
-func copyTree(t testing.TB) string {
+func copyTree(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
 	if err := os.Mkdir(filepath.Join(directory, "tests"), 0o700); err != nil {
@@ -56,7 +56,7 @@ func copyTree(t testing.TB) string {
 var hunk = regexp.MustCompile(`(?m)^@@.*\n`)
 
 // applyDiff applies a diff to the files of a directory, and returns how many Go files and lines it changes.
-func applyDiff(t testing.TB, directory, diff string) (files, lines int) {
+func applyDiff(t *testing.T, directory, diff string) (files, lines int) {
 	t.Helper()
 	for _, part := range strings.Split(diff, "--- ")[1:] {
 		name, hunks, _ := strings.Cut(part, "\n")
@@ -72,7 +72,7 @@ func applyDiff(t testing.TB, directory, diff string) (files, lines int) {
 }
 
 // applyHunk replaces the lines of a hunk that are there by those that shall be, unless the tree has these already.
-func applyHunk(t testing.TB, path, change string) {
+func applyHunk(t *testing.T, path, change string) {
 	t.Helper()
 	var before, after strings.Builder
 	for line := range strings.Lines(change) {
@@ -95,7 +95,7 @@ func applyHunk(t testing.TB, path, change string) {
 	}
 }
 
-func build(t testing.TB, directory string) string {
+func build(t *testing.T, directory string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users-api")
 	command := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".")
