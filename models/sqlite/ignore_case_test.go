@@ -161,3 +161,18 @@ func upTo(n int64) (ids []int64) {
 	}
 	return ids
 }
+
+// The search takes longer than the index, and the writes of a service would wait for it.
+func TestOtherProgramsMayWriteWhileTheSameEmailsAreLookedFor(t *testing.T) {
+	t.Parallel()
+	conn := openTestConnection(t, openUsers(t, 0))
+	if err := conn.Script(beginWrite); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.sameEmails(); err == nil || err.Error() != "some emails were changed meanwhile: try again" {
+		t.Errorf("when another program has changed them: %v", err)
+	}
+	if conn.InTransaction() {
+		t.Error("the transaction is still open")
+	}
+}

@@ -47,8 +47,12 @@ func IgnoreEmailCase(ctx context.Context, path string) error {
 	})
 }
 
-// sameEmails returns the users who keep the index from being created.
+// sameEmails returns the users who keep the index from being created. Other programs need not wait with their writes until
+// these are found, which takes longer than the index.
 func (c *connection) sameEmails() error {
+	if err := c.Script(rollBack); err != nil {
+		return err
+	}
 	same := &models.SameEmails{}
 	err := c.Query(func(r dbfile.Row) error {
 		if same.More = len(same.IDs) == models.MostListed; same.More {
@@ -57,8 +61,8 @@ func (c *connection) sameEmails() error {
 		same.IDs = append(same.IDs, r.Number(0))
 		return nil
 	}, sameEmails)
-	if err != nil {
-		return err
+	if err != nil || len(same.IDs) == 0 { // another program has changed them
+		return cmp.Or(err, errors.New("some emails were changed meanwhile: try again"))
 	}
 	return same
 }
