@@ -16,6 +16,8 @@ import (
 func TestATableWithoutAFieldOfTheSettingEndsTheStart(t *testing.T) {
 	t.Parallel()
 	path := sqlitetest.File(t, sqlitetest.Table, "ALTER TABLE users ADD COLUMN FAX")
+	other := sqlitetest.Open(t, path)
+	before := schema(t, other)
 	want := "cannot open the database " + path + ": the table users has no columns phone, group: " +
 		"run `users-api add-field phone`, `users-api add-field group`, or take what is missing out of USER_FIELDS"
 	if _, err := Open(ctx, path, models.NewFields("phone", "fax", "group"), 0); err == nil || err.Error() != want {
@@ -26,6 +28,20 @@ func TestATableWithoutAFieldOfTheSettingEndsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = users.Close(ctx)
+	if after := schema(t, other); after != before {
+		t.Errorf("the schema was %s and is %s", before, after)
+	}
+}
+
+func TestANewTableHasAColumnForEachFieldOfTheSetting(t *testing.T) {
+	t.Parallel()
+	fields := storetest.WithAdded(models.MostAdded)
+	var texts string
+	err := otherProgram(t, openWith(t, fields, 0)).QueryRow(`SELECT group_concat(name, ' ' ORDER BY cid) FROM pragma_table_info('users')
+		WHERE lower(type) = 'text' AND NOT "notnull" AND dflt_value IS NULL`).Scan(&texts)
+	if want := strings.Join(fields.OptionalNames(), " "); texts != want || err != nil {
+		t.Errorf("its texts that may be NULL are %s, %v, want %s", texts, err, want)
+	}
 }
 
 // Another program may take a column away, and add it again.

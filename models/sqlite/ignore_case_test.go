@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"users-api/models"
@@ -132,9 +133,7 @@ func TestEmailsThatDifferOnlyInCaseAreNamedByTheirUsers(t *testing.T) {
 	} {
 		path := sqlitetest.File(t, sqlitetest.Table)
 		other := sqlitetest.Open(t, path)
-		for _, email := range test.emails {
-			sqlitetest.Run(t, other, "INSERT INTO users (email) VALUES ("+email+")")
-		}
+		sqlitetest.Run(t, other, "INSERT INTO users (email) VALUES ("+strings.Join(test.emails, "), (")+")")
 		before := schema(t, other)
 		err := IgnoreEmailCase(ctx, path)
 		same, ok := errors.AsType[*models.SameEmails](err)
