@@ -138,7 +138,7 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *te
 	service.becomes("healthy", 10*time.Second)
 }
 
-func TestEachServiceButTheDatabaseIsPublishedOnPort3000UnlessToldOtherwise(t *testing.T) {
+func TestEachServiceButTheDatabaseIsPublishedOnPort3000ByDefault(t *testing.T) {
 	for _, c := range []struct {
 		name                       string
 		environment                []string

@@ -64,7 +64,7 @@ func startDevelopment(p project) development {
 	p.t.Helper()
 	p.compose("up", "--detach", "dev")
 	dev := development{p.service("dev"), p}
-	eventually(p.t, 5*time.Minute, "built and answering", func() bool {
+	eventually(p.t, 15*time.Minute, "built and answering", func() bool {
 		status, _ := dev.api().ask(http.MethodGet, "/health", "")
 		return status == http.StatusOK
 	})

@@ -12,8 +12,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -25,13 +28,16 @@ const (
 )
 
 var (
-	image    = unique() // the release image, built once for all tests
-	noEngine string     // why the tests cannot run here
+	run      = "users-api-test-" + random() // begins the name of all that this run makes
+	image    = unique()                     // the release image, built once for all tests
+	noEngine string                         // why the tests cannot run here
+	commands sync.RWMutex                   // locked for reading while a test runs a command
 )
 
 func TestMain(m *testing.M) {
 	noEngine = lookForEngine()
 	if noEngine == "" {
+		removeWhenInterrupted()
 		if output, err := exec.Command("docker", "build", "--tag", image, repository).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "docker build: %v\n%s", err, output)
 			os.Exit(1)
@@ -54,7 +60,27 @@ func lookForEngine() string {
 	return ""
 }
 
-func unique() string { return "users-api-test-" + strings.ToLower(rand.Text()) }
+// removeWhenInterrupted removes what the tests have made if they are interrupted, because no cleanup runs then.
+func removeWhenInterrupted() {
+	const remove = `
+		docker ps --all --quiet --filter "name=$0" | xargs --no-run-if-empty docker rm --force --volumes
+		docker network ls --quiet --filter "name=$0" | xargs --no-run-if-empty docker network rm
+		docker volume ls --quiet --filter "name=$0" | xargs --no-run-if-empty docker volume rm
+		docker images --quiet --filter "reference=$0*" | xargs --no-run-if-empty docker rmi --force`
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupts
+		commands.Lock() // so that no test makes anything more
+		output, err := exec.Command("sh", "-c", remove, run).CombinedOutput()
+		fmt.Fprintf(os.Stderr, "interrupted; removing what the tests made (%v):\n%s", err, output)
+		os.Exit(1)
+	}()
+}
+
+func unique() string { return run + "-" + random() }
+
+func random() string { return strings.ToLower(rand.Text()[:8]) }
 
 // docker runs a docker command and returns what it printed. The test is skipped where no engine answers.
 func docker(t *testing.T, arguments ...string) string {
@@ -67,6 +93,8 @@ func runIn(t *testing.T, directory, name string, arguments ...string) string {
 	if noEngine != "" {
 		t.Skip(noEngine)
 	}
+	commands.RLock()
+	defer commands.RUnlock()
 	command := exec.Command(name, arguments...)
 	command.Dir = directory
 	output, err := command.CombinedOutput()
