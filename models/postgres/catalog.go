@@ -8,8 +8,10 @@ const (
 
 	// tableExists reads pg_class as well, because only a statement that opens a table makes the session notice what
 	// others have committed to the catalog meanwhile.
-	tableExists = "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users'))"
-	anyUser     = "SELECT EXISTS (SELECT FROM users)"
+	tableExists  = "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users'))"
+	anyUser      = "SELECT EXISTS (SELECT FROM users)"
+	columnExists = `SELECT EXISTS (SELECT FROM pg_attribute
+		WHERE attrelid = to_regclass('users') AND attname = $1 AND attnum > 0 AND NOT attisdropped)`
 
 	// ignoresCase is true of the index i, called index, with which emails that differ only in the case of ASCII letters are
 	// the same; a is the column. It compares the tree that PostgreSQL keeps of the expression lower(email COLLATE "C"):
@@ -53,6 +55,25 @@ const (
 		WHERE n.nspname = $1 AND t.relname = $2 AND index.relname = $3 AND i.indisunique AND i.indnkeyatts = 1
 		AND (i.indkey[0] = a.attnum OR ` + ignoresCase + `)
 		AND (t.oid = to_regclass('users') OR to_regclass('users') IN (SELECT pg_partition_ancestors(t.oid))))`
+
+	// findCaseIndex asks for the name of the index that ignores the case of emails, and whether it is valid.
+	findCaseIndex = `SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i
+		JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = i.indrelid
+		WHERE i.indrelid = to_regclass('users') AND ` + ignoresCase
+
+	// isFinishing asks whether a session has changed what the catalog says of an index of users, and has not committed that
+	// yet. A build does so after it has released the lock of the table.
+	isFinishing = `SELECT EXISTS (SELECT FROM pg_index i JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = i.xmax
+		AND l.granted WHERE i.indrelid = to_regclass('users'))`
+
+	// holder names the oldest transaction that holds a lock of the table, or of one of its partitions.
+	holder = withParts + `SELECT CASE WHEN l.pid IS NULL THEN 'a prepared transaction' ELSE
+			format('the session with the process id %s (%s), whose transaction began %s s ago', l.pid,
+				concat_ws(', user ', COALESCE(NULLIF(s.application_name, ''), s.backend_type), s.usename),
+				extract(epoch FROM clock_timestamp() - s.xact_start)::int8) END
+		FROM pg_locks l JOIN parts p ON p.id = l.relation LEFT JOIN pg_stat_activity s ON s.pid = l.pid
+		WHERE l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		ORDER BY s.xact_start LIMIT 1`
 
 	// idSequence finds what gives the ids: the sequence that the column owns, or the one that its default uses.
 	idSequence = `SELECT COALESCE(pg_get_serial_sequence(to_regclass('users')::text, 'id'),

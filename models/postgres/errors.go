@@ -29,6 +29,7 @@ const (
 	codeNoSchema      = "3F000"
 	codeUnsupported   = "0A000"
 	codeNoRight       = "42501"
+	codeNoTable       = "42P01"
 	codeTableExists   = "42P07"
 	codeTooMany       = "53300"
 	codeLocked        = "55P03"

@@ -10,10 +10,12 @@
 //     two pages;
 //   - the cached list (package listcache, and list.go) is valid for as long as the server's snapshot is the same;
 //   - imports (package imports, and import.go), exports of one moment (snapshot.go), and a table that is filled from
-//     another storage (copyfrom.go, copy.go, refused.go).
+//     another storage (copyfrom.go, copy.go, refused.go);
+//   - the commands that change the table beside running services: a new column (schema.go), and the index that ignores the
+//     case of emails (email_case.go).
 //
-// GORM defines the table and compiles the statements (package statements), sql.go holds what GORM cannot express, and
-// pgx runs both. Nothing is stored in a session, because behind a pooler the next statement may run in another one: no setting and no advisory
+// GORM defines the table and compiles the statements (package statements), sql.go and catalog.go hold what GORM cannot express,
+// and pgx runs both. Nothing is stored in a session, because behind a pooler the next statement may run in another one: no setting and no advisory
 // lock that outlives its transaction, no temporary table, no LISTEN.
 //
 // # Why the cached list is never stale

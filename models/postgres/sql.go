@@ -137,6 +137,25 @@ const (
 		"SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"
 )
 
+// Changes of the schema, beside running services.
+const (
+	// lockSchema begins with a lock that only other changes, and VACUUM, wait for. What comes after it may need a lock that
+	// everything waits for: so it waits for no more than half a second itself.
+	lockSchema = "SET LOCAL lock_timeout = '5s'; LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'"
+
+	beginTurn = beginRead + "SET LOCAL idle_in_transaction_session_timeout = 0;"
+	tryTurn   = "SELECT pg_try_advisory_xact_lock(x'63617365'::int8)" // case, in ASCII
+
+	setNoTimeouts   = "SET statement_timeout = 0; SET lock_timeout = 0"
+	createCaseIndex = `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (lower(email COLLATE "C"))`
+
+	// sameEmails are the users whose emails differ only in the case of ASCII letters, those with one email together.
+	sameEmails = `SELECT u.id::int8 FROM users u JOIN (
+			SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users WHERE email IS NOT NULL
+			GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT $1::int8) AS same ON lower(u.email COLLATE "C") = same.email
+		ORDER BY same.first, u.id LIMIT $1::int8`
+)
+
 // Sessions.
 const (
 	askSession = `SELECT pg_backend_pid(), current_setting('default_transaction_isolation') = 'read committed'
