@@ -3,60 +3,34 @@
 package browser
 
 import (
-	"io"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"users-api/tests/program"
 )
 
-// withPhone starts the program with a phone for each user, and creates Ada.
-func withPhone(t *testing.T, ada string) *person {
+// withFields starts the program with fields, and creates users from bodies.
+func withFields(t *testing.T, fields string, bodies ...string) (*person, *program.Program) {
 	t.Helper()
-	p := start(t, "USER_FIELDS=phone")
-	response, err := http.Post(p.URL+"/api/users", "application/json", strings.NewReader(ada))
-	if err != nil || response.StatusCode != http.StatusCreated {
-		t.Fatalf("creating Ada: %v, %v", response, err)
+	p := start(t, "USER_FIELDS="+fields)
+	for _, body := range bodies {
+		if answer := p.Do(t, http.MethodPost, "/api/users", body); answer.Status != http.StatusCreated {
+			t.Fatalf("answered %d %s", answer.Status, answer.Body)
+		}
 	}
-	return visit(t, p, "/")
+	return visit(t, p, "/"), p
 }
 
-// has waits until the API shows a part of the JSON of a user.
-func (p *person) has(path, part string) {
+// stores waits until the JSON of a user ends with fields.
+func (p *person) stores(service *program.Program, id int, fields string) {
 	p.Helper()
-	p.until(path+" to have "+part, func() bool {
-		response, err := http.Get(p.origin + path)
-		p.must(err)
-		defer response.Body.Close() //nolint:errcheck // it was only read
-		text, err := io.ReadAll(response.Body)
-		p.must(err)
-		return strings.Contains(string(text), part)
+	p.until(fmt.Sprintf("the user %d to have %.300s", id, fields), func() bool {
+		return strings.HasSuffix(service.Do(p.T, http.MethodGet, fmt.Sprint("/api/users/", id), "").Body, fields+"}")
 	})
-}
-
-func TestThePageHasAnOptionalField(t *testing.T) {
-	ada := withPhone(t, `{"name":"Ada","email":"ada@example.org"}`)
-	ada.adds("Ben", "ben@example.org", "1815")
-	ada.adds("Cleo", "cleo@example.org", "")
-	ada.has("/api/users/2", `"phone":"1815"`)
-	ada.has("/api/users/3", `"phone":null`)
-	ada.sees("columnheader", "Phone")
-	ada.sees("cell", "1815")
-
-	ada.changes("Ada", "Name", "Ada King")
-	ada.has("/api/users/1", `"name":"Ada King","email":"ada@example.org"`)
-	ada.has("/api/users/1", `"phone":null`)
-	ada.changes("Ben", "Phone", "")
-	ada.has("/api/users/2", `"phone":""`)
-	ada.changes("Ben", "Phone", "1912")
-	ada.has("/api/users/2", `"phone":"1912"`)
-
-	ada.fills("Search all fields", "191")
-	ada.lists("Ben")
-	ada.clicks("button", "Delete Ben")
-	ada.sees("dialog", "Delete this user?")
-	if people := evaluate[string](ada, `document.querySelector('#delete .people').innerText`); people != "Ben\nben@example.org\n1912" {
-		t.Errorf("the dialog names %q", people)
-	}
 }
 
 func (p *person) adds(name, email, phone string) {
@@ -78,32 +52,178 @@ func (p *person) changes(name, field, text string) {
 	p.seesNo("dialog", "Change user")
 }
 
-func TestAConflictShowsAnOptionalField(t *testing.T) {
-	ada := withPhone(t, `{"name":"Ada","email":"ada@example.org","phone":"mine"}`)
+func TestThePageHasAnAddedField(t *testing.T) {
+	ada, p := withFields(t, "phone", `{"name":"Ada","email":"ada@example.org"}`)
+	ada.lists("Ada")
+	ada.adds("Ben", "ben@example.org", "1815")
+	ada.adds("Cleo", "cleo@example.org", "")
+	ada.stores(p, 2, `"phone":"1815"`)
+	ada.stores(p, 3, `"phone":null`)
+	ada.sees("columnheader", "Phone")
+	ada.sees("cell", "1815")
+	ada.changes("Ben", "Phone", "1912")
+	ada.stores(p, 2, `"phone":"1912"`)
+	ada.fills("Search all fields", "191")
+	ada.lists("Ben")
+	ada.clicks("button", "Delete Ben")
+	ada.sees("dialog", "Delete this user?")
+	if people := evaluate[string](ada, `document.querySelector('#delete .people').innerText`); people != "Ben\nben@example.org\n1912" {
+		t.Errorf("the dialog names %q", people)
+	}
+	ada.clicks("button", "Cancel")
+	ada.clicks("button", "Export")
+	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); !strings.HasSuffix(got, ",1912\r\n") {
+		t.Errorf("the export is %q", got)
+	}
+	ada.clicks("button", "Close")
+	ada.clicks("button", "Import")
+	ada.picks(file(t, "people.csv", "name,email,PHONE,fax\nBen,ben@example.org,1,\n"))
+	ada.clicks("radio", "Give the user the name and other fields from the file")
+	ada.reads("Ignored columns: fax")
+	ada.clicks("button", "Import 1 user")
+	ada.stores(p, 2, `"phone":"1"`)
+}
+
+// Null and an empty text look the same in an input, and a line break is not shown there.
+func TestAFieldThatIsNotEditedKeepsItsValue(t *testing.T) {
+	for name, value := range map[string]string{
+		"null": `null`, "an empty text": `""`, "two lines": `"a\r\nb\n"`, "right to left": "\"\u202eשלום\"",
+		"100 KB": `"` + strings.Repeat("x", 100_000) + `"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ada, p := withFields(t, "phone,room", `{"name":"Ada","email":"ada@example.org","phone":`+value+`,"room":`+value+`}`)
+			ada.changes("Ada", "Name", "Ada King")
+			ada.lists("Ada King")
+			ada.stores(p, 1, `"phone":`+value+`,"room":`+value)
+			ada.clicks("button", "Change Ada King")
+			ada.sees("dialog", "Change user")
+			ada.fills("Room", "7")
+			ada.fills("Phone", "1")
+			evaluate[bool](ada, `(() => { // puts back what was shown
+				const input = document.querySelector('#field-phone');
+				input.value = `+value+` ?? '';
+				return true;
+			})()`)
+			ada.clicks("button", "Save")
+			ada.stores(p, 1, `"phone":`+value+`,"room":"7"`)
+		})
+	}
+}
+
+func TestAFieldThatIsEmptiedIsAnEmptyText(t *testing.T) {
+	ada, p := withFields(t, "phone", `{"name":"Ada","email":"ada@example.org","phone":"1815"}`)
+	ada.changes("Ada", "Phone", "")
+	ada.stores(p, 1, `"phone":""`)
+}
+
+// oddNames are names that JavaScript's objects, the DOM or the page itself have too.
+const oddNames = "constructor,to_string,length,type,hidden,class,style,group,null,true,form,user,value,children,id_"
+
+func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
+	ada, p := withFields(t, oddNames, `{"name":"Ada","email":"ada@example.org"}`)
+	ada.lists("Ada")
+	ada.clicks("button", "Add user")
+	ada.sees("dialog", "Add user")
+	ada.clicks("button", "Save")
+	ada.describes("Name", required)
+	if invalid := evaluate[int](ada, `document.querySelectorAll('[aria-invalid=true]').length`); invalid != 2 {
+		t.Errorf("%d fields are invalid", invalid)
+	}
+	ada.fills("Name", "Ben")
+	ada.fills("Email", "ada@example.org")
+	ada.fills("Constructor", "c")
+	ada.clicks("button", "Save")
+	ada.describes("Email", emailUsed)
+	ada.fills("Email", "ben@example.org")
+	ada.clicks("button", "Save")
+	ada.stores(p, 2, strings.Replace(nulls(oddNames), `"constructor":null`, `"constructor":"c"`, 1))
+	want := nulls(oddNames)
+	for name, label := range map[string]string{"constructor": "Constructor", "to_string": "To string", "null": "Null", "form": "Form",
+		"value": "Value", "children": "Children"} {
+		ada.changes("Ada", label, "new "+name)
+		want = strings.Replace(want, `"`+name+`":null`, `"`+name+`":"new `+name+`"`, 1)
+		ada.stores(p, 1, want)
+		ada.sees("cell", "new "+name)
+	}
+}
+
+// nulls is the JSON of fields that are null.
+func nulls(fields string) string { return `"` + strings.ReplaceAll(fields, ",", `":null,"`) + `":null` }
+
+func TestAConflictShowsAnAddedField(t *testing.T) {
+	ada, p := withFields(t, "phone,"+oddNames, `{"name":"Ada","email":"ada@example.org","phone":"mine","form":"f"}`)
 	ada.clicks("button", "Change Ada")
 	ada.sees("dialog", "Change user")
 	ada.fills("Name", "Ada King")
-	request, err := http.NewRequest(http.MethodPatch, ada.origin+"/api/users/1", strings.NewReader(`{"phone":"theirs"}`))
-	ada.must(err)
-	_, err = http.DefaultClient.Do(request)
-	ada.must(err)
+	patch(t, p, 1, `{"phone":"theirs","null":"n"}`)
 	ada.clicks("button", "Save")
 	ada.sees("cell", "theirs")
+	differs := evaluate[[]string](ada, `[...document.querySelectorAll('#conflict tr:has(.differs) th')].map((th) => th.textContent)`)
+	if got := strings.Join(differs, " "); got != "Name Phone Null" {
+		t.Errorf("shown to differ are %s", got)
+	}
+	ada.check()
 	ada.clicks("button", "Save mine")
-	ada.has("/api/users/1", `"phone":"mine"`)
+	ada.stores(p, 1, `"phone":"mine",`+strings.Replace(nulls(oddNames), `"form":null`, `"form":"f"`, 1))
+}
+
+// manyFields are the names of n fields, and a user with values of every kind in them.
+func manyFields(n int) (names, user string) {
+	values := []string{`"+44 20 7946 0958"`, `null`, `"` + strings.Repeat("x", 1000) + `"`, `"مرحبا بالعالم"`, `"one\ntwo\nthree\nfour"`, `""`}
+	user = `{"name":"Ada","email":"ada@example.org"`
+	for i := range n {
+		name := fmt.Sprintf("field_%d", i+1)
+		names += "," + name
+		user += `,"` + name + `":` + values[i%len(values)]
+	}
+	return strings.TrimPrefix(names, ","), user + "}"
+}
+
+func TestAnyNumberOfFieldsFits(t *testing.T) {
+	for _, n := range []int{1, 2, 8, 32} {
+		names, user := manyFields(n)
+		ada, _ := withFields(t, names, user, `{"name":"שרה","email":"sara@example.org"}`)
+		for _, look := range []struct {
+			scheme string
+			width  int64
+		}{{"light", 1280}, {"dark", 800}, {"light", 360}, {"dark", 360}} {
+			t.Run(fmt.Sprintf("%d fields, %s, %d wide", n, look.scheme, look.width), func(t *testing.T) {
+				who := &person{T: t, ctx: ada.ctx, origin: ada.origin}
+				who.look(look.scheme, look.width, 740)
+				who.open("/")
+				who.reads("2 users")
+				who.fits(look.width)
+				who.clicks("button", "Change Ada")
+				who.sees("dialog", "Change user")
+				who.fits(look.width)
+				if !evaluate[bool](who, `document.querySelector('#user .primary').getBoundingClientRect().bottom < innerHeight`) {
+					t.Error("the button that saves is out of view")
+				}
+				who.clicks("button", "Cancel")
+			})
+		}
+	}
+}
+
+// fits fails the test if the page scrolls sideways, or for what axe-core finds.
+func (p *person) fits(width int64) {
+	p.Helper()
+	p.check()
+	if wide := evaluate[int64](p, `document.scrollingElement.scrollWidth`); wide > width {
+		p.Errorf("the page is %d wide in a window of %d", wide, width)
+	}
 }
 
 func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
-	ada := withPhone(t, `{"name":"Ada","email":"ada@example.org","phone":"1815"}`)
-	ada.sees("cell", "1815")
+	names, user := manyFields(8)
+	ada, _ := withFields(t, names, user)
+	ada.lists("Ada")
 	ada.look("light", 800, 740)
-	if scrolled := evaluate[float64](ada, `(() => {
-		const list = document.querySelector('#list');
-		list.scrollLeft = 1000;
-		return list.scrollLeft;
-	})()`); scrolled < 50 {
-		t.Errorf("the columns scroll by %.0f pixels", scrolled)
-	}
+	ada.tabsTo("region", "Users")
+	ada.types(strings.Repeat(kb.ArrowRight, 20))
+	ada.until("the columns to scroll", func() bool {
+		return evaluate[float64](ada, `document.querySelector('#list').scrollLeft`) > 200
+	})
 	if !evaluate[bool](ada, `['.name', '.row-actions'].every((cell) => {
 		const frame = document.querySelector('#list').getBoundingClientRect();
 		const { left, right } = document.querySelector('#list ' + cell).getBoundingClientRect();
@@ -111,11 +231,19 @@ func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
 	})`) {
 		t.Error("the name or the buttons are out of view")
 	}
-	for _, width := range []int64{800, 360} {
-		ada.look("light", width, 740)
-		ada.check()
-		if wide := evaluate[int64](ada, `document.scrollingElement.scrollWidth`); wide > width {
-			t.Errorf("the page is %d wide in a window of %d", wide, width)
-		}
+}
+
+func TestAnErrorOfALongFormIsInView(t *testing.T) {
+	names, user := manyFields(32)
+	ada, _ := withFields(t, names, user)
+	ada.clicks("button", "Change Ada")
+	ada.sees("dialog", "Change user")
+	ada.fills("Field 32", "x")
+	ada.offline(true)
+	ada.types(kb.Enter)
+	ada.reads("You are offline")
+	if top := evaluate[float64](ada, `document.querySelector('#user .error').getBoundingClientRect().top`); top < 0 {
+		t.Errorf("the error is at %.0f", top)
 	}
+	ada.offline(false)
 }

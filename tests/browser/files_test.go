@@ -65,6 +65,73 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.isAt("button", "Import")
 }
 
+func TestAnImportNamesThoseItWouldDeleteBeforeItDoes(t *testing.T) {
+	p := start(t)
+	create(t, p, 104)
+	p.Create(t, "Ada", "ada@example.org")
+	ada := visit(t, p, "/")
+	ada.reads("105 users")
+	ada.clicks("button", "Import")
+	ada.seesNo("checkbox", deletesMissing)
+	ada.picks(file(t, "people.csv", "name,email\nAugusta,ada@example.org\nUser 001,user1@example.org\n"))
+	ada.clicks("radio", "Give the user the name from the file")
+	ada.clicks("checkbox", deletesMissing)
+	ada.reads("103 users would be deleted")
+	ada.sees("cell", "user0@example.org")
+	ada.sees("cell", "user100@example.org")
+	ada.sees("cell", "and 3 more")
+	ada.seesNo("cell", "user101@example.org")
+	ada.seesNo("cell", "user1@example.org")
+	ada.sees("button", "Import 1 user, Delete 103 users")
+	ada.tabsTo("region", "Users who would be deleted")
+	ada.types(kb.End)
+	ada.until("the last of them", func() bool {
+		return evaluate[bool](ada, `(({ scrollTop, clientHeight, scrollHeight }) =>
+			scrollTop > 0 && scrollTop + clientHeight > scrollHeight - 2)(document.querySelector('#deleted'))`)
+	})
+	ada.clicks("checkbox", deletesMissing)
+	ada.sees("button", "Import 1 user")
+	ada.seesNo("region", "Users who would be deleted")
+	ada.clicks("checkbox", deletesMissing)
+	ada.reads("103 users would be deleted")
+	if users := p.List(t); len(users) != 105 {
+		t.Fatalf("a look left %d users", len(users))
+	}
+	ada.clicks("button", "Import 1 user, Delete 103 users")
+	ada.reads("0 users added, 1 changed, 1 skipped, 103 deleted")
+	ada.lists("Augusta", "User 001")
+}
+
+const deletesMissing = "Delete the users who are not in the file"
+
+// The person has seen that Ben would be deleted; then another client added Cleo.
+func TestAnImportDeletesNoMoreThanThePersonHasSeen(t *testing.T) {
+	p := start(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ben", "ben@example.org")
+	ada := visit(t, p, "/")
+	ada.lists("Ben", "Ada")
+	ada.clicks("button", "Import")
+	ada.picks(file(t, "people.ndjson", `{"name":"Ada","email":"ada@example.org"}`))
+	ada.clicks("radio", "Give the user the name from the file")
+	ada.clicks("checkbox", deletesMissing)
+	ada.sees("button", "Delete 1 user")
+	p.Create(t, "Cleo", "<b>cleo</b>\n@example.org")
+	ada.clicks("button", "Delete 1 user")
+	ada.reads("2 users are not in the file and would be deleted, and max_deletes is 1; nothing was stored")
+	ada.sees("cell", "ben@example.org")
+	ada.reads("<b>cleo</b>")
+	if users := p.List(t); len(users) != 3 {
+		t.Fatalf("left are %v", users)
+	}
+	ada.clicks("radio", "Leave the user as it is")
+	ada.reads("1 user would stay as they are")
+	ada.seesNo("checkbox", deletesMissing)
+	ada.seesNo("region", "Users who would be deleted")
+	ada.clicks("radio", "Give the user the name from the file")
+	ada.sees("button", "Delete 2 users")
+}
+
 // The import was fine when the page looked at the file; then another client took its email.
 func TestARefusedImportSaysThatNothingWasStored(t *testing.T) {
 	p := start(t)

@@ -8,32 +8,36 @@ import { inputs, say, short } from './show.js';
 const dialog = document.querySelector('#user');
 const form = dialog.querySelector('form');
 const conflict = document.querySelector('#conflict');
+const required = [...inputs.values()].filter(({ dataset }) => !('optional' in dataset)); // each before its error
 
 let read = null; // the user and the tag that are changed; null while one is added
 let isBusy = false;
 
 export function addUser() {
   read = null;
-  open('Add user', {});
+  open('Add user');
 }
 
 /** Reads a user again before it is changed: the list may be old. */
 export async function changeUser(id) {
   try {
     read = await readUser(id);
-    open('Change user', read.user);
+    open('Change user');
   } catch (error) {
     say(error.message);
     load();
   }
 }
 
-function open(title, user) {
+function open(title) {
   dialog.querySelector('h2').textContent = title;
-  for (const [field, input] of inputs) input.value = shown(user[field]);
-  showErrors({});
+  for (const [field, input] of inputs) input.value = shown(stored(field));
+  showErrors(new Map());
   dialog.showModal();
 }
+
+/** Returns the value of a field that is changed. One that is added has none, whatever the field is called. */
+const stored = (field) => (read ? read.user[field] : undefined);
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
@@ -53,14 +57,13 @@ const shown = (value) => (value ?? '').replace(/[\r\n]/g, '');
 
 /** Returns the user that the form describes. An input that shows what is stored leaves it as it is. */
 function written() {
-  const stored = read?.user ?? {};
   return Object.fromEntries([...inputs].map(
-    ([field, { value }]) => [field, value === shown(stored[field]) ? stored[field] : value],
+    ([field, { value }]) => [field, value === shown(stored(field)) ? stored(field) : value],
   ));
 }
 
 async function saveNew() {
-  showErrors({});
+  showErrors(new Map());
   const answer = await call('POST', 'api/users', { body: JSON.stringify(written()) });
   const { name } = await whole(answer.json());
   done(`${short(name)} was added`);
@@ -68,7 +71,7 @@ async function saveNew() {
 
 /** Sends only what was changed: the service refuses an empty email, and another program may have stored one. */
 async function saveChange(mine = written()) {
-  showErrors({});
+  showErrors(new Map());
   const { user, tag } = read;
   const change = Object.fromEntries(Object.entries(mine).filter(([field, value]) => value !== user[field]));
   try {
@@ -82,11 +85,11 @@ async function saveChange(mine = written()) {
 
 /** Shows both versions, and does what the person decides. */
 async function resolveConflict(mine, words) {
-  const stored = await readUser(read.user.id);
+  const now = await readUser(read.user.id);
   conflict.querySelector('.error').textContent = words;
   for (const field of Object.keys(mine)) {
-    const differs = mine[field] !== stored.user[field];
-    for (const [version, user] of [['mine', mine], ['stored', stored.user]]) {
+    const differs = mine[field] !== now.user[field];
+    for (const [version, user] of [['mine', mine], ['stored', now.user]]) {
       const cell = conflict.querySelector(`[data-${version}=${field}]`);
       cell.textContent = user[field];
       cell.classList.toggle('differs', differs);
@@ -95,7 +98,7 @@ async function resolveConflict(mine, words) {
   const decision = await decide();
   if (decision === 'stored') done('What is stored was kept');
   if (decision !== 'mine') return;
-  read = stored;
+  read = now;
   await saveChange(mine);
 }
 
@@ -113,18 +116,24 @@ function done(sentence) {
   load();
 }
 
-/** Returns the error of each field, or of the form as a whole. */
+/** Returns the error of each input, or of the form as a whole. */
 function errorsOf(error) {
-  if (!(error instanceof Refusal)) return { form: error.message };
-  if (error.status === 409) return { email: error.message };
-  const empty = [...inputs].filter(([, { value, dataset }]) => value === '' && !('optional' in dataset));
-  if (error.status !== 400 || empty.length === 0) return { form: error.message };
-  return Object.fromEntries(empty.map(([field, { labels }]) => [field, `${labels[0].textContent} is required`]));
+  const ofForm = new Map([[form, error.message]]);
+  if (!(error instanceof Refusal)) return ofForm;
+  if (error.status === 409) return new Map([[inputs.get('email'), error.message]]);
+  const empty = required.filter(({ value }) => value === '');
+  if (error.status !== 400 || empty.length === 0) return ofForm;
+  return new Map(empty.map((input) => [input, `${input.labels[0].textContent} is required`]));
 }
 
-/** Shows errors, and takes the person to the first field that has one. */
+/** Shows errors, and takes the person to the first of them. */
 function showErrors(errors) {
-  for (const place of dialog.querySelectorAll('.error')) place.textContent = errors[place.dataset.error] ?? '';
-  for (const [field, input] of inputs) input.ariaInvalid = field in errors;
-  inputs.get([...inputs.keys()].find((field) => field in errors))?.focus();
+  for (const input of required) {
+    input.ariaInvalid = errors.has(input);
+    input.nextElementSibling.textContent = errors.get(input) ?? '';
+  }
+  const ofForm = form.querySelector('.error');
+  ofForm.textContent = errors.get(form) ?? '';
+  if (errors.has(form)) ofForm.scrollIntoView({ block: 'nearest' });
+  required.find((input) => errors.has(input))?.focus();
 }

@@ -5,6 +5,7 @@ import { load, userOnScreen } from './list.js';
 import { count, inputs, say, short } from './show.js';
 
 const most = 6; // people that are named; the others are counted
+const mostValues = 5; // of a person
 const atOnce = 4; // requests under way
 
 const dialog = document.querySelector('#delete');
@@ -52,11 +53,10 @@ function ask() {
 
 function person(user) {
   const item = document.createElement('li');
-  for (const [field, { dataset }] of inputs) {
-    const text = user[field];
-    if ('optional' in dataset && !text) continue;
+  const fields = [...inputs].filter(([field, { dataset }]) => user[field] || !('optional' in dataset));
+  for (const [field] of fields.slice(0, mostValues)) {
     const part = item.appendChild(document.createElement(field === 'name' ? 'strong' : 'span'));
-    part.appendChild(document.createElement('bdi')).textContent = short(text);
+    part.appendChild(document.createElement('bdi')).textContent = short(user[field]);
   }
   return item;
 }

@@ -3,7 +3,9 @@
 import { Refusal, upload } from './api.js';
 import { readLines } from './lines.js';
 import { load } from './list.js';
-import { count, say } from './show.js';
+import { count, say, short } from './show.js';
+
+const mostDeletes = 1_000_000_000; // in a look, which names those who would be deleted; an import deletes no more than were named
 
 const dialog = document.querySelector('#import');
 const find = (selector) => dialog.querySelector(selector);
@@ -11,10 +13,12 @@ const input = find('#file');
 const busy = find('#import-busy');
 const bar = find('progress');
 const result = find('#import-result');
-const refused = find('.scroll');
+const refused = find('#refused');
+const deleted = find('#deleted');
 const button = find('.primary');
 
 let file = null;
+let missing = 0; // how many users would be deleted at the last look
 let sending = new AbortController();
 
 /** Reports whether a file is dragged, and not a text. */
@@ -33,21 +37,26 @@ input.addEventListener('change', () => {
   file = input.files[0] ?? null;
   if (file) look();
 });
-for (const option of dialog.querySelectorAll('fieldset input, #spreadsheet')) {
+for (const option of dialog.querySelectorAll('fieldset input, .check input')) {
   option.addEventListener('change', () => { if (file) look(); });
 }
 dialog.addEventListener('close', () => sending.abort());
 
 /** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
-function path(parameters) {
+function path(isLook) {
   const kind = /\.(ndjson|jsonl|json)$/i.test(file.name) ? 'ndjson' : 'csv';
-  const query = new URLSearchParams({ on_conflict: find('[name=conflict]:checked').value, ...parameters });
+  const query = new URLSearchParams({ on_conflict: find('[name=conflict]:checked').value });
+  if (isLook) query.set('dry_run', true);
+  if (find('[value=update]').checked && find('#missing').checked) {
+    query.set('on_missing', 'delete');
+    query.set('max_deletes', isLook ? mostDeletes : missing);
+  }
   if (kind === 'csv' && find('#spreadsheet').checked) query.set('spreadsheet', true);
   return `api/users.${kind}?${query}`;
 }
 
 /** Sends the file, and returns the answer. Another choice, or closing the dialog, ends what was under way. */
-async function send(parameters) {
+async function send({ isLook }) {
   sending.abort();
   sending = new AbortController();
   const { signal } = sending;
@@ -55,10 +64,10 @@ async function send(parameters) {
   busy.hidden = false;
   bar.value = 0;
   try {
-    return await upload(path(parameters), file, { signal, progress: showProgress });
+    return await upload(path(isLook), file, { signal, progress: showProgress });
   } catch (error) {
-    if (!signal.aborted) showError(error, parameters);
-    else if (parameters.dry_run === undefined) sayCancelled();
+    if (!signal.aborted) showError(error, isLook);
+    else if (!isLook) sayCancelled();
     return null;
   } finally {
     if (!signal.aborted) busy.hidden = true;
@@ -78,27 +87,33 @@ function sayCancelled() {
 }
 
 async function look() {
-  const answer = await send({ dry_run: true });
+  const answer = await send({ isLook: true });
   if (!answer) return;
-  const { created, updated, skipped, ignored_columns: ignored = [] } = answer;
+  const { created, updated, skipped, ignored_columns: ignored = [], deleted_users: users } = answer;
+  missing = answer.deleted;
   show([
     file.name,
     `${count(created)} would be added`,
     `${count(updated)} would be changed`,
     `${count(skipped)} would stay as they are`,
+    ...(users ? [`${count(missing)} would be deleted`] : []),
     ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
   ]);
-  button.hidden = created + updated === 0;
-  button.textContent = `Import ${count(created + updated)}`;
+  if (users) showDeleted(users, missing);
+  const does = [[`Import ${count(created + updated)}`, created + updated], [`Delete ${count(missing)}`, missing]];
+  button.textContent = does.filter(([, n]) => n > 0).map(([text]) => text).join(', ');
+  button.hidden = button.textContent === '';
+  button.classList.toggle('danger', missing > 0);
 }
 
 find('form').addEventListener('submit', async (event) => {
   event.preventDefault();
   if (button.hidden) return;
-  const answer = await send({});
+  const answer = await send({ isLook: false });
   if (!answer) return;
   dialog.close();
-  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped`);
+  const also = answer.deleted > 0 ? `, ${answer.deleted} deleted` : '';
+  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped${also}`);
   load();
 });
 
@@ -111,22 +126,39 @@ function show(sentences, isError = false) {
     return line;
   }));
   refused.hidden = true;
+  deleted.hidden = true;
   button.hidden = true;
 }
 
-/** Shows why a file is refused, with its lines where the service names them. A look at a file stores nothing anyway. */
-async function showError(error, { dry_run: isLook }) {
-  const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
-  show([file.name, isLook ? error.message.replace('; nothing was stored', '') : error.message], true);
-  refused.hidden = rows.length === 0;
-  const body = refused.querySelector('tbody');
-  body.replaceChildren(...rows.map((row) => {
+/** Shows texts in the rows of a table, or no table if there are none. Returns the rows. */
+function fill(frame, rows) {
+  frame.hidden = rows.length === 0;
+  frame.scrollTop = 0;
+  const body = frame.querySelector('tbody');
+  body.replaceChildren(...rows.map((texts) => {
     const tr = document.createElement('tr');
-    for (const text of [row.line, '', row.error]) tr.insertCell().textContent = text;
+    for (const text of texts) tr.insertCell().appendChild(document.createElement('bdi')).textContent = text;
     return tr;
   }));
+  return [...body.rows];
+}
+
+/** Shows the users who would be deleted, of whom the service names the first. */
+function showDeleted(users, all) {
+  const more = all > users.length ? [['', `and ${(all - users.length).toLocaleString()} more`]] : [];
+  fill(deleted, [...users.map(({ id, email }) => [id, short(email)]), ...more]);
+}
+
+/**
+ * Shows why a file is refused, with its lines where the service names them. A look at a file stores nothing anyway. If more
+ * users would be deleted than at the last look, the service's sentence begins with how many.
+ */
+async function showError(error, isLook) {
+  const { rows = [], deleted_users: users } = error instanceof Refusal ? error.answer : {};
+  show([file.name, isLook ? error.message.replace('; nothing was stored', '') : error.message], true);
+  if (users) showDeleted(users, parseInt(error.message, 10));
+  const shown = fill(refused, rows.map(({ line, error: why }) => [line, '', why]));
   if (rows.length === 0) return;
-  const shown = [...body.rows];
   const lines = await readLines(file, rows.map(({ line }) => line));
-  rows.forEach(({ line }, i) => { shown[i].cells[1].textContent = lines.get(line); });
+  rows.forEach(({ line }, i) => { shown[i].cells[1].firstChild.textContent = lines.get(line).trimEnd(); });
 }

@@ -37,12 +37,9 @@ export function initial(name) {
   return first ? first.segment.toLocaleUpperCase() : '';
 }
 
-/**
- * The inputs of a user's fields, by field, in the form that the service wrote into the HTML. Each is followed by the
- * place of its error, which names the field.
- */
+/** The inputs of a user's fields, by field, in the form that the service wrote into the HTML. */
 export const inputs = new Map([...document.querySelectorAll('#user input')].map(
-  (input) => [input.nextElementSibling.dataset.error, input],
+  (input) => [input.dataset.optional ?? input.id, input],
 ));
 
 let hiding;
