@@ -18,6 +18,7 @@ const otherColumns = `SELECT COALESCE(string_agg(column_name, ',' ORDER BY ordin
 	WHERE table_name = 'users' AND column_name NOT IN ('id', 'name', 'email', 'created_at')`
 
 const (
-	noTable   = `relation "users" does not exist`
-	sameEmail = `duplicate key value violates unique constraint \"users_email_nocase\"`
+	noTable         = `relation "users" does not exist`
+	noColumnOfAView = `ALTER action ADD COLUMN cannot be performed on relation "users"`
+	sameEmail       = `duplicate key value violates unique constraint \"users_email_nocase\"`
 )

@@ -17,6 +17,7 @@ const otherColumns = `SELECT COALESCE(group_concat(name), '') FROM pragma_table_
 	WHERE name NOT IN ('id', 'name', 'email', 'created_at')`
 
 const (
-	noTable   = "there is no database"
-	sameEmail = "UNIQUE constraint failed: "
+	noTable         = "there is no database"
+	noColumnOfAView = "Cannot add a column to a view"
+	sameEmail       = "UNIQUE constraint failed: "
 )

@@ -1,0 +1,130 @@
+package operations
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/ledger"
+	"users-api/tests/program"
+)
+
+// run runs a command with the settings of a program.
+func run(t *testing.T, p *program.Program, arguments ...string) program.Outcome {
+	t.Helper()
+	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)
+	return program.RunWith(t, settings, nil, arguments...)
+}
+
+// expectDone fails the test unless a command ended well and said these lines.
+func expectDone(t *testing.T, done program.Outcome, lines ...string) {
+	t.Helper()
+	if want := strings.Join(lines, "\n") + "\n"; done.Code != 0 || done.Stdout != "" || !program.Matches(done.Stderr, want) {
+		t.Errorf("it ended with %d, and said %q and\n%s, want\n%s", done.Code, done.Stdout, done.Stderr, want)
+	}
+}
+
+// expectFailure fails the test unless a command said what it was going to do, and failed with one line.
+func expectFailure(t *testing.T, failed program.Outcome, will string, says ...string) {
+	t.Helper()
+	announced, rest, _ := strings.Cut(failed.Stderr, "\n")
+	if !program.Matches(announced, will) {
+		t.Errorf("first it said %q, want %q", announced, will)
+	}
+	program.Outcome{Code: failed.Code, Stdout: failed.Stdout, Stderr: rest}.ExpectMistake(t, says...)
+}
+
+const addingRoom = "adding the column room (text, may be NULL) to users in …"
+
+func TestAFieldIsAddedWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	before := p.Do(t, "GET", "/api/users", "")
+	expectDone(t, run(t, p, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and restart the service")
+	expectColumns(t, p, "room")
+	if after := p.Do(t, "GET", "/api/users", ""); after.Body != before.Body {
+		t.Errorf("the list was %s and is %s", before.Body, after.Body)
+	}
+	p.Create(t, "Alan", "alan@example.org")
+	p.Stop(t)
+	again := program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=room")
+	const want = `[{"id":1,"name":"Ada",…,"room":null},{"id":2,"name":"Alan",…,"room":null}]`
+	if list := again.Do(t, "GET", "/api/users", "").Body; !program.Matches(list, want) {
+		t.Errorf("with the field, the list is %s", list)
+	}
+	if changed := again.Do(t, "PATCH", "/api/users/1", `{"room":"7"}`); changed.Status != 200 {
+		t.Errorf("setting it is answered %d %s", changed.Status, changed.Body)
+	}
+}
+
+func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
+	t.Parallel()
+	one := program.Serve(t)
+	two := program.Serve(t, "DATA_DIR="+one.DataDir)
+	l := ledger.New()
+	stopOne, stopTwo := l.StartWriters(one, 4, "one"), l.StartWriters(two, 4, "two")
+	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor"} {
+		if done := run(t, one, strings.Fields(command)...); done.Code != 0 {
+			t.Errorf("%s ended with %d: %s", command, done.Code, done.Stderr)
+		}
+		one.List(t)
+		two.List(t)
+	}
+	stopOne()
+	stopTwo()
+	for _, p := range []*program.Program{one, two} {
+		l.ExpectKept(t, p)
+		program.Forbid(t, p.Log(), "level=ERROR")
+	}
+	expectColumns(t, one, "room,city,floor")
+}
+
+func TestAFieldIsAddedBeforeOthersOfTheSettingHaveColumns(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=room,city")
+	for _, name := range []string{"room", "city", "floor"} {
+		if done := program.RunWith(t, settings, nil, "add-field", name); done.Code != 0 {
+			t.Errorf("adding %s ended with %d: %s", name, done.Code, done.Stderr)
+		}
+	}
+	expectColumns(t, p, "room,city,floor")
+}
+
+func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "USER_FIELDS=room")
+	p.Do(t, "POST", "/api/users", `{"name":"Secret","email":"secret","room":"secret"}`)
+	again := run(t, p, "add-field", "room")
+	expectFailure(t, again, addingRoom, "the table users has the column room already")
+	program.Forbid(t, again.Stderr, "ecret")
+	expectColumns(t, p, "room")
+
+	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
+	expectFailure(t, run(t, p, "add-field", "city"), strings.Replace(addingRoom, "room", "city", 1), noColumnOfAView)
+}
+
+func TestAFieldIsNotAddedWithoutATable(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "data")
+	settings := append(program.EngineSettings(t, directory), "DATA_DIR="+directory)
+	expectFailure(t, program.RunWith(t, settings, nil, "add-field", "room"), addingRoom, noTable)
+	expectFailure(t, program.RunWith(t, settings, nil, "ignore-email-case"), ignoringCase, noTable)
+	program.ExpectNoDirectory(t, directory)
+}
+
+func TestAFieldIsNotAddedWithAMistakeInTheSettings(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for setting, says := range map[string]string{
+		"USER_FIELDS=email": `USER_FIELDS is "email"`, "PORT=abc": "PORT", badDatabase: "",
+	} {
+		settings := append(program.EngineSettings(t, p.DataDir, setting), "DATA_DIR="+p.DataDir, setting)
+		done := program.RunWith(t, settings, nil, "add-field", "room")
+		if done.Code != 1 || !strings.Contains(done.Stderr, says) {
+			t.Errorf("with %s it ended with %d: %s", setting, done.Code, done.Stderr)
+		}
+	}
+	expectColumns(t, p, "")
+}

@@ -1,0 +1,145 @@
+package operations
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+const (
+	ignoringCase = "creating the unique index users_email_nocase, which ignores the case of A to Z, on users in …"
+	problem      = "Accept: application/problem+json"
+)
+
+func ignoreCase(t *testing.T, p *program.Program) {
+	t.Helper()
+	expectDone(t, run(t, p, "ignore-email-case"), ignoringCase,
+		"done: a running service follows it from its next request on, without a restart")
+}
+
+func TestARunningServiceIgnoresTheCaseOfEmailsFromItsNextRequestOn(t *testing.T) {
+	t.Parallel()
+	ada := `[{"id":1,"name":"Ada","email":"ada@example.org",…}]`
+	for name, test := range map[string]struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		"a search by email":   {"GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
+		"a count":             {"GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
+		"an export":           {"GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
+		"a creation":          {"POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
+		"a change":            {"PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, `…Email is already used by another user…`},
+		"a replacement":       {"PUT", "/api/users/2", program.Body("n", "adA@example.org"), 409, `…Email is already used by another user…`},
+		"a change of the own": {"PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200, `{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
+		"an import": {"POST", "/api/users.csv?on_conflict=update", "name,email\nAda K,ADA@example.org\n", 200,
+			program.Imported(0, 1, 0, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			p.Create(t, "Alan", "alan@example.org")
+			for range 8 { // each connection knows the table as it was
+				p.Do(t, "GET", "/api/users?email=ADA@EXAMPLE.org", "")
+				p.Do(t, "GET", "/api/users", "")
+			}
+			ignoreCase(t, p)
+			answer := p.Do(t, test.method, test.path, test.body, problem)
+			if answer.Status != test.status || !program.Matches(answer.Body, test.want) {
+				t.Errorf("it is answered %d %s, want %s", answer.Status, answer.Body, test.want)
+			}
+		})
+	}
+}
+
+func TestEmailsAreShownAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	ignoreCase(t, p)
+	ignoreCase(t, p) // a second time changes nothing
+	p.Create(t, "Ada", "Ada.L@Example.ORG")
+	p.Create(t, "Ångström", "Å@example.org")
+	p.Create(t, "ångström", "å@example.org") // only A to Z have a case here
+	for email, want := range map[string]string{
+		"ada.l@example.org": "Ada.L@Example.ORG", "Å@EXAMPLE.ORG": "Å@example.org", "å@example.org": "å@example.org",
+	} {
+		users := p.Do(t, "GET", "/api/users?email="+email, "").Users(t)
+		if len(users) != 1 || users[0].Email != want {
+			t.Errorf("%s finds %v", email, users)
+		}
+	}
+	if answer := p.Do(t, "POST", "/api/users", program.Body("n", "ADA.L@example.org")); answer.Status != 500 ||
+		!strings.Contains(answer.Body, sameEmail) {
+		t.Errorf("a second one is answered %d %s", answer.Status, answer.Body)
+	}
+	if answer := p.Do(t, "GET", "/api/users?q=ada.L@", ""); len(answer.Users(t)) != 1 {
+		t.Errorf("a search is answered %s", answer.Body)
+	}
+}
+
+func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
+	t.Parallel()
+	const rows = "name,email\nAda K,ADA@example.org\nNew,new@example.org\nNew N,NEW@example.org\n"
+	for name, test := range map[string]struct{ parameters, want, users string }{
+		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`, "Ada ada@, Alan alan@, Zoe zoe@"},
+		"or skipped":                          {"?on_conflict=skip", program.Imported(1, 0, 2, 0), "Ada ada@, Alan alan@, Zoe zoe@, New new@"},
+		"or updates":                          {"?on_conflict=update", program.Imported(1, 2, 0, 0), "Ada K ada@, Alan alan@, Zoe zoe@, New N new@"},
+		"users whose email is not in the file are deleted": {"?on_conflict=update&on_missing=delete&max_deletes=2",
+			`{"created":1,"updated":2,"skipped":0,"deleted":2,…}`, "Ada K ada@, New N new@"},
+		"a dry run stores nothing": {"?on_conflict=update&dry_run=true", program.Imported(1, 2, 0, 0), "Ada ada@, Alan alan@, Zoe zoe@"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			for _, name := range []string{"Ada", "Alan", "Zoe"} {
+				p.Create(t, name, strings.ToLower(name)+"@example.org")
+			}
+			ignoreCase(t, p)
+			if answer := p.Do(t, "POST", program.CSV+test.parameters, rows); !program.Matches(answer.Body, test.want) {
+				t.Errorf("it is answered %d %s, want %s", answer.Status, answer.Body, test.want)
+			}
+			var users []string
+			for _, user := range p.List(t) {
+				users = append(users, user.Name+" "+strings.TrimSuffix(user.Email, "example.org"))
+			}
+			if got := strings.Join(users, ", "); got != test.users {
+				t.Errorf("the users are %s, want %s", got, test.users)
+			}
+		})
+	}
+}
+
+func TestEmailsThatCollideAreNamedByTheirIDs(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for i, email := range []string{"secret@a", "alan@a", "SECRET@a", "zoe@a", "Secret@A", "ZOE@A", "Å@a", "å@a"} {
+		p.Create(t, fmt.Sprint("Secret ", i), email)
+	}
+	failed := run(t, p, "ignore-email-case")
+	expectFailure(t, failed, ignoringCase, "nothing was changed", "the users have the ids 1, 3, 5, 4, 6\n")
+	program.Forbid(t, failed.Stderr, "ecret", "SECRET", "zoe", "ZOE")
+	p.Create(t, "Alan", "ALAN@a") // the case still counts
+	for _, id := range []int64{3, 5, 6, 9} {
+		p.Delete(t, id)
+	}
+	ignoreCase(t, p)
+}
+
+func TestOf100CollisionsTheIDsAreNamedAndOthersMentioned(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	var rows strings.Builder
+	rows.WriteString("name,email\n")
+	for i := range 101 {
+		fmt.Fprintf(&rows, "n,a%d@x\nn,A%d@x\n", i, i)
+	}
+	p.Do(t, "POST", program.CSV, rows.String())
+	failed := run(t, p, "ignore-email-case")
+	expectFailure(t, failed, ignoringCase, "the users have the ids 1, 2, ", " and others\n")
+	if ids := strings.Count(failed.Stderr, ", ") - strings.Count(ignoringCase, ", "); ids < 99 || ids > 105 {
+		t.Errorf("it names other than 100 ids: %s", failed.Stderr)
+	}
+}
