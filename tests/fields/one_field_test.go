@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -166,4 +167,20 @@ func TestASpreadsheetFindsNoFormulaInAField(t *testing.T) {
 		exchange{"again", "GET /api/users?room=%3D2", "",
 			`200 [{"id":1,"name":"n","email":"e","created_at":"T","room":"=2"}]`},
 	)
+}
+
+func TestThePageAndTheDocumentHaveTheFieldsOfTheSetting(t *testing.T) {
+	t.Parallel()
+	with, without := program.Serve(t, "USER_FIELDS=room,city"), program.Serve(t)
+	for path, texts := range map[string][]string{
+		"/":             {`data-field="room"`, `data-field="city"`},
+		"/openapi.json": {`"room"`, `"city"`},
+	} {
+		for _, text := range texts {
+			if !strings.Contains(with.Do(t, "GET", path, "").Body, text) {
+				t.Errorf("%s has no %s", path, text)
+			}
+		}
+		program.Forbid(t, without.Do(t, "GET", path, "").Body, texts...)
+	}
 }
