@@ -16,7 +16,8 @@ import (
 
 // withColumns are the statements that give users three more columns, and values of every kind.
 var withColumns = []string{
-	"ALTER TABLE users ADD COLUMN room TEXT", "ALTER TABLE users ADD COLUMN floor INTEGER", "ALTER TABLE users ADD COLUMN photo BLOB",
+	"ALTER TABLE users ADD COLUMN room TEXT", "ALTER TABLE users ADD COLUMN floor INTEGER",
+	"ALTER TABLE users ADD COLUMN photo BLOB",
 	`INSERT INTO users (name, email, room, floor, photo) VALUES ('Ada', 'ada', '7', 2, x'00'), ('Alan', 'alan', NULL, NULL, NULL),
 		('Grace', 'grace', '', 0, NULL), ('Max', 'max', '\N', 3, NULL), ('Emmy', 'emmy', char(10) || '"{}', '4a', NULL)`,
 }

@@ -10,7 +10,7 @@ import (
 func TestAMistakeInTheFieldsEndsTheStart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ setting, says string }{
-		"an empty name":                {"room,,city", "cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _"},
+		"an empty name":                {"room,,city", "cannot be the name of a field: it has 1 to 40 of the characters"},
 		"a name in capitals":           {"ROOM", `ROOM\" cannot be the name of a field`},
 		"a name that users have":       {"email", "every user has the field email already"},
 		"a name that is a parameter":   {"room,order", "order is a parameter of the API"},

@@ -21,19 +21,21 @@ func ignoreCase(t *testing.T, p *program.Program) {
 
 func TestARunningServiceIgnoresTheCaseOfEmailsFromItsNextRequestOn(t *testing.T) {
 	t.Parallel()
-	ada := `[{"id":1,"name":"Ada","email":"ada@example.org",…}]`
+	const ada = `[{"id":1,"name":"Ada","email":"ada@example.org",…}]`
+	const used = `…Email is already used by another user…`
 	for name, test := range map[string]struct {
 		method, path, body string
 		status             int
 		want               string
 	}{
-		"a search by email":   {"GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
-		"a count":             {"GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
-		"an export":           {"GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
-		"a creation":          {"POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
-		"a change":            {"PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, `…Email is already used by another user…`},
-		"a replacement":       {"PUT", "/api/users/2", program.Body("n", "adA@example.org"), 409, `…Email is already used by another user…`},
-		"a change of the own": {"PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200, `{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
+		"a search by email": {"GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
+		"a count":           {"GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
+		"an export":         {"GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
+		"a creation":        {"POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
+		"a change":          {"PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, used},
+		"a replacement":     {"PUT", "/api/users/2", program.Body("n", "adA@example.org"), 409, used},
+		"a change of the own": {"PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200,
+			`{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
 		"an import": {"POST", "/api/users.csv?on_conflict=update", "name,email\nAda K,ADA@example.org\n", 200,
 			program.Imported(0, 1, 0, 0)},
 	} {
@@ -84,12 +86,16 @@ func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
 	t.Parallel()
 	const rows = "name,email\nAda K,ADA@example.org\nNew,new@example.org\nNew N,NEW@example.org\n"
 	for name, test := range map[string]struct{ parameters, want, users string }{
-		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`, "Ada ada@, Alan alan@, Zoe zoe@"},
-		"or skipped":                          {"?on_conflict=skip", program.Imported(1, 0, 2, 0), "Ada ada@, Alan alan@, Zoe zoe@, New new@"},
-		"or updates":                          {"?on_conflict=update", program.Imported(1, 2, 0, 0), "Ada K ada@, Alan alan@, Zoe zoe@, New N new@"},
+		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`,
+			"Ada ada@, Alan alan@, Zoe zoe@"},
+		"or skipped": {"?on_conflict=skip", program.Imported(1, 0, 2, 0),
+			"Ada ada@, Alan alan@, Zoe zoe@, New new@"},
+		"or updates": {"?on_conflict=update", program.Imported(1, 2, 0, 0),
+			"Ada K ada@, Alan alan@, Zoe zoe@, New N new@"},
 		"users whose email is not in the file are deleted": {"?on_conflict=update&on_missing=delete&max_deletes=2",
 			`{"created":1,"updated":2,"skipped":0,"deleted":2,…}`, "Ada K ada@, New N new@"},
-		"a dry run stores nothing": {"?on_conflict=update&dry_run=true", program.Imported(1, 2, 0, 0), "Ada ada@, Alan alan@, Zoe zoe@"},
+		"a dry run stores nothing": {"?on_conflict=update&dry_run=true", program.Imported(1, 2, 0, 0),
+			"Ada ada@, Alan alan@, Zoe zoe@"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

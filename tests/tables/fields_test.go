@@ -42,7 +42,8 @@ func TestAColumnOfAnotherProgramIsServedAsAField(t *testing.T) {
 			if after := other.Ask(storedRoom); after != before {
 				t.Errorf("stored was %s, and after changes of the name it is %s", before, after)
 			}
-			expect("PUT /api/users/1", `{"name":"Ada","email":"ada","room":"12"}`, strings.Replace(fmt.Sprintf(user, "Ada"), test.shown, test.twelve, 1))
+			expect("PUT /api/users/1", `{"name":"Ada","email":"ada","room":"12"}`,
+				strings.Replace(fmt.Sprintf(user, "Ada"), test.shown, test.twelve, 1))
 			expect("GET /api/users?room=12", "", `[{"id":1,…]`)
 			expect("POST /api/users", `{"name":"Alan","email":"alan"}`, `{"id":2,"name":"Alan","email":"alan","room":null}`)
 		})
