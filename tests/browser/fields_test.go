@@ -233,12 +233,16 @@ func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfALongFormIsInView(t *testing.T) {
+func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {
 	names, user := manyFields(32)
 	ada, _ := withFields(t, names, user)
 	ada.clicks("button", "Change Ada")
 	ada.sees("dialog", "Change user")
 	ada.fills("Field 32", "x")
+	if !evaluate[bool](ada, `document.activeElement.getBoundingClientRect().bottom <
+		document.querySelector('#user .actions').getBoundingClientRect().top`) {
+		t.Error("the buttons hide the field")
+	}
 	ada.offline(true)
 	ada.types(kb.Enter)
 	ada.reads("You are offline")

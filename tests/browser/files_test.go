@@ -82,7 +82,7 @@ func TestAnImportNamesThoseItWouldDeleteBeforeItDoes(t *testing.T) {
 	ada.sees("cell", "and 3 more")
 	ada.seesNo("cell", "user101@example.org")
 	ada.seesNo("cell", "user1@example.org")
-	ada.sees("button", "Import 1 user, Delete 103 users")
+	ada.sees("button", "Import 1 user, delete 103 users")
 	ada.tabsTo("region", "Users who would be deleted")
 	ada.types(kb.End)
 	ada.until("the last of them", func() bool {
@@ -97,7 +97,7 @@ func TestAnImportNamesThoseItWouldDeleteBeforeItDoes(t *testing.T) {
 	if users := p.List(t); len(users) != 105 {
 		t.Fatalf("a look left %d users", len(users))
 	}
-	ada.clicks("button", "Import 1 user, Delete 103 users")
+	ada.clicks("button", "Import 1 user, delete 103 users")
 	ada.reads("0 users added, 1 changed, 1 skipped, 103 deleted")
 	ada.lists("Augusta", "User 001")
 }

@@ -100,10 +100,14 @@ async function look() {
     ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
   ]);
   if (users) showDeleted(users, missing);
-  const does = [[`Import ${count(created + updated)}`, created + updated], [`Delete ${count(missing)}`, missing]];
-  button.textContent = does.filter(([, n]) => n > 0).map(([text]) => text).join(', ');
-  button.hidden = button.textContent === '';
+  button.textContent = whatItDoes(created + updated, missing);
+  button.hidden = created + updated + missing === 0;
   button.classList.toggle('danger', missing > 0);
+}
+
+function whatItDoes(stores, deletes) {
+  if (deletes === 0) return `Import ${count(stores)}`;
+  return stores === 0 ? `Delete ${count(deletes)}` : `Import ${count(stores)}, delete ${count(deletes)}`;
 }
 
 find('form').addEventListener('submit', async (event) => {
