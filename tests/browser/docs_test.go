@@ -26,3 +26,20 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 	ada.clicks("link", "← Users")
 	ada.reads("No users yet")
 }
+
+func TestTheReaderOfTheDocumentShowsAddedFields(t *testing.T) {
+	ada := visit(t, start(t, "USER_FIELDS=phone,"+oddNames), "/docs")
+	for operation, says := range map[string][]string{ // after its example, Swagger UI shows all of an operation
+		"listUsers":  {`"null": null`, "Users with exactly this phone", "Users with exactly this constructor"},
+		"createUser": {`"children": null`},
+	} {
+		ada.reads("List users")
+		evaluate[bool](ada, `document.querySelector('#operations-users-`+operation+` .opblock-summary-control').click() ?? true`)
+		for _, text := range says {
+			ada.reads(text)
+		}
+	}
+	if errors := evaluate[string](ada, `document.querySelector('.errors-wrapper')?.innerText ?? ''`); errors != "" {
+		t.Errorf("the document has errors:\n%s", errors)
+	}
+}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp/kb"
-
 	"users-api/tests/program"
 )
 
@@ -165,89 +163,4 @@ func TestAConflictShowsAnAddedField(t *testing.T) {
 	ada.check()
 	ada.clicks("button", "Save mine")
 	ada.stores(p, 1, `"phone":"mine",`+strings.Replace(nulls(oddNames), `"form":null`, `"form":"f"`, 1))
-}
-
-// manyFields are the names of n fields, and a user with values of every kind in them.
-func manyFields(n int) (names, user string) {
-	values := []string{`"+44 20 7946 0958"`, `null`, `"` + strings.Repeat("x", 1000) + `"`, `"مرحبا بالعالم"`, `"one\ntwo\nthree\nfour"`, `""`}
-	user = `{"name":"Ada","email":"ada@example.org"`
-	for i := range n {
-		name := fmt.Sprintf("field_%d", i+1)
-		names += "," + name
-		user += `,"` + name + `":` + values[i%len(values)]
-	}
-	return strings.TrimPrefix(names, ","), user + "}"
-}
-
-func TestAnyNumberOfFieldsFits(t *testing.T) {
-	for _, n := range []int{1, 2, 8, 32} {
-		names, user := manyFields(n)
-		ada, _ := withFields(t, names, user, `{"name":"שרה","email":"sara@example.org"}`)
-		for _, look := range []struct {
-			scheme string
-			width  int64
-		}{{"light", 1280}, {"dark", 800}, {"light", 360}, {"dark", 360}} {
-			t.Run(fmt.Sprintf("%d fields, %s, %d wide", n, look.scheme, look.width), func(t *testing.T) {
-				who := &person{T: t, ctx: ada.ctx, origin: ada.origin}
-				who.look(look.scheme, look.width, 740)
-				who.open("/")
-				who.reads("2 users")
-				who.fits(look.width)
-				who.clicks("button", "Change Ada")
-				who.sees("dialog", "Change user")
-				who.fits(look.width)
-				if !evaluate[bool](who, `document.querySelector('#user .primary').getBoundingClientRect().bottom < innerHeight`) {
-					t.Error("the button that saves is out of view")
-				}
-				who.clicks("button", "Cancel")
-			})
-		}
-	}
-}
-
-// fits fails the test if the page scrolls sideways, or for what axe-core finds.
-func (p *person) fits(width int64) {
-	p.Helper()
-	p.check()
-	if wide := evaluate[int64](p, `document.scrollingElement.scrollWidth`); wide > width {
-		p.Errorf("the page is %d wide in a window of %d", wide, width)
-	}
-}
-
-func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
-	names, user := manyFields(8)
-	ada, _ := withFields(t, names, user)
-	ada.lists("Ada")
-	ada.look("light", 800, 740)
-	ada.tabsTo("region", "Users")
-	ada.types(strings.Repeat(kb.ArrowRight, 20))
-	ada.until("the columns to scroll", func() bool {
-		return evaluate[float64](ada, `document.querySelector('#list').scrollLeft`) > 200
-	})
-	if !evaluate[bool](ada, `['.name', '.row-actions'].every((cell) => {
-		const frame = document.querySelector('#list').getBoundingClientRect();
-		const { left, right } = document.querySelector('#list ' + cell).getBoundingClientRect();
-		return left >= frame.left && right <= frame.right;
-	})`) {
-		t.Error("the name or the buttons are out of view")
-	}
-}
-
-func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {
-	names, user := manyFields(32)
-	ada, _ := withFields(t, names, user)
-	ada.clicks("button", "Change Ada")
-	ada.sees("dialog", "Change user")
-	ada.fills("Field 32", "x")
-	if !evaluate[bool](ada, `document.activeElement.getBoundingClientRect().bottom <
-		document.querySelector('#user .actions').getBoundingClientRect().top`) {
-		t.Error("the buttons hide the field")
-	}
-	ada.offline(true)
-	ada.types(kb.Enter)
-	ada.reads("You are offline")
-	if top := evaluate[float64](ada, `document.querySelector('#user .error').getBoundingClientRect().top`); top < 0 {
-		t.Errorf("the error is at %.0f", top)
-	}
-	ada.offline(false)
 }
