@@ -57,16 +57,17 @@ func TestProcessesThatStoreTheSameDoNotLockEachOtherOut(t *testing.T) {
 	}
 }
 
-// Writers that store several emails store them in one order, so that none of them deadlock.
+// Writers that store several emails store them in one order, so that none of them deadlock, also where an index ignores their
+// case.
 func TestABatchIsStoredInTheOrderOfItsEmails(t *testing.T) {
 	t.Parallel()
 	users := openUsers(t, postgresql.Shared(t).NewDatabase(t))
 	idle := &writer{database: users.database, queries: users.writer.queries, queue: batch.NewQueue[*creation]()}
 	var wait sync.WaitGroup
-	for i, email := range []string{"c", "a", "b"} {
+	for i, email := range []string{"c", "a", "b", "B"} {
 		wait.Go(func() {
 			id, err := idle.create(ctx, models.NewUser{Name: "n", Email: email})
-			if want := []int64{3, 1, 2}[i]; id != want || err != nil {
+			if want := []int64{4, 1, 3, 2}[i]; id != want || err != nil {
 				t.Errorf("%s has the id %d, %v", email, id, err)
 			}
 		})

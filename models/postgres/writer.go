@@ -32,8 +32,9 @@ type writer struct {
 
 type creation struct {
 	batch.Write
-	user models.NewUser
-	id   int64
+	user  models.NewUser
+	lower string // the email without regard to case
+	id    int64
 }
 
 // errSingly: the creation must be tried again by itself, because one of its batch was refused.
@@ -61,7 +62,7 @@ func (w *writer) close() {
 
 // create stores a user and returns its id. The context ends the wait for a place in a full queue, and nothing after that.
 func (w *writer) create(ctx context.Context, user models.NewUser) (int64, error) {
-	c := &creation{user: user}
+	c := &creation{user: user, lower: models.LowerASCII(user.Email)}
 	if !w.queries.accepts(&user) { // PostgreSQL refuses it with its own text, and would refuse the whole batch
 		c.Arrived = time.Now()
 		return w.createSingly(c)
@@ -99,8 +100,7 @@ func (w *writer) commitTogether(all []*creation) {
 	ctx, cancel := context.WithDeadline(context.Background(), all[0].Arrived.Add(answerTime))
 	defer cancel()
 	slices.SortFunc(all, func(a, b *creation) int {
-		x, y := a.user.Email, b.user.Email
-		return cmp.Or(cmp.Compare(models.LowerASCII(x), models.LowerASCII(y)), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(a.lower, b.lower), cmp.Compare(a.user.Email, b.user.Email))
 	})
 	err := w.database.borrow(context.Background(), ctx, write, w.insert(all))
 	if err != nil && len(all) > 1 && isRefusal(err) {
