@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"users-api/models"
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
@@ -51,7 +49,7 @@ func building(ctx context.Context, t *testing.T, url string) <-chan error {
 	return built
 }
 
-// No write waits for the index, and whoever reads after the command's end follows it, in every process.
+// No write waits for the index, and a read after the command's end follows it, in every process.
 func TestTheIndexIsBuiltBesideServicesThatWrite(t *testing.T) {
 	t.Parallel()
 	url := postgresql.Shared(t).NewDatabase(t)
@@ -123,115 +121,7 @@ func TestAnEmailThatIsStoredDuringTheBuildIsNamed(t *testing.T) {
 	storetest.Create(t, users, "aDA") // what was begun refuses nothing
 }
 
-// A signal ends the command while PostgreSQL builds: it takes away what was begun.
-func TestASignalEndsTheBuildAndLeavesNothing(t *testing.T) {
-	t.Parallel()
-	url := postgresql.Shared(t).NewDatabase(t)
-	users := openUsers(t, url)
-	storetest.Create(t, users, "ada")
-	old := begin(t, url)
-	old.do("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-	old.do("SELECT 1") // a snapshot, but no lock of the table
-	stop, cancel := context.WithCancel(ctx)
-	built := building(stop, t, url)
-	expectIndex(t, url, "invalid")
-	cancel()
-	if err := <-built; !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
-	}
-	expectIndex(t, url, "none")
-	storetest.Create(t, users, "ADA") // what was begun refuses nothing
-}
-
-// The command was killed: the server goes on with the build, or has ended it and left what was begun.
-func TestABuildThatWasKilledIsDoneAgain(t *testing.T) {
-	t.Parallel()
-	server := postgresql.Start(t)
-	address := server.NewDatabase(t)
-	users := openUsers(t, address)
-	storetest.Create(t, users, "ada")
-	for name, kill := range map[string]func(){
-		"the session is ended": func() {
-			postgresql.SQL(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CREATE UNIQUE INDEX%'")
-		},
-		"the server is killed": func() {
-			server.Kill(t)
-			server.StartAgain(t)
-		},
-	} {
-		old := begin(t, address)
-		old.do("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-		old.do("SELECT 1")
-		killed := make(chan struct{})
-		go func() { // no command is there to take anything away
-			defer close(killed)
-			conn, err := pgx.Connect(ctx, address)
-			if err == nil {
-				_, _ = conn.Exec(ctx, createCaseIndex)
-			}
-		}()
-		awaitBuild(t, address)
-		kill()
-		<-killed
-		expectIndex(t, address, "invalid")
-		_ = old.Close(ctx)
-		await(t, name, func() bool { return IgnoreEmailCase(ctx, address, quiet) == nil })
-		expectIndex(t, address, "valid")
-		postgresql.SQL(t, address, "DROP INDEX users_email_nocase")
-	}
-}
-
-// The command was killed, and the server still builds: the next one waits for that, and takes nothing away.
-func TestABuildThatIsUnderWayIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	url := postgresql.Shared(t).NewDatabase(t)
-	openUsers(t, url)
-	old := begin(t, url)
-	old.do("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-	old.do("SELECT 1")
-	first := make(chan error, 1)
-	go func() {
-		conn, err := pgx.Connect(ctx, url)
-		if err == nil {
-			_, err = conn.Exec(ctx, createCaseIndex)
-		}
-		first <- err
-	}()
-	awaitBuild(t, url)
-	oid := postgresql.Ask(t, url, "SELECT 'users_email_nocase'::regclass::oid::text")
-	second := make(chan error, 1)
-	go func() { second <- IgnoreEmailCase(ctx, url, quiet) }()
-	await(t, "it waits for the first", func() bool { return isWaiting(t, url) })
-	old.do("COMMIT")
-	if err := errors.Join(<-first, <-second); err != nil {
-		t.Error(err)
-	}
-	if now := postgresql.Ask(t, url, "SELECT 'users_email_nocase'::regclass::oid::text"); now != oid {
-		t.Error("it was built again")
-	}
-}
-
-func TestTwoThatBuildTheIndexAtOnceBuildOne(t *testing.T) {
-	t.Parallel()
-	url := postgresql.Shared(t).NewDatabase(t)
-	openUsers(t, url)
-	old := begin(t, url)
-	old.do("INSERT INTO users (name, email) VALUES ('n', 'ada')")
-	errs := make([]error, 3)
-	var wait sync.WaitGroup
-	for i := range errs {
-		wait.Go(func() { errs[i] = IgnoreEmailCase(ctx, url, quiet) })
-	}
-	awaitBuild(t, url)
-	old.do("COMMIT")
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Error(err)
-	}
-	expectIndex(t, url, "valid")
-}
-
-// The defaults of the role do not end the build; behind a pooler no session can be told so.
+// The defaults of the role and the limits of the URL do not end the build; behind a pooler no session can be told so.
 func TestTheTimeoutsOfTheRoleDoNotEndTheBuild(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
@@ -246,7 +136,7 @@ func TestTheTimeoutsOfTheRoleDoNotEndTheBuild(t *testing.T) {
 	other := begin(t, address+"?statement_timeout=0")
 	other.do("INSERT INTO users (name, email) VALUES ('n', 'ada')")
 	begun := time.Now()
-	built := building(ctx, t, address)
+	built := building(ctx, t, address+"?statement_timeout=300&lock_timeout=300")
 	await(t, "it has waited for longer than the timeouts", func() bool { return time.Since(begun) > time.Second })
 	other.do("COMMIT")
 	if err := <-built; err != nil {

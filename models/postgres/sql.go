@@ -151,7 +151,7 @@ const (
 
 	// sameEmails are the users whose emails differ only in the case of ASCII letters, those with one email together.
 	sameEmails = `SELECT u.id::int8 FROM users u JOIN (
-			SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users WHERE email IS NOT NULL
+			SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users
 			GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT $1::int8) AS same ON lower(u.email COLLATE "C") = same.email
 		ORDER BY same.first, u.id LIMIT $1::int8`
 )
