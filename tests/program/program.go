@@ -154,9 +154,11 @@ func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...
 	p.command = exec.Command(path)
 	p.command.Env = append(append(environment, EngineSettings(t, p.DataDir, settings...)...), settings...)
 	p.command.Dir = t.TempDir()
+	// It dies with the test: its copy of a killed fuzzing process's pipe would make go test wait for ever.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if int(user.Uid) != os.Geteuid() || user.Groups != nil {
 		p.command.Dir = "/"
-		p.command.SysProcAttr = &syscall.SysProcAttr{Credential: &user}
+		p.command.SysProcAttr.Credential = &user
 	}
 	p.command.Stderr = p.log
 	if err := p.command.Start(); err != nil {
