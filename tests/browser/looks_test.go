@@ -30,13 +30,6 @@ var states = []struct {
 		p.picks(file(p.T, "people.csv", "name,email\n,x@example.org\n"))
 		p.reads("Why it is refused")
 	}},
-	{"importing a file that lacks users", func(p *person) {
-		p.clicks("button", "Import")
-		p.picks(file(p.T, "people.csv", "name,email\nX,x@example.org\n"))
-		p.clicks("radio", "Give the user the name from the file")
-		p.clicks("checkbox", deletesMissing)
-		p.reads("3 users would be deleted")
-	}},
 	{"exporting", func(p *person) {
 		p.open("/?q=ada")
 		p.reads("1 of 3 users match")

@@ -3,9 +3,7 @@
 import { Refusal, upload } from './api.js';
 import { readLines } from './lines.js';
 import { load } from './list.js';
-import { count, say, short } from './show.js';
-
-const mostDeletes = 1_000_000_000; // in a look, which names those who would be deleted; an import deletes no more than were named
+import { count, say } from './show.js';
 
 const dialog = document.querySelector('#import');
 const find = (selector) => dialog.querySelector(selector);
@@ -13,12 +11,10 @@ const input = find('#file');
 const busy = find('#import-busy');
 const bar = find('progress');
 const result = find('#import-result');
-const refused = find('#refused');
-const deleted = find('#deleted');
+const refused = find('.scroll');
 const button = find('.primary');
 
 let file = null;
-let missing = 0; // how many users would be deleted at the last look
 let sending = new AbortController();
 
 /** Reports whether a file is dragged, and not a text. */
@@ -37,26 +33,21 @@ input.addEventListener('change', () => {
   file = input.files[0] ?? null;
   if (file) look();
 });
-for (const option of dialog.querySelectorAll('fieldset input, .check input')) {
+for (const option of dialog.querySelectorAll('fieldset input, #spreadsheet')) {
   option.addEventListener('change', () => { if (file) look(); });
 }
 dialog.addEventListener('close', () => sending.abort());
 
 /** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
-function path(isLook) {
+function path(parameters) {
   const kind = /\.(ndjson|jsonl|json)$/i.test(file.name) ? 'ndjson' : 'csv';
-  const query = new URLSearchParams({ on_conflict: find('[name=conflict]:checked').value });
-  if (isLook) query.set('dry_run', true);
-  if (find('[value=update]').checked && find('#missing').checked) {
-    query.set('on_missing', 'delete');
-    query.set('max_deletes', isLook ? mostDeletes : missing);
-  }
+  const query = new URLSearchParams({ on_conflict: find('[name=conflict]:checked').value, ...parameters });
   if (kind === 'csv' && find('#spreadsheet').checked) query.set('spreadsheet', true);
   return `api/users.${kind}?${query}`;
 }
 
 /** Sends the file, and returns the answer. Another choice, or closing the dialog, ends what was under way. */
-async function send({ isLook }) {
+async function send(parameters) {
   sending.abort();
   sending = new AbortController();
   const { signal } = sending;
@@ -64,10 +55,10 @@ async function send({ isLook }) {
   busy.hidden = false;
   bar.value = 0;
   try {
-    return await upload(path(isLook), file, { signal, progress: showProgress });
+    return await upload(path(parameters), file, { signal, progress: showProgress });
   } catch (error) {
-    if (!signal.aborted) showError(error, isLook);
-    else if (!isLook) sayCancelled();
+    if (!signal.aborted) showError(error, parameters);
+    else if (parameters.dry_run === undefined) sayCancelled();
     return null;
   } finally {
     if (!signal.aborted) busy.hidden = true;
@@ -87,37 +78,27 @@ function sayCancelled() {
 }
 
 async function look() {
-  const answer = await send({ isLook: true });
+  const answer = await send({ dry_run: true });
   if (!answer) return;
-  const { created, updated, skipped, ignored_columns: ignored = [], deleted_users: users } = answer;
-  missing = answer.deleted;
+  const { created, updated, skipped, ignored_columns: ignored = [] } = answer;
   show([
     file.name,
     `${count(created)} would be added`,
     `${count(updated)} would be changed`,
     `${count(skipped)} would stay as they are`,
-    ...(users ? [`${count(missing)} would be deleted`] : []),
     ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
   ]);
-  if (users) showDeleted(users, missing);
-  button.textContent = whatItDoes(created + updated, missing);
-  button.hidden = created + updated + missing === 0;
-  button.classList.toggle('danger', missing > 0);
-}
-
-function whatItDoes(stores, deletes) {
-  if (deletes === 0) return `Import ${count(stores)}`;
-  return stores === 0 ? `Delete ${count(deletes)}` : `Import ${count(stores)}, delete ${count(deletes)}`;
+  button.hidden = created + updated === 0;
+  button.textContent = `Import ${count(created + updated)}`;
 }
 
 find('form').addEventListener('submit', async (event) => {
   event.preventDefault();
   if (button.hidden) return;
-  const answer = await send({ isLook: false });
+  const answer = await send({});
   if (!answer) return;
   dialog.close();
-  const also = answer.deleted > 0 ? `, ${answer.deleted} deleted` : '';
-  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped${also}`);
+  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped`);
   load();
 });
 
@@ -130,39 +111,22 @@ function show(sentences, isError = false) {
     return line;
   }));
   refused.hidden = true;
-  deleted.hidden = true;
   button.hidden = true;
 }
 
-/** Shows texts in the rows of a table, or no table if there are none. Returns the rows. */
-function fill(frame, rows) {
-  frame.hidden = rows.length === 0;
-  frame.scrollTop = 0;
-  const body = frame.querySelector('tbody');
-  body.replaceChildren(...rows.map((texts) => {
+/** Shows why a file is refused, with its lines where the service names them. A look at a file stores nothing anyway. */
+async function showError(error, { dry_run: isLook }) {
+  const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
+  show([file.name, isLook ? error.message.replace('; nothing was stored', '') : error.message], true);
+  refused.hidden = rows.length === 0;
+  const body = refused.querySelector('tbody');
+  body.replaceChildren(...rows.map((row) => {
     const tr = document.createElement('tr');
-    for (const text of texts) tr.insertCell().appendChild(document.createElement('bdi')).textContent = text;
+    for (const text of [row.line, '', row.error]) tr.insertCell().textContent = text;
     return tr;
   }));
-  return [...body.rows];
-}
-
-/** Shows the users who would be deleted, of whom the service names the first. */
-function showDeleted(users, all) {
-  const more = all > users.length ? [['', `and ${(all - users.length).toLocaleString()} more`]] : [];
-  fill(deleted, [...users.map(({ id, email }) => [id, short(email)]), ...more]);
-}
-
-/**
- * Shows why a file is refused, with its lines where the service names them. A look at a file stores nothing anyway. If more
- * users would be deleted than at the last look, the service's sentence begins with how many.
- */
-async function showError(error, isLook) {
-  const { rows = [], deleted_users: users } = error instanceof Refusal ? error.answer : {};
-  show([file.name, isLook ? error.message.replace('; nothing was stored', '') : error.message], true);
-  if (users) showDeleted(users, parseInt(error.message, 10));
-  const shown = fill(refused, rows.map(({ line, error: why }) => [line, '', why]));
   if (rows.length === 0) return;
+  const shown = [...body.rows];
   const lines = await readLines(file, rows.map(({ line }) => line));
-  rows.forEach(({ line }, i) => { shown[i].cells[1].firstChild.textContent = lines.get(line).trimEnd(); });
+  rows.forEach(({ line }, i) => { shown[i].cells[1].textContent = lines.get(line); });
 }
