@@ -75,6 +75,7 @@ func TestAFieldThatTheFileOrTheTableLacksIsSaidOnOneLine(t *testing.T) {
 	f, url := newFile(t, withColumns...), postgresql.Shared(t).NewDatabase(t)
 	code, says := runCopy(t, "DATA_DIR="+f.directory, "DATABASE_URL="+url, "USER_FIELDS=room,city")
 	expectOneLine(t, code, says, "the table users has no column city")
+	expectOneLine(t, code, says, "for this file, run that without DATABASE_URL")
 	postgresql.SQL(t, url, made)
 	code, says = runCopy(t, "DATA_DIR="+f.directory, "DATABASE_URL="+url, "USER_FIELDS=room")
 	expectOneLine(t, code, says, "the table users has no column room")

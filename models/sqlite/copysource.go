@@ -81,11 +81,21 @@ func explainCopySource(path string, err error) error {
 	return fmt.Errorf("cannot read the database %s: %w", path, err)
 }
 
+// expectTable returns an error if the table cannot be served. A column is added to the file only while DATABASE_URL, which
+// a copy needs, is not set.
+func (o *CopySource) expectTable() error {
+	err := o.conn.checkTable()
+	if err != nil && o.conn.expectAdded() != nil {
+		err = fmt.Errorf("%w; for this file, run that without DATABASE_URL", err)
+	}
+	return err
+}
+
 // begin begins the transaction and counts the users.
 func (o *CopySource) begin() error {
 	_, err := o.conn.Exec(beginRead)
 	if err == nil {
-		err = o.conn.checkTable()
+		err = o.expectTable()
 	}
 	if err == nil {
 		o.Left, err = o.left()
