@@ -127,8 +127,7 @@ func TestTheTimeoutsOfTheRoleDoNotEndTheBuild(t *testing.T) {
 	server := postgresql.Start(t)
 	address := server.NewDatabase(t)
 	openUsers(t, address)
-	postgresql.SQL(t, address, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 200', current_database());
-		EXECUTE format('ALTER DATABASE %I SET lock_timeout = 100', current_database()); END $$`)
+	setTimeouts(t, address)
 	if err := IgnoreEmailCase(ctx, server.PgBouncer(t)(address), quiet); !errors.Is(err, errTimeouts) {
 		t.Errorf("behind a pooler: %v", err)
 	}
@@ -136,8 +135,8 @@ func TestTheTimeoutsOfTheRoleDoNotEndTheBuild(t *testing.T) {
 	other := begin(t, address+"?statement_timeout=0")
 	other.do("INSERT INTO users (name, email) VALUES ('n', 'ada')")
 	begun := time.Now()
-	built := building(ctx, t, address+"?statement_timeout=300&lock_timeout=300")
-	await(t, "it has waited for longer than the timeouts", func() bool { return time.Since(begun) > time.Second })
+	built := building(ctx, t, address+"?statement_timeout=2000&lock_timeout=2000")
+	await(t, "it has waited for longer than the timeouts", func() bool { return time.Since(begun) > 3*time.Second })
 	other.do("COMMIT")
 	if err := <-built; err != nil {
 		t.Error(err)

@@ -21,74 +21,6 @@ func addColumn(url, name string) error {
 	return AddColumn(ctx, url, models.NewFields(name).Find(name), quiet)
 }
 
-// keepWriting creates, changes and deletes users, reads them and lists them, until it is told to stop. It returns how many times
-// it has done that, and how long one call took at most.
-func keepWriting(t *testing.T, users *Users, name string, stop <-chan struct{}) (rounds int, longest time.Duration) {
-	t.Helper()
-	for ; ; rounds++ {
-		select {
-		case <-stop:
-			return rounds, longest
-		default:
-		}
-		var id int64
-		for _, call := range []func() error{
-			func() (err error) {
-				id, err = users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(name, "-", rounds)})
-				return err
-			},
-			func() error { _, err := users.Change(ctx, id, storetest.Values("name", "changed"), nil); return err },
-			func() error { _, err := users.Get(ctx, id); return err },
-			func() error {
-				return users.List(ctx, func(list models.List) error { _, err := join(list); return err })
-			},
-			func() error { return users.Delete(ctx, id, nil) },
-		} {
-			begun := time.Now()
-			if err := call(); err != nil {
-				t.Errorf("%s, round %d: %v", name, rounds, err)
-			}
-			longest = max(longest, time.Since(begun))
-		}
-	}
-}
-
-// join reads a list to its end.
-func join(list models.List) (bytes int, err error) {
-	for piece, err := range list.Chunks {
-		if err != nil {
-			return bytes, err
-		}
-		bytes += len(piece)
-	}
-	return bytes, nil
-}
-
-// besideWriters runs a change of the schema while two processes write, and returns how long a write took at most.
-func besideWriters(t *testing.T, url string, change func()) (longest time.Duration) {
-	t.Helper()
-	stop := make(chan struct{})
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	for process := range 2 {
-		users := openUsers(t, url)
-		for client := range 4 {
-			wait.Go(func() {
-				rounds, took := keepWriting(t, users, fmt.Sprint(process, client), stop)
-				mu.Lock()
-				defer mu.Unlock()
-				if longest = max(longest, took); rounds == 0 {
-					t.Error("no round was done")
-				}
-			})
-		}
-	}
-	change()
-	close(stop)
-	wait.Wait()
-	return longest
-}
-
 func TestAColumnIsAddedBesideServicesThatWrite(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Shared(t)
@@ -220,14 +152,30 @@ func TestAColumnThatOthersKeepFromBeingAddedNamesThem(t *testing.T) {
 
 func TestAColumnIsAddedThroughAPoolerWhateverTheTimeoutsOfTheRoleAre(t *testing.T) {
 	t.Parallel()
-	server := postgresql.Start(t, "statement_timeout=1s", "lock_timeout=10ms", "default_transaction_isolation=serializable")
+	server := postgresql.Start(t, "default_transaction_isolation=serializable")
 	direct := server.NewDatabase(t)
 	openUsers(t, direct)
+	setTimeouts(t, direct)
 	for i, url := range []string{direct, server.PgBouncer(t)(direct)} {
-		if err := addColumn(url, fmt.Sprint("phone", i)); err != nil {
+		other := begin(t, direct)
+		other.do("LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE")
+		begun, added := time.Now(), make(chan error)
+		go func() { added <- addColumn(url, fmt.Sprint("phone", i)) }()
+		await(t, "it has waited for longer than the timeouts", func() bool {
+			return isWaiting(t, direct) && time.Since(begun) > 3*time.Second
+		})
+		other.do("COMMIT")
+		if err := <-added; err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// setTimeouts gives new sessions in a database time limits of two seconds.
+func setTimeouts(t *testing.T, url string) {
+	t.Helper()
+	postgresql.SQL(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 2000', current_database());
+		EXECUTE format('ALTER DATABASE %I SET lock_timeout = 2000', current_database()); END $$`)
 }
 
 func TestASignalEndsAChangeOfTheSchemaThatWaits(t *testing.T) {
