@@ -52,6 +52,18 @@ func TestTheContractIsKept(t *testing.T) {
 	}, traits)
 }
 
+func TestTheContractIsKeptWhereAnIndexIgnoresTheCaseOfEmails(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Shared(t)
+	storetest.RunIgnoringCase(t, func(t testing.TB, fields models.Fields) models.Users {
+		url := server.NewDatabase(t)
+		users := openWith(t, url, fields)
+		postgresql.SQL(t, url, createCaseIndex)
+		users.database.checked.Store(&tableCheck{table: users.table}) // so that the next request checks the table again
+		return users
+	}, traits)
+}
+
 func TestTheContractIsKeptBehindAPooler(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t, "max_connections=500")
