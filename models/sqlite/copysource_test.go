@@ -116,7 +116,7 @@ func TestAnOriginalNamesTheColumnsThatAreNotCopied(t *testing.T) {
 	}
 	_, err := OpenCopySource(path, models.NewFields("phone", "fax"))
 	want := "cannot read the database " + path + ": the table users has no column fax: run `users-api add-field fax`, or take what is " +
-		"missing out of USER_FIELDS"
+		"missing out of USER_FIELDS; for this file, run that without DATABASE_URL"
 	if err == nil || err.Error() != want {
 		t.Errorf("without a column: %v, want %s", err, want)
 	}

@@ -40,10 +40,10 @@ const (
 	highestGiven = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'users' COLLATE NOCASE"
 
 	// describeTable asks why the table users cannot be served, whether there are triggers or ON CONFLICT clauses, and
-	// whether a unique index is on email alone, and one of those ignores the case of ASCII letters. An INTEGER PRIMARY KEY
-	// is the rowid if no index stands behind it (sqlite.org/lang_createtable.html#rowid).
+	// whether a unique index is on email alone, and one of those is users_email_nocase: others of other programs change
+	// nothing. An INTEGER PRIMARY KEY is the rowid if no index stands behind it (sqlite.org/lang_createtable.html#rowid).
 	describeTable = `WITH on_email AS (
-			SELECT upper(max(c.coll)) = 'NOCASE' AS ignores_case
+			SELECT lower(i.name) = 'users_email_nocase' AND upper(max(c.coll)) = 'NOCASE' AS ignores_case
 			FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
 			WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND lower(max(c.name)) = 'email')
 		SELECT
