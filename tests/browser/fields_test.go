@@ -135,6 +135,7 @@ func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 	ada.fills("Email", "ben@example.org")
 	ada.clicks("button", "Save")
 	ada.stores(p, 2, strings.Replace(nulls(oddNames), `"constructor":null`, `"constructor":"c"`, 1))
+	ada.sees("cell", "c") // the list is there again
 	want := nulls(oddNames)
 	for name, label := range map[string]string{"constructor": "Constructor", "to_string": "To string", "null": "Null", "form": "Form",
 		"value": "Value", "children": "Children"} {

@@ -205,12 +205,19 @@ func on[T any](p *person, id cdp.BackendNodeID, function string) (value T) {
 	return value
 }
 
-// clicks moves the mouse to something and clicks.
+// clicks moves the mouse to something and clicks. The page may replace it in between: then it is looked for again.
 func (p *person) clicks(role, name string) {
 	p.Helper()
-	id := p.sees(role, name)
-	call(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
-	quad := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads[0]
+	var quad dom.Quad
+	p.until(fmt.Sprintf("a place of %s %q", role, name), func() bool {
+		id := p.sees(role, name)
+		call(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
+		quads := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads
+		if len(quads) > 0 {
+			quad = quads[0]
+		}
+		return len(quads) > 0
+	})
 	x, y := (quad[0]+quad[4])/2, (quad[1]+quad[5])/2
 	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
 		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{
