@@ -61,6 +61,8 @@ func besideWriters(t *testing.T, url string, change func()) (longest time.Durati
 	stop := make(chan struct{})
 	var mu sync.Mutex
 	var wait sync.WaitGroup
+	end := sync.OnceFunc(func() { close(stop); wait.Wait() })
+	defer end() // also if the change ends the test
 	for process := range 2 {
 		users := openUsers(t, url)
 		for client := range 4 {
@@ -75,7 +77,6 @@ func besideWriters(t *testing.T, url string, change func()) (longest time.Durati
 		}
 	}
 	change()
-	close(stop)
-	wait.Wait()
+	end()
 	return longest
 }

@@ -105,7 +105,7 @@ func TestAColumnIsAddedWhenOthersHaveEndedAndHoldsNothingUpMeanwhile(t *testing.
 		longest := besideWriters(t, url, func() {
 			added := make(chan error)
 			go func() { added <- addColumn(url, "phone") }()
-			awaitWaiting(t, url, "1")
+			await(t, "it waits", func() bool { return isWaiting(t, url) })
 			for range 2 { // lock_timeout ends its wait; it waits again
 				await(t, "it has stopped to wait", func() bool { return !isWaiting(t, url) })
 				await(t, "it waits again", func() bool { return isWaiting(t, url) })
