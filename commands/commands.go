@@ -55,7 +55,8 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("users-api {{.Version}}\n")
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(), newKey())
+	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(), newChanges(),
+		newKey())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true // the only flag is --help
 	}
@@ -76,6 +77,7 @@ Settings are environment variables:
   DATA_DIR         the directory of users.db (data)
   DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
   USER_FIELDS      serve these columns of users, separated by commas, as fields besides name and email (none)
+  CHANGES_KEEP     how long the feed of changes keeps an entry, where changes are recorded (720h)
   LIST_MEMORY_MIB  the list of users is cached in memory up to this size (32)
   IMPORT_MAX_MIB   the largest file that can be imported (512)
   BACKUP_EVERY     make a backup this often while serving, such as 24h (none)

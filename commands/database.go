@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"users-api/config"
 	"users-api/controllers"
@@ -58,6 +59,7 @@ func readFields(settings config.Config) (models.Fields, error) {
 type engine interface {
 	models.Users
 	Stats() models.Stats
+	PruneChanges(ctx context.Context, before time.Time) error
 }
 
 func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger) (engine, error) {

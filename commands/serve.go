@@ -68,6 +68,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) er
 	if err != nil {
 		return err
 	}
+	defer startPruning(stop, users, settings.ChangesKeep, logger)()
 	backups := newBackups(settings, database, logger)
 	err = listenAndServe(stop, settings, newService(settings, keys, users, database.fields, backups, logger), database, backups)
 	return closeStorage(users, database, err)

@@ -17,11 +17,8 @@ const minEvery = time.Minute
 
 func (v *variables) backups(dataDir string) Backups {
 	backups := Backups{Dir: filepath.Join(dataDir, "backups")}
-	if every := v.GetString("BACKUP_EVERY"); every != "" {
-		var err error
-		if backups.Every, err = time.ParseDuration(every); err != nil || backups.Every < minEvery {
-			v.refuse("BACKUP_EVERY", ": it must be a time of at least 1m, such as 24h or 90m")
-		}
+	if v.GetString("BACKUP_EVERY") != "" {
+		backups.Every = v.duration("BACKUP_EVERY", minEvery, "24h or 90m")
 	}
 	backups.Keep = int(v.number("BACKUP_KEEP", 1))
 	if v.GetString("BACKUP_DIR") != "" {

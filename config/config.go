@@ -10,21 +10,23 @@ import (
 	"math"
 	"net/netip"
 	"path/filepath"
+	"time"
 )
 
 // Config holds the checked settings.
 type Config struct {
-	Port          uint16     // PORT, the TCP port to listen on; 0 lets the system choose a free one
-	ListenAddress netip.Addr // LISTEN_ADDRESS, the one address to listen on; the zero value means all addresses
-	AllowedHosts  []string   // ALLOWED_HOSTS, the hosts that requests may be for, in lower case; none means any host
-	AdminPort     *uint16    // ADMIN_PORT, for metrics and probes; 0 lets the system choose one, nil means none
-	NodeEnv       string     // NODE_ENV, logged at startup; it changes nothing (specification, section 1)
-	DataDir       string     // DATA_DIR, the directory of the database file, as an absolute path
-	ListMemory    int        // LIST_MEMORY_MIB in bytes, the largest list of users that is kept in memory
-	ImportMax     int64      // IMPORT_MAX_MIB in bytes, the largest file that can be imported
-	LogFormat     string     // LOG_FORMAT: "text" (key=value) or "json"
-	LogLevel      slog.Level // LOG_LEVEL: lines below it are not written
-	UserFields    []string   // USER_FIELDS, the names of the fields that users have besides name and email, as they were written
+	Port          uint16        // PORT, the TCP port to listen on; 0 lets the system choose a free one
+	ListenAddress netip.Addr    // LISTEN_ADDRESS, the one address to listen on; the zero value means all addresses
+	AllowedHosts  []string      // ALLOWED_HOSTS, the hosts that requests may be for, in lower case; none means any host
+	AdminPort     *uint16       // ADMIN_PORT, for metrics and probes; 0 lets the system choose one, nil means none
+	NodeEnv       string        // NODE_ENV, logged at startup; it changes nothing (specification, section 1)
+	DataDir       string        // DATA_DIR, the directory of the database file, as an absolute path
+	ListMemory    int           // LIST_MEMORY_MIB in bytes, the largest list of users that is kept in memory
+	ImportMax     int64         // IMPORT_MAX_MIB in bytes, the largest file that can be imported
+	LogFormat     string        // LOG_FORMAT: "text" (key=value) or "json"
+	LogLevel      slog.Level    // LOG_LEVEL: lines below it are not written
+	UserFields    []string      // USER_FIELDS, the names of the fields that users have besides name and email, as they were written
+	ChangesKeep   time.Duration // CHANGES_KEEP, how long the feed of changes keeps an entry
 	Backups       Backups
 	RunAs         uint16 // RUN_AS, the uid and gid to become if started as root (the container image); 0 keeps the user
 }
@@ -35,7 +37,7 @@ type Config struct {
 func Read() (Config, error) {
 	env := newVariables(map[string]string{
 		"PORT": "3000", "DATA_DIR": "data", "LIST_MEMORY_MIB": "32", "IMPORT_MAX_MIB": "512",
-		"LOG_FORMAT": "text", "LOG_LEVEL": "info", "BACKUP_KEEP": "7", "RUN_AS": "0",
+		"LOG_FORMAT": "text", "LOG_LEVEL": "info", "BACKUP_KEEP": "7", "RUN_AS": "0", "CHANGES_KEEP": "720h",
 	})
 	config := Config{
 		LogFormat:     env.logFormat(),
@@ -51,6 +53,7 @@ func Read() (Config, error) {
 		DataDir:       env.absolutePath("DATA_DIR"),
 		UserFields:    env.list("USER_FIELDS"),
 	}
+	config.ChangesKeep = env.duration("CHANGES_KEEP", time.Hour, "720h or 48h")
 	config.Backups = env.backups(config.DataDir)
 	return config, env.mistake
 }

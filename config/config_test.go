@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // clear makes the environment of the test that of a machine where nothing is set.
@@ -16,6 +17,7 @@ func clear(t *testing.T) {
 	for _, name := range []string{
 		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "IMPORT_MAX_MIB",
 		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS", "BACKUP_EVERY", "BACKUP_KEEP", "BACKUP_DIR", "USER_FIELDS",
+		"CHANGES_KEEP",
 	} {
 		t.Setenv(name, "")
 	}
@@ -32,7 +34,7 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, ImportMax: 512 << 20,
-		LogFormat: "text", LogLevel: slog.LevelInfo, Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
+		LogFormat: "text", LogLevel: slog.LevelInfo, ChangesKeep: 720 * time.Hour, Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -43,14 +45,14 @@ func TestEverySettingIsRead(t *testing.T) {
 	for name, value := range map[string]string{
 		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1", "IMPORT_MAX_MIB": "2",
 		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "::1", "ADMIN_PORT": "0",
-		"USER_FIELDS":   "phone, department ,order",
+		"USER_FIELDS": "phone, department ,order", "CHANGES_KEEP": "48h",
 		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
 	} {
 		t.Setenv(name, value)
 	}
 	got, err := Read()
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, ImportMax: 2 << 20, LogFormat: "json",
-		LogLevel: slog.LevelWarn, RunAs: 65532, Backups: Backups{Keep: 7, Dir: "/srv/people/backups"},
+		LogLevel: slog.LevelWarn, RunAs: 65532, ChangesKeep: 48 * time.Hour, Backups: Backups{Keep: 7, Dir: "/srv/people/backups"},
 		ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
 		UserFields:   []string{"phone", "department", "order"},
 		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
@@ -72,7 +74,8 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		{"LISTEN_ADDRESS", "1.2.3"}, {"LISTEN_ADDRESS", " ::1"}, {"ADMIN_PORT", "no"}, {"ADMIN_PORT", "65536"},
 		{"ALLOWED_HOSTS", ","}, {"ALLOWED_HOSTS", "a,,b"}, {"ALLOWED_HOSTS", "a:80"}, {"ALLOWED_HOSTS", "http://a"},
 		{"ALLOWED_HOSTS", "*.example.org"}, {"ALLOWED_HOSTS", "bücher.example"}, {"ALLOWED_HOSTS", "[::1]:80"},
-		{"ALLOWED_HOSTS", "a b"}, {"ALLOWED_HOSTS", "-a"},
+		{"ALLOWED_HOSTS", "a b"}, {"ALLOWED_HOSTS", "-a"}, {"CHANGES_KEEP", "59m"}, {"CHANGES_KEEP", "30"}, {"CHANGES_KEEP", "-1h"},
+		{"CHANGES_KEEP", "30d"}, {"CHANGES_KEEP", "forever"},
 	} {
 		t.Run(mistake.name+" "+mistake.value, func(t *testing.T) {
 			clear(t)

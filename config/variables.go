@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/viper"
 )
@@ -37,6 +38,19 @@ func (v *variables) number(name string, least uint16) uint16 {
 		v.refuse(name, fmt.Sprintf(": it must be a whole number from %d to 65535", least))
 	}
 	return uint16(number)
+}
+
+func (v *variables) duration(name string, least time.Duration, examples string) time.Duration {
+	duration, err := time.ParseDuration(v.GetString(name))
+	if err != nil || duration < least {
+		v.refuse(name, fmt.Sprintf(": it must be a time of at least %s, such as %s", short(least), examples))
+	}
+	return duration
+}
+
+// short writes a time without the parts that are zero: 1h, not 1h0m0s.
+func short(duration time.Duration) string {
+	return strings.NewReplacer("m0s", "m", "h0m", "h").Replace(duration.String())
 }
 
 func (v *variables) mebibytes(name string) (bytes int64) { return int64(v.number(name, 0)) << 20 }

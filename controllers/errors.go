@@ -48,7 +48,11 @@ var (
 	ErrUnexpected = newError(http.StatusInternalServerError, "Internal server error")
 	ErrBusy       = newError(http.StatusServiceUnavailable,
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
-	errNoRoom = newError(http.StatusServiceUnavailable,
+	errNoFeed     = newError(http.StatusNotFound, `Changes are not recorded: run "users-api changes on"`)
+	errCursorGone = newError(http.StatusGone,
+		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
+	errWaiting = newError(http.StatusServiceUnavailable, "Too many clients wait for changes: try again in a few seconds")
+	errNoRoom  = newError(http.StatusServiceUnavailable,
 		"Exports and imports under way take all the disk space that they may: try again later")
 	ErrBusyImports = newError(http.StatusServiceUnavailable,
 		"Too many files are being imported at once: send it again later")
@@ -111,7 +115,7 @@ type problem struct {
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
-	for _, name := range []string{"Content-Disposition", "Link", "X-Total-Count"} {
+	for _, name := range []string{"Changes-Cursor", "Content-Disposition", "Link", "X-Total-Count"} {
 		header.Del(name) // they belong to the response that failed
 	}
 	if header.Get("Cache-Control") != keptPrivate {
@@ -136,11 +140,15 @@ func refusal(err error) *Error {
 	if refusal, ok := errors.AsType[*Error](err); ok {
 		return refusal
 	}
-	if errors.Is(err, models.ErrNotFound) {
+	switch {
+	case errors.Is(err, models.ErrNotFound):
 		return errNoUser
-	}
-	if errors.Is(err, models.ErrNoRoom) {
+	case errors.Is(err, models.ErrNoRoom):
 		return errNoRoom
+	case errors.Is(err, models.ErrNoFeed):
+		return errNoFeed
+	case errors.Is(err, models.ErrCursorGone):
+		return errCursorGone
 	}
 	if failure, ok := errors.AsType[*models.StorageError](err); ok {
 		return newError(http.StatusInternalServerError, "%s", failure.Text)

@@ -52,6 +52,7 @@ func (u *Users) export(
 			c.Header("Link", "<"+asked.next(*export.Last)+`>; rel="next"`)
 		}
 		revalidate(c)
+		setCursor(c, export.Cursor)
 		c.Header("Content-Type", contentType)
 		c.Header("Content-Disposition",
 			`attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)

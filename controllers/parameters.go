@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"users-api/models"
@@ -15,6 +16,8 @@ import (
 type request struct {
 	models.Query
 	models.ImportOptions
+	cursor      string
+	wait        time.Duration
 	spreadsheet bool
 	sent        []sentParameter // in the order in which they were sent
 }
@@ -158,7 +161,7 @@ var pageParameters = []parameter{
 	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
 }
 
-// ParameterNames returns the names of all parameters.
+// ParameterNames returns the names of all parameters of users, which no field may have.
 func ParameterNames() []string {
 	return slices.Concat(listParameters(models.NewFields()).names(), csvImport.names())
 }

@@ -26,6 +26,11 @@ func (u *Users) search(c *gin.Context) error {
 		return err
 	}
 	ctx := c.Request.Context()
+	cursor, err := u.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
+	if err != nil {
+		return err
+	}
+	setCursor(c, cursor)
 	if asked.Query.Count {
 		total, err := u.users.Count(ctx, asked.Query)
 		if err != nil {

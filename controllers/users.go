@@ -72,7 +72,15 @@ func (u *Users) List(c *gin.Context) error {
 	if c.Request.URL.RawQuery != "" {
 		return u.search(c)
 	}
-	return u.users.List(c.Request.Context(), func(list models.List) error { return sendList(c, list) })
+	return u.users.List(c.Request.Context(), func(list models.List) error {
+		if list.Version == "" {
+			var err error
+			if list.Cursor, err = u.users.Cursor(c.Request.Context()); err != nil {
+				return err
+			}
+		}
+		return sendList(c, list)
+	})
 }
 
 // Health handles GET and HEAD /health. It does not ask storage: a lock or a long commit is no reason for a restart.
@@ -83,6 +91,7 @@ func Health(c *gin.Context) error {
 // sendList sends all users. If their version is known, so is the length, and a client that already has them gets 304.
 func sendList(c *gin.Context, list models.List) error {
 	revalidate(c)
+	setCursor(c, list.Cursor)
 	c.Header("Content-Type", contentType)
 	if list.Version != "" {
 		if notModified(c, `"`+list.Version+`"`) {

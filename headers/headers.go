@@ -34,16 +34,25 @@ func Elements(lines []string) iter.Seq[string] {
 // a quality of 0, which refuses it (RFC 9110, section 12.4.2). It knows no wildcards. If the name is not listed, listed
 // is false.
 func Accepts(lines []string, name string) (accepts, listed bool) {
+	quality, listed := Quality(lines, name)
+	return quality > 0, listed
+}
+
+// Quality returns the highest quality that the lines give a name, 0 if they do not list it.
+func Quality(lines []string, name string) (highest float64, listed bool) {
 	for element := range Elements(lines) {
 		is, parameters, err := mime.ParseMediaType(element)
 		if err != nil || is != name {
 			continue
 		}
 		listed = true
-		quality, given := parameters["q"]
-		if value, err := strconv.ParseFloat(quality, 64); !given || err == nil && value > 0 {
-			return true, true
+		quality := 1.0
+		if given, ok := parameters["q"]; ok {
+			quality, _ = strconv.ParseFloat(given, 64) // 0 if it is no number
+		}
+		if quality > highest {
+			highest = quality
 		}
 	}
-	return false, listed
+	return highest, listed
 }

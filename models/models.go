@@ -45,6 +45,16 @@ type Users interface {
 	// List calls send with all users, and returns what send returns. The list stays valid until then.
 	List(ctx context.Context, send func(List) error) error
 
+	// Changes returns the entries of the feed after a cursor, at most limit of them; without a cursor, the oldest that are
+	// kept. The error is [ErrNoFeed], [ErrCursorGone], or as for every read.
+	Changes(ctx context.Context, after string, limit int) (Changes, error)
+
+	// Cursor returns where the feed ends now, or "" if changes are not recorded.
+	Cursor(ctx context.Context) (string, error)
+
+	// AwaitChanges returns when there may be entries after a cursor.
+	AwaitChanges(ctx context.Context, cursor string) error
+
 	// Import stores the users of a file in one transaction: all of them, or none. It takes all rows before it locks
 	// anything, however slowly they come. A [*RowError] among the rows refuses its row, and any other error ends the
 	// import. The error is [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end
@@ -77,9 +87,10 @@ type Query struct {
 
 // Export is the result of a query, as of one moment.
 type Export struct {
-	Total int64                  // how many users match, regardless of Limit and After, if the query's Count is set
-	Last  *int64                 // the id of the last user within the query's Limit, if others follow
-	Users iter.Seq2[User, error] // in order; an error ends the sequence
+	Total  int64                  // how many users match, regardless of Limit and After, if the query's Count is set
+	Last   *int64                 // the id of the last user within the query's Limit, if others follow
+	Cursor string                 // of the feed, at that moment; "" if changes are not recorded
+	Users  iter.Seq2[User, error] // in order; an error ends the sequence
 }
 
 // List is all users at one moment, by ascending id, as one JSON array.
@@ -87,7 +98,8 @@ type List struct {
 	// Version identifies the bytes of the array: the same users have the same version, even after a restart. It is
 	// empty if the array is not known before it is read to its end.
 	Version string
-	Length  int // the size of the array in bytes, or -1 if Version is empty
+	Cursor  string // of the feed, where the array ends; "" if changes are not recorded or Version is empty
+	Length  int    // the size of the array in bytes, or -1 if Version is empty
 	// Chunks are the array in order. Each chunk is valid until the next is requested. An error ends the sequence, and
 	// the array is then incomplete.
 	Chunks iter.Seq2[[]byte, error]

@@ -3,6 +3,7 @@ package models
 import (
 	"math/bits"
 	"sync/atomic"
+	"time"
 )
 
 // Stats are metrics of a storage engine, counted since it was opened. They are for operators and change nothing.
@@ -16,6 +17,14 @@ type Stats struct {
 	Cached, Patched, Read, Streamed uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
+	Feed                    FeedStats
+}
+
+// FeedStats are metrics of the feed of changes. They are zero if changes are not recorded.
+type FeedStats struct {
+	Entries int64         // about how many there are
+	Oldest  time.Time     // when the oldest was written
+	Lag     time.Duration // how old the oldest entry is that is not shown yet
 }
 
 // Commits counts commits for [Stats].

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,7 +32,7 @@ func BenchmarkRequest(b *testing.B) {
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-	handler := Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: logger}.handler(usual())
+	handler := Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: logger}.handler(context.Background(), usual())
 	for _, bench := range []struct{ name, method, path, body string }{
 		{"health", "GET", "/health", ""},
 		{"one user", "GET", "/api/users/1", ""},

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http/httptest"
@@ -30,7 +31,7 @@ func TestTheDocumentHasExactlyTheRoutes(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range silent(nil).routes(usual()).Routes() {
+	for _, route := range silent(nil).routes(context.Background(), usual()).Routes() {
 		if !strings.HasPrefix(route.Path, "/assets/") { // they belong to the pages
 			served[route.Method+" "+strings.Replace(route.Path, ":id", "{id}", 1)] = true
 		}

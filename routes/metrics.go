@@ -39,16 +39,21 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 			Name: "http_requests_in_flight", Help: "Requests that are being answered.",
 		}),
 	}
-	backup := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "users_api_last_backup_timestamp_seconds", Help: "When the last backup was made; 0 when none is known.",
-	}, func() float64 { return float64(lastBackup().Unix()) })
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "users_api_build_info", Help: "1, with what the program was built from.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.durations, m.inFlight, backup, build, storage(stats),
+	m.registry.MustRegister(m.requests, m.durations, m.inFlight, build, storage(stats),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.gauge("users_api_last_backup_timestamp_seconds", "When the last backup was made; 0 when none is known.",
+		func() int64 { return lastBackup().Unix() })
 	return m
+}
+
+// gauge adds a metric that is asked for its value.
+func (m *Metrics) gauge(name, help string, value func() int64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+		func() float64 { return float64(value()) }))
 }
 
 // count counts a request when it is over.

@@ -3,6 +3,7 @@
 package routes
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -26,9 +27,10 @@ type Service struct {
 }
 
 // handler returns the handler of all requests. The limits on bodies wrap Gin instead of running inside it, because
-// Gin's writer hides what net/http needs to respond with 413 before the rest has arrived.
-func (s Service) handler(l limits) http.Handler {
-	engine := s.routes(l)
+// Gin's writer hides what net/http needs to respond with 413 before the rest has arrived. Clients that wait for changes do
+// so until the service is ending.
+func (s Service) handler(ending context.Context, l limits) http.Handler {
+	engine := s.routes(ending, l)
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if bringsFile(request) {
@@ -39,13 +41,16 @@ func (s Service) handler(l limits) http.Handler {
 	})
 }
 
-func (s Service) routes(l limits) *gin.Engine {
+func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewUsers(s.Users, s.Fields, s.Logger)
+	changes := controllers.NewChanges(ending, s.Users, s.Fields)
+	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
 		engine.Handle(method, "/api/users", controllers.Handle(api.List))
 		engine.Handle(method, "/api/users/:id", controllers.Handle(api.Get))
+		engine.Handle(method, "/api/changes", controllers.Handle(changes.Get))
 		engine.Handle(method, csvPath, controllers.Handle(api.ExportCSV))
 		engine.Handle(method, ndjsonPath, controllers.Handle(api.ExportNDJSON))
 	}

@@ -51,15 +51,20 @@ var errStopped = errors.New("the service is stopping")
 func (s Service) Serve(stop context.Context, listener net.Listener) error {
 	l := usual()
 	l.importBytes = s.ImportMax
-	return l.serve(stop, listener, s.Users.Replaced(), s.handler(l), s.Logger)
+	handler := func(ending context.Context) http.Handler { return s.handler(ending, l) }
+	return l.serve(stop, listener, s.Users.Replaced(), handler, s.Logger)
 }
 
+// serve is Serve for any handler, which is told when the service begins to end, for whatever reason.
 func (l limits) serve(
-	stop context.Context, accept net.Listener, lost <-chan struct{}, handler http.Handler, logger *slog.Logger,
+	stop context.Context, accept net.Listener, lost <-chan struct{}, handler func(ending context.Context) http.Handler,
+	logger *slog.Logger,
 ) error {
 	cut, cutOff := context.WithCancelCause(context.Background())
 	defer cutOff(errStopped)
-	server := l.server(cut, handler, logger)
+	ending, end := context.WithCancel(stop)
+	defer end()
+	server := l.server(cut, handler(ending), logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener{accept, l, cut}) }()
 
@@ -71,6 +76,7 @@ func (l limits) serve(
 	case failure := <-failed:
 		err = fmt.Errorf("cannot accept connections: %w", failure)
 	}
+	end()
 	if !finish(server, l.stop) {
 		logger.Warn("some clients were cut off", "after", l.stop)
 		cutOff(errStopped)

@@ -107,13 +107,13 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 	served.Fields, served.Metrics = storetest.Fields(), noFigures()
 	served.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.served = served
-	all, lost := http.Handler(nil), (<-chan struct{})(nil)
+	all, lost := func(ending context.Context) http.Handler { return served.handler(ending, l) }, (<-chan struct{})(nil)
 	if handler != nil {
 		engine := served.engine(l)
 		engine.Any("/", handler)
-		all = engine
+		all = func(context.Context) http.Handler { return engine }
 	} else {
-		all, lost = served.handler(l), served.Users.Replaced()
+		lost = served.Users.Replaced()
 	}
 	listener := listen(t)
 	s.address = listener.Addr().String()

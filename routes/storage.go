@@ -37,4 +37,18 @@ func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	send("users_api_commits_total", "Commits that held writes.", counter, float64(commits))
 	send("users_api_database_bytes", "Size of the database file.", gauge, float64(stats.DatabaseBytes))
 	send("users_api_wal_bytes", "Size of the database's -wal file.", gauge, float64(stats.WALBytes))
+	sendFeed(send, stats.Feed)
+}
+
+// sendFeed sends the metrics of the feed of changes, which are 0 while changes are not recorded.
+func sendFeed(send func(name, help string, kind prometheus.ValueType, value float64), feed models.FeedStats) {
+	oldest := 0.0
+	if !feed.Oldest.IsZero() {
+		oldest = float64(feed.Oldest.Unix())
+	}
+	const gauge = prometheus.GaugeValue
+	send("users_api_changes_entries", "About how many entries the feed of changes has.", gauge, float64(feed.Entries))
+	send("users_api_changes_oldest_timestamp_seconds", "When the oldest entry was written; 0 when there is none.", gauge, oldest)
+	send("users_api_changes_lag_seconds", "How long the feed has been held back by an open transaction on the PostgreSQL server.",
+		gauge, feed.Lag.Seconds())
 }

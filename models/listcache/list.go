@@ -17,6 +17,7 @@ type list struct {
 	segments []*segment
 	length   int
 	version  string
+	cursor   string // of the feed of changes
 	readers  atomic.Int32
 	counter  atomic.Pointer[atomic.Uint64] // of the next response with it: the first counts how the list was made
 }

@@ -23,6 +23,8 @@ type Source interface {
 	// error of read, or its own, which may be [ErrNotCached]. It may call read again if the transaction breaks off. The
 	// context ends its work, and that of All and Range within it.
 	Transaction(ctx context.Context, read func(since Changes) error) error
+	// Cursor returns where the feed of changes ended when the last transaction began, or "" if there is no feed.
+	Cursor() string
 	// All returns every user by ascending id, as the transaction sees them.
 	All() iter.Seq2[models.User, error]
 	// Range returns the users whose ids are at least from and at most to, by ascending id, as the transaction sees them.
@@ -73,7 +75,7 @@ func (c *Cache) List(ctx context.Context, send func(models.List) error, users it
 	}
 	defer l.readers.Add(-1)
 	l.counter.Swap(&c.cached).Add(1)
-	return send(models.List{Version: l.version, Length: l.length, Chunks: l.array})
+	return send(models.List{Version: l.version, Length: l.length, Cursor: l.cursor, Chunks: l.array})
 }
 
 // stream returns users as one JSON array that is read while it is sent. It notes whether the list has become small

@@ -156,5 +156,6 @@ func (c *Cache) reread(old *list) (read *list, err error) {
 	case err != nil:
 		return nil, c.closedOr(err)
 	}
+	read.cursor = c.source.Cursor()
 	return read, nil
 }

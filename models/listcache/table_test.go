@@ -51,6 +51,8 @@ func (t *table) Transaction(ctx context.Context, read func(Changes) error) error
 	return read(t.changed.Take())
 }
 
+func (t *table) Cursor() string { return "" }
+
 func (t *table) All() iter.Seq2[models.User, error] {
 	t.readAll++
 	return t.reading(t.users)

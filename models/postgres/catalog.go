@@ -20,21 +20,6 @@ const (
 		AND i.indnkeyatts = 1 AND i.indexprs::text ~ ('^[(][{]FUNCEXPR :funcid 870 [^{}]*:inputcollid 950 :args [(]' ||
 		'[{]COLLATEEXPR :arg ([{]RELABELTYPE :arg |[{]FUNCEXPR :funcid 401 [^{}]*)?[{]VAR :varno 1 :varattno ' || a.attnum || ' '))`
 
-	// describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one
-	// of them alone, and for everything else that decides whether the table can be served.
-	describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
-		format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
-			AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
-		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = c.oid
-			AND i.indisvalid AND ` + ignoresCase + `),
-		c.oid, c.relkind::text, COALESCE((SELECT min(rulename::text) FROM pg_rewrite WHERE ev_class = c.oid), ''),
-		c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
-		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-		JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-		WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`
-
 	// missingRights are what this user may not do with the table. A snapshot locks the table, which needs the right to
 	// read all of it. A column of type serial takes its ids from a sequence with rights of its own.
 	missingRights = `SELECT concat_ws(', ',
@@ -106,3 +91,19 @@ const (
 				SELECT FROM pg_class c JOIN parts p ON c.oid = p.id LEFT JOIN pg_am a ON a.oid = c.relam
 				WHERE c.relkind NOT IN ('r', 'p') OR c.relpersistence <> 'p' OR c.relkind = 'r' AND a.amname <> 'heap')`
 )
+
+// describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one
+// of them alone, for everything else that decides whether the table can be served, and whether changes are recorded.
+var describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
+	format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
+	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
+	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
+		AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
+	EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = c.oid
+		AND i.indisvalid AND ` + ignoresCase + `),
+	c.oid, c.relkind::text, COALESCE((SELECT min(rulename::text) FROM pg_rewrite WHERE ev_class = c.oid), ''),
+	c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid),
+	(SELECT ` + records() + ` FROM pg_class u WHERE oid = to_regclass('users'))
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+	JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
+	WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`

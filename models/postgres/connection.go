@@ -17,8 +17,9 @@ import (
 // statement is kept, and its text is sent each time. Reading a user by id takes 37 µs prepared, and 76 µs this way.
 type connection struct {
 	*pgx.Conn
-	fields models.Fields  // of the users that are read and stored on it
-	emails imports.Emails // what the indexes of the table do for them
+	fields    models.Fields  // of the users that are read and stored on it
+	emails    imports.Emails // what the indexes of the table do for them
+	recording bool           // changes are recorded
 }
 
 func (c connection) mode() pgx.QueryExecMode {

@@ -142,7 +142,8 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	ctx, cancel := d.bounded(ctx, wanted)
 	defer cancel()
 	on := connection{Conn: conn.Conn(), fields: d.fields}
-	if on.emails, err = d.checkTable(ctx, on); err == nil {
+	table, err := d.checkTable(ctx, on)
+	if on.emails, on.recording = table.emails, table.recording; err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {

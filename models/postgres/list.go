@@ -3,6 +3,10 @@ package postgres
 import (
 	"context"
 	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"users-api/models"
 	"users-api/models/listcache"
@@ -17,11 +21,23 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 // time, which may lead to a different server than the last.
 type listSource struct {
 	reader *reader
-	seen   string // the incarnation at which the last transaction began
+	last   moment // at which the last transaction that succeeded began
 
 	// The following fields belong to the transaction under way.
 	ctx    context.Context
 	inside *reader
+}
+
+// moment is what is known about a transaction.
+type moment struct {
+	incarnation string // begins with the snapshot
+	feed        feedState
+}
+
+// snapshot returns the snapshot, and what the server says about itself besides.
+func (m moment) snapshot() (snapshot, server string) {
+	snapshot, server, _ = strings.Cut(m.incarnation, " ")
+	return snapshot, server
 }
 
 // Unchanged asks for the incarnation outside of any transaction.
@@ -29,7 +45,7 @@ func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) 
 	err = s.reader.on(ctx, lookup, func(ctx context.Context, conn connection) error {
 		var now string
 		err := conn.value(ctx, &now, incarnation)
-		unchanged = err == nil && now == s.seen
+		unchanged = err == nil && now == s.last.incarnation
 		return err
 	})
 	return unchanged, err
@@ -37,9 +53,10 @@ func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) 
 
 // Transaction calls read in a transaction whose snapshot is that of the incarnation.
 func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
-	return s.reader.inSnapshot(ctx, listing, func(ctx context.Context, conn connection, inside *reader) (err error) {
+	var now moment
+	err := s.reader.inSnapshot(ctx, listing, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
-		if err = conn.value(ctx, &s.seen, incarnation); class(sqlState(err)) == classSyntax {
+		if err = conn.value(ctx, &now.incarnation, incarnation); class(sqlState(err)) == classSyntax {
 			return listcache.ErrNotCached // there is no such function, or this user may not call it
 		}
 		if err == nil {
@@ -51,10 +68,55 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 		if !may {
 			return listcache.ErrNotCached
 		}
+		if now.feed, err = conn.feed(ctx); err != nil {
+			return err
+		}
+		since, err := conn.changedSince(ctx, s.last, now)
+		if err != nil {
+			return err
+		}
 		s.ctx, s.inside = ctx, inside
-		return read(listcache.Unknown())
+		return read(since)
 	})
+	if err != nil {
+		now = moment{}
+	}
+	s.last = now
+	return err
 }
+
+// Cursor returns where the feed ended when the last transaction began.
+func (s *listSource) Cursor() string { return s.last.feed.cursor(s.last.feed.last) }
+
+// changedSince returns which users were written between two moments, by any program, if the feed tells: on one incarnation
+// of the server, with the same definition of the feed, and if no entry of that time was deleted because of its age. An entry
+// is committed together with what it tells of, so what one snapshot sees and the other does not is exactly what was written
+// between them.
+func (c connection) changedSince(ctx context.Context, before, now moment) (since listcache.Changes, err error) {
+	snapshot, server := before.snapshot()
+	_, serverNow := now.snapshot()
+	if now.feed.epoch == "" || now.feed.epoch != before.feed.epoch || server != serverNow {
+		return listcache.Unknown(), nil
+	}
+	lowest, _, _ := strings.Cut(snapshot, ":")
+	if xid, err := strconv.ParseUint(lowest, 10, 64); err != nil || now.feed.begin.xid >= xid {
+		return listcache.Unknown(), nil
+	}
+	err = c.query(ctx, func(rows pgx.Rows) error {
+		var id *int64
+		err := rows.Scan(&id)
+		if id == nil {
+			since.AddAll()
+		} else {
+			since.Add(*id)
+		}
+		return err
+	}, changedSince, snapshot, int64(mostPatched+1))
+	return since, err
+}
+
+// mostPatched is how many entries of the feed patch a list. With more, it is read again.
+const mostPatched = 4096
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {
@@ -64,11 +126,16 @@ func (s *listSource) All() iter.Seq2[models.User, error] {
 // Range returns the users whose ids are at least from and at most to.
 func (s *listSource) Range(from, to int64) iter.Seq2[models.User, error] {
 	return func(yield func(models.User, error) bool) {
-		before := from - 1
-		for user, err := range models.Each(s.inside.Select(s.ctx, models.Query{After: &before})) {
-			if err == nil && user.ID > to || !yield(user, err) {
-				return
-			}
+		err := s.inside.on(s.ctx, lookup, func(ctx context.Context, conn connection) error {
+			return conn.users(ctx, func(user *models.User) error {
+				if !yield(*user, nil) {
+					return errEnough
+				}
+				return nil
+			}, s.inside.queries.InRange, from, to)
+		})
+		if err != nil {
+			yield(models.User{}, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@
 //   - every read (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held between
 //     two pages;
 //   - the cached list (package listcache, and list.go) is valid for as long as the server's snapshot is the same;
+//   - the feed of changes (feed.go, feed_table.go, feed_sql.go);
 //   - imports (package imports, and import.go), exports of one moment (snapshot.go), and a table that is filled from
 //     another storage (copyfrom.go, copy.go, refused.go);
 //   - the commands that change the table beside running services: a new column (schema.go), and the index that ignores the
@@ -31,6 +32,11 @@
 // that was recorded; it locks the table against TRUNCATE before it takes the snapshot. Any commit in the cluster,
 // ANALYZE and a checkpoint cost one more read of the list, and nothing else.
 //
+// With the feed of changes (feed_table.go), only what it names is read again, whatever program wrote: an entry is committed
+// together with what it tells of, so the entries that one snapshot sees and an earlier one does not name all that was written
+// between the two. No trigger records a change of the columns or of the triggers themselves. It changes the definition of
+// the feed, and then the whole list is read again.
+//
 // This does not hold on a standby, under row security, and for data outside this server's log: cacheable detects these
 // cases, and then the list is streamed.
 package postgres
@@ -41,6 +47,7 @@ import (
 	"sync"
 
 	"users-api/models"
+	"users-api/models/follow"
 	"users-api/models/listcache"
 )
 
@@ -50,6 +57,7 @@ type Users struct {
 	table  table
 	writer *writer
 	cache  *listcache.Cache
+	follow *follow.Feed
 
 	// writing is held for reading by every write, and for writing by Close.
 	writing sync.RWMutex
@@ -96,12 +104,14 @@ func open(ctx context.Context, database *database, listMemory int, logger *slog.
 		return nil, err
 	}
 	reader := newReader(database, queries)
-	return &Users{
+	users := &Users{
 		reader: reader,
 		table:  table,
 		writer: startWriters(database, queries),
 		cache:  listcache.New(&listSource{reader: reader}, database.fields, listMemory),
-	}, nil
+	}
+	users.follow = follow.New(users.Cursor)
+	return users, nil
 }
 
 // beginWrite returns an error if the storage is closed. Otherwise Close waits until the caller unlocks writing.

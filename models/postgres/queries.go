@@ -15,13 +15,17 @@ import (
 // queries are the statements on users that depend on the table.
 type queries struct {
 	*statements.Statements
-	fields models.Fields
-	insert string // see insertUsers
+	fields  models.Fields
+	insert  string // see insertUsers
+	usersOf string // see usersOf
 }
 
 func newQueries(t table, fields models.Fields) (*queries, error) {
 	built, err := statements.Build(t.dialect(), fields)
-	return &queries{built, fields, insertUsers(fields, t.now())}, err
+	if err != nil {
+		return nil, err
+	}
+	return &queries{built, fields, insertUsers(fields, t.now()), usersOf(built.UserColumns())}, nil
 }
 
 // dialect is what PostgreSQL's statements on users have of their own. In a table that another program created, a column

@@ -25,7 +25,12 @@ func (r *reader) Export(ctx context.Context, query models.Query, send func(model
 
 // copyTo copies the users that a query selects, in one transaction.
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
-	return explainSpool(r.inSnapshot(ctx, export, func(ctx context.Context, _ connection, within *reader) (err error) {
+	return explainSpool(r.inSnapshot(ctx, export, func(ctx context.Context, conn connection, within *reader) (err error) {
+		feed, err := conn.feed(ctx)
+		if err != nil {
+			return err
+		}
+		to.Cursor = feed.cursor(feed.last)
 		if query.Count {
 			if to.Total, err = within.Count(ctx, query); err != nil {
 				return err

@@ -75,6 +75,8 @@ type table struct {
 	emailType string
 	// emails is what the indexes do for emails.
 	emails imports.Emails
+	// recording: changes are recorded.
+	recording bool
 }
 
 type column struct {
@@ -84,6 +86,7 @@ type column struct {
 	oid            uint32
 	relation, rule string
 	inherited      bool
+	recording      bool
 }
 
 // describe reads the definition of the table, and returns an error if it cannot be served.
@@ -91,7 +94,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 	columns, last := map[string]column{}, column{}
 	err = c.query(ctx, func(rows pgx.Rows) error {
 		err := rows.Scan(&last.name, &last.typeName, &last.fullType, &last.generated, &last.primaryKey, &last.oneUser,
-			&last.ignoresCase, &last.oid, &last.relation, &last.rule, &last.inherited)
+			&last.ignoresCase, &last.oid, &last.relation, &last.rule, &last.inherited, &last.recording)
 		columns[last.name] = last
 		return err
 	}, describeTable)
@@ -100,7 +103,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 	}
 	created, email := columns["created_at"], columns["email"]
 	t = table{last.oid, created.typeName, created.generated, email.fullType,
-		imports.Emails{FindsUser: email.oneUser || email.ignoresCase, IgnoresCase: email.ignoresCase}}
+		imports.Emails{FindsUser: email.oneUser || email.ignoresCase, IgnoresCase: email.ignoresCase}, last.recording}
 	if why := unserved(columns, last, c.fields); why != "" {
 		err = &models.StorageError{Text: why, Code: codeUnserved, Meaning: "the users table cannot be served"}
 	}
@@ -185,28 +188,28 @@ type tableCheck struct {
 	begun time.Time
 }
 
-// checkTable returns what the indexes of the table do for emails, or an error while the table cannot be served. It returns
-// the result of a check that began within the last second, or checks again, which takes less than a millisecond. After a
-// change of the table all statements are prepared again.
-func (d *database) checkTable(ctx context.Context, conn connection) (imports.Emails, error) {
+// checkTable returns what the table is, or an error while the table cannot be served. It returns the result of a check that
+// began within the last second, or checks again, which takes less than a millisecond. After a change of the table all
+// statements are prepared again.
+func (d *database) checkTable(ctx context.Context, conn connection) (table, error) {
 	last := d.checked.Load()
 	if last == nil {
-		return imports.Emails{}, nil // startup creates the table first
+		return table{}, nil // startup creates the table first
 	}
 	if time.Since(last.begun) < checkEvery {
-		return last.table.emails, last.err
+		return last.table, last.err
 	}
 	begun := time.Now()
 	found, err := conn.describe(ctx)
 	if _, told := errors.AsType[*models.StorageError](err); err != nil && !told {
-		return found.emails, err
+		return found, err
 	}
 	d.checked.Store(&tableCheck{found, err, begun})
 	if found != last.table {
 		d.onEmail.Clear()
 		d.pool.Reset()
 	}
-	return found.emails, err
+	return found, err
 }
 
 // describe checks the table for the first time; from then on [database.checkTable] does.

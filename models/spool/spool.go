@@ -36,10 +36,11 @@ type Spool struct {
 
 	// The following fields are for exports. They belong to the goroutine that writes, until it ends or the file has
 	// grown.
-	Total int64 // how many users match
-	limit int   // how many users are requested; 0 is all
-	added int   // how many users were added
-	last  int64 // the id of the last user within the limit
+	Cursor string // of the feed of changes
+	Total  int64  // how many users match
+	limit  int    // how many users are requested; 0 is all
+	added  int    // how many users were added
+	last   int64  // the id of the last user within the limit
 }
 
 const spoolBytes = 256 << 10 // how much of a spool is held in memory

@@ -10,8 +10,8 @@ import (
 )
 
 // Export calls send with the users that copyTo adds, which it adds as fast as it can while send takes them. Otherwise a
-// slow reader would hold a transaction open. CopyTo copies the users that a query selects, and sets Total first if the
-// query counts. Its context ends when send returns.
+// slow reader would hold a transaction open. CopyTo copies the users that a query selects, and sets Cursor first,
+// and Total if the query counts. Its context ends when send returns.
 //
 // If there is a limit, copyTo is asked for one more user, and send is called when all users are there: then it is known
 // whether others follow.
@@ -34,7 +34,7 @@ func (a *Area) Export(ctx context.Context, query models.Query, copyTo func(conte
 	return send(copied.export())
 }
 
-// awaitBegin waits until the Total and Last of the export are final. It returns an earlier failure, which the response
+// awaitBegin waits until the Cursor, Total and Last of the export are final. It returns an earlier failure, which the response
 // can still report.
 func (s *Spool) awaitBegin() error {
 	s.mu.Lock()
@@ -46,7 +46,7 @@ func (s *Spool) awaitBegin() error {
 }
 
 func (s *Spool) export() models.Export {
-	export := models.Export{Total: s.Total, Users: s.users()}
+	export := models.Export{Cursor: s.Cursor, Total: s.Total, Users: s.users()}
 	if s.limit > 0 && s.added > s.limit {
 		export.Last = &s.last
 	}

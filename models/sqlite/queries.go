@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"sync/atomic"
+
 	"github.com/glebarez/sqlite"
 
 	"users-api/models"
@@ -24,11 +26,13 @@ func dialect() statements.Dialect {
 type queries struct {
 	*statements.Statements
 	fields models.Fields
+	// recording: changes were recorded when a connection last looked at the schema.
+	recording atomic.Bool
 }
 
 func newQueries(fields models.Fields) (*queries, error) {
 	built, err := statements.Build(dialect(), fields)
-	return &queries{built, fields}, err
+	return &queries{Statements: built, fields: fields}, err
 }
 
 // selected returns the statement for the users that match a query and come after its After, at most limit of them, and

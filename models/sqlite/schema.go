@@ -39,7 +39,9 @@ func IgnoreEmailCase(ctx context.Context, path string) error {
 		if err != nil || table.emails.IgnoresCase {
 			return err
 		}
-		err = conn.Script(ignoreEmailCase)
+		if err = conn.Script(ignoreEmailCase); err == nil && table.feed {
+			return conn.createFeed() // its triggers look for the same emails; clients export again
+		}
 		if failed, ok := errors.AsType[*dbfile.Error](err); ok && failed.Code == dbfile.CodeUnique {
 			return conn.sameEmails()
 		}

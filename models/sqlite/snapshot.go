@@ -15,6 +15,9 @@ func (r *reader) export(ctx context.Context, query models.Query, send func(model
 
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
 	return storageError(r.search(ctx, query, func(conn *connection) (err error) {
+		if to.Cursor, err = conn.cursor(); err != nil {
+			return err
+		}
 		if query.Count {
 			if to.Total, err = conn.count(query); err != nil {
 				return err

@@ -14,6 +14,8 @@ type listSource struct {
 	conn        *connection
 	writer      *writer
 	dataVersion int64 // of conn when the last transaction began
+	schema      int64 // of the table in that transaction
+	cursor      string
 }
 
 func newListSource(path string, queries *queries, writer *writer) (*listSource, error) {
@@ -34,8 +36,30 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 	if err != nil {
 		return err
 	}
-	return s.conn.Until(ctx, func() error { return read(since) })
+	return s.conn.Until(ctx, func() error {
+		if since, err = s.sinceInFeed(since); err != nil {
+			return err
+		}
+		return read(since)
+	})
 }
+
+// sinceInFeed returns what was committed since the last transaction, by any program, if the feed tells. Otherwise it returns
+// what the writer knows.
+func (s *listSource) sinceInFeed(known listcache.Changes) (listcache.Changes, error) {
+	before, schema := s.cursor, s.schema
+	var err error
+	if s.cursor, err = s.conn.cursor(); err != nil {
+		return known, err
+	}
+	if s.schema = s.conn.table.schema; s.cursor == "" || schema != s.schema {
+		return known, nil
+	}
+	return s.conn.changedSince(before)
+}
+
+// Cursor returns where the feed ended when the last transaction began.
+func (s *listSource) Cursor() string { return s.cursor }
 
 // begin begins a read transaction that sees the commits that data_version counts, and none after.
 func (s *listSource) begin() (err error) {

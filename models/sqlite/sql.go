@@ -54,9 +54,31 @@ const (
 			WHEN (SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS NOT 'idINTEGER'
 				OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
 		END,
-		EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger' OR sql LIKE '%conflict%')),
+		EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND sql LIKE '%conflict%'),
+		(SELECT count(*) FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND type = 'trigger'),
 		EXISTS (SELECT 1 FROM on_email),
 		EXISTS (SELECT 1 FROM on_email WHERE ignores_case)
 		FROM pragma_table_list('users') AS l`
 	columnNames = "SELECT name FROM pragma_table_xinfo('users')" // generated columns, too
+)
+
+// The feed of changes: see feed_table.go.
+const (
+	storedFeed   = "SELECT sql FROM sqlite_schema WHERE name = 'users_changes' OR type = 'trigger' AND name LIKE 'users_changes_%'"
+	oldestChange = "SELECT min(cursor) FROM users_changes"
+	newestChange = "SELECT max(cursor) FROM users_changes"
+	feedStats    = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
+	changesAfter = "SELECT cursor, op, id, datetime(at / 1000, 'unixepoch') FROM users_changes " +
+		"WHERE cursor > ? AND op <> 'begin' ORDER BY cursor LIMIT ? + 0"
+	// uniqueKeys are the columns of each unique index, its condition for a new user, and whether it has more than columns.
+	uniqueKeys = `SELECT group_concat(printf('"%w"', c.name), ', '),
+			group_concat(printf('"%w" = new."%w" COLLATE "%w"', c.name, c.name, c.coll), ' AND '),
+			max(i.partial OR c.name IS NULL)
+		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
+		WHERE i."unique" GROUP BY i.name ORDER BY i.name`
+	// pruneChanges deletes from the oldest on, up to the first that is not old enough: the clock may have been set back. It
+	// never deletes the newest one: the next cursor follows it.
+	pruneChanges = `WITH oldest AS (SELECT cursor, at FROM users_changes ORDER BY cursor LIMIT ?)
+		DELETE FROM users_changes WHERE cursor IN (SELECT cursor FROM oldest) AND cursor < coalesce(
+			(SELECT min(cursor) FROM oldest WHERE at >= ?), (SELECT max(cursor) FROM users_changes))`
 )

@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 
 	"users-api/models"
+	"users-api/models/follow"
 	"users-api/models/listcache"
 	"users-api/models/spool"
 	"users-api/models/sqlite/dbfile"
@@ -36,6 +37,7 @@ type Users struct {
 	source *listSource
 	cache  *listcache.Cache
 	reader *reader
+	feed   *follow.Feed
 	closed atomic.Bool
 }
 
@@ -80,10 +82,12 @@ func connectAll(path string, queries *queries, files files, spools *spool.Area, 
 	if err != nil {
 		return nil, err
 	}
-	return &Users{
+	users := &Users{
 		fields: queries.fields, writer: writer, source: source, reader: reader,
 		cache: listcache.New(source, queries.fields, listMemory),
-	}, nil
+	}
+	users.feed = follow.New(users.Cursor)
+	return users, nil
 }
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.

@@ -13,9 +13,11 @@ import (
 
 // table is what must be known about the table users, which another program may have created.
 type table struct {
-	// rules: there are triggers, or constraints with an ON CONFLICT clause. Then a refused statement may leave a trace,
+	// rules: there are triggers that are not the feed's, or constraints with an ON CONFLICT clause. Then a refused statement may leave a trace,
 	// and a successful one may change users other than the one it names.
 	rules bool
+	// feed: changes are recorded.
+	feed bool
 	// emails is what the indexes do for emails.
 	emails imports.Emails
 
@@ -55,13 +57,14 @@ func (c *connection) recheckTable(query models.Query) error {
 }
 
 func (c *connection) describe() (t table, err error) {
-	exists, why := false, ""
+	exists, why, triggers := false, "", int64(0)
 	err = c.Query(func(r dbfile.Row) error {
 		exists = true
 		why, _ = r.Text(0)
+		triggers = r.Number(2)
 		t = table{
 			rules:  r.Number(1) == 1,
-			emails: imports.Emails{FindsUser: r.Number(2) == 1, IgnoresCase: r.Number(3) == 1},
+			emails: imports.Emails{FindsUser: r.Number(3) == 1, IgnoresCase: r.Number(4) == 1},
 		}
 		return nil
 	}, describeTable)
@@ -73,6 +76,11 @@ func (c *connection) describe() (t table, err error) {
 	case !exists:
 		return t, nil // each statement will say that there is no table
 	}
+	if t.feed, err = records(c.Connection); err != nil {
+		return t, err
+	}
+	c.recording.Store(t.feed)
+	t.rules = t.rules || triggers > 0 && !t.feed || triggers > feedTriggers
 	if err := c.expectAdded(); err != nil {
 		return t, err
 	}

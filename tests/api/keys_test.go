@@ -51,6 +51,8 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		{"DELETE", "/api/users", 403, 405},
 		{"OPTIONS", "/api/users", 403, 405},
 		{"BREW", "/api/users", 403, 405},
+		{"GET", "/api/changes", 404, 404},
+		{"POST", "/api/changes", 403, 405},
 		{"GET", "/api/nothing", 404, 404},
 		{"POST", "/api/nothing", 403, 404},
 		{"GET", "/api/", 404, 404},

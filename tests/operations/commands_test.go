@@ -35,6 +35,11 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"add-field", "order"}, []string{"order is a parameter of the API"}},
 		{[]string{"add-fields", "phone"}, []string{"did you mean add-field?"}},
 		{[]string{"ignore-email-case", "now"}, []string{"ignore-email-case takes no arguments", "now"}},
+		{[]string{"changes"}, []string{"changes needs one argument, on or off, and got []", "users-api changes --help"}},
+		{[]string{"changes", "On"}, []string{`changes needs one argument, on or off, and got ["On"]`}},
+		{[]string{"changes", "on", "off"}, []string{"changes needs one argument", "on", "off"}},
+		{[]string{"changes", ""}, []string{"changes needs one argument"}},
+		{[]string{"change", "on"}, []string{"did you mean changes?"}},
 		{[]string{"ignore-case"}, []string{`there is no command "ignore-case"`}},
 		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
 		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
@@ -50,13 +55,14 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string][]string{
-		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "key ",
-			"healthcheck "},
+		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "changes ", "key ",
+			"healthcheck ", "CHANGES_KEEP "},
 		"backup": {"while the service runs", "must not exist",
 			"docker compose exec -T users-api /app/users-api backup - > users.db"},
 		"copy":              {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
 		"add-field":         {"USER_FIELDS", "users-api add-field phone"},
 		"ignore-email-case": {"users_email_nocase", "A to Z", "DROP INDEX"},
+		"changes":           {"users_changes", "GET /api/changes", "removes all of it", "changes on"},
 		"restore":           {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
 		"key":               {"API_KEY", "API_KEY_FILE"},
 		"healthcheck":       {"PORT", "exit code is 1"},

@@ -53,6 +53,8 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	}
 	for name, n := range map[string]float64{
 		"users_api_commits_total": 4, "users_api_commit_writes_sum": 4, "users_api_commit_writes_count": 4,
+		"users_api_changes_entries": 0, "users_api_changes_oldest_timestamp_seconds": 0, "users_api_changes_lag_seconds": 0,
+		"users_api_changes_followers":             0,
 		"users_api_last_backup_timestamp_seconds": 0, "http_requests_in_flight": 0,
 		"users_api_database_bytes": program.DatabaseBytes(t, p), "users_api_wal_bytes": float64(program.WALBytes(t, p)),
 	} {

@@ -46,6 +46,9 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 	if err != nil {
 		return Restored{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from.Name(), err)
 	}
+	if err := beginFeedAgain(candidate); err != nil {
+		return Restored{}, fmt.Errorf("cannot begin the feed of changes again in the restored database: %w", err)
+	}
 	if err := giveToOwner(candidate, target); err != nil {
 		return Restored{}, fmt.Errorf("cannot give the restored database to the owner of %s: %w", target, err)
 	}
@@ -138,6 +141,16 @@ func checkCandidate(ctx context.Context, path string, fields models.Fields) (cop
 		return err
 	})
 	return copied, explainCandidate(err)
+}
+
+// beginFeedAgain makes the cursors that clients have invalid.
+func beginFeedAgain(candidate string) error {
+	conn, err := dbfile.Open(candidate, dbfile.ReadWrite, "synchronous(FULL)")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return sqlite.BeginFeedAgain(conn)
 }
 
 // explainCandidate says in plain words what SQLite found.

@@ -1,0 +1,116 @@
+package controllers
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+)
+
+// Changes handles the feed of changes, for clients that keep a copy.
+type Changes struct {
+	users   models.Users
+	fields  models.Fields
+	stop    context.Context // ends when the service stops: no client waits any longer
+	waiting atomic.Int64
+}
+
+// maxWaiting is how many clients can wait for changes at once.
+const maxWaiting = 64
+
+// NewChanges returns the handler for the feed of a storage, until stop is done.
+func NewChanges(stop context.Context, users models.Users, fields models.Fields) *Changes {
+	return &Changes{users: users, fields: fields, stop: stop}
+}
+
+// mostChanges is how many changes a response has at most.
+const mostChanges = 1000
+
+// changesParameters are the parameters of GET /api/changes.
+var changesParameters = parameters{"the feed of changes", []parameter{
+	{"after", "a cursor, such as next of a response", func(asked *request, value string) bool {
+		asked.cursor = value
+		return true
+	}},
+	number("limit", 1, mostChanges, func(asked *request, value int) { asked.Limit = value }),
+	number("wait", 0, 60, func(asked *request, value int) { asked.wait = time.Duration(value) * time.Second }),
+}}
+
+// Get handles GET and HEAD /api/changes: 200, 400, 404, 410, 500 or 503.
+func (f *Changes) Get(c *gin.Context) error {
+	asked, err := changesParameters.parse(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	if !asked.has("limit") {
+		asked.Limit = mostChanges
+	}
+	if wantsEvents(c) {
+		return f.stream(c, asked)
+	}
+	changes, err := f.read(c.Request.Context(), asked)
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "no-store")
+	return send(c, http.StatusOK, contentType, f.fields.AppendChanges(nil, changes))
+}
+
+// read returns the next changes. If there are none, it waits for them as long as the request says.
+func (f *Changes) read(ctx context.Context, asked request) (models.Changes, error) {
+	changes, err := f.users.Changes(ctx, asked.cursor, asked.Limit)
+	if err != nil || len(changes.Entries) > 0 || asked.wait == 0 {
+		return changes, err
+	}
+	if !f.enter() {
+		return changes, errWaiting
+	}
+	defer f.leave()
+	return f.await(ctx, changes.Next, asked.Limit, asked.wait)
+}
+
+// await returns the changes after a cursor as soon as there are any, and none if the time is over or the service stops.
+func (f *Changes) await(ctx context.Context, cursor string, limit int, wait time.Duration) (models.Changes, error) {
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	defer context.AfterFunc(f.stop, cancel)()
+	changes := models.Changes{Next: cursor}
+	for len(changes.Entries) == 0 {
+		err := f.users.AwaitChanges(limited, changes.Next)
+		if limited.Err() != nil && ctx.Err() == nil {
+			return changes, nil
+		}
+		if err == nil {
+			changes, err = f.users.Changes(ctx, changes.Next, limit)
+		}
+		if err != nil {
+			return changes, err
+		}
+	}
+	return changes, nil
+}
+
+// enter takes a place among the clients that wait, if there is one, until leave.
+func (f *Changes) enter() bool {
+	if f.waiting.Add(1) > maxWaiting {
+		f.leave()
+		return false
+	}
+	return true
+}
+
+func (f *Changes) leave() { f.waiting.Add(-1) }
+
+// Waiting returns how many clients wait for changes.
+func (f *Changes) Waiting() int64 { return f.waiting.Load() }
+
+// setCursor says where a client that has these users goes on in the feed.
+func setCursor(c *gin.Context, cursor string) {
+	if cursor != "" {
+		c.Header("Changes-Cursor", cursor)
+	}
+}

@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"users-api/models"
+)
+
+// changesBytes bounds the users of a response of the feed. A longer one takes several responses.
+const changesBytes = 1 << 20
+
+// place is between two entries of the feed: after that with a key.
+type place struct {
+	xid uint64
+	seq int64
+}
+
+func (p place) isBefore(other place) bool {
+	return p.xid < other.xid || p.xid == other.xid && p.seq < other.seq
+}
+
+// feedState is what a feed has at a moment.
+type feedState struct {
+	epoch       string // of its cursors; "" if changes are not recorded, or cannot be read
+	denied      bool   // this user may not read it
+	begin, last place
+}
+
+// cursor returns the cursor of a place, or "" if changes are not recorded.
+func (f feedState) cursor(p place) string {
+	if f.epoch == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d.%d", f.epoch, p.xid, p.seq)
+}
+
+// find returns the place of a cursor that the feed has given.
+func (f feedState) find(cursor string) (p place, err error) {
+	if cursor == "" {
+		return f.begin, nil
+	}
+	if parts := strings.Split(cursor, "."); len(parts) == 3 {
+		p.xid, _ = strconv.ParseUint(parts[1], 10, 64)
+		p.seq, _ = strconv.ParseInt(parts[2], 10, 64)
+	}
+	if f.cursor(p) != cursor || p.isBefore(f.begin) || f.last.isBefore(p) {
+		err = models.ErrCursorGone
+	}
+	return p, err
+}
+
+// feedDefinition returns the definition of the feed, or "" if changes are not recorded, and whether this user may read it.
+func (c connection) feedDefinition(ctx context.Context) (definition string, may bool, err error) {
+	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&definition, &may) }, feedDefinition)
+	return definition, may, err
+}
+
+// feed returns the state of the feed. Its table may go away between the two statements, except in a transaction that holds a
+// lock of users.
+func (c connection) feed(ctx context.Context) (feed feedState, err error) {
+	if !c.recording {
+		return feed, nil
+	}
+	definition, may, err := c.feedDefinition(ctx)
+	if feed.denied = definition != "" && !may; err != nil || definition == "" || feed.denied {
+		return feed, err
+	}
+	err = c.query(ctx, func(rows pgx.Rows) error {
+		return scanPlaces(rows, &feed.begin, &feed.last)
+	}, feedEnds)
+	sum := sha256.Sum256([]byte(definition))
+	feed.epoch = hex.EncodeToString(sum[:6])
+	return feed, err
+}
+
+// scanPlaces reads places from a row: the transaction of each as a text, because there is no unsigned number.
+func scanPlaces(rows pgx.Rows, begin, last *place) error {
+	var beginXID, lastXID string
+	err := rows.Scan(&beginXID, &begin.seq, &lastXID, &last.seq)
+	if err == nil {
+		begin.xid, err = strconv.ParseUint(beginXID, 10, 64)
+	}
+	if err == nil {
+		last.xid, err = strconv.ParseUint(lastXID, 10, 64)
+	}
+	return err
+}
+
+// Changes returns the entries of the feed after a cursor.
+func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
+	err = u.inSnapshot(ctx, lookup, func(ctx context.Context, conn connection, inside *reader) (err error) {
+		conn.recording = true // a check of a moment ago may not know it yet
+		feed, err := conn.feed(ctx)
+		switch {
+		case err != nil:
+			return err
+		case feed.denied:
+			return errNoRightToFeed
+		case feed.epoch == "":
+			return models.ErrNoFeed
+		}
+		changes, err = inside.changes(ctx, conn, feed, after, limit)
+		return err
+	})
+	return changes, err
+}
+
+// errNoRightToFeed: changes are recorded, but not for this user.
+var errNoRightToFeed = &models.StorageError{
+	Text: "permission denied for table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it",
+	Code: codeNoRight, Meaning: "insufficient privilege",
+}
+
+// changes reads the entries after a cursor, and the users whom they name.
+func (r *reader) changes(ctx context.Context, conn connection, feed feedState, after string, limit int) (
+	changes models.Changes, err error) {
+	from, err := feed.find(after)
+	if err != nil {
+		return changes, err
+	}
+	changes.Next = feed.cursor(from)
+	var ids []int64
+	err = conn.query(ctx, func(rows pgx.Rows) error {
+		var xid string
+		var seq int64
+		var change models.Change
+		err := rows.Scan(&xid, &seq, &change.Op, &change.ID, &change.At)
+		change.Cursor = fmt.Sprintf("%s.%s.%d", feed.epoch, xid, seq)
+		changes.Entries = append(changes.Entries, change)
+		if change.Op != models.OpMany && !slices.Contains(ids, change.ID) {
+			ids = append(ids, change.ID)
+		}
+		return err
+	}, changesAfter, fmt.Sprint(from.xid), from.seq, fmt.Sprint(feed.last.xid), feed.last.seq, int64(limit))
+	if err != nil {
+		return changes, err
+	}
+	users, read, err := r.usersOf(ctx, conn, ids)
+	left := changesBytes
+	for i := range changes.Entries {
+		change := &changes.Entries[i]
+		if change.Op != models.OpMany && !read[change.ID] || left < 0 {
+			changes.Entries = changes.Entries[:i]
+			break
+		}
+		if user := users[change.ID]; user != nil && change.Op != models.OpMany {
+			change.User = user
+			left -= r.queries.fields.Bytes(&user.NewUser)
+		}
+		changes.Next = change.Cursor
+	}
+	return changes, err
+}
+
+// usersOf reads the users with certain ids, in order, until their texts fill a response, and returns for which ids that was
+// done.
+func (r *reader) usersOf(ctx context.Context, conn connection, ids []int64) (
+	users map[int64]*models.User, read map[int64]bool, err error) {
+	users, read = map[int64]*models.User{}, map[int64]bool{}
+	for left := changesBytes; len(ids) > 0 && left > 0; {
+		next := ids[:min(len(ids), r.pages.get())]
+		page, whole, err := r.readPage(ctx, conn, r.queries.usersOf, []any{next})
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page {
+			users[page[i].ID] = &page[i]
+			left -= r.queries.fields.Bytes(&page[i].NewUser)
+		}
+		if !whole {
+			next = next[:1+slices.Index(next, page[len(page)-1].ID)]
+		}
+		for _, id := range next {
+			read[id] = true
+		}
+		ids = ids[len(next):]
+	}
+	return users, read, nil
+}
+
+// AwaitChanges returns when there may be entries after a cursor.
+func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
+	return u.follow.Await(ctx, cursor)
+}
+
+// Cursor returns where the feed ends now, or "" if changes are not recorded.
+func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
+	if last := u.database.checked.Load(); last != nil && !last.table.recording {
+		return "", nil // without a statement
+	}
+	err = u.on(ctx, lookup, func(ctx context.Context, conn connection) error {
+		feed, err := conn.feed(ctx)
+		if sqlState(err) == codeNoTable {
+			feed, err = feedState{}, nil
+		}
+		cursor = feed.cursor(feed.last)
+		return err
+	})
+	return cursor, err
+}
+
+// pruneStep is how many entries are deleted in one commit.
+const pruneStep = 1000
+
+// PruneChanges deletes entries that are older than a time, in small commits.
+func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
+	for step := pruneStep; ; {
+		rows, err := u.prune(ctx, before, step)
+		if err != nil || rows < int64(step)-1 {
+			return err
+		}
+	}
+}
+
+func (u *Users) prune(ctx context.Context, before time.Time, step int) (rows int64, err error) {
+	if err := u.beginWrite(); err != nil {
+		return 0, err
+	}
+	defer u.writing.RUnlock()
+	err = u.database.on(ctx, write, func(ctx context.Context, conn connection) error {
+		if !conn.recording {
+			return nil
+		}
+		return conn.transaction(ctx, func() (err error) {
+			if _, err = conn.exec(ctx, pruneOthers); err == nil {
+				rows, err = conn.exec(ctx, pruneChanges, before, int64(step))
+			}
+			return err
+		})
+	})
+	if failed, ok := errors.AsType[*models.StorageError](err); ok && failed.Code == codeNoTable {
+		err = nil
+	}
+	return rows, err
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"users-api/models"
+	"users-api/models/listcache"
+	"users-api/models/sqlite/dbfile"
+)
+
+// changesBytes bounds the users of a response of the feed. A longer one takes several responses.
+const changesBytes = 1 << 20
+
+// Changes returns the entries of the feed after a cursor.
+func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
+	err = u.reader.on(ctx, models.Query{}, func(conn *connection) (err error) {
+		changes, err = conn.changes(after, limit)
+		return err
+	})
+	return changes, storageError(err)
+}
+
+// AwaitChanges returns when there may be entries after a cursor.
+func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
+	return storageError(u.feed.Await(ctx, cursor))
+}
+
+// Cursor returns the newest cursor of the feed, or "" if changes are not recorded. That costs nothing.
+func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
+	if !u.writer.conn.recording.Load() {
+		return "", nil
+	}
+	err = u.reader.on(ctx, models.Query{}, func(conn *connection) (err error) {
+		cursor, err = conn.cursor()
+		return err
+	})
+	return cursor, storageError(err)
+}
+
+// pruneStep is how many entries are deleted in one commit.
+const pruneStep = 1000
+
+// PruneChanges deletes entries that are older than a time, in small commits.
+func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
+	for more := u.writer.conn.recording.Load(); more; {
+		err := u.writer.do(ctx, &write{run: func(tx *transaction) error {
+			more = false
+			if !tx.conn.table.feed {
+				return nil
+			}
+			done, err := tx.conn.Exec(pruneChanges, int64(pruneStep), before.UnixMilli())
+			more = done.Rows == pruneStep
+			return err
+		}})
+		if err != nil {
+			return storageError(err)
+		}
+	}
+	return nil
+}
+
+// changes reads the entries after a cursor, and the users whom they name.
+func (c *connection) changes(after string, limit int) (changes models.Changes, err error) {
+	from, newest, err := c.feedFrom(after)
+	if err != nil {
+		return changes, err
+	}
+	changes.Next = strconv.FormatInt(newest, 10)
+	err = c.Query(func(r dbfile.Row) error {
+		op, _ := r.Text(1)
+		at, _ := r.Text(3)
+		changes.Entries = append(changes.Entries, models.Change{
+			Cursor: strconv.FormatInt(r.Number(0), 10), Op: models.Op(op), ID: r.Number(2), At: at,
+		})
+		return nil
+	}, changesAfter, from, int64(limit))
+	if err != nil {
+		return changes, err
+	}
+	left := changesBytes
+	for i := range changes.Entries {
+		change := &changes.Entries[i]
+		if left < 0 {
+			changes.Entries = changes.Entries[:i]
+			break
+		}
+		user, err := c.get(change.ID)
+		if err == nil && change.Op != models.OpMany {
+			change.User = &user
+			left -= c.fields.Bytes(&user.NewUser)
+		} else if err != nil && !errors.Is(err, models.ErrNotFound) {
+			return changes, err
+		}
+		changes.Next = change.Cursor
+	}
+	return changes, nil
+}
+
+// feedFrom returns the key of a cursor, or of the place before the oldest entry, and that of the newest.
+func (c *connection) feedFrom(after string) (from, newest int64, err error) {
+	if err = c.checkTable(); err == nil && !c.table.feed {
+		err = models.ErrNoFeed
+	}
+	var oldest int64
+	if err == nil {
+		oldest, _, err = c.Number(oldestChange)
+	}
+	if err == nil {
+		newest, _, err = c.Number(newestChange)
+	}
+	if err != nil || after == "" {
+		return oldest - 1, newest, err
+	}
+	from, err = strconv.ParseInt(after, 10, 64)
+	if err != nil || from < oldest-1 || from > newest || strconv.FormatInt(from, 10) != after {
+		return 0, 0, models.ErrCursorGone
+	}
+	return from, newest, nil
+}
+
+// cursor returns the newest cursor, or "" if changes are not recorded.
+func (c *connection) cursor() (string, error) {
+	if err := c.checkTable(); err != nil || !c.table.feed {
+		return "", err
+	}
+	newest, _, err := c.Number(newestChange)
+	return strconv.FormatInt(newest, 10), err
+}
+
+// mostPatched is how many entries of the feed patch a list. With more, it is read again.
+const mostPatched = 4096
+
+// changedSince returns which users entries after a cursor name.
+func (c *connection) changedSince(cursor string) (since listcache.Changes, err error) {
+	from, _, err := c.feedFrom(cursor)
+	if errors.Is(err, models.ErrCursorGone) || errors.Is(err, models.ErrNoFeed) {
+		return listcache.Unknown(), nil
+	}
+	if err != nil {
+		return since, err
+	}
+	err = c.Query(func(r dbfile.Row) error {
+		if op, _ := r.Text(1); op == string(models.OpMany) {
+			since.AddAll()
+		} else {
+			since.Add(r.Number(2))
+		}
+		return nil
+	}, changesAfter, from, int64(mostPatched+1))
+	return since, err
+}
