@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 
 	"users-api/models"
@@ -23,6 +24,28 @@ var ctx = context.Background()
 
 // traits are what PostgreSQL differs in: it stores no NUL, and does not take ids back.
 var traits = storetest.Traits{NoNUL: true, Gaps: true}
+
+// withFeed returns the traits with the feed of changes, in a database whose URL a function knows. Other tests have transactions
+// under way on the same server, which hold the feed back.
+func withFeed(url func(models.Users) string) storetest.Traits {
+	traits := traits
+	traits.Feed = storetest.Feed{Delayed: true, Switch: func(t testing.TB, users models.Users, on bool) {
+		t.Helper()
+		change := ForgetChanges
+		if on {
+			change = RecordChanges
+		}
+		if err := change(ctx, url(users), quiet); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the service has noticed", func() bool {
+			storetest.Text(t, users) // which looks at the table
+			cursor, err := users.Cursor(ctx)
+			return err != nil || (cursor != "") == on
+		})
+	}}
+	return traits
+}
 
 // quiet is a log that no test reads.
 var quiet = slog.New(slog.DiscardHandler)
@@ -47,9 +70,17 @@ func openWith(t testing.TB, url string, fields models.Fields) *Users {
 func TestTheContractIsKept(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Shared(t)
-	storetest.Run(t, func(t testing.TB, fields models.Fields) models.Users {
-		return openWith(t, server.NewDatabase(t), fields)
-	}, traits)
+	var urls sync.Map
+	open := func(t testing.TB, fields models.Fields) models.Users {
+		url := server.NewDatabase(t)
+		users := openWith(t, url, fields)
+		urls.Store(models.Users(users), url)
+		return users
+	}
+	storetest.Run(t, open, withFeed(func(users models.Users) string {
+		url, _ := urls.Load(users)
+		return url.(string)
+	}))
 }
 
 func TestTheContractIsKeptWhereAnIndexIgnoresTheCaseOfEmails(t *testing.T) {

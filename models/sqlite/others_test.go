@@ -45,7 +45,7 @@ func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
 		users = openWith(t, fields, 2<<20)
 		return users
 	}
-	storetest.Random(t, open, storetest.Traits{}, func(m *storetest.Machine) map[string]func(*rapid.T) {
+	storetest.Random(t, open, traits, func(m *storetest.Machine) map[string]func(*rapid.T) {
 		other := &another{Machine: m, db: otherProgram(t, users), fields: users.fields}
 		return map[string]func(*rapid.T){
 			"another creates": other.create, "another changes": other.change, "another deletes": other.delete,

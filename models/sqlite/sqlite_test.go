@@ -26,12 +26,26 @@ func openWith(t testing.TB, fields models.Fields, listMemory int) *Users {
 	return users
 }
 
+var traits = storetest.Traits{Feed: storetest.Feed{Switch: switchFeed}}
+
+// switchFeed switches the feed of changes on or off, as "users-api changes" does.
+func switchFeed(t testing.TB, users models.Users, on bool) {
+	t.Helper()
+	change := ForgetChanges
+	if on {
+		change = RecordChanges
+	}
+	if err := change(ctx, users.(*Users).writer.files.database.path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTheContractIsKept(t *testing.T) {
 	t.Parallel()
 	for name, listMemory := range map[string]int{"with a list that is kept": 8 << 20, "with a list that is read each time": 0} {
 		t.Run(name, func(t *testing.T) {
 			open := func(t testing.TB, fields models.Fields) models.Users { return openWith(t, fields, listMemory) }
-			storetest.Run(t, open, storetest.Traits{})
+			storetest.Run(t, open, traits)
 		})
 	}
 }
@@ -44,5 +58,5 @@ func TestTheContractIsKeptWhereAnIndexIgnoresTheCaseOfEmails(t *testing.T) {
 			t.Fatal(err)
 		}
 		return users
-	}, storetest.Traits{})
+	}, traits)
 }

@@ -22,6 +22,7 @@ type Machine struct {
 	traits Traits
 	model  map[int64]models.User
 	held   []*held
+	feed   *Follower // nil: changes are not recorded
 }
 
 // Actions are what an engine adds to what the machine does: what another program does to its table, for one. They are
@@ -41,8 +42,15 @@ func Random(t *testing.T, open Open, traits Traits, more Actions) {
 	rapid.Check(t, func(r *rapid.T) {
 		fields := WithAdded(rapid.SampledFrom([]int{0, 1, models.MostAdded}).Draw(r, "added fields"))
 		m := &Machine{Users: open(t, fields), fields: fields, traits: traits, model: map[int64]models.User{}}
+		if traits.Feed.Switch != nil && rapid.Bool().Draw(r, "changes are recorded") {
+			traits.Feed.Switch(t, m.Users, true)
+			m.feed = newFollower(m.Users)
+			if err := m.feed.export(); err != nil {
+				r.Fatal(err)
+			}
+		}
 		actions := map[string]func(*rapid.T){
-			"":       m.compare,
+			"":       m.compareAll,
 			"create": m.create, "create more": m.create, "create many": m.createMany,
 			"change": m.change, "delete": m.delete, "delete no user": m.deleteNoUser,
 			"select": m.selectSome, "import": m.importSome, "hold": m.hold, "let go": m.letGo,
@@ -58,6 +66,18 @@ func Random(t *testing.T, open Open, traits Traits, more Actions) {
 			r.Fatal(err)
 		}
 	})
+}
+
+// compareAll compares what can be read with the model: the list, and the copy of a client that follows the feed.
+func (m *Machine) compareAll(r *rapid.T) {
+	m.compare(r)
+	if m.feed == nil || m.traits.Feed.Delayed && rapid.Bool().Draw(r, "follows later") {
+		return
+	}
+	limit := rapid.SampledFrom([]int{1, 2, 1000}).Draw(r, "limit")
+	if err := m.feed.expect(m.model, limit, m.traits.Feed.Delayed); err != nil {
+		r.Fatal(err)
+	}
 }
 
 // Names are what a user may be called: short, odd, and so long that a page of them is large.

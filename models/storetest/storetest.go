@@ -47,6 +47,8 @@ type Traits struct {
 	Gaps bool
 	// IgnoresCase: an index of the table makes two emails that differ only in the case of ASCII letters the same.
 	IgnoresCase bool
+	// Feed switches the feed of changes on and off.
+	Feed Feed
 }
 
 // same returns what two emails have in common if one user at most may have them.
@@ -79,6 +81,12 @@ func Run(t *testing.T, open Open, traits Traits) {
 		t.Parallel()
 		selections(t, open(t, Fields()), traits)
 	})
+	if traits.Feed.Switch != nil {
+		t.Run("with the feed of changes", func(t *testing.T) {
+			t.Parallel()
+			runFeed(t, open, traits.Feed)
+		})
+	}
 	t.Run("whatever is done, the users are those of a plain model", func(t *testing.T) {
 		t.Parallel()
 		Random(t, open, traits, nil)

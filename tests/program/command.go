@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Outcome is what a command of the program did.
@@ -19,6 +20,35 @@ type Outcome struct {
 func RunCommand(t testing.TB, dataDir string, stdin io.Reader, arguments ...string) Outcome {
 	t.Helper()
 	return RunWith(t, []string{"DATA_DIR=" + dataDir}, stdin, arguments...)
+}
+
+// Run runs a command on the database of the program.
+func (p *Program) Run(t testing.TB, arguments ...string) Outcome {
+	t.Helper()
+	return RunWith(t, append(EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir), nil, arguments...)
+}
+
+// ServeFeed starts the program and lets its database record changes.
+func ServeFeed(t testing.TB, settings ...string) *Program {
+	t.Helper()
+	p := Serve(t, settings...)
+	p.RecordChanges(t)
+	return p
+}
+
+// RecordChanges lets the database of the program record changes, and waits until the program has noticed: on PostgreSQL it
+// looks once a second.
+func (p *Program) RecordChanges(t testing.TB, header ...string) {
+	t.Helper()
+	if done := p.Run(t, "changes", "on"); done.Code != 0 {
+		t.Fatal(done)
+	}
+	for deadline := time.Now().Add(Patience); p.Do(t, "GET", "/api/changes", "", header...).Status != 200; {
+		if time.Now().After(deadline) {
+			t.Fatal("never: changes are recorded")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // Run is [RunCommand] with other settings.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"users-api/models"
+	"users-api/models/sqlite"
 	"users-api/models/sqlite/sqlitetest"
 	"users-api/models/storetest"
 )
@@ -196,4 +198,44 @@ func TestABackupBesideAJournalThatIsOverIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectUsers(t, path, "new")
+}
+
+// The users in a database that is restored are not those that the clients have seen.
+func TestARestoreEndsTheCursorsThatClientsHave(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"WAL", "DELETE"} {
+		path := sqlitetest.Closed(t, "ada")
+		if err := sqlite.RecordChanges(ctx, path); err != nil {
+			t.Fatal(err)
+		}
+		sqlitetest.Run(t, sqlitetest.Open(t, path), "UPDATE users SET name = 'new'")
+		users := serve(t, path)
+		before := storetest.Follow(t, users)
+		sqlitetest.Run(t, sqlitetest.Open(t, path), "UPDATE users SET name = 'newer'")
+		before.ExpectAll(t)
+		if err := users.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		from := filepath.Join(t.TempDir(), "backup.db")
+		sqlitetest.Run(t, sqlitetest.Open(t, path), "VACUUM INTO '"+from+"'") // it is in rollback mode
+		if mode == "WAL" {
+			sqlitetest.Run(t, sqlitetest.Open(t, from), "PRAGMA wal_checkpoint(TRUNCATE)")
+		}
+		to := filepath.Join(t.TempDir(), "users.db")
+		if _, err := restore(t, to, from); err != nil {
+			t.Fatal(err)
+		}
+		if all := names(t, filepath.Dir(to)); !slices.Equal(all, []string{"users.db"}) {
+			t.Errorf("%s: beside it are %v", mode, all)
+		}
+		restored := serve(t, to)
+		for _, change := range before.Entries {
+			if _, err := restored.Changes(ctx, change.Cursor, 10); !errors.Is(err, models.ErrCursorGone) {
+				t.Errorf("%s: a cursor of before: %v", mode, err)
+			}
+		}
+		after := storetest.Follow(t, restored)
+		storetest.Create(t, restored, "bob")
+		after.ExpectAll(t)
+	}
 }

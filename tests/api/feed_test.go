@@ -1,0 +1,223 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// feed is a response of the feed.
+type feed struct {
+	Changes []entry
+	Next    string
+}
+
+type entry struct {
+	Cursor, Op, At string
+	ID             int64
+	User           *program.User
+}
+
+func (e entry) String() string {
+	if e.User == nil {
+		return fmt.Sprint(e.Op, " ", e.ID)
+	}
+	return fmt.Sprint(e.Op, " ", e.ID, " ", e.User.Name)
+}
+
+// read reads the feed, and expects 200.
+func read(t *testing.T, p *program.Program, query string) (read feed) {
+	t.Helper()
+	answer := p.Do(t, "GET", "/api/changes"+query, "")
+	if err := json.Unmarshal([]byte(answer.Body), &read); err != nil || answer.Status != 200 {
+		t.Fatalf("%s is answered %d %.300s", query, answer.Status, answer.Body)
+	}
+	return read
+}
+
+// readAll reads the feed once it has n changes: on PostgreSQL, transactions of others hold it back.
+func readAll(t *testing.T, p *program.Program, n int) (all feed) {
+	t.Helper()
+	program.WaitFor(t, "the feed has all changes", func() bool {
+		all = read(t, p, "")
+		return len(all.Changes) >= n
+	})
+	return all
+}
+
+const (
+	noFeed = `{"error":"Changes are not recorded: run \"users-api changes on\""}`
+	gone   = `{"error":"These changes are no longer there: export all users again, and go on from its Changes-Cursor"}`
+)
+
+func TestTheFeedHasWhatWasDone(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	if empty := read(t, p, ""); len(empty.Changes) != 0 || empty.Next == "" {
+		t.Errorf("at the beginning it is %v", empty)
+	}
+	p.Create(t, "Ada", "a@b")
+	p.Create(t, "Alan", "b@b")
+	p.Do(t, "PATCH", "/api/users/1", `{"name":"Augusta"}`)
+	p.Delete(t, 2)
+	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = 'Countess' WHERE id = 1")
+	all := readAll(t, p, 5)
+	want := "[created 1 Countess created 2 changed 1 Countess deleted 2 changed 1 Countess]"
+	if got := fmt.Sprint(all.Changes); got != want || !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$`).MatchString(all.Changes[0].At) {
+		t.Errorf("the feed is %s at %s, want %s", got, all.Changes[0].At, want)
+	}
+	if all.Next != all.Changes[4].Cursor {
+		t.Errorf("next is %s after %s", all.Next, all.Changes[4].Cursor)
+	}
+	for i, change := range all.Changes {
+		rest := read(t, p, "?limit=1&after="+change.Cursor)
+		if i < 4 && (len(rest.Changes) != 1 || rest.Changes[0].Cursor != all.Changes[i+1].Cursor || rest.Next != rest.Changes[0].Cursor) {
+			t.Errorf("after %d comes %v", i, rest)
+		}
+		if i == 4 && (len(rest.Changes) != 0 || rest.Next == "") {
+			t.Errorf("at the end comes %v", rest)
+		}
+	}
+	head := p.Do(t, "HEAD", "/api/changes", "")
+	get := p.Do(t, "GET", "/api/changes", "")
+	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control"} {
+		if head.Header.Get(name) != get.Header.Get(name) || head.Status != 200 || head.Body != "" {
+			t.Errorf("HEAD has %s %q, GET %q", name, head.Header.Get(name), get.Header.Get(name))
+		}
+	}
+	program.ExpectHeader(t, get, "Cache-Control", "no-store")
+	program.ExpectHeader(t, get, "Content-Type", "application/json; charset=utf-8")
+	program.ExpectHeader(t, get, "Content-Encoding", "")
+}
+
+// A response of the feed is refused in one sentence, as an error object or as a problem.
+func TestWhatTheFeedRefuses(t *testing.T) {
+	t.Parallel()
+	off, on := program.Serve(t), program.ServeFeed(t)
+	on.Create(t, "Ada", "a@b")
+	for _, one := range []struct {
+		name, query string
+		status      int
+		answer      string
+	}{
+		{"a limit of 0", "?limit=0", 400, `{"error":"The parameter limit must be a whole number from 1 to 1000"}`},
+		{"a limit of 1001", "?limit=1001", 400, `{"error":"The parameter limit must be a whole number from 1 to 1000"}`},
+		{"a wait of 61", "?wait=61", 400, `{"error":"The parameter wait must be a whole number from 0 to 60"}`},
+		{"a wait of -1", "?wait=-1", 400, `{"error":"The parameter wait must be a whole number from 0 to 60"}`},
+		{"a wait of 1.5", "?wait=1.5", 400, `{"error":"The parameter wait must be a whole number from 0 to 60"}`},
+		{"an empty cursor", "?after=", 400, `{"error":"The parameter after must be a cursor, such as next of a response"}`},
+		{"two cursors", "?after=1&after=2", 400,
+			`{"error":"The parameter after must be given once, as a cursor, such as next of a response"}`},
+		{"a cursor that is not UTF-8", "?after=%ff", 400, `{"error":"The parameter after must be a cursor, such as next of a response"}`},
+		{"an unknown parameter", "?since=1", 400,
+			`{"error":"Unknown parameter \"since\": the feed of changes takes after, limit and wait"}`},
+		{"a parameter of lists", "?q=a", 400, `{"error":"Unknown parameter \"q\": the feed of changes takes after, limit and wait"}`},
+		{"a cursor of another database", "?after=1", 410, gone},
+		{"a malformed cursor", "?after=x%20y", 410, gone},
+		{"a malformed cursor and a wait", "?wait=60&after=x", 410, gone},
+		{"a cursor of the future", "?after=9223372036854775807", 410, gone},
+		{"a cursor too large for a number", "?after=99999999999999999999999", 410, gone},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			answer := on.Do(t, "GET", "/api/changes"+one.query, "")
+			if answer.Status != one.status || answer.Body != one.answer {
+				t.Errorf("it is answered %d %s, want %d %s", answer.Status, answer.Body, one.status, one.answer)
+			}
+			problem := on.Do(t, "GET", "/api/changes"+one.query, "", "Accept: text/event-stream, application/problem+json")
+			program.ExpectHeader(t, problem, "Content-Type", "application/problem+json")
+			if problem.Status != one.status || !strings.Contains(problem.Body, fmt.Sprintf(`"status":%d`, one.status)) {
+				t.Errorf("the problem is %d %s", problem.Status, problem.Body)
+			}
+		})
+	}
+	for _, query := range []string{"", "?after=1", "?wait=60"} {
+		if answer := off.Do(t, "GET", "/api/changes"+query, ""); answer.Status != 404 || answer.Body != noFeed {
+			t.Errorf("without a feed %s is answered %d %s", query, answer.Status, answer.Body)
+		}
+	}
+}
+
+// Lists and exports say where the feed goes on: with what is written after them.
+func TestListsAndExportsSayWhereTheFeedGoesOn(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	id := p.Create(t, "Ada", "a@b")
+	paths := []string{"/api/users", "/api/users?limit=1", "/api/users?q=a", "/api/users?email=a@b", "/api/users?order=desc&count=true",
+		program.CSV, program.NDJSON, program.NDJSON + "?email=a@b"}
+	for _, path := range paths {
+		if _, there := p.Do(t, "GET", path, "").Header["Changes-Cursor"]; there {
+			t.Errorf("without a feed, %s has a cursor", path)
+		}
+	}
+	p.RecordChanges(t)
+	for i, path := range paths {
+		for try, method := range []string{"GET", "HEAD", "GET"} {
+			var header []string
+			tag := p.Do(t, "GET", path, "").Header.Get("ETag")
+			if try == 2 && tag != "" {
+				header = []string{"If-None-Match: " + tag}
+			}
+			answer := p.Do(t, method, path, "", header...)
+			if header != nil && answer.Status != http.StatusNotModified {
+				t.Errorf("%s with its entity tag is answered %d", path, answer.Status)
+			}
+			name := fmt.Sprint("Ada ", i, try)
+			p.Do(t, "PATCH", fmt.Sprint("/api/users/", id), program.Body(name, "a@b"))
+			next := read(t, p, "?wait=60&after="+answer.Header.Get("Changes-Cursor"))
+			if program.PostgreSQL { // what the response has may come again
+				next.Changes = next.Changes[max(0, len(next.Changes)-1):]
+			}
+			if got := fmt.Sprint(next.Changes); got != fmt.Sprintf("[changed %d %s]", id, name) {
+				t.Errorf("after %s %s the feed goes on with %s", method, path, got)
+			}
+		}
+	}
+	if _, there := p.Do(t, "GET", "/api/users?limit=0", "").Header["Changes-Cursor"]; there {
+		t.Error("a refusal has a cursor")
+	}
+}
+
+func TestALargeResponseOfTheFeedIsSplit(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	name := strings.Repeat("n", 300<<10)
+	for i := range 9 {
+		p.Create(t, name, fmt.Sprint(i))
+	}
+	ids, after := []int64{}, ""
+	for len(ids) < 9 {
+		part := read(t, p, "?wait=60&limit=9"+after)
+		if len(part.Changes) > 4 {
+			t.Errorf("a response has %d users of 300 KiB", len(part.Changes))
+		}
+		for _, change := range part.Changes {
+			ids = append(ids, change.ID)
+		}
+		after = "&after=" + part.Next
+	}
+	if got := fmt.Sprint(ids); got != "[1 2 3 4 5 6 7 8 9]" {
+		t.Errorf("the users are %s", got)
+	}
+}
+
+func TestAReadKeyReadsTheFeed(t *testing.T) {
+	t.Parallel()
+	p := withKeys(t, fullKey+"\n")
+	p.RecordChanges(t, "X-API-Key: "+readKey)
+	for key, status := range map[string]int{readKey: 200, fullKey: 200, otherKey: 401, "": 401} {
+		for _, accept := range []string{"application/json", "text/event-stream"} {
+			answer := p.Do(t, "HEAD", "/api/changes", "", "X-API-Key: "+key, "Accept: "+accept)
+			if answer.Status != status {
+				t.Errorf("%q: %s is answered %d", key, accept, answer.Status)
+			}
+			if status == 200 {
+				program.ExpectHeader(t, answer, "Cache-Control", "no-store")
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// stream is a stream of changes that a client reads.
+type stream struct {
+	*http.Response
+	lines *bufio.Scanner
+	leave context.CancelFunc
+}
+
+// follow opens a stream, and expects it.
+func follow(t *testing.T, p *program.Program, query string, header ...string) stream {
+	t.Helper()
+	ctx, leave := context.WithTimeout(t.Context(), program.Patience)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"/api/changes"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { leave(); _ = response.Body.Close() })
+	if got := response.Header.Get("Content-Type"); response.StatusCode != 200 || got != "text/event-stream" {
+		t.Fatalf("the stream is answered %d %s", response.StatusCode, got)
+	}
+	return stream{response, bufio.NewScanner(response.Body), leave}
+}
+
+// next returns the lines of the next event or comment, or "" at the end.
+func (s stream) next() (block string) {
+	for s.lines.Scan() && s.lines.Text() != "" {
+		block += s.lines.Text() + "\n"
+	}
+	return block
+}
+
+func expectBlock(t *testing.T, s stream, want string) (id string) {
+	t.Helper()
+	got := s.next()
+	if !program.Matches(got, want) {
+		t.Errorf("the stream has %q, want %q", got, want)
+	}
+	id, _, _ = strings.Cut(strings.TrimPrefix(got, "id: "), "\n")
+	return id
+}
+
+func TestAStreamHasChangesAsTheyComeAndGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	first := follow(t, p, "")
+	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "",
+		"Content-Length": ""} {
+		if got := first.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	expectBlock(t, first, ":\n") // at once
+	p.Create(t, "Ada\nKing", "a@b")
+	id := expectBlock(t, first, "id: …\ndata: {\"cursor\":…,\"op\":\"created\",\"id\":1,\"at\":…,\"user\":{…\"Ada\\nKing\"…}}\n")
+	program.OpenOther(t, p.DatabasePath()).Do("DELETE FROM users")
+	last := expectBlock(t, first, "id: …\ndata: {\"cursor\":…,\"op\":\"deleted\",\"id\":1,\"at\":…}\n")
+	first.leave()
+	again := follow(t, p, "?after=refused", "Last-Event-ID: "+id)
+	if got := expectBlock(t, again, "id: …\ndata: {…\"op\":\"deleted\"…}\n"); got != last {
+		t.Errorf("after %s comes %s, want %s", id, got, last)
+	}
+	limited := follow(t, p, "?limit=1")
+	expectBlock(t, limited, "id: …\"op\":\"created\"…\n")
+	expectBlock(t, limited, "id: …\"op\":\"deleted\"…\n")
+	program.Forbid(t, p.Log(), "Ada", "a@b")
+}
+
+func TestAStreamWithoutChangesHasACommentEvery15Seconds(t *testing.T) {
+	t.Parallel()
+	s := follow(t, program.ServeFeed(t), "")
+	expectBlock(t, s, ":\n")
+	began := time.Now()
+	expectBlock(t, s, ":\n")
+	if took := time.Since(began); took < 10*time.Second || took > 30*time.Second {
+		t.Errorf("the comments are %s apart", took)
+	}
+}
+
+func TestAStreamIsForClientsThatPreferIt(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	const json, events = "application/json; charset=utf-8", "text/event-stream"
+	for accept, want := range map[string]string{
+		"text/event-stream": events, "TEXT/Event-Stream;charset=utf-8": events, "text/event-stream, */*": events,
+		"text/event-stream;q=0.9, application/json;q=0.8": events, "application/problem+json, text/event-stream": events,
+		"application/json, text/event-stream": json, "text/event-stream, application/json": json,
+		"text/event-stream;q=0.8, application/json;q=0.9": json, "text/event-stream;q=0": json, "text/event-stream;q=x": json,
+		"*/*": json, "text/*": json, "": json, "text/html": json,
+	} {
+		program.ExpectHeader(t, p.Do(t, "HEAD", "/api/changes", "", "Accept: "+accept), "Content-Type", want)
+	}
+}
+
+// A request that waits returns when another program writes, and an empty one after its time.
+func TestARequestWaitsForTheNextChange(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	next := read(t, p, "").Next
+	began := time.Now()
+	if empty := read(t, p, "?wait=1&after="+next); len(empty.Changes) != 0 || time.Since(began) < time.Second {
+		t.Errorf("after %s comes %v", time.Since(began), empty)
+	}
+	read(t, p, "?wait=0&after="+next)
+	answered := make(chan program.Answer)
+	go func() {
+		answer, _ := p.Send("GET", "/api/changes?wait=60&after="+next, "")
+		answered <- answer
+	}()
+	expectFollowers(t, p, 1)
+	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('Ada', 'a@b')")
+	began = time.Now()
+	if answer := <-answered; !strings.Contains(answer.Body, `"created"`) || time.Since(began) > 5*time.Second {
+		t.Errorf("after %s it is answered %d %s", time.Since(began), answer.Status, answer.Body)
+	}
+	expectFollowers(t, p, 0)
+}
+
+// expectFollowers waits until so many clients wait.
+func expectFollowers(t *testing.T, p *program.Program, n float64) {
+	t.Helper()
+	program.WaitFor(t, "the number of clients that wait", func() bool {
+		return program.Scrape(t, p)["users_api_changes_followers"][""] == n
+	})
+}
+
+func TestTooManyClientsThatWaitAreRefusedAndOneThatGoesMakesRoom(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	next := read(t, p, "").Next
+	streams := make([]stream, 32)
+	for i := range streams {
+		streams[i] = follow(t, p, "")
+		p.Dial(t).Send("GET /api/changes?wait=60&after=%s HTTP/1.1\r\nHost: x\r\n\r\n", next)
+	}
+	expectFollowers(t, p, 64)
+	refused := func(query, accept string) {
+		t.Helper()
+		answer := p.Do(t, "GET", "/api/changes"+query, "", "Accept: "+accept)
+		if answer.Status != 503 || answer.Body != `{"error":"Too many clients wait for changes: try again in a few seconds"}` {
+			t.Errorf("one more is answered %d %s", answer.Status, answer.Body)
+		}
+		program.ExpectHeader(t, answer, "Retry-After", "5")
+	}
+	refused("?wait=60&after="+next, "*/*")
+	refused("", "text/event-stream")
+	read(t, p, "?after="+next) // does not wait
+	streams[0].leave()
+	expectFollowers(t, p, 63)
+	one := p.Dial(t)
+	one.Send("GET /api/changes?wait=60&after=%s HTTP/1.1\r\nHost: x\r\n\r\n", next)
+	expectFollowers(t, p, 64)
+	_ = one.Close()
+	expectFollowers(t, p, 63)
+	p.Create(t, "Ada", "a@b") // ends the requests that wait
+	expectFollowers(t, p, 31)
+}
+
+// A stop ends streams as a response ends, and answers requests that wait, without delay.
+func TestAStopEndsStreamsAndRequestsThatWaitAtOnce(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	next := read(t, p, "").Next
+	s := follow(t, p, "")
+	expectBlock(t, s, ":\n")
+	old := p.Dial(t) // as nginx asks
+	old.Send("GET /api/changes HTTP/1.0\r\nAccept: text/event-stream\r\n\r\n")
+	old.Begin()
+	waits := p.Dial(t)
+	waits.Send("GET /api/changes?wait=60&after=%s HTTP/1.1\r\nHost: x\r\n\r\n", next)
+	expectFollowers(t, p, 3)
+	if took := p.Stop(t); took > 3*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+	if block := s.next(); block != "" || s.lines.Err() != nil {
+		t.Errorf("the stream ends with %q and %v", block, s.lines.Err())
+	}
+	if text, clean := old.Rest(); !clean || !strings.HasSuffix(text, "\r\n\r\n:\n\n") {
+		t.Errorf("the stream over HTTP/1.0 is %q, clean: %t", text, clean)
+	}
+	if answer := waits.Answer(); answer.Status != 200 || !strings.HasPrefix(answer.Body, `{"changes":[],"next":"`) {
+		t.Errorf("the request that waits is answered %d %s", answer.Status, answer.Body)
+	}
+	program.Forbid(t, p.Log(), "cut_by", "level=ERROR", "level=WARN msg=\"some clients")
+}
+
+func TestTheEndOfTheFeedEndsAStream(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	s := follow(t, p, "")
+	expectBlock(t, s, ":\n")
+	if done := p.Run(t, "changes", "off"); done.Code != 0 {
+		t.Fatal(done)
+	}
+	if block := s.next(); block != "" || s.lines.Err() != nil {
+		t.Errorf("it ends with %q and %v", block, s.lines.Err())
+	}
+	if answer := p.Do(t, "GET", "/api/changes", ""); answer.Status != 404 || answer.Body != noFeed {
+		t.Errorf("then the feed is answered %d %s", answer.Status, answer.Body)
+	}
+}
+
+// The line of a stream says how long it was, and that the client left.
+func TestTheLogSaysHowAStreamEnded(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	s := follow(t, p, "", "X-Request-Id: mine")
+	expectBlock(t, s, ":\n")
+	s.leave()
+	line := p.Line(t, "request_id=mine")
+	for _, part := range []string{"level=INFO", "method=GET", "route=/api/changes", "status=200", "bytes=3", "cut_by=client"} {
+		if !strings.Contains(line, part) {
+			t.Errorf("%s is not in %s", part, line)
+		}
+	}
+}

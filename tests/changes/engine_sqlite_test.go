@@ -1,0 +1,23 @@
+//go:build !postgres
+
+package changes
+
+import (
+	"os/exec"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// shell runs statements as an administrator does, in the shell of SQLite.
+func shell(t *testing.T, p *program.Program, statements string) error {
+	t.Helper()
+	return exec.Command("sqlite3", "-bail", "-cmd", ".timeout 20000", p.DatabasePath(), statements).Run()
+}
+
+// replaces are statements that only SQLite has.
+var replaces = []string{
+	"REPLACE INTO users (name, email) SELECT 'replaced', email FROM users WHERE id %% 7 = %d LIMIT 3",
+	"REPLACE INTO users (id, name, email) SELECT id, 'replaced', email || 'r' FROM users WHERE id %% 7 = %d LIMIT 3",
+	"UPDATE OR REPLACE users SET id = id + 3, email = 'moved' || id WHERE id %% 97 = %d",
+}

@@ -1,0 +1,132 @@
+package changes
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+
+	"users-api/tests/program"
+)
+
+// saved is what a client keeps where a kill does not reach it: its copy of the users, and where it is in the feed.
+type saved struct {
+	cursor string
+	users  map[int64]program.User
+	seen   map[string]bool // the cursors of the changes that it has
+}
+
+func (s saved) clone() saved { return saved{s.cursor, maps.Clone(s.users), maps.Clone(s.seen)} }
+
+// response is a response of the feed.
+type response struct {
+	Changes []struct {
+		Cursor, Op, At string
+		ID             int64
+		User           *program.User
+	}
+	Next string
+}
+
+// A follower is a client that keeps a copy.
+type follower struct {
+	name  string
+	send  func(path string) (program.Answer, error) // fails while the service is killed
+	now   saved
+	kept  saved
+	reads int // how many responses it has read, and exports it has made
+}
+
+// export begins again with all users.
+func (f *follower) export() error {
+	answer, err := f.send(program.NDJSON)
+	if err != nil {
+		return nil // the service was killed: the next attempt follows
+	}
+	f.now = saved{answer.Header.Get("Changes-Cursor"), map[int64]program.User{}, map[string]bool{}}
+	for line := range strings.Lines(answer.Body) {
+		var user program.User
+		if err := json.Unmarshal([]byte(line), &user); err != nil {
+			return fmt.Errorf("%s: the export has the line %q: %w", f.name, line, err)
+		}
+		f.now.users[user.ID] = user
+	}
+	if answer.Status != http.StatusOK || f.now.cursor == "" {
+		return fmt.Errorf("%s: an export is answered %d with the cursor %q", f.name, answer.Status, f.now.cursor)
+	}
+	f.reads++
+	f.kept = f.now.clone()
+	return nil
+}
+
+// step reads the feed once.
+func (f *follower) step(wait int) error {
+	if f.now.cursor == "" {
+		return f.export()
+	}
+	limit := []int{1, 7, 100, 1000}[rand.IntN(4)]
+	answer, err := f.send(fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.now.cursor, limit, wait))
+	if err != nil {
+		return nil // the service was killed
+	}
+	var read response
+	if err := json.Unmarshal([]byte(answer.Body), &read); err != nil || answer.Status != http.StatusOK {
+		return fmt.Errorf("%s: after %s the feed is answered %d %.300s", f.name, f.now.cursor, answer.Status, answer.Body)
+	}
+	if len(read.Changes) > limit {
+		return fmt.Errorf("%s: %d changes came, and not %d at most", f.name, len(read.Changes), limit)
+	}
+	f.reads++
+	if err := f.apply(read); err != nil {
+		return err
+	}
+	return nil
+}
+
+// live reads the feed once. Now and then it saves what it has, or is killed and goes on with what it had saved.
+func (f *follower) live() error {
+	err := f.step(1)
+	switch rand.IntN(10) {
+	case 0:
+		f.now = f.kept.clone()
+	case 1, 2:
+		f.kept = f.now.clone()
+	}
+	return err
+}
+
+func (f *follower) apply(read response) error {
+	f.now.cursor = read.Next
+	for _, change := range read.Changes {
+		if f.now.seen[change.Cursor] {
+			return fmt.Errorf("%s: %s came twice", f.name, change.Cursor)
+		}
+		f.now.seen[change.Cursor] = true
+		switch {
+		case change.Op == "many":
+			return f.export()
+		case change.User == nil:
+			delete(f.now.users, change.ID)
+		case change.User.ID != change.ID:
+			return fmt.Errorf("%s: a change of %d has the user %d", f.name, change.ID, change.User.ID)
+		default:
+			f.now.users[change.ID] = *change.User
+		}
+	}
+	return nil
+}
+
+// difference says how the copy differs from a list, or is empty.
+func (f *follower) difference(list []program.User) string {
+	for _, user := range list {
+		if has, found := f.now.users[user.ID]; !found || has != user {
+			return fmt.Sprintf("%s has %v (%t) and the list has %v", f.name, has, found, user)
+		}
+	}
+	if len(f.now.users) != len(list) {
+		return fmt.Sprintf("%s has %d users, and the list has %d", f.name, len(f.now.users), len(list))
+	}
+	return ""
+}
