@@ -2,6 +2,7 @@
 
 import { readAddress, writeAddress } from './address.js';
 import { Unreachable, countUsers, readUsers } from './api.js';
+import { followFrom } from './changes.js';
 import { count, initial, short, showEmail, showNumber, showTime } from './show.js';
 
 const pageSize = 50;
@@ -63,6 +64,7 @@ export async function load({ counts = true } = {}) {
       .finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     showPage(page);
+    followFrom(page.headers.get('Changes-Cursor'));
     if (counts || total === null) await loadCounts(signal);
   } catch (error) {
     if (!signal.aborted) showTrouble(error);

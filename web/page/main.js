@@ -48,6 +48,7 @@ on('#first', 'click', () => list.turnTo(null, 1));
 on('#previous', 'click', list.goToPrevious);
 on('#next', 'click', list.goToNext);
 on('#again', 'click', () => list.load());
+on('#news', 'click', () => list.load());
 window.addEventListener('popstate', list.follow);
 window.addEventListener('online', () => list.load());
 window.addEventListener('offline', () => list.load());
