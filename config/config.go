@@ -25,7 +25,7 @@ type Config struct {
 	ImportMax     int64         // IMPORT_MAX_MIB in bytes, the largest file that can be imported
 	LogFormat     string        // LOG_FORMAT: "text" (key=value) or "json"
 	LogLevel      slog.Level    // LOG_LEVEL: lines below it are not written
-	UserFields    []string      // USER_FIELDS, the names of the fields that users have besides name and email, as they were written
+	UserFields    []string      // USER_FIELDS, the names of the fields besides name and email, as they were written
 	ChangesKeep   time.Duration // CHANGES_KEEP, how long the feed of changes keeps an entry
 	Backups       Backups
 	RunAs         uint16 // RUN_AS, the uid and gid to become if started as root (the container image); 0 keeps the user

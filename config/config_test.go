@@ -34,7 +34,8 @@ func TestNothingSetGivesTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, ImportMax: 512 << 20,
-		LogFormat: "text", LogLevel: slog.LevelInfo, ChangesKeep: 720 * time.Hour, Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
+		LogFormat: "text", LogLevel: slog.LevelInfo, ChangesKeep: 720 * time.Hour,
+		Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -74,8 +75,9 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		{"LISTEN_ADDRESS", "1.2.3"}, {"LISTEN_ADDRESS", " ::1"}, {"ADMIN_PORT", "no"}, {"ADMIN_PORT", "65536"},
 		{"ALLOWED_HOSTS", ","}, {"ALLOWED_HOSTS", "a,,b"}, {"ALLOWED_HOSTS", "a:80"}, {"ALLOWED_HOSTS", "http://a"},
 		{"ALLOWED_HOSTS", "*.example.org"}, {"ALLOWED_HOSTS", "bücher.example"}, {"ALLOWED_HOSTS", "[::1]:80"},
-		{"ALLOWED_HOSTS", "a b"}, {"ALLOWED_HOSTS", "-a"}, {"CHANGES_KEEP", "59m"}, {"CHANGES_KEEP", "30"}, {"CHANGES_KEEP", "-1h"},
-		{"CHANGES_KEEP", "30d"}, {"CHANGES_KEEP", "forever"},
+		{"ALLOWED_HOSTS", "a b"}, {"ALLOWED_HOSTS", "-a"},
+		{"CHANGES_KEEP", "59m"}, {"CHANGES_KEEP", "30"}, {"CHANGES_KEEP", "-1h"}, {"CHANGES_KEEP", "30d"},
+		{"CHANGES_KEEP", "forever"},
 	} {
 		t.Run(mistake.name+" "+mistake.value, func(t *testing.T) {
 			clear(t)

@@ -96,7 +96,8 @@ const (
 // of them alone, for everything else that decides whether the table can be served, and whether changes are recorded.
 var describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
 	format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
-	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
+	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary
+		AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
 	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate
 		AND i.indpred IS NULL AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum),
 	EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = c.oid

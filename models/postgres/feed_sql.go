@@ -24,21 +24,24 @@ const (
 
 	// feedEnds asks for the places of the last entry that was deleted because of its age, and of the last that can be shown
 	// now. An index finds both.
-	feedEnds = `SELECT COALESCE(_first.xid, '0')::text, COALESCE(_first.seq, 0), COALESCE(_last.xid, '0')::text, COALESCE(_last.seq, 0)
+	feedEnds = `SELECT COALESCE(_first.xid, '0')::text, COALESCE(_first.seq, 0),
+			COALESCE(_last.xid, '0')::text, COALESCE(_last.seq, 0)
 		FROM (SELECT) AS _one
 		LEFT JOIN (SELECT xid, seq, op FROM users_changes ORDER BY xid, seq LIMIT 1) AS _first ON op = 'begin'
 		LEFT JOIN (SELECT xid, seq FROM users_changes WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
 			ORDER BY xid DESC, seq DESC LIMIT 1) AS _last ON true`
 
-	// feedStats asks for about how many entries there are, as PostgreSQL last counted them, when the oldest was written, and how
-	// long the oldest has been held back. An index finds both.
+	// feedStats asks for about how many entries there are, as PostgreSQL last counted them, when the oldest was written, and
+	// how long the oldest has been held back. An index finds both.
 	feedStats = `SELECT GREATEST(reltuples, 0)::int8, _first.at, COALESCE(clock_timestamp() - _held.at, '0')
 		FROM pg_class, (SELECT at FROM users_changes ORDER BY xid, seq LIMIT 1) AS _first
-		LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, seq LIMIT 1) AS _held ON true
+		LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
+			ORDER BY xid, seq LIMIT 1) AS _held ON true
 		WHERE oid = to_regclass('users_changes')`
 
 	// changesAfter are the entries between two places. ORDER BY xid alone would order by the text of that name.
-	changesAfter = `SELECT xid::text, seq, op, COALESCE(id, 0), to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') FROM users_changes
+	changesAfter = `SELECT xid::text, seq, op, COALESCE(id, 0), to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')
+		FROM users_changes
 		WHERE (xid, seq) > ($1::text::xid8, $2::int8) AND (xid, seq) <= ($3::text::xid8, $4::int8)
 		ORDER BY users_changes.xid, seq LIMIT $5::int8`
 
@@ -76,23 +79,27 @@ func records() string {
 		AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = u.oid OR inhparent = u.oid)
 		AND EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users_changes') AND relnamespace = u.relnamespace
 			AND relpersistence = 'p' AND relkind = 'r')
-		AND %d = (SELECT count(*) FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid JOIN pg_namespace n ON n.oid = u.relnamespace
+		AND %d = (SELECT count(*) FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+				JOIN pg_namespace n ON n.oid = u.relnamespace
 			WHERE g.tgrelid = u.oid AND concat_ws(' ', g.tgname, g.tgtype, g.tgenabled) IN (%s) AND g.tgqual IS NULL
 			AND p.prosecdef AND p.prosrc = replace($record$%s$record$, 'SCHEMA', quote_ident(n.nspname))))`,
 		len(triggers), strings.Join(triggers, ", "), recordFunction)
 }
 
-// feedDefinition asks for the definition of the feed, and whether this user may read it; without a feed, it finds no row. A
-// cursor is valid as long as the definition is the same: it names the cluster, its history (a new one begins when a standby is
-// promoted), the database, and what changes when the columns or the triggers are changed, which no trigger records.
+// feedDefinition asks for the definition of the feed, and whether this user may read it; without a feed, it finds no row.
+// A cursor is valid as long as the definition is the same: it names the cluster, its history (a new one begins when a
+// standby is promoted), the database, and what changes when the columns or the triggers are changed, which no trigger
+// records.
 var feedDefinition = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
 		(SELECT oid FROM pg_database WHERE datname = current_database()),
 		left(pg_walfile_name(pg_current_wal_lsn()), 8), u.oid, f.oid, f.xmin,
-		(SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = u.oid AND attnum > 0),
+		(SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute
+			WHERE attrelid = u.oid AND attnum > 0),
 		(SELECT string_agg(concat(g.oid, ':', g.xmin, ':', p.xmin), ' ' ORDER BY g.oid)
 			FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE tgrelid = u.oid AND starts_with(tgname, 'users_changes_')),
 		(SELECT string_agg(concat(e.oid, ':', e.xmin), ' ' ORDER BY e.oid) FROM pg_enum e WHERE enumtypid IN (
-			SELECT unnest(ARRAY[t.oid, t.typbasetype]) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE attrelid = u.oid))),
+			SELECT unnest(ARRAY[t.oid, t.typbasetype]) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+			WHERE attrelid = u.oid))),
 		has_table_privilege(f.oid, 'SELECT')
 		FROM pg_class u JOIN pg_class f ON f.oid = to_regclass('users_changes')
 		WHERE u.oid = to_regclass('users') AND NOT pg_is_in_recovery() AND ` + records()

@@ -12,9 +12,9 @@ import (
 // The feed is the table users_changes, which triggers of users fill.
 //
 // A number from a sequence does not follow the order of commits: it is given to an entry before the commit. So the key of
-// an entry begins with the number of its transaction, and entries are shown once no transaction with that number or a lower
-// one is under way (below xmin of the snapshot): whatever commits later has a higher key. A transaction that stays open holds
-// the feed back.
+// an entry begins with the number of its transaction, and entries are shown once no transaction with that number or a
+// lower one is under way (below xmin of the snapshot): whatever commits later has a higher key. A transaction that stays
+// open holds the feed back.
 //
 // Triggers for statements record most writes: one for 64 users costs about as much as one for a single user. They do not
 // fire for what logical replication writes, and triggers for rows do. So a trigger for rows is enabled for replicas alone,
@@ -100,7 +100,8 @@ func dropFeed(schema string) string {
 	for _, t := range feedTriggers {
 		script += "DROP TRIGGER IF EXISTS " + t.name + " ON users;"
 	}
-	return script + fmt.Sprintf("DROP FUNCTION IF EXISTS %[1]s.users_changes_record(); DROP TABLE IF EXISTS %[1]s.users_changes;", schema)
+	return script + fmt.Sprintf("DROP FUNCTION IF EXISTS %[1]s.users_changes_record(); "+
+		"DROP TABLE IF EXISTS %[1]s.users_changes;", schema)
 }
 
 // RecordChanges begins to record changes in the database that a URL names, beside running services. If it records them
@@ -130,7 +131,8 @@ func ForgetChanges(ctx context.Context, url string, logger *slog.Logger) error {
 }
 
 // changeFeed runs a change of the feed of an ordinary table, unless users_changes is another program's.
-func changeFeed(ctx context.Context, url string, logger *slog.Logger, change func(conn connection, schema string) error) error {
+func changeFeed(ctx context.Context, url string, logger *slog.Logger,
+	change func(conn connection, schema string) error) error {
 	return changeSchema(ctx, url, logger, func(d *database) error {
 		return d.alone(ctx, func(conn connection) error {
 			var schema, refusal string

@@ -4,8 +4,8 @@
 //
 //   - the connections (address.go, connect.go, database.go) are a small pool. Every statement borrows one, has a
 //     deadline, and finds the server again after it was away;
-//   - the shared commits (package batch, and writer.go) are for creations alone. Creations that arrive together are one INSERT.
-//     For changes and deletions (change.go), PostgreSQL itself lets transactions share a flush of its log;
+//   - the shared commits (package batch, and writer.go) are for creations alone. Creations that arrive together are one
+//     INSERT. For changes and deletions (change.go), PostgreSQL itself lets transactions share a flush of its log;
 //   - every read (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held between
 //     two pages;
 //   - the cached list (package listcache, and list.go) is valid for as long as the server's snapshot is the same;
@@ -15,9 +15,9 @@
 //   - the commands that change the table beside running services: a new column (schema.go), and the index that ignores the
 //     case of emails (email_case.go).
 //
-// GORM defines the table and compiles the statements (package statements), sql.go and catalog.go hold what GORM cannot express,
-// and pgx runs both. Nothing is stored in a session, because behind a pooler the next statement may run in another one: no setting and no advisory
-// lock that outlives its transaction, no temporary table, no LISTEN.
+// GORM defines the table and compiles the statements (package statements), sql.go and catalog.go hold what GORM cannot
+// express, and pgx runs both. Nothing is stored in a session, because behind a pooler the next statement may run in another
+// one: no setting and no advisory lock that outlives its transaction, no temporary table, no LISTEN.
 //
 // # Why the cached list is never stale
 //
@@ -32,10 +32,10 @@
 // that was recorded; it locks the table against TRUNCATE before it takes the snapshot. Any commit in the cluster,
 // ANALYZE and a checkpoint cost one more read of the list, and nothing else.
 //
-// With the feed of changes (feed_table.go), only what it names is read again, whatever program wrote: an entry is committed
-// together with what it tells of, so the entries that one snapshot sees and an earlier one does not name all that was written
-// between the two. No trigger records a change of the columns or of the triggers themselves. It changes the definition of
-// the feed, and then the whole list is read again.
+// With the feed of changes (feed_table.go), only what it names is read again, whatever program wrote: an entry is
+// committed together with what it tells of, so the entries that one snapshot sees and an earlier one does not name all that
+// was written between the two. No trigger records a change of the columns or of the triggers themselves. It changes the
+// definition of the feed, and then the whole list is read again.
 //
 // This does not hold on a standby, under row security, and for data outside this server's log: cacheable detects these
 // cases, and then the list is streamed.

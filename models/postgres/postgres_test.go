@@ -25,8 +25,8 @@ var ctx = context.Background()
 // traits are what PostgreSQL differs in: it stores no NUL, and does not take ids back.
 var traits = storetest.Traits{NoNUL: true, Gaps: true}
 
-// withFeed returns the traits with the feed of changes, in a database whose URL a function knows. Other tests have transactions
-// under way on the same server, which hold the feed back.
+// withFeed returns the traits with the feed of changes, in a database whose URL a function knows. Other tests have
+// transactions under way on the same server, which hold the feed back.
 func withFeed(url func(models.Users) string) storetest.Traits {
 	traits := traits
 	traits.Feed = storetest.Feed{Delayed: true, Switch: func(t testing.TB, users models.Users, on bool) {

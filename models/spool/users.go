@@ -34,8 +34,8 @@ func (a *Area) Export(ctx context.Context, query models.Query, copyTo func(conte
 	return send(copied.export())
 }
 
-// awaitBegin waits until the Cursor, Total and Last of the export are final. It returns an earlier failure, which the response
-// can still report.
+// awaitBegin waits until the Cursor, Total and Last of the export are final. It returns an earlier failure, which the
+// response can still report.
 func (s *Spool) awaitBegin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -187,10 +187,10 @@ func (w withFeed) cursors(t *testing.T) {
 	Create(t, other.users, "ada")
 	foreign := other.cursor(t, 1)
 	for name, after := range map[string]string{
-		"words": "garbage", "a space": " ", "a negative number": "-1", "zero": "0", "a sign": "+" + cursor, "a leading zero": "0" + cursor,
-		"text behind it": cursor + "x", "a NUL": cursor + "\x00", "a huge number": strings.Repeat("9", 40), "dots": "..",
-		"another database": foreign, "quotes": "'", "not UTF-8": "\xff", "the largest number": "9223372036854775807",
-		"the smallest number": "-9223372036854775808",
+		"words": "garbage", "a space": " ", "a negative number": "-1", "zero": "0", "dots": "..", "quotes": "'",
+		"a sign": "+" + cursor, "a leading zero": "0" + cursor, "text behind it": cursor + "x", "a NUL": cursor + "\x00",
+		"a huge number": strings.Repeat("9", 40), "another database": foreign, "not UTF-8": "\xff",
+		"the largest number": "9223372036854775807", "the smallest number": "-9223372036854775808",
 	} {
 		if _, err := w.users.Changes(ctx, after, 10); !errors.Is(err, models.ErrCursorGone) {
 			t.Errorf("%s: %v", name, err)
@@ -236,68 +236,5 @@ func (w withFeed) expectOff(t *testing.T) {
 	}
 	if list, export := w.listed(t); list != "" || export != "" {
 		t.Errorf("a list has the cursor %q, and an export %q", list, export)
-	}
-}
-
-// listed returns the cursors of a list and of an export.
-func (w withFeed) listed(t *testing.T) (list, export string) {
-	t.Helper()
-	listing := w.users.List(ctx, func(l models.List) (err error) { list = l.Cursor; _, err = join(l); return err })
-	exporting := w.users.Export(ctx, models.Query{}, func(e models.Export) error { export = e.Cursor; return nil })
-	if err := errors.Join(listing, exporting); err != nil {
-		t.Fatal(err)
-	}
-	return list, export
-}
-
-// snapshots takes lists and exports while many users are written. A client that goes on from their cursors ends with the
-// users that are stored.
-func (w withFeed) snapshots(t *testing.T) {
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		for i := range 200 {
-			id, err := w.users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(i)})
-			if err == nil && i%3 == 0 {
-				_, err = w.users.Change(ctx, id, Values("name", "changed"), nil)
-			}
-			if err == nil && i%5 == 0 {
-				err = w.users.Delete(ctx, id, nil)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	}()
-	var followers []*Follower
-	for done := false; !done; {
-		select {
-		case <-written:
-			done = true
-		default:
-		}
-		f := newFollower(w.users)
-		if err := f.export(); err != nil || f.cursor == "" {
-			t.Fatalf("an export with the cursor %q: %v", f.cursor, err)
-		}
-		if followers = append(followers, f); len(followers) > 50 {
-			<-written
-		}
-	}
-	want := everyUser(t, w.users)
-	for _, f := range followers {
-		if err := f.expect(want, 7, w.Delayed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	list, export := w.listed(t)
-	for _, cursor := range []string{list, export} {
-		if cursor != "" { // a list that is streamed has none
-			w.read(t, cursor, 0)
-		}
-	}
-	id := Create(t, w.users, "last")
-	if got := ShownChanges(w.read(t, export, 1)); got != fmt.Sprint("created ", id) {
-		t.Errorf("after an export come %s", got)
 	}
 }

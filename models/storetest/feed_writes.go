@@ -15,9 +15,11 @@ import (
 func (w withFeed) imports(t *testing.T) {
 	ada, bob, eve := Create(t, w.users, "ada"), Create(t, w.users, "bob"), Create(t, w.users, "eve")
 	cursor := w.cursor(t, 3)
-	rows := Rows(models.NewUser{Name: "Ada", Email: "ada"}, models.NewUser{Name: "bob", Email: "bob"}, models.NewUser{Name: "n", Email: "new"})
+	rows := Rows(models.NewUser{Name: "Ada", Email: "ada"}, models.NewUser{Name: "bob", Email: "bob"},
+		models.NewUser{Name: "n", Email: "new"})
 	options := models.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: 1, DryRun: true}
-	if done, err := w.users.Import(ctx, rows, options); done.Deleted != 1 || done.Updated != 1 || done.Created != 1 || err != nil {
+	done, err := w.users.Import(ctx, rows, options)
+	if done.Deleted != 1 || done.Updated != 1 || done.Created != 1 || err != nil {
 		t.Errorf("a dry run: %+v, %v", done, err)
 	}
 	options.DryRun, options.MaxDeletes = false, 0
@@ -41,7 +43,8 @@ func (w withFeed) imports(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if got[0] != fmt.Sprint("changed ", ada) || !strings.HasPrefix(got[1], "created ") || got[2] != fmt.Sprint("deleted ", eve) {
+	if got[0] != fmt.Sprint("changed ", ada) || !strings.HasPrefix(got[1], "created ") ||
+		got[2] != fmt.Sprint("deleted ", eve) {
 		t.Errorf("the entries are %v", got)
 	}
 }
@@ -117,82 +120,5 @@ func (w withFeed) pruned(t *testing.T) {
 	id := Create(t, w.users, "after all")
 	if got := ShownChanges(w.read(t, last, 1)); got != fmt.Sprint("created ", id) {
 		t.Errorf("after the newest come %s", got)
-	}
-}
-
-func (w withFeed) awaited(t *testing.T) {
-	cursor := w.cursor(t, 0)
-	gone, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-	defer cancel()
-	for gone.Err() == nil { // it may return early, and there is nothing
-		if err := w.users.AwaitChanges(gone, cursor); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		changes, err := w.users.Changes(ctx, cursor, 10)
-		if err != nil || len(changes.Entries) > 0 {
-			t.Fatalf("%v, %v", changes, err)
-		}
-		cursor = changes.Next
-	}
-	heard := make(chan error, 10)
-	for range cap(heard) {
-		go func() {
-			f := newFollower(w.users)
-			f.cursor, f.copy = cursor, map[int64]models.User{}
-			limited, cancel := context.WithTimeout(ctx, 30*time.Second)
-			defer cancel()
-			err := error(nil)
-			for len(f.copy) == 0 && err == nil {
-				if err = w.users.AwaitChanges(limited, f.cursor); err == nil {
-					err = f.follow(10)
-				}
-			}
-			heard <- err
-		}()
-	}
-	Create(t, w.users, "ada")
-	for range cap(heard) {
-		if err := <-heard; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// together writes from many clients at once, while others follow.
-func (w withFeed) together(t *testing.T) {
-	const writers, each = 16, 30
-	wrote := make(chan error, writers)
-	for writer := range writers {
-		go func() {
-			var err error
-			for i := range each {
-				id, failed := w.users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(writer, " ", i)})
-				if failed == nil && i%2 == 0 {
-					_, failed = w.users.Change(ctx, id, Values("name", "changed"), nil)
-				}
-				if failed == nil && i%3 == 0 {
-					failed = w.users.Delete(ctx, id, nil)
-				}
-				err = errors.Join(err, failed)
-			}
-			wrote <- err
-		}()
-	}
-	early, n := newFollower(w.users), 0
-	err := early.export()
-	for n < writers && err == nil {
-		select {
-		case failed := <-wrote:
-			n, err = n+1, failed
-		default:
-			err = early.follow(1 + n)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := everyUser(t, w.users)
-	if err := early.expect(want, 1000, w.Delayed); err != nil {
-		t.Error(err)
 	}
 }
