@@ -66,6 +66,18 @@ var errBusy = &models.StorageError{
 	Text: "all connections to the PostgreSQL server are in use", Code: codeTooMany, Meaning: meanings[classResources],
 }
 
+// errNoRightToFeed: changes are recorded, but not for this user.
+var errNoRightToFeed = &models.StorageError{
+	Text: "permission denied for table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it",
+	Code: codeNoRight, Meaning: "insufficient privilege",
+}
+
+// errStandby: a standby cannot say to which history of the primary its entries belong, and each cursor must.
+var errStandby = &models.StorageError{
+	Text: "a standby does not serve the feed of changes: ask a service whose DATABASE_URL leads to the primary",
+	Code: codeReadOnly, Meaning: meanings[classTransaction],
+}
+
 // connectError says that no connection was made: nothing was sent to the server.
 type connectError struct{ error }
 

@@ -32,7 +32,7 @@ func (p place) isBefore(other place) bool {
 // feedState is what a feed has at a moment.
 type feedState struct {
 	epoch       string // of its cursors; "" if changes are not recorded, or cannot be read
-	denied      bool   // this user may not read it
+	unreadable  error  // why they cannot be read, if they are recorded
 	begin, last place
 }
 
@@ -59,10 +59,20 @@ func (f feedState) find(cursor string) (p place, err error) {
 	return p, err
 }
 
-// feedDefinition returns the definition of the feed, or "" if changes are not recorded, and whether this user may read it.
-func (c connection) feedDefinition(ctx context.Context) (definition string, may bool, err error) {
-	err = c.query(ctx, func(rows pgx.Rows) error { return rows.Scan(&definition, &may) }, feedDefinition)
-	return definition, may, err
+// feedDefinition returns the definition of the feed, or "" if changes are not recorded, and why it cannot be read here.
+func (c connection) feedDefinition(ctx context.Context) (definition string, unreadable, err error) {
+	err = c.query(ctx, func(rows pgx.Rows) error {
+		var may, standby bool
+		err := rows.Scan(&definition, &may, &standby)
+		switch {
+		case standby:
+			unreadable = errStandby
+		case !may:
+			unreadable = errNoRightToFeed
+		}
+		return err
+	}, feedDefinition)
+	return definition, unreadable, err
 }
 
 // feed returns the state of the feed. Its table may go away between the two statements, except in a transaction that holds a
@@ -71,8 +81,8 @@ func (c connection) feed(ctx context.Context) (feed feedState, err error) {
 	if !c.recording {
 		return feed, nil
 	}
-	definition, may, err := c.feedDefinition(ctx)
-	if feed.denied = definition != "" && !may; err != nil || definition == "" || feed.denied {
+	definition, unreadable, err := c.feedDefinition(ctx)
+	if feed.unreadable = unreadable; err != nil || definition == "" || unreadable != nil {
 		return feed, err
 	}
 	err = c.query(ctx, func(rows pgx.Rows) error {
@@ -104,8 +114,8 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 		switch {
 		case err != nil:
 			return err
-		case feed.denied:
-			return errNoRightToFeed
+		case feed.unreadable != nil:
+			return feed.unreadable
 		case feed.epoch == "":
 			return models.ErrNoFeed
 		}
@@ -113,12 +123,6 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 		return err
 	})
 	return changes, err
-}
-
-// errNoRightToFeed: changes are recorded, but not for this user.
-var errNoRightToFeed = &models.StorageError{
-	Text: "permission denied for table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it",
-	Code: codeNoRight, Meaning: "insufficient privilege",
 }
 
 // changes reads the entries after a cursor, and the users whom they name.
@@ -238,8 +242,9 @@ func (u *Users) prune(ctx context.Context, before time.Time, step int) (rows int
 			return err
 		})
 	})
-	if failed, ok := errors.AsType[*models.StorageError](err); ok && failed.Code == codeNoTable {
-		err = nil
+	failed, _ := errors.AsType[*models.StorageError](err)
+	if failed != nil && (failed.Code == codeNoTable || failed.Code == codeReadOnly) {
+		err = nil // changes are no longer recorded; or this is a standby, and a service on the primary deletes them
 	}
 	return rows, err
 }

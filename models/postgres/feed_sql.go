@@ -86,13 +86,14 @@ func records() string {
 		len(triggers), strings.Join(triggers, ", "), recordFunction)
 }
 
-// feedDefinition asks for the definition of the feed, and whether this user may read it; without a feed, it finds no row.
-// A cursor is valid as long as the definition is the same: it names the cluster, its history (a new one begins when a
-// standby is promoted), the database, and what changes when the columns or the triggers are changed, which no trigger
-// records.
+// feedDefinition asks for the definition of the feed, whether this user may read it, and whether the server is a standby;
+// without a feed, it finds no row. A cursor is valid as long as the definition is the same: it names the cluster, its
+// history (a new one begins when a standby is promoted), the database, and what changes when the columns or the triggers
+// are changed, which no trigger records, or the name of the schema, without which the triggers record nothing.
 var feedDefinition = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
 		(SELECT oid FROM pg_database WHERE datname = current_database()),
-		left(pg_walfile_name(pg_current_wal_lsn()), 8), u.oid, f.oid, f.xmin,
+		CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END, u.oid, f.oid, f.xmin,
+		(SELECT xmin FROM pg_namespace WHERE oid = u.relnamespace),
 		(SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute
 			WHERE attrelid = u.oid AND attnum > 0),
 		(SELECT string_agg(concat(g.oid, ':', g.xmin, ':', p.xmin), ' ' ORDER BY g.oid)
@@ -100,6 +101,6 @@ var feedDefinition = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_co
 		(SELECT string_agg(concat(e.oid, ':', e.xmin), ' ' ORDER BY e.oid) FROM pg_enum e WHERE enumtypid IN (
 			SELECT unnest(ARRAY[t.oid, t.typbasetype]) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 			WHERE attrelid = u.oid))),
-		has_table_privilege(f.oid, 'SELECT')
+		has_table_privilege(f.oid, 'SELECT'), pg_is_in_recovery()
 		FROM pg_class u JOIN pg_class f ON f.oid = to_regclass('users_changes')
-		WHERE u.oid = to_regclass('users') AND NOT pg_is_in_recovery() AND ` + records()
+		WHERE u.oid = to_regclass('users') AND ` + records()

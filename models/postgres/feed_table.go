@@ -20,6 +20,9 @@ import (
 // fire for what logical replication writes, and triggers for rows do. So a trigger for rows is enabled for replicas alone,
 // and there the others record nothing, except TRUNCATE, for which there is no trigger for rows.
 //
+// If the table is not found, because another program has removed it or renamed its schema, writes succeed and the feed
+// ends.
+//
 // Only what is on disk may be recorded, because a crash takes the numbers of transactions back that are not: clients would
 // have cursors beyond them. So a transaction that writes users waits for the disk, whatever its synchronous_commit is.
 
@@ -40,6 +43,9 @@ var recordFunction = fmt.Sprintf(`
 DECLARE
 	written int8;
 BEGIN
+	IF to_regclass($name$SCHEMA.users_changes$name$) IS NULL THEN
+		RETURN NULL;
+	END IF;
 	IF current_setting('synchronous_commit') = 'off' THEN
 		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;

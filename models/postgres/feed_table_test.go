@@ -3,10 +3,13 @@
 package postgres
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 
+	"users-api/models"
 	"users-api/models/storetest"
 	"users-api/tests/postgresql"
 )
@@ -116,4 +119,37 @@ func TestAFeedIsInTheSchemaOfUsersAndLeavesNothingBehind(t *testing.T) {
 func setSearchPath(t testing.TB, url, path string) {
 	t.Helper()
 	postgresql.SQL(t, url, "ALTER DATABASE "+url[strings.LastIndex(url, "/")+1:]+" SET search_path = "+path)
+}
+
+// Writes never fail because of the feed. It ends, and the cursors of before are gone for good.
+func TestWritesGoOnWithoutTheFeedsTable(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Start(t).NewDatabase(t)
+	postgresql.SQL(t, url, `CREATE SCHEMA "o'n"`)
+	setSearchPath(t, url, `"o'n", "it's"`)
+	users := openUsers(t, url)
+	for name, test := range map[string]struct{ away, back string }{
+		"another name of the schema": {`ALTER SCHEMA "o'n" RENAME TO "it's"`, `ALTER SCHEMA "it's" RENAME TO "o'n"`},
+		"another name of the table":  {"ALTER TABLE users_changes RENAME TO entries", "ALTER TABLE entries RENAME TO users_changes"},
+		"another schema of the table": {"ALTER TABLE users_changes SET SCHEMA public",
+			`ALTER TABLE public.users_changes SET SCHEMA "o'n"`},
+		"no table": {"DROP TABLE users_changes", "SELECT 1"},
+	} {
+		record(t, users, url)
+		storetest.Create(t, users, "before "+name)
+		_, cursor := entriesAfter(t, users, "")
+		storetest.Text(t, users)
+		postgresql.SQL(t, url, test.away)
+		id := storetest.Create(t, users, "meanwhile "+name)
+		postgresql.SQL(t, url, "UPDATE users SET name = 'shell'", "DELETE FROM users WHERE false")
+		if _, err := users.Changes(ctx, cursor, 10); !errors.Is(err, models.ErrNoFeed) {
+			t.Errorf("%s: the feed says %v", name, err)
+		}
+		postgresql.SQL(t, url, test.back)
+		if got, _ := storetest.Text(t, users); got != wholeText(t, users) || !strings.Contains(got, fmt.Sprint(id)) {
+			t.Errorf("%s: the list is %s", name, got)
+		}
+		record(t, users, url)
+		expectGone(t, users, name, cursor)
+	}
 }

@@ -1,0 +1,47 @@
+//go:build postgres
+
+package servers
+
+import (
+	"strings"
+	"testing"
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+// recordChanges lets the database of a URL record changes, and waits until a service has noticed.
+func recordChanges(t *testing.T, p *program.Program, url string) {
+	t.Helper()
+	if done := program.RunWith(t, []string{"DATABASE_URL=" + url}, nil, "changes", "on"); done.Code != 0 {
+		t.Fatal(done)
+	}
+	program.WaitFor(t, "changes are recorded", func() bool { return p.Do(t, "GET", "/api/changes", "").Status == 200 })
+}
+
+// A client is not told that changes are not recorded, and gets no cursor that it could not go on from.
+func TestAStandbyServesListsAndSaysThatThePrimaryHasTheFeed(t *testing.T) {
+	t.Parallel()
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	p := program.Serve(t, "DATABASE_URL="+database)
+	recordChanges(t, p, database)
+	p.Create(t, "Ada", "ada@example.org")
+	standby := primary.Standby(t)
+	replica := program.Serve(t, "DATABASE_URL="+standby.URL(nameOf(t, database))+"?target_session_attrs=any")
+	answer := replica.Do(t, "GET", "/api/changes", "")
+	if answer.Status != 500 || !strings.Contains(answer.Body, "a standby does not serve the feed of changes: ask a service") {
+		t.Errorf("a standby answers %d %s", answer.Status, answer.Body)
+	}
+	for _, path := range []string{"/api/users", program.CSV} {
+		answer := replica.Do(t, "GET", path, "")
+		if cursor, sent := answer.Header["Changes-Cursor"]; sent || !strings.Contains(answer.Body, "ada@example.org") {
+			t.Errorf("%s of a standby is %s with the cursor %v", path, answer.Body, cursor)
+		}
+	}
+	standby.Promote(t)
+	program.WaitFor(t, "it serves the feed", func() bool { return replica.Do(t, "GET", "/api/changes", "").Status == 200 })
+	if strings.Contains(replica.Log(), "old changes were not deleted") {
+		t.Errorf("it tried to write to the standby: %s", replica.Log())
+	}
+}
