@@ -101,3 +101,44 @@ func TestMetricsSayHowFarTheFeedGoesBack(t *testing.T) {
 		t.Errorf("the oldest entry is %s old", age)
 	}
 }
+
+// Neither command changes a user. A follower goes on, or is told to export again; what is written later is recorded.
+func TestFollowersAreToldWhenACommandThatChangesTheTableEndsTheFeed(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	for _, test := range []struct {
+		command            []string
+		onFile, onPostgres int
+	}{
+		{[]string{"ignore-email-case"}, 410, 200},
+		{[]string{"add-field", "phone"}, 200, 410},
+	} {
+		p.Create(t, "before", "before "+test.command[0])
+		cursor := cursorAfter(t, p, "before "+test.command[0])
+		if done := p.Run(t, test.command...); done.Code != 0 {
+			t.Fatal(done)
+		}
+		want := test.onFile
+		if program.PostgreSQL {
+			want = test.onPostgres
+		}
+		answer := p.Do(t, "GET", "/api/changes?after="+cursor, "")
+		if answer.Status != want || want == 200 && !strings.Contains(answer.Body, `"changes":[]`) {
+			t.Errorf("after %s the feed is answered %d %s", test.command[0], answer.Status, answer.Body)
+		}
+		p.Create(t, "after", "after "+test.command[0])
+		cursorAfter(t, p, "after "+test.command[0])
+	}
+}
+
+// cursorAfter returns where the feed ends once it has a user with an email.
+func cursorAfter(t *testing.T, p *program.Program, email string) (cursor string) {
+	t.Helper()
+	program.WaitFor(t, email+" is in the feed", func() bool {
+		answer := p.Do(t, "GET", "/api/changes", "")
+		_, cursor, _ = strings.Cut(answer.Body, `"next":"`)
+		cursor, _, _ = strings.Cut(cursor, `"`)
+		return strings.Contains(answer.Body, email)
+	})
+	return cursor
+}
