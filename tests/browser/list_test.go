@@ -188,7 +188,7 @@ func TestTheServiceGoesAwayAndComesBack(t *testing.T) {
 	ada.reads("The service cannot be reached")
 	ada.sees("button", "Try again")
 	ada.lists("Ada") // what was read stays in sight
-	again := start(t, "PORT="+p.URL[strings.LastIndexByte(p.URL, ':')+1:], "DATA_DIR="+p.DataDir)
+	again := restart(t, p)
 	again.Create(t, "Ben", "ben@example.org")
 	ada.lists("Ben", "Ada")
 	ada.seesNo("button", "Try again")

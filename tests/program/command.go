@@ -25,7 +25,7 @@ func RunCommand(t testing.TB, dataDir string, stdin io.Reader, arguments ...stri
 // Run runs a command on the database of the program.
 func (p *Program) Run(t testing.TB, arguments ...string) Outcome {
 	t.Helper()
-	return RunWith(t, append(EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir), nil, arguments...)
+	return runAt(t, p.command.Path, append(EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir), nil, arguments...)
 }
 
 // ServeFeed starts the program and lets its database record changes.
@@ -61,7 +61,12 @@ func Run(t testing.TB, settings []string, arguments ...string) (stdout, stderr s
 // RunWith is [RunCommand] with other settings and an input.
 func RunWith(t testing.TB, settings []string, stdin io.Reader, arguments ...string) Outcome {
 	t.Helper()
-	command := exec.Command(Path(), arguments...)
+	return runAt(t, Path(), settings, stdin, arguments...)
+}
+
+func runAt(t testing.TB, path string, settings []string, stdin io.Reader, arguments ...string) Outcome {
+	t.Helper()
+	command := exec.Command(path, arguments...)
 	command.Env = append([]string{"GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}, settings...)
 	command.Dir = t.TempDir()
 	command.Stdin = stdin

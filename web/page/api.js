@@ -16,8 +16,8 @@ export class Unreachable extends Error {
   constructor() { super(navigator.onLine ? 'The service cannot be reached' : 'You are offline'); }
 }
 
-/** Sends a request, and returns the answer when it is a success. A missing key is asked for. */
-export async function call(method, path, { body, headers, signal } = {}) {
+/** Sends a request, and returns the answer when it is a success. A missing key is asked for, if it may be. */
+export async function call(method, path, { body, headers, signal, mayAsk = true } = {}) {
   for (;;) {
     const key = keyHeaders();
     const answer = await send(path, { method, body, signal, headers: {
@@ -27,7 +27,7 @@ export async function call(method, path, { body, headers, signal } = {}) {
     learnAccess(answer.headers.get('X-API-Key-Access'));
     if (answer.ok) return answer;
     const refusal = refused(answer.status, await answer.text().catch(() => ''));
-    if (!await mayRepeat(refusal, key)) throw refusal;
+    if (!mayAsk || !await mayRepeat(refusal, key)) throw refusal;
   }
 }
 

@@ -1,44 +1,87 @@
-// What is written while the page is open, by anyone. The page says how many changes there are, and shows them only when a
-// person asks for them: no row moves under the pointer.
+// What others write while the page is open. The page says how many changes there are, and shows them only when a person
+// asks for them: no row moves under the pointer.
 
 import { Refusal, call, whole } from './api.js';
 import { count } from './show.js';
 
 const longestAnswer = 55; // s that a request waits for a change
-const pause = 5_000; // ms after a failure
+const [shortest, longest] = [1_000, 30_000]; // ms between two requests
+const many = 1000; // changes that are no longer counted
 
 const news = document.querySelector('#news');
 
-let last = { stop: new AbortController() };
+let feed = null; // where the page is in the feed
+let asking = new AbortController();
 
-/** Follows the feed after a cursor until the next call. There is no cursor where changes are not recorded. */
-export function followFrom(cursor) {
-  last.stop.abort();
-  last = { cursor, stop: new AbortController(), changed: 0 };
+/** Follows the feed after the cursor of a list, which shows these users. There is no cursor where nothing is recorded. */
+export function followFrom(cursor, shown) {
+  if (news === document.activeElement) document.querySelector('#list').focus({ preventScroll: true });
   news.hidden = true;
-  if (cursor !== null) follow(last);
+  feed = cursor === null ? null : { cursor, shown, changed: 0 };
+  restart();
 }
 
-/** Waits for changes while the page can be seen. Where the feed or the cursor has gone, the next load begins again. */
-async function follow(feed) {
-  const { signal } = feed.stop;
-  while (!signal.aborted && feed === last) {
-    if (document.hidden) await new Promise((seen) => { document.addEventListener('visibilitychange', seen, { once: true }); });
+/** Stops until the list is loaded: its cursor comes after the page's own writes. */
+export function stopFollowing() {
+  feed = null;
+  restart();
+}
+
+/** Only a tab that can be seen asks: a browser has few connections to a service, and the service few places to wait. */
+function restart() {
+  asking.abort();
+  asking = new AbortController();
+  if (feed && !document.hidden) follow(feed, asking.signal);
+}
+
+document.addEventListener('visibilitychange', restart);
+
+const sleep = (time) => new Promise((wake) => { setTimeout(wake, time); });
+
+/** Asks until the feed has gone. The more comes, and the longer no answer does, the less often it asks. */
+async function follow(mine, signal) {
+  for (let pause = shortest; mine.changed < many;) {
+    await sleep(pause);
+    if (signal.aborted) return;
     try {
-      const query = new URLSearchParams({ after: feed.cursor, wait: longestAnswer });
-      const { changes, next } = await whole((await call('GET', `api/changes?${query}`, { signal })).json(), signal);
-      feed.cursor = next;
-      show(feed, changes);
+      const isNew = await look(mine, signal);
+      pause = isNew ? Math.min(pause * 5, longest) : shortest;
     } catch (error) {
       if (signal.aborted || error instanceof Refusal && error.status < 500) return;
-      await new Promise((again) => { setTimeout(again, pause); });
+      pause = Math.min(pause * 5, longest);
     }
   }
 }
 
-function show(feed, changes) {
-  if (changes.length === 0 || feed !== last) return;
-  feed.changed = changes.some(({ op }) => op === 'many') ? Infinity : feed.changed + changes.length;
-  news.textContent = `${feed.changed < 1000 ? count(feed.changed, 'change') : 'Many changes'} — show`;
-  news.hidden = false;
+/** Waits for changes, and reports whether there are any. What comes behind a dialog may be what the dialog writes. */
+async function look(mine, signal) {
+  const { changes, next } = await read(mine.cursor, signal);
+  while (document.querySelector('dialog[open]')) await sleep(shortest);
+  signal.throwIfAborted();
+  mine.cursor = next;
+  mine.changed += changes.filter((change) => !isShown(change, mine.shown)).length;
+  if (changes.some(({ op }) => op === 'many')) mine.changed = many;
+  if (changes.length > 0) say(mine.changed);
+  return changes.length > 0;
 }
+
+/** A screen reader says what is set, so nothing is set again. */
+function say(changed) {
+  news.hidden = changed === 0;
+  news.textContent = `${changed < many ? count(changed, 'change') : 'Many changes'} — show`;
+}
+
+/** Reads what comes after a cursor. If the service cannot tell any more, it may be anything. */
+async function read(after, signal) {
+  const query = new URLSearchParams({ after, wait: longestAnswer });
+  try {
+    const answer = await call('GET', `api/changes?${query}`, { signal, mayAsk: false });
+    return await whole(answer.json(), signal);
+  } catch (error) {
+    if (error.status !== 410) throw error;
+    return { changes: [{ op: 'many' }] };
+  }
+}
+
+/** Reports whether the list has a user as it is now: some of what a list has may come again. */
+const isShown = ({ id, user }, shown) => user && JSON.stringify(user) === JSON.stringify(shown.get(String(id)));

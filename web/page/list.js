@@ -2,7 +2,7 @@
 
 import { readAddress, writeAddress } from './address.js';
 import { Unreachable, countUsers, readUsers } from './api.js';
-import { followFrom } from './changes.js';
+import { followFrom, stopFollowing } from './changes.js';
 import { count, initial, short, showEmail, showNumber, showTime } from './show.js';
 
 const pageSize = 50;
@@ -56,6 +56,7 @@ export async function load({ counts = true } = {}) {
   loading.abort();
   loading = new AbortController();
   clearTimeout(retry);
+  stopFollowing();
   const { signal } = loading;
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
@@ -64,7 +65,7 @@ export async function load({ counts = true } = {}) {
       .finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     showPage(page);
-    followFrom(page.headers.get('Changes-Cursor'));
+    followFrom(page.headers.get('Changes-Cursor'), users);
     if (counts || total === null) await loadCounts(signal);
   } catch (error) {
     if (!signal.aborted) showTrouble(error);

@@ -1,0 +1,217 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"users-api/tests/program"
+)
+
+// follows starts the program with a feed and Ada, Ben and Cleo in it, and opens its page.
+func follows(t *testing.T, settings ...string) (*person, *program.Program) {
+	t.Helper()
+	p := start(t, append(settings, "ADMIN_PORT=0")...)
+	p.RecordChanges(t)
+	for _, name := range []string{"Ada", "Ben", "Cleo"} {
+		p.Create(t, name, strings.ToLower(name)+"@example.org")
+	}
+	ada := visit(t, p, "/")
+	ada.lists("Cleo", "Ben", "Ada")
+	return ada, p
+}
+
+// waiting waits until so many pages wait for changes.
+func waiting(t *testing.T, p *program.Program, n float64) {
+	t.Helper()
+	program.WaitFor(t, fmt.Sprint(n, " pages wait"), func() bool {
+		return program.Scrape(t, p)["users_api_changes_followers"][""] == n
+	})
+}
+
+// watch notes what a screen reader says of changes, and where the rows are.
+const watch = `window.said = [];
+	new MutationObserver(() => said.push(document.querySelector('.news').innerText)).observe(
+		document.querySelector('.news'), { subtree: true, childList: true, attributes: true });
+	window.places = () => [...document.querySelectorAll('#list, tbody tr, .tools *')].map((element) => {
+		const { x, y, width, height } = element.getBoundingClientRect();
+		return [x, y, width, height];
+	}).join('; ')`
+
+func places(p *person) string { return evaluate[string](p, `places()`) }
+
+// What others write is counted, moves nothing, and is shown when the person asks for it.
+func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
+	for _, width := range []int64{1280, 360} {
+		t.Run(fmt.Sprint(width, " wide"), func(t *testing.T) {
+			ada, p := follows(t)
+			ada.look("light", width, 740)
+			evaluate[any](ada, watch)
+			before := places(ada)
+			p.Create(t, "Dan", "dan@example.org")
+			ada.sees("button", "1 change — show")
+			patch(t, p, 1, `{"name":"Augusta"}`)
+			p.Delete(t, 2)
+			ada.sees("button", "3 changes — show")
+			ada.lists("Cleo", "Ben", "Ada")
+			if now := places(ada); now != before {
+				t.Errorf("what was at %s is at %s", before, now)
+			}
+			if !evaluate[bool](ada, `document.querySelector('#news').closest('[role=status]').checkVisibility()`) {
+				t.Error("a screen reader does not say it")
+			}
+			if width == 1280 {
+				ada.clicks("button", "3 changes — show")
+			} else {
+				ada.tabsTo("button", "3 changes — show")
+				ada.types(kb.Enter)
+			}
+			ada.lists("Dan", "Cleo", "Augusta")
+			ada.seesNo("button", "3 changes — show")
+			ada.isAt("region", "Users")
+			ada.reads("3 users")
+			p.Create(t, "Eve", "eve@example.org")
+			ada.sees("button", "1 change — show")
+			said := evaluate[string](ada, `said.filter((text, i) => text !== said[i - 1]).join('; ')`)
+			if said != "1 change — show; 3 changes — show; ; 1 change — show" {
+				t.Errorf("a screen reader says %q", said)
+			}
+		})
+	}
+}
+
+// A search, an order and a page stay when changes are shown.
+func TestShowingChangesStaysWhereThePersonIs(t *testing.T) {
+	p := start(t)
+	p.RecordChanges(t)
+	names := create(t, p, 120)
+	ada := visit(t, p, "/?q=user&order=asc")
+	ada.clicks("button", "Next")
+	ada.shows(names[50:100], "51–100 of 120")
+	ada.clicks("checkbox", "Select User 051")
+	address := evaluate[string](ada, `location.href`)
+	patch(t, p, 61, `{"name":"User 060 is another"}`)
+	ada.sees("button", "1 change — show")
+	ada.clicks("button", "1 change — show")
+	ada.sees("button", "Change User 060 is another")
+	ada.reads("1 user selected")
+	ada.reads("51–100 of 120")
+	if now := evaluate[string](ada, `location.href`); now != address {
+		t.Errorf("the address was %s and is %s", address, now)
+	}
+}
+
+// What the person writes is no news, neither while it is written, nor while the list is loaded, nor then.
+func TestThePagesOwnWritesAreNoNews(t *testing.T) {
+	ada, p := follows(t)
+	evaluate[any](ada, watch)
+	silent := func(when string) {
+		t.Helper()
+		timer(ada, 2)
+		if said := evaluate[string](ada, `said.join('')`); said != "" {
+			t.Errorf("%s the page says %q", when, said)
+		}
+	}
+	for _, write := range []struct {
+		name, button string
+		open         func()
+	}{
+		{"an addition", "Save", func() {
+			ada.clicks("button", "Add user")
+			ada.fills("Name", "Dan")
+			ada.fills("Email", "dan@example.org")
+		}},
+		{"a change", "Save", func() {
+			ada.clicks("button", "Change Ada")
+			ada.sees("dialog", "Change user")
+			ada.fills("Name", "Augusta")
+		}},
+		{"a deletion", "Delete", func() {
+			ada.clicks("button", "Delete Ben")
+			ada.sees("dialog", "Delete this user?")
+		}},
+	} {
+		waiting(t, p, 1)
+		write.open()
+		held := chromedp.Events(ada.ctx, fetch.RequestPaused)
+		call(ada, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
+			{URLPattern: "*/api/users", RequestStage: fetch.RequestStageResponse},
+			{URLPattern: "*/api/users/*", RequestStage: fetch.RequestStageResponse},
+			{URLPattern: "*/api/users?order*"},
+		}})
+		ada.clicks("button", write.button)
+		for event, err := range held {
+			ada.must(err)
+			silent(fmt.Sprint("during ", write.name, ", before the answer to ", event.Request.Method, ","))
+			call(ada, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: event.RequestID})
+			if event.Request.Method == http.MethodGet {
+				break
+			}
+		}
+		call(ada, fetch.Disable, cdp.Empty{})
+	}
+	waiting(t, p, 1)
+	silent("in the end")
+	ada.lists("Dan", "Cleo", "Augusta")
+}
+
+// What comes while a dialog is open is said once it is closed. What the page shows already is no news.
+func TestChangesWaitForTheEndOfADialog(t *testing.T) {
+	ada, p := follows(t)
+	waiting(t, p, 1)
+	ada.clicks("button", "Change Ada")
+	ada.sees("dialog", "Change user")
+	program.OpenOther(t, p.DatabasePath()).Do("BEGIN", "UPDATE users SET name = name",
+		"INSERT INTO users (name, email) VALUES ('Dan', 'dan@example.org')", "COMMIT")
+	waiting(t, p, 0)
+	timer(ada, 2)
+	if text := evaluate[string](ada, `document.querySelector('.news').innerText`); text != "" {
+		t.Errorf("behind a dialog the page says %q", text)
+	}
+	ada.types(kb.Escape)
+	ada.sees("button", "1 change — show")
+	ada.lists("Cleo", "Ben", "Ada")
+}
+
+// timer lets time pass in the page: the page's own timers of less come first.
+func timer(p *person, seconds int) {
+	p.Helper()
+	evaluate[bool](p, fmt.Sprintf(`new Promise((resolve) => setTimeout(resolve, %d, true))`, seconds*1000))
+}
+
+// Where the feed cannot go on, and after a large statement, anything may have changed.
+func TestMoreChangesThanCanBeCountedAreMany(t *testing.T) {
+	ada, p := follows(t)
+	waiting(t, p, 1)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+		INSERT INTO users (name, email) SELECT i, i FROM n`)
+	ada.clicks("button", "Many changes — show")
+	ada.reads("10,004 users")
+	ada.seesNo("button", "Many changes — show")
+	waiting(t, p, 1)
+	other.Do("UPDATE users_changes SET cursor = cursor + 1000000") // as in another database
+	ada.clicks("button", "Many changes — show")
+	ada.seesNo("button", "Many changes — show")
+	waiting(t, p, 1)
+}
+
+func TestTheNewsHaveNoAccessibilityViolation(t *testing.T) {
+	ada, p := follows(t)
+	p.Create(t, "Dan", "dan@example.org")
+	ada.sees("button", "1 change — show")
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			ada.look(scheme, width, 740)
+			ada.fits(width)
+		}
+	}
+}
