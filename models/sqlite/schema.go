@@ -40,7 +40,7 @@ func IgnoreEmailCase(ctx context.Context, path string) error {
 			return err
 		}
 		if err = conn.Script(ignoreEmailCase); err == nil && table.feed {
-			return conn.createFeed() // its triggers look for the same emails; clients export again
+			return conn.makeTriggers() // they look for the same emails
 		}
 		if failed, ok := errors.AsType[*dbfile.Error](err); ok && failed.Code == dbfile.CodeUnique {
 			return conn.sameEmails()

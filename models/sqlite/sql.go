@@ -70,12 +70,25 @@ const (
 	feedStats    = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
 	changesAfter = "SELECT cursor, op, id, datetime(at / 1000, 'unixepoch') FROM users_changes " +
 		"WHERE cursor > ? AND op <> 'begin' ORDER BY cursor LIMIT ? + 0"
-	// uniqueKeys are the columns of each unique index, its condition for a new user, and whether it has more than columns.
-	uniqueKeys = `SELECT group_concat(printf('"%w"', c.name), ', '),
-			group_concat(printf('"%w" = new."%w" COLLATE "%w"', c.name, c.name, c.coll), ' AND '),
-			max(i.partial OR c.name IS NULL)
-		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
-		WHERE i."unique" GROUP BY i.name ORDER BY i.name`
+	// describeFeed asks for the condition of the users whom REPLACE would remove: they have the values of the new user in a
+	// unique index, for which its default counts where the new one has NULL. It also asks whether REPLACE removes users
+	// whom no such condition finds, whether a trigger that is newer than ours, and so runs before them, may end a write so
+	// that they do not run, and whether the table is another program's.
+	describeFeed = `WITH keys AS (
+			SELECT i.name AS name, max(i.partial OR c.name IS NULL) AS no_columns,
+				group_concat(printf('"%w" = %s COLLATE "%w"', c.name, CASE WHEN t."notnull" AND t.dflt_value IS NOT NULL
+					THEN printf('ifnull(new."%w", %s)', c.name, t.dflt_value) ELSE printf('new."%w"', c.name) END, c.coll),
+					' AND ' ORDER BY c.seqno) AS same
+			FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
+				LEFT JOIN pragma_table_xinfo('users') AS t ON t.cid = c.cid
+			WHERE i."unique" GROUP BY i.name)
+		SELECT (SELECT ifnull(group_concat(same, ' OR ' ORDER BY name), 0) FROM keys),
+			EXISTS (SELECT 1 FROM keys WHERE no_columns),
+			EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
+				AND (sql LIKE '%after%raise%ignore%' OR sql LIKE '%after%fail%')
+				AND rowid > (SELECT rowid FROM sqlite_schema WHERE name = 'users_changes_created')),
+			EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' COLLATE NOCASE)
+				AND (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'`
 	// pruneChanges deletes from the oldest on, up to the first that is not old enough: the clock may have been set back. It
 	// never deletes the newest one: the next cursor follows it.
 	pruneChanges = `WITH oldest AS (SELECT cursor, at FROM users_changes ORDER BY cursor LIMIT ?)

@@ -13,8 +13,8 @@ import (
 
 // table is what must be known about the table users, which another program may have created.
 type table struct {
-	// rules: there are triggers that are not the feed's, or constraints with an ON CONFLICT clause. Then a refused statement may leave a trace,
-	// and a successful one may change users other than the one it names.
+	// rules: there are triggers that are not the feed's, or constraints with an ON CONFLICT clause. Then a refused
+	// statement may leave a trace, and a successful one may change users other than the one it names.
 	rules bool
 	// feed: changes are recorded.
 	feed bool
@@ -80,7 +80,7 @@ func (c *connection) describe() (t table, err error) {
 		return t, err
 	}
 	c.recording.Store(t.feed)
-	t.rules = t.rules || triggers > 0 && !t.feed || triggers > feedTriggers
+	t.rules = t.rules || triggers > 0 && !t.feed || triggers > triggersOfUsers
 	if err := c.expectAdded(); err != nil {
 		return t, err
 	}
