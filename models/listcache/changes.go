@@ -1,7 +1,7 @@
 package listcache
 
-// maxChanges is how many ids are remembered. After more changes, the whole list is read again.
-const maxChanges = 4096
+// MaxChanges is how many ids are remembered. After more changes, the whole list is read again.
+const MaxChanges = 4096
 
 // Changes are what was committed since the last Take: the users with certain ids, or anything at all.
 type Changes struct {
@@ -14,7 +14,7 @@ func Unknown() Changes { return Changes{anything: true} }
 
 // Add notes a write to a user, before its commit. Noting more than is committed does no harm.
 func (c *Changes) Add(id int64) {
-	if len(c.ids) == maxChanges {
+	if len(c.ids) == MaxChanges {
 		c.AddAll()
 	}
 	if !c.anything {

@@ -144,10 +144,10 @@ func TestAfterAFailedReadingTheListIsReadAsAWhole(t *testing.T) {
 
 func TestMoreChangesThanAreRememberedAreAnything(t *testing.T) {
 	var changes Changes
-	for id := range int64(maxChanges) {
+	for id := range int64(MaxChanges) {
 		changes.Add(id)
 	}
-	if changes.Anything() || len(changes.ids) != maxChanges {
+	if changes.Anything() || len(changes.ids) != MaxChanges {
 		t.Errorf("%d changes are remembered, anything: %t", len(changes.ids), changes.Anything())
 	}
 	if changes.Add(0); !changes.Anything() || changes.ids != nil {

@@ -22,37 +22,6 @@ func openPatched(t testing.TB) (*Users, string) {
 	return users, url
 }
 
-func TestWithAFeedAListIsPatchedWhateverProgramWrote(t *testing.T) {
-	t.Parallel()
-	users, url := openPatched(t)
-	others := openUsers(t, url)
-	late := begin(t, url)
-	late.do("UPDATE users SET name = 'late' WHERE id = 600")
-	for _, test := range []struct {
-		name  string
-		write func()
-	}{
-		{"another process's creation", func() { storetest.Create(t, others, "second") }},
-		{"another program's statement", func() { postgresql.SQL(t, url, "UPDATE users SET name = 'x' WHERE id % 1000 = 1") }},
-		{"a deletion of a whole segment", func() {
-			postgresql.SQL(t, url, "DELETE FROM users WHERE id BETWEEN 512 AND 1023 AND id <> 600")
-		}},
-		{"another id", func() { postgresql.SQL(t, url, "UPDATE users SET id = 100000 WHERE id = 2") }},
-		{"a transaction that commits late", func() { late.do("COMMIT") }},
-		{"a write that does not concern users", func() { postgresql.SQL(t, url, "CREATE TABLE other ()") }},
-	} {
-		before := users.Stats()
-		test.write()
-		got, _ := storetest.Text(t, users)
-		if want := wholeText(t, users); got != want {
-			t.Errorf("after %s the list is not what is stored", test.name)
-		}
-		if after := users.Stats(); after.Read != before.Read || after.Patched == before.Patched {
-			t.Errorf("after %s the list was read again", test.name)
-		}
-	}
-}
-
 // No trigger records these.
 func TestWithAFeedNoListIsStaleAfterAChangeOfTheTable(t *testing.T) {
 	t.Parallel()

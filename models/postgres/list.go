@@ -111,12 +111,9 @@ func (c connection) changedSince(ctx context.Context, before, now moment) (since
 			since.Add(*id)
 		}
 		return err
-	}, changedSince, snapshot, int64(mostPatched+1))
+	}, changedSince, snapshot, int64(listcache.MaxChanges+1))
 	return since, err
 }
-
-// mostPatched is how many entries of the feed patch a list. With more, it is read again.
-const mostPatched = 4096
 
 // All returns every user, page by page.
 func (s *listSource) All() iter.Seq2[models.User, error] {

@@ -130,9 +130,6 @@ func (c *connection) cursor() (string, error) {
 	return strconv.FormatInt(newest, 10), err
 }
 
-// mostPatched is how many entries of the feed patch a list. With more, it is read again.
-const mostPatched = 4096
-
 // changedSince returns which users entries after a cursor name.
 func (c *connection) changedSince(cursor string) (since listcache.Changes, err error) {
 	from, _, err := c.feedFrom(cursor)
@@ -149,6 +146,6 @@ func (c *connection) changedSince(cursor string) (since listcache.Changes, err e
 			since.Add(r.Number(2))
 		}
 		return nil
-	}, changesAfter, from, int64(mostPatched+1))
+	}, changesAfter, from, int64(listcache.MaxChanges+1))
 	return since, err
 }
