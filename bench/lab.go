@@ -35,7 +35,7 @@ func takeSample(ctx context.Context, dir string, o options, w workload, s *serve
 			return nil, err
 		}
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true, ReadBufferSize: 256 << 10}
+	transport := &http.Transport{MaxIdleConnsPerHost: 2 * followers, DisableCompression: true, ReadBufferSize: 256 << 10}
 	x := &subject{server: s, work: w, client: &http.Client{Transport: transport}, options: o}
 	if x.process, err = launch(ctx, s, data); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (x *subject) answersRight(ctx context.Context) error {
 func (x *subject) leave(context.Context, int) error { return nil }
 
 func (x *subject) create(ctx context.Context, number int) error {
-	body := fmt.Sprintf(`{"name":"User %d","email":"%08x.after@example.com"}`, number, uint32(number*2654435761))
+	body := fmt.Sprintf(`{"name":"User %d","email":"%s"}`, number, laterEmail(number))
 	return x.do(ctx, http.MethodPost, x.server.at("create", nil), body, x.server.Created, io.Discard)
 }
 

@@ -22,6 +22,8 @@ func measurements() map[string]measurement {
 	return map[string]measurement{
 		"":                      (*subject).scripted,
 		"long lists":            (*subject).longLists,
+		"lists beside writes":   (*subject).listsBesideWrites,
+		"beside followers":      (*subject).besideFollowers,
 		"three answers":         answersAfter((*subject).leave, 3),
 		"five answers":          answersAfter((*subject).leave, 5),
 		"lists after nothing":   answersAfter((*subject).leave, 100),
@@ -61,12 +63,21 @@ func (x *subject) scripted(ctx context.Context) ([]benchfmt.Value, error) {
 	if !strings.HasSuffix(script, ".lua") {
 		return x.run(ctx, "sh -e "+script, x.work.Clients)
 	}
-	// One thread of wrk is quicker than any server here, and leaves them the rest of the machine.
-	const wrk = `exec timeout --preserve-status --signal INT %g wrk --threads 1 --connections "$CLIENTS" --duration %ds ` +
-		`--timeout 60s --script %s "$URL"`
-	if !x.quick { // what fails then is told by the load itself
+	x.warmUp(ctx, script)
+	return x.load(ctx, script)
+}
+
+// One thread of wrk is quicker than any server here, and leaves them the rest of the machine.
+const wrk = `exec timeout --preserve-status --signal INT %g wrk --threads 1 --connections "$CLIENTS" --duration %ds ` +
+	`--timeout 60s --script %s "$URL"`
+
+func (x *subject) warmUp(ctx context.Context, script string) {
+	if !x.quick { // what fails is told by the load itself
 		_, _ = x.run(ctx, fmt.Sprintf(wrk, cmp.Or(x.server.Warm, 0.3), 1, script), min(x.work.Clients, 8), "WARM=true")
 	}
+}
+
+func (x *subject) load(ctx context.Context, script string) ([]benchfmt.Value, error) {
 	seconds := x.seconds * max(1, x.work.Times)
 	return x.run(ctx, fmt.Sprintf(wrk, float64(seconds+60), seconds, script), x.work.Clients)
 }

@@ -52,6 +52,13 @@ func seedEmail(number int) string {
 	return fmt.Sprintf("%08x.seed@example.com", uint32(number*2654435761))
 }
 
+// laterEmail returns the email of a user whom the bench itself creates.
+func laterEmail(number int) string {
+	return fmt.Sprintf("%08x%s", uint32(number*2654435761), laterDomain)
+}
+
+const laterDomain = ".after@example.com"
+
 func absolute(elements ...string) string {
 	path, _ := filepath.Abs(filepath.Join(elements...)) // it fails only where there is no working directory
 	return path

@@ -77,6 +77,22 @@ func (r results) Work(engine, unit string) []workload {
 	})
 }
 
+// Waits are the other figures of an engine: how long clients wait.
+func (r results) Waits(engine string) (all []wait) {
+	for _, w := range []wait{
+		{"Time to answer: p99 in ms", p99},
+		{"Time from an answer to its arrival at the followers: median in ms", arrivalP50}, {"The same: p99 in ms", arrivalP99},
+	} {
+		if len(r.Work(engine, w.Unit)) > 0 {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// wait is a figure beside the one of a work, and what the table calls it.
+type wait struct{ Title, Unit string }
+
 func (r results) Values(w workload, s *server, unit string) []float64 {
 	return r.samples[point{w.Key, s.Name, cmp.Or(unit, w.Unit)}]
 }

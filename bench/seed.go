@@ -35,10 +35,10 @@ func database(ctx context.Context, dir string, s *server, users int) (string, er
 	return database(ctx, dir, s, users)
 }
 
-// fill adds users straight to the database, without the server.
+// fill adds users, if any, straight to the database, without the server, and does what else the server's seed does.
 func (s *server) fill(ctx context.Context, data string, users int) error {
 	port, err := freePort()
-	if err != nil || users == 0 {
+	if err != nil {
 		return err
 	}
 	defer awaitDatabase(data)

@@ -26,6 +26,9 @@ const (
 	p50  = "p50-ms"
 	p99  = "p99-ms"
 	peak = "peak-MiB"
+
+	arrivalP50 = "arrival-p50-ms"
+	arrivalP99 = "arrival-p99-ms"
 )
 
 //go:embed works.yaml
