@@ -84,21 +84,27 @@ func readFeedState(conn *dbfile.Connection) (state feedState, err error) {
 	return state, err
 }
 
+// feedStatements returns the statements with which the table users_changes and its triggers are stored.
+func feedStatements(conn *dbfile.Connection) (statements map[string]bool, err error) {
+	statements = map[string]bool{}
+	err = conn.Query(func(r dbfile.Row) error {
+		text, _ := r.Text(0)
+		statements[text] = true
+		return nil
+	}, storedFeed)
+	return statements, err
+}
+
 // records reports whether changes are recorded: the table and all triggers are as this program makes them, and they run
 // for each write. The triggers are gone if another program has replaced the table users, and others if it has changed the
 // unique indexes.
 func records(conn *dbfile.Connection) (bool, error) {
-	found := map[string]bool{}
-	err := conn.Query(func(r dbfile.Row) error {
-		text, _ := r.Text(0)
-		found[text] = true
-		return nil
-	}, storedFeed)
-	if err != nil || !found[feedTable] {
+	statements, err := feedStatements(conn)
+	if err != nil || !statements[feedTable] {
 		return false, err
 	}
 	state, err := readFeedState(conn)
-	isMissing := func(t trigger) bool { return !found[t.create()] }
+	isMissing := func(t trigger) bool { return !statements[t.create()] }
 	return !state.incomplete && !state.skipped && !slices.ContainsFunc(feedTriggers(state.replaced), isMissing), err
 }
 
@@ -165,11 +171,11 @@ func dropTriggers() (script string) {
 	return script
 }
 
-// BeginFeedAgain makes all cursors that clients have invalid, if changes are recorded: the users in a database that is
-// restored are not those that the clients have seen.
+// BeginFeedAgain makes all cursors that clients have invalid, if there is a feed: the users in a database that is restored
+// are not those that the clients have seen.
 func BeginFeedAgain(conn *dbfile.Connection) error {
-	recording, err := records(conn)
-	if err != nil || !recording {
+	statements, err := feedStatements(conn)
+	if err != nil || !statements[feedTable] {
 		return err
 	}
 	return conn.Script("BEGIN IMMEDIATE; DELETE FROM users_changes; " + firstChange() + "; COMMIT")

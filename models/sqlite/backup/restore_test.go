@@ -203,7 +203,10 @@ func TestABackupBesideAJournalThatIsOverIsRestored(t *testing.T) {
 // The users in a database that is restored are not those that the clients have seen.
 func TestARestoreEndsTheCursorsThatClientsHave(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"WAL", "DELETE"} {
+	const empty = "PRAGMA wal_checkpoint(TRUNCATE)"
+	for mode, change := range map[string]string{
+		"rollback mode": "", "WAL": empty, "a feed that has ended": "CREATE UNIQUE INDEX i ON users (name, email); " + empty,
+	} {
 		path := sqlitetest.Closed(t, "ada")
 		if err := sqlite.RecordChanges(ctx, path); err != nil {
 			t.Fatal(err)
@@ -218,8 +221,8 @@ func TestARestoreEndsTheCursorsThatClientsHave(t *testing.T) {
 		}
 		from := filepath.Join(t.TempDir(), "backup.db")
 		sqlitetest.Run(t, sqlitetest.Open(t, path), "VACUUM INTO '"+from+"'") // it is in rollback mode
-		if mode == "WAL" {
-			sqlitetest.Run(t, sqlitetest.Open(t, from), "PRAGMA wal_checkpoint(TRUNCATE)")
+		if change != "" {
+			sqlitetest.Run(t, sqlitetest.Open(t, from), change)
 		}
 		to := filepath.Join(t.TempDir(), "users.db")
 		if _, err := restore(t, to, from); err != nil {
@@ -228,6 +231,7 @@ func TestARestoreEndsTheCursorsThatClientsHave(t *testing.T) {
 		if all := names(t, filepath.Dir(to)); !slices.Equal(all, []string{"users.db"}) {
 			t.Errorf("%s: beside it are %v", mode, all)
 		}
+		sqlitetest.Run(t, sqlitetest.Open(t, to), "DROP INDEX IF EXISTS i") // it goes on
 		restored := serve(t, to)
 		for _, change := range before.Entries {
 			if _, err := restored.Changes(ctx, change.Cursor, 10); !errors.Is(err, models.ErrCursorGone) {
