@@ -37,7 +37,7 @@ func (t trigger) create() string { return "CREATE TRIGGER " + t.name + " " + t.d
 // triggersOfUsers is how many of feedTriggers are triggers of the table users.
 const triggersOfUsers = 6
 
-// feedTriggers returns the triggers that fill the table. The users whom REPLACE would remove meet a condition.
+// feedTriggers returns the triggers that fill the table. A query selects the ids of the users whom REPLACE would remove.
 //
 //   - INSERT OR REPLACE and UPDATE OR REPLACE remove users without the triggers of deletions. So these users are recorded
 //     before each write. The id of a new user is not known then (sqlite.org/lang_createtrigger.html);
@@ -48,8 +48,8 @@ func feedTriggers(replaced string) []trigger {
 		return fmt.Sprintf("INSERT INTO users_changes (op, id, at) SELECT '%s', %s, %s%s", op, id, thisMoment, from)
 	}
 	created, deleted := record(models.OpCreated, "new.id", ""), record(models.OpDeleted, "old.id", "")
-	same := " FROM users WHERE (" + replaced + ")"
-	others := same + " AND id <> old.id"
+	same := " FROM (" + replaced + ")"
+	others := same + " WHERE id <> old.id"
 	return []trigger{
 		{"users_changes_created", "AFTER INSERT ON users BEGIN " + created},
 		{"users_changes_changed", "AFTER UPDATE ON users WHEN new.id = old.id BEGIN " + record(models.OpChanged, "new.id", "")},
@@ -69,7 +69,7 @@ func feedTriggers(replaced string) []trigger {
 
 // feedState is what the schema of a database says about its feed.
 type feedState struct {
-	replaced   string // the condition that the users meet whom REPLACE would remove
+	replaced   string // a query for the ids of the users whom REPLACE would remove
 	incomplete bool   // REPLACE also removes others
 	skipped    bool   // a trigger of another program may keep ours from running
 	foreign    bool   // users_changes is another program's

@@ -126,15 +126,15 @@ func TestTheShellOfSQLiteIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Skip("sqlite3 is not installed")
 	}
-	users, f, _ := openRecorded(t, sqlitetest.Table, three)
+	users, f, _ := openRecorded(t, sqlitetest.Table, three, "CREATE UNIQUE INDEX i ON users (email COLLATE NOCASE)")
 	output, err := exec.Command(shell, users.writer.files.database.path, "PRAGMA busy_timeout = 5000; "+
-		"REPLACE INTO users (name, email) VALUES ('new', 'b'); UPDATE users SET id = 9 WHERE id = 1; "+
-		"DELETE FROM users WHERE id = 3").CombinedOutput()
+		"REPLACE INTO users (name, email) VALUES ('new', 'B'); UPDATE OR REPLACE users SET email = 'A', id = 9 WHERE id = 3; "+
+		"DELETE FROM users WHERE id = 4").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	expectFollowed(t, users, f)
-	if got := storetest.ShownChanges(f.Entries); got != "changed 2, created 4, deleted 1, created 9, deleted 3" {
+	if got := storetest.ShownChanges(f.Entries); got != "changed 2, created 4, changed 1, deleted 3, created 9, deleted 4" {
 		t.Errorf("the entries are %s", got)
 	}
 }

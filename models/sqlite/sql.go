@@ -70,10 +70,10 @@ const (
 	feedStats    = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
 	changesAfter = "SELECT cursor, op, id, datetime(at / 1000, 'unixepoch') FROM users_changes " +
 		"WHERE cursor > ? AND op <> 'begin' ORDER BY cursor LIMIT ? + 0"
-	// describeFeed asks for the condition of the users whom REPLACE would remove: they have the values of the new user in a
-	// unique index, for which its default counts where the new one has NULL. It also asks whether REPLACE removes users
-	// whom no such condition finds, whether a trigger that is newer than ours, and so runs before them, may end a write so
-	// that they do not run, and whether the table is another program's.
+	// describeFeed asks for the query that finds the users whom REPLACE would remove: they have the values of the new user in
+	// a unique index, for which its default counts where the new one has NULL. SQLite 3.40 confuses collations in a query
+	// with OR. It also asks whether REPLACE removes users whom no such query finds, whether a trigger that is newer than
+	// ours, and so runs before them, may end a write so that they do not run, and whether the table is another program's.
 	describeFeed = `WITH keys AS (
 			SELECT i.name AS name, max(i.partial OR c.name IS NULL) AS no_columns,
 				group_concat(printf('"%w" = %s COLLATE "%w"', c.name, CASE WHEN t."notnull" AND t.dflt_value IS NOT NULL
@@ -82,7 +82,8 @@ const (
 			FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
 				LEFT JOIN pragma_table_xinfo('users') AS t ON t.cid = c.cid
 			WHERE i."unique" GROUP BY i.name)
-		SELECT (SELECT ifnull(group_concat(same, ' OR ' ORDER BY name), 0) FROM keys),
+		SELECT ifnull((SELECT group_concat('SELECT id FROM users WHERE ' || same, ' UNION ' ORDER BY name) FROM keys),
+				'SELECT id FROM users WHERE 0'),
 			EXISTS (SELECT 1 FROM keys WHERE no_columns),
 			EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
 				AND (sql LIKE '%after%raise%ignore%' OR sql LIKE '%after%fail%')

@@ -19,5 +19,7 @@ func shell(t *testing.T, p *program.Program, statements string) error {
 var replaces = []string{
 	"REPLACE INTO users (name, email) SELECT 'replaced', email FROM users WHERE id %% 7 = %d LIMIT 3",
 	"REPLACE INTO users (id, name, email) SELECT id, 'replaced', email || 'r' FROM users WHERE id %% 7 = %d LIMIT 3",
+	"REPLACE INTO users (name, email) SELECT 'replaced', upper(email) FROM users WHERE id %% 19 = %d LIMIT 3",
+	"DELETE FROM users WHERE id %% 37 = %d; VACUUM",
 	"UPDATE OR REPLACE users SET id = id + 3, email = 'moved' || id WHERE id %% 97 = %d",
 }
