@@ -42,9 +42,8 @@ func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 	s := start(t)
 	var followers []*follower
 	for round := range program.Times(2, 15) {
-		f := &follower{name: fmt.Sprint("follower ", round), send: func(path string) (program.Answer, error) {
-			return s.any().Send("GET", path, "")
-		}}
+		next := [...]func(*follower) error{(*follower).poll, (*follower).watch}[round%2]
+		f := &follower{name: fmt.Sprint("follower ", round), next: next, any: s.any}
 		followers = append(followers[max(0, len(followers)-3):], f)
 		writes := s.round(followers)
 		list := s.any().List(t)

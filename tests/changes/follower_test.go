@@ -22,18 +22,21 @@ func (s saved) clone() saved { return saved{s.cursor, maps.Clone(s.users), maps.
 
 // response is a response of the feed.
 type response struct {
-	Changes []struct {
-		Cursor, Op, At string
-		ID             int64
-		User           *program.User
-	}
-	Next string
+	Changes []change
+	Next    string
+}
+
+type change struct {
+	Cursor, Op, At string
+	ID             int64
+	User           *program.User
 }
 
 // A follower is a client that keeps a copy.
 type follower struct {
 	name  string
-	send  func(path string) (program.Answer, error) // fails while the service is killed
+	next  func(*follower) error   // reads the feed: poll or watch
+	any   func() *program.Program // a service, which may be killed at any time
 	now   saved
 	kept  saved
 	reads int // how many responses it has read, and exports it has made
@@ -41,7 +44,7 @@ type follower struct {
 
 // export begins again with all users.
 func (f *follower) export() error {
-	answer, err := f.send(program.NDJSON)
+	answer, err := f.any().Send("GET", program.NDJSON, "")
 	if err != nil {
 		return nil // the service was killed: the next attempt follows
 	}
@@ -67,7 +70,7 @@ func (f *follower) step(wait int) error {
 		return f.export()
 	}
 	limit := []int{1, 7, 100, 1000}[rand.IntN(4)]
-	answer, err := f.send(fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.now.cursor, limit, wait))
+	answer, err := f.any().Send("GET", fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.now.cursor, limit, wait), "")
 	if err != nil {
 		return nil // the service was killed
 	}
@@ -85,9 +88,12 @@ func (f *follower) step(wait int) error {
 	return nil
 }
 
+// poll waits for changes.
+func (f *follower) poll() error { return f.step(1) }
+
 // live reads the feed once. Now and then it saves what it has, or is killed and goes on with what it had saved.
 func (f *follower) live() error {
-	err := f.step(1)
+	err := f.next(f)
 	switch rand.IntN(10) {
 	case 0:
 		f.now = f.kept.clone()
