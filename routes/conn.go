@@ -35,7 +35,9 @@ type conn struct {
 	*net.TCPConn
 	pace        pace
 	tick        time.Duration
-	sent, taken int // bytes that this system took from us, and bytes that the client's system took
+	sent, taken int       // bytes that this system took from us, and bytes that the client's system took
+	looked      time.Time // when it was last looked whether the client takes them; later by the time that has counted since
+	due         int       // bytes that were sent by then
 	cut         context.Context
 	forget      func() bool
 }
@@ -44,23 +46,40 @@ type conn struct {
 // tick tries again and checks. A tick counts for no more than its length: the process may have been suspended
 // meanwhile.
 func (c *conn) Write(data []byte) (written int, err error) {
-	for {
-		began := time.Now()
+	began := time.Now()
+	for isLate := c.isTooSlowSince(began); !isLate; isLate = c.isTooSlow() {
 		if err := c.SetWriteDeadline(began.Add(c.tick)); err != nil {
 			return written, err
 		}
 		n, err := c.TCPConn.Write(data[written:])
 		written += n
 		c.sent += n
-		c.pace.spare -= min(time.Since(began), c.tick)
+		took := time.Since(began)
+		c.pace.spare -= min(took, c.tick)
+		c.looked = c.looked.Add(took)
+		began = began.Add(took)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}
-		if c.isTooSlow() {
-			_ = c.SetLinger(0) // discard what the client has not taken
-			return written, os.ErrDeadlineExceeded
-		}
 	}
+	_ = c.SetLinger(0) // discard what the client has not taken
+	return written, os.ErrDeadlineExceeded
+}
+
+// isTooSlowSince reports whether the client is too slow although all that is written finds space: a client that has vanished
+// takes nothing. Time without a write counts if bytes stayed that long, and for four ticks at most.
+func (c *conn) isTooSlowSince(now time.Time) bool {
+	pause := now.Sub(c.looked)
+	if pause < c.tick {
+		return false
+	}
+	isDue := c.sent > 0 && c.sent-unsent(c.TCPConn) < c.due
+	c.looked, c.due = now, c.sent
+	if !isDue {
+		return false
+	}
+	c.pace.spare -= min(pause, 4*c.tick)
+	return c.isTooSlow()
 }
 
 // isTooSlow reports whether the client has no time to spare, after counting everything it has taken so far.
