@@ -54,6 +54,8 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 		t.Run(fmt.Sprint(width, " wide"), func(t *testing.T) {
 			ada, p := follows(t)
 			ada.look("light", width, 740)
+			ada.open("/?q=example")
+			ada.reads("3 of 3 users match")
 			evaluate[any](ada, watch)
 			before := places(ada)
 			p.Create(t, "Dan", "dan@example.org")
@@ -77,7 +79,7 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 			ada.lists("Dan", "Cleo", "Augusta")
 			ada.seesNo("button", "3 changes — show")
 			ada.isAt("region", "Users")
-			ada.reads("3 users")
+			ada.reads("3 of 3 users match")
 			p.Create(t, "Eve", "eve@example.org")
 			ada.sees("button", "1 change — show")
 			said := evaluate[string](ada, `said.filter((text, i) => text !== said[i - 1]).join('; ')`)
