@@ -1,5 +1,6 @@
 // Command try uses a service through the client that oapi-codegen made from its document: it creates, finds, changes,
-// imports and deletes a user, and ends with 1 when an answer is not what the document says. See .ci/clients.
+// imports and deletes a user, follows the feed of changes, and ends with 1 when an answer is not what the document says. See
+// .ci/clients.
 package main
 
 import (
@@ -38,7 +39,10 @@ func try(url string) error {
 	if err := change(ctx, api, id, found.HTTPResponse.Header.Get("ETag")); err != nil {
 		return err
 	}
-	return importAndDelete(ctx, api, id)
+	if err := importAndDelete(ctx, api, id); err != nil {
+		return err
+	}
+	return follow(ctx, api, id, found.HTTPResponse.Header.Get("Changes-Cursor"))
 }
 
 func change(ctx context.Context, api *client.ClientWithResponses, id int64, tag string) error {
@@ -70,6 +74,25 @@ func importAndDelete(ctx context.Context, api *client.ClientWithResponses, id in
 	gone, err := api.GetUserWithResponse(ctx, id, nil)
 	if err != nil || gone.StatusCode() != http.StatusNotFound {
 		return fmt.Errorf("read who is gone: %v %s", err, gone.Body)
+	}
+	return nil
+}
+
+func follow(ctx context.Context, api *client.ClientWithResponses, id int64, after string) error {
+	wait := 60
+	feed, err := api.ListChangesWithResponse(ctx, &client.ListChangesParams{After: &after, Wait: &wait})
+	if err != nil || feed.JSON200 == nil || len(feed.JSON200.Changes) != 3 {
+		return fmt.Errorf("follow: %v %s", err, feed.Body)
+	}
+	changed, created, deleted := feed.JSON200.Changes[0], feed.JSON200.Changes[1], feed.JSON200.Changes[2]
+	if changed.Op != client.Changed || *changed.Id != id || changed.User != nil || created.User == nil ||
+		created.User.Name != "Ben" || deleted.Op != client.Deleted || deleted.Cursor != feed.JSON200.Next {
+		return fmt.Errorf("the changes are %s", feed.Body)
+	}
+	gone := "gone"
+	refused, err := api.ListChangesWithResponse(ctx, &client.ListChangesParams{After: &gone})
+	if err != nil || refused.StatusCode() != http.StatusGone {
+		return fmt.Errorf("follow after a cursor that has gone: %v %s", err, refused.Body)
 	}
 	return nil
 }
