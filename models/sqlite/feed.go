@@ -77,40 +77,39 @@ func (c *connection) changes(after string, limit int) (changes models.Changes, e
 		})
 		return nil
 	}, changesAfter, from, int64(limit))
-	if err != nil {
-		return changes, err
+	if err == nil {
+		err = c.addUsers(&changes)
 	}
+	return changes, err
+}
+
+// addUsers reads the users whom entries name, and leaves out the entries after changesBytes of them.
+func (c *connection) addUsers(changes *models.Changes) error {
 	left := changesBytes
 	for i := range changes.Entries {
-		change := &changes.Entries[i]
 		if left < 0 {
 			changes.Entries = changes.Entries[:i]
-			break
+			return nil
+		}
+		change := &changes.Entries[i]
+		changes.Next = change.Cursor
+		if change.Op == models.OpMany {
+			continue
 		}
 		user, err := c.get(change.ID)
-		if err == nil && change.Op != models.OpMany {
+		if err == nil {
 			change.User = &user
 			left -= c.fields.Bytes(&user.NewUser)
-		} else if err != nil && !errors.Is(err, models.ErrNotFound) {
-			return changes, err
+		} else if !errors.Is(err, models.ErrNotFound) {
+			return err
 		}
-		changes.Next = change.Cursor
 	}
-	return changes, nil
+	return nil
 }
 
 // feedFrom returns the key of a cursor, or of the place before the oldest entry, and that of the newest.
 func (c *connection) feedFrom(after string) (from, newest int64, err error) {
-	if err = c.checkTable(); err == nil && !c.table.feed {
-		err = models.ErrNoFeed
-	}
-	var oldest int64
-	if err == nil {
-		oldest, _, err = c.Number(oldestChange)
-	}
-	if err == nil {
-		newest, _, err = c.Number(newestChange)
-	}
+	oldest, newest, err := c.feedEnds()
 	if err != nil || after == "" {
 		return oldest - 1, newest, err
 	}
@@ -121,13 +120,31 @@ func (c *connection) feedFrom(after string) (from, newest int64, err error) {
 	return from, newest, nil
 }
 
+// feedEnds returns the keys of the oldest and the newest entry.
+func (c *connection) feedEnds() (oldest, newest int64, err error) {
+	if err = c.checkTable(); err == nil && !c.table.feed {
+		err = models.ErrNoFeed
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	err = c.Query(func(r dbfile.Row) error {
+		oldest, newest = r.Number(0), r.Number(1)
+		return nil
+	}, feedEnds)
+	return oldest, newest, err
+}
+
 // cursor returns the newest cursor, or "" if changes are not recorded.
 func (c *connection) cursor() (string, error) {
-	if err := c.checkTable(); err != nil || !c.table.feed {
+	_, newest, err := c.feedEnds()
+	switch {
+	case errors.Is(err, models.ErrNoFeed):
+		return "", nil
+	case err != nil:
 		return "", err
 	}
-	newest, _, err := c.Number(newestChange)
-	return strconv.FormatInt(newest, 10), err
+	return strconv.FormatInt(newest, 10), nil
 }
 
 // changedSince returns which users entries after a cursor name.

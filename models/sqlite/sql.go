@@ -65,8 +65,7 @@ const (
 // The feed of changes: see feed_table.go.
 const (
 	storedFeed   = "SELECT sql FROM sqlite_schema WHERE name = 'users_changes' OR type = 'trigger' AND name LIKE 'users_changes_%'"
-	oldestChange = "SELECT min(cursor) FROM users_changes"
-	newestChange = "SELECT max(cursor) FROM users_changes"
+	feedEnds     = "SELECT (SELECT min(cursor) FROM users_changes), (SELECT max(cursor) FROM users_changes)"
 	feedStats    = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
 	changesAfter = "SELECT cursor, op, id, datetime(at / 1000, 'unixepoch') FROM users_changes " +
 		"WHERE cursor > ? AND op <> 'begin' ORDER BY cursor LIMIT ? + 0"
