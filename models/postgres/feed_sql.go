@@ -23,11 +23,11 @@ const (
 		WHERE u.oid = to_regclass('users')`
 
 	// feedEnds asks for the places of the last entry that was deleted because of its age, and of the last that can be shown
-	// now. An index finds both.
+	// now. Each has an index that finds it, past no entries that were deleted and that VACUUM has not removed yet.
 	feedEnds = `SELECT COALESCE(_first.xid, '0')::text, COALESCE(_first.seq, 0),
 			COALESCE(_last.xid, '0')::text, COALESCE(_last.seq, 0)
 		FROM (SELECT) AS _one
-		LEFT JOIN (SELECT xid, seq, op FROM users_changes ORDER BY xid, seq LIMIT 1) AS _first ON op = 'begin'
+		LEFT JOIN (SELECT xid, seq FROM users_changes WHERE op = 'begin' ORDER BY xid DESC, seq DESC LIMIT 1) AS _first ON true
 		LEFT JOIN (SELECT xid, seq FROM users_changes WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
 			ORDER BY xid DESC, seq DESC LIMIT 1) AS _last ON true`
 

@@ -90,6 +90,7 @@ func createFeed(schema string) string {
 	script := strings.NewReplacer("SCHEMA", schema).Replace(`
 		CREATE TABLE SCHEMA.users_changes (xid xid8 NOT NULL DEFAULT pg_current_xact_id(), seq bigint GENERATED ALWAYS AS IDENTITY,
 			op text NOT NULL, id bigint, at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (xid, seq));
+		CREATE INDEX users_changes_begin ON SCHEMA.users_changes (xid, seq) WHERE op = 'begin';
 		CREATE FUNCTION SCHEMA.users_changes_record() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 			SET search_path = pg_catalog, pg_temp AS $record$` + recordFunction + `$record$;
 		REVOKE ALL ON FUNCTION SCHEMA.users_changes_record() FROM PUBLIC;`)
