@@ -90,6 +90,21 @@ func TestATriggerThatKeepsOthersFromRunningEndsTheFeedIfItIsNewer(t *testing.T) 
 	}
 }
 
+func TestTheFeedGoesOnBesideTriggersThatKeepNoOtherFromRunning(t *testing.T) {
+	t.Parallel()
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at, failed)"
+	users, f, run := openRecorded(t, table, three)
+	run("CREATE TRIGGER a AFTER UPDATE OF failed ON users WHEN new.failed > 9 BEGIN "+
+		"SELECT RAISE(ABORT, 'it failed, do not ignore it'); END",
+		"CREATE TRIGGER b AFTER INSERT ON users BEGIN INSERT OR IGNORE INTO log VALUES (new.id); END", "CREATE TABLE log (id)",
+		"CREATE TRIGGER c BEFORE UPDATE ON users WHEN new.id = 3 BEGIN SELECT RAISE(IGNORE); END", "UPDATE users SET failed = 1",
+		"INSERT INTO users (email) VALUES ('new')")
+	expectFollowed(t, users, f)
+	if got := storetest.ShownChanges(f.Entries); got != "changed 1, changed 2, created 4" {
+		t.Errorf("the entries are %s", got)
+	}
+}
+
 // Each other program's change of the schema may change what the list shows without a row that is written.
 func TestAListIsNeverStaleAfterAChangeOfTheSchema(t *testing.T) {
 	t.Parallel()

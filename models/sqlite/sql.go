@@ -64,7 +64,8 @@ const (
 
 // The feed of changes: see feed_table.go.
 const (
-	storedFeed   = "SELECT sql FROM sqlite_schema WHERE name = 'users_changes' OR type = 'trigger' AND name LIKE 'users_changes_%'"
+	storedFeed = "SELECT sql FROM sqlite_schema " +
+		"WHERE name = 'users_changes' OR type = 'trigger' AND name LIKE 'users_changes_%'"
 	feedEnds     = "SELECT (SELECT min(cursor) FROM users_changes), (SELECT max(cursor) FROM users_changes)"
 	feedStats    = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
 	changesAfter = "SELECT cursor, op, id, datetime(at / 1000, 'unixepoch') FROM users_changes " +
@@ -85,7 +86,8 @@ const (
 				'SELECT id FROM users WHERE 0'),
 			EXISTS (SELECT 1 FROM keys WHERE no_columns),
 			EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
-				AND (sql LIKE '%after%raise%ignore%' OR sql LIKE '%after%fail%')
+				AND (replace(sql, ' ', '') LIKE '%after%raise(ignore)%' OR replace(sql, ' ', '') LIKE '%after%raise(fail,%'
+					OR sql LIKE '%after% or fail %')
 				AND rowid > (SELECT rowid FROM sqlite_schema WHERE name = 'users_changes_created')),
 			EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' COLLATE NOCASE)
 				AND (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'`
