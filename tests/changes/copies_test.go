@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,25 +60,15 @@ func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 
 // round writes for a while, and kills a service, while clients follow. It returns how many writes were answered.
 func (s *services) round(followers []*follower) (writes int64) {
-	var done atomic.Bool
-	var count, wait = atomic.Int64{}, sync.WaitGroup{}
-	repeat := func(what func() error) {
-		wait.Go(func() {
-			for !done.Load() {
-				if err := what(); err != nil {
-					s.t.Error(err)
-					return
-				}
-			}
-		})
-	}
+	var count atomic.Int64
+	w := &work{t: s.t}
 	for range 6 {
-		repeat(func() error { s.writeOne(&count); return nil })
+		w.repeat(func() { s.writeOne(&count) })
 	}
-	repeat(func() error { s.writeFromOutside(); return nil })
-	repeat(func() error { s.importSome(); return nil })
+	w.repeat(s.writeFromOutside)
+	w.repeat(s.importSome)
 	for _, f := range followers {
-		repeat(func() error { return f.live() })
+		w.follow(f)
 	}
 	for range program.Times(1, 3) {
 		before := count.Load()
@@ -89,8 +78,7 @@ func (s *services) round(followers []*follower) (writes int64) {
 	}
 	before := count.Load()
 	program.WaitFor(s.t, "users are written", func() bool { return count.Load() > before+100 })
-	done.Store(true)
-	wait.Wait()
+	w.end()
 	return count.Load()
 }
 

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -40,13 +41,32 @@ type follower struct {
 	now   saved
 	kept  saved
 	reads int // how many responses it has read, and exports it has made
+
+	patient bool // tries again while services answer 500, because their server is away
+	renews  bool // exports again when the feed does not go on from its cursor
+	renewed int  // how often it had to
+}
+
+// get asks a service. An error means that the next attempt follows.
+func (f *follower) get(path string) (program.Answer, error) {
+	answer, err := f.any().Send("GET", path, "")
+	switch {
+	case err != nil: // the service was killed
+	case f.patient && answer.Status >= 500:
+		err = errors.New(answer.Body)
+	case f.renews && answer.Status == http.StatusGone:
+		f.now.cursor = ""
+		f.renewed++
+		err = errors.New(answer.Body)
+	}
+	return answer, err
 }
 
 // export begins again with all users.
 func (f *follower) export() error {
-	answer, err := f.any().Send("GET", program.NDJSON, "")
+	answer, err := f.get(program.NDJSON)
 	if err != nil {
-		return nil // the service was killed: the next attempt follows
+		return nil
 	}
 	f.now = saved{answer.Header.Get("Changes-Cursor"), map[int64]program.User{}, map[string]bool{}}
 	for line := range strings.Lines(answer.Body) {
@@ -70,9 +90,9 @@ func (f *follower) step(wait int) error {
 		return f.export()
 	}
 	limit := []int{1, 7, 100, 1000}[rand.IntN(4)]
-	answer, err := f.any().Send("GET", fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.now.cursor, limit, wait), "")
+	answer, err := f.get(fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.now.cursor, limit, wait))
 	if err != nil {
-		return nil // the service was killed
+		return nil
 	}
 	var read response
 	if err := json.Unmarshal([]byte(answer.Body), &read); err != nil || answer.Status != http.StatusOK {

@@ -36,18 +36,25 @@ func ServeFeed(t testing.TB, settings ...string) *Program {
 	return p
 }
 
-// RecordChanges lets the database of the program record changes, and waits until the program has noticed: on PostgreSQL it
-// looks once a second.
+// RecordChanges lets the database of the program record changes, and waits until the program has noticed.
 func (p *Program) RecordChanges(t testing.TB, header ...string) {
 	t.Helper()
 	if done := p.Run(t, "changes", "on"); done.Code != 0 {
 		t.Fatal(done)
 	}
-	for deadline := time.Now().Add(Patience); p.Do(t, "GET", "/api/changes", "", header...).Status != 200; {
+	p.WaitForFeed(t, header...)
+}
+
+// WaitForFeed returns once lists have a cursor: on PostgreSQL the program looks at the table once a second.
+func (p *Program) WaitForFeed(t testing.TB, header ...string) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
+		if p.Do(t, "GET", "/api/users?limit=1", "", header...).Header.Get("Changes-Cursor") != "" {
+			return
+		}
 		if time.Now().After(deadline) {
 			t.Fatal("never: changes are recorded")
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
