@@ -72,13 +72,12 @@ type feedState struct {
 	replaced   string // a query for the ids of the users whom REPLACE would remove
 	incomplete bool   // REPLACE also removes others
 	skipped    bool   // a trigger of another program may keep ours from running
-	foreign    bool   // users_changes is another program's
 }
 
 func readFeedState(conn *dbfile.Connection) (state feedState, err error) {
 	err = conn.Query(func(r dbfile.Row) error {
 		state.replaced, _ = r.Text(0)
-		state.incomplete, state.skipped, state.foreign = r.Number(1) == 1, r.Number(2) == 1, r.Number(3) == 1
+		state.incomplete, state.skipped = r.Number(1) == 1, r.Number(2) == 1
 		return nil
 	}, describeFeed)
 	return state, err
@@ -137,8 +136,8 @@ func ForgetChanges(ctx context.Context, path string) error {
 
 // dropFeed removes the table and its triggers.
 func (c *connection) dropFeed() error {
-	state, err := readFeedState(c.Connection)
-	if err == nil && state.foreign {
+	foreign, _, err := c.Number(isForeign)
+	if err == nil && foreign == 1 {
 		err = errors.New("users_changes is another program's: rename it")
 	}
 	if err != nil {

@@ -72,8 +72,8 @@ const (
 		"WHERE cursor > ? AND op <> 'begin' ORDER BY cursor LIMIT ? + 0"
 	// describeFeed asks for the query that finds the users whom REPLACE would remove: they have the values of the new user in
 	// a unique index, for which its default counts where the new one has NULL. SQLite 3.40 confuses collations in a query
-	// with OR. It also asks whether REPLACE removes users whom no such query finds, whether a trigger that is newer than
-	// ours, and so runs before them, may end a write so that they do not run, and whether the table is another program's.
+	// with OR. It also asks whether REPLACE removes users whom no such query finds, and whether a trigger that is newer
+	// than ours, and so runs before them, may end a write so that they do not run.
 	describeFeed = `WITH keys AS (
 			SELECT i.name AS name, max(i.partial OR c.name IS NULL) AS no_columns,
 				group_concat(printf('"%w" = %s COLLATE "%w"', c.name, CASE WHEN t."notnull" AND t.dflt_value IS NOT NULL
@@ -88,9 +88,10 @@ const (
 			EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
 				AND (replace(sql, ' ', '') LIKE '%after%raise(ignore)%' OR replace(sql, ' ', '') LIKE '%after%raise(fail,%'
 					OR sql LIKE '%after% or fail %')
-				AND rowid > (SELECT rowid FROM sqlite_schema WHERE name = 'users_changes_created')),
-			EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' COLLATE NOCASE)
-				AND (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'`
+				AND rowid > (SELECT rowid FROM sqlite_schema WHERE name = 'users_changes_created'))`
+	// isForeign asks whether users_changes is another program's.
+	isForeign = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' COLLATE NOCASE)
+		AND (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'`
 	// pruneChanges deletes from the oldest on, up to the first that is not old enough: the clock may have been set back. It
 	// never deletes the newest one: the next cursor follows it.
 	pruneChanges = `WITH oldest AS (SELECT cursor, at FROM users_changes ORDER BY cursor LIMIT ?)
