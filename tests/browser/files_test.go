@@ -161,6 +161,7 @@ func TestAnExportIsOfWhatIsSearchedForOrOfAll(t *testing.T) {
 	p.Create(t, "Ben", "ben@example.org")
 	ada := visit(t, p, "/?q=ada")
 	ada.lists("Ada")
+	ada.reads("1 of 2 users match") // the dialog says how many all are
 	ada.clicks("button", "Export")
 	ada.sees("dialog", "Export users")
 	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); strings.Count(got, "\r\n") != 2 ||
