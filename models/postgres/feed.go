@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,46 +16,6 @@ import (
 
 // changesBytes bounds the users of a response of the feed. A longer one takes several responses.
 const changesBytes = 1 << 20
-
-// place is between two entries of the feed: after that with a key.
-type place struct {
-	xid uint64
-	seq int64
-}
-
-func (p place) isBefore(other place) bool {
-	return p.xid < other.xid || p.xid == other.xid && p.seq < other.seq
-}
-
-// feedState is what a feed has at a moment.
-type feedState struct {
-	epoch       string // of its cursors; "" if changes are not recorded, or cannot be read
-	unreadable  error  // why they cannot be read, if they are recorded
-	begin, last place
-}
-
-// cursor returns the cursor of a place, or "" if changes are not recorded.
-func (f feedState) cursor(p place) string {
-	if f.epoch == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s.%d.%d", f.epoch, p.xid, p.seq)
-}
-
-// find returns the place of a cursor that the feed has given.
-func (f feedState) find(cursor string) (p place, err error) {
-	if cursor == "" {
-		return f.begin, nil
-	}
-	if parts := strings.Split(cursor, "."); len(parts) == 3 {
-		p.xid, _ = strconv.ParseUint(parts[1], 10, 64)
-		p.seq, _ = strconv.ParseInt(parts[2], 10, 64)
-	}
-	if f.cursor(p) != cursor || p.isBefore(f.begin) || f.last.isBefore(p) {
-		err = models.ErrCursorGone
-	}
-	return p, err
-}
 
 // feedDefinition returns the definition of the feed, or "" if changes are not recorded, and why it cannot be read here.
 func (c connection) feedDefinition(ctx context.Context) (definition string, unreadable, err error) {
@@ -93,19 +51,6 @@ func (c connection) feed(ctx context.Context) (feed feedState, err error) {
 	return feed, err
 }
 
-// scanPlaces reads places from a row: the transaction of each as a text, because there is no unsigned number.
-func scanPlaces(rows pgx.Rows, begin, last *place) error {
-	var beginXID, lastXID string
-	err := rows.Scan(&beginXID, &begin.seq, &lastXID, &last.seq)
-	if err == nil {
-		begin.xid, err = strconv.ParseUint(beginXID, 10, 64)
-	}
-	if err == nil {
-		last.xid, err = strconv.ParseUint(lastXID, 10, 64)
-	}
-	return err
-}
-
 // Changes returns the entries of the feed after a cursor.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
 	err = u.inSnapshot(ctx, lookup, func(ctx context.Context, conn connection, inside *reader) (err error) {
@@ -133,6 +78,10 @@ func (r *reader) changes(ctx context.Context, conn connection, feed feedState, a
 		return changes, err
 	}
 	changes.Next = feed.cursor(from)
+	found := after == "" || from == place{}
+	if from != (place{}) {
+		limit++ // the entry at that place comes first
+	}
 	var ids []int64
 	err = conn.query(ctx, func(rows pgx.Rows) error {
 		var xid string
@@ -140,12 +89,19 @@ func (r *reader) changes(ctx context.Context, conn connection, feed feedState, a
 		var change models.Change
 		err := rows.Scan(&xid, &seq, &change.Op, &change.ID, &change.At)
 		change.Cursor = fmt.Sprintf("%s.%s.%d", feed.epoch, xid, seq)
+		if change.Cursor == changes.Next {
+			found = true
+			return err
+		}
 		changes.Entries = append(changes.Entries, change)
 		if change.Op != models.OpMany && !slices.Contains(ids, change.ID) {
 			ids = append(ids, change.ID)
 		}
 		return err
 	}, changesAfter, fmt.Sprint(from.xid), from.seq, fmt.Sprint(feed.last.xid), feed.last.seq, int64(limit))
+	if err == nil && !found {
+		err = models.ErrCursorGone // another program has deleted entries, perhaps later ones too
+	}
 	if err != nil {
 		return changes, err
 	}

@@ -36,6 +36,7 @@ func TestWithAFeedNoListIsStaleAfterAChangeOfTheTable(t *testing.T) {
 		{"a column's new type", "ALTER TABLE users ALTER name TYPE varchar(200) USING name || '!'"},
 		{"a column that is made again", "ALTER TABLE users DROP COLUMN name, ADD COLUMN name text NOT NULL DEFAULT 'e'"},
 		{"entries that another program removed", "UPDATE users SET name = 'f' WHERE id = 3; TRUNCATE users_changes"},
+		{"entries that another program deleted", "UPDATE users SET name = 'i' WHERE id = 3; DELETE FROM users_changes"},
 		{"entries that were deleted because of their age", "UPDATE users SET name = 'g' WHERE id = 3; " +
 			"UPDATE users_changes SET at = '2001-01-01'"},
 		{"a table in its place", "CREATE TABLE users2 (LIKE users INCLUDING ALL); " +

@@ -118,6 +118,7 @@ func TestACursorIsValidForTheFeedThatGaveIt(t *testing.T) {
 		{"a column's new type", "ALTER TABLE users ALTER name TYPE varchar(200) USING 'new'"},
 		{"a new column", "ALTER TABLE users ADD phone text DEFAULT '1'"},
 		{"entries that another program removed", "TRUNCATE users_changes"},
+		{"entries that another program deleted", "DELETE FROM users_changes; INSERT INTO users (name, email) VALUES ('n', 'n')"},
 	} {
 		postgresql.SQL(t, url, change.statements)
 		expectGone(t, users, change.name, cursor)

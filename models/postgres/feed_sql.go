@@ -39,15 +39,19 @@ const (
 			ORDER BY xid, seq LIMIT 1) AS _held ON true
 		WHERE oid = to_regclass('users_changes')`
 
-	// changesAfter are the entries between two places. ORDER BY xid alone would order by the text of that name.
+	// changesAfter are the entry at a place, and those after it up to another place. ORDER BY xid alone would order by the
+	// text of that name.
 	changesAfter = `SELECT xid::text, seq, op, COALESCE(id, 0), to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')
 		FROM users_changes
-		WHERE (xid, seq) > ($1::text::xid8, $2::int8) AND (xid, seq) <= ($3::text::xid8, $4::int8)
+		WHERE (xid, seq) >= ($1::text::xid8, $2::int8) AND (xid, seq) <= ($3::text::xid8, $4::int8)
 		ORDER BY users_changes.xid, seq LIMIT $5::int8`
 
-	// changedSince are the users whom entries name that are visible now, and were not in an earlier snapshot.
-	changedSince = `SELECT id FROM users_changes WHERE xid >= pg_snapshot_xmin($1::text::pg_snapshot)
-		AND NOT pg_visible_in_snapshot(xid, $1::text::pg_snapshot) LIMIT $2::int8`
+	// changedSince are the users whom entries name that are visible now, and were not in an earlier snapshot. NULL stands for
+	// any user, also if the entry is gone that was the last then: another program has deleted entries.
+	changedSince = `(SELECT id FROM users_changes WHERE xid >= pg_snapshot_xmin($1::text::pg_snapshot)
+		AND NOT pg_visible_in_snapshot(xid, $1::text::pg_snapshot) LIMIT $2::int8)
+		UNION ALL SELECT NULL WHERE $3::text <> '0' AND NOT EXISTS (
+			SELECT FROM users_changes WHERE xid = $3::text::xid8 AND seq = $4::int8)`
 
 	// pruneChanges deletes entries from the oldest on, up to the first that is not old, and makes the last of them the place
 	// where the feed begins. Entries of different transactions are not in the order of their times.

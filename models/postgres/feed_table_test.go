@@ -130,7 +130,8 @@ func TestWritesGoOnWithoutTheFeedsTable(t *testing.T) {
 	users := openUsers(t, url)
 	for name, test := range map[string]struct{ away, back string }{
 		"another name of the schema": {`ALTER SCHEMA "o'n" RENAME TO "it's"`, `ALTER SCHEMA "it's" RENAME TO "o'n"`},
-		"another name of the table":  {"ALTER TABLE users_changes RENAME TO entries", "ALTER TABLE entries RENAME TO users_changes"},
+		"another name of the table": {"ALTER TABLE users_changes RENAME TO entries",
+			"ALTER TABLE entries RENAME TO users_changes"},
 		"another schema of the table": {"ALTER TABLE users_changes SET SCHEMA public",
 			`ALTER TABLE public.users_changes SET SCHEMA "o'n"`},
 		"no table": {"DROP TABLE users_changes", "SELECT 1"},

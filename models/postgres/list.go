@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -111,7 +112,7 @@ func (c connection) changedSince(ctx context.Context, before, now moment) (since
 			since.Add(*id)
 		}
 		return err
-	}, changedSince, snapshot, int64(listcache.MaxChanges+1))
+	}, changedSince, snapshot, int64(listcache.MaxChanges+1), fmt.Sprint(before.feed.last.xid), before.feed.last.seq)
 	return since, err
 }
 

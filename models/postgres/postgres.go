@@ -9,7 +9,7 @@
 //   - every read (queries.go, rows.go, pages.go, reader.go) is one statement for each page, and nothing is held between
 //     two pages;
 //   - the cached list (package listcache, and list.go) is valid for as long as the server's snapshot is the same;
-//   - the feed of changes (feed.go, feed_table.go, feed_sql.go);
+//   - the feed of changes (feed.go, feed_cursor.go, feed_table.go, feed_sql.go);
 //   - imports (package imports, and import.go), exports of one moment (snapshot.go), and a table that is filled from
 //     another storage (copyfrom.go, copy.go, refused.go);
 //   - the commands that change the table beside running services: a new column (schema.go), and the index that ignores the

@@ -35,7 +35,8 @@ func (s *services) killOne() {
 	one.Store(program.Serve(s.t, "DATA_DIR="+killed.DataDir))
 }
 
-// A copy that is kept by the feed ends as the list, whichever processes and programs write, and whatever is killed meanwhile.
+// A copy that is kept by the feed ends as the list, whichever processes and programs write, and whatever is killed
+// meanwhile.
 func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
