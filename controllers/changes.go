@@ -75,13 +75,15 @@ func (f *Changes) read(ctx context.Context, asked request) (models.Changes, erro
 
 // await returns the changes after a cursor as soon as there are any, and none if the time is over or the service stops.
 func (f *Changes) await(ctx context.Context, cursor string, limit int, wait time.Duration) (models.Changes, error) {
-	limited, cancel := context.WithTimeout(ctx, wait)
+	deadline := time.Now().Add(wait)
+	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	defer context.AfterFunc(f.stop, cancel)()
 	changes := models.Changes{Next: cursor}
 	for len(changes.Entries) == 0 {
 		err := f.users.AwaitChanges(limited, changes.Next)
-		if limited.Err() != nil && ctx.Err() == nil {
+		// Storage may notice the deadline a moment before the context does.
+		if isOver := limited.Err() != nil || !time.Now().Before(deadline); isOver && ctx.Err() == nil {
 			return changes, nil
 		}
 		if err == nil {
