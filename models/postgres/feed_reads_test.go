@@ -106,7 +106,7 @@ func (l *serverLog) mark() (length int) {
 	return length
 }
 
-var rangeOfIDs = regexp.MustCompile(`id BETWEEN \$1::int8 AND \$2::int8 .*\n.* parameters: \$1 = '(\d+)', \$2 = '(\d+)'`)
+var rangeOfIDs = regexp.MustCompile(`id BETWEEN \$1::int8 AND \$2::int8 .*\n.* [Pp]arameters: \$1 = '(\d+)', \$2 = '(\d+)'`)
 
 // ranges returns which segments were read since begin.
 func (l *serverLog) ranges() string {
