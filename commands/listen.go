@@ -8,9 +8,26 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/activation"
+
 	"users-api/config"
 	"users-api/routes"
 )
+
+// listenToClients returns the socket that systemd passed, if users-api.socket is active, and otherwise opens PORT.
+// systemd keeps its socket open while the service restarts, so that no client is refused meanwhile.
+func listenToClients(settings config.Config) (net.Listener, error) {
+	passed, err := activation.Listeners()
+	if len(passed) == 0 || err != nil {
+		return listen(settings, "PORT", settings.Port)
+	}
+	listener, ok := passed[0].(*net.TCPListener)
+	if len(passed) > 1 || !ok {
+		return nil, errors.New("systemd passed something else than one TCP socket: " +
+			"write one ListenStream= with a port, or an address and a port, into users-api.socket")
+	}
+	return listener, nil
+}
 
 // listen opens a port. The variable is the one that sets the port, for the error message.
 func listen(settings config.Config, variable string, port uint16) (net.Listener, error) {
@@ -37,17 +54,16 @@ func serveAdmin(stop context.Context, settings config.Config, service routes.Ser
 	if err != nil {
 		return "", nil, err
 	}
-	return localURL(settings, listener.Addr()), service.Admin(stop, listener), nil
+	return localURL(listener), service.Admin(stop, listener), nil
 }
 
 // localURL returns the URL of a listener for a person on this machine.
-func localURL(settings config.Config, address net.Addr) string {
-	host := settings.LocalHost()
-	if host == "127.0.0.1" {
-		host = "localhost"
+func localURL(listener net.Listener) string {
+	address := listener.Addr().(*net.TCPAddr) // with PORT=0, its port is the one that the system chose
+	if address.IP.IsUnspecified() || address.IP.String() == "127.0.0.1" {
+		return "http://localhost:" + strconv.Itoa(address.Port)
 	}
-	port := address.(*net.TCPAddr).Port // with PORT=0, the one that the system chose
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
+	return "http://" + address.String()
 }
 
 // warnOfOpenAccess warns if other machines have full access without a key.

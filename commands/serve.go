@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"users-api/config"
 	"users-api/models"
 	"users-api/routes"
@@ -47,7 +49,10 @@ func Serve(stop context.Context) error {
 }
 
 func serve(stop context.Context, settings config.Config, logger *slog.Logger) error {
-	ended := context.AfterFunc(stop, func() { logger.Info("stopping", "reason", "signal") })
+	ended := context.AfterFunc(stop, func() {
+		logger.Info("stopping", "reason", "signal")
+		tellSystemd(logger, daemon.SdNotifyStopping)
+	})
 	defer ended()                  // another end is not logged as a signal
 	keys, err := config.ReadKeys() // before becomeUser: secrets may be readable by root alone
 	if err != nil {
@@ -105,7 +110,7 @@ func newService(settings config.Config, keys config.Keys, users engine, fields m
 // listenAndServe serves until the context ends, finishes the requests in progress, and returns nil.
 func listenAndServe(stop context.Context, settings config.Config, service routes.Service, database database,
 	backups *backups) error {
-	listener, err := listen(settings, "PORT", settings.Port)
+	listener, err := listenToClients(settings)
 	if err != nil {
 		return err
 	}
@@ -114,10 +119,18 @@ func listenAndServe(stop context.Context, settings config.Config, service routes
 		return err
 	}
 	defer endAdmin() // it responds until the end
-	logStart(service.Logger, settings, database, localURL(settings, listener.Addr()), admin)
+	logStart(service.Logger, settings, database, localURL(listener), admin)
 	warnOfOpenAccess(service, listener.Addr())
 	defer backups.start(stop)()
+	tellSystemd(service.Logger, daemon.SdNotifyReady)
 	return service.Serve(stop, listener)
+}
+
+// tellSystemd tells systemd the state of the service, if the unit that started it has Type=notify.
+func tellSystemd(logger *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		logger.Warn("systemd cannot be told the state of the service", "state", state, "error", err)
+	}
 }
 
 func logStart(logger *slog.Logger, settings config.Config, database database, address, admin string) {
