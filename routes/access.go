@@ -58,12 +58,19 @@ func (a Access) checkKey(c *gin.Context) {
 		c.Header("X-API-Key-Access", access) // so that a client need not try a write to learn what its key may do
 	}
 	if refusal != nil {
+		c.Header("WWW-Authenticate", challenges[refusal])
 		if refusal.Status == http.StatusUnauthorized {
-			c.Header("WWW-Authenticate", "Bearer")
 			c.Writer.Header().Del("Allow") // Gin sets it for a path that has other methods
 		}
 		controllers.Refuse(c, refusal)
 	}
+}
+
+// challenges say how to get access after each refusal of judge (RFC 6750, section 3).
+var challenges = map[*controllers.Error]string{
+	controllers.ErrNoKey:    `Bearer realm="users-api"`,
+	controllers.ErrWrongKey: `Bearer realm="users-api", error="invalid_token"`,
+	controllers.ErrReadKey:  `Bearer realm="users-api", error="insufficient_scope"`,
 }
 
 // judge returns what the keys of a request may do ("full", "read", or "" if they are invalid), and why the request is

@@ -47,14 +47,19 @@ func everyRequest(ask func(method, path string)) {
 
 func expectRefusal(t *testing.T, got reply, method string, status int, body string) {
 	t.Helper()
+	challenge := map[string]string{
+		noKey:    `Bearer realm="users-api"`,
+		wrongKey: `Bearer realm="users-api", error="invalid_token"`,
+		onlyRead: `Bearer realm="users-api", error="insufficient_scope"`,
+	}[body]
 	if method == "HEAD" {
 		body = ""
 	}
 	if got.status != status || got.body != body {
 		t.Errorf("answered %d %s, want %d %s", got.status, got.body, status, body)
 	}
-	if challenge := got.header.Get("WWW-Authenticate"); (challenge == "Bearer") != (status == 401) {
-		t.Errorf("%d has the challenge %q", status, challenge)
+	if sent := got.header.Values("WWW-Authenticate"); !slices.Equal(sent, []string{challenge}) {
+		t.Errorf("%d has the challenges %q, want %q", status, sent, challenge)
 	}
 	if allow := got.header.Get("Allow"); allow != "" && status == 401 {
 		t.Errorf("who has no key learns that the path knows %s", allow)

@@ -93,8 +93,8 @@ func expectKeyed(t *testing.T, answer program.Answer, status int) {
 	if header.Get("Cache-Control") != "private, no-cache" || header.Get("Vary") != "Authorization, X-API-Key" {
 		t.Errorf("%d has the headers %v", answer.Status, header)
 	}
-	if (header.Get("WWW-Authenticate") == "Bearer") != (status == 401) {
-		t.Errorf("%d has the challenge %q", status, header.Get("WWW-Authenticate"))
+	if challenge := header.Get("WWW-Authenticate"); (challenge != "") != (status == 401 || status == 403) {
+		t.Errorf("%d has the challenge %q", status, challenge)
 	}
 	program.Forbid(t, fmt.Sprint(answer), fullKey, readKey)
 }
