@@ -1,6 +1,6 @@
 # The checks of CONTRIBUTING.md under short names. `make check` is the gate.
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.0
-.PHONY: test race lint postgres browser containers bench check
+.PHONY: test race lint postgres browser containers bench image release licenses check
 test:       ; go test ./...
 race:       ; go test -race -short ./...
 lint:       ; $(GOLANGCI) run ./... && $(GOLANGCI) run --build-tags browser,containers,postgres,strace,wine ./tests/... ./models/postgres ./commands
@@ -8,4 +8,7 @@ postgres:   ; go test -tags postgres ./models/postgres ./commands ./tests/...
 browser:    ; go test -tags browser ./tests/browser
 containers: ; go test -tags containers ./tests/containers
 bench:      ; cd bench && go run .
+image:      ; docker build --build-arg VERSION=$$(.ci/version) --build-arg REVISION=$$(git rev-parse HEAD) --tag users-api .
+release:    ; cd packaging && go run . ../dist
+licenses:   ; cd packaging && go run . licenses
 check:      ; bash .ci/run

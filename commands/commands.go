@@ -23,7 +23,7 @@ func Run(arguments []string) int {
 	defer cancel()
 	// After sameSignal, another signal ends the program at once.
 	context.AfterFunc(interrupted, func() { time.AfterFunc(sameSignal, cancel) })
-	root := newRoot()
+	root := NewRoot()
 	root.SetArgs(arguments)
 	err := root.ExecuteContext(interrupted)
 	switch {
@@ -38,7 +38,8 @@ func Run(arguments []string) int {
 	return 1
 }
 
-func newRoot() *cobra.Command {
+// NewRoot returns users-api with all its commands: Run executes it, and its man page is made from it.
+func NewRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "users-api",
 		Long:    about,
@@ -51,12 +52,11 @@ func newRoot() *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("users-api {{.Version}}\n")
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(), newChanges(),
-		newKey())
+		newKey(), newLicenses())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true // the only flag is --help
 	}

@@ -19,7 +19,6 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"bakup"}, []string{`there is no command "bakup"; did you mean backup?`}},
 		{[]string{"restor", "x.db"}, []string{"did you mean restore?"}},
 		{[]string{"help", "bakup"}, []string{"did you mean backup?"}},
-		{[]string{"completion"}, []string{"there is no command"}},
 		{[]string{"--port=1"}, []string{"unknown flag: --port", "users-api --help"}},
 		{[]string{"backup", "--fast", "x"}, []string{"unknown flag: --fast", "users-api backup --help"}},
 		{[]string{"backup"}, []string{"backup needs one argument, FILE or -"}},
@@ -44,6 +43,7 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
 		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
 		{[]string{"key", "16"}, []string{"key takes no arguments", "16"}},
+		{[]string{"licenses", "mit"}, []string{"licenses takes no arguments", "mit"}},
 	} {
 		t.Run(strings.Join(mistake.arguments, " "), func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +66,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		"restore":           {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
 		"key":               {"API_KEY", "API_KEY_FILE"},
 		"healthcheck":       {"PORT", "exit code is 1"},
+		"licenses":          {"modules", "Go", "Swagger UI"},
 	} {
 		t.Run("help "+command, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +101,7 @@ func TestEachKeyIsNewAndGoodForAHeader(t *testing.T) {
 	}
 }
 
-func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
+func TestTheVersionIsPrintedAndInTheLogAndTheDocument(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build(t.TempDir(), "-ldflags",
 		"-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0")
@@ -111,9 +112,13 @@ func TestTheVersionIsPrintedAndInTheFirstLineOfTheLog(t *testing.T) {
 	if err != nil || string(text) != "users-api 1.2.3 (abcdef0)\n" {
 		t.Errorf("--version prints %q, %v", text, err)
 	}
-	first, _, _ := strings.Cut(program.Start(t, path).Log(), "\n")
+	p := program.Start(t, path)
+	first, _, _ := strings.Cut(p.Log(), "\n")
 	if want := "version=1.2.3 revision=abcdef0"; !strings.Contains(first, want) {
 		t.Errorf("%q is not in the first line: %s", want, first)
+	}
+	if document := p.Do(t, "GET", "/openapi.json", "").Body; !strings.Contains(document, `"version": "1.2.3"`) {
+		t.Errorf("the OpenAPI document has not this version: %.100s", document)
 	}
 	done := program.RunCommand(t, t.TempDir(), nil, "--version")
 	if done.Code != 0 || !regexp.MustCompile(`^users-api \S+ \(\S+\)\n$`).MatchString(done.Stdout) {

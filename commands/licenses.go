@@ -1,0 +1,32 @@
+package commands
+
+import (
+	"compress/gzip"
+	_ "embed"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// licenses is the licence text of everything that is linked in, compressed. "make licenses" writes it.
+//
+//go:embed licenses.gz
+var licenses string
+
+func newLicenses() *cobra.Command {
+	return &cobra.Command{
+		Use:   "licenses",
+		Short: "Print the licences of everything that the program contains",
+		Long:  "Prints the licences of everything that the program contains: the modules that are linked in, Go, and Swagger UI.",
+		Args:  noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			text, err := gzip.NewReader(strings.NewReader(licenses))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(command.OutOrStdout(), text)
+			return err
+		},
+	}
+}
