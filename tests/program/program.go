@@ -132,6 +132,17 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 // LaunchWith is LaunchAs with groups.
 func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...string) *Program {
 	t.Helper()
+	return launch(t, user, nil, path, settings)
+}
+
+// LaunchWithFiles is Launch for a process that has files open already, as descriptors from 3 on.
+func LaunchWithFiles(t testing.TB, files []*os.File, path string, settings ...string) *Program {
+	t.Helper()
+	return launch(t, syscall.Credential{Uid: uint32(os.Geteuid())}, files, path, settings)
+}
+
+func launch(t testing.TB, user syscall.Credential, files []*os.File, path string, settings []string) *Program {
+	t.Helper()
 	if err := readSources(); err != nil {
 		t.Fatal(err)
 	}
@@ -161,6 +172,7 @@ func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...
 		p.command.SysProcAttr.Credential = &user
 	}
 	p.command.Stderr = p.log
+	p.command.ExtraFiles = files
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}
