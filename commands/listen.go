@@ -68,7 +68,7 @@ func localURL(listener net.Listener) string {
 
 // warnOfOpenAccess warns if other machines have full access without a key.
 func warnOfOpenAccess(service routes.Service, address net.Addr) {
-	if len(service.Access.Keys) > 0 || address.(*net.TCPAddr).IP.IsLoopback() {
+	if service.Access.Keys != nil || address.(*net.TCPAddr).IP.IsLoopback() {
 		return
 	}
 	service.Logger.Warn("anyone who can reach this port can read, change and delete all users",

@@ -66,6 +66,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) er
 	if err := becomeUser(settings, database); err != nil {
 		return err
 	}
+	followKeys(stop, keys, logger)
 	users, err := database.open(stop, settings.ListMemory, logger)
 	if errors.Is(err, context.Canceled) {
 		return nil // it was asked to stop while waiting for a lock or a server
@@ -93,13 +94,13 @@ func closeStorage(users engine, database database, err error) error {
 	return err
 }
 
-func newService(settings config.Config, keys config.Keys, users engine, fields models.Fields, backups *backups,
+func newService(settings config.Config, keys *config.Keyring, users engine, fields models.Fields, backups *backups,
 	logger *slog.Logger) routes.Service {
 	is := readBuild()
 	return routes.Service{
 		Users:     users,
 		Fields:    fields,
-		Access:    routes.Access{Keys: keys.Full, ReadKeys: keys.Read, Hosts: settings.AllowedHosts},
+		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
 		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
 		ImportMax: settings.ImportMax,

@@ -1,127 +1,167 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Keys are the SHA-256 sums of the API keys. The keys themselves are not kept, so that nothing can print them. Without
-// any key, the API is open.
-type Keys struct {
-	Full [][sha256.Size]byte // of API_KEY, which gives full access
-	Read [][sha256.Size]byte // of API_READ_KEY, which gives read-only access
+// Keys are the API keys, by their SHA-256 sums. The keys themselves are not kept, so that nothing can print them.
+type Keys map[[sha256.Size]byte]Key
+
+// Key is what a file says about a key.
+type Key struct {
+	Name  string    // for the log and the metrics; "" if it has none
+	Until time.Time // the end of its last day, UTC; zero if it has none
+	Full  bool      // a key of API_KEY has full access, one of API_READ_KEY read-only access
 }
 
-// ReadKeys returns the keys, or an error that names the variable and never a key. The keys are not part of [Config]:
-// that may be printed, and `users-api healthcheck` reads it and needs no key.
+// Ended reports whether the last day of a key is over.
+func (k Key) Ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
+
+// Find returns the key that a client has sent, if there is one. A lookup takes as long with 1,000 keys as with one, but its
+// time is not constant. That reveals nothing about a key: the map compares SHA-256 sums, and a client cannot choose what it
+// sends so that its sum comes closer to that of a key.
+func (k Keys) Find(sent string) (key Key, found bool) {
+	key, found = k[sha256.Sum256([]byte(sent))]
+	return key, found
+}
+
+// sources are the texts of API_KEY and API_READ_KEY, or of the files that they name, or why they cannot be read.
+type sources struct {
+	full, read secret
+	err        error
+}
+
+func readSources() sources {
+	full, fullErr := readSecret("API_KEY")
+	read, readErr := readSecret("API_READ_KEY")
+	return sources{full, read, cmp.Or(fullErr, readErr)}
+}
+
+// keys returns the keys, or an error that names the variable and never a key.
+func (s sources) keys() (Keys, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	keys := Keys{}
+	if err := cmp.Or(keys.add(s.full, true), keys.add(s.read, false)); err != nil {
+		return nil, err
+	}
+	if s.full.variable == "" && s.read.variable != "" {
+		return nil, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
+			s.read.variable)
+	}
+	return keys, nil
+}
+
+// add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank.
 //
 // A variable that is set but empty is an error, although other settings treat it as unset: a secret that failed to
 // arrive must not leave the API open.
-func ReadKeys() (Keys, error) {
-	full, fullErr := readSecret("API_KEY")
-	read, readErr := readSecret("API_READ_KEY")
-	if err := cmp.Or(fullErr, readErr); err != nil {
-		return Keys{}, err
-	}
-	fullSums, fullErr := full.sums()
-	readSums, readErr := read.sums()
-	if err := cmp.Or(fullErr, readErr); err != nil {
-		return Keys{}, err
-	}
-	if readSums != nil && fullSums == nil {
-		return Keys{}, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
-			read.variable)
-	}
-	isFull := func(sum [sha256.Size]byte) bool { return slices.Contains(fullSums, sum) }
-	if slices.ContainsFunc(readSums, isFull) {
-		return Keys{}, fmt.Errorf("%s and %s have a key in common: a key may either write or only read",
-			full.variable, read.variable)
-	}
-	return Keys{fullSums, readSums}, nil
-}
-
-// secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
-type secret struct {
-	variable string // the one that is set; "" if neither is
-	text     string
-}
-
-// readSecret reads a variable in either form. The error does not contain the path of the file: the secret itself may
-// have been put there by mistake.
-func readSecret(name string) (secret, error) {
-	text, set := os.LookupEnv(name)
-	path, inFile := os.LookupEnv(name + "_FILE")
-	switch {
-	case set && inFile:
-		return secret{}, fmt.Errorf("%[1]s and %[1]s_FILE are both set: unset one of them", name)
-	case set:
-		return secret{name, text}, nil
-	case !inFile:
-		return secret{}, nil
-	}
-	text, err := readFile(path)
-	if err != nil {
-		return secret{}, fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
-	}
-	return secret{name + "_FILE", text}, nil
-}
-
-// readFile returns the text of a small file. The error does not contain the path.
-func readFile(path string) (string, error) {
-	const most = 64 << 10
-	var text []byte
-	file, err := os.Open(path)
-	if err == nil {
-		defer file.Close() //nolint:errcheck // it was only read
-		text, err = io.ReadAll(io.LimitReader(file, most+1))
-	}
-	if failure, ok := errors.AsType[*fs.PathError](err); ok {
-		return "", failure.Err
-	}
-	if len(text) > most {
-		err = errors.New("it is larger than 64 KiB")
-	}
-	return string(text), err
-}
-
-// sums returns the sums of the keys in a secret, one key per line. Lines may end in CRLF, and may be blank.
-func (s secret) sums() (sums [][sha256.Size]byte, err error) {
-	if s.variable == "" {
-		return nil, nil
-	}
-	for line := range bytes.Lines([]byte(s.text)) {
-		key := bytes.TrimRight(line, "\r\n")
-		if len(key) == 0 {
+func (k Keys) add(s secret, full bool) error {
+	before, number := len(k), 0
+	for line := range strings.Lines(s.text) {
+		number++
+		words := words(line)
+		if len(words) == 0 {
 			continue
 		}
-		if err := checkKey(string(key)); err != nil {
-			return nil, fmt.Errorf("%s has %w", s.variable, err)
+		sum, key, err := parseKey(words)
+		if _, repeated := k[sum]; err == nil && repeated {
+			err = errors.New("a key for the second time: it may either write or only read, and has one name and one last day")
 		}
-		sums = append(sums, sha256.Sum256(key))
+		if err != nil {
+			return fmt.Errorf("line %d of %s has %w", number, s.variable, err)
+		}
+		key.Full = full
+		k[sum] = key
 	}
-	if len(sums) == 0 {
-		return nil, fmt.Errorf("%s is set and has no key: unset it for access without a key, or give it one; `users-api key` prints one",
-			s.variable)
-	}
-	return sums, nil
-}
-
-// checkKey reports what is wrong with a key, without quoting the key.
-func checkKey(key string) error {
-	const rule = "a key has at least 16 printable ASCII characters and no spaces; `users-api key` prints one"
-	if strings.ContainsFunc(key, func(char rune) bool { return char <= ' ' || char > '~' }) {
-		return errors.New("a key with a space or another character that keys cannot have: " + rule)
-	}
-	if len(key) < 16 {
-		return errors.New("a key that is too short: " + rule)
+	if s.variable != "" && len(k) == before {
+		return fmt.Errorf("%s is set and has no key: unset it for access without a key, or give it one; "+
+			"`users-api key` prints one", s.variable)
 	}
 	return nil
+}
+
+// words returns the words of a line before its comment, which begins with a word that begins with #: a key may contain
+// one.
+func words(line string) []string {
+	isBlank := func(char rune) bool { return char == ' ' || char == '\t' }
+	words := strings.FieldsFunc(strings.TrimRight(line, "\r\n"), isBlank)
+	if comment := slices.IndexFunc(words, func(word string) bool { return word[0] == '#' }); comment >= 0 {
+		return words[:comment]
+	}
+	return words
+}
+
+const (
+	keyRule  = "a key has at least 16 printable ASCII characters and no spaces; `users-api key` prints one"
+	lineRule = "; a line is KEY, NAME KEY or NAME KEY YYYY-MM-DD"
+)
+
+// keyName matches names. They are logged: being shorter than what `users-api key` prints, a name cannot be such a key, put
+// in the wrong place.
+var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,23}$`)
+
+// CheckKeyName returns an error if a key cannot have this name. The error does not quote it.
+func CheckKeyName(name string) error {
+	if keyName.MatchString(name) {
+		return nil
+	}
+	return errors.New("a name that a key cannot have: names have up to 24 letters, digits, dots, hyphens and underscores, " +
+		"and begin with a letter or digit")
+}
+
+// parseKey returns the key of a line, or an error that says what is wrong and does not quote the line.
+func parseKey(words []string) (sum [sha256.Size]byte, key Key, err error) {
+	text := words[0]
+	if len(words) > 1 {
+		key.Name, text = words[0], words[1]
+		if err := CheckKeyName(key.Name); err != nil {
+			return sum, key, fmt.Errorf("%w%s", err, lineRule)
+		}
+	}
+	if len(words) > 2 {
+		lastDay, err := time.Parse(time.DateOnly, words[2])
+		if err != nil || len(words) > 3 {
+			return sum, key, errors.New("something else than a date after a key" + lineRule)
+		}
+		key.Until = lastDay.AddDate(0, 0, 1)
+	}
+	sum, err = sumOf(text)
+	return sum, key, err
+}
+
+// sumPrefix begins a key that is written as its SHA-256 sum.
+const sumPrefix = "sha256:"
+
+// sumOf returns the sum of a key, which may be written as its sum.
+func sumOf(key string) (sum [sha256.Size]byte, err error) {
+	if prefix := len(sumPrefix); len(key) >= prefix && strings.EqualFold(key[:prefix], sumPrefix) {
+		digits, err := hex.DecodeString(key[prefix:])
+		if err != nil || len(digits) != sha256.Size {
+			return sum, errors.New("a key that begins with " + sumPrefix + " and does not go on with 64 hexadecimal digits")
+		}
+		return [sha256.Size]byte(digits), nil
+	}
+	if strings.ContainsFunc(key, func(char rune) bool { return char <= ' ' || char > '~' }) {
+		return sum, errors.New("a key with a character that keys cannot have: " + keyRule)
+	}
+	if len(key) < 16 {
+		return sum, errors.New("a key that is too short: " + keyRule + lineRule)
+	}
+	return sha256.Sum256([]byte(key)), nil
+}
+
+// KeyLine returns the line of a file of keys for a key with a name, which does not contain the key.
+func KeyLine(name, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return name + " " + sumPrefix + hex.EncodeToString(sum[:])
 }

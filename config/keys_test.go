@@ -2,17 +2,20 @@ package config
 
 import (
 	"crypto/sha256"
+	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
 	keyA = "aaaaaaaaaaaaaaaa"
 	keyB = "!b~bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 	keyC = "cccccccccccccccccccc"
+
+	longName = "aaaaaaaaaaaaaaaaaaaaaaaa" // with one character more it would not be a name
 )
 
 // environment makes only these variables of keys be set. The text of one with _FILE is written into a file.
@@ -20,11 +23,11 @@ func environment(t *testing.T, set map[string]string) {
 	t.Helper()
 	for _, name := range []string{"API_KEY", "API_KEY_FILE", "API_READ_KEY", "API_READ_KEY_FILE"} {
 		value, isSet := set[name]
-		t.Setenv(name, value) // so that it is as it was after the test
+		t.Setenv(name, "") // so that it is as it was after the test
+		if err := os.Unsetenv(name); err != nil {
+			t.Fatal(err)
+		}
 		if !isSet {
-			if err := os.Unsetenv(name); err != nil {
-				t.Fatal(err)
-			}
 			continue
 		}
 		if strings.HasSuffix(name, "_FILE") && !strings.HasPrefix(value, "/") {
@@ -32,47 +35,73 @@ func environment(t *testing.T, set map[string]string) {
 			if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			t.Setenv(name, path)
+			value = path
 		}
+		t.Setenv(name, value)
 	}
 }
 
-func sums(keys ...string) (sums [][sha256.Size]byte) {
+// full and read are keys without a name that never end.
+func full(keys ...string) Keys { return Keys{}.with(Key{Full: true}, keys...) }
+func read(keys ...string) Keys { return Keys{}.with(Key{}, keys...) }
+
+// with adds keys of which a line says the same.
+func (k Keys) with(says Key, keys ...string) Keys {
 	for _, key := range keys {
-		sums = append(sums, sha256.Sum256([]byte(key)))
+		k[sha256.Sum256([]byte(key))] = says
 	}
-	return sums
+	return k
 }
 
-func TestKeysAreReadInEveryForm(t *testing.T) {
+func named(name string, keys ...string) Keys {
+	return Keys{}.with(Key{Name: name, Full: true}, keys...)
+}
+
+func endOf(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
+}
+
+func TestKeysAreReadFromEverySetting(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  map[string]string
 		want Keys
 	}{
-		"none":                                 {nil, Keys{}},
-		"a variable":                           {map[string]string{"API_KEY": keyA}, Keys{Full: sums(keyA)}},
-		"two variables":                        {map[string]string{"API_KEY": keyA, "API_READ_KEY": keyB}, Keys{sums(keyA), sums(keyB)}},
-		"a variable with a newline at its end": {map[string]string{"API_KEY": keyA + "\n"}, Keys{Full: sums(keyA)}},
-		"a file without a newline":             {map[string]string{"API_KEY_FILE": keyA}, Keys{Full: sums(keyA)}},
-		"a file of two keys":                   {map[string]string{"API_KEY_FILE": keyA + "\n" + keyC + "\n"}, Keys{Full: sums(keyA, keyC)}},
-		"a file from Windows":                  {map[string]string{"API_KEY_FILE": "\r\n" + keyA + "\r\n\r\n" + keyC}, Keys{Full: sums(keyA, keyC)}},
-		"a file and a variable": {
-			map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": keyB + "\n"}, Keys{sums(keyA), sums(keyB)},
-		},
+		"a variable":             {map[string]string{"API_KEY": keyA}, full(keyA)},
+		"a variable and its end": {map[string]string{"API_KEY": keyA + "\n"}, full(keyA)},
+		"a variable with a name": {map[string]string{"API_KEY": "a " + keyA}, named("a", keyA)},
+		"two variables":          {map[string]string{"API_KEY": keyA, "API_READ_KEY": keyB}, full(keyA).with(Key{}, keyB)},
+		"a file":                 {map[string]string{"API_KEY_FILE": keyA + "\n" + keyC + "\n"}, full(keyA, keyC)},
+		"a file and a variable":  {map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": keyB}, full(keyA).with(Key{}, keyB)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			environment(t, c.set)
-			if got, err := ReadKeys(); err != nil || !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %x, %v", got, err)
-			}
+			expectKeys(t, c.want)
 		})
 	}
 }
 
-func TestAFileOfKeysMayHave64KiB(t *testing.T) {
-	text := keyA + strings.Repeat("\n", 64<<10-len(keyA))
+func expectKeys(t *testing.T, want Keys) {
+	t.Helper()
+	ring, err := ReadKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := *ring.keys.Load(); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestWithoutKeysThereIsNoKeyring(t *testing.T) {
+	environment(t, nil)
+	if ring, err := ReadKeys(); ring != nil || err != nil {
+		t.Errorf("got %v, %v", ring, err)
+	}
+}
+
+func TestAFileOfKeysMayHave256KiB(t *testing.T) {
+	text := keyA + strings.Repeat("\n", 256<<10-len(keyA))
 	environment(t, map[string]string{"API_KEY_FILE": text})
-	if got, err := ReadKeys(); err != nil || !reflect.DeepEqual(got, Keys{Full: sums(keyA)}) {
+	if ring, err := ReadKeys(); err != nil || !maps.Equal(*ring.keys.Load(), full(keyA)) {
 		t.Errorf("a file of %d bytes: %v", len(text), err)
 	}
 	environment(t, map[string]string{"API_KEY_FILE": text + "\n"})
@@ -81,46 +110,83 @@ func TestAFileOfKeysMayHave64KiB(t *testing.T) {
 	}
 }
 
-func TestAMistakeInAKeyIsNamedWithoutTheKey(t *testing.T) {
-	large := strings.Repeat(keyA+"\n", 4<<10)
-	for name, c := range map[string]struct {
+func TestAKeyEndsWithItsLastDay(t *testing.T) {
+	keys := read(keyB).with(Key{Until: endOf(2027, 1, 31)}, keyA)
+	midnight := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
+	for key, ends := range map[string]bool{keyA: true, keyB: false} {
+		found, ok := keys.Find(key)
+		early, ended, later := found.Ended(midnight.Add(-1)), found.Ended(midnight), found.Ended(midnight.AddDate(9, 0, 0))
+		if !ok || early || ended != ends || later != ends {
+			t.Errorf("%s is found: %v, and ends: %v", key, ok, found)
+		}
+	}
+	if found, _ := keys.Find(keyA); found.Ended(midnight.Add(-time.Second).In(time.FixedZone("east", 14*60*60))) {
+		t.Error("the day ends earlier in the east")
+	}
+}
+
+func TestASumIsNotAKey(t *testing.T) {
+	line := KeyLine("a", keyA)
+	environment(t, map[string]string{"API_KEY_FILE": line})
+	ring, err := ReadKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sum, _ := strings.Cut(line, " ")
+	for _, sent := range []string{line, sum, strings.TrimPrefix(sum, "sha256:"), "a", ""} {
+		if _, found := ring.Find(sent); found {
+			t.Errorf("%q is taken", sent)
+		}
+	}
+	if key, found := ring.Find(keyA); !found || key != (Key{Name: "a", Full: true}) {
+		t.Errorf("the key is %v, %v", key, found)
+	}
+}
+
+func TestAMistakeInTheSettingsOfKeysIsNamed(t *testing.T) {
+	large := strings.Repeat("# a comment 16\n", 20<<10)
+	for title, c := range map[string]struct {
 		set  map[string]string
 		says string
 	}{
-		"empty":                       {map[string]string{"API_KEY": ""}, "API_KEY is set and has no key"},
-		"only a newline":              {map[string]string{"API_KEY": "\n"}, "API_KEY is set and has no key"},
-		"too short":                   {map[string]string{"API_KEY": keyA[1:]}, "API_KEY has a key that is too short"},
-		"a second that is too short":  {map[string]string{"API_KEY_FILE": keyA + "\nb"}, "API_KEY_FILE has a key that is too short"},
-		"a space within":              {map[string]string{"API_KEY": keyA + " " + keyA}, "API_KEY has a key with a space"},
-		"a space at the end":          {map[string]string{"API_KEY": keyA + " "}, "API_KEY has a key with a space"},
-		"a tab":                       {map[string]string{"API_READ_KEY": keyA + "\t", "API_KEY": keyB}, "API_READ_KEY has a key with a space"},
-		"a control character":         {map[string]string{"API_KEY": keyA + "\x7f"}, "API_KEY has a key with a space or another"},
-		"a letter beyond ASCII":       {map[string]string{"API_KEY": keyA + "é"}, "API_KEY has a key with a space or another"},
-		"a file with a mark of UTF-8": {map[string]string{"API_KEY_FILE": "\ufeff" + keyA}, "API_KEY_FILE has a key with a space or another"},
-		"both forms":                  {map[string]string{"API_KEY": keyA, "API_KEY_FILE": keyA}, "API_KEY and API_KEY_FILE are both set"},
-		"both forms, one empty":       {map[string]string{"API_KEY": keyA, "API_KEY_FILE": "/"}, "API_KEY and API_KEY_FILE are both set"},
-		"an empty file":               {map[string]string{"API_KEY_FILE": ""}, "API_KEY_FILE is set and has no key"},
-		"a file of blank lines":       {map[string]string{"API_READ_KEY_FILE": "\r\n\n", "API_KEY": keyA}, "API_READ_KEY_FILE is set and has no key"},
-		"no file":                     {map[string]string{"API_KEY_FILE": "/" + keyA}, "the file that API_KEY_FILE names cannot be read: no such file"},
-		"a directory":                 {map[string]string{"API_KEY_FILE": "/"}, "the file that API_KEY_FILE names cannot be read: is a directory"},
-		"a file that is too large":    {map[string]string{"API_KEY_FILE": large}, "the file that API_KEY_FILE names cannot be read: it is larger"},
-		"only a key that reads":       {map[string]string{"API_READ_KEY": keyA}, "API_READ_KEY is set without API_KEY"},
+		"empty":                    {map[string]string{"API_KEY": ""}, "API_KEY is set and has no key"},
+		"only a newline":           {map[string]string{"API_KEY": "\n"}, "API_KEY is set and has no key"},
+		"only a comment":           {map[string]string{"API_KEY": "#" + keyA}, "API_KEY is set and has no key"},
+		"too short":                {map[string]string{"API_KEY": keyA[1:]}, "line 1 of API_KEY has a key that is too short"},
+		"both forms":               {map[string]string{"API_KEY": keyA, "API_KEY_FILE": keyA}, "API_KEY and API_KEY_FILE are bo"},
+		"both forms, one empty":    {map[string]string{"API_KEY": keyA, "API_KEY_FILE": "/"}, "API_KEY and API_KEY_FILE are bo"},
+		"an empty file":            {map[string]string{"API_KEY_FILE": ""}, "API_KEY_FILE is set and has no key"},
+		"a file of blank lines":    {map[string]string{"API_KEY_FILE": "\r\n\n"}, "API_KEY_FILE is set and has no key"},
+		"an empty file to read":    {map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": ""}, "API_READ_KEY_FILE is set and"},
+		"no file":                  {map[string]string{"API_KEY_FILE": "/" + keyA}, "the file that API_KEY_FILE names cannot be"},
+		"a directory":              {map[string]string{"API_KEY_FILE": "/"}, "the file that API_KEY_FILE names cannot be"},
+		"a file that is too large": {map[string]string{"API_KEY_FILE": large}, "the file that API_KEY_FILE names cannot be"},
+		"only a key that reads":    {map[string]string{"API_READ_KEY": keyA}, "API_READ_KEY is set without API_KEY"},
 		"one key in both": {
-			map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": keyB + "\n" + keyA}, "API_KEY and API_READ_KEY_FILE have a key in common",
+			map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": keyB + "\n" + keyA},
+			"line 2 of API_READ_KEY_FILE has a key for the second time",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(title, func(t *testing.T) {
 			environment(t, c.set)
-			got, err := ReadKeys()
-			if err == nil || !strings.HasPrefix(err.Error(), c.says) {
-				t.Fatalf("the error is %v", err)
-			}
-			if got.Full != nil || got.Read != nil {
-				t.Error("keys come with the error")
-			}
-			if strings.Contains(err.Error(), "aaaa") || strings.Contains(err.Error(), "bbbb") || strings.Contains(err.Error(), "\n") {
-				t.Errorf("the error has a key, or more than a line: %v", err)
-			}
+			expectMistake(t, c.says)
 		})
+	}
+}
+
+// expectMistake expects an error that begins like this, and quotes no key.
+func expectMistake(t *testing.T, says string) {
+	t.Helper()
+	ring, err := ReadKeys()
+	if err == nil || !strings.HasPrefix(err.Error(), says) {
+		t.Fatalf("the error is %v", err)
+	}
+	if ring != nil {
+		t.Error("keys come with the error")
+	}
+	for _, secret := range []string{"aaaa", "bbbb", "cccc", "\n"} {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("the error has a key, or more than a line: %v", err)
+		}
 	}
 }

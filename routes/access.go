@@ -1,23 +1,23 @@
 package routes
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/config"
 	"users-api/controllers"
 )
 
 // Access says who may call the API, and under which host names. Its zero value gives anyone full access.
 type Access struct {
-	// Keys and ReadKeys are the SHA-256 sums of the keys with full access, and of those with read-only access.
-	Keys, ReadKeys [][sha256.Size]byte
+	// Keys are those that clients need. If nil, they need none.
+	Keys *config.Keyring
 	// Hosts are the names in lower case, and IP addresses, that requests may be for. If empty, any host is allowed.
 	Hosts []string
 }
@@ -43,19 +43,32 @@ func (a Access) allowsHost(request *http.Request) (host string, allowed bool) {
 	return host, len(a.Hosts) == 0 || slices.Contains(a.Hosts, name)
 }
 
-const keyAccess = "key access" // names the value in a request's context that says what its key may do
+// caller is what the keys of a request say about its client.
+type caller struct {
+	name   string // of the key, if it has one
+	access string // "full", "read", or "" without a valid key
+}
+
+const callerKey = "caller" // names the caller in a request's context
+
+// callerOf returns the caller of a request; its zero value where no key is needed.
+func callerOf(c *gin.Context) caller {
+	value, _ := c.Get(callerKey)
+	caller, _ := value.(caller)
+	return caller
+}
 
 // checkKey refuses requests under /api/ that have no key, an invalid key, or a key that does not allow them. It checks
 // the path and not the route, so that a client without a key cannot find out which paths exist.
 func (a Access) checkKey(c *gin.Context) {
-	if len(a.Keys) == 0 || !strings.HasPrefix(c.Request.URL.Path, "/api/") {
+	if a.Keys == nil || !strings.HasPrefix(c.Request.URL.Path, "/api/") {
 		return
 	}
 	controllers.KeepPrivate(c, "Authorization, X-API-Key")
-	access, refusal := a.judge(c.Request)
-	c.Set(keyAccess, access)
-	if access != "" {
-		c.Header("X-API-Key-Access", access) // so that a client need not try a write to learn what its key may do
+	caller, refusal := a.judge(c.Request)
+	c.Set(callerKey, caller)
+	if caller.access != "" {
+		c.Header("X-API-Key-Access", caller.access) // so that a client need not try a write to learn what its key may do
 	}
 	if refusal != nil {
 		c.Header("WWW-Authenticate", challenges[refusal])
@@ -73,29 +86,31 @@ var challenges = map[*controllers.Error]string{
 	controllers.ErrReadKey:  `Bearer realm="users-api", error="insufficient_scope"`,
 }
 
-// judge returns what the keys of a request may do ("full", "read", or "" if they are invalid), and why the request is
-// refused, or nil. Every key that was sent must be valid, and the weakest one counts: sending two different keys is a
-// mistake, which must be noticed instead of guessing which key was meant.
-func (a Access) judge(request *http.Request) (access string, refusal *controllers.Error) {
+// judge returns who sent a request, and why it is refused, or nil. Every key that was sent must be valid, and the weakest
+// one counts: sending two different keys is a mistake, which must be noticed instead of guessing which key was meant.
+func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
 	sent := sentKeys(request.Header)
 	if len(sent) == 0 {
-		return "", controllers.ErrNoKey
+		return caller{}, controllers.ErrNoKey
 	}
-	access = "full"
-	for _, key := range sent {
-		sum := sha256.Sum256([]byte(key))
-		full, read := contains(a.Keys, sum), contains(a.ReadKeys, sum)
-		if !full && !read {
-			return "", controllers.ErrWrongKey
+	now := time.Now()
+	var weakest config.Key
+	for i, text := range sent {
+		key, found := a.Keys.Find(text)
+		if !found || key.Ended(now) {
+			return caller{name: key.Name}, controllers.ErrWrongKey // the log names a key that has ended
 		}
-		if !full {
-			access = "read"
+		if i == 0 || !key.Full {
+			weakest = key
 		}
 	}
-	if access == "read" && !onlyReads(request) {
-		return access, controllers.ErrReadKey
+	if weakest.Full {
+		return caller{weakest.Name, "full"}, nil
 	}
-	return access, nil
+	if !onlyReads(request) {
+		return caller{weakest.Name, "read"}, controllers.ErrReadKey
+	}
+	return caller{weakest.Name, "read"}, nil
 }
 
 // sentKeys returns the keys of a request. It ignores an Authorization header with another scheme: a proxy may ask for
@@ -113,15 +128,6 @@ func sentKeys(header http.Header) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// contains compares every sum, so that the time it takes does not reveal which one matched.
-func contains(sums [][sha256.Size]byte, sum [sha256.Size]byte) bool {
-	found := 0
-	for _, one := range sums {
-		found |= subtle.ConstantTimeCompare(one[:], sum[:])
-	}
-	return found == 1
 }
 
 // onlyReads reports whether a request changes nothing: GET, HEAD, and the dry run of an import.

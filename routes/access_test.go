@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"users-api/config"
 	"users-api/models"
 )
 
@@ -22,10 +23,11 @@ const (
 
 // locked asks for a key, of which two may do everything.
 func locked() Access {
-	return Access{
-		Keys:     [][sha256.Size]byte{sha256.Sum256([]byte(keyA)), sha256.Sum256([]byte(keyB))},
-		ReadKeys: [][sha256.Size]byte{sha256.Sum256([]byte(readKey))},
-	}
+	return Access{Keys: config.NewKeyring(config.Keys{
+		sha256.Sum256([]byte(keyA)):    {Full: true},
+		sha256.Sum256([]byte(keyB)):    {Full: true},
+		sha256.Sum256([]byte(readKey)): {},
+	})}
 }
 
 var (

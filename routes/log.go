@@ -47,13 +47,16 @@ func writeLine(c *gin.Context, logger *slog.Logger, id string, took time.Duratio
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	attributes := append(make([]slog.Attr, 0, 9),
+	attributes := append(make([]slog.Attr, 0, 10),
 		slog.String("method", c.Request.Method),
 		slog.String("route", route(c)),
 		slog.Int("status", c.Writer.Status()),
 		slog.Duration("duration", took),
 		slog.Int("bytes", max(c.Writer.Size(), 0)),
 		slog.String("request_id", id))
+	if name := callerOf(c).name; name != "" {
+		attributes = append(attributes, slog.String("key", name))
+	}
 	logger.LogAttrs(ctx, level, "request", append(attributes, reasons...)...)
 }
 

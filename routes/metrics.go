@@ -18,6 +18,7 @@ import (
 type Metrics struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
+	byKey     *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	inFlight  prometheus.Gauge
 }
@@ -31,6 +32,9 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "http_requests_total", Help: "Requests that were answered.",
 		}, append(requestLabels, "code")),
+		byKey: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "http_requests_by_key_total", Help: "Requests that were answered, by the name of their API key.",
+		}, []string{"key"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "http_request_duration_seconds", Help: "How long requests took, to the last byte of the answer.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -43,7 +47,7 @@ func NewMetrics(version, revision string, stats func() models.Stats, lastBackup 
 		Name: "users_api_build_info", Help: "1, with what the program was built from.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.durations, m.inFlight, build, storage(stats),
+	m.registry.MustRegister(m.requests, m.byKey, m.durations, m.inFlight, build, storage(stats),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.gauge("users_api_last_backup_timestamp_seconds", "When the last backup was made; 0 when none is known.",
 		func() int64 { return lastBackup().Unix() })
@@ -65,8 +69,19 @@ func (m *Metrics) count(c *gin.Context) {
 		method, route := method(c.Request.Method), route(c)
 		m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
 		m.durations.WithLabelValues(method, route).Observe(time.Since(start).Seconds())
+		m.countKey(callerOf(c))
 	}()
 	c.Next()
+}
+
+// countKey counts a request with a key. The names are those in the files of keys, so that clients cannot create labels.
+func (m *Metrics) countKey(by caller) {
+	switch {
+	case by.name != "":
+		m.byKey.WithLabelValues(by.name).Inc()
+	case by.access != "":
+		m.byKey.WithLabelValues("unnamed").Inc()
+	}
 }
 
 // method returns one value for all methods unknown to HTTP, so that clients cannot create labels.

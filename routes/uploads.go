@@ -14,7 +14,7 @@ import (
 // pace. It is stored on disk while it arrives, so only a few files may arrive at once.
 func (b *bodies) admitFile(c *gin.Context) {
 	slots := b.imports
-	if c.GetString(keyAccess) == "read" {
+	if callerOf(c).access == "read" {
 		slots = b.dryRuns
 	}
 	if !slots.TryAcquire(1) {

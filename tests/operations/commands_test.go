@@ -1,6 +1,8 @@
 package operations
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -42,7 +44,9 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"ignore-case"}, []string{`there is no command "ignore-case"`}},
 		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
 		{[]string{"healthcheck", "now"}, []string{"healthcheck takes no arguments", "now"}},
-		{[]string{"key", "16"}, []string{"key takes no arguments", "16"}},
+		{[]string{"key", "hr", "sync"}, []string{"key takes one argument, NAME, and got", "hr", "sync", "users-api key --help"}},
+		{[]string{"key", "hr sync"}, []string{`"hr sync" is a name that a key cannot have`, "users-api key --help"}},
+		{[]string{"key", ""}, []string{`"" is a name that a key cannot have`}},
 		{[]string{"licenses", "mit"}, []string{"licenses takes no arguments", "mit"}},
 	} {
 		t.Run(strings.Join(mistake.arguments, " "), func(t *testing.T) {
@@ -64,7 +68,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		"ignore-email-case": {"users_email_nocase", "A to Z", "DROP INDEX"},
 		"changes":           {"users_changes", "GET /api/changes", "removes all of it", "changes on"},
 		"restore":           {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
-		"key":               {"API_KEY", "API_KEY_FILE"},
+		"key":               {"API_KEY", "API_KEY_FILE", "users-api key hr-sync >> api_key"},
 		"healthcheck":       {"PORT", "exit code is 1"},
 		"licenses":          {"modules", "Go", "Swagger UI"},
 	} {
@@ -98,6 +102,18 @@ func TestEachKeyIsNewAndGoodForAHeader(t *testing.T) {
 	}
 	if len(seen) != 10 {
 		t.Errorf("of 10 keys %d differ", len(seen))
+	}
+}
+
+func TestAKeyWithANameIsALineWithoutTheKeyAndTheKeyOnStderr(t *testing.T) {
+	t.Parallel()
+	done := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
+	key := strings.TrimSuffix(done.Stderr, "\n")
+	if done.Code != 0 || !regexp.MustCompile(`^[!-~]{26}$`).MatchString(key) {
+		t.Fatalf("it ended with %d, and printed %q", done.Code, done.Stderr)
+	}
+	if want := fmt.Sprintf("hr-sync sha256:%x\n", sha256.Sum256([]byte(key))); done.Stdout != want {
+		t.Errorf("it printed %q, want %q", done.Stdout, want)
 	}
 }
 

@@ -1,0 +1,157 @@
+package operations
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+const otherKey = "other-key-0123456789"
+
+// expectKey waits until a key is answered with a status, at most the 5 s that are promised and what a busy machine adds.
+func expectKey(t *testing.T, p *program.Program, key string, status int) {
+	t.Helper()
+	start := time.Now()
+	program.WaitFor(t, fmt.Sprintf("the key is answered %d", status), func() bool {
+		return p.Do(t, "GET", "/api/users?limit=1", "", "X-API-Key: "+key).Status == status
+	})
+	t.Logf("after %v", time.Since(start))
+}
+
+// replace replaces a file as mv does.
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	program.WriteFile(t, path+".new", text)
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheKeysFollowTheirFile(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	path := filepath.Join(directory, "..data", "keys")
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program.WriteFile(t, path, "old "+fullKey)
+	link := filepath.Join(directory, "keys")
+	if err := os.Symlink("..data/keys", link); err != nil {
+		t.Fatal(err)
+	}
+	p := program.Serve(t, "API_KEY_FILE="+link, "ADMIN_PORT=0")
+	expectKey(t, p, fullKey, 200)
+	expectKey(t, p, otherKey, 401)
+
+	replace(t, path, "old "+fullKey+"\n"+addKey(t, otherKey))
+	expectKey(t, p, otherKey, 200)
+	expectKey(t, p, fullKey, 200)
+
+	conn := p.Dial(t) // a request in progress
+	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: 2\r\n\r\n{", fullKey)
+	program.WaitFor(t, "the request is in progress", func() bool {
+		return program.Scrape(t, p)["http_requests_in_flight"][""] == 1
+	})
+	program.WriteFile(t, path, addKey(t, otherKey))
+	expectKey(t, p, fullKey, 401)
+	conn.Send("}")
+	if answer := conn.Answer(); answer.Status != 400 {
+		t.Errorf("the request in progress is answered %d %s", answer.Status, answer.Body)
+	}
+
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	p.WaitForLog(t, "level=ERROR msg=\"the keys stay as they were\" error=\"the file that API_KEY_FILE names cannot be read")
+	expectKey(t, p, otherKey, 200)
+	expectKey(t, p, "", 401)
+	replace(t, path, "old "+fullKey)
+	expectKey(t, p, fullKey, 200)
+	expectKey(t, p, otherKey, 401)
+	if n := strings.Count(p.Log(), "the keys were reread"); n != 3 {
+		t.Errorf("it says %d times that keys were reread:\n%s", n, p.Log())
+	}
+	p.Stop(t)
+	program.Forbid(t, p.Log(), fullKey, otherKey, directory)
+}
+
+// addKey is a line for a key as `users-api key hr-sync` prints one.
+func addKey(t *testing.T, key string) string {
+	t.Helper()
+	sum, err := exec.Command("sh", "-c", "printf %s \"$0\" | sha256sum", key).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "hr-sync sha256:" + string(sum[:64]) + "\n"
+}
+
+func TestAKeyFromTheCommandIsTakenByTheServiceAndItsNameIsLoggedAndCounted(t *testing.T) {
+	t.Parallel()
+	made := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
+	path := filepath.Join(t.TempDir(), "keys")
+	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n")
+	p := program.Serve(t, "API_KEY_FILE="+path, "ADMIN_PORT=0")
+	for id, c := range map[string]struct {
+		key    string
+		status int
+		name   string
+	}{
+		"the-first": {strings.TrimSpace(made.Stderr), 200, " key=hr-sync"}, "the-second": {fullKey, 200, ""},
+		"the-third": {otherKey, 401, " key=ended"}, "the-fourth": {"", 401, ""},
+	} {
+		answer := p.Do(t, "GET", "/api/users", "", "X-API-Key: "+c.key, "X-Request-Id: "+id)
+		if line := p.Line(t, "request_id="+id); answer.Status != c.status || !strings.HasSuffix(line, id+c.name+"\n") {
+			t.Errorf("%s is answered %d, and logged %s", id, answer.Status, line)
+		}
+	}
+	got := program.Scrape(t, p)["http_requests_by_key_total"]
+	want := map[string]float64{"key=hr-sync": 1, "key=unnamed": 1, "key=ended": 1}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("counted are %v, want %v", got, want)
+	}
+}
+
+// Root reads the file before the service becomes another user, which cannot.
+func TestAFileOfKeysThatOnlyRootReadsIsAWarningAndNoError(t *testing.T) {
+	t.Parallel()
+	program.NeedsRoot(t)
+	for _, c := range []struct {
+		owner    int
+		warnings int
+	}{{0, 1}, {65532, 0}} {
+		directory := sharedDirectory(t)
+		keys := filepath.Join(directory, "keys")
+		program.WriteFile(t, keys, fullKey)
+		if err := errors.Join(os.Chmod(keys, 0o600), os.Chown(keys, c.owner, c.owner)); err != nil {
+			t.Fatal(err)
+		}
+		p := program.LaunchWith(t, syscall.Credential{Groups: []uint32{0}}, program.Path(),
+			"DATA_DIR="+filepath.Join(directory, "data"), "RUN_AS=65532", "API_KEY_FILE="+keys)
+		p.WaitForAddress(t)
+		expectKey(t, p, fullKey, 200)
+		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names: ` +
+			`permission denied" help="make it a file that uid 65532 can read"`
+		if n := strings.Count(p.Log(), says); n != c.warnings || strings.Contains(p.Log(), "ERROR") {
+			t.Errorf("the file of %d is warned of %d times:\n%s", c.owner, n, p.Log())
+		}
+	}
+}
+
+func TestTheServiceStartsNoProcess(t *testing.T) {
+	t.Parallel()
+	imports, err := exec.Command("go", "list", "-f", "{{.ImportPath}}: {{join .Imports \" \"}}", "users-api",
+		"users-api/commands", "users-api/config", "users-api/controllers/...", "users-api/models/...", "users-api/routes",
+		"users-api/web").Output()
+	if err != nil || !strings.Contains(string(imports), "users-api/routes: ") {
+		t.Fatal(string(imports), err)
+	}
+	program.Forbid(t, string(imports), "os/exec")
+}
