@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,14 +27,32 @@ func writeKeys(t *testing.T, path, text string) {
 	}
 }
 
+// sharedLog is a log that one goroutine writes and another reads.
+type sharedLog struct {
+	sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *sharedLog) Write(line []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *sharedLog) String() string {
+	l.Lock()
+	defer l.Unlock()
+	return l.text.String()
+}
+
 // followFile reads keys from a file and follows it until the test ends. Time passes only while the test sleeps.
-func followFile(t *testing.T, path string) (keys *config.Keyring, log *bytes.Buffer) {
+func followFile(t *testing.T) (keys *config.Keyring, log *sharedLog) {
 	t.Helper()
 	keys, err := config.ReadKeys()
 	if err != nil {
 		t.Fatal(err)
 	}
-	log = &bytes.Buffer{}
+	log = &sharedLog{}
 	stop, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	followKeys(stop, keys, slog.New(slog.NewTextHandler(log, nil)))
@@ -53,7 +72,7 @@ func TestAChangeToAFileOfKeysWorksWithin5Seconds(t *testing.T) {
 	for after := range 5 {
 		writeKeys(t, path, oldKey)
 		synctest.Test(t, func(t *testing.T) {
-			keys, log := followFile(t, path)
+			keys, log := followFile(t)
 			time.Sleep(time.Duration(after) * time.Second)
 			writeKeys(t, path, "hr-sync "+freshKey)
 			time.Sleep(5 * time.Second)
@@ -72,7 +91,7 @@ func TestAFileOfKeysThatCannotBeUsedIsLoggedOnce(t *testing.T) {
 	t.Setenv("API_KEY_FILE", path)
 	writeKeys(t, path, oldKey)
 	synctest.Test(t, func(t *testing.T) {
-		keys, log := followFile(t, path)
+		keys, log := followFile(t)
 		for changes, change := range []func(){
 			func() { writeKeys(t, path, freshKey+"\nshort") },
 			func() { _ = os.Remove(path) },
@@ -106,8 +125,8 @@ func TestKeysThatCannotBeRereadAreAWarning(t *testing.T) {
 	}
 	t.Setenv("API_KEY_FILE", os.DevNull) // as a pipe that has been read
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		followKeys(t.Context(), keys, slog.New(slog.NewTextHandler(&log, nil)))
+		log := &sharedLog{}
+		followKeys(t.Context(), keys, slog.New(slog.NewTextHandler(log, nil)))
 		time.Sleep(time.Hour)
 		const says = "level=WARN msg=\"a change to the files of keys needs a restart\" reason=\"the file that API_KEY_FILE names"
 		if _, found := keys.Find(oldKey); !found {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -122,6 +123,28 @@ func TestAKeyEndsWithItsLastDay(t *testing.T) {
 	}
 	if found, _ := keys.Find(keyA); found.Ended(midnight.Add(-time.Second).In(time.FixedZone("east", 14*60*60))) {
 		t.Error("the day ends earlier in the east")
+	}
+}
+
+// The least of many measurements is the cost without what else the machine does.
+func TestAThousandKeysCostNoMoreThanOne(t *testing.T) {
+	cost := func(keys Keys) time.Duration {
+		least := time.Hour
+		for range 200 {
+			start := time.Now()
+			for range 100 {
+				keys.Find(keyC)
+			}
+			least = min(least, time.Since(start)/100)
+		}
+		return least
+	}
+	thousand := full(keyC)
+	for i := range 999 {
+		thousand.with(Key{}, fmt.Sprint(keyB, i))
+	}
+	if one, many := cost(full(keyC)), cost(thousand); many > one+time.Microsecond {
+		t.Errorf("a lookup takes %v with one key, and %v with 1,000", one, many)
 	}
 }
 
