@@ -46,11 +46,11 @@ func unreadable(err error) error {
 	case isRefusal, isGone(err):
 		return err
 	case isTooLarge:
-		return newError(http.StatusRequestEntityTooLarge, "The request body is larger than %d MiB", tooLarge.Limit>>20)
+		return newError(bodyTooLarge, "The request body is larger than %d MiB", tooLarge.Limit>>20)
 	case isNet && timeout.Timeout():
 		return errTooSlow
 	default:
-		return badRequest("The request body could not be read to its end")
+		return newError(bodyIncomplete, "The request body could not be read to its end")
 	}
 }
 
@@ -80,9 +80,9 @@ func set(values *models.Values, field *models.Field, sent []byte) error {
 	case sent[0] == '"':
 		values.Set(field, decodeText(sent))
 	case field.Required:
-		return badRequest("The field %s must be a string, not %s", field.Name, kind(sent))
+		return newError(fieldInvalid, "The field %s must be a string, not %s", field.Name, kind(sent))
 	default:
-		return badRequest("%s must be text or null", field.Name)
+		return newError(fieldInvalid, "%s must be text or null", field.Name)
 	}
 	return nil
 }

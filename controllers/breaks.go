@@ -43,10 +43,11 @@ func (b *lineBreaks) Read(into []byte) (int, error) {
 		kept = append(kept, b.next(char))
 		switch {
 		case b.ended >= mostColumns:
-			return len(kept), badRequest("The row in line %d has more than %d values", b.before+1, mostColumns)
+			return len(kept), newError(fileInvalid,
+				"The row in line %d has more than %d values", b.before+1, mostColumns)
 		case b.row > largestRow:
-			return len(kept), badRequest("The row in line %d is longer than 4 MiB: a quote that ends a value may be missing",
-				b.before+1)
+			return len(kept), newError(fileInvalid,
+				"The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", b.before+1)
 		}
 	}
 	return len(kept), err

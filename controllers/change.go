@@ -68,7 +68,7 @@ func (s *change) take(sent object) error {
 		case name == "created_at":
 			s.createdAt = value
 		case s.fields.Find(name) == nil:
-			return badRequest(`Unknown key "%s": only %s can be changed`, shorten(name), join(s.fields.Names(), "and"))
+			return newError(fieldUnknown, `Unknown key "%s": only %s can be changed`, shorten(name), join(s.fields.Names(), "and"))
 		}
 	}
 	for i, value := range sent.find(s.fields) {
@@ -113,6 +113,8 @@ func (u *Users) ifMatch(c *gin.Context) models.Condition {
 				return nil
 			}
 		}
-		return &Error{Status: http.StatusPreconditionFailed, Message: "The user was changed since you read it", tag: tag}
+		refusal := newError(changedMeanwhile, "The user was changed since you read it")
+		refusal.tag = tag
+		return refusal
 	}
 }

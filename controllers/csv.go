@@ -26,16 +26,19 @@ type csvFile struct {
 
 // The errors about a whole CSV file.
 var (
-	errOneLine = badRequest("The file is one line: send it with curl --data-binary, because curl -d takes the line breaks out")
-	errHeader  = badRequest("The header of the file is longer than 64 KiB: its first line must name the columns")
-	errNUL     = badRequest("The header of the file has NUL bytes: save the file as UTF-8, or as UTF-16 with a byte order mark")
+	errOneLine = newError(fileInvalid,
+		"The file is one line: send it with curl --data-binary, because curl -d takes the line breaks out")
+	errHeader = newError(fileInvalid,
+		"The header of the file is longer than 64 KiB: its first line must name the columns")
+	errNUL = newError(fileInvalid,
+		"The header of the file has NUL bytes: save the file as UTF-8, or as UTF-16 with a byte order mark")
 )
 
 // The errors about one row.
 var (
-	errNotUTF8    = badRequest("The row is not text in UTF-8: save the file as UTF-8")
-	errOpenQuote  = badRequest(`This quoted value is not closed correctly. Write a quote inside it as ""`)
-	errInnerQuote = badRequest(`This value has a quote in it but none around it. ` +
+	errNotUTF8    = newError(fileInvalid, "The row is not text in UTF-8: save the file as UTF-8")
+	errOpenQuote  = newError(fileInvalid, `This quoted value is not closed correctly. Write a quote inside it as ""`)
+	errInnerQuote = newError(fileInvalid, `This value has a quote in it but none around it. `+
 		`Put quotes around the value, and write the quote inside it as ""`)
 )
 
@@ -49,10 +52,10 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (*csvFile, 
 	row, isRow := errors.AsType[*models.RowError](err)
 	switch {
 	case err == io.EOF: //nolint:errorlint // a reader returns it bare
-		return nil, badRequest("The file is empty: its first line must name the columns, %s among them",
+		return nil, newError(fileInvalid, "The file is empty: its first line must name the columns, %s among them",
 			join(fields.RequiredNames(), "and"))
 	case isRow:
-		return nil, badRequest("The header cannot be read. %s", row.Err)
+		return nil, newError(fileInvalid, "The header cannot be read. %s", row.Err)
 	case err != nil:
 		return nil, err
 	}
@@ -119,7 +122,7 @@ func (f *csvFile) setColumns(header []string) error {
 		if field == nil {
 			f.ignored = append(f.ignored, title)
 		} else if slices.Contains(f.columns, field) {
-			return badRequest("The header has the column %s twice", field.Name)
+			return newError(fileInvalid, "The header has the column %s twice", field.Name)
 		}
 		f.columns[i] = field
 	}
@@ -135,9 +138,9 @@ func (f *csvFile) expectColumns() error {
 	case 0:
 		return nil
 	case len(required):
-		return badRequest("The first line of the file must name the columns, %s among them", join(required, "and"))
+		return newError(fileInvalid, "The first line of the file must name the columns, %s among them", join(required, "and"))
 	default:
-		return badRequest("The header has no column %s", missing[0])
+		return newError(fileInvalid, "The header has no column %s", missing[0])
 	}
 }
 
@@ -154,7 +157,7 @@ func (f *csvFile) next() (models.ImportRow, error) {
 func (f *csvFile) take(values []string) error {
 	f.row.Values = models.Values{}
 	if len(values) != len(f.columns) {
-		return f.refuse(badRequest("The row has %s, and the header %s", count(len(values), "value", "values"),
+		return f.refuse(newError(fileInvalid, "The row has %s, and the header %s", count(len(values), "value", "values"),
 			count(len(f.columns), "column", "columns")))
 	}
 	for i, field := range f.columns {

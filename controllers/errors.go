@@ -17,55 +17,55 @@ import (
 // Error is an error that the client sees, with its HTTP status. Its JSON form is the error object of the specification,
 // section 7.
 type Error struct {
-	Status  int    `json:"-"`
 	Message string `json:"error"`
+	code    code
 	tag     string // the current entity tag of the user, if that is the reason
 	refusedFile
 }
 
 func (e *Error) Error() string { return e.Message }
 
-func newError(status int, format string, values ...any) *Error {
-	return &Error{Status: status, Message: fmt.Sprintf(format, values...)}
-}
+// Status returns the HTTP status of the error.
+func (e *Error) Status() int { return Codes[e.code].Status }
 
-func badRequest(format string, values ...any) *Error {
-	return newError(http.StatusBadRequest, format, values...)
+func newError(code code, format string, values ...any) *Error {
+	return &Error{Message: fmt.Sprintf(format, values...), code: code}
 }
 
 // The errors that do not depend on the request.
 var (
-	errFixed      = badRequest("id and created_at cannot be changed")
-	errNoUser     = newError(http.StatusNotFound, "User not found")
-	errTooSlow    = newError(http.StatusRequestTimeout, "The request body did not arrive in time")
-	errEmailUsed  = newError(http.StatusConflict, "Email is already used by another user")
-	ErrNoPath     = newError(http.StatusNotFound, "Not found")
-	ErrNoMethod   = newError(http.StatusMethodNotAllowed, "Method not allowed")
-	ErrCrossSite  = newError(http.StatusForbidden, "Requests from a browser on another site are refused")
-	ErrNoKey      = newError(http.StatusUnauthorized, "An API key is needed")
-	ErrWrongKey   = newError(http.StatusUnauthorized, "The API key is not valid")
-	ErrReadKey    = newError(http.StatusForbidden, "This API key can only read")
-	ErrUnexpected = newError(http.StatusInternalServerError, "Internal server error")
-	ErrBusy       = newError(http.StatusServiceUnavailable,
+	errFixed      = newError(fieldReadOnly, "id and created_at cannot be changed")
+	errNoUser     = newError(userNotFound, "User not found")
+	errTooSlow    = newError(bodyTooSlow, "The request body did not arrive in time")
+	errEmailUsed  = newError(emailUsed, "Email is already used by another user")
+	errRepeated   = newError(emailUsed, "Email is already used by an earlier row of the file")
+	ErrNoPath     = newError(pathNotFound, "Not found")
+	ErrNoMethod   = newError(methodNotAllowed, "Method not allowed")
+	ErrCrossSite  = newError(crossSite, "Requests from a browser on another site are refused")
+	ErrNoKey      = newError(keyMissing, "An API key is needed")
+	ErrWrongKey   = newError(keyInvalid, "The API key is not valid")
+	ErrReadKey    = newError(keyReadOnly, "This API key can only read")
+	ErrUnexpected = newError(internalError, "Internal server error")
+	ErrBusy       = newError(tooManyBodies,
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
-	errNoFeed     = newError(http.StatusNotFound, `Changes are not recorded: run "users-api changes on"`)
-	errCursorGone = newError(http.StatusGone,
+	errNoFeed     = newError(changesOff, `Changes are not recorded: run "users-api changes on"`)
+	errCursorGone = newError(cursorGone,
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
-	errWaiting = newError(http.StatusServiceUnavailable, "Too many clients wait for changes: try again in a few seconds")
-	errNoRoom  = newError(http.StatusServiceUnavailable,
+	errWaiting = newError(tooManyWaiting, "Too many clients wait for changes: try again in a few seconds")
+	errNoRoom  = newError(noRoom,
 		"Exports and imports under way take all the disk space that they may: try again later")
-	ErrBusyImports = newError(http.StatusServiceUnavailable,
+	ErrBusyImports = newError(tooManyImports,
 		"Too many files are being imported at once: send it again later")
 )
 
 func errRequired(fields models.Fields) *Error {
 	names := join(fields.RequiredNames(), "and")
-	return badRequest("%s%s are required", strings.ToUpper(names[:1]), names[1:])
+	return newError(fieldMissing, "%s%s are required", strings.ToUpper(names[:1]), names[1:])
 }
 
 // WrongHost returns the error for a request to a host that this service does not accept.
 func WrongHost(host string) *Error {
-	return newError(http.StatusMisdirectedRequest, `This service does not answer for the host "%s"`, shorten(host))
+	return newError(hostRefused, `This service does not answer for the host "%s"`, shorten(host))
 }
 
 // RetryAfter is after how many seconds a client that got 503 should try again.
@@ -107,6 +107,7 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+	Code   string `json:"code"`
 	refusedFile
 }
 
@@ -122,16 +123,17 @@ func Refuse(c *gin.Context, refusal *Error) {
 		header.Del("Cache-Control")
 	}
 	c.Header("ETag", refusal.tag) // removes it if there is none
-	if refusal.Status == http.StatusServiceUnavailable {
+	if refusal.Status() == http.StatusServiceUnavailable {
 		c.Header("Retry-After", RetryAfter)
 	}
 	if !wantsProblem(c) {
-		_ = sendValue(c, refusal.Status, contentType, refusal)
+		_ = sendValue(c, refusal.Status(), contentType, refusal)
 		return
 	}
 	header.Add("Vary", "Accept")
-	status, title := refusal.Status, http.StatusText(refusal.Status)
-	_ = sendValue(c, status, problemType, problem{"about:blank", title, status, refusal.Message, refusal.refusedFile})
+	code := Codes[refusal.code]
+	_ = sendValue(c, code.Status, problemType, problem{"about:blank", http.StatusText(code.Status), code.Status,
+		refusal.Message, code.Word, refusal.refusedFile})
 }
 
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
@@ -151,7 +153,7 @@ func refusal(err error) *Error {
 		return errCursorGone
 	}
 	if failure, ok := errors.AsType[*models.StorageError](err); ok {
-		return newError(http.StatusInternalServerError, "%s", failure.Text)
+		return newError(storageFailed, "%s", failure.Text)
 	}
 	return ErrUnexpected
 }

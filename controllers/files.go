@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -57,7 +56,7 @@ func (u *Users) store(c *gin.Context, options models.ImportOptions, file *arrivi
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted,
 		"receiving", file.ended.Sub(begun), "storing", time.Since(file.ended))
 	if err != nil {
-		return importRefusal(err)
+		return importRefusal(err, wantsProblem(c))
 	}
 	return sendValue(c, http.StatusOK, contentType, imported{done, ignored})
 }
@@ -93,35 +92,47 @@ type refusedFile struct {
 type refusedRow struct {
 	Line  int    `json:"line"`
 	Error string `json:"error"`
+	Code  string `json:"code,omitempty"` // only in a problem
 }
 
 // importRefusal returns the error that the client sees if an import is refused because of the file.
-func importRefusal(err error) error {
-	var message string
+func importRefusal(err error, asProblem bool) error {
+	var refusal *Error
 	why := refusedFile{Rows: []refusedRow{}}
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
-		message = fmt.Sprintf("%s not in the file and would be deleted, and max_deletes is %d",
+		refusal = newError(tooManyDeletions,
+			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
 		why.DeletedUsers = many.Users
 	} else if refused, ok := errors.AsType[*models.RefusedRows](err); ok {
-		message = fmt.Sprintf("%d of %s cannot be imported", refused.Refused, count(refused.All, "row", "rows"))
+		refusal = newError(rowsRefused, "%d of %s cannot be imported; nothing was stored",
+			refused.Refused, count(refused.All, "row", "rows"))
 		for _, row := range refused.Listed {
-			why.Rows = append(why.Rows, refusedRow{row.Line, rowRefusal(row.Err)})
+			why.Rows = append(why.Rows, refuseRow(row, asProblem))
 		}
 	} else {
 		return err
 	}
-	return &Error{Status: http.StatusUnprocessableEntity, Message: message + "; nothing was stored", refusedFile: why}
+	refusal.refusedFile = why
+	return refusal
 }
 
-func rowRefusal(err error) string {
+func refuseRow(row *models.RowError, asProblem bool) refusedRow {
+	refusal := rowRefusal(row.Err)
+	if !asProblem {
+		return refusedRow{Line: row.Line, Error: refusal.Message}
+	}
+	return refusedRow{row.Line, refusal.Message, Codes[refusal.code].Word}
+}
+
+func rowRefusal(err error) *Error {
 	switch {
 	case errors.Is(err, models.ErrRepeated):
-		return "Email is already used by an earlier row of the file"
+		return errRepeated
 	case isDuplicate(err):
-		return errEmailUsed.Message
+		return errEmailUsed
 	default:
-		return refusal(err).Message
+		return refusal(err)
 	}
 }
 
@@ -147,17 +158,19 @@ func parseImport(c *gin.Context, parameters parameters) (request, error) {
 	switch {
 	case err != nil:
 	case asked.DeleteMissing && asked.OnConflict != models.ConflictUpdates:
-		err = badRequest("The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
+		err = newError(parameterInvalid,
+			"The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
 	case asked.DeleteMissing && !asked.has("max_deletes"):
-		err = badRequest("The parameter on_missing must come with max_deletes: how many users may be deleted at most")
+		err = newError(parameterInvalid,
+			"The parameter on_missing must come with max_deletes: how many users may be deleted at most")
 	case !asked.DeleteMissing && asked.has("max_deletes"):
-		err = badRequest("The parameter max_deletes must come with on_missing=delete")
+		err = newError(parameterInvalid, "The parameter max_deletes must come with on_missing=delete")
 	}
 	return asked, err
 }
 
 // errForm does not name a host: behind a proxy, only the client knows the URL.
 func errForm(route string) *Error {
-	return newError(http.StatusUnsupportedMediaType,
+	return newError(formRefused,
 		"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(route))
 }

@@ -69,7 +69,7 @@ func TestIfMatch(t *testing.T) {
 			if (err == nil) != sent.allowed {
 				t.Fatalf("got %v", err)
 			}
-			if refusal, ok := errors.AsType[*Error](err); ok && (refusal.Status != 412 || refusal.tag != tag) {
+			if refusal, ok := errors.AsType[*Error](err); ok && (refusal.Status() != 412 || refusal.tag != tag) {
 				t.Errorf("got %+v", refusal)
 			}
 		})

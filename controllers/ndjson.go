@@ -36,7 +36,7 @@ func (f *ndjsonFile) next() (models.ImportRow, error) {
 		}
 	}
 	if err == io.EOF && f.isEmpty { //nolint:errorlint // a reader returns it bare
-		err = badRequest("The file is empty: each line must be a JSON object with %s",
+		err = newError(fileInvalid, "The file is empty: each line must be a JSON object with %s",
 			join(withArticles(f.fields.RequiredNames()), "and"))
 	}
 	f.isEmpty = false
@@ -56,7 +56,7 @@ func (f *ndjsonFile) read() ([]byte, error) {
 		case err != nil && err != io.EOF:
 			return nil, unreadable(err)
 		case tooLong:
-			return nil, f.refuse(badRequest("The line is longer than 4 MiB"))
+			return nil, f.refuse(newError(fileInvalid, "The line is longer than 4 MiB"))
 		case len(bytes.Trim(text, space)) > 0:
 			return text, nil
 		case err != nil:

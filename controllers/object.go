@@ -28,14 +28,14 @@ func parseObject(text []byte) (object, error) {
 	case len(text) == 0 || string(text) == "null":
 		return object("{}"), nil
 	case !utf8.Valid(text):
-		return nil, badRequest("The request body is not UTF-8 text")
+		return nil, newError(bodyInvalid, "The request body is not UTF-8 text")
 	case !json.Valid(text):
 		syntax, _ := errors.AsType[*json.SyntaxError](json.Unmarshal(whole, new(json.RawMessage)))
-		return nil, badRequest("The request body is not valid JSON: see byte %d", syntax.Offset)
+		return nil, newError(bodyInvalid, "The request body is not valid JSON: see byte %d", syntax.Offset)
 	case text[0] != '{':
-		return nil, badRequest("The request body must be a JSON object, not %s", kind(text))
+		return nil, newError(bodyInvalid, "The request body must be a JSON object, not %s", kind(text))
 	case hasLoneSurrogate(text):
-		return nil, badRequest(`The request body has half of a character: \ud800 to \udfff must come in pairs`)
+		return nil, newError(bodyInvalid, `The request body has half of a character: \ud800 to \udfff must come in pairs`)
 	}
 	return text, nil
 }

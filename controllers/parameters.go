@@ -76,18 +76,18 @@ func (p parameters) take(asked *request, part string) error {
 	}
 	at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
 	if at < 0 {
-		return badRequest(`Unknown parameter "%s": %s takes %s`, shorten(name), p.of, join(p.names(), "and"))
+		return newError(parameterUnknown, `Unknown parameter "%s": %s takes %s`, shorten(name), p.of, join(p.names(), "and"))
 	}
 	meaning := p.all[at].meaning
 	if asked.has(name) {
-		return badRequest("The parameter %s must be given once, as %s", name, meaning)
+		return newError(parameterInvalid, "The parameter %s must be given once, as %s", name, meaning)
 	}
 	value, err := url.QueryUnescape(value)
 	if err != nil {
-		return badRequest("The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
+		return newError(parameterInvalid, "The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
 	}
 	if value == "" || !utf8.ValidString(value) || !p.all[at].set(asked, value) {
-		return badRequest("The parameter %s must be %s", name, meaning)
+		return newError(parameterInvalid, "The parameter %s must be %s", name, meaning)
 	}
 	asked.sent = append(asked.sent, sentParameter{name, value})
 	return nil

@@ -148,7 +148,7 @@ var quotedByUs = regexp.MustCompile(`(?s)".*"`)
 func checkWords(t *testing.T, err error) {
 	t.Helper()
 	refusal, ok := err.(*Error) //nolint:errorlint // nothing wraps it here
-	if !ok || refusal.Status != 400 || refusal.Message == "" {
+	if !ok || refusal.Status() != 400 || refusal.Message == "" {
 		t.Fatalf("%T %v is not for a client", err, err)
 	}
 	if text := quotedByUs.ReplaceAllString(refusal.Message, ""); goWords.MatchString(text) {

@@ -39,7 +39,7 @@ func openText(body io.Reader) (fileText, error) {
 	}
 	for _, kind := range otherKinds {
 		if bytes.HasPrefix(begin, []byte(kind.magic)) {
-			return fileText{}, badRequest("%s", kind.sentence)
+			return fileText{}, newError(fileInvalid, "%s", kind.sentence)
 		}
 	}
 	switch {

@@ -40,6 +40,7 @@ func (u *Users) Create(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	c.Header("Location", "users/"+strconv.FormatInt(id, 10)) // relative: it works behind any prefix of a proxy
 	return send(c, http.StatusCreated, contentType, u.fields.AppendCreated(nil, id, &sent.User))
 }
 

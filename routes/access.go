@@ -72,7 +72,7 @@ func (a Access) checkKey(c *gin.Context) {
 	}
 	if refusal != nil {
 		c.Header("WWW-Authenticate", challenges[refusal])
-		if refusal.Status == http.StatusUnauthorized {
+		if refusal.Status() == http.StatusUnauthorized {
 			c.Writer.Header().Del("Allow") // Gin sets it for a path that has other methods
 		}
 		controllers.Refuse(c, refusal)

@@ -201,21 +201,22 @@ var problems = []struct {
 	name, method, path, body string
 	headers                  []string
 	status                   int
-	title, detail            string
+	title, detail, code      string
 }{
-	{"a bad request", "POST", "/api/users", "{}", nil, 400, "Bad Request", "Name and email are required"},
+	{"a bad request", "POST", "/api/users", "{}", nil, 400, "Bad Request", "Name and email are required", "field_missing"},
 	{"another site", "POST", "/api/users", "{}", []string{"Sec-Fetch-Site: cross-site"}, 403, "Forbidden",
-		"Requests from a browser on another site are refused"},
-	{"no user", "DELETE", "/api/users/3", "", nil, 404, "Not Found", "User not found"},
-	{"an unknown path", "GET", "/nothing", "", nil, 404, "Not Found", "Not found"},
-	{"another method", "PUT", "/health", "", nil, 405, "Method Not Allowed", "Method not allowed"},
+		"Requests from a browser on another site are refused", "cross_site"},
+	{"no user", "DELETE", "/api/users/3", "", nil, 404, "Not Found", "User not found", "user_not_found"},
+	{"an unknown path", "GET", "/nothing", "", nil, 404, "Not Found", "Not found", "path_not_found"},
+	{"another method", "PUT", "/health", "", nil, 405, "Method Not Allowed", "Method not allowed",
+		"method_not_allowed"},
 	{"a duplicate", "POST", "/api/users", `{"name":"A","email":"ada@example.org"}`, nil, 409, "Conflict",
-		"Email is already used by another user"},
+		"Email is already used by another user", "email_used"},
 	{"another state", "DELETE", "/api/users/1", "", []string{`If-Match: "x"`}, 412, "Precondition Failed",
-		"The user was changed since you read it"},
+		"The user was changed since you read it", "changed_meanwhile"},
 	{"a large body", "POST", "/api/users", `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, nil, 413,
 		"Request Entity Too Large",
-		"The request body is larger than 1 MiB"},
+		"The request body is larger than 1 MiB", "body_too_large"},
 }
 
 func TestErrorsAreProblemsForWhoAsks(t *testing.T) {
@@ -227,8 +228,8 @@ func TestErrorsAreProblemsForWhoAsks(t *testing.T) {
 		t.Run(tried.name, func(t *testing.T) {
 			headers := append(tried.headers, "Accept: application/json, application/problem+json;q=0.5")
 			got := s.do(t, tried.method, tried.path, tried.body, headers...)
-			want := fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":%q}`,
-				tried.title, tried.status, tried.detail)
+			want := fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":%q,"code":%q}`,
+				tried.title, tried.status, tried.detail, tried.code)
 			if got.status != tried.status || got.body != want {
 				t.Errorf("answered %d %s\nwant %s", got.status, got.body, want)
 			}

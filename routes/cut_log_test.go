@@ -35,7 +35,7 @@ func TestAPanicIsA500AndAStackInTheLogAndNoMore(t *testing.T) {
 		t.Errorf("answered %d %s", got.status, got.body)
 	}
 	got := s.do(t, "GET", "/", "", "Accept: application/problem+json")
-	if want := `"detail":"Internal server error"}`; !strings.HasSuffix(got.body, want) {
+	if want := `"detail":"Internal server error","code":"internal_error"}`; !strings.HasSuffix(got.body, want) {
 		t.Errorf("answered %d %s", got.status, got.body)
 	}
 	_ = s.end(t)

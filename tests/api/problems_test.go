@@ -18,6 +18,7 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+	Code   string `json:"code"`
 }
 
 func readProblem(t *testing.T, answer program.Answer) (got problem) {
@@ -29,6 +30,35 @@ func readProblem(t *testing.T, answer program.Answer) (got problem) {
 	}
 	program.ExpectHeader(t, answer, "Content-Type", problemType)
 	return got
+}
+
+// codes are the codes of errors by how their sentences begin.
+var codes = map[string]string{
+	"Email is already used by another user":  "email_used",
+	"Method not allowed":                     "method_not_allowed",
+	"Name and email are required":            "field_missing",
+	"Not found":                              "path_not_found",
+	"Requests from a browser":                "cross_site",
+	"The field ":                             "field_invalid",
+	"The parameter ":                         "parameter_invalid",
+	"The request body has half":              "body_invalid",
+	"The request body is larger":             "body_too_large",
+	"The request body is not":                "body_invalid",
+	"The request body must be a JSON object": "body_invalid",
+	"The user was changed":                   "changed_meanwhile",
+	"Unknown key":                            "field_unknown",
+	"Unknown parameter":                      "parameter_unknown",
+	"User not found":                         "user_not_found",
+	"id and created_at cannot be changed":    "field_read_only",
+}
+
+func codeOf(sentence string) string {
+	for begin, code := range codes {
+		if strings.HasPrefix(sentence, begin) {
+			return code
+		}
+	}
+	return ""
 }
 
 // Every refusal of the other tables is asked for twice: as an error object and as a problem. They must say the same.
@@ -50,9 +80,9 @@ func TestEveryErrorIsAProblemForClientsThatAsk(t *testing.T) {
 			if err := json.Unmarshal([]byte(plain.Body), &said); err != nil {
 				t.Fatal(err)
 			}
-			want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error}
+			want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error, codeOf(said.Error)}
 			if plain.Status == 500 { // storage's own text of a duplicate
-				want = problem{"about:blank", "Conflict", 409, "Email is already used by another user"}
+				want = problem{"about:blank", "Conflict", 409, "Email is already used by another user", "email_used"}
 			}
 			if got := readProblem(t, answer); got != want || answer.Status != want.Status {
 				t.Errorf("answered %d %+v, want %+v", answer.Status, got, want)
@@ -74,7 +104,7 @@ func TestStoragesErrorsAreProblemsToo(t *testing.T) {
 	for _, request := range []string{"GET /api/users", "GET /api/users/1", "DELETE /api/users/1", "GET /api/users?q=a"} {
 		method, path, _ := strings.Cut(request, " ")
 		answer := p.Do(t, method, path, "", "Accept: "+problemType)
-		want := problem{"about:blank", "Internal Server Error", 500, program.NoTable}
+		want := problem{"about:blank", "Internal Server Error", 500, program.NoTable, "storage_failed"}
 		if got := readProblem(t, answer); got != want || answer.Status != 500 {
 			t.Errorf("%s is answered %d %+v", request, answer.Status, got)
 		}

@@ -54,7 +54,7 @@ func TestTheFirst100OfTheDeletedUsersAreNamed(t *testing.T) {
 			{"a dry run of too many", "100&dry_run=true", "*/*", 422, `{"error":"` + refused + `",` + list, 102},
 			{"too many", "100", "*/*", 422, `{"error":"` + refused + `",` + list, 102},
 			{"too many, as a problem", "100", "application/problem+json", 422,
-				`{"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"` + refused + `",` + list, 102},
+				`{"type":"about:blank","title":"Unprocessable Entity","status":422,"detail":"` + refused + `","code":"too_many_deletions",` + list, 102},
 			{"the import", "101", "*/*", 200, deleting(0, 0, 1, 101, named...), 1},
 			{"the import again, which deletes none", "101", "*/*", 200, deleting(0, 0, 1, 0), 1},
 		} {

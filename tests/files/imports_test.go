@@ -134,7 +134,8 @@ func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
 	}
 	problem := p.Do(t, "POST", program.CSV, "name,email\nA,\n", "Accept: application/problem+json")
 	want := `{"type":"about:blank","title":"Unprocessable Entity","status":422,` +
-		`"detail":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name and email are required"}]}`
+		`"detail":"1 of 1 row cannot be imported; nothing was stored","code":"rows_refused","rows":[` +
+		`{"line":2,"error":"Name and email are required","code":"field_missing"}]}`
 	if problem.Status != 422 || problem.Body != want {
 		t.Errorf("a problem is %d %s", problem.Status, problem.Body)
 	}
