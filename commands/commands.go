@@ -42,6 +42,7 @@ func Run(arguments []string) int {
 func NewRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "users-api",
+		Short:   "a registry of users as JSON over HTTP",
 		Long:    about,
 		Version: readBuild().String(),
 		Args:    noArguments,

@@ -28,14 +28,19 @@ func (r release) packages(t target, program []byte) error {
 		if err != nil {
 			return err
 		}
-		if err := r.write(format, t, &config.Info); err != nil {
+		info, err := config.Get(format)
+		if err != nil {
+			return err
+		}
+		if err := r.write(format, info); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r release) write(format string, t target, info *nfpm.Info) error {
+// write writes one package.
+func (r release) write(format string, info *nfpm.Info) error {
 	packager, err := nfpm.Get(format)
 	if err != nil {
 		return err
