@@ -55,7 +55,7 @@ func readSources() error {
 			return fs.SkipDir
 		}
 		embedded := strings.HasPrefix(path, filepath.Join(root, "web"))
-		if extension := filepath.Ext(path); extension == ".go" || extension == ".mod" || embedded {
+		if extension := filepath.Ext(path); extension == ".go" || extension == ".mod" || extension == ".gz" || embedded {
 			_, err = os.Stat(path)
 		}
 		return err

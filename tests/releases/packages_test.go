@@ -1,0 +1,52 @@
+//go:build release
+
+package releases
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// What the tests of packages run lies in testdata: they are scripts, because packages are.
+func TestThePackageForDebianIsInstalledUpgradedAndPurged(t *testing.T) {
+	needs(t, "dpkg-deb", "dpkg")
+	directory := t.TempDir()
+	first := filepath.Join(directory, "first.deb")
+	run(t, "cp", file(t, "_amd64.deb"), first)
+	run(t, "sh", "-c", `cd "$0" && dpkg-deb --raw-extract first.deb next && sed -i 's/^Version: .*/Version: 9.9.0/' next/DEBIAN/control &&
+		dpkg-deb -Znone --build next second.deb && rm -r next`, directory)
+	inACopyOfThisMachine(t, directory, "deb.sh")
+}
+
+func TestThePackageForFedoraIsInstalledUpgradedAndErased(t *testing.T) {
+	needs(t, "rpm", "rpm")
+	directory := t.TempDir()
+	run(t, "cp", file(t, ".x86_64.rpm"), filepath.Join(directory, "first.rpm"))
+	inACopyOfThisMachine(t, directory, "rpm.sh")
+}
+
+// inACopyOfThisMachine runs a script of testdata where systemd runs, and fails the test if the script fails.
+func inACopyOfThisMachine(t *testing.T, directory, name string) {
+	t.Helper()
+	program.NeedsRoot(t)
+	needs(t, "/lib/systemd/systemd", "systemd")
+	run(t, "cp", "testdata/"+name, directory)
+	if output, err := exec.Command("sh", "testdata/boot.sh", directory, name).CombinedOutput(); err != nil {
+		if text := string(output); strings.Contains(text, "mount: ") || strings.Contains(text, "unshare: ") {
+			t.Skipf("systemd cannot run in a copy of this machine: %s", strings.TrimSpace(text))
+		}
+		t.Fatalf("boot.sh: %v\n%s", err, output)
+	}
+	output, err := os.ReadFile(filepath.Join(directory, "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(directory, "passed")); err != nil {
+		t.Errorf("%s failed:\n%s", name, output)
+	}
+}

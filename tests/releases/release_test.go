@@ -1,0 +1,165 @@
+//go:build release
+
+package releases
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
+	"go/build"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The systems that the program is released for.
+var systems = []string{"linux_amd64", "linux_arm64", "linux_armv7", "darwin_amd64", "darwin_arm64", "windows_amd64", "freebsd_amd64"}
+
+func TestAReleaseHasAFileForEachSystem(t *testing.T) {
+	want := []string{"SHA256SUMS", "users-api_9.8.7_sbom.cdx.json"}
+	for _, system := range systems {
+		extension := ".tar.gz"
+		if strings.HasPrefix(system, "windows") {
+			extension = ".zip"
+		}
+		want = append(want, "users-api_9.8.7_"+system+extension)
+	}
+	for _, processor := range []string{"amd64", "arm64", "armhf"} {
+		want = append(want, "users-api_9.8.7_"+processor+".deb")
+	}
+	for _, processor := range []string{"x86_64", "aarch64", "armv7hl"} {
+		want = append(want, "users-api-9.8.7-1."+processor+".rpm")
+	}
+	slices.Sort(want)
+	if found := names(t, release); !slices.Equal(found, want) {
+		t.Errorf("it has\n%v, and not\n%v", found, want)
+	}
+	check := run(t, "sh", "-c", `cd "$0" && sha256sum --check SHA256SUMS`, release)
+	if strings.Count(check, ": OK\n") != len(want)-1 {
+		t.Errorf("SHA256SUMS is not of all files: %s", check)
+	}
+}
+
+func names(t *testing.T, directory string) (found []string) {
+	t.Helper()
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		found = append(found, entry.Name())
+	}
+	return found
+}
+
+// The second folder has a longer name and other modes, and the machine another time zone.
+func TestTwoReleasesInTwoFoldersAreIdentical(t *testing.T) {
+	before := syscall.Umask(0o077)
+	defer syscall.Umask(before)
+	clone := filepath.Join(t.TempDir(), "a", "folder", "with", "a", "long", "name")
+	second := filepath.Join(t.TempDir(), "release")
+	if err := makeRelease(clone, second, "TZ=Asia/Kolkata", "GOFLAGS=-p=1", "GOAMD64=v3"); err != nil {
+		t.Fatal(err)
+	}
+	expectSame(t, release, second)
+	expectCompiled(t, clone)
+}
+
+// expectCompiled fails unless the program in the archive for this system is what Go makes of a clone without its cache.
+func expectCompiled(t *testing.T, clone string) {
+	t.Helper()
+	directory := t.TempDir()
+	run(t, "sh", "-c", `cd "$0"; CGO_ENABLED=0 GOAMD64=v1 GOCACHE="$1/cache" go build -tags nomsgpack -trimpath -buildvcs=false -o "$1" \
+		-ldflags "-s -w -X users-api/commands.version=$2 -X users-api/commands.revision=$(git rev-parse HEAD)" .`, clone, directory, version)
+	run(t, "cmp", filepath.Join(directory, "users-api"), unpack(t, "linux_amd64"))
+}
+
+// expectSame fails unless two directories have the same files.
+func expectSame(t *testing.T, first, second string) {
+	t.Helper()
+	if a, b := names(t, first), names(t, second); !slices.Equal(a, b) {
+		t.Errorf("one has %v, the other %v", a, b)
+	}
+	for _, name := range names(t, first) {
+		a, err := os.ReadFile(filepath.Join(first, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(second, name)); err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs (%v)", name, err)
+		}
+	}
+}
+
+// A part of a bill of materials.
+type part struct {
+	Version, PURL string
+	Licenses      []struct{ License struct{ ID string } }
+}
+
+func TestTheBillOfMaterialsHasEverythingThatIsLinkedIn(t *testing.T) {
+	written, err := os.ReadFile(file(t, "_sbom.cdx.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bill struct {
+		BOMFormat, SpecVersion string
+		Components             []struct {
+			Name string
+			part
+		}
+	}
+	if err := json.Unmarshal(written, &bill); err != nil || bill.BOMFormat != "CycloneDX" {
+		t.Fatalf("it is not CycloneDX: %v, %.100s", err, written)
+	}
+	parts := map[string]part{}
+	for _, one := range bill.Components {
+		parts[one.Name] = one.part
+		if len(one.Licenses) == 0 || one.PURL == "" {
+			t.Errorf("%s has the licences %v and the URL %q", one.Name, one.Licenses, one.PURL)
+		}
+	}
+	for _, system := range systems {
+		info, err := buildinfo.ReadFile(unpack(t, system))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, module := range info.Deps {
+			if parts[module.Path].Version != module.Version {
+				t.Errorf("for %s, %s %s is linked in, and the bill has %v", system, module.Path, module.Version, parts[module.Path])
+			}
+		}
+		if want := "pkg:golang/stdlib@" + strings.TrimPrefix(info.GoVersion, "go"); parts["Go"].PURL != want {
+			t.Errorf("Go is %v, and not %s", parts["Go"], want)
+		}
+	}
+}
+
+func TestAnArchiveHasTheProgramItsManualAndNoPathOfThisMachine(t *testing.T) {
+	for _, system := range systems {
+		t.Run(system, func(t *testing.T) {
+			program := unpack(t, system)
+			content, err := os.ReadFile(program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(content) > 32_000_000 {
+				t.Errorf("the program has %d bytes, more than 32 MB", len(content))
+			}
+			for _, path := range []string{os.TempDir() + "/", build.Default.GOPATH, runtime.GOROOT()} {
+				if bytes.Contains(content, []byte(path)) {
+					t.Errorf("it contains %s", path)
+				}
+			}
+			for _, name := range []string{"README.md", "CHANGELOG.md", "man/users-api.1", "man/users-api-backup.1", "completions/users-api.bash"} {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(program), name)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
