@@ -64,9 +64,12 @@ func install(t *testing.T) (script string, settings []string) {
 	}
 	directory := t.TempDir()
 	settings = wineSettings(filepath.Join(directory, "prefix"))
-	binary := filepath.Join(directory, "users-api.exe")
-	mustRun(t, []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"},
-		"go", "build", "-tags", "nomsgpack", "-o", binary, "users-api")
+	binary := os.Getenv("USERS_API") // of a release
+	if binary == "" {
+		binary = filepath.Join(directory, "users-api.exe")
+		mustRun(t, []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"},
+			"go", "build", "-tags", "nomsgpack", "-o", binary, "users-api")
+	}
 	mustRun(t, settings, wine, "wineboot", "-i")
 	t.Cleanup(func() { // it writes into the directory
 		stop := exec.Command(server, "-k")
