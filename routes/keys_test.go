@@ -48,7 +48,7 @@ func TestAKeyIsRefusedFromTheMidnightAfterItsLastDay(t *testing.T) {
 		if got := send(handler, "GET", keyA); got.Code != 200 || got.Header().Get("X-API-Key-Access") != "full" {
 			t.Errorf("on its last day the key is answered %d with %v", got.Code, got.Header())
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		for range 2 {
 			got := send(handler, "GET", keyA)
 			if got.Code != 401 || got.Body.String() != wrongKey || got.Header().Get("X-API-Key-Access") != "" {
