@@ -28,13 +28,15 @@ func TestEachCodeIsAWordOfAProblemWithItsStatus(t *testing.T) {
 		}
 		words[known.Word] = true
 		title := http.StatusText(known.Status)
-		want := fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":"A < b","code":%q}`, title, known.Status, known.Word)
+		want := fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":"A < b","code":%q}`,
+			title, known.Status, known.Word)
 		for accept, body := range map[string]string{problemType: want, "*/*": `{"error":"A < b"}`} {
 			answer := refusedAs(newError(code(at), "A < b"), accept)
 			if answer.Code != known.Status || answer.Body.String() != body {
 				t.Errorf("%s is answered %d %s, want %s", known.Word, answer.Code, answer.Body, body)
 			}
-			if after := answer.Header().Get("Retry-After"); (after == RetryAfter) != (known.Status == http.StatusServiceUnavailable) {
+			after := answer.Header().Get("Retry-After")
+			if (after == RetryAfter) != (known.Status == http.StatusServiceUnavailable) {
 				t.Errorf("%d has Retry-After %q", answer.Code, after)
 			}
 		}

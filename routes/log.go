@@ -57,6 +57,7 @@ func writeLine(c *gin.Context, logger *slog.Logger, id string, took time.Duratio
 	if name := callerOf(c).name; name != "" {
 		attributes = append(attributes, slog.String("key", name))
 	}
+	attributes = append(attributes, traceAttributes(c.Request.Header)...)
 	logger.LogAttrs(ctx, level, "request", append(attributes, reasons...)...)
 }
 

@@ -70,8 +70,10 @@ func TestRefusalsAreProblemsForWhoAsksForProblems(t *testing.T) {
 	for _, c := range []struct{ header, host, title, detail string }{
 		{"A: b", "127.0.0.1", `"title":"Unauthorized","status":401`, `"An API key is needed","code":"key_missing"`},
 		{"X-API-Key: x", "127.0.0.1", `"title":"Unauthorized","status":401`, `"The API key is not valid","code":"key_invalid"`},
-		{"X-API-Key: " + readKey, "127.0.0.1", `"title":"Forbidden","status":403`, `"This API key can only read","code":"key_read_only"`},
-		{"A: b", "x", `"title":"Misdirected Request","status":421`, `"This service does not answer for the host \"x\"","code":"host_refused"`},
+		{"X-API-Key: " + readKey, "127.0.0.1", `"title":"Forbidden","status":403`,
+			`"This API key can only read","code":"key_read_only"`},
+		{"A: b", "x", `"title":"Misdirected Request","status":421`,
+			`"This service does not answer for the host \"x\"","code":"host_refused"`},
 	} {
 		conn := s.dial(t)
 		conn.send("DELETE /api/users/1 HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n%s\r\n\r\n", c.host, problemType, c.header)

@@ -37,8 +37,9 @@ func TestLocationLeadsToTheCreatedUserBehindAnyPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer found.Body.Close()
-		if !strings.HasPrefix(created.Header.Get("Location"), "users/") || found.StatusCode != 200 || found.Header.Get("ETag") == "" {
-			t.Errorf("%s leads to %s, which answers %d", created.Header.Get("Location"), place, found.StatusCode)
+		sent := created.Header.Get("Location")
+		if !strings.HasPrefix(sent, "users/") || found.StatusCode != 200 || found.Header.Get("ETag") == "" {
+			t.Errorf("%s leads to %s, which answers %d", sent, place, found.StatusCode)
 		}
 	}
 }

@@ -118,7 +118,8 @@ func TestNoClientIsRefusedDuringARestartWithASocketOfSystemd(t *testing.T) {
 	listener := listenLocally(t)
 	url, sockets, script := "http://"+listener.Addr().String(), []*os.File{fileOf(t, listener)}, activated(t)
 	start := func(directory string) *program.Program {
-		return program.LaunchWithFiles(t, sockets, script, "LISTEN_FDS=1", "PORT=1", "LISTEN_ADDRESS=192.0.2.1", "DATA_DIR="+directory)
+		return program.LaunchWithFiles(t, sockets, script,
+			"LISTEN_FDS=1", "PORT=1", "LISTEN_ADDRESS=192.0.2.1", "DATA_DIR="+directory)
 	}
 	directory := t.TempDir()
 	first := start(directory)
