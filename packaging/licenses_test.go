@@ -22,6 +22,6 @@ func TestTheProgramPrintsTheLicensesOfWhatItContains(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want, err := licenses(); err != nil || string(printed) != want {
-		t.Errorf("commands/licenses.gz has %d bytes of text, and not %d: make licenses writes it again (%v)", len(printed), len(want), err)
+		t.Errorf("commands/licenses.gz has %d bytes of text, and not %d (%v); run make licenses", len(printed), len(want), err)
 	}
 }

@@ -34,7 +34,7 @@ func makeManual(version string, date time.Time) ([]file, error) {
 		}
 		files = append(files, file{"completions/" + shell.name, 0o644, script.Bytes()})
 	}
-	header := doc.GenManHeader{Title: "USERS-API", Section: "1", Date: &date, Source: "users-api " + version, Manual: "users-api"}
+	header := doc.GenManHeader{Section: "1", Date: &date, Source: "users-api " + version, Manual: "users-api"}
 	for _, command := range append([]*cobra.Command{root}, root.Commands()...) {
 		indentExamples(command)
 		var page bytes.Buffer

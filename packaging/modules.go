@@ -23,7 +23,7 @@ type component struct {
 }
 
 // isLicense matches the names of files that a licence may require to be passed on.
-var isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|third-party|[a-z-]+-licen[cs]e)([.-][a-z0-9.-]+)?$`)
+var isLicense = regexp.MustCompile(`(?i)^(([a-z-]+-)?licen[cs]e|copying|notice|patents|third-party)([.-][a-z0-9.-]+)?$`)
 
 // components returns everything that the program for any target contains, sorted by name.
 func components() ([]component, error) {

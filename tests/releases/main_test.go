@@ -49,7 +49,9 @@ func TestMain(m *testing.M) {
 // makeRelease makes a release of the last commit in a clone, where it is tagged.
 func makeRelease(clone, release string, settings ...string) error {
 	for _, command := range []string{
-		"git clone --quiet ../.. " + clone, "git -C " + clone + " tag --force v" + version, "go run -C " + clone + "/packaging . " + release,
+		"git clone --quiet ../.. " + clone,
+		"git -C " + clone + " tag --force v" + version,
+		"go run -C " + clone + "/packaging . " + release,
 	} {
 		words := strings.Fields(command)
 		run := exec.Command(words[0], words[1:]...)

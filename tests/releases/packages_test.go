@@ -18,8 +18,8 @@ func TestThePackageForDebianIsInstalledUpgradedAndPurged(t *testing.T) {
 	directory := t.TempDir()
 	first := filepath.Join(directory, "first.deb")
 	run(t, "cp", file(t, "_amd64.deb"), first)
-	run(t, "sh", "-c", `cd "$0" && dpkg-deb --raw-extract first.deb next && sed -i 's/^Version: .*/Version: 9.9.0/' next/DEBIAN/control &&
-		dpkg-deb -Znone --build next second.deb && rm -r next`, directory)
+	run(t, "sh", "-c", `cd "$0" && dpkg-deb --raw-extract first.deb next &&
+		sed -i 's/^Version: .*/Version: 9.9.0/' next/DEBIAN/control && dpkg-deb -Znone --build next second.deb && rm -r next`, directory)
 	inACopyOfThisMachine(t, directory, "deb.sh")
 }
 

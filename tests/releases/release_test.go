@@ -17,7 +17,8 @@ import (
 )
 
 // The systems that the program is released for.
-var systems = []string{"linux_amd64", "linux_arm64", "linux_armv7", "darwin_amd64", "darwin_arm64", "windows_amd64", "freebsd_amd64"}
+var systems = []string{"linux_amd64", "linux_arm64", "linux_armv7", "darwin_amd64", "darwin_arm64", "windows_amd64",
+	"freebsd_amd64"}
 
 func TestAReleaseHasAFileForEachSystem(t *testing.T) {
 	want := []string{"SHA256SUMS", "users-api_9.8.7_sbom.cdx.json"}
@@ -73,8 +74,10 @@ func TestTwoReleasesInTwoFoldersAreIdentical(t *testing.T) {
 func expectCompiled(t *testing.T, clone string) {
 	t.Helper()
 	directory := t.TempDir()
-	run(t, "sh", "-c", `cd "$0"; CGO_ENABLED=0 GOAMD64=v1 GOCACHE="$1/cache" go build -tags nomsgpack -trimpath -buildvcs=false -o "$1" \
-		-ldflags "-s -w -X users-api/commands.version=$2 -X users-api/commands.revision=$(git rev-parse HEAD)" .`, clone, directory, version)
+	const build = `cd "$0"; CGO_ENABLED=0 GOAMD64=v1 GOCACHE="$1/cache" \
+		go build -tags nomsgpack -trimpath -buildvcs=false -o "$1" -ldflags \
+		"-s -w -X users-api/commands.version=$2 -X users-api/commands.revision=$(git rev-parse HEAD)" .`
+	run(t, "sh", "-c", build, clone, directory, version)
 	run(t, "cmp", filepath.Join(directory, "users-api"), unpack(t, "linux_amd64"))
 }
 
@@ -155,7 +158,7 @@ func TestAnArchiveHasTheProgramItsManualAndNoPathOfThisMachine(t *testing.T) {
 					t.Errorf("it contains %s", path)
 				}
 			}
-			for _, name := range []string{"README.md", "CHANGELOG.md", "man/users-api.1", "man/users-api-backup.1", "completions/users-api.bash"} {
+			for _, name := range []string{"README.md", "CHANGELOG.md", "man/users-api.1", "completions/users-api.bash"} {
 				if _, err := os.Stat(filepath.Join(filepath.Dir(program), name)); err != nil {
 					t.Error(err)
 				}
