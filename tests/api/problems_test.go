@@ -137,3 +137,15 @@ func TestOtherClientsSeeNoProblems(t *testing.T) {
 		t.Errorf("a list is answered %d %s", asked.Status, asked.Body)
 	}
 }
+
+func TestTheFeedsProblemsHaveCodes(t *testing.T) {
+	t.Parallel()
+	for code, answer := range map[string]program.Answer{
+		"changes_off": program.Serve(t).Do(t, "GET", "/api/changes", "", "Accept: "+problemType),
+		"cursor_gone": program.ServeFeed(t).Do(t, "GET", "/api/changes?after=1", "", "Accept: "+problemType),
+	} {
+		if got := readProblem(t, answer).Code; got != code {
+			t.Errorf("answered %s, want %s", answer.Body, code)
+		}
+	}
+}

@@ -33,7 +33,8 @@ func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 		p.Create(t, strings.Repeat("n", 900_000), fmt.Sprint("during ", i))
 	}
 	people := program.ManyRows(400_000) // more than is left beside the readers
-	if answer := p.Do(t, "POST", program.CSV, people); answer.Status != 503 || !strings.Contains(answer.Body, noRoom) {
+	if answer := p.Do(t, "POST", program.CSV, people); answer.Status != 503 || !strings.Contains(answer.Body, noRoom) ||
+		answer.Header.Get("Retry-After") != "5" {
 		t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
 	}
 	for _, reader := range readers {
@@ -65,7 +66,7 @@ func TestOnAFullDiskOnlySmallFilesComeAndGo(t *testing.T) {
 	}
 	for _, path := range []string{program.CSV, "/api/users.ndjson", program.CSV + "?limit=1&order=asc"} {
 		answer := p.Do(t, "GET", path, "")
-		if answer.Status != 503 || !strings.Contains(answer.Body, noRoom) {
+		if answer.Status != 503 || !strings.Contains(answer.Body, noRoom) || answer.Header.Get("Retry-After") != "5" {
 			t.Errorf("%s is answered %d %.200s", path, answer.Status, answer.Body)
 		}
 	}
