@@ -37,7 +37,7 @@ func (r release) writeBill() error {
 		return err
 	}
 	defer out.Close() //nolint:errcheck // Encode fails if it cannot be written
-	return cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bill)
+	return cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6)
 }
 
 // part returns a component as CycloneDX describes it.
@@ -49,7 +49,7 @@ func (c component) part() (cdx.Component, error) {
 			return cdx.Component{}, err
 		}
 		for _, match := range licensecheck.Scan(text).Match {
-			if !match.IsURL {
+			if !match.IsURL && match.ID != "GooglePatentsFile" { // a grant beside a licence
 				found = append(found, match.ID)
 			}
 		}
