@@ -214,3 +214,21 @@ func TestWhatHoldsNoDataNeedsNoKey(t *testing.T) {
 		}
 	}
 }
+
+// These are decided before the key is looked at, so they need no other one.
+func TestARefusalOfAHostOrOfAnotherSiteSaysNothingOfTheKey(t *testing.T) {
+	t.Parallel()
+	access := locked()
+	access.Hosts = []string{"127.0.0.1"}
+	s := startFor(t, access)
+	for lines, status := range map[string]int{
+		"Host: x\r\n": 421, "Host: 127.0.0.1\r\nSec-Fetch-Site: cross-site\r\n": 403,
+	} {
+		conn := s.dial(t)
+		conn.send("DELETE /api/users/1 HTTP/1.1\r\n%sX-API-Key: %s\r\n\r\n", lines, keyA)
+		got := conn.answer()
+		if got.status != status || got.header["X-Api-Key-Access"] != nil || got.header["Www-Authenticate"] != nil {
+			t.Errorf("%q is answered %d with %v", lines, got.status, got.header)
+		}
+	}
+}
