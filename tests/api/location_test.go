@@ -27,7 +27,7 @@ func TestLocationLeadsToTheCreatedUserBehindAnyPrefix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer created.Body.Close()
+		_ = created.Body.Close()
 		place, err := created.Location() // as RFC 3986 resolves it
 		if err != nil {
 			t.Fatalf("%d: %v", created.StatusCode, err)
@@ -36,7 +36,7 @@ func TestLocationLeadsToTheCreatedUserBehindAnyPrefix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer found.Body.Close()
+		_ = found.Body.Close()
 		sent := created.Header.Get("Location")
 		if !strings.HasPrefix(sent, "users/") || found.StatusCode != 200 || found.Header.Get("ETag") == "" {
 			t.Errorf("%s leads to %s, which answers %d", sent, place, found.StatusCode)

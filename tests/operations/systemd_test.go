@@ -42,7 +42,7 @@ func notifySocket(t *testing.T) (path string, next func() string) {
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener := listenLocally(t)
-	defer listener.Close()
+	_ = listener.Close()
 	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }
 
@@ -154,17 +154,17 @@ func TestOtherSocketsThanOneForTCPAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer local.Close()
+	t.Cleanup(func() { _ = local.Close() })
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer packets.Close()
+	t.Cleanup(func() { _ = packets.Close() })
 	plain, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer plain.Close()
+	t.Cleanup(func() { _ = plain.Close() })
 	for name, files := range map[string][]*os.File{
 		"two sockets":              {fileOf(t, listenLocally(t)), fileOf(t, listenLocally(t))},
 		"a socket of this machine": {fileOf(t, local.(*net.UnixListener))},
