@@ -193,6 +193,21 @@ func TestTheImageIsBuiltForEachPlatformWithoutEmulation(t *testing.T) {
 	}
 }
 
+func TestTheImageForArm64RunsInQEMU(t *testing.T) {
+	const emulator = "/usr/bin/qemu-aarch64-static"
+	if _, err := os.Stat(emulator); err != nil {
+		t.Skip(emulator + " is missing: apt-get install qemu-user-static")
+	}
+	name := unique()
+	docker(t, "build", "--platform", "linux/arm64", "--tag", name, repository)
+	t.Cleanup(func() { docker(t, "image", "rm", "--force", name) })
+	said := docker(t, "run", "--rm", "--platform", "linux/arm64", "--volume", emulator+":/qemu:ro", "--entrypoint", "/qemu", name,
+		"/app/users-api", "licenses")
+	if !strings.Contains(said, "Copyright 2009 The Go Authors") {
+		t.Errorf("it prints other licences: %.200s", said)
+	}
+}
+
 // export builds the release image and returns the files in it; the name of a directory ends with a slash.
 func export(t *testing.T, options ...string) map[string][]byte {
 	t.Helper()

@@ -33,6 +33,11 @@ func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 		{"without any capability, as the image's own user", func(t *testing.T) []string {
 			return data(newVolume(t), "--cap-drop", "ALL", "--user", "65532:65532")
 		}, "65532"},
+		{"without any capability, on a volume that Kubernetes gives to the user's group", func(t *testing.T) []string {
+			volume := ownedBy(t, 0)
+			asRoot(t, volume, "chgrp 65532 /mnt && chmod 2775 /mnt")
+			return data(volume, "--cap-drop", "ALL", "--user", "65532:65532", "--read-only", "--security-opt", "no-new-privileges")
+		}, "65532"},
 		{"without any capability, as another user, with a read-only root", func(t *testing.T) []string {
 			return data(ownedBy(t, 1000), "--cap-drop", "ALL", "--user", "1000:1000", "--read-only")
 		}, "1000"},
