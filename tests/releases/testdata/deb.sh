@@ -14,7 +14,7 @@ first=$(systemctl show --property MainPID --value users-api)
 [ "$(stat -c '%U %a' /etc/users-api/settings.env)" = 'root 600' ]
 grep ' 0100007F:0BB8 ' /proc/net/tcp # no other machine reaches it: it listens on 127.0.0.1:3000
 journalctl --unit users-api | grep -F "version=$(users-api --version | cut -d ' ' -f 2) "
-man --where users-api users-api-backup
+dpkg --listfiles users-api | grep -F /man1/users-api-backup.1.gz # dpkg may be told to install no man pages
 users-api licenses | grep -F 'Copyright 2009 The Go Authors'
 bash -c '. /usr/share/bash-completion/completions/users-api; complete -p users-api'
 
