@@ -29,7 +29,11 @@ func (f *Feed) Await(ctx context.Context, cursor string) error {
 	next := time.NewTicker(every)
 	defer next.Stop()
 	for {
-		if newest, read, err := f.latest(ctx); err != nil || newest != cursor && !read.Before(began) {
+		newest, read, err := f.latest(ctx)
+		if end, ok := ctx.Deadline(); err != nil && ok && !time.Now().Before(end) {
+			return context.DeadlineExceeded // storage may notice it first, and says so in words of its own
+		}
+		if err != nil || newest != cursor && !read.Before(began) {
 			return err
 		}
 		select {
