@@ -11,70 +11,80 @@ import (
 	"users-api/models"
 )
 
-const (
-	// pageSize is how much of a page is held until its end, because its headers say whether more users follow: 1,000
-	// users, unless their names are long.
-	pageSize = 1000 * userSize
-
-	userSize = 128 // the most that nearly all users need, in bytes
-)
-
 // search handles GET and HEAD /api/users with parameters.
 func (u *Users) search(c *gin.Context) error {
 	asked, err := u.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
-	cursor, err := u.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
+	page, err := u.users.Page(c.Request.Context(), asked.Query)
 	if err != nil {
 		return err
 	}
-	setCursor(c, cursor)
-	if asked.Query.Count {
-		total, err := u.users.Count(ctx, asked.Query)
-		if err != nil {
-			return err
-		}
-		c.Header("X-Total-Count", strconv.FormatInt(total, 10))
+	if page != nil {
+		describePage(c, &asked, page)
+		return sendWhole(c, page.Users, page.JSON)
+	}
+	return u.read(c, asked)
+}
+
+// read sends users from storage.
+func (u *Users) read(c *gin.Context, asked request) (err error) {
+	var page models.Page
+	ctx := c.Request.Context()
+	page.Cursor, err = u.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
+	if err == nil && asked.Query.Count {
+		page.Total, err = u.users.Count(ctx, asked.Query)
+	}
+	if err != nil {
+		return err
 	}
 	if asked.Limit > 0 {
-		return u.page(c, asked)
+		return u.readPage(c, asked, &page)
 	}
+	describePage(c, &asked, &page)
 	return sendArray(c, u.fields.NewArray(0), u.users.Select(ctx, asked.Query))
 }
 
-// page sends at most the requested number of users, and where the next ones are. It reads one user more, to know
-// whether there are any. Users beyond pageSize are not held: they are read a second time, while they are sent.
-func (u *Users) page(c *gin.Context, asked request) error {
-	page, bytes := u.fields.NewArray(asked.Limit*userSize), 0
+// describePage sets the headers that say more than the body.
+func describePage(c *gin.Context, asked *request, page *models.Page) {
+	setCursor(c, page.Cursor)
+	if asked.Query.Count {
+		c.Header("X-Total-Count", strconv.FormatInt(page.Total, 10))
+	}
+	if page.More {
+		c.Header("Link", "<"+asked.next(page.Last)+`>; rel="next"`)
+	}
+}
+
+// readPage sends at most the requested number of users, and where the next ones are. It reads one user more, to know
+// whether there are any. Users beyond [models.PageBytes] are not held: they are read a second time, while they are sent.
+func (u *Users) readPage(c *gin.Context, asked request, page *models.Page) error {
+	array, bytes := u.fields.NewArray(asked.Limit*models.UserBytes), 0
 	query := asked.Query
 	query.Limit++
-	var last, held int64
-	read, more := 0, false
+	var held int64
 	var user models.User // one for all: Add makes it escape
 	for next, err := range models.Each(u.users.Select(c.Request.Context(), query)) {
 		if err != nil {
 			return err
 		}
-		if more = read == asked.Limit; more {
+		if page.More = page.Users == asked.Limit; page.More {
 			break
 		}
 		user = next
-		read, last = read+1, user.ID
-		if bytes < pageSize {
-			held = last
-			bytes = page.Add(&user)
+		page.Users, page.Last = page.Users+1, user.ID
+		if bytes < models.PageBytes {
+			held = page.Last
+			bytes = array.Add(&user)
 		}
 	}
-	if more {
-		c.Header("Link", "<"+asked.next(last)+`>; rel="next"`)
-	}
-	if held == last {
-		return sendArray(c, page, func(func([]models.User, error) bool) {})
+	describePage(c, &asked, page)
+	if held == page.Last {
+		return sendWhole(c, array.Users, array.End())
 	}
 	query.After, query.Limit = &held, 0
-	return sendArray(c, page, until(last, query.Descending, u.users.Select(c.Request.Context(), query)))
+	return sendArray(c, array, until(page.Last, query.Descending, u.users.Select(c.Request.Context(), query)))
 }
 
 // until yields users up to the id last, wherever others were added meanwhile.
@@ -94,8 +104,21 @@ func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) i
 	}
 }
 
-// sendArray adds the users of pages to an array and sends it, in chunks if it is long. If the response is one user, it has
-// the entity tag of that user, so that a user found by a search can be changed with If-Match.
+// sendWhole sends an array that is known to its end, with its entity tag. That of one user is the user's own, so that a user
+// found by a search can be changed with If-Match.
+func sendWhole(c *gin.Context, users int, array []byte) error {
+	tagged := array
+	if users == 1 {
+		tagged = array[1 : len(array)-1]
+	}
+	revalidate(c)
+	if notModified(c, entityTag(tagged)) {
+		return nil
+	}
+	return send(c, http.StatusOK, contentType, array)
+}
+
+// sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user alone is sent as a whole.
 func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.User, error]) error {
 	revalidate(c)
 	c.Header("Content-Type", contentType)
@@ -103,10 +126,9 @@ func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.Use
 		switch {
 		case err != nil:
 			return err
+		case array.Ended && array.Users == 1:
+			return sendWhole(c, 1, chunk)
 		case array.Ended && !c.Writer.Written():
-			if array.Users == 1 && notModified(c, entityTag(chunk[1:len(chunk)-1])) {
-				return nil
-			}
 			return send(c, http.StatusOK, contentType, chunk)
 		case c.Request.Method == http.MethodHead:
 			return nil

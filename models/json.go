@@ -124,7 +124,12 @@ func (a *Array) Chunks(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] 
 				a.text = nil // one long name must not keep this much memory in use
 			}
 		}
-		a.Ended = true
-		yield(append(a.text, ']'), nil)
+		yield(a.End(), nil)
 	}
+}
+
+// End ends the array and returns what is not in a chunk yet.
+func (a *Array) End() []byte {
+	a.Ended = true
+	return append(a.text, ']')
 }

@@ -35,6 +35,10 @@ type Users interface {
 	// comes once, and one that is written meanwhile may come.
 	Select(ctx context.Context, query Query) iter.Seq2[[]User, error]
 
+	// Page returns the page of the list that a query selects if it is in memory, as of one moment. Otherwise it returns
+	// nil, and Select reads the users.
+	Page(ctx context.Context, query Query) (*Page, error)
+
 	// Export calls send with the users that a query selects, all as of one moment, however slowly send takes them. It
 	// returns what send returns, [ErrNoRoom], or an error as for every read.
 	Export(ctx context.Context, query Query, send func(Export) error) error
@@ -92,6 +96,24 @@ type Export struct {
 	Cursor string                 // of the feed, at that moment; "" if changes are not recorded
 	Users  iter.Seq2[User, error] // in order; an error ends the sequence
 }
+
+// Page is a part of all users at one moment, as one JSON array.
+type Page struct {
+	JSON   []byte
+	Users  int    // how many are in it
+	Last   int64  // the id of the last of them
+	More   bool   // others follow
+	Total  int64  // how many users there are
+	Cursor string // of the feed, at that moment; "" if changes are not recorded
+}
+
+const (
+	// UserBytes is the most that nearly all users need as JSON.
+	UserBytes = 128
+	// PageBytes is how much of a page is held until its end, because its headers say whether more users follow: 1,000
+	// users, unless their names are long.
+	PageBytes = 1000 * UserBytes
+)
 
 // List is all users at one moment, by ascending id, as one JSON array.
 type List struct {

@@ -12,6 +12,9 @@ func (q Query) Key() QueryKey {
 	return QueryKey{Equal: q.Equal.Fields, Contains: q.Contains != "", After: q.After != nil, Descending: q.Descending}
 }
 
+// IsPage reports whether a query selects a page of the list of all users.
+func (q Query) IsPage() bool { return q.Limit > 0 && q.Contains == "" && q.Equal.Fields == 0 }
+
 // HasUnique reports whether a query has a value of which an index finds the one user.
 func (f Fields) HasUnique(query Query) bool {
 	for field := range f.In(query.Equal.Fields) {

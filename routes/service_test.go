@@ -155,12 +155,18 @@ func (s *service) create(t *testing.T, name, email string) {
 	if _, err := s.Create(t.Context(), models.NewUser{Name: name, Email: email}); err != nil {
 		t.Fatal(err)
 	}
+	s.others(t, "UPDATE users SET created_at = '2026-11-20 15:42:07'")
+}
+
+// others writes as another program does.
+func (s *service) others(t *testing.T, statement string) {
+	t.Helper()
 	other, err := sql.Open("sqlite", s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close() //nolint:errcheck // it has changed what it should
-	if _, err := other.Exec("UPDATE users SET created_at = '2026-11-20 15:42:07'"); err != nil {
+	if _, err := other.Exec(statement); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,7 +3,8 @@
 //
 // The list is never stale. Before each response the [Cache] asks its [Source] whether the list still matches what is
 // stored, and requests that arrive meanwhile share the next refresh (refresh.go). After a commit, one read transaction
-// reads the list again: only the segments that are known to have changed, or all of them (patch.go, list.go).
+// reads the list again: only the segments that are known to have changed, or all of them (patch.go, list.go). Pages are
+// cut out of a list that is unchanged (page.go).
 package listcache
 
 import (
@@ -43,9 +44,15 @@ type Cache struct {
 
 	tooLarge atomic.Bool // the list was larger than maxBytes when last seen
 
-	mu   sync.Mutex
-	next *refresh      // the refresh that has not begun, if a request has asked for one
-	turn chan struct{} // holds a value while a refresh is under way, and after Close
+	mu    sync.Mutex
+	next  *refresh      // the refresh that has not begun, if a request has asked for one
+	check *refresh      // likewise for pages, which only ask whether the list is unchanged
+	stale chan struct{} // closed while there is no list that is known to be unchanged since the last question
+	turn  chan struct{} // holds a value while a refresh is under way, and after Close
+
+	// What pages have read from storage since the last refresh, and what that read, in users (page.go).
+	spent, cost atomic.Int64
+	beside      atomic.Bool // a refresh runs, or waits for its turn, because of that
 
 	// The following fields belong to the refresh under way.
 	current *list
@@ -57,7 +64,9 @@ type Cache struct {
 // New returns a cache that holds the list while it is no larger than maxBytes, and older lists that slow readers still
 // use, with up to as many bytes again.
 func New(source Source, fields models.Fields, maxBytes int) *Cache {
-	c := &Cache{source: source, fields: fields, maxBytes: maxBytes, turn: make(chan struct{}, 1)}
+	c := &Cache{source: source, fields: fields, maxBytes: maxBytes, stale: make(chan struct{}), turn: make(chan struct{}, 1)}
+	close(c.stale)
+	c.cost.Store(firstCost)
 	c.reading, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -82,13 +91,13 @@ func (c *Cache) List(ctx context.Context, send func(models.List) error, users it
 // enough to be cached.
 func (c *Cache) stream(users iter.Seq2[[]models.User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		total := 0
-		for chunk, err := range c.fields.NewArray(0).Chunks(users) {
+		total, array := 0, c.fields.NewArray(0)
+		for chunk, err := range array.Chunks(users) {
 			if total += len(chunk); !yield(chunk, err) || err != nil {
 				return
 			}
 		}
-		c.tooLarge.Store(total > c.maxBytes)
+		c.tooLarge.Store(total+indexBytes*array.Users > c.maxBytes)
 	}
 }
 

@@ -14,10 +14,12 @@ func (c *Cache) readAll() (*list, error) {
 		}
 		segments = append(segments, p)
 	}
-	return newList(segments, &c.read), nil
+	l := newList(segments, &c.read)
+	l.read = l.users
+	return l, nil
 }
 
-// room returns how many bytes the segments of a list may have: the array has one byte more.
+// room returns how much memory the segments of a list may take: the array has one byte more.
 func (c *Cache) room() int { return c.maxBytes - 1 }
 
 // patch reads the segments again in which users have changed.
@@ -29,7 +31,7 @@ func (c *Cache) patch(old *list, changed []int64) (*list, error) {
 		if _, again := slices.BinarySearchFunc(lowest, p.number, func(id, number int64) int {
 			return cmp.Compare(segmentNumber(id), number)
 		}); !again {
-			room -= len(p.users())
+			room -= p.size()
 		}
 	}
 	for _, id := range lowest {
@@ -41,7 +43,9 @@ func (c *Cache) patch(old *list, changed []int64) (*list, error) {
 	if room < 0 { // cut checks room only when it adds a user
 		return nil, errTooLarge
 	}
-	return newList(segments, &c.patched), nil
+	l := newList(segments, &c.patched)
+	l.read = len(lowest) << idBits
+	return l, nil
 }
 
 // patchSegment reads the segment of an id again; no user of it below that id has changed. If all changed ids are above
@@ -51,10 +55,11 @@ func (c *Cache) patchSegment(segments []*segment, lowest int64, room *int) ([]*s
 	index, found := find(segments, number)
 	var begun *segment
 	from := number << idBits
-	if found && lowest > segments[index].last {
-		last := segments[index].last
-		begun, from = &segment{number: number, last: last, json: slices.Clone(segments[index].users())}, last+1
-		*room -= len(begun.json)
+	if found {
+		if last := segments[index].last(); lowest > last {
+			begun, from = segments[index].reopen(), last+1
+			*room -= segments[index].size()
+		}
 	}
 	if found {
 		segments = slices.Delete(segments, index, index+1)

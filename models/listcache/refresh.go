@@ -15,7 +15,8 @@ var ErrNotCached = errors.New("no list can be cached now")
 // errTooLarge: the list is larger than maxBytes. It is streamed.
 var errTooLarge = errors.New("the list is too large to be cached")
 
-// refresh is one reading of the list, for every request that asked before it began.
+// refresh is one reading of the list, or one question whether it is still right, for every request that asked before it
+// began.
 type refresh struct {
 	askers int32
 	done   chan struct{}
@@ -29,11 +30,15 @@ type refresh struct {
 // under way, which could miss a commit that the client already knows of. The first of them to get the turn runs the
 // refresh, on its own goroutine: waking another one would take longer than most refreshes.
 func (c *Cache) get(ctx context.Context) (*list, error) {
-	joined := c.join()
+	joined := c.join(&c.next)
 	select {
 	case <-joined.done:
 	case c.turn <- struct{}{}:
-		c.run(joined)
+		c.run(&c.next, joined, func() {
+			if joined.list, joined.err = c.latest(); joined.list != nil {
+				joined.list.readers.Add(joined.askers)
+			}
+		})
 	case <-c.reading.Done():
 		return nil, models.ErrClosed
 	case <-ctx.Done():
@@ -43,19 +48,19 @@ func (c *Cache) get(ctx context.Context) (*list, error) {
 	return joined.list, joined.err
 }
 
-func (c *Cache) join() *refresh {
+func (c *Cache) join(next **refresh) *refresh {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.next == nil {
-		c.next = &refresh{done: make(chan struct{})}
+	if *next == nil {
+		*next = &refresh{done: make(chan struct{})}
 	}
-	c.next.askers++
-	return c.next
+	(*next).askers++
+	return *next
 }
 
 // run runs a refresh for every request that has asked by then, unless another request has run it, and gives the turn
 // back.
-func (c *Cache) run(joined *refresh) {
+func (c *Cache) run(next **refresh, joined *refresh, read func()) {
 	defer func() { <-c.turn }()
 	select {
 	case <-joined.done:
@@ -64,12 +69,10 @@ func (c *Cache) run(joined *refresh) {
 	}
 	runtime.Gosched() // let requests that are ready join
 	c.mu.Lock()
-	c.next = nil
+	*next = nil
 	c.mu.Unlock()
 	defer close(joined.done)
-	if joined.list, joined.err = c.latest(); joined.list != nil {
-		joined.list.readers.Add(joined.askers)
-	}
+	read()
 }
 
 // leave releases the list on behalf of a request that no longer waits.
@@ -88,22 +91,36 @@ func (c *Cache) latest() (*list, error) {
 	if c.tooLarge.Load() {
 		return nil, nil
 	}
-	if c.current != nil {
-		unchanged, err := c.source.Unchanged(c.reading)
-		if err != nil {
-			return nil, c.closedOr(err)
-		}
-		if unchanged {
-			return c.current, nil
-		}
+	if l, err := c.unchanged(); l != nil || err != nil {
+		return l, err
 	}
+	c.spent.Store(0)
 	old := c.retire()
 	if c.retained() > c.maxBytes {
 		return nil, nil
 	}
 	var err error
-	c.current, err = c.reread(old)
+	if c.current, err = c.reread(old); c.current != nil {
+		c.cost.Store(int64(max(c.current.read, 1<<idBits)))
+		c.markFresh()
+	}
 	return c.current, err
+}
+
+// unchanged returns the current list if nothing can have been committed since it was read, and nil otherwise.
+func (c *Cache) unchanged() (*list, error) {
+	if c.current == nil {
+		return nil, nil
+	}
+	unchanged, err := c.source.Unchanged(c.reading)
+	if err != nil {
+		return nil, c.closedOr(err)
+	}
+	if !unchanged {
+		c.markStale()
+		return nil, nil
+	}
+	return c.current, nil
 }
 
 // closedOr returns an error, or [models.ErrClosed] if Close has ended the refresh.
@@ -131,7 +148,7 @@ func (c *Cache) retained() (total int) {
 		for _, p := range l.segments {
 			if !counted[p] {
 				counted[p] = true
-				total += len(p.users())
+				total += p.size()
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package listcache
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -89,7 +90,7 @@ func (t *table) put(id int64, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	user := models.User{ID: id, NewUser: models.NewUser{Name: name}}
-	at, found := slices.BinarySearchFunc(t.users, id, func(u models.User, id int64) int { return int(u.ID - id) })
+	at, found := slices.BinarySearchFunc(t.users, id, func(u models.User, id int64) int { return cmp.Compare(u.ID, id) })
 	if found {
 		t.users = slices.Delete(t.users, at, at+1)
 	}

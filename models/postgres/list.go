@@ -18,6 +18,11 @@ func (u *Users) List(ctx context.Context, send func(models.List) error) error {
 	return u.cache.List(ctx, send, u.Select(ctx, models.Query{}))
 }
 
+// Page returns a page of the cached list, or nil.
+func (u *Users) Page(ctx context.Context, query models.Query) (*models.Page, error) {
+	return u.cache.Page(ctx, query)
+}
+
 // listSource is where the cached list is read from. It implements [listcache.Source]. It borrows a connection each
 // time, which may lead to a different server than the last.
 type listSource struct {

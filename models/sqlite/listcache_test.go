@@ -142,6 +142,30 @@ func TestAListIsReadAsAWholeWhenAnotherProgramHasWritten(t *testing.T) {
 	}
 }
 
+// A page from memory is asked for right after each commit of another program, which it must show.
+func TestAPageShowsWhatAnotherProgramHasCommitted(t *testing.T) {
+	t.Parallel()
+	users := openUsers(t, 1<<20)
+	other := otherProgram(t, users)
+	fill(t, users, 5)
+	query := models.Query{Limit: 3, Descending: true}
+	for _, statement := range []string{
+		"UPDATE users SET name = 'changed' WHERE id = 5", "DELETE FROM users WHERE id = 4",
+		"INSERT INTO users (name, email) VALUES ('new', 'new')", "ALTER TABLE users RENAME COLUMN name TO other",
+	} {
+		storetest.Text(t, users)
+		if page, err := users.Page(ctx, query); page == nil || err != nil {
+			t.Fatalf("before %s the page is not in memory, %v", statement, err)
+		}
+		sqlitetest.Run(t, other, statement)
+		for range 2 {
+			if page, err := users.Page(ctx, query); page != nil || err != nil {
+				t.Errorf("after %s the page from memory is %s, %v", statement, page.JSON, err)
+			}
+		}
+	}
+}
+
 // Another program's commit between the list cache's two questions to the writer is not forgotten.
 func TestACommitWhileAReadBeginsIsToldTheNextTimeToo(t *testing.T) {
 	t.Parallel()

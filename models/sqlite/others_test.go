@@ -49,6 +49,7 @@ func TestTheListIsWhatTheFileHoldsWhateverAnotherProgramDoes(t *testing.T) {
 		other := &another{Machine: m, db: otherProgram(t, users), fields: users.fields}
 		return map[string]func(*rapid.T){
 			"another creates": other.create, "another changes": other.change, "another deletes": other.delete,
+			"another creates, and page": m.AndPage(other.create), "another changes, and page": m.AndPage(other.change),
 			"another adds a trigger": other.addTrigger, "another drops it": other.dropTrigger,
 		}
 	})

@@ -130,6 +130,12 @@ func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]mode
 	}
 }
 
+// Page returns a page of the cached list, or nil.
+func (u *Users) Page(ctx context.Context, query models.Query) (*models.Page, error) {
+	page, err := u.cache.Page(ctx, query)
+	return page, storageError(err)
+}
+
 // Export calls send with the users that a query selects, all as of one moment.
 func (u *Users) Export(ctx context.Context, query models.Query, send func(models.Export) error) error {
 	return u.reader.export(ctx, query, send)

@@ -53,7 +53,8 @@ func Random(t *testing.T, open Open, traits Traits, more Actions) {
 			"":       m.compareAll,
 			"create": m.create, "create more": m.create, "create many": m.createMany,
 			"change": m.change, "delete": m.delete, "delete no user": m.deleteNoUser,
-			"select": m.selectSome, "import": m.importSome, "hold": m.hold, "let go": m.letGo,
+			"select": m.selectSome, "page": m.Page, "create and page": m.AndPage(m.create), "change and page": m.AndPage(m.change),
+			"import": m.importSome, "hold": m.hold, "let go": m.letGo,
 		}
 		if more != nil {
 			maps.Copy(actions, more(m))

@@ -33,10 +33,13 @@ func (m *Machine) compare(r *rapid.T) {
 	}
 }
 
-// list is the list that the model makes, by encoding/json.
-func (m *Machine) list() string {
+// list is the list that the model makes.
+func (m *Machine) list() string { return m.json(m.sorted()) }
+
+// json is what encoding/json makes of users.
+func (m *Machine) json(all []models.User) string {
 	var users []string
-	for _, user := range m.sorted() {
+	for _, user := range all {
 		shown := fmt.Sprintf(`{"id":%d,"name":%s,"email":%s,"created_at":%s`, user.ID, encoded(user.Name), encoded(user.Email),
 			encoded(user.CreatedAt))
 		for _, field := range m.fields[len(Fields()):] {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ids returns the ids of the users that a query asks for.
+// ids returns the ids of the users that a query asks for. If it asks for a page, the one from memory must be the same.
 func ids(t testing.TB, users models.Users, query models.Query) (ids []int64) {
 	t.Helper()
 	for user, err := range models.Each(users.Select(ctx, query)) {
@@ -20,6 +20,9 @@ func ids(t testing.TB, users models.Users, query models.Query) (ids []int64) {
 			t.Fatalf("%+v: %v", query, err)
 		}
 		ids = append(ids, user.ID)
+	}
+	if query.IsPage() {
+		expectPage(t, users, query)
 	}
 	return ids
 }

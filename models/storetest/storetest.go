@@ -29,6 +29,7 @@ var suite = []struct {
 	{"of many changes with conditions at once none is lost", lostUpdates},
 	{"one refusal among many writes at once refuses no other", refusedAlone},
 	{"a page may begin anywhere and ends where it was asked to", pages},
+	{"a page from memory is the one from storage", pagesInMemory},
 	{"a page has a bounded size, whichever texts are long", pageSizes},
 	{"a list has the version of its users", versions},
 	{"every row that cannot be imported is named, whatever refuses it", importsRefused},
@@ -204,6 +205,10 @@ func closed(t *testing.T, users models.Users) {
 	_, change := users.Change(ctx, id, models.Values{}, nil)
 	_, count := users.Count(ctx, models.Query{})
 	list := users.List(ctx, func(models.List) error { return nil })
+	_, page := users.Page(ctx, models.Query{Limit: 1})
+	if page != nil && !errors.Is(page, models.ErrClosed) { // if there is no list, storage says that it is closed
+		t.Errorf("a page: %v", page)
+	}
 	_, imported := users.Import(ctx, Rows(models.NewUser{Name: "n", Email: "e"}), models.ImportOptions{})
 	for name, err := range map[string]error{
 		"creating": create, "getting": get, "changing": change, "counting": count, "listing": list, "importing": imported,

@@ -1,0 +1,141 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"users-api/models"
+	"users-api/models/sqlite"
+	"users-api/models/storetest"
+)
+
+// unread is a storage of which no page may be read, because the pages are in memory.
+type unread struct {
+	models.Users
+	t *testing.T
+}
+
+func (u unread) Select(_ context.Context, query models.Query) iter.Seq2[[]models.User, error] {
+	u.t.Errorf("%+v is read from storage", query)
+	return func(func([]models.User, error) bool) {}
+}
+
+func (u unread) Count(context.Context, models.Query) (int64, error) {
+	u.t.Error("users are counted in storage")
+	return 0, nil
+}
+
+// startTwice serves one database twice: with pages from memory, and with pages from storage.
+func startTwice(t *testing.T, recorded bool) (memory, storage *service) {
+	t.Helper()
+	users, path := openUsers(t)
+	if recorded {
+		(&service{path: path}).record(t)
+	}
+	uncached, err := sqlite.Open(context.Background(), path, storetest.Fields(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = uncached.Close(context.Background()) })
+	memory, storage = startWith(t, unread{users, t}, nil), startWith(t, uncached, nil)
+	memory.Users, memory.path = users, path
+	return memory, storage
+}
+
+func (r reply) shown() string { return fmt.Sprintf("%d %v\n%s", r.status, r.header, r.body) }
+
+// expectSamePage compares the whole responses to a request, and returns one.
+func expectSamePage(t *testing.T, memory, storage *service, method, query string, headers ...string) reply {
+	t.Helper()
+	got, want := memory.do(t, method, "/api/users"+query, "", headers...), storage.do(t, method, "/api/users"+query, "", headers...)
+	for _, header := range []http.Header{got.header, want.header} {
+		header.Del("Date")
+		header.Del("X-Request-Id")
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s %s %v from memory is\n%.2000v\nfrom storage\n%.2000v", method, query, headers, got.shown(), want.shown())
+	}
+	return got
+}
+
+// expectSamePages compares some pages, and what a client is answered that has them already.
+func expectSamePages(t *testing.T, memory, storage *service, random *rand.Rand) {
+	t.Helper()
+	memory.do(t, "GET", "/api/users", "") // the list is read
+	for range 40 {
+		query := fmt.Sprintf("?limit=%d&order=%s", 1+random.IntN(30), []string{"asc", "desc"}[random.IntN(2)])
+		switch random.IntN(4) {
+		case 0:
+		case 1:
+			query += fmt.Sprint("&after=", []int64{math.MinInt64, -1, 0, 511, 512, math.MaxInt64}[random.IntN(6)])
+		default:
+			query += fmt.Sprint("&after=", random.IntN(3000)-1500)
+		}
+		query += []string{"", "&count=true"}[random.IntN(2)]
+		tag := expectSamePage(t, memory, storage, "GET", query).header.Get("ETag")
+		expectSamePage(t, memory, storage, "HEAD", query)
+		again := expectSamePage(t, memory, storage, "GET", query, "If-None-Match: "+tag)
+		if tag == "" || again.status != 304 || again.body != "" || again.header.Get("ETag") != tag {
+			t.Errorf("%s with the ETag %s is answered %d with %v", query, tag, again.status, again.header)
+		}
+	}
+}
+
+// A page from memory is byte for byte the page from storage, with all its headers.
+func TestAPageFromMemoryIsTheOneFromStorage(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{false, true} {
+		t.Run(fmt.Sprint("changes are recorded: ", recorded), func(t *testing.T) {
+			memory, storage := startTwice(t, recorded)
+			seed := rand.Uint64()
+			t.Logf("the seed is %d", seed)
+			random := rand.New(rand.NewPCG(seed, 0))
+			expectSamePages(t, memory, storage, random) // of no users
+			names := []string{"Ada", `"<&>"`, "é\u2028", "x\x00y", strings.Repeat("long ", 100)}
+			for i := range 60 {
+				user := models.NewUser{Name: names[i%len(names)], Email: fmt.Sprint(i)}
+				if _, err := memory.Create(t.Context(), user); err != nil {
+					t.Fatal(err)
+				}
+			}
+			memory.others(t, "UPDATE users SET id = id * 37 + 10000; UPDATE users SET id = id - 11200") // gaps, and negative ids
+			expectSamePages(t, memory, storage, random)
+		})
+	}
+}
+
+func TestAPageOfOneUserHasTheETagOfTheUser(t *testing.T) {
+	t.Parallel()
+	memory, storage := startTwice(t, false)
+	memory.create(t, "Ada", "ada@example.org")
+	memory.create(t, "Alan", "alan@example.org")
+	memory.do(t, "GET", "/api/users", "")
+	want := memory.do(t, "GET", "/api/users/2", "").header.Get("ETag")
+	page := expectSamePage(t, memory, storage, "GET", "?limit=1&order=desc&count=true")
+	if got := page.header.Get("ETag"); got != want || want == "" {
+		t.Errorf("the ETag is %s, want %s", got, want)
+	}
+	if link := page.header.Get("Link"); link != `<?limit=1&order=desc&count=true&after=2>; rel="next"` {
+		t.Errorf("the Link is %s", link)
+	}
+	if total := page.header.Get("X-Total-Count"); total != "2" {
+		t.Errorf("the total is %s", total)
+	}
+	other := expectSamePage(t, memory, storage, "GET", "?limit=2").header.Get("ETag")
+	for _, write := range []string{"DELETE FROM users WHERE id = 1", "UPDATE users SET name = 'new'"} {
+		memory.others(t, write)
+		memory.do(t, "GET", "/api/users", "")
+		now := expectSamePage(t, memory, storage, "GET", "?limit=2").header.Get("ETag")
+		if now == other {
+			t.Errorf("after %s the page has the same ETag", write)
+		}
+		other = now
+	}
+}
