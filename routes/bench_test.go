@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
+	"users-api/models/sqlite"
 	"users-api/models/storetest"
 )
 
@@ -45,6 +46,39 @@ func BenchmarkRequest(b *testing.B) {
 				handler.ServeHTTP(&discard{http.Header{}}, request)
 			}
 		})
+	}
+}
+
+// BenchmarkPage is what a page costs without the network, from memory and from storage.
+func BenchmarkPage(b *testing.B) {
+	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	users, path := openUsers(b)
+	rows := make([]models.NewUser, 100_000)
+	for i := range rows {
+		rows[i] = models.NewUser{Name: fmt.Sprint("User ", i), Email: fmt.Sprintf("user%d@example.org", i)}
+	}
+	if _, err := users.Import(b.Context(), storetest.Rows(rows...), models.ImportOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	for _, from := range []struct {
+		name   string
+		memory int
+	}{{"memory", 64 << 20}, {"storage", 0}} {
+		users, err := sqlite.Open(b.Context(), path, storetest.Fields(), from.memory)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = users.Close(context.Background()) })
+		storetest.Text(b, users)
+		handler := Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: logger}.handler(context.Background(), usual())
+		for _, query := range []string{"limit=100&after=50000", "limit=50&order=desc", "limit=1&count=true", "limit=1000"} {
+			b.Run(query+" from "+from.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					handler.ServeHTTP(&discard{http.Header{}}, httptest.NewRequest("GET", "/api/users?"+query, nil))
+				}
+			})
+		}
 	}
 }
 

@@ -119,6 +119,9 @@ func TestAListShowsWhatOthersHaveCommitted(t *testing.T) {
 	} {
 		storetest.Text(t, users)
 		test.write(t)
+		if page, err := users.Page(ctx, models.Query{Limit: 10}); page != nil || err != nil {
+			t.Errorf("after %s a page is in memory: %t, %v", test.name, page != nil, err)
+		}
 		got, _ := storetest.Text(t, users)
 		if want := wholeText(t, users); got != want {
 			t.Errorf("after %s the list is %s, want %s", test.name, got, want)

@@ -160,7 +160,7 @@ func TestAPageShowsWhatAnotherProgramHasCommitted(t *testing.T) {
 		sqlitetest.Run(t, other, statement)
 		for range 2 {
 			if page, err := users.Page(ctx, query); page != nil || err != nil {
-				t.Errorf("after %s the page from memory is %s, %v", statement, page.JSON, err)
+				t.Errorf("after %s a page is in memory: %t, %v", statement, page != nil, err)
 			}
 		}
 	}
