@@ -23,7 +23,7 @@ func (u *Users) search(c *gin.Context) error {
 	}
 	if page != nil {
 		describePage(c, &asked, page)
-		return sendWhole(c, page.Users, page.JSON)
+		return sendWhole(c, page)
 	}
 	return u.read(c, asked)
 }
@@ -81,7 +81,8 @@ func (u *Users) readPage(c *gin.Context, asked request, page *models.Page) error
 	}
 	describePage(c, &asked, page)
 	if held == page.Last {
-		return sendWhole(c, array.Users, array.End())
+		page.JSON = array.End()
+		return sendWhole(c, page)
 	}
 	query.After, query.Limit = &held, 0
 	return sendArray(c, array, until(page.Last, query.Descending, u.users.Select(c.Request.Context(), query)))
@@ -104,18 +105,22 @@ func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) i
 	}
 }
 
-// sendWhole sends an array that is known to its end, with its entity tag. That of one user is the user's own, so that a user
-// found by a search can be changed with If-Match.
-func sendWhole(c *gin.Context, users int, array []byte) error {
-	tagged := array
-	if users == 1 {
-		tagged = array[1 : len(array)-1]
+// sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a user
+// found by a search can be changed with If-Match. The same users have another tag when others follow them: a 304 could not
+// take back the Link that a client has.
+func sendWhole(c *gin.Context, page *models.Page) error {
+	tagged := page.JSON
+	switch {
+	case page.Users == 1:
+		tagged = tagged[1 : len(tagged)-1]
+	case page.More:
+		tagged = tagged[:len(tagged)-1]
 	}
 	revalidate(c)
 	if notModified(c, entityTag(tagged)) {
 		return nil
 	}
-	return send(c, http.StatusOK, contentType, array)
+	return send(c, http.StatusOK, contentType, page.JSON)
 }
 
 // sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user alone is sent as a whole.
@@ -127,7 +132,7 @@ func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.Use
 		case err != nil:
 			return err
 		case array.Ended && array.Users == 1:
-			return sendWhole(c, 1, chunk)
+			return sendWhole(c, &models.Page{JSON: chunk, Users: 1})
 		case array.Ended && !c.Writer.Written():
 			return send(c, http.StatusOK, contentType, chunk)
 		case c.Request.Method == http.MethodHead:

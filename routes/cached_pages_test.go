@@ -139,3 +139,19 @@ func TestAPageOfOneUserHasTheETagOfTheUser(t *testing.T) {
 		other = now
 	}
 }
+
+// A client keeps the headers that a 304 does not repeat, also a Link to users who are gone.
+func TestAPageThatNothingFollowsAnyMoreIsSentAgain(t *testing.T) {
+	t.Parallel()
+	memory, storage := startTwice(t, false)
+	for _, email := range []string{"a", "b", "c"} {
+		memory.create(t, "n", email)
+	}
+	memory.do(t, "GET", "/api/users", "")
+	tag := expectSamePage(t, memory, storage, "GET", "?limit=2").header.Get("ETag")
+	memory.others(t, "DELETE FROM users WHERE email = 'c'")
+	memory.do(t, "GET", "/api/users", "")
+	if page := expectSamePage(t, memory, storage, "GET", "?limit=2", "If-None-Match: "+tag); page.status != 200 {
+		t.Errorf("it is answered %d", page.status)
+	}
+}
