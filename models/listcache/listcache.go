@@ -50,9 +50,12 @@ type Cache struct {
 	stale chan struct{} // closed while there is no list that is known to be unchanged since the last question
 	turn  chan struct{} // holds a value while a refresh is under way, and after Close
 
-	// What pages have read from storage since the last refresh, and what that read, in users (page.go).
-	spent, cost atomic.Int64
-	beside      atomic.Bool // a refresh runs, or waits for its turn, because of that
+	// The following fields say when the list is refreshed for pages (page.go). They count users.
+	spent  atomic.Int64 // what pages have read from storage since the last refresh
+	cost   atomic.Int64 // what that refresh read
+	served atomic.Int64 // what pages had from memory since the last refresh for them
+	worth  atomic.Int64 // after how many times the cost there is the next
+	beside atomic.Bool  // it runs, or waits for its turn
 
 	// The following fields belong to the refresh under way.
 	current *list
@@ -67,6 +70,7 @@ func New(source Source, fields models.Fields, maxBytes int) *Cache {
 	c := &Cache{source: source, fields: fields, maxBytes: maxBytes, stale: make(chan struct{}), turn: make(chan struct{}, 1)}
 	close(c.stale)
 	c.cost.Store(firstCost)
+	c.worth.Store(leastWorth)
 	c.reading, c.end = context.WithCancel(context.Background())
 	return c
 }

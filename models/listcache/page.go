@@ -8,15 +8,20 @@ import (
 	"users-api/models"
 )
 
-// firstCost is what pages read from storage before the list is read for the first time, in users: a few pages are no
-// reason to keep everyone in memory.
-const firstCost = 10_000
+const (
+	// leastWorth and mostWorth are how many times the cost of a refresh pages read from storage before the list is
+	// refreshed for them. It doubles while others commit so often that a refresh saves less than it costs.
+	leastWorth, mostWorth = 4, 64
+	// firstCost is taken for the cost of reading the list for the first time, in users: a few pages are no reason to keep
+	// everyone in memory.
+	firstCost = 10_000
+)
 
 // Page returns the page that a query selects if it can be cut out of the cached list, and nil otherwise.
 //
 // It is as fresh as a list, but never waits for one: while the list is stale, pages come from storage. Once they have
-// read as many users there as the last refresh did, the list is refreshed beside them. So all refreshes together cost
-// no more than the pages, and no page is late because another one is from memory.
+// read several times as many users there as the last refresh did, the list is refreshed beside them: refreshes add
+// little to the cost of pages, however often others commit.
 func (c *Cache) Page(ctx context.Context, query models.Query) (*models.Page, error) {
 	if !query.IsPage() || c.tooLarge.Load() {
 		return nil, nil
@@ -29,6 +34,7 @@ func (c *Cache) Page(ctx context.Context, query models.Query) (*models.Page, err
 		c.spend(query.Limit)
 		return nil, nil
 	}
+	c.served.Add(int64(query.Limit))
 	return l.page(query), nil
 }
 
@@ -83,8 +89,13 @@ func (c *Cache) markFresh() {
 // spend notes that a page reads users from storage, and refreshes the list beside the pages when that has become worth
 // it.
 func (c *Cache) spend(users int) {
-	if c.spent.Add(int64(users)) < c.cost.Load() || !c.beside.CompareAndSwap(false, true) {
+	if c.spent.Add(int64(users)) < c.worth.Load()*c.cost.Load() || !c.beside.CompareAndSwap(false, true) {
 		return
+	}
+	if c.served.Swap(0) < c.cost.Load() {
+		c.worth.Store(min(2*c.worth.Load(), mostWorth))
+	} else {
+		c.worth.Store(leastWorth)
 	}
 	go func() {
 		defer c.beside.Store(false)

@@ -200,7 +200,7 @@ func TestPagesThatWaitShareOneQuestion(t *testing.T) {
 	}
 }
 
-// The list is read for pages alone, beside them, once they have cost as much.
+// The list is read for pages alone, beside them, once that costs little compared with them.
 func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
 	t.Parallel()
 	users, cache := open(1 << 20)
@@ -211,35 +211,47 @@ func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
 	expect := func(when string, pages, readAll int) {
 		t.Helper()
 		for range pages {
-			if users.readAll != readAll-1 && readAll > 0 {
+			if users.readAll != readAll-1 {
 				t.Errorf("%s everything was read %d times before pages had cost as much", when, users.readAll)
 			}
 			if got := askPage(t, cache, page); got != "" {
 				t.Errorf("%s a page is in memory", when)
 			}
 		}
-		for askPage(t, cache, page) == "" { // until the list is read
+		for cache.beside.Load() {
 			runtime.Gosched()
 		}
-		if users.readAll != readAll {
+		if askPage(t, cache, page) == "" || users.readAll != readAll {
 			t.Errorf("%s everything was read %d times, want %d", when, users.readAll, readAll)
 		}
 	}
-	expect("first", firstCost/page.Limit, 1)
+	expect("first", leastWorth*firstCost/page.Limit, 1)
 	users.others(func() {})
-	expect("after another program has written,", 2, 2)
-	for i := range 3 { // a patch costs less than a page of 1,000
+	expect("after a list that was not worth it,", 2*leastWorth*2, 2)
+	users.others(func() {})
+	expect("after two such lists,", 4*leastWorth*2, 3)
+	if askPage(t, cache, page) == "" {
+		t.Error("the list is stale though nothing was written")
+	}
+	users.others(func() {})
+	expect("after three", 8*leastWorth*2, 4)
+	users.others(func() {})
+	expect("after a list that was worth it,", leastWorth*2, 5)
+	for i := range 3 {
 		if users.put(5, fmt.Sprint("name ", i)); askPage(t, cache, page) != "" {
 			t.Error("after a write of ours a page is in memory")
 		}
 		for askPage(t, cache, page) == "" {
-			runtime.Gosched()
+			for cache.beside.Load() {
+				runtime.Gosched()
+			}
 		}
 	}
-	if users.readAll != 2 || len(users.again) != 3 {
-		t.Errorf("after writes of ours everything was read %d times, and %d segments", users.readAll-2, len(users.again))
+	if users.readAll != 5 || len(users.again) != 3 {
+		t.Errorf("after writes of ours everything was read %d times, and %d segments", users.readAll-5, len(users.again))
 	}
-	for l, _ := cache.get(ctx); l.readers.Load() != 1; runtime.Gosched() { // until the refresh beside has released it
+	if readers := cache.current.readers.Load(); readers != 0 {
+		t.Errorf("%d readers hold a list that no request reads", readers)
 	}
 }
 
