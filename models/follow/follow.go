@@ -4,7 +4,6 @@ package follow
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -15,13 +14,15 @@ const every = 50 * time.Millisecond
 type Feed struct {
 	newest func(context.Context) (string, error)
 
-	mu     sync.Mutex
-	cursor string    // the newest
-	read   time.Time // when it was read
+	turn   chan struct{} // holds a value while a client reads the cursor
+	cursor string        // the newest
+	read   time.Time     // when it was read
 }
 
 // New returns a feed whose newest cursor a function reads.
-func New(newest func(context.Context) (string, error)) *Feed { return &Feed{newest: newest} }
+func New(newest func(context.Context) (string, error)) *Feed {
+	return &Feed{newest: newest, turn: make(chan struct{}, 1)}
+}
 
 // Await returns when the feed may have entries after a cursor, or the error of the context or of the function.
 func (f *Feed) Await(ctx context.Context, cursor string) error {
@@ -46,8 +47,12 @@ func (f *Feed) Await(ctx context.Context, cursor string) error {
 
 // latest returns the newest cursor of a moment ago, and when it was read.
 func (f *Feed) latest(ctx context.Context) (string, time.Time, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done(): // storage may take longer to answer another client than this one wants to wait
+		return "", time.Time{}, ctx.Err()
+	}
 	if time.Since(f.read) < every/2 {
 		return f.cursor, f.read, nil
 	}
