@@ -30,13 +30,44 @@ const (
 	OpMany    Op = "many"
 )
 
-// MostRecorded is how many users a statement may write before it is recorded as one entry.
-const MostRecorded = 10_000
+const (
+	// MostRecorded is how many users a statement may write before it is recorded as one entry.
+	MostRecorded = 10_000
+	// MostChangesBytes bounds the texts of the users in one response of the feed. What follows takes another response.
+	MostChangesBytes = 1 << 20
+	// PruneStep is how many old entries are deleted in one commit.
+	PruneStep = 1000
+)
 
 // Changes are entries that follow each other, in commit order.
 type Changes struct {
 	Entries []Change
 	Next    string // the cursor after the last of them
+}
+
+// AddUsers adds to each entry the user whom it names, as find returns it: nil if it no longer exists. It leaves out the entries
+// after [MostChangesBytes] of users.
+func (c *Changes) AddUsers(fields Fields, find func(id int64) (*User, error)) error {
+	left := MostChangesBytes
+	for i := range c.Entries {
+		if left < 0 {
+			c.Entries = c.Entries[:i]
+			return nil
+		}
+		change := &c.Entries[i]
+		c.Next = change.Cursor
+		if change.Op == OpMany {
+			continue
+		}
+		user, err := find(change.ID)
+		if err != nil {
+			return err
+		}
+		if change.User = user; user != nil {
+			left -= fields.Bytes(&user.NewUser)
+		}
+	}
+	return nil
 }
 
 var (

@@ -14,9 +14,6 @@ import (
 	"users-api/models"
 )
 
-// changesBytes bounds the users of a response of the feed. A longer one takes several responses.
-const changesBytes = 1 << 20
-
 // feedDefinition returns the definition of the feed, or "" if changes are not recorded, and why it cannot be read here.
 func (c connection) feedDefinition(ctx context.Context) (definition string, unreadable, err error) {
 	err = c.query(ctx, func(rows pgx.Rows) error {
@@ -78,56 +75,52 @@ func (r *reader) changes(ctx context.Context, conn connection, feed feedState, a
 		return changes, err
 	}
 	changes.Next = feed.cursor(from)
-	found := after == "" || from == place{}
-	if from != (place{}) {
+	if changes.Entries, err = conn.entries(ctx, feed, from, limit); err != nil {
+		return changes, err
+	}
+	users, read, err := r.usersOf(ctx, conn, changes.Entries)
+	if err != nil {
+		return changes, err
+	}
+	isUnread := func(change models.Change) bool { return change.Op != models.OpMany && !read[change.ID] }
+	if unread := slices.IndexFunc(changes.Entries, isUnread); unread >= 0 {
+		changes.Entries = changes.Entries[:unread]
+	}
+	return changes, changes.AddUsers(r.queries.fields, func(id int64) (*models.User, error) { return users[id], nil })
+}
+
+// entries reads the entries after a place. If the entry at that place is gone, another program has deleted entries, perhaps
+// later ones too.
+func (c connection) entries(ctx context.Context, feed feedState, from place, limit int) (entries []models.Change, err error) {
+	fromStart := from == place{}
+	if !fromStart {
 		limit++ // the entry at that place comes first
 	}
-	var ids []int64
-	err = conn.query(ctx, func(rows pgx.Rows) error {
+	err = c.query(ctx, func(rows pgx.Rows) error {
 		var xid string
 		var seq int64
 		var change models.Change
 		err := rows.Scan(&xid, &seq, &change.Op, &change.ID, &change.At)
 		change.Cursor = fmt.Sprintf("%s.%s.%d", feed.epoch, xid, seq)
-		if change.Cursor == changes.Next {
-			found = true
-			return err
-		}
-		changes.Entries = append(changes.Entries, change)
-		if change.Op != models.OpMany && !slices.Contains(ids, change.ID) {
-			ids = append(ids, change.ID)
-		}
+		entries = append(entries, change)
 		return err
 	}, changesAfter, fmt.Sprint(from.xid), from.seq, fmt.Sprint(feed.last.xid), feed.last.seq, int64(limit))
-	if err == nil && !found {
-		err = models.ErrCursorGone // another program has deleted entries, perhaps later ones too
+	if err != nil || fromStart {
+		return entries, err
 	}
-	if err != nil {
-		return changes, err
+	if len(entries) == 0 || entries[0].Cursor != feed.cursor(from) {
+		return nil, models.ErrCursorGone
 	}
-	users, read, err := r.usersOf(ctx, conn, ids)
-	left := changesBytes
-	for i := range changes.Entries {
-		change := &changes.Entries[i]
-		if change.Op != models.OpMany && !read[change.ID] || left < 0 {
-			changes.Entries = changes.Entries[:i]
-			break
-		}
-		if user := users[change.ID]; user != nil && change.Op != models.OpMany {
-			change.User = user
-			left -= r.queries.fields.Bytes(&user.NewUser)
-		}
-		changes.Next = change.Cursor
-	}
-	return changes, err
+	return entries[1:], nil
 }
 
-// usersOf reads the users with certain ids, in order, until their texts fill a response, and returns for which ids that was
+// usersOf reads the users whom entries name, in order, until their texts fill a response, and returns for which ids that was
 // done.
-func (r *reader) usersOf(ctx context.Context, conn connection, ids []int64) (
+func (r *reader) usersOf(ctx context.Context, conn connection, entries []models.Change) (
 	users map[int64]*models.User, read map[int64]bool, err error) {
 	users, read = map[int64]*models.User{}, map[int64]bool{}
-	for left := changesBytes; len(ids) > 0 && left > 0; {
+	ids := idsOf(entries)
+	for left := models.MostChangesBytes; len(ids) > 0 && left > 0; {
 		next := ids[:min(len(ids), r.pages.get())]
 		page, whole, err := r.readPage(ctx, conn, r.queries.usersOf, []any{next})
 		if err != nil {
@@ -146,6 +139,16 @@ func (r *reader) usersOf(ctx context.Context, conn connection, ids []int64) (
 		ids = ids[len(next):]
 	}
 	return users, read, nil
+}
+
+// idsOf returns the ids that entries name, each once.
+func idsOf(entries []models.Change) (ids []int64) {
+	for _, change := range entries {
+		if change.Op != models.OpMany && !slices.Contains(ids, change.ID) {
+			ids = append(ids, change.ID)
+		}
+	}
+	return ids
 }
 
 // AwaitChanges returns when there may be entries after a cursor.
@@ -169,12 +172,9 @@ func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
 	return cursor, err
 }
 
-// pruneStep is how many entries are deleted in one commit.
-const pruneStep = 1000
-
 // PruneChanges deletes entries that are older than a time, in small commits.
 func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
-	for step := pruneStep; ; {
+	for step := models.PruneStep; ; {
 		rows, err := u.prune(ctx, before, step)
 		if err != nil || rows < int64(step)-1 {
 			return err

@@ -11,9 +11,6 @@ import (
 	"users-api/models/sqlite/dbfile"
 )
 
-// changesBytes bounds the users of a response of the feed. A longer one takes several responses.
-const changesBytes = 1 << 20
-
 // Changes returns the entries of the feed after a cursor.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
 	err = u.reader.on(ctx, models.Query{}, func(conn *connection) (err error) {
@@ -25,7 +22,7 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 
 // AwaitChanges returns when there may be entries after a cursor.
 func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
-	return storageError(u.feed.Await(ctx, cursor))
+	return storageError(u.follow.Await(ctx, cursor))
 }
 
 // Cursor returns the newest cursor of the feed, or "" if changes are not recorded. That costs nothing.
@@ -40,9 +37,6 @@ func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
 	return cursor, storageError(err)
 }
 
-// pruneStep is how many entries are deleted in one commit.
-const pruneStep = 1000
-
 // PruneChanges deletes entries that are older than a time, in small commits.
 func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
 	for more := u.writer.conn.recording.Load(); more; {
@@ -51,8 +45,8 @@ func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
 			if !tx.conn.table.feed {
 				return nil
 			}
-			done, err := tx.conn.Exec(pruneChanges, int64(pruneStep), before.UnixMilli())
-			more = done.Rows == pruneStep
+			done, err := tx.conn.Exec(pruneChanges, int64(models.PruneStep), before.UnixMilli())
+			more = done.Rows == models.PruneStep
 			return err
 		}})
 		if err != nil {
@@ -78,33 +72,18 @@ func (c *connection) changes(after string, limit int) (changes models.Changes, e
 		return nil
 	}, changesAfter, from, int64(limit))
 	if err == nil {
-		err = c.addUsers(&changes)
+		err = changes.AddUsers(c.fields, c.findUser)
 	}
 	return changes, err
 }
 
-// addUsers reads the users whom entries name, and leaves out the entries after changesBytes of them.
-func (c *connection) addUsers(changes *models.Changes) error {
-	left := changesBytes
-	for i := range changes.Entries {
-		if left < 0 {
-			changes.Entries = changes.Entries[:i]
-			return nil
-		}
-		change := &changes.Entries[i]
-		changes.Next = change.Cursor
-		if change.Op == models.OpMany {
-			continue
-		}
-		user, err := c.get(change.ID)
-		if err == nil {
-			change.User = &user
-			left -= c.fields.Bytes(&user.NewUser)
-		} else if !errors.Is(err, models.ErrNotFound) {
-			return err
-		}
+// findUser returns the user with an id, or nil if there is none.
+func (c *connection) findUser(id int64) (*models.User, error) {
+	user, err := c.get(id)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil, nil
 	}
-	return nil
+	return &user, err
 }
 
 // feedFrom returns the key of a cursor, or of the place before the oldest entry, and that of the newest.

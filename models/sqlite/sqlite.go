@@ -37,7 +37,7 @@ type Users struct {
 	source *listSource
 	cache  *listcache.Cache
 	reader *reader
-	feed   *follow.Feed
+	follow *follow.Feed
 	closed atomic.Bool
 }
 
@@ -86,7 +86,7 @@ func connectAll(path string, queries *queries, files files, spools *spool.Area, 
 		fields: queries.fields, writer: writer, source: source, reader: reader,
 		cache: listcache.New(source, queries.fields, listMemory),
 	}
-	users.feed = follow.New(users.Cursor)
+	users.follow = follow.New(users.Cursor)
 	return users, nil
 }
 
