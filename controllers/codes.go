@@ -34,6 +34,7 @@ const (
 	rowsRefused
 	tooManyDeletions
 	internalError
+	outcomeUnknown
 	storageFailed
 	noRoom
 	tooManyBodies
@@ -76,6 +77,7 @@ var Codes = []Code{
 	rowsRefused:      {"rows_refused", http.StatusUnprocessableEntity},
 	tooManyDeletions: {"too_many_deletions", http.StatusUnprocessableEntity},
 	internalError:    {"internal_error", http.StatusInternalServerError},
+	outcomeUnknown:   {"outcome_unknown", http.StatusInternalServerError},
 	storageFailed:    {"storage_failed", http.StatusInternalServerError},
 	noRoom:           {"no_room", http.StatusServiceUnavailable},
 	tooManyBodies:    {"too_many_bodies", http.StatusServiceUnavailable},

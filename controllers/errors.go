@@ -152,10 +152,14 @@ func refusal(err error) *Error {
 	case errors.Is(err, models.ErrCursorGone):
 		return errCursorGone
 	}
-	if failure, ok := errors.AsType[*models.StorageError](err); ok {
-		return newError(storageFailed, "%s", failure.Text)
+	failure, isStorages := errors.AsType[*models.StorageError](err)
+	switch {
+	case !isStorages:
+		return ErrUnexpected
+	case failure.Unknown:
+		return newError(outcomeUnknown, "%s", failure.Text)
 	}
-	return ErrUnexpected
+	return newError(storageFailed, "%s", failure.Text)
 }
 
 func isDuplicate(err error) bool {

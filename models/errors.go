@@ -18,6 +18,8 @@ type StorageError struct {
 	Code, Meaning string
 	// Duplicate says that another user has the email.
 	Duplicate bool
+	// Unknown says that the engine may have stored the write all the same.
+	Unknown bool
 }
 
 func (e *StorageError) Error() string { return e.Text }

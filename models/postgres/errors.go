@@ -170,6 +170,7 @@ func storageError(err error) error {
 	case isUnknown(err):
 		return &models.StorageError{
 			Text: whyUnknown(err) + "; whether the change was stored is not known", Code: codeUnknown, Meaning: "outcome unknown",
+			Unknown: true,
 		}
 	case isConnecting:
 		return connectFailure(connecting)

@@ -5,6 +5,8 @@ package servers
 import (
 	"fmt"
 	"net/url"
+	"strings"
+	"sync"
 	"testing"
 
 	"users-api/tests/ledger"
@@ -55,6 +57,30 @@ func TestWhenTheStandbyTakesOverNothingThatWasAnsweredIsLost(t *testing.T) {
 		l.ExpectKept(t, p)
 	}
 	t.Logf("%d users were created before the primary was killed", before)
+}
+
+// A program must be able to tell a write that was refused from one that may have been stored.
+func TestAProblemOfUnknownOutcomeHasACodeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	p, url := onServer(t, server)
+	p.Create(t, "Ada", "ada@example.org")
+	postgresql.SQL(t, url, "ALTER SYSTEM SET synchronous_standby_names = 'missing'")
+	server.Reload(t)
+	var answer program.Answer
+	var wait sync.WaitGroup
+	wait.Go(func() { answer, _ = p.Send("DELETE", "/api/users/1", "", "Accept: application/problem+json") })
+	server.WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	postgresql.SQL(t, url, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	wait.Wait()
+	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
+	server.Reload(t)
+	if answer.Status != 500 || !strings.Contains(answer.Body, `"code":"outcome_unknown"`) {
+		t.Errorf("the deletion is answered %d %s", answer.Status, answer.Body)
+	}
+	if users := p.List(t); len(users) != 0 {
+		t.Errorf("the users are %v", users)
+	}
 }
 
 // A URL that names the standby alone reads from it, when it says so, and cannot write.
