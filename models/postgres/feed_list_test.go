@@ -3,9 +3,7 @@
 package postgres
 
 import (
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -79,22 +77,9 @@ func TestWithAFeedNoListIsStaleWhenEntriesAreDeletedThatItNeeds(t *testing.T) {
 func TestWithAFeedNoListIsStaleUnderWriters(t *testing.T) {
 	t.Parallel()
 	users, url := openRecorded(t)
-	processes := []*Users{users, openUsers(t, url)}
+	processes := [2]*Users{users, openUsers(t, url)}
 	awaitCursor(t, processes[1])
-	var wait sync.WaitGroup
-	for i := range 8 {
-		users, other := processes[i%2], processes[(i+1)%2]
-		wait.Go(func() {
-			for n := range 20 {
-				email := fmt.Sprintf("%d-%d@example.org", i, n)
-				storetest.Create(t, users, email)
-				if text, _ := storetest.Text(t, other); !strings.Contains(text, email) {
-					t.Errorf("a list that was asked for after %s was created does not show it", email)
-				}
-			}
-		})
-	}
-	wait.Wait()
+	expectEachShown(t, processes)
 	for _, users := range processes {
 		if users.Stats().Patched == 0 {
 			t.Error("no list was patched")

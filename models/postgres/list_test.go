@@ -184,7 +184,12 @@ func TestUnderWritersNoListIsStale(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Shared(t)
 	url := server.NewDatabase(t)
-	processes := []*Users{openUsers(t, url), openUsers(t, url)}
+	expectEachShown(t, [2]*Users{openUsers(t, url), openUsers(t, url)})
+}
+
+// expectEachShown creates users through two processes, by many clients, and looks for each in a list of the other process.
+func expectEachShown(t *testing.T, processes [2]*Users) {
+	t.Helper()
 	var wait sync.WaitGroup
 	for i := range 8 {
 		users, other := processes[i%2], processes[(i+1)%2]
