@@ -20,7 +20,7 @@ import (
 // aRefusalFile holds the text that edits change: what the service answers to a deletion of no user.
 const aRefusalFile = "controllers/errors.go"
 
-// patience is for a busy machine, on which a build takes a minute.
+// patience is for a busy machine.
 const patience = 3 * time.Minute
 
 // The tests of one development run follow each other in one test, because the first build in a new container
