@@ -36,8 +36,8 @@ type conn struct {
 	pace        pace
 	tick        time.Duration
 	sent, taken int       // bytes that this system took from us, and bytes that the client's system took
-	looked      time.Time // when it was last looked whether the client takes them; later by the time that has counted since
-	due         int       // bytes that were sent by then
+	counted     time.Time // until when time has counted against the client
+	due         int       // bytes that were sent by then, which the client should have taken since
 	cut         context.Context
 	forget      func() bool
 }
@@ -47,7 +47,7 @@ type conn struct {
 // meanwhile.
 func (c *conn) Write(data []byte) (written int, err error) {
 	began := time.Now()
-	for isLate := c.isTooSlowSince(began); !isLate; isLate = c.isTooSlow() {
+	for isLate := c.isIdleTooLong(began); !isLate; isLate = c.isTooSlow() {
 		if err := c.SetWriteDeadline(began.Add(c.tick)); err != nil {
 			return written, err
 		}
@@ -56,7 +56,7 @@ func (c *conn) Write(data []byte) (written int, err error) {
 		c.sent += n
 		took := time.Since(began)
 		c.pace.spare -= min(took, c.tick)
-		c.looked = c.looked.Add(took)
+		c.counted = c.counted.Add(took)
 		began = began.Add(took)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
@@ -66,16 +66,17 @@ func (c *conn) Write(data []byte) (written int, err error) {
 	return written, os.ErrDeadlineExceeded
 }
 
-// isTooSlowSince reports whether the client is too slow although all that is written finds space: a client that has vanished
-// takes nothing. Time without a write counts if bytes stayed that long, and for four ticks at most.
-func (c *conn) isTooSlowSince(now time.Time) bool {
-	pause := now.Sub(c.looked)
+// isIdleTooLong counts the time since the last write against a client that has not taken what was sent before it, and reports
+// whether it has no time to spare. A client that has vanished takes nothing, although small writes go on to find space here.
+// A pause counts for four ticks at most, because the process may have been suspended.
+func (c *conn) isIdleTooLong(now time.Time) bool {
+	pause := now.Sub(c.counted)
 	if pause < c.tick {
 		return false
 	}
-	isDue := c.sent > 0 && c.sent-unsent(c.TCPConn) < c.due
-	c.looked, c.due = now, c.sent
-	if !isDue {
+	isBehind := c.sent > 0 && c.sent-unsent(c.TCPConn) < c.due
+	c.counted, c.due = now, c.sent
+	if !isBehind {
 		return false
 	}
 	c.pace.spare -= min(pause, 4*c.tick)
