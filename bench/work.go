@@ -52,28 +52,39 @@ func works(o options) (all []workload) {
 // rare is in the email of user 1, and nowhere else.
 var rare = seedEmail(1)[:8]
 
-// reads returns what is read first: the place, as an id or a text, and the users in the right answer. A random read is
-// first made in the middle of the table.
-func (w workload) reads() (place any, first, count int) {
+// reads returns what is read first: the place, as an id or a text, and the numbers of the users in the right answer, in order.
+// A random read is first made in the middle of the table.
+func (w workload) reads() (place any, users []int) {
 	middle := w.Users / 2
 	switch w.Path {
 	case "one":
-		return middle, middle, 1
+		return middle, span(middle, middle)
 	case "email":
-		return seedEmail(middle), middle, 1
+		return seedEmail(middle), span(middle, middle)
 	case "page":
-		return middle, middle + 1, min(100, w.Users-middle)
+		return middle, span(middle+1, min(middle+100, w.Users))
+	case "newest":
+		users = span(max(1, w.Users-49), w.Users)
+		slices.Reverse(users)
+		return nil, users
 	case "search":
-		return rare, 1, 1
+		return rare, span(1, 1)
 	}
-	return nil, 1, w.Users
+	return nil, span(1, w.Users)
+}
+
+func span(first, last int) (numbers []int) {
+	for number := first; number <= last; number++ {
+		numbers = append(numbers, number)
+	}
+	return numbers
 }
 
 // answer returns our answer to what is read first, which is what a limit sends.
 func (w workload) answer() []byte {
-	_, first, count := w.reads()
+	_, numbers := w.reads()
 	var users [][]byte
-	for number := first; number < first+count; number++ {
+	for _, number := range numbers {
 		users = append(users, fmt.Appendf(nil, `{"id":%d,"name":"User %d","email":"%s","created_at":"2024-01-01 00:00:00"}`,
 			number, number, seedEmail(number)))
 	}

@@ -1,7 +1,8 @@
 // Command bare is what a Go server can reach that stores nothing and looks nothing up: net/http alone, or Gin alone
 // when it is started with the argument gin.
 //
-// Reads are answered with the file body.json, whatever was asked for. Gin also binds creations, and answers them.
+// Reads are answered with the file body.json, whatever was asked for. Gin also binds creations, and answers them, and says 304
+// to a client that names what it has.
 package main
 
 import (
@@ -28,7 +29,13 @@ func main() {
 		gin.SetMode(gin.ReleaseMode)
 		router := gin.New()
 		for _, path := range []string{"/health", "/api/users", "/api/users/:id"} {
-			router.GET(path, func(c *gin.Context) { c.Data(http.StatusOK, contentType, body) })
+			router.GET(path, func(c *gin.Context) {
+				if c.GetHeader("If-None-Match") != "" {
+					c.Status(http.StatusNotModified)
+					return
+				}
+				c.Data(http.StatusOK, contentType, body)
+			})
 		}
 		router.POST("/api/users", createUser)
 		handler = router

@@ -16,6 +16,7 @@ db.exec(`CREATE TABLE IF NOT EXISTS users (
 
 const list = db.prepare('SELECT id, name, email, created_at FROM users ORDER BY id');
 const page = db.prepare('SELECT id, name, email, created_at FROM users WHERE id > ? ORDER BY id LIMIT ?');
+const newest = db.prepare('SELECT id, name, email, created_at FROM users ORDER BY id DESC LIMIT ?');
 const byEmail = db.prepare('SELECT id, name, email, created_at FROM users WHERE email = ?');
 const byId = db.prepare('SELECT id, name, email, created_at FROM users WHERE id = ?');
 const insert = db.prepare('INSERT INTO users (name, email) VALUES (?, ?)');
@@ -29,8 +30,9 @@ app.use(express.json());
 app.get('/health', (req, res) => res.json({ status: 'ok' }));
 
 app.get('/api/users', (req, res) => {
-  const { email, limit, after } = req.query;
+  const { email, limit, after, order } = req.query;
   if (email) return res.json(byEmail.all(email));
+  if (order === 'desc') return res.json(newest.all(Number(limit)));
   if (limit) return res.json(page.all(Number(after ?? 0), Number(limit)));
   res.json(list.all());
 });

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -53,12 +54,19 @@ func main() {
 
 func listUsers(c *gin.Context) {
 	var users []User
-	query := db.Order("id")
+	order := "id"
+	if c.Query("order") == "desc" {
+		order = "id desc"
+	}
+	query := db.Order(order)
 	if email := c.Query("email"); email != "" {
 		query = query.Where("email = ?", email)
 	}
 	if after := c.Query("after"); after != "" {
-		query = query.Where("id > ?", after).Limit(100)
+		query = query.Where("id > ?", after)
+	}
+	if limit, err := strconv.Atoi(c.Query("limit")); err == nil {
+		query = query.Limit(limit)
 	}
 	if err := query.Find(&users).Error; err != nil {
 		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
