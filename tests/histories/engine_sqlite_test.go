@@ -1,0 +1,6 @@
+//go:build !postgres
+
+package histories
+
+// processes is how many serve one database.
+const processes = 2

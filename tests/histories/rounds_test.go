@@ -1,0 +1,143 @@
+package histories
+
+import (
+	"flag"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"users-api/tests/history"
+	"users-api/tests/program"
+)
+
+var givenSeed = flag.Uint64("seed", 0, "repeat the choices of a run that has printed this seed")
+
+const (
+	clients = 8
+	enough  = 350 // requests in a round
+	most    = 500 // more take porcupine longer
+	short   = 5 * time.Second
+)
+
+// A setup is what the clients of one test ask, and what befalls it.
+type setup struct {
+	t      *testing.T
+	random *rand.Rand
+	places []*place
+	faults []fault
+	other  func(*history.Recorder, *rand.Rand) // one request of another program, if there is one
+	settle func()                              // returns when storage does nothing any more
+}
+
+// A place is one process that clients ask. It may have been started again.
+type place struct {
+	atomic.Pointer[program.Program]
+	settings []string
+}
+
+// A fault is what happens during a round: begin makes it, and what it returns ends it.
+type fault struct {
+	name string
+	does func(s *setup) (heal func())
+}
+
+// newSetup returns a set-up of n processes with the same settings.
+func newSetup(t *testing.T, n int, settings ...string) *setup {
+	seed := *givenSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", seed)
+	s := &setup{t: t, random: rand.New(rand.NewPCG(seed, 0)), settle: func() {}}
+	for range n {
+		s.places = append(s.places, &place{settings: settings})
+	}
+	for _, each := range s.places {
+		each.start(t)
+	}
+	return s
+}
+
+func (e *place) start(t *testing.T) {
+	t.Helper()
+	e.Store(program.Serve(t, e.settings...))
+}
+
+// any returns one of the processes.
+func (s *setup) any() *place { return s.places[s.random.IntN(len(s.places))] }
+
+// run lets one round follow the other until the time is over. Each begins with what the one before has left.
+func (s *setup) run() {
+	during, began := short, time.Now()
+	if *program.Long > 0 {
+		during = *program.Long
+	}
+	requests, unknown, longest := 0, 0, time.Duration(0)
+	n := 0
+	for ; time.Since(began) < during && !s.t.Failed(); n++ {
+		r := history.New(s.places[0].Load().List(s.t))
+		what := s.faults[n%len(s.faults)]
+		s.round(r, what)
+		if r.Unknown() > 0 {
+			s.restart()
+		}
+		s.settle()
+		judged := time.Now()
+		r.Judge(s.t, s.places[0].Load().List(s.t))
+		longest = max(longest, time.Since(judged))
+		requests, unknown = requests+r.Size(), unknown+r.Unknown()
+		if s.t.Failed() {
+			s.t.Logf("in round %d: %s", n, what.name)
+		}
+	}
+	s.t.Logf("%d rounds, %d requests, of which %d have an unknown outcome; judged in %s at most",
+		n, requests, unknown, longest.Round(time.Millisecond))
+}
+
+// round lets clients ask while a fault comes and goes.
+func (s *setup) round(r *history.Recorder, what fault) {
+	seed, reads := s.random.Uint64(), []int{20, 60, 90}[s.random.IntN(3)]
+	var wait sync.WaitGroup
+	var over atomic.Bool
+	ask := func(one func()) {
+		wait.Go(func() {
+			for !over.Load() || r.Size() < enough {
+				if r.Size() > most && !over.Load() {
+					time.Sleep(time.Millisecond) // the fault is not over yet
+					continue
+				}
+				one()
+			}
+		})
+	}
+	for i := range clients {
+		client, random := r.Client(i, seed, reads), rand.New(rand.NewPCG(seed, uint64(i)))
+		ask(func() { client.Ask(s.places[random.IntN(len(s.places))].Load()) })
+	}
+	if s.other != nil {
+		random := rand.New(rand.NewPCG(seed, clients))
+		ask(func() { s.other(r, random) })
+	}
+	s.fail(r, what)
+	over.Store(true)
+	wait.Wait()
+}
+
+// fail makes a fault in the middle of a round, and ends it.
+func (s *setup) fail(r *history.Recorder, what fault) {
+	begin := s.random.IntN(enough / 2)
+	program.WaitFor(s.t, "clients are answered", func() bool { return r.Size() >= begin })
+	what.does(s)()
+}
+
+// restart ends every process as an administrator does, and starts it again: no request is under way after that.
+func (s *setup) restart() {
+	for _, each := range s.places {
+		each.Load().Stop(s.t)
+	}
+	for _, each := range s.places {
+		each.start(s.t)
+	}
+}
