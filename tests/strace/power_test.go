@@ -1,0 +1,121 @@
+//go:build strace
+
+package strace
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/models/sqlite"
+	"users-api/tests/program"
+)
+
+// scenarios share what -long gives.
+const scenarios = 6
+
+// expectHistory returns a check that the database at a path below the directory agrees with what clients know.
+func (x *recording) expectHistory(h *history, path string) check {
+	return func(directory string, at int) error {
+		return reopen(filepath.Join(directory, path), func(open *sqlite.Users, found users) error {
+			known := knowledge{h, x.answers, at, at}
+			if err := known.check(found); err != nil {
+				return err
+			}
+			return known.checkFeed(open, found)
+		})
+	}
+}
+
+// checkFeed follows the feed from the newest list that has a cursor.
+func (k knowledge) checkFeed(open *sqlite.Users, found users) error {
+	newest := list{}
+	for _, list := range k.lists {
+		if list.cursor != "" && k.answered(list.answer, k.since) {
+			newest = list
+		}
+	}
+	if newest.cursor == "" {
+		return nil
+	}
+	followed, err := follow(open, newest)
+	if err == nil && !maps.Equal(followed, found) {
+		err = fmt.Errorf("a client that follows has %s and not %s", followed.short(), found.short())
+	}
+	return err
+}
+
+func TestAPowerCutLosesNothingThatWasAnswered(t *testing.T) {
+	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
+	start, path := newDisk(t, root), "new/nested/users.db"
+	for _, name := range []string{"a", "b"} {
+		p := program.Start(t, recorder.script, "DATA_DIR="+root+"/"+filepath.Dir(path))
+		startClients(t, p, h, name, 3, 8, "")()
+		p.Stop(t)
+	}
+	x := newRecording(recorder, start)
+	check := x.expectHistory(h, path)
+	x.cutPower(check, 6*time.Second)
+	x.expectServed(h, filepath.Dir(path))
+
+	x.expectFound("a start that does not flush the parent of the directory", check, isFlush(root+"/new"))
+	x.expectFound("a start that does not flush the parent of that", check, isFlush(root))
+	x.expectFound("a -wal file whose name is not flushed", check, isFlush(root+"/new/nested"))
+	x.expectFound("commits that are not flushed", check, isFlush("-wal"))
+	x.expectFound("a close that does not flush users.db", check, isFlush("users.db"))
+	x.answerBeforeCommits()
+	x.expectFound("answers before the flush of their commits", check, func(event) bool { return false })
+}
+
+func TestAPowerCutDuringCheckpointsLosesNothing(t *testing.T) {
+	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
+	program.Serve(t, "DATA_DIR="+root).Stop(t)
+	start := newDisk(t, root)
+	p := program.Start(t, recorder.script, "DATA_DIR="+root)
+	startClients(t, p, h, "c", 4, 15, strings.Repeat("long ", 8000))()
+	p.Stop(t)
+	x := newRecording(recorder, start)
+	if last := slices.Max(slices.Collect(maps.Values(x.answers))); !slices.ContainsFunc(x.events[:last], isFlush("users.db")) {
+		t.Fatal("nothing was written back beside the commits")
+	}
+	check := x.expectHistory(h, "users.db")
+	x.cutPower(check, 6*time.Second)
+
+	x.expectFound("checkpoints that do not flush users.db", check, isFlush("users.db"))
+}
+
+// expectServed has the program itself serve what a disk holds for certain after a few cuts, and write to it.
+func (x *recording) expectServed(h *history, dataDir string) {
+	x.t.Helper()
+	chosen := map[int]string{len(x.events) - 1: x.t.TempDir()}
+	for range 4 {
+		chosen[rand.IntN(len(x.events))] = x.t.TempDir()
+	}
+	err := x.replay(func(at int, _ event, d *disk) {
+		if chosen[at] == "" {
+			return
+		}
+		if err := d.writeTo(chosen[at], chance{}); err != nil {
+			x.t.Error(err)
+		}
+	})
+	if err != nil {
+		x.t.Error(err)
+	}
+	for at, directory := range chosen {
+		p, found := program.Serve(x.t, "DATA_DIR="+filepath.Join(directory, dataDir)), users{}
+		for _, user := range p.List(x.t) {
+			found[user.Email] = user.Name
+		}
+		if err := (knowledge{h, x.answers, at, at}).check(found); err != nil {
+			x.t.Errorf("the program, after a cut at event %d of %d: %v", at, len(x.events), err)
+		}
+		p.Create(x.t, "Ada", "ada@example.org")
+		p.Stop(x.t)
+	}
+}

@@ -1,0 +1,115 @@
+//go:build strace
+
+package strace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// A recorder runs the program under strace, which writes a file for each process.
+type recorder struct {
+	t         *testing.T
+	script    string // runs the program, and has it traced
+	directory string
+	processes []string // those that have been read, in the order in which they began
+	calls     []*call  // what they did, in the order in which it began
+}
+
+// traced are the system calls that change files or their names, those by which they are told apart, and exit_group.
+const traced = "open,openat,creat,close,dup,dup2,dup3,lseek,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat," +
+	"rename,renameat,renameat2,unlink,unlinkat,write,pwrite64,writev,pwritev,pwritev2,truncate,ftruncate,fallocate," +
+	"copy_file_range,sendfile,splice,mmap,msync,fsync,fdatasync,sync_file_range,sync,syncfs,exit_group"
+
+func newRecorder(t *testing.T) *recorder {
+	t.Helper()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Fatalf("%v: apt-get install strace", err)
+	}
+	r := &recorder{t: t, directory: t.TempDir()}
+	r.script = filepath.Join(r.directory, "traced")
+	const form = "#!/bin/sh\nexec %s -D -f -y -xx -s 10000000 --absolute-timestamps=format:unix,precision:ns " +
+		"--syscall-times=ns --seccomp-bpf -o %s/trace.$$ -e trace=%s %s \"$@\"\n"
+	text := fmt.Sprintf(form, strace, r.directory, traced, program.Path())
+	if err := os.WriteFile(r.script, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run runs a command, which must end well, and returns its process.
+func (r *recorder) run(dataDir string, arguments ...string) (process string) {
+	r.t.Helper()
+	command := exec.Command(r.script, arguments...)
+	command.Env = []string{"DATA_DIR=" + dataDir, "PATH=" + os.Getenv("PATH")}
+	if output, err := command.CombinedOutput(); err != nil {
+		r.t.Fatalf("%q: %v\n%s", arguments, err, output)
+	}
+	return fmt.Sprint(command.Process.Pid)
+}
+
+// read reads the traces of all processes that have not been read. They must have ended, or be about to.
+func (r *recorder) read() []*call {
+	r.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(r.directory, "trace.*"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, path := range paths {
+		process := strings.TrimPrefix(filepath.Ext(path), ".")
+		program.WaitFor(r.t, "the end of "+path, func() bool { return hasEnded(path, process) })
+		r.processes = append(r.processes, process)
+		file, err := os.Open(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		calls, err := parse(file, process)
+		_ = file.Close()
+		if err := errors.Join(err, os.Remove(path)); err != nil {
+			r.t.Fatal(err)
+		}
+		r.calls = append(r.calls, calls...)
+	}
+	slices.SortStableFunc(r.calls, func(a, b *call) int { return a.began.compare(b.began) })
+	return r.calls
+}
+
+// hasEnded reports whether a trace is complete.
+func hasEnded(path, process string) bool {
+	const enough = 200
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	_, _ = file.Seek(-enough, io.SeekEnd)
+	end, err := io.ReadAll(file)
+	return err == nil && regexp.MustCompile(`(?m)^`+process+` .*\+\+\+ (exited|killed) .*\n\z`).Match(end)
+}
+
+// settle finds out which writes were done that a process had begun when it was killed, before another process begins.
+func (r *recorder) settle() {
+	r.t.Helper()
+	for _, c := range r.read() {
+		if c.ended != never || c.name != "pwrite64" {
+			continue
+		}
+		_, path := c.file()
+		data, _ := os.ReadFile(path)
+		written := strings.Join(c.texts, "")
+		if from, to := int(c.last()), int(c.last())+len(written); to <= len(data) && string(data[from:to]) == written {
+			c.result, c.ended = int64(len(written)), c.gaveUp
+		}
+	}
+}

@@ -1,0 +1,126 @@
+//go:build strace
+
+package strace
+
+import (
+	"bytes"
+	"cmp"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A recording is what the program did below a directory, from which power cuts are made.
+type recording struct {
+	t       testing.TB
+	start   *disk // before it
+	root    string
+	events  []event
+	answers map[string]int // the events at which answers began to be sent
+	began   map[string]int // and processes
+}
+
+// An event is the beginning or the end of a call.
+type event struct {
+	*call
+	begins bool
+}
+
+func (e event) when() moment {
+	if e.begins {
+		return e.began
+	}
+	return e.ended
+}
+
+// newRecording orders what was recorded. An answer is known by its X-Request-Id, or by its process if that is a command:
+// the last thing that it says.
+func newRecording(r *recorder, start *disk) *recording {
+	x := &recording{t: r.t, start: start, root: start.root, answers: map[string]int{}, began: map[string]int{}}
+	for _, c := range r.read() {
+		x.events = append(x.events, event{c, true})
+		if c.ended != never {
+			x.events = append(x.events, event{c, false})
+		}
+	}
+	slices.SortStableFunc(x.events, func(a, b event) int {
+		return cmp.Or(a.when().compare(b.when()), cmp.Compare(a.process, b.process))
+	})
+	for at, e := range x.events {
+		if _, known := x.began[e.process]; !known {
+			x.began[e.process] = at
+		}
+		if number, _ := e.file(); !e.begins || e.name != "write" || len(e.texts) == 0 {
+			continue
+		} else if number == 1 || number == 2 {
+			x.answers[e.process] = at
+		} else if answer := anyAnswer.FindStringSubmatch(e.texts[0]); answer != nil {
+			x.answers[answer[1]] = at
+		}
+	}
+	return x
+}
+
+var anyAnswer = regexp.MustCompile(`^HTTP/1\.1 [^\x00]*\r\nX-Request-Id: (\S+)\r\n`)
+
+// replay carries out the events, and calls visit after each with the disk.
+func (x *recording) replay(visit func(at int, e event, d *disk)) error {
+	d := x.start.clone()
+	for at, e := range x.events {
+		switch {
+		case e.begins && e.result >= 0:
+			d.begin(e.call)
+		case !e.begins && e.result >= 0:
+			if err := d.end(e.call); err != nil {
+				return err
+			}
+		}
+		visit(at, e, d)
+	}
+	return nil
+}
+
+// expectTrue fails the test unless all events together have made of the directory what it is.
+func (x *recording) expectTrue() {
+	x.t.Helper()
+	whole := x.t.TempDir()
+	last := len(x.events) - 1
+	var written error
+	err := x.replay(func(at int, _ event, d *disk) {
+		if at == last {
+			written = d.writeTo(whole, everything())
+		}
+	})
+	if err != nil || written != nil {
+		x.t.Fatal(err, written)
+	}
+	want, got := filesIn(x.t, x.root), filesIn(x.t, whole)
+	for name, data := range want {
+		if !bytes.Equal(got[name], data) && !strings.HasSuffix(name, "-shm") {
+			x.t.Fatalf("after the trace, %s has %d bytes, and not these %d", name, len(got[name]), len(data))
+		}
+	}
+	if len(got) != len(want) {
+		x.t.Fatalf("after the trace there are %v, and not %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+func filesIn(t testing.TB, root string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			files[strings.TrimPrefix(path, root)], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
