@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -34,6 +35,10 @@ func openDatabase(ctx context.Context, path string, fields models.Fields) (targe
 	}
 	if made != nil {
 		return "", nil, fmt.Errorf("cannot make the database: %w", made)
+	}
+	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that commit.
+	if err := dbfile.SyncFile(target + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", nil, fmt.Errorf("cannot bring the last commits to disk: %w", err)
 	}
 	conn, err = prepare(ctx, target, fields)
 	if err != nil && ctx.Err() != nil {

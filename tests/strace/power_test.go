@@ -89,6 +89,23 @@ func TestAPowerCutDuringCheckpointsLosesNothing(t *testing.T) {
 	x.expectFound("checkpoints that do not flush users.db", check, isFlush("users.db"))
 }
 
+// What a process had not flushed when it was killed, the next one shows.
+func TestAPowerCutAfterAKillLosesNothingThatWasShown(t *testing.T) {
+	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
+	start := newDisk(t, root)
+	for n := range 4 {
+		p := program.Start(t, recorder.script, "DATA_DIR="+root)
+		(&client{t: t, p: p, history: h, name: fmt.Sprint("reader", n)}).list()
+		wait := startClients(t, p, h, fmt.Sprint("killed", n), 3, 1000, "")
+		program.WaitFor(t, "some writes", func() bool { return h.size() > 100*(n+1) })
+		p.Kill(t)
+		wait()
+		recorder.settle()
+	}
+	x := newRecording(recorder, start)
+	x.cutPower(x.expectHistory(h, "users.db"), 6*time.Second)
+}
+
 // expectServed has the program itself serve what a disk holds for certain after a few cuts, and write to it.
 func (x *recording) expectServed(h *history, dataDir string) {
 	x.t.Helper()

@@ -15,14 +15,14 @@ func TestWhatCannotBeDoneToAFileSaysWhy(t *testing.T) {
 	directory := t.TempDir()
 	gone := filepath.Join(directory, "gone", "users.db")
 	for name, err := range map[string]error{
-		"bringing it to disk": syncFile(gone), "bringing its name to disk": dbfile.SyncName(gone),
+		"bringing it to disk": dbfile.SyncFile(gone), "bringing its name to disk": dbfile.SyncName(gone),
 		"giving it another name": place(gone, filepath.Join(directory, "users.db")),
 	} {
 		if !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := syncFile(os.DevNull); err == nil {
+	if err := dbfile.SyncFile(os.DevNull); err == nil {
 		t.Error("what cannot be brought to disk is no error")
 	}
 }

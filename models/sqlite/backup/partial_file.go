@@ -61,12 +61,3 @@ func place(partial, target string) error {
 	}
 	return errors.Join(file.Close(), os.Rename(partial, target), dbfile.SyncName(target))
 }
-
-// syncFile returns once the content of a file is on disk.
-func syncFile(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
-}

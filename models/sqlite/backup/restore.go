@@ -52,7 +52,7 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 	if err := giveToOwner(candidate, target); err != nil {
 		return Restored{}, fmt.Errorf("cannot give the restored database to the owner of %s: %w", target, err)
 	}
-	if err := syncFile(candidate); err != nil {
+	if err := dbfile.SyncFile(candidate); err != nil {
 		return Restored{}, fmt.Errorf("cannot bring the restored database to disk: %w", err)
 	}
 	kept, err := replace(target, candidate)

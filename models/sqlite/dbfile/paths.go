@@ -42,6 +42,15 @@ func ExpectNoHotJournal(path string) error {
 		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
 }
 
+// SyncFile returns once the content of a file is on disk.
+func SyncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
 // MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: data flushed
 // into a directory whose name is not on disk is lost with the directory in a power cut.
 func MakeDirectory(path string, mode os.FileMode) error {
