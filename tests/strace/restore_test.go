@@ -16,7 +16,7 @@ import (
 )
 
 func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
-	for name, gone := range map[string]bool{"beside the -wal file of a killed service": false} {
+	for name, gone := range map[string]bool{"beside the -wal file of a killed service": false, "beside one without a database": true} {
 		t.Run(name, func(t *testing.T) {
 			recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
 			p := program.Serve(t, "DATA_DIR="+root)

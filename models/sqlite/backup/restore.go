@@ -184,7 +184,10 @@ func replace(target, candidate string) (kept string, err error) {
 	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	release, err := dbfile.LockExclusive(target)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", errors.Join(quarantineBeside(target, kept), place(candidate, target))
+		if err := quarantineBeside(target, kept); err != nil {
+			return "", err
+		}
+		return "", place(candidate, target)
 	}
 	if err != nil {
 		return "", err
@@ -195,7 +198,7 @@ func replace(target, candidate string) (kept string, err error) {
 	if err := os.Link(target, kept); err != nil {
 		return "", fmt.Errorf("cannot keep the old database, so nothing was changed: %w", err)
 	}
-	if err := errors.Join(quarantineBeside(target, kept), dbfile.SyncName(target)); err != nil {
+	if err := quarantineBeside(target, kept); err != nil {
 		return "", err
 	}
 	if runtime.GOOS == "windows" { // Windows does not replace an open file: a service that starts now is safe
@@ -204,8 +207,8 @@ func replace(target, candidate string) (kept string, err error) {
 	return kept, errors.Join(os.Rename(candidate, target), dbfile.SyncName(target))
 }
 
-// quarantineBeside moves away the files beside the database, which SQLite would mix into the new one. They are kept
-// because they may hold commits of a database that is damaged or gone.
+// quarantineBeside moves away the files beside the database, which SQLite would mix into the new one, and returns once
+// that is on disk. They are kept because they may hold commits of a database that is damaged or gone.
 func quarantineBeside(target, kept string) error {
 	for _, ending := range []string{"-wal", "-journal"} {
 		if err := os.Rename(target+ending, kept+ending); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -213,7 +216,7 @@ func quarantineBeside(target, kept string) error {
 		}
 	}
 	_ = os.Remove(target + "-shm") // it holds nothing of its own
-	return nil
+	return dbfile.SyncName(target)
 }
 
 // removeSecondNames removes what a restore leaves behind if it is killed midway: a second name of the database that is
