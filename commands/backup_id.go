@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"users-api/models/sqlite/dbfile"
 )
 
 // backupID is the file in the data directory that holds the id of this service's backups. Two services may share a
@@ -53,6 +55,9 @@ func (b *backups) readOrMakeID() (string, error) {
 		if err := os.Rename(file.Name(), path); err != nil { // a file system without links
 			return "", err
 		}
+	}
+	if err := dbfile.SyncName(path); err != nil { // a power cut must not make earlier backups those of another service
+		return "", err
 	}
 	return b.readID()
 }

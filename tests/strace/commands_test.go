@@ -5,6 +5,7 @@ package strace
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,8 @@ func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 	p := program.Start(t, recorder.script, "DATA_DIR="+root+"/data", "BACKUP_EVERY=1h", "BACKUP_DIR="+root+"/backups")
 	p.WaitForLog(t, "backup made")
 	processes := map[string]string{}
-	for i, command := range []string{"changes on", "add-field nickname", "ignore-email-case", "backup " + root + "/backups/b.db"} {
+	commands := []string{"changes on", "add-field nickname", "ignore-email-case", "backup " + root + "/backups/b.db"}
+	for i, command := range commands {
 		wait := startClients(t, p, h, fmt.Sprint("d", i), 2, 6, "")
 		name, _, _ := strings.Cut(command, " ")
 		processes[name] = recorder.run(root+"/data", strings.Fields(command)...)
@@ -40,11 +42,14 @@ func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 				return err
 			}
 		}
+		if err := expectOwnBackups(directory); err != nil {
+			return err
+		}
 		return x.expectBackup(h, directory, processes["backup"], at)
 	}
 	x.cutPower(check, 6*time.Second)
-	x.expectFound("a backup that is not flushed", check, isFlush(".partial"))
-	x.expectFound("a backup whose name is not flushed", check, isFlush("/backups"))
+	x.expectFound("a backup that is not flushed", check, isFlush(root+"/backups/b.db.*.partial"))
+	x.expectFound("a backup whose name is not flushed", check, isFlush(root+"/backups"))
 }
 
 // doneBy are queries that return a row once a command is done.
@@ -83,4 +88,16 @@ func (x *recording) expectBackup(h *history, directory, process string, at int) 
 	return reopen(path, func(_ *sqlite.Users, found users) error {
 		return knowledge{h, x.answers, x.began[process], at}.check(found)
 	})
+}
+
+// expectOwnBackups returns an error if a service would not know that it has made a backup.
+func expectOwnBackups(directory string) error {
+	made, _ := filepath.Glob(directory + "/backups/users-*.db")
+	for _, path := range made {
+		id, err := os.ReadFile(directory + "/data/backup-id")
+		if err != nil || !strings.HasPrefix(filepath.Base(path), "users-"+strings.TrimSpace(string(id))+"-") {
+			return fmt.Errorf("%s is of another service than %q, %v", path, id, err)
+		}
+	}
+	return nil
 }

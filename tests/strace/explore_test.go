@@ -153,7 +153,8 @@ func (e *exploration) lastEvents(at int) (text string) {
 		if path == "" && len(event.texts) > 0 {
 			path = strings.Join(event.texts, " ")
 		}
-		text += fmt.Sprintf("  %s %s %.120q %.60s = %d\n", event.name, kind, path, event.arguments[strings.Index(event.arguments, ">")+1:], event.result)
+		arguments := event.arguments[strings.Index(event.arguments, ">")+1:]
+		text += fmt.Sprintf("  %s %s %.120q %.60s = %d\n", event.name, kind, path, arguments, event.result)
 	}
 	return text
 }

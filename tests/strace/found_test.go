@@ -3,6 +3,7 @@
 package strace
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -14,7 +15,9 @@ func (x *recording) expectFound(what string, check check, missing func(event) bo
 	other.events = nil
 	for _, e := range x.events {
 		if missing(e) {
-			e = event{&call{process: e.process, name: e.name, arguments: e.arguments, began: e.began, ended: e.ended, result: -1}, e.begins}
+			failed := *e.call
+			failed.result = -1
+			e.call = &failed
 		}
 		other.events = append(other.events, e)
 	}
@@ -27,19 +30,20 @@ func (x *recording) expectFound(what string, check check, missing func(event) bo
 	x.t.Logf("%s: found in state %d, in %s: %.200s", what, states, time.Since(began), failures[0])
 }
 
-// isFlush returns a function that recognises flushes of files whose paths have an ending.
-func isFlush(ending string) func(event) bool {
+// isFlush returns a function that recognises flushes of files whose path matches a pattern.
+func isFlush(pattern string) func(event) bool {
 	return func(e event) bool {
 		_, path := e.file()
-		return strings.HasSuffix(e.name, "sync") && strings.HasSuffix(path, ending)
+		matches, _ := filepath.Match(pattern, path)
+		return matches && strings.HasSuffix(e.name, "sync")
 	}
 }
 
-// answerBeforeCommits moves each answer before the last flush of the -wal file that it followed.
-func (x *recording) answerBeforeCommits() {
+// answerBeforeCommits moves each answer before the last flush of the -wal file that it follows.
+func (x *recording) answerBeforeCommits(wal string) {
 	before, last := make([]int, len(x.events)), 0
 	for at, e := range x.events {
-		if e.begins && isFlush("-wal")(e) {
+		if e.begins && isFlush(wal)(e) {
 			last = at
 		}
 		before[at] = last

@@ -66,9 +66,9 @@ func TestAPowerCutLosesNothingThatWasAnswered(t *testing.T) {
 	x.expectFound("a start that does not flush the parent of the directory", check, isFlush(root+"/new"))
 	x.expectFound("a start that does not flush the parent of that", check, isFlush(root))
 	x.expectFound("a -wal file whose name is not flushed", check, isFlush(root+"/new/nested"))
-	x.expectFound("commits that are not flushed", check, isFlush("-wal"))
-	x.expectFound("a close that does not flush users.db", check, isFlush("users.db"))
-	x.answerBeforeCommits()
+	x.expectFound("commits that are not flushed", check, isFlush(root+"/new/nested/users.db-wal"))
+	x.expectFound("a close that does not flush users.db", check, isFlush(root+"/new/nested/users.db"))
+	x.answerBeforeCommits(root + "/new/nested/users.db-wal")
 	x.expectFound("answers before the flush of their commits", check, func(event) bool { return false })
 }
 
@@ -80,13 +80,14 @@ func TestAPowerCutDuringCheckpointsLosesNothing(t *testing.T) {
 	startClients(t, p, h, "c", 4, 15, strings.Repeat("long ", 8000))()
 	p.Stop(t)
 	x := newRecording(recorder, start)
-	if last := slices.Max(slices.Collect(maps.Values(x.answers))); !slices.ContainsFunc(x.events[:last], isFlush("users.db")) {
+	last := slices.Max(slices.Collect(maps.Values(x.answers)))
+	if !slices.ContainsFunc(x.events[:last], isFlush(root+"/users.db")) {
 		t.Fatal("nothing was written back beside the commits")
 	}
 	check := x.expectHistory(h, "users.db")
 	x.cutPower(check, 6*time.Second)
 
-	x.expectFound("checkpoints that do not flush users.db", check, isFlush("users.db"))
+	x.expectFound("checkpoints that do not flush users.db", check, isFlush(root+"/users.db"))
 }
 
 // What a process had not flushed when it was killed, the next one shows.

@@ -16,7 +16,10 @@ import (
 )
 
 func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
-	for name, gone := range map[string]bool{"beside the -wal file of a killed service": false, "beside one without a database": true} {
+	for name, gone := range map[string]bool{
+		"beside the -wal file of a killed service": false,
+		"beside one without a database":            true,
+	} {
 		t.Run(name, func(t *testing.T) {
 			recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
 			p := program.Serve(t, "DATA_DIR="+root)
@@ -37,7 +40,7 @@ func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
 			check := x.expectOldOrNew(process, before, after)
 			x.cutPower(check, 4*time.Second)
 
-			x.expectFound("a restored file that is not flushed", check, isFlush(".partial"))
+			x.expectFound("a restored file that is not flushed", check, isFlush(root+"/users.db.*.partial"))
 			x.expectFound("a restored file whose name is not flushed", check, isFlush(root))
 		})
 	}
