@@ -11,6 +11,7 @@ import (
 // The service looks for the end of the feed many times a second while clients wait for changes. A statement that reads all
 // of the feed fails here, because pages in the middle cannot be read.
 func TestTheEndsOfTheFeedAreFoundWithoutReadingWhatIsBetween(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	path := sqlitetest.File(t, sqlitetest.Table, three)
 	if err := RecordChanges(ctx, path); err != nil {

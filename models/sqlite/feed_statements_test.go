@@ -41,6 +41,7 @@ func expectListed(t testing.TB, users *Users) {
 const three = "INSERT INTO users (id, name, email) VALUES (1, 'n', 'a'), (2, 'n', 'b'), (3, 'n', 'c')"
 
 func TestEachStatementOfAnotherProgramIsRecorded(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	const onLog = "CREATE TABLE log (id); CREATE TRIGGER t AFTER INSERT ON log BEGIN "
 	for name, test := range map[string]struct{ statement, want string }{
@@ -104,6 +105,7 @@ func TestEachStatementOfAnotherProgramIsRecorded(t *testing.T) {
 
 // REPLACE removes users by any unique index, whatever its columns, collations and types are.
 func TestUsersWhomREPLACERemovesAreRecorded(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	with := func(column string) string {
 		return "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at, " + column + ")"

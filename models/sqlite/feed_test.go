@@ -19,6 +19,7 @@ func insertMany(n int, email string) string {
 }
 
 func TestAStatementThatWritesManyUsersIsOneEntry(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	const most = models.MostRecorded
 	for n, want := range map[int]int{most: most, most + 1: 1, 2*most + 2: 1, 3*most + 7: 1} {
@@ -47,6 +48,7 @@ func TestAStatementThatWritesManyUsersIsOneEntry(t *testing.T) {
 
 // After the clock was set back, a write can have the same time as an earlier statement. It is none of its rows.
 func TestAWriteAtTheTimeOfAStatementThatWroteManyUsersIsSeen(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	users, f, run := openRecorded(t, sqlitetest.Table)
 	run(insertMany(models.MostRecorded+1, "a"))
@@ -95,6 +97,7 @@ func TestTheTriggersOfTheFeedAreNoRules(t *testing.T) {
 
 // A clock that is set back must not make a hole in the feed: a client would miss what was in it.
 func TestOnlyTheBeginningOfTheFeedIsDeleted(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	users, f, run := openRecorded(t, sqlitetest.Table)
 	for i := range 2500 {

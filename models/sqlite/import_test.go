@@ -180,6 +180,7 @@ func TestAnImportClosesItsSpool(t *testing.T) {
 
 // What a table's own rules do to creations one by one, they do to an import; or it is refused with the line.
 func TestAnImportDoesWhatTheSameCreationsDo(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email UNIQUE, created_at)"
 	for name, schema := range map[string][]string{

@@ -70,6 +70,7 @@ func TestAnImportWaitsForACheckpointBeforeItGivesBackTheWALFile(t *testing.T) {
 
 // The users are looked through in pages of 10,000. One that is on no page would stay, or be counted twice.
 func TestWhoIsMissingIsFoundHoweverManyThereAre(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	for name, n := range map[string]int{"in three pages": 20_001, "in a page that ends with the highest id": 10_000} {
 		t.Run(name, func(t *testing.T) {

@@ -162,6 +162,7 @@ func TestAWriteThatARuleRefusesLeavesNoTrace(t *testing.T) {
 
 // A clause ON CONFLICT REPLACE lets a write take away a user that no request named.
 func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
+	storetest.OneGoroutine(t)
 	t.Parallel()
 	users, _ := openTable(t, 1<<20, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE ON CONFLICT REPLACE, created_at)")
 	storetest.Create(t, users, "ada")

@@ -71,6 +71,7 @@ func expectPage(t testing.TB, users models.Users, query models.Query) {
 
 // pagesInMemory compares pages of a table with gaps.
 func pagesInMemory(t *testing.T, users models.Users) {
+	OneGoroutine(t)
 	expectAll := func() {
 		t.Helper()
 		for _, limit := range []int{1, 2, 100, 1000} {

@@ -107,6 +107,7 @@ func expectNULRefused(t *testing.T, users models.Users, user models.NewUser) {
 
 // pages creates users of which some have names so long that a page of many would be large, and walks through them.
 func pages(t *testing.T, users models.Users) {
+	OneGoroutine(t)
 	const n = 40
 	for i := range n {
 		user := models.NewUser{Name: strings.Repeat("n", i%4*50_000+1), Email: fmt.Sprint(i)}

@@ -96,6 +96,15 @@ func Run(t *testing.T, open Open, traits Traits) {
 
 var ctx = context.Background()
 
+// OneGoroutine leaves out a long test with -short, which the gate gives to the race detector: SQLite takes ten times as long with
+// it, and where one goroutine works it has nothing to find.
+func OneGoroutine(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine works, for long: run it without -short")
+	}
+}
+
 // Create creates a user whose name is its email.
 func Create(t testing.TB, users models.Users, email string) int64 {
 	t.Helper()
