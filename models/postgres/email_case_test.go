@@ -161,7 +161,7 @@ func TestLookupsByEmailTakeTheIndex(t *testing.T) {
 			statements := users.queries.Select(query, true)
 			table := users.database.checked.Load().table
 			for statement, values := range map[string][]any{
-				statements.Users: {"ADA7", int64(2)}, statements.Count: {"ADA7"}, findByEmail(users.queries.fields, table): {[]string{"ADA7"}},
+				statements.Users: {"ADA7", int64(2)}, statements.Count: {"ADA7"}, findByEmail(users.queries.fields, table, keepEmail): {[]string{"ADA7"}},
 			} {
 				if plan := explainPlan(t, users, statement, values...); !strings.Contains(plan, "users_email_nocase") ||
 					strings.Contains(plan, "Seq Scan") {

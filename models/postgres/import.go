@@ -39,7 +39,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 	defer u.writing.RUnlock()
 	err = u.database.on(ctx, bulk, func(ctx context.Context, conn connection) (err error) {
 		for range importTries {
-			done, err = u.runImport(ctx, conn, received, options.DryRun)
+			done, err = u.runImport(ctx, conn, received, options)
 			if class(sqlState(err)) != classRollback {
 				break
 			}
@@ -53,16 +53,20 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[models.ImportRow, err
 }
 
 // runImport does an import in its own transaction. An error rolls everything back.
-func (u *Users) runImport(ctx context.Context, conn connection, received *imports.Import, dryRun bool) (done models.Imported, err error) {
+func (u *Users) runImport(ctx context.Context, conn connection, received *imports.Import,
+	options models.ImportOptions) (done models.Imported, err error) {
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: beginWrite})
 	if err != nil {
 		return done, err
 	}
 	t := importTable{connection: conn, users: u}
+	if options.OnConflict == models.ConflictUpdates {
+		t.lock = keepEmail
+	}
 	if err = t.prepare(ctx); err == nil {
 		done, err = received.Run(ctx, t, t.table.emails)
 	}
-	if err != nil || dryRun {
+	if err != nil || options.DryRun {
 		_ = tx.Rollback(ctx) // if this fails, the connection is discarded, and the transaction with it
 		return done, err
 	}
@@ -87,7 +91,8 @@ func (u *Users) commitLong(ctx context.Context, conn connection, tx pgx.Tx) erro
 type importTable struct {
 	connection
 	users *Users
-	table table // as it is in this transaction
+	table table  // as it is in this transaction
+	lock  string // of the users who have the emails of rows
 }
 
 // prepare waits for the imports of other processes, locks the table and describes it.
@@ -131,7 +136,7 @@ func (t importTable) Find(ctx context.Context, rows []models.ImportRow) (found m
 		}
 		found[place-1] = user
 		return err
-	}, findByEmail(t.fields, t.table), pgx.QueryResultFormats{pgx.TextFormatCode}, emails)
+	}, findByEmail(t.fields, t.table, t.lock), pgx.QueryResultFormats{pgx.TextFormatCode}, emails)
 	return found, err
 }
 

@@ -85,6 +85,32 @@ func TestAnEmailThatIsStoredDuringAnImportExists(t *testing.T) {
 	}
 }
 
+// A user who gets another email while an import waits is no longer the one whom the row is about: the row creates another.
+func TestAUserWhoseEmailChangesDuringAnImportKeepsItsName(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	file := storetest.Rows(models.NewUser{Name: "file", Email: "ada"}, models.NewUser{Name: "file", Email: "alan"})
+	if _, err := users.Create(ctx, models.NewUser{Name: "Ada", Email: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	other := begin(t, url)
+	other.do("UPDATE users SET email = 'moved'")
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		awaitWaiting(t, url, "1")
+		other.do("COMMIT")
+	})
+	done, err := users.Import(ctx, file, models.ImportOptions{OnConflict: models.ConflictUpdates})
+	wait.Wait()
+	if err != nil || done.Created != 2 || done.Updated != 0 {
+		t.Errorf("the import did %v, %v", done, err)
+	}
+	if name := postgresql.Ask(t, url, "SELECT name FROM users WHERE email = 'moved'"); name != "Ada" {
+		t.Errorf("the user who has another email now is called %s", name)
+	}
+}
+
 // refusals writes why rows were refused.
 func refusals(err error) (text string) {
 	refused, ok := errors.AsType[*models.RefusedRows](err)

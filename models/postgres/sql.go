@@ -69,8 +69,8 @@ func updateUsers(fields models.Fields) string {
 }
 
 // findByEmail finds the ids and fields of the users who have certain emails, each with the place of the email. LIMIT
-// keeps the planner from turning the lookups into a join of all users.
-func findByEmail(fields models.Fields, t table) string {
+// keeps the planner from turning the lookups into a join of all users. Lock is what keeps others from changing them.
+func findByEmail(fields models.Fields, t table, lock string) string {
 	texts, same := "", "email = _sent.email::%s"
 	for _, field := range fields {
 		texts += fmt.Sprintf(", %s::text", quoted(field.Name))
@@ -79,7 +79,7 @@ func findByEmail(fields models.Fields, t table) string {
 		same = `lower(email COLLATE "C") = lower(_sent.email::%s COLLATE "C")`
 	}
 	return fmt.Sprintf("SELECT _found.*, _place FROM unnest($1::text[]) WITH ORDINALITY AS _sent (email, _place), "+
-		"LATERAL (SELECT id%s FROM users WHERE "+same+" LIMIT 1) AS _found", texts, t.emailType)
+		"LATERAL (SELECT id%s FROM users WHERE "+same+" LIMIT 1"+lock+") AS _found", texts, t.emailType)
 }
 
 // What an import deletes, and whether it is gone.
@@ -114,6 +114,8 @@ const (
 
 	// lockUser makes a query for a user lock it.
 	lockUser = " FOR UPDATE"
+	// keepEmail makes a query for users lock them so that they keep their emails, and are not deleted.
+	keepEmail = " FOR NO KEY UPDATE"
 	// lockTable must come before anything that takes a snapshot: see [reader.inSnapshot].
 	lockTable = "LOCK TABLE users IN ACCESS SHARE MODE;"
 	// keepPath makes the rest of a transaction find the table that it has locked: a reloaded configuration changes the
