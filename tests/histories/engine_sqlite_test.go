@@ -2,5 +2,36 @@
 
 package histories
 
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"users-api/tests/program"
+)
+
 // processes is how many serve one database.
 const processes = 2
+
+func shellCommand(_ *testing.T, p *program.Program, statement string) []string {
+	return []string{"sqlite3", "-bail", "-cmd", ".timeout 20000", p.DatabasePath(), statement}
+}
+
+// The disk of the database is full for a while.
+func TestOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	directory := program.SmallDisk(t, "32m")
+	s := newSetup(t, processes, "DATA_DIR="+directory)
+	full := fault{"the disk is full", func(s *setup) func() {
+		ballast := filepath.Join(directory, "ballast")
+		program.FillDisk(t, ballast)
+		s.wait(50)
+		return func() {
+			if err := os.Remove(ballast); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+	s.faults = []fault{full}
+	s.run()
+}

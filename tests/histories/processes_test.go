@@ -5,16 +5,37 @@ import (
 	"testing"
 )
 
+func database(t *testing.T) string { return "DATA_DIR=" + filepath.Join(t.TempDir(), "data") }
+
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, 1, "DATA_DIR="+filepath.Join(t.TempDir(), "data"))
-	s.faults = []fault{none, killed, paused}
+	s := newSetup(t, 1, database(t))
+	s.faults = []fault{none, killed, none, paused}
 	s.run()
 }
 
 func TestManyProcessesOnOneDatabase(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, processes, "DATA_DIR="+filepath.Join(t.TempDir(), "data"))
+	s := newSetup(t, processes, database(t))
+	s.faults = []fault{none, killed, none, paused}
+	s.run()
+}
+
+func TestAnotherProgramBesideTheService(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, processes, database(t))
+	s.other = newShell(t, s.places[0].Load()).ask
 	s.faults = []fault{none, killed, paused}
+	s.run()
+}
+
+func TestClientsWhoseConnectionsFail(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, processes, database(t))
+	for _, each := range s.places {
+		each.through = newNetwork(t, "127.0.0.1:1")
+		each.enter(each.Load())
+	}
+	s.faults = []fault{troubled("connections of clients fail", s.entries)}
 	s.run()
 }

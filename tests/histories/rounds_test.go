@@ -15,7 +15,7 @@ import (
 var givenSeed = flag.Uint64("seed", 0, "repeat the choices of a run that has printed this seed")
 
 const (
-	clients = 8
+	clients = 6
 	enough  = 350 // requests in a round
 	most    = 500 // more take porcupine longer
 	short   = 5 * time.Second
@@ -29,12 +29,15 @@ type setup struct {
 	faults []fault
 	other  func(*history.Recorder, *rand.Rand) // one request of another program, if there is one
 	settle func()                              // returns when storage does nothing any more
+
+	history *history.Recorder // of the round under way
 }
 
 // A place is one process that clients ask. It may have been started again.
 type place struct {
 	atomic.Pointer[program.Program]
 	settings []string
+	through  *network // between clients and the process, if there is one
 }
 
 // A fault is what happens during a round: begin makes it, and what it returns ends it.
@@ -62,7 +65,24 @@ func newSetup(t *testing.T, n int, settings ...string) *setup {
 
 func (e *place) start(t *testing.T) {
 	t.Helper()
-	e.Store(program.Serve(t, e.settings...))
+	e.enter(program.Serve(t, e.settings...))
+}
+
+// enter lets clients ask a process.
+func (e *place) enter(p *program.Program) {
+	if e.through != nil {
+		e.through.lead(p.URL)
+		p = p.At("http://" + e.through.address())
+	}
+	e.Store(p)
+}
+
+// entries are the networks between clients and processes.
+func (s *setup) entries() (networks []*network) {
+	for _, each := range s.places {
+		networks = append(networks, each.through)
+	}
+	return networks
 }
 
 // any returns one of the processes.
@@ -77,8 +97,8 @@ func (s *setup) run() {
 	requests, unknown, longest := 0, 0, time.Duration(0)
 	n := 0
 	for ; time.Since(began) < during && !s.t.Failed(); n++ {
-		r := history.New(s.places[0].Load().List(s.t))
 		what := s.faults[n%len(s.faults)]
+		r := history.New(s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
 		if r.Unknown() > 0 {
 			s.restart()
@@ -120,16 +140,22 @@ func (s *setup) round(r *history.Recorder, what fault) {
 		random := rand.New(rand.NewPCG(seed, clients))
 		ask(func() { s.other(r, random) })
 	}
-	s.fail(r, what)
+	begin := s.random.IntN(enough / 2)
+	s.history = r
+	s.wait(begin)
+	what.does(s)()
 	over.Store(true)
 	wait.Wait()
 }
 
-// fail makes a fault in the middle of a round, and ends it.
-func (s *setup) fail(r *history.Recorder, what fault) {
-	begin := s.random.IntN(enough / 2)
-	program.WaitFor(s.t, "clients are answered", func() bool { return r.Size() >= begin })
-	what.does(s)()
+// wait returns when clients were answered n more requests.
+func (s *setup) wait(n int) {
+	until := s.history.Size() + n
+	for deadline := time.Now().Add(program.Patience); s.history.Size() < until; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatal("clients are not answered")
+		}
+	}
 }
 
 // restart ends every process as an administrator does, and starts it again: no request is under way after that.

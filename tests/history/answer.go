@@ -27,7 +27,7 @@ const (
 
 // The codes of a refusal that says something of the users.
 const (
-	emailUsed   = "email_used"
+	EmailUsed   = "email_used"
 	notFound    = "user_not_found"
 	changed     = "changed_meanwhile"
 	rowsRefused = "rows_refused"
@@ -78,7 +78,7 @@ func (q Request) refusal(got program.Answer) (answer Answer, err error) {
 	}
 	answer.Code, answer.DeletedUsers = problem.Code, problem.DeletedUsers
 	switch problem.Code {
-	case emailUsed, notFound, changed, rowsRefused, tooMany:
+	case EmailUsed, notFound, changed, rowsRefused, tooMany:
 		return answer, nil
 	case "outcome_unknown":
 		answer.Code = unknown

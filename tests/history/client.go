@@ -128,16 +128,18 @@ func (c *Client) matching(q Request) Request {
 	return q
 }
 
+// file returns a file to import. On PostgreSQL, where other writes go on beside an import, clients only send what has one
+// moment all the same: what a file skips could be deleted before the import commits.
 func (c *Client) file() File {
-	f := File{OnConflict: []string{"fail", "skip", "update"}[c.random.IntN(3)], DryRun: c.chance(20)}
-	if f.OnConflict == "update" && c.chance(60) {
+	f := File{OnConflict: []string{"fail", "update", "skip"}[c.random.IntN(3)], DryRun: c.chance(20), MaxDeletes: len(Emails)}
+	if program.PostgreSQL && f.OnConflict == "skip" {
+		f.OnConflict = "update"
+	}
+	if f.OnConflict == "update" && c.chance(60) && !(program.PostgreSQL && c.recorder.fails) {
 		f.DeleteMissing, f.MaxDeletes = true, c.random.IntN(len(Emails))
 	}
 	for _, at := range c.random.Perm(len(Emails))[:1+c.random.IntN(4)] {
-		f.Rows = append(f.Rows, program.User{Name: c.name(), Email: Emails[at]})
-	}
-	if !f.DeleteMissing {
-		f.MaxDeletes = len(Emails)
+		f.Rows = append(f.Rows, program.User{Name: c.unique(), Email: Emails[at]})
 	}
 	return f
 }
@@ -151,6 +153,10 @@ func (c *Client) name() string {
 	if c.chance(10) {
 		return "same"
 	}
+	return c.unique()
+}
+
+func (c *Client) unique() string {
 	return fmt.Sprintf("%d-%d-%d", c.number, c.sent, c.random.IntN(1000))
 }
 

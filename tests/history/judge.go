@@ -18,7 +18,7 @@ import (
 // How long porcupine may take for a history, and for each part of one that is illegal.
 const (
 	judgeTime  = 2 * time.Minute
-	shrinkTime = 5 * time.Second
+	shrinkTime = 30 * time.Second
 )
 
 func (r *Recorder) model() porcupine.Model {
@@ -118,7 +118,7 @@ func until(ordered []porcupine.Operation, n int) []porcupine.Operation {
 
 // shrink leaves out what a history is illegal without: reads, refusals, and writes whose outcome is not known.
 func (r *Recorder) shrink(history []porcupine.Operation) []porcupine.Operation {
-	deadline := time.Now().Add(4 * shrinkTime)
+	deadline := time.Now().Add(2 * shrinkTime)
 	for i := len(history) - 1; i >= 0 && time.Now().Before(deadline); i-- {
 		answer := history[i].Output.(Answer)
 		request := history[i].Input.(Request)

@@ -23,6 +23,7 @@ import (
 type Recorder struct {
 	before  state
 	started time.Time
+	fails   bool // something does: outcomes may stay unknown
 
 	mu         sync.Mutex
 	operations []porcupine.Operation
@@ -31,9 +32,9 @@ type Recorder struct {
 	wrong      []string                // answers that are wrong in any history
 }
 
-// New returns a recorder for a history that begins with these users.
-func New(before []program.User) *Recorder {
-	r := &Recorder{started: time.Now(), tagged: map[string]Answer{}, users: map[string]program.User{}}
+// New returns a recorder for a history that begins with these users. Fails says that outcomes may stay unknown.
+func New(before []program.User, fails bool) *Recorder {
+	r := &Recorder{fails: fails, started: time.Now(), tagged: map[string]Answer{}, users: map[string]program.User{}}
 	for _, user := range before {
 		if !r.before.add(user) {
 			panic(fmt.Sprintf("%v is not one of the emails of histories", user))
@@ -57,8 +58,8 @@ func (r *Recorder) Ask(client int, p *program.Program, request Request) (Answer,
 		answer, err = r.recall(request, got)
 	case err == nil:
 		answer, err = request.read(got)
-	case !request.writes(), isLost(err):
-		err = nil
+	default:
+		err = nil // the connection broke, or nothing came in time
 	}
 	tag := got.Header.Get("ETag")
 	if err != nil && !isRefusedConnection(err) {
@@ -70,32 +71,18 @@ func (r *Recorder) Ask(client int, p *program.Program, request Request) (Answer,
 	return answer, tag
 }
 
-// Do records what another program did. A nil error means that it was done, [ErrRefused] that it had no effect, and any
-// other that this is not known.
-func (r *Recorder) Do(client int, request Request, do func() (Answer, error)) {
+// Do records what another program did, which says what that was. It is left out if it has an error: nothing was done.
+func (r *Recorder) Do(client int, do func() (Request, Answer, error)) {
 	called := r.now()
-	answer, err := do()
-	switch {
-	case errors.Is(err, ErrRefused):
-		answer = Answer{Code: nothing}
-	case err != nil:
-		answer = Answer{Code: unknown}
+	if request, answer, err := do(); err == nil {
+		r.note(client, request, answer, called)
 	}
-	r.note(client, request, answer, called)
 }
-
-// ErrRefused: another program did nothing.
-var ErrRefused = errors.New("nothing was done")
 
 // isRefusedConnection reports whether no request can have been sent.
 func isRefusedConnection(err error) bool {
 	failed, ok := errors.AsType[*net.OpError](err)
 	return ok && failed.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// isLost reports whether a connection broke or nothing came.
-func isLost(err error) bool {
-	return err != nil // the client's errors are those of its connection
 }
 
 func (r *Recorder) complain(format string, values ...any) {

@@ -1,0 +1,73 @@
+package histories
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+)
+
+// A network carries connections to one address, and can delay and cut them.
+type network struct {
+	t     *testing.T
+	proxy *toxiproxy.Proxy
+}
+
+func newNetwork(t *testing.T, to string) *network {
+	t.Helper()
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	n := &network{t, toxiproxy.NewProxy(server, "network", "127.0.0.1:0", to)}
+	if err := n.proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.proxy.Stop)
+	return n
+}
+
+// address is where the network begins.
+func (n *network) address() string { return n.proxy.Listen }
+
+// lead makes the network end at another address.
+func (n *network) lead(to string) {
+	n.t.Helper()
+	next := &toxiproxy.Proxy{Listen: n.proxy.Listen, Upstream: strings.TrimPrefix(to, "http://"), Enabled: true}
+	if err := n.proxy.Update(next); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// troubles are what can befall a network, as toxiproxy calls them. A number is drawn for each %d.
+var troubles = []string{
+	`{"type":"latency","stream":"upstream","attributes":{"latency":%d}}`,
+	`{"type":"latency","stream":"downstream","attributes":{"latency":%d}}`,
+	`{"type":"slicer","stream":"downstream","attributes":{"average_size":%d,"size_variation":0,"delay":100}}`,
+	`{"type":"limit_data","stream":"upstream","attributes":{"bytes":%d}}`,   // requests are cut
+	`{"type":"limit_data","stream":"downstream","attributes":{"bytes":%d}}`, // answers are cut
+	`{"type":"reset_peer","stream":"upstream","attributes":{"timeout":%d}}`,
+	`{"type":"reset_peer","stream":"downstream","attributes":{"timeout":%d}}`,
+	`{"type":"timeout","stream":"downstream","attributes":{"timeout":%d}}`, // nothing comes, and then the end
+}
+
+// troubled is a network that has troubles for a while, of which all connections are rid at the end.
+func troubled(name string, networks func() []*network) fault {
+	return fault{name, func(s *setup) func() {
+		all := networks()
+		n := all[s.random.IntN(len(all))]
+		trouble := fmt.Sprintf(troubles[s.random.IntN(len(troubles))], 1+s.random.IntN(300))
+		if _, err := n.proxy.Toxics.AddToxicJson(strings.NewReader(trouble)); err != nil {
+			s.t.Errorf("%s: %v", trouble, err)
+		}
+		time.Sleep(s.pause())
+		return func() {
+			n.proxy.Toxics.ResetToxics(context.Background())
+			n.proxy.Stop()
+			if err := n.proxy.Start(); err != nil {
+				s.t.Error(err)
+			}
+		}
+	}}
+}

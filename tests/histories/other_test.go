@@ -1,0 +1,94 @@
+package histories
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"users-api/tests/history"
+	"users-api/tests/program"
+)
+
+// shell is another program that writes: SQLite's own shell, or psql.
+type shell struct {
+	t *testing.T
+	p *program.Program
+	n int
+}
+
+// newShell skips the test where there is no such program.
+func newShell(t *testing.T, p *program.Program) *shell {
+	t.Helper()
+	if _, err := exec.LookPath(shellCommand(t, p, "")[0]); err != nil {
+		t.Skipf("needs another program that writes: %v", err)
+	}
+	return &shell{t: t, p: p}
+}
+
+// ask does one thing at random.
+func (s *shell) ask(r *history.Recorder, random *rand.Rand) {
+	s.n++
+	name, email := fmt.Sprint("shell-", s.n), history.Emails[random.IntN(len(history.Emails))]
+	what := []func(name, email string) (history.Request, history.Answer, error){s.create, s.change, s.remove, s.list}[random.IntN(4)]
+	r.Do(clients, func() (history.Request, history.Answer, error) { return what(name, email) })
+}
+
+// run runs a statement and returns the users that it printed: id, name and email.
+func (s *shell) run(statement string) (users []program.User, refused bool, err error) {
+	arguments := shellCommand(s.t, s.p, statement)
+	output, err := exec.Command(arguments[0], arguments[1:]...).CombinedOutput()
+	switch text := strings.ToLower(string(output)); {
+	case err != nil && strings.Contains(text, "unique"):
+		return nil, true, nil
+	case err != nil:
+		if !strings.Contains(text, "locked") {
+			s.t.Errorf("%s: %v %s", statement, err, output)
+		}
+		return nil, false, err
+	}
+	for line := range strings.Lines(string(output)) {
+		var user program.User
+		columns := strings.Split(strings.TrimSpace(line), "|")
+		if _, err := fmt.Sscan(columns[0], &user.ID); err != nil || len(columns) != 3 {
+			s.t.Errorf("%s: %s", statement, output)
+			return nil, false, fmt.Errorf("not a user: %s", line)
+		}
+		user.Name, user.Email = columns[1], columns[2]
+		users = append(users, user)
+	}
+	return users, false, nil
+}
+
+const returning = " RETURNING id, name, email"
+
+func (s *shell) create(name, email string) (history.Request, history.Answer, error) {
+	users, refused, err := s.run(fmt.Sprintf("INSERT INTO users (name, email) VALUES ('%s', '%s')", name, email) + returning)
+	answer := history.Answer{Users: users}
+	if refused {
+		answer.Code = history.EmailUsed
+	}
+	return history.Request{Action: history.Create, Name: name, Email: email}, answer, err
+}
+
+func (s *shell) change(name, email string) (history.Request, history.Answer, error) {
+	users, _, err := s.run(fmt.Sprintf("UPDATE users SET name = '%s' WHERE email = '%s'", name, email) + returning)
+	if len(users) == 0 {
+		return history.Request{Action: history.Find, Email: email}, history.Answer{}, err
+	}
+	return history.Request{Action: history.Change, ID: users[0].ID, Name: name}, history.Answer{Users: users}, err
+}
+
+func (s *shell) remove(_, email string) (history.Request, history.Answer, error) {
+	users, _, err := s.run(fmt.Sprintf("DELETE FROM users WHERE email = '%s'", email) + returning)
+	if len(users) == 0 {
+		return history.Request{Action: history.Find, Email: email}, history.Answer{}, err
+	}
+	return history.Request{Action: history.Remove, ID: users[0].ID}, history.Answer{}, err
+}
+
+func (s *shell) list(string, string) (history.Request, history.Answer, error) {
+	users, _, err := s.run("SELECT id, name, email FROM users ORDER BY id")
+	return history.Request{Action: history.List}, history.Answer{Users: users}, err
+}
