@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"users-api/tests/followers"
 	"users-api/tests/program"
 )
 
@@ -40,17 +41,17 @@ func (s *services) killOne() {
 func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	var followers []*follower
+	var all []*followers.Follower
 	for round := range program.Times(2, 15) {
-		next := [...]func(*follower) error{(*follower).poll, (*follower).watch}[round%2]
-		f := &follower{name: fmt.Sprint("follower ", round), next: next, any: s.any}
-		followers = append(followers[max(0, len(followers)-3):], f)
-		writes := s.round(followers)
+		next := [...]func(*followers.Follower) error{(*followers.Follower).Poll, (*followers.Follower).Watch}[round%2]
+		f := &followers.Follower{Name: fmt.Sprint("follower ", round), Next: next, Any: s.any}
+		all = append(all[max(0, len(all)-3):], f)
+		writes := s.round(all)
 		list := s.any().List(t)
 		reads := 0
-		for _, f := range followers {
-			f.settle(t, s.any())
-			reads += f.reads
+		for _, f := range all {
+			f.Settle(t, s.any())
+			reads += f.Reads
 		}
 		t.Logf("round %d: %d writes, %d users, %d responses", round, writes, len(list), reads)
 		if t.Failed() {
@@ -60,16 +61,16 @@ func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 }
 
 // round writes for a while, and kills a service, while clients follow. It returns how many writes were answered.
-func (s *services) round(followers []*follower) (writes int64) {
+func (s *services) round(all []*followers.Follower) (writes int64) {
 	var count atomic.Int64
-	w := &work{t: s.t}
+	w := followers.Begin(s.t)
 	for range 6 {
-		w.repeat(func() { s.writeOne(&count) })
+		w.Repeat(func() { s.writeOne(&count) })
 	}
-	w.repeat(s.writeFromOutside)
-	w.repeat(s.importSome)
-	for _, f := range followers {
-		w.follow(f)
+	w.Repeat(s.writeFromOutside)
+	w.Repeat(s.importSome)
+	for _, f := range all {
+		w.Follow(f)
 	}
 	for range program.Times(1, 3) {
 		before := count.Load()
@@ -79,7 +80,7 @@ func (s *services) round(followers []*follower) (writes int64) {
 	}
 	before := count.Load()
 	program.WaitFor(s.t, "users are written", func() bool { return count.Load() > before+100 })
-	w.end()
+	w.End()
 	return count.Load()
 }
 
@@ -153,22 +154,4 @@ func (s *services) importSome() {
 		options += "&dry_run=true"
 	}
 	_, _ = s.any().Send("POST", program.CSV+options, file.String())
-}
-
-// settle follows the feed until nothing comes any more, and expects that the copy is the list then. On PostgreSQL the feed may
-// come later than the list.
-func (f *follower) settle(t *testing.T, p *program.Program) {
-	t.Helper()
-	list := p.List(t)
-	deadline := time.Now().Add(program.Patience)
-	for difference := "?"; difference != ""; {
-		before := f.now.cursor
-		if err := f.step(0); err != nil {
-			t.Fatal(err)
-		}
-		if difference = f.difference(list); difference != "" && f.now.cursor == before &&
-			(!program.PostgreSQL || time.Now().After(deadline)) {
-			t.Fatal(difference)
-		}
-	}
 }

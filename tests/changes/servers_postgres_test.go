@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"users-api/tests/followers"
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
@@ -31,25 +32,25 @@ func startOn(t *testing.T, url string) *services {
 }
 
 // patient returns a client that tries again while the server is away.
-func (s *services) patient(name string) *follower {
-	return &follower{name: name, next: (*follower).poll, any: s.any, patient: true}
+func (s *services) patient(name string) *followers.Follower {
+	return &followers.Follower{Name: name, Next: (*followers.Follower).Poll, Any: s.any, Patient: true}
 }
 
 // writeOn writes with both services, and with psql: also without waiting for the disk, and in transactions that commit late.
 // One of these is in another database of the server.
-func (s *services) writeOn(w *work, url, elsewhere string) {
+func (s *services) writeOn(w *followers.Work, url, elsewhere string) {
 	var count atomic.Int64
 	for range 4 {
-		w.repeat(func() { s.writeOne(&count) })
+		w.Repeat(func() { s.writeOne(&count) })
 	}
 	for _, statements := range []string{
 		"SET synchronous_commit = off; INSERT INTO users (name, email) VALUES ('at once', 'o%d')",
 		"SET synchronous_commit = off; UPDATE users SET name = 'at once %d' WHERE id %% 7 = 1",
 		"BEGIN; UPDATE users SET name = 'late %d' WHERE id %% 31 = 2; SELECT pg_sleep(0.2); COMMIT",
 	} {
-		w.repeat(func() { _ = psql(url, fmt.Sprintf(statements, next.Add(1))) })
+		w.Repeat(func() { _ = psql(url, fmt.Sprintf(statements, next.Add(1))) })
 	}
-	w.repeat(func() { _ = psql(elsewhere, "BEGIN; SELECT pg_current_xact_id(); SELECT pg_sleep(0.1); COMMIT") })
+	w.Repeat(func() { _ = psql(elsewhere, "BEGIN; SELECT pg_current_xact_id(); SELECT pg_sleep(0.1); COMMIT") })
 }
 
 // newest is the number of the newest transaction of a server.
@@ -76,21 +77,21 @@ func TestACopyEndsAsTheListOfTheStandbyThatTakesOver(t *testing.T) {
 	both := strings.Replace(database, fmt.Sprintf(":%d/", primary.Port),
 		fmt.Sprintf(":%d,127.0.0.1:%d/", primary.Port, standby.Port), 1)
 	s := startOn(t, both)
-	w := &work{t: t}
+	w := followers.Begin(t)
 	s.writeOn(w, both+"?target_session_attrs=read-write", elsewhere)
 	away := s.patient("a follower that was away")
-	followers := []*follower{away, s.patient("follower 1"), s.patient("follower 2"), s.patient("follower 3")}
-	for _, f := range followers {
-		f.renews = true
+	all := []*followers.Follower{away, s.patient("follower 1"), s.patient("follower 2"), s.patient("follower 3")}
+	for _, f := range all {
+		f.Renews = true
 	}
-	for _, f := range followers[1:] {
-		w.follow(f)
+	for _, f := range all[1:] {
+		w.Follow(f)
 	}
 	waitForTransactions(t, primary, 300)
 	standby.Kill(t)
 	waitForTransactions(t, primary, 300)
 	program.WaitFor(t, "it has seen what the standby lacks", func() bool {
-		return away.step(0) == nil && away.now.cursor != ""
+		return away.Step(0) == nil && away.HasBegun()
 	})
 	seen := postgresql.Ask(t, primary.URL("postgres"), "SELECT ("+newest+")::text")
 	primary.Kill(t)
@@ -98,11 +99,11 @@ func TestACopyEndsAsTheListOfTheStandbyThatTakesOver(t *testing.T) {
 	standby.Promote(t)
 	waitForTransaction(t, standby, seen)
 	waitForTransactions(t, standby, 100)
-	w.end()
-	for _, f := range followers {
-		f.settle(t, s.any())
-		if f.renewed == 0 {
-			t.Errorf("%s went on with a cursor of the primary", f.name)
+	w.End()
+	for _, f := range all {
+		f.Settle(t, s.any())
+		if f.Renewed == 0 {
+			t.Errorf("%s went on with a cursor of the primary", f.Name)
 		}
 	}
 }
@@ -114,23 +115,23 @@ func TestACopyGoesOnAfterKillsOfTheServer(t *testing.T) {
 	server := postgresql.Start(t, "synchronous_commit=off", "wal_writer_delay=10s")
 	database, elsewhere := server.NewDatabase(t), server.NewDatabase(t)
 	s := startOn(t, database)
-	followers := []*follower{s.patient("follower 0"), s.patient("follower 1"), s.patient("follower 2")}
+	all := []*followers.Follower{s.patient("follower 0"), s.patient("follower 1"), s.patient("follower 2")}
 	settle := func() {
-		for _, f := range followers {
-			f.settle(t, s.any())
+		for _, f := range all {
+			f.Settle(t, s.any())
 		}
 	}
 	for range program.Times(2, 15) {
-		w := &work{t: t}
+		w := followers.Begin(t)
 		s.writeOn(w, database, elsewhere)
-		for _, f := range followers {
-			w.follow(f)
+		for _, f := range all {
+			w.Follow(f)
 		}
 		waitForTransactions(t, server, 200+rand.IntN(100))
 		server.Kill(t)
 		server.StartAgain(t)
 		waitForTransactions(t, server, 100)
-		w.end()
+		w.End()
 		settle()
 		insert(t, database) // nothing follows that would take it to the disk
 		settle()

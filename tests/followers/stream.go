@@ -1,4 +1,4 @@
-package changes
+package followers
 
 import (
 	"bufio"
@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// watch reads a stream until the client or the service is killed. It goes on after the last whole event that it has.
-func (f *follower) watch() error {
+// Watch reads a stream until the client or the service is killed. It goes on after the last whole event that it has.
+func (f *Follower) Watch() error {
 	if f.now.cursor == "" {
 		return f.export()
 	}
 	ctx, kill := context.WithTimeout(context.Background(), time.Duration(rand.IntN(1500))*time.Millisecond)
 	defer kill()
-	url := fmt.Sprintf("%s/api/changes?limit=%d", f.any().URL, []int{1, 7, 1000}[rand.IntN(3)])
+	url := fmt.Sprintf("%s/api/changes?limit=%d", f.Any().URL, []int{1, 7, 1000}[rand.IntN(3)])
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -31,13 +31,13 @@ func (f *follower) watch() error {
 	}
 	defer response.Body.Close() //nolint:errcheck // it is read until one of them is killed
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: after %s a stream is answered %d", f.name, f.now.cursor, response.StatusCode)
+		return fmt.Errorf("%s: after %s a stream is answered %d", f.Name, f.now.cursor, response.StatusCode)
 	}
 	return f.readEvents(bufio.NewScanner(response.Body))
 }
 
 // readEvents applies events. What has no empty line after it is no event.
-func (f *follower) readEvents(lines *bufio.Scanner) error {
+func (f *Follower) readEvents(lines *bufio.Scanner) error {
 	var id, data string
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), ": ")
@@ -56,11 +56,11 @@ func (f *follower) readEvents(lines *bufio.Scanner) error {
 	return nil
 }
 
-func (f *follower) applyEvent(id, data string) error {
+func (f *Follower) applyEvent(id, data string) error {
 	var one change
 	if err := json.Unmarshal([]byte(data), &one); err != nil || one.Cursor != id {
-		return fmt.Errorf("%s: the event %q is %s: %w", f.name, id, data, err)
+		return fmt.Errorf("%s: the event %q is %s: %w", f.Name, id, data, err)
 	}
-	f.reads++
+	f.Reads++
 	return f.apply(response{[]change{one}, id})
 }
