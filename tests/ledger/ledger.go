@@ -18,8 +18,11 @@ import (
 // The name of each user is a version, v0 at first, which only grows: what is read must not be older than what was
 // answered or shown before.
 type Ledger struct {
-	mu    sync.Mutex
-	users map[int64]Fate
+	Faults bool // servers fail, so that a write may be answered 500
+
+	mu      sync.Mutex
+	users   map[int64]Fate
+	refused map[string]string // what writes that were refused would have stored, and how they were answered
 }
 
 // A Fate is what is known for certain of one user.
@@ -34,7 +37,7 @@ type Fate struct {
 }
 
 // New returns an empty ledger.
-func New() *Ledger { return &Ledger{users: map[int64]Fate{}} }
+func New() *Ledger { return &Ledger{users: map[int64]Fate{}, refused: map[string]string{}} }
 
 // Created notes that a creation was answered.
 func (l *Ledger) Created(id int64, email string) {
@@ -109,6 +112,13 @@ func (l *Ledger) Snapshot() map[int64]Fate {
 	return maps.Clone(l.users)
 }
 
+// now returns what is known of one user now.
+func (l *Ledger) now(id int64) Fate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.users[id]
+}
+
 // Size returns how many users were created.
 func (l *Ledger) Size() int {
 	l.mu.Lock()
@@ -145,7 +155,7 @@ func (l *Ledger) Check(users []program.User, before map[int64]Fate) error {
 func (l *Ledger) CheckUser(user program.User, known Fate) error {
 	version := 0
 	_, _ = fmt.Sscanf(user.Name, "v%d", &version)
-	switch sent := l.Snapshot()[user.ID].sent; {
+	switch sent := l.now(user.ID).sent; {
 	case known.Gone:
 		return fmt.Errorf("%d is shown, although its deletion was answered before", user.ID)
 	case known.Email != "" && known.Email != user.Email:
@@ -154,12 +164,12 @@ func (l *Ledger) CheckUser(user program.User, known Fate) error {
 		return fmt.Errorf("%d is shown in version %d; %d was known and %d sent", user.ID, version, known.version, sent)
 	}
 	l.seen(user.ID, user.Email, version)
-	return nil
+	return l.checkRefused(user)
 }
 
 // CheckMissing reports a user that was not shown, although it was known and no client deletes it.
 func (l *Ledger) CheckMissing(id int64) error {
-	if !l.Snapshot()[id].Leaving {
+	if !l.now(id).Leaving {
 		return fmt.Errorf("%d is not shown, although it was stored before", id)
 	}
 	return nil

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"users-api/tests/program"
@@ -44,8 +45,12 @@ func (l *Ledger) write(p *program.Program, client string, stop <-chan struct{}) 
 // Create creates a user and returns its id; 0 when the program refused it.
 func (l *Ledger) Create(p *program.Program, email string) (id int64, err error) {
 	answer, err := p.Send("POST", "/api/users", program.Body("v0", email))
-	if err != nil || answer.Status != 201 {
+	if err != nil {
 		return 0, err
+	}
+	if answer.Status != 201 {
+		l.refuse(answer, email)
+		return 0, nil
 	}
 	if _, err := fmt.Sscanf(answer.Body, `{"id":%d`, &id); err != nil {
 		return 0, err
@@ -65,7 +70,11 @@ func (l *Ledger) Change(p *program.Program) error {
 		return err
 	}
 	l.Changed(id, version, answer.Status == 200)
-	if answer.Status != 200 && !(answer.Status == 404 && l.Snapshot()[id].Leaving) {
+	if answer.Status >= 500 && l.Faults {
+		l.refuse(answer, change(id, fmt.Sprint("v", version)))
+		return nil
+	}
+	if answer.Status != 200 && !(answer.Status == 404 && l.now(id).Leaving) {
 		return fmt.Errorf("changing %d is answered %d %s", id, answer.Status, answer.Body)
 	}
 	return nil
@@ -74,8 +83,13 @@ func (l *Ledger) Change(p *program.Program) error {
 // Delete deletes a user whose deletion was noted.
 func (l *Ledger) Delete(p *program.Program, id int64) error {
 	answer, err := p.Send("DELETE", "/api/users/"+strconv.FormatInt(id, 10), "")
-	if err == nil && answer.Status == 204 {
+	switch {
+	case err != nil:
+		return err
+	case answer.Status == 204:
 		l.Deleted(id)
+	case !strings.Contains(answer.Body, "not known"):
+		l.note(id, func(f *Fate) { f.Leaving = false }) // it was refused: the user stays
 	}
-	return err
+	return nil
 }
