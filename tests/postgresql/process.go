@@ -27,10 +27,16 @@ type process struct {
 // begin starts a program. It ends with the test's process at the latest.
 func begin(t testing.TB, path string, arguments ...string) *process {
 	t.Helper()
+	return beginWith(t, attributes(t), nil, path, arguments...)
+}
+
+// beginWith is begin with other attributes, and more in the environment.
+func beginWith(t testing.TB, attributes *syscall.SysProcAttr, environment []string, path string, arguments ...string) *process {
+	t.Helper()
 	p := &process{command: exec.Command(path, arguments...), exited: make(chan struct{})}
 	p.changed = sync.NewCond(&p.mu)
-	p.command.SysProcAttr, p.command.Dir = attributes(t), "/"
-	p.command.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	p.command.SysProcAttr, p.command.Dir = attributes, "/"
+	p.command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, environment...)
 	p.command.Stdout, p.command.Stderr = p, p
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
@@ -112,11 +118,14 @@ func (p *process) kill() {
 }
 
 // children returns the processes that this one has started and that run.
-func (p *process) children() (children []int) {
+func (p *process) children() []int {
 	if !p.runs() {
 		return nil
 	}
-	pid := p.command.Process.Pid
+	return childrenOf(p.command.Process.Pid)
+}
+
+func childrenOf(pid int) (children []int) {
 	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)) // it may end at any time
 	for _, field := range strings.Fields(string(list)) {
 		if child, err := strconv.Atoi(field); err == nil {

@@ -1,0 +1,38 @@
+//go:build containers
+
+package containers
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The images of etcd and PostgreSQL cannot be had where the tests run: compose reads the file, and nothing of it is started. What
+// Patroni is told there is what docs/postgresql.md tells it, and tests/cluster runs that.
+func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "postgresql.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(string(text), -1)
+	if len(names) != 12+7 {
+		t.Errorf("docs/postgresql.md has %d settings of Patroni and etcd", len(names))
+	}
+	services := readCompose(t, []string{"SUPERUSER_PASSWORD=a", "REPLICATION_PASSWORD=b", "RESTAPI_PASSWORD=c", "USERS_PASSWORD=d"},
+		"--file", "docker-compose.ha.yml")
+	for _, name := range names {
+		service := strings.ToLower(name[1][:strings.Index(name[1], "_")])
+		for _, machine := range []string{"1", "2", "3"} {
+			of := strings.Replace(service, "patroni", "pg", 1) + machine
+			if value := services[of].Environment[name[1]]; value == nil || *value == "" {
+				t.Errorf("docker-compose.ha.yml does not set %s for %s", name[1], of)
+			}
+		}
+	}
+	if url := services["users-api"].Environment["DATABASE_URL"]; url == nil || *url != "postgres://users:d@pg1,pg2,pg3/users" {
+		t.Errorf("the service has the URL %v", url)
+	}
+}
