@@ -28,7 +28,7 @@ type setup struct {
 	places []*place
 	faults []fault
 	other  func(*history.Recorder, *rand.Rand) // one request of another program, if there is one
-	settle func()                              // returns when storage does nothing any more
+	settle func()                              // ends what storage still does for processes that are gone
 
 	history *history.Recorder // of the round under way
 }
@@ -48,14 +48,25 @@ type fault struct {
 
 // newSetup returns a set-up of n processes with the same settings.
 func newSetup(t *testing.T, n int, settings ...string) *setup {
+	t.Helper()
+	each := make([][]string, n)
+	for i := range each {
+		each[i] = settings
+	}
+	return newSetupOf(t, each...)
+}
+
+// newSetupOf returns a set-up of processes with settings of their own.
+func newSetupOf(t *testing.T, settings ...[]string) *setup {
+	t.Helper()
 	seed := *givenSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed %d", seed)
 	s := &setup{t: t, random: rand.New(rand.NewPCG(seed, 0)), settle: func() {}}
-	for range n {
-		s.places = append(s.places, &place{settings: settings})
+	for _, each := range settings {
+		s.places = append(s.places, &place{settings: each})
 	}
 	for _, each := range s.places {
 		each.start(t)
@@ -96,14 +107,13 @@ func (s *setup) run() {
 	}
 	requests, unknown, longest := 0, 0, time.Duration(0)
 	n := 0
-	for ; time.Since(began) < during && !s.t.Failed(); n++ {
+	for ; (time.Since(began) < during || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
 		r := history.New(s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
 		if r.Unknown() > 0 {
 			s.restart()
 		}
-		s.settle()
 		judged := time.Now()
 		r.Judge(s.t, s.places[0].Load().List(s.t))
 		longest = max(longest, time.Since(judged))
@@ -163,6 +173,7 @@ func (s *setup) restart() {
 	for _, each := range s.places {
 		each.Load().Stop(s.t)
 	}
+	s.settle()
 	for _, each := range s.places {
 		each.start(s.t)
 	}

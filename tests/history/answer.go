@@ -112,7 +112,8 @@ func (a Answer) String() string {
 		text += fmt.Sprintf("%d in total ", a.Total)
 	}
 	if n := a.imported; n.Created+n.Updated+n.Skipped+n.Deleted > 0 {
-		text += fmt.Sprintf("%d created, %d updated, %d skipped, %d deleted %v", n.Created, n.Updated, n.Skipped, n.Deleted, n.DeletedUsers)
+		text += fmt.Sprintf(": %d created, %d updated, %d skipped, %d deleted %v",
+			n.Created, n.Updated, n.Skipped, n.Deleted, n.DeletedUsers)
 	}
 	return text
 }

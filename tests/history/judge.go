@@ -134,7 +134,7 @@ func (r *Recorder) shrink(history []porcupine.Operation) []porcupine.Operation {
 
 // describe prints the last requests of a history, in the order of their calls.
 func describe(history []porcupine.Operation) string {
-	const most = 20
+	const most = 30
 	history = slices.Clone(history)
 	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(min(max(a.Call-b.Call, -1), 1)) })
 	var text strings.Builder

@@ -99,7 +99,7 @@ func contains(text string) func(program.User) bool {
 
 // showsPage reports whether a page is the right one. A user whose id no client was told yet may be on it or not.
 func (s *state) showsPage(q Request, a Answer) bool {
-	if len(a.Users) > q.Limit || a.More && len(a.Users) < q.Limit || !inOrder(a.Users, q.Descending) || !s.showsEach(a.Users, all) {
+	if n := len(a.Users); n > q.Limit || a.More && n < q.Limit || !inOrder(a.Users, q.Descending) || !s.showsEach(a.Users, all) {
 		return false
 	}
 	left := 0 // of those who come after the page

@@ -149,8 +149,12 @@ func (f File) body() string {
 
 // String describes a request in the form of a call.
 func (q Request) String() string {
+	if q.Action == end {
+		return "the end"
+	}
 	method, path, body := q.line()
-	text := strings.TrimSpace(fmt.Sprintf("%s %s %s", method, strings.TrimPrefix(path, "/api"), strings.ReplaceAll(body, "\n", " ")))
+	text := fmt.Sprintf("%s %s %s", method, strings.TrimPrefix(path, "/api"), strings.ReplaceAll(body, "\n", " "))
+	text = strings.TrimSpace(text)
 	switch {
 	case q.Match.Tag == "*":
 		text += " if any"

@@ -130,7 +130,8 @@ func (s state) load(file File, a Answer) (state, bool) {
 // it leaves alone a user who came when it had looked for missing ones already, and may name one who has gone since.
 func namedOf(missing, named []program.User) []program.User {
 	return slices.DeleteFunc(slices.Clone(missing), func(user program.User) bool {
-		return !slices.ContainsFunc(named, func(n program.User) bool { return n.Email == user.Email && n.ID == user.ID })
+		isUser := func(n program.User) bool { return n.Email == user.Email && (n.ID == user.ID || user.ID == 0) }
+		return !slices.ContainsFunc(named, isUser)
 	})
 }
 

@@ -10,9 +10,24 @@ import (
 	"testing"
 )
 
-// PgBouncer puts a PgBouncer in transaction mode in front of the server and returns what turns the URL of a database
-// into the one that goes through it. Settings are lines of its section [pgbouncer], such as "default_pool_size=5".
+// PgBouncer puts a PgBouncer in front of the server and returns what turns the URL of a database into the one that goes
+// through it.
 func (s *Server) PgBouncer(t testing.TB, settings ...string) (through func(url string) string) {
+	t.Helper()
+	return s.Pooler(t, settings...).Through
+}
+
+// A Pooler is a PgBouncer in transaction mode.
+type Pooler struct {
+	t          testing.TB
+	port       int
+	path, file string
+	process    *process
+}
+
+// Pooler puts a PgBouncer in front of the server. Settings are lines of its section [pgbouncer], such as
+// "default_pool_size=5".
+func (s *Server) Pooler(t testing.TB, settings ...string) *Pooler {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -31,8 +46,27 @@ func (s *Server) PgBouncer(t testing.TB, settings ...string) (through func(url s
 			t.Fatal(err)
 		}
 	}
-	startFront(t, "process up", path, filepath.Join(folder, "ini"))
-	return func(database string) string { return withHost(t, database, port) }
+	pooler := &Pooler{t: t, port: port, path: path, file: filepath.Join(folder, "ini")}
+	pooler.start()
+	t.Cleanup(func() { pooler.process.kill(); <-pooler.process.exited })
+	return pooler
+}
+
+func (p *Pooler) start() {
+	p.t.Helper()
+	p.process = begin(p.t, p.path, p.file)
+	p.process.waitFor(p.t, "process up")
+}
+
+// Through returns the URL of a database that goes through the pooler.
+func (p *Pooler) Through(database string) string { return withHost(p.t, database, p.port) }
+
+// Restart kills the pooler, so that all connections through it break, and starts it again.
+func (p *Pooler) Restart() {
+	p.t.Helper()
+	p.process.kill()
+	p.process.wait(p.t)
+	p.start()
 }
 
 // startFront starts what stands in front of servers, and ends it with the test.

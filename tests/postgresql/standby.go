@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -15,7 +16,7 @@ func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	following := fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=postgres password='%s'", s.Port, Password)
 	standby := &Server{
-		Port: freePort(t), folder: newFolder(t), settings: append([]string{"hot_standby=on", following}, s.settings...),
+		Port: freePort(t), folder: newFolder(t), settings: append(slices.Clone(s.settings), "hot_standby=on", following),
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(standby.folder) }) // also of a server that does not start
 	s.backUp(t, standby)

@@ -1,0 +1,103 @@
+//go:build postgres
+
+package histories
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"users-api/tests/postgresql"
+)
+
+// Three processes use one server, the last of them through PgBouncer, and each through a network that can fail.
+func TestServersAndNetworksFail(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	database := server.NewDatabase(t)
+	pooler := server.Pooler(t, "server_login_retry=0.1") // by default it refuses clients for 15 s after a server was away
+	var networks []*network
+	var settings [][]string
+	for _, behind := range []string{database, database, pooler.Through(database)} {
+		n := newNetwork(t, hostOf(t, behind))
+		networks = append(networks, n)
+		settings = append(settings, []string{"DATABASE_URL=" + at(t, behind, n.address())})
+	}
+	s := newSetupOf(t, settings...)
+	s.settle = func() { endSessions(t, database) }
+	s.faults = []fault{
+		{"the server is killed", func(s *setup) func() {
+			server.Kill(t)
+			s.pauseAtMost(300 * time.Millisecond)
+			return func() { server.StartAgain(t) }
+		}},
+		troubled("connections to the server fail", func() []*network { return networks }),
+		{"the server is paused", func(s *setup) func() {
+			server.Pause(t)
+			time.Sleep(s.pause())
+			return func() { server.Resume(t) }
+		}},
+		{"the pooler is restarted", func(*setup) func() { pooler.Restart(); return func() {} }},
+		killed, paused,
+	}
+	s.run()
+}
+
+// A synchronous standby takes over from a primary that is killed. It gets a standby of its own before the next round.
+func TestAStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	standby := primary.Standby(t)
+	primary.Synchronize(t)
+	setting := func() []string {
+		return []string{"DATABASE_URL=" + at(t, database, addressOf(primary)+","+addressOf(standby))}
+	}
+	s := newSetupOf(t, setting(), setting(), setting())
+	s.settle = func() { endSessions(t, at(t, database, addressOf(primary))) }
+	s.faults = []fault{{"the standby takes over", func(s *setup) func() {
+		primary.Kill(t)
+		standby.Promote(t)
+		s.wait(20)
+		return func() {
+			primary = standby
+			standby = primary.Standby(t)
+			primary.Synchronize(t)
+			for _, each := range s.places {
+				each.settings = setting()
+			}
+		}
+	}}}
+	s.run()
+}
+
+// endSessions ends what the server does for others, and returns when it does nothing any more.
+func endSessions(t *testing.T, database string) {
+	t.Helper()
+	const others = " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	for postgresql.Ask(t, database, "SELECT count(*)::text"+others) != "0" {
+		postgresql.SQL(t, database, "SELECT pg_terminate_backend(pid)"+others)
+	}
+}
+
+func addressOf(server *postgresql.Server) string { return fmt.Sprintf("127.0.0.1:%d", server.Port) }
+
+func hostOf(t *testing.T, database string) string {
+	t.Helper()
+	name, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name.Host
+}
+
+// at returns the URL of a database with other hosts.
+func at(t *testing.T, database, hosts string) string {
+	t.Helper()
+	name, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("postgres://%s@%s%s", name.User, hosts, name.Path)
+}
