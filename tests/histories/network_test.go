@@ -1,7 +1,6 @@
 package histories
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,25 +18,29 @@ type network struct {
 
 func newNetwork(t *testing.T, to string) *network {
 	t.Helper()
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	n := &network{t, toxiproxy.NewProxy(server, "network", "127.0.0.1:0", to)}
-	if err := n.proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(n.proxy.Stop)
+	n := &network{t: t}
+	n.begin("127.0.0.1:0", to)
+	t.Cleanup(func() { n.proxy.Stop() })
 	return n
+}
+
+func (n *network) begin(at, to string) {
+	n.t.Helper()
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	n.proxy = toxiproxy.NewProxy(server, "network", at, to)
+	if err := n.proxy.Start(); err != nil {
+		n.t.Fatal(err)
+	}
 }
 
 // address is where the network begins.
 func (n *network) address() string { return n.proxy.Listen }
 
-// lead makes the network end at another address.
+// lead makes the network end at an address. All its connections break, and it has no trouble any more.
 func (n *network) lead(to string) {
 	n.t.Helper()
-	next := &toxiproxy.Proxy{Listen: n.proxy.Listen, Upstream: strings.TrimPrefix(to, "http://"), Enabled: true}
-	if err := n.proxy.Update(next); err != nil {
-		n.t.Fatal(err)
-	}
+	n.proxy.Stop()
+	n.begin(n.proxy.Listen, strings.TrimPrefix(to, "http://"))
 }
 
 // troubles are what can befall a network, as toxiproxy calls them. A number is drawn for each %d.
@@ -52,7 +55,7 @@ var troubles = []string{
 	`{"type":"timeout","stream":"downstream","attributes":{"timeout":%d}}`, // nothing comes, and then the end
 }
 
-// troubled is a network that has troubles for a while, of which all connections are rid at the end.
+// troubled is a network that has troubles for a while.
 func troubled(name string, networks func() []*network) fault {
 	return fault{name, func(s *setup) func() {
 		all := networks()
@@ -62,12 +65,6 @@ func troubled(name string, networks func() []*network) fault {
 			s.t.Errorf("%s: %v", trouble, err)
 		}
 		time.Sleep(s.pause())
-		return func() {
-			n.proxy.Toxics.ResetToxics(context.Background())
-			n.proxy.Stop()
-			if err := n.proxy.Start(); err != nil {
-				s.t.Error(err)
-			}
-		}
+		return func() { n.lead(n.proxy.Upstream) }
 	}}
 }

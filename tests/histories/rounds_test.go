@@ -160,7 +160,7 @@ func (s *setup) round(r *history.Recorder, what fault) {
 
 // wait returns when clients were answered n more requests.
 func (s *setup) wait(n int) {
-	until := s.history.Size() + n
+	until := min(s.history.Size()+n, most)
 	for deadline := time.Now().Add(program.Patience); s.history.Size() < until; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatal("clients are not answered")

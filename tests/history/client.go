@@ -9,6 +9,9 @@ import (
 	"users-api/tests/program"
 )
 
+// sameName is a name that many requests give, so that a user can be again what it was before.
+const sameName = "same"
+
 // A Client asks for one thing after the other, at random, and uses what it was answered: ids, ETags, and emails that are
 // taken.
 type Client struct {
@@ -17,6 +20,8 @@ type Client struct {
 	random   *rand.Rand
 	reads    int // of a hundred requests
 	sent     int
+
+	next *Request // what it has decided to ask
 
 	users map[int64]program.User // who were shown to it, by id
 	tags  map[int64]string       // the ETags of users
@@ -41,6 +46,9 @@ func (r *Recorder) Client(number int, seed uint64, reads int) *Client {
 // Ask sends one request to a program. After one that shows nothing it waits for a moment.
 func (c *Client) Ask(p *program.Program) {
 	request := c.choose()
+	if c.next != nil {
+		request, c.next = *c.next, nil
+	}
 	c.sent++
 	answer, tag := c.recorder.Ask(c.number, p, request)
 	if answer.Code == nothing {
@@ -65,8 +73,22 @@ func (c *Client) learn(q Request, a Answer, tag string) {
 		c.lists[path] = tag
 		if q.hasUsersTag(a) {
 			c.tags[a.Users[0].ID] = tag
+			c.follow(q, a.Users[0])
 		}
 	}
+}
+
+// follow makes every second client that has read a user change it or remove it at once, unless it was changed meanwhile.
+// Several do that with one user at a time.
+func (c *Client) follow(read Request, user program.User) {
+	if read.writes() || c.chance(50) {
+		return
+	}
+	next := Request{Action: Change, ID: user.ID, Name: c.name(), Match: Match{c.tags[user.ID], user}}
+	if c.chance(20) {
+		next.Action, next.Name = Remove, ""
+	}
+	c.next = &next
 }
 
 func (c *Client) choose() Request {
@@ -146,12 +168,13 @@ func (c *Client) file() File {
 
 func (c *Client) chance(percent int) bool { return c.random.IntN(100) < percent }
 
-func (c *Client) email() string { return Emails[c.random.IntN(len(Emails))] }
+// email is any of the emails, and often the first.
+func (c *Client) email() string { return Emails[max(0, c.random.IntN(len(Emails)+2)-2)] }
 
-// name is a name that no other request has, or one that many have.
+// name is a name that no other request gives, or one that many give.
 func (c *Client) name() string {
 	if c.chance(10) {
-		return "same"
+		return sameName
 	}
 	return c.unique()
 }

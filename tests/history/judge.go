@@ -18,7 +18,7 @@ import (
 // How long porcupine may take for a history, and for each part of one that is illegal.
 const (
 	judgeTime  = 2 * time.Minute
-	shrinkTime = 30 * time.Second
+	shrinkTime = 10 * time.Second
 )
 
 func (r *Recorder) model() porcupine.Model {
@@ -53,6 +53,7 @@ func (r *Recorder) Judge(t testing.TB, stored []program.User) {
 		t.Error(text)
 	}
 	r.compareIDs(t)
+	r.learnIDs()
 	result := porcupine.CheckOperationsTimeout(r.model(), r.operations, judgeTime)
 	if result == porcupine.Ok {
 		return
@@ -78,6 +79,28 @@ func (r *Recorder) compareIDs(t testing.TB) {
 			}
 			given[answer.Users[0].ID] = request
 		}
+	}
+}
+
+// learnIDs tells writes whose answers have no ids which ids their users got: anyone who was shown a user with a name that
+// only one request has given was told.
+func (r *Recorder) learnIDs() {
+	type key struct{ name, email string }
+	ids := map[key]int64{}
+	for _, operation := range r.operations {
+		for _, user := range operation.Output.(Answer).Users {
+			ids[key{user.Name, user.Email}] = user.ID
+		}
+	}
+	for i := range r.operations {
+		request := r.operations[i].Input.(Request)
+		if request.Action == Create && request.Name != sameName {
+			request.ID = ids[key{request.Name, request.Email}]
+		}
+		for at, row := range request.File.Rows {
+			request.File.Rows[at].ID = ids[key{row.Name, row.Email}]
+		}
+		r.operations[i].Input = request
 	}
 }
 

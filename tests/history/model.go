@@ -99,7 +99,8 @@ func contains(text string) func(program.User) bool {
 
 // showsPage reports whether a page is the right one. A user whose id no client was told yet may be on it or not.
 func (s *state) showsPage(q Request, a Answer) bool {
-	if n := len(a.Users); n > q.Limit || a.More && n < q.Limit || !inOrder(a.Users, q.Descending) || !s.showsEach(a.Users, all) {
+	n := len(a.Users)
+	if n > q.Limit || a.More && n < q.Limit || !inOrder(a.Users, q.Descending) || !s.showsEach(a.Users, all) {
 		return false
 	}
 	left := 0 // of those who come after the page
@@ -116,7 +117,7 @@ func (s *state) showsPage(q Request, a Answer) bool {
 			}
 			left++
 		case q.After > 0 && !follows(user.ID, q.After, q.Descending):
-		case !a.More || follows(a.Users[len(a.Users)-1].ID, user.ID, q.Descending):
+		case !a.More || follows(a.Users[n-1].ID, user.ID, q.Descending):
 			return false
 		default:
 			left++

@@ -23,14 +23,14 @@ func (s state) create(q Request, a Answer) (state, bool) {
 	if at := place(q.Email); s.users[at].Email != "" {
 		return s, a.Code == EmailUsed
 	}
-	created := program.User{Name: q.Name, Email: q.Email}
+	created := program.User{ID: q.ID, Name: q.Name, Email: q.Email}
 	if a.Code == "" {
 		if len(a.Users) != 1 || a.Users[0].Name != q.Name || a.Users[0].Email != q.Email || s.find(a.Users[0].ID) >= 0 {
 			return s, false
 		}
 		created.ID = a.Users[0].ID
 	}
-	return s, s.add(created) && isDone(a)
+	return s, (created.ID == 0 || s.find(created.ID) < 0) && s.add(created) && isDone(a)
 }
 
 // isDone reports whether a request was done, as far as is known.
@@ -93,7 +93,7 @@ func (s state) load(file File, a Answer) (state, bool) {
 	for _, row := range file.Rows {
 		switch at := place(row.Email); {
 		case s.users[at].Email == "":
-			s.users[at] = program.User{Name: row.Name, Email: row.Email}
+			s.users[at] = program.User{ID: row.ID, Name: row.Name, Email: row.Email}
 			counted.Created++
 		case file.OnConflict == "update" && s.users[at].Name != row.Name:
 			s.users[at].Name = row.Name
