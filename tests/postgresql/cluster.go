@@ -147,10 +147,11 @@ func (c *Cluster) WaitUntilWhole(t testing.TB) {
 
 func (c *Cluster) wait(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(Patience); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * Patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			for _, m := range c.Machines {
-				t.Logf("%s:\n%s", m.Name, m.patroni.text())
+				text := m.patroni.text()
+				t.Logf("%s:\n%s", m.Name, text[max(0, len(text)-8000):])
 			}
 			t.Fatalf("never: %s; %v", what, c.Members())
 		}
