@@ -37,7 +37,11 @@ func connect(ctx context.Context, where address, fields models.Fields, logger *s
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
 	config.ConnConfig.BuildContextWatcherHandler = cancelling
-	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	seen := &timelines{newest: map[string]string{}}
+	if len(where.hosts) > 1 { // otherwise there is no other server to turn to
+		config.ConnConfig.ValidateConnect = seen.passOver(config.ConnConfig.ValidateConnect)
+	}
+	pool, err := seen.watch(func() (*pgxpool.Pool, error) { return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config) })
 	if err != nil {
 		return nil, explain(where, err)
 	}

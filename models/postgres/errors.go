@@ -215,6 +215,8 @@ func reason(err error) string {
 		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
 	case isUntrusted(err):
 		return "the certificate of the PostgreSQL server is not trusted"
+	case errors.Is(err, errOldTimeline):
+		return errOldTimeline.Error()
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):
 		return "no PostgreSQL server was found that can be written"
 	case isNamed && named.IsNotFound:

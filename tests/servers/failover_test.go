@@ -59,6 +59,35 @@ func TestWhenTheStandbyTakesOverNothingThatWasAnsweredIsLost(t *testing.T) {
 	t.Logf("%d users were created before the primary was killed", before)
 }
 
+// The primary stands still, a standby takes its place, and the primary goes on as if nothing had happened. It is the first
+// host in the URL, and accepts writes, but what it has is old.
+func TestAServerThatStoodStillWhileAnotherTookItsPlaceIsPassedOver(t *testing.T) {
+	t.Parallel()
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	standby := primary.Standby(t)
+	p := program.Serve(t, "DATABASE_URL="+twoHosts(t, database, primary, standby))
+	id := p.Create(t, "Ada", "ada@example.org")
+	standby.WaitUntil(t, "true", "SELECT (pg_last_wal_replay_lsn() >= '"+
+		postgresql.Ask(t, primary.URL("postgres"), "SELECT pg_current_wal_lsn()::text")+"')::text")
+	primary.Pause(t)
+	standby.Promote(t)
+	program.WaitFor(t, "the standby is written to", func() bool {
+		answer := p.Do(t, "PATCH", fmt.Sprint("/api/users/", id), `{"name":"Ada King"}`)
+		return answer.Status == 200
+	})
+	primary.Resume(t)
+	for range 3 {
+		for i, answer := range []program.Answer{p.Do(t, "GET", fmt.Sprint("/api/users/", id), ""), p.Do(t, "GET", "/api/users", "")} {
+			if !strings.Contains(answer.Body, "Ada King") {
+				t.Errorf("read %d is answered %d %s", i, answer.Status, answer.Body)
+			}
+		}
+		postgresql.SQL(t, standby.URL("postgres"), // so that new connections are made
+			"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'users-api'")
+	}
+}
+
 // A program must be able to tell a write that was refused from one that may have been stored.
 func TestAProblemOfUnknownOutcomeHasACodeOfItsOwn(t *testing.T) {
 	t.Parallel()
