@@ -98,4 +98,5 @@ func (f *files) quarantine() {
 	if f.shm.isSameFile() {
 		_ = os.Remove(f.shm.path)
 	}
+	_ = dbfile.SyncName(f.wal.path) // a power cut must not bring it back
 }

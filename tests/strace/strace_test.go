@@ -80,3 +80,14 @@ func TestABackupAndARestoreAreOnDiskBeforeTheyHaveTheirNames(t *testing.T) {
 	expectOrder(t, steps(recorder.read()), "flush "+candidate, "link "+database+" "+kept, "flush "+data,
 		"rename "+candidate+" "+database, "flush "+data)
 }
+
+func TestTheWALFileOfAReplacedDatabaseIsMovedAwayOnDisk(t *testing.T) {
+	recorder, root := newRecorder(t), t.TempDir()
+	p := program.Start(t, recorder.script, "DATA_DIR="+root)
+	p.Create(t, "Ada", "ada@example.org")
+	if err := os.Rename(program.BackUp(t, root), root+"/users.db"); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(t)
+	expectOrder(t, steps(recorder.read()), "rename "+root+"/users.db-wal "+root+`/users.db-wal.lost-\S+`, "flush "+root)
+}
