@@ -35,21 +35,22 @@ func startClients(t testing.TB, p *program.Program, h *history, name string, n, 
 	return running.Wait
 }
 
-// round does a bit of everything, and reports whether the program still answers.
+// round does a bit of everything, and reports whether the program still answers. With long names it imports nothing: the
+// -wal file is emptied after an import, and would never be long enough to be written back beside commits.
 func (c *client) round(n int) bool {
 	email := fmt.Sprintf("%s-%d@example.org", c.name, n)
 	ok := c.create(email) && c.change(email, 1)
-	switch n % 5 {
-	case 0:
-		ok = ok && c.list()
-	case 1:
-		ok = ok && c.importUsers(n, 20)
-	case 2:
-		ok = ok && c.change(email, 2) && c.delete(email)
-	case 3:
-		ok = ok && c.importRefused(n)
+	switch {
+	case !ok || n%5 == 4:
+		return ok
+	case n%5 == 0:
+		return c.list()
+	case n%5 == 1 || c.long != "":
+		return c.change(email, 2) && c.delete(email)
+	case n%5 == 2:
+		return c.importUsers(n, 20)
 	}
-	return ok
+	return c.importRefused(n)
 }
 
 // send sends a request that writes and is answered with a status, and notes it.
@@ -61,13 +62,10 @@ func (c *client) send(method, path, body string, status int, names users) (progr
 	if err != nil {
 		return answer, false // the program was killed: the outcome is unknown
 	}
+	c.history.received(id)
 	if answer.Status != status {
 		c.t.Errorf("%s %s is answered %d %.300s", method, path, answer.Status, answer.Body)
 		return answer, false
-	}
-	if status >= 400 {
-		c.history.refused(names)
-		return answer, true
 	}
 	for email, name := range names {
 		c.now[email] = name
@@ -115,12 +113,11 @@ func (c *client) importUsers(round, n int) bool {
 
 // importRefused sends a file whose last row is refused.
 func (c *client) importRefused(round int) bool {
-	names, file := users{}, "name,email\n"
+	file := "name,email\n"
 	for i := range 5 {
-		email := fmt.Sprintf("%s-refused-%d-%d@example.org", c.name, round, i)
-		names[email], file = "refused", file+"refused,"+email+"\n"
+		file += fmt.Sprintf("refused,%s-refused-%d-%d@example.org\n", c.name, round, i)
 	}
-	_, ok := c.send("POST", "/api/users.csv", file+",nobody\n", 422, names)
+	_, ok := c.send("POST", "/api/users.csv", file+",nobody\n", 422, nil)
 	return ok
 }
 
@@ -132,6 +129,7 @@ func (c *client) list() bool {
 	if err != nil {
 		return false
 	}
+	c.history.received(next.answer)
 	next.cursor = answer.Header.Get("Changes-Cursor")
 	for _, user := range answer.Users(c.t) {
 		next.users[user.Email], next.emails[user.ID] = user.Name, user.Email

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"users-api/models/sqlite"
 	"users-api/models/sqlite/dbfile"
@@ -47,7 +46,7 @@ func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 		}
 		return x.expectBackup(h, directory, processes["backup"], at)
 	}
-	x.cutPower(check, 6*time.Second)
+	x.cutPower(check)
 	x.expectFound("a backup that is not flushed", check, isFlush(root+"/backups/b.db.*.partial"))
 	x.expectFound("a backup whose name is not flushed", check, isFlush(root+"/backups"))
 }

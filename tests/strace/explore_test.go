@@ -26,37 +26,33 @@ type exploration struct {
 	*recording
 	check    check
 	memory   string // a directory for what is made
-	ended    time.Time
 	mu       sync.Mutex
 	states   int
 	failures []string
 }
 
-// cutPower explores for some time, or with -long for its share of that, and fails the test if a state is wrong.
-func (x *recording) cutPower(check check, quick time.Duration) {
+// cutPower tries some states, or with -long as many as there is time for, and fails the test if one is wrong.
+func (x *recording) cutPower(check check) {
 	x.t.Helper()
 	x.expectTrue()
-	took := quick
-	if *program.Long > 0 {
-		took = *program.Long / scenarios
-	}
 	began := time.Now()
-	states, failures := x.explore(check, took)
+	states, failures := x.explore(check, 500, *program.Long/scenarios)
 	x.t.Logf("%d states after power cuts in %d events, in %s", states, len(x.events), time.Since(began).Round(time.Second))
 	for _, failure := range failures {
 		x.t.Error(failure)
 	}
 }
 
-// explore returns how many states it has checked, and what was wrong with the first few.
-func (x *recording) explore(check check, took time.Duration) (states int, failures []string) {
+// explore tries at least so many states for at least so long, or until some are wrong. It returns how many it has tried,
+// and what was wrong.
+func (x *recording) explore(check check, least int, took time.Duration) (states int, failures []string) {
 	memory, err := os.MkdirTemp("/dev/shm", "users-api") // the states need no disk
 	if err != nil {
 		memory = x.t.TempDir()
 	}
 	defer os.RemoveAll(memory) //nolint:errcheck // the system cleans up as well
-	e := &exploration{recording: x, check: check, memory: memory, ended: time.Now().Add(took)}
-	for pass := 0; time.Now().Before(e.ended) && len(e.failures) == 0; pass++ {
+	e := &exploration{recording: x, check: check, memory: memory}
+	for until := time.Now().Add(took); (e.states < least || time.Now().Before(until)) && len(e.failures) == 0; {
 		e.pass(rand.Uint64())
 	}
 	return e.states, e.failures
@@ -72,10 +68,10 @@ func (e *exploration) pass(seed uint64) {
 	for i := range cap(places) {
 		places <- filepath.Join(e.memory, fmt.Sprint(i))
 	}
-	err := e.replay(func(at int, _ event, d *disk) {
+	err := e.replay(func(at int, d *disk) {
 		for range chosen[at] {
 			place, c := <-places, chances(random)
-			if time.Now().After(e.ended) || len(e.failed()) > 0 {
+			if len(e.failed()) > 0 {
 				places <- place
 				return
 			}
@@ -89,25 +85,50 @@ func (e *exploration) pass(seed uint64) {
 		}
 	})
 	if err != nil {
-		e.t.Error(err)
+		e.t.Fatal(err)
 	}
 }
 
-// choose returns how many cuts are made at each event: half of them beside the beginnings and ends of flushes and answers.
+// choose returns how many cuts are made after each event. One of four may be anywhere. The others follow a flush of a file
+// or directory, or an answer, and each of these has the same chance, however often it is flushed.
 func (e *exploration) choose(random *rand.Rand) map[int]int {
 	const cuts = 100
-	beside := slices.Sorted(maps.Values(e.answers))
-	for at, event := range e.events {
-		if strings.HasSuffix(event.name, "sync") {
-			beside = append(beside, at)
-		}
+	var kinds [][]int
+	all := e.kinds()
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		kinds = append(kinds, all[kind])
 	}
 	chosen := map[int]int{len(e.events) - 1: 1}
-	for range cuts / 2 {
-		chosen[random.IntN(len(e.events))]++
-		chosen[beside[random.IntN(len(beside))]]++
+	for range cuts {
+		at := random.IntN(len(e.events))
+		if random.IntN(4) > 0 {
+			kind := kinds[random.IntN(len(kinds))]
+			at = min(kind[random.IntN(len(kind))]+int(random.ExpFloat64()*10), len(e.events)-1)
+		}
+		chosen[at]++
 	}
 	return chosen
+}
+
+// kinds returns the events that cuts are made after: the flushes of each path, the answers to clients, the first of them
+// after each start, and what commands say in the end.
+func (e *exploration) kinds() map[string][]int {
+	kinds, started := map[string][]int{}, map[string]bool{}
+	for at, event := range e.events {
+		if _, path := event.file(); strings.HasSuffix(event.name, "sync") {
+			kinds[path] = append(kinds[path], at)
+		}
+	}
+	for _, at := range slices.Sorted(maps.Values(e.answers)) {
+		kind := "answers"
+		if number, _ := e.events[at].file(); number <= 2 {
+			kind = "commands"
+		} else if process := e.events[at].process; !started[process] {
+			kind, started[process] = "starts", true
+		}
+		kinds[kind] = append(kinds[kind], at)
+	}
+	return kinds
 }
 
 func (e *exploration) failed() []string {

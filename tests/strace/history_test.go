@@ -15,6 +15,7 @@ type history struct {
 	mu    sync.Mutex
 	steps map[string][]step // by email, in the order in which its only client asked for them
 	lists []list
+	got   []string // the X-Request-Ids of all answers that came
 }
 
 // A step is one write to a user.
@@ -36,7 +37,7 @@ type users map[string]string
 
 func newHistory() *history { return &history{steps: map[string][]step{}} }
 
-// asks notes writes before they are sent, all with one answer.
+// asks notes writes before they are sent, all with one answer. What will be refused is not noted: it must never be there.
 func (h *history) asks(answer string, names users) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,19 +46,17 @@ func (h *history) asks(answer string, names users) {
 	}
 }
 
-// refused notes that writes that were asked for were not done.
-func (h *history) refused(names users) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for email := range names {
-		h.steps[email] = h.steps[email][:len(h.steps[email])-1]
-	}
-}
-
 func (h *history) shown(next list) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lists = append(h.lists, next)
+}
+
+// received notes that an answer came.
+func (h *history) received(answer string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.got = append(h.got, answer)
 }
 
 func (h *history) size() int {

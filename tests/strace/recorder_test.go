@@ -98,11 +98,14 @@ func hasEnded(path, process string) bool {
 	return err == nil && regexp.MustCompile(`(?m)^`+process+` .*\+\+\+ (exited|killed) .*\n\z`).Match(end)
 }
 
-// settle finds out which writes were done that a process had begun when it was killed, before another process begins.
-func (r *recorder) settle() {
+// settle finds out which writes were done that a process had begun when it was killed, before another process begins. It
+// reports whether the process had written what it had not flushed.
+func (r *recorder) settle() (unflushed bool) {
 	r.t.Helper()
-	for _, c := range r.read() {
-		if c.ended != never || c.name != "pwrite64" {
+	calls := r.read()
+	process := r.processes[len(r.processes)-1]
+	for _, c := range calls {
+		if c.process != process || c.ended != never || c.name != "pwrite64" {
 			continue
 		}
 		_, path := c.file()
@@ -112,4 +115,10 @@ func (r *recorder) settle() {
 			c.result, c.ended = int64(len(written)), c.gaveUp
 		}
 	}
+	for _, c := range calls {
+		if _, path := c.file(); c.process == process && c.result >= 0 && strings.HasSuffix(path, "-wal") {
+			unflushed = unflushed && c.name != "fsync" || c.name == "pwrite64"
+		}
+	}
+	return unflushed
 }

@@ -69,7 +69,7 @@ func newRecording(r *recorder, start *disk) *recording {
 var anyAnswer = regexp.MustCompile(`^HTTP/1\.1 [^\x00]*\r\nX-Request-Id: (\S+)\r\n`)
 
 // replay carries out the events, and calls visit after each with the disk.
-func (x *recording) replay(visit func(at int, e event, d *disk)) error {
+func (x *recording) replay(visit func(at int, d *disk)) error {
 	d := x.start.clone()
 	for at, e := range x.events {
 		switch {
@@ -80,7 +80,7 @@ func (x *recording) replay(visit func(at int, e event, d *disk)) error {
 				return err
 			}
 		}
-		visit(at, e, d)
+		visit(at, d)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (x *recording) expectTrue() {
 	whole := x.t.TempDir()
 	last := len(x.events) - 1
 	var written error
-	err := x.replay(func(at int, _ event, d *disk) {
+	err := x.replay(func(at int, d *disk) {
 		if at == last {
 			written = d.writeTo(whole, everything())
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"users-api/models/sqlite"
 	"users-api/tests/program"
@@ -38,7 +37,7 @@ func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
 			process := recorder.run(root, "restore", backup)
 			x := newRecording(recorder, start)
 			check := x.expectOldOrNew(process, before, after)
-			x.cutPower(check, 4*time.Second)
+			x.cutPower(check)
 
 			x.expectFound("a restored file that is not flushed", check, isFlush(root+"/users.db.*.partial"))
 			x.expectFound("a restored file whose name is not flushed", check, isFlush(root))

@@ -48,7 +48,7 @@ func parse(from io.Reader, process string) (calls []*call, err error) {
 		line, err := lines.ReadString('\n')
 		if err == io.EOF {
 			for _, killed := range unfinished {
-				killed.gaveUp = last
+				killed.gaveUp = last // there is no line for its end
 			}
 			return calls, nil
 		}
@@ -97,7 +97,8 @@ func (c *call) end(tail string, now moment) {
 	c.add(tail[:i+1])
 	result := tail[i+len(") = "):]
 	if strings.HasPrefix(result, "?") {
-		return // it was killed
+		c.gaveUp = now // it was killed
+		return
 	}
 	digits := anyNumber.FindString(result)
 	c.result, _ = strconv.ParseInt(digits, 0, 64) // an address may be larger, and is not asked for
@@ -120,7 +121,7 @@ var (
 	anyNumber = regexp.MustCompile(`^(0x)?-?[0-9a-f]+`)
 	anyText   = regexp.MustCompile(`"[^"]*"`)
 	anyHex    = regexp.MustCompile(`(\\x[0-9a-f]{2})+`)
-	anyFile   = regexp.MustCompile(`^(\d+)<([^>]*)>`)
+	anyFile   = regexp.MustCompile(`(\d+)<([^>]*)>`)
 )
 
 func decode(text string) string {
