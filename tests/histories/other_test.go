@@ -85,7 +85,7 @@ func (s *shell) remove(_, email string) (history.Request, history.Answer, error)
 	if len(users) == 0 {
 		return history.Request{Action: history.Find, Email: email}, history.Answer{}, err
 	}
-	return history.Request{Action: history.Remove, ID: users[0].ID}, history.Answer{}, err
+	return history.Request{Action: history.Remove, ID: users[0].ID}, history.Answer{Users: users}, err
 }
 
 func (s *shell) list(string, string) (history.Request, history.Answer, error) {

@@ -36,6 +36,7 @@ type setup struct {
 // A place is one process that clients ask. It may have been started again.
 type place struct {
 	atomic.Pointer[program.Program]
+	path     string // of the program
 	settings []string
 	through  *network // between clients and the process, if there is one
 }
@@ -66,7 +67,7 @@ func newSetupOf(t *testing.T, settings ...[]string) *setup {
 	t.Logf("-seed %d", seed)
 	s := &setup{t: t, random: rand.New(rand.NewPCG(seed, 0)), settle: func() {}}
 	for _, each := range settings {
-		s.places = append(s.places, &place{settings: each})
+		s.places = append(s.places, &place{path: program.Path(), settings: each})
 	}
 	for _, each := range s.places {
 		each.start(t)
@@ -76,7 +77,7 @@ func newSetupOf(t *testing.T, settings ...[]string) *setup {
 
 func (e *place) start(t *testing.T) {
 	t.Helper()
-	e.enter(program.Serve(t, e.settings...))
+	e.enter(program.Start(t, e.path, e.settings...))
 }
 
 // enter lets clients ask a process.
