@@ -77,6 +77,7 @@ Settings are environment variables:
   ADMIN_PORT       a port for metrics, probes and profiles; do not publish it (none)
   DATA_DIR         the directory of users.db (data)
   DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
+  DATABASE_READ_URL  standbys of it that answer reads of many users; DATABASE_READ_URL_FILE names a file with it (none)
   USER_FIELDS      serve these columns of users, separated by commas, as fields besides name and email (none)
   CHANGES_KEEP     how long the feed of changes keeps an entry, where changes are recorded (720h)
   LIST_MEMORY_MIB  the list of users is cached in memory up to this size (32)

@@ -18,8 +18,11 @@ import (
 // database says where the users are, in PostgreSQL if there is a URL, otherwise in a file, and which fields they have.
 type database struct {
 	url, path string
+	standbys  string // a URL, or "" for none
 	fields    models.Fields
 }
+
+var errNoPrimary = errors.New("DATABASE_READ_URL is set and DATABASE_URL is not: it names standbys of the server in DATABASE_URL")
 
 var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
 
@@ -31,8 +34,15 @@ func findDatabase(settings config.Config) (database, error) {
 	if err != nil {
 		return database{}, err
 	}
+	standbys, err := config.ReadStandbysURL()
+	if err == nil && standbys != "" && url == "" {
+		err = errNoPrimary
+	}
+	if err != nil {
+		return database{}, err
+	}
 	fields, err := readFields(settings)
-	return database{url, settings.DatabasePath(), fields}, err
+	return database{url, settings.DatabasePath(), standbys, fields}, err
 }
 
 // databaseForCommand returns the settings and the database that they name, and becomes the user that serves it.
@@ -64,7 +74,7 @@ type engine interface {
 
 func (d database) open(ctx context.Context, listMemory int, logger *slog.Logger) (engine, error) {
 	if d.url != "" {
-		return postgres.Open(ctx, d.url, d.fields, listMemory, logger)
+		return postgres.OpenWithStandbys(ctx, d.url, d.standbys, d.fields, listMemory, logger)
 	}
 	return sqlite.Open(ctx, d.path, d.fields, listMemory)
 }

@@ -18,6 +18,8 @@ type Stats struct {
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
 	Feed                    FeedStats
+	// ByStandby and ByPrimary are how many reads that standbys may answer were answered by one, and by the primary.
+	ByStandby, ByPrimary uint64
 }
 
 // FeedStats are metrics of the feed of changes. They are zero if changes are not recorded.

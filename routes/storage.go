@@ -34,6 +34,10 @@ func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	} {
 		metrics <- prometheus.MustNewConstMetric(lists, counter, float64(n), result)
 	}
+	reads := prometheus.NewDesc("users_api_standby_reads_total", "Reads that a standby in DATABASE_READ_URL may answer, by the "+
+		"server that answered.", []string{"server"}, nil)
+	metrics <- prometheus.MustNewConstMetric(reads, counter, float64(stats.ByStandby), "standby")
+	metrics <- prometheus.MustNewConstMetric(reads, counter, float64(stats.ByPrimary), "primary")
 	send("users_api_commits_total", "Commits that held writes.", counter, float64(commits))
 	send("users_api_database_bytes", "Size of the database file.", gauge, float64(stats.DatabaseBytes))
 	send("users_api_wal_bytes", "Size of the database's -wal file.", gauge, float64(stats.WALBytes))

@@ -31,6 +31,7 @@ type address struct {
 	hosts          []string // with their ports
 	database, user string
 	pool           *pgxpool.Config
+	cancelTime     time.Duration // how long a server has to confirm that it has ended a statement
 }
 
 // Location returns the hosts, ports and name of the database in a URL that Open takes, never the user and password.
@@ -51,14 +52,17 @@ func (a address) String() string {
 var errNoURL = errors.New("the URL of the database cannot be read: it must be " +
 	"postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the password the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
 
-func parseAddress(text string) (address, error) {
+// parseAddress parses the URL of a primary: of several hosts, the one that accepts writes, after a failover another.
+func parseAddress(text string) (address, error) { return parseURL(text, "read-write") }
+
+func parseURL(text, target string) (address, error) {
 	query, err := readable(text)
 	if err != nil {
 		return address{}, err
 	}
 	var added []string
 	for name, value := range map[string]string{
-		"target_session_attrs": "read-write", // of several hosts, the one that accepts writes: after a failover another
+		"target_session_attrs": target,
 		"pool_max_conns":       strconv.Itoa(poolSize),
 		"connect_timeout":      strconv.Itoa(int(connectTime.Seconds())),
 		"application_name":     "users-api",
@@ -81,7 +85,7 @@ func parseAddress(text string) (address, error) {
 	}
 	// Text is sent as UTF-8, whatever the database's own encoding is. Every pooler knows this parameter.
 	config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
-	return address{hostsOf(&config.ConnConfig.Config), config.ConnConfig.Database, config.ConnConfig.User, config}, nil
+	return address{hostsOf(&config.ConnConfig.Config), config.ConnConfig.Database, config.ConnConfig.User, config, cancelTime}, nil
 }
 
 // readable returns the parameters of a URL whose parts are unambiguous. Otherwise an unescaped character in a password

@@ -81,11 +81,11 @@ const (
 		"(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid)"
 
 	// cacheable asks whether the argument in the package comment holds for the table. It does not hold on a standby,
-	// which does not name the transactions under way; under row security, where visibility depends on more than commits;
+	// which does not name the transactions under way, unless the primary was asked for them; under row security, where visibility depends on more than commits;
 	// for data outside this server's log: a view, a foreign table, an unlogged or temporary table, or a table with such a
 	// part; and where transactions are not PostgreSQL's own: YugabyteDB, Citus, and tables of a kind other than heap.
 	cacheable = withParts + `
-		SELECT NOT pg_is_in_recovery() AND NOT COALESCE(row_security_active(to_regclass('users')), false)
+		SELECT ($1::bool OR NOT pg_is_in_recovery()) AND NOT COALESCE(row_security_active(to_regclass('users')), false)
 			AND version() NOT LIKE '%-YB-%' AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
 			AND NOT EXISTS (
 				SELECT FROM pg_class c JOIN parts p ON c.oid = p.id LEFT JOIN pg_am a ON a.oid = c.relam

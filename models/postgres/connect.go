@@ -31,12 +31,25 @@ const idleTime = 5 * time.Minute
 // connect connects to the server. It retries a server that is starting or not there yet: a container may start at the
 // same moment as its database.
 func connect(ctx context.Context, where address, fields models.Fields, logger *slog.Logger) (*database, error) {
+	d, err := newDatabase(ctx, where, fields)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.reach(ctx, logger); err != nil {
+		d.close(ctx)
+		return nil, err
+	}
+	return d, nil
+}
+
+// newDatabase returns the database at an address. Nothing is connected yet.
+func newDatabase(ctx context.Context, where address, fields models.Fields) (*database, error) {
 	config := where.pool
 	config.AfterConnect = prepareSession
 	config.ConnConfig.OnNotice = noticeUnconfirmed
 	config.MaxConnIdleTime = idleTime
 	config.PingTimeout = connectTime
-	config.ConnConfig.BuildContextWatcherHandler = cancelling
+	config.ConnConfig.BuildContextWatcherHandler = cancelling(where.cancelTime)
 	seen := &timelines{newest: map[string]string{}}
 	if len(where.hosts) > 1 { // otherwise there is no other server to turn to
 		config.ConnConfig.ValidateConnect = seen.passOver(config.ConnConfig.ValidateConnect)
@@ -53,17 +66,15 @@ func connect(ctx context.Context, where address, fields models.Fields, logger *s
 		searching: semaphore.NewWeighted(max(1, min(others/3, int64(runtime.GOMAXPROCS(0)-1)))),
 	}
 	d.ended, d.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := d.reach(ctx, logger); err != nil {
-		d.close(ctx)
-		return nil, err
-	}
 	return d, nil
 }
 
 // cancelling tells the server to end a statement that is no longer waited for, and waits until the server confirms it:
 // then a write is known not to be stored.
-func cancelling(conn *pgconn.PgConn) ctxwatch.Handler {
-	return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: cancelTime}
+func cancelling(within time.Duration) func(*pgconn.PgConn) ctxwatch.Handler {
+	return func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: within}
+	}
 }
 
 func (d *database) reach(ctx context.Context, logger *slog.Logger) error {

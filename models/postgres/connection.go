@@ -20,6 +20,7 @@ type connection struct {
 	fields    models.Fields  // of the users that are read and stored on it
 	emails    imports.Emails // what the indexes of the table do for them
 	recording bool           // changes are recorded
+	after     *catchUp       // what a standby must have replayed first; nil on the primary
 }
 
 func (c connection) mode() pgx.QueryExecMode {

@@ -36,13 +36,18 @@ type use struct {
 	brief bool
 	// searches: it looks at every user.
 	searches bool
+	// standby: a standby may answer it.
+	standby bool
+	// after is what a standby must have replayed first; nil on the primary.
+	after *catchUp
 }
 
 var (
 	lookup     = use{limit: answerTime, brief: true}
-	listing    = use{limit: searchTime, brief: true} // every user, into memory
-	search     = use{limit: searchTime, searches: true}
-	export     = use{limit: searchTime, searches: true, once: true}
+	paging     = use{limit: answerTime, brief: true, standby: true}
+	listing    = use{limit: searchTime, brief: true, standby: true} // every user, into memory
+	search     = use{limit: searchTime, searches: true, standby: true}
+	export     = use{limit: searchTime, searches: true, standby: true, once: true}
 	write      = use{limit: answerTime, writes: true}
 	bestEffort = use{limit: time.Second / 2, brief: true} // for what can be left out
 )
@@ -141,7 +146,7 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer conn.Release()
 	ctx, cancel := d.bounded(ctx, wanted)
 	defer cancel()
-	on := connection{Conn: conn.Conn(), fields: d.fields}
+	on := connection{Conn: conn.Conn(), fields: d.fields, after: wanted.after}
 	table, err := d.checkTable(ctx, on)
 	if on.emails, on.recording = table.emails, table.recording; err == nil {
 		err = ctx.Err()

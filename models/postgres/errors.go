@@ -43,6 +43,8 @@ const (
 	classSyntax       = "42" // or a missing right, or something that does not exist
 	classResources    = "53"
 	classIntervention = "57"
+	classData         = "22" // a value that no server takes
+	classLimits       = "54" // likewise
 	classRollback     = "40" // a deadlock with another transaction, or the like
 	classTransaction  = "25"
 	classLocks        = "55" // or an object in a state in which it cannot be used

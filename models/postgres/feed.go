@@ -26,7 +26,7 @@ func (c connection) feedDefinition(ctx context.Context) (definition string, unre
 			unreadable = errNoRightToFeed
 		}
 		return err
-	}, feedDefinition)
+	}, feedDefinition, c.after.timeline())
 	return definition, unreadable, err
 }
 

@@ -96,7 +96,7 @@ func records() string {
 // are changed, which no trigger records, or the name of the schema, without which the triggers record nothing.
 var feedDefinition = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
 		(SELECT oid FROM pg_database WHERE datname = current_database()),
-		CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END, u.oid, f.oid, f.xmin,
+		CASE WHEN pg_is_in_recovery() THEN $1::text ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END, u.oid, f.oid, f.xmin,
 		(SELECT xmin FROM pg_namespace WHERE oid = u.relnamespace),
 		(SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute
 			WHERE attrelid = u.oid AND attnum > 0),
@@ -105,6 +105,6 @@ var feedDefinition = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_co
 		(SELECT string_agg(concat(e.oid, ':', e.xmin), ' ' ORDER BY e.oid) FROM pg_enum e WHERE enumtypid IN (
 			SELECT unnest(ARRAY[t.oid, t.typbasetype]) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 			WHERE attrelid = u.oid))),
-		has_table_privilege(f.oid, 'SELECT'), pg_is_in_recovery()
+		has_table_privilege(f.oid, 'SELECT'), pg_is_in_recovery() AND $1::text IS NULL
 		FROM pg_class u JOIN pg_class f ON f.oid = to_regclass('users_changes')
 		WHERE u.oid = to_regclass('users') AND ` + records()

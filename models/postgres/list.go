@@ -60,13 +60,16 @@ func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) 
 // Transaction calls read in a transaction whose snapshot is that of the incarnation.
 func (s *listSource) Transaction(ctx context.Context, read func(listcache.Changes) error) error {
 	var now moment
-	err := s.reader.inSnapshot(ctx, listing, func(ctx context.Context, conn connection, inside *reader) (err error) {
+	wanted, before := s.use(ctx)
+	err := s.reader.inSnapshot(ctx, wanted, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
-		if err = conn.value(ctx, &now.incarnation, incarnation); class(sqlState(err)) == classSyntax {
-			return listcache.ErrNotCached // there is no such function, or this user may not call it
+		if now.incarnation = before; conn.after == nil {
+			if err = conn.value(ctx, &now.incarnation, incarnation); class(sqlState(err)) == classSyntax {
+				return listcache.ErrNotCached // there is no such function, or this user may not call it
+			}
 		}
 		if err == nil {
-			err = conn.value(ctx, &may, cacheable)
+			err = conn.value(ctx, &may, cacheable, conn.after != nil)
 		}
 		if err != nil {
 			return err
@@ -89,6 +92,23 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 	}
 	s.last = now
 	return err
+}
+
+// use returns what the next transaction is for, and, if a standby may run it, the incarnation of the primary before it. A
+// standby shows at least what the primary showed then; where it shows more, the primary's snapshot has moved on, and the list
+// is read again. With a feed, the transaction reads little, and that sooner on the primary.
+func (s *listSource) use(ctx context.Context) (wanted use, before string) {
+	wanted = listing
+	last := s.reader.database.checked.Load()
+	if s.reader.standbys == nil || last == nil || last.table.recording {
+		wanted.standby = false
+		return wanted, ""
+	}
+	err := s.reader.on(ctx, lookup, func(ctx context.Context, conn connection) error {
+		return conn.value(ctx, &before, incarnation)
+	})
+	wanted.standby = err == nil
+	return wanted, before
 }
 
 // Cursor returns where the feed ended when the last transaction began.

@@ -45,9 +45,12 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 	if query.Limit > 0 {
 		limit = min(limit, query.Limit)
 	}
-	wanted := lookup
-	if r.queries.fields.IsSearch(query) {
+	wanted := paging
+	switch {
+	case r.queries.fields.IsSearch(query):
 		wanted = search
+	case r.queries.fields.HasUnique(query):
+		wanted = lookup
 	}
 	whole := false
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {

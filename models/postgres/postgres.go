@@ -69,7 +69,17 @@ var _ models.Users = (*Users)(nil)
 // cannot be reached yet for half a minute; the context ends that. The list is cached while it is no larger than
 // listMemory bytes. The error says what to do, and holds no password.
 func Open(ctx context.Context, url string, fields models.Fields, listMemory int, logger *slog.Logger) (*Users, error) {
+	return OpenWithStandbys(ctx, url, "", fields, listMemory, logger)
+}
+
+// OpenWithStandbys is Open with standbys, which a second URL names, for reads of many users.
+func OpenWithStandbys(ctx context.Context, url, standbys string, fields models.Fields, listMemory int,
+	logger *slog.Logger) (*Users, error) {
 	where, err := parseAddress(url)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := parseStandbys(standbys)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +91,12 @@ func Open(ctx context.Context, url string, fields models.Fields, listMemory int,
 	if err != nil {
 		database.close(ctx)
 		return nil, explain(where, err)
+	}
+	if len(hosts) > 0 {
+		if users.standbys, err = openStandbys(ctx, hosts, database, logger); err != nil {
+			database.close(ctx)
+			return nil, err
+		}
 	}
 	return users, nil
 }
@@ -150,6 +166,7 @@ func (u *Users) Close(ctx context.Context) error {
 		defer close(closed)
 		u.finishWrites()
 		u.database.close(ctx)
+		u.standbys.close(ctx)
 		u.cache.Close(ctx)
 	}()
 	select {

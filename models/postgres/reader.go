@@ -12,10 +12,11 @@ import (
 type reader struct {
 	database *database
 	// on runs a read on a connection: on any, or on that of a transaction.
-	on      func(context.Context, use, func(context.Context, connection) error) error
-	queries *queries
-	pages   *pageSize
-	spools  *spool.Area
+	on       func(context.Context, use, func(context.Context, connection) error) error
+	queries  *queries
+	pages    *pageSize
+	spools   *spool.Area
+	standbys *standbys // nil without any
 }
 
 func newReader(database *database, queries *queries) *reader {
@@ -32,10 +33,12 @@ var errSlow = &models.StorageError{
 // onAny runs a read on any connection. A search may take long, so it first waits for the table's lock for as long as
 // any other read, and no longer.
 func (r *reader) onAny(ctx context.Context, wanted use, read func(context.Context, connection) error) error {
-	return r.slot(ctx, wanted, func(wanted use) error {
-		return r.database.on(ctx, wanted, func(ctx context.Context, conn connection) error {
+	return r.somewhere(ctx, wanted, func(ctx context.Context, wanted use, server *database) error {
+		return server.on(ctx, wanted, func(ctx context.Context, conn connection) error {
 			begin := beginRead + conn.timeouts()
 			switch {
+			case wanted.after != nil:
+				begin = conn.beginSnapshot()
 			case wanted.searches:
 				begin += lockTable
 			case !conn.needsBegin():
@@ -44,6 +47,16 @@ func (r *reader) onAny(ctx context.Context, wanted use, read func(context.Contex
 			return conn.inTransaction(ctx, begin, func() error { return read(ctx, conn) })
 		})
 	})
+}
+
+// somewhere runs a read on a standby, if one may and can answer it, and otherwise on the primary.
+func (r *reader) somewhere(ctx context.Context, wanted use, run func(context.Context, use, *database) error) error {
+	if wanted.standby && r.standbys != nil {
+		if answered, err := r.standbys.answer(ctx, wanted, run); answered {
+			return err
+		}
+	}
+	return r.slot(ctx, wanted, func(wanted use) error { return run(ctx, wanted, r.database) })
 }
 
 // slot runs a read with a search slot, if it needs one. The wait for the slot counts towards the time limit.

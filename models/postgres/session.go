@@ -55,7 +55,7 @@ func (c connection) inTransaction(ctx context.Context, begin string, read func()
 	defer func() { _ = c.simple(ctx, rollBack) }() // it only reads; if this fails, the connection is discarded
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	err := c.simple(limited, begin)
+	err := c.begin(limited, begin)
 	switch {
 	case ctx.Err() == nil && limited.Err() != nil:
 		_ = c.Close(ctx) // the request to cancel the statements may arrive after their end
@@ -64,6 +64,13 @@ func (c connection) inTransaction(ctx context.Context, begin string, read func()
 		return err
 	}
 	return read()
+}
+
+func (c connection) begin(ctx context.Context, begin string) error {
+	if c.after != nil {
+		return c.after.begin(ctx, c, begin)
+	}
+	return c.simple(ctx, begin)
 }
 
 // timeouts returns the statements that protect a transaction from the timeouts of the role, the database or the server.

@@ -26,6 +26,7 @@ func (r *reader) Export(ctx context.Context, query models.Query, send func(model
 // copyTo copies the users that a query selects, in one transaction.
 func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool) error {
 	return explainSpool(r.inSnapshot(ctx, export, func(ctx context.Context, conn connection, within *reader) (err error) {
+		to.Begin(conn.after != nil) // a standby may break off, and then the primary begins again
 		feed, err := conn.feed(ctx)
 		if err != nil {
 			return err
@@ -55,20 +56,23 @@ func (r *reader) copyTo(ctx context.Context, query models.Query, to *spool.Spool
 // snapshot that is older than their commit sees an empty table, and a statement that waits for a lock has already taken
 // its snapshot.
 func (r *reader) inSnapshot(ctx context.Context, wanted use, read func(context.Context, connection, *reader) error) error {
-	return r.slot(ctx, wanted, func(wanted use) error {
+	return r.somewhere(ctx, wanted, func(ctx context.Context, wanted use, server *database) error {
 		limited, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		stall := time.AfterFunc(answerTime, func() { cancel(errSlow) })
 		defer stall.Stop()
-		err := r.database.on(limited, wanted, func(ctx context.Context, conn connection) error {
-			begin := beginSnapshot + conn.timeouts() + lockTable + keepPath
-			return conn.inTransaction(ctx, begin, func() error { return read(ctx, conn, r.within(conn, stall)) })
+		err := server.on(limited, wanted, func(ctx context.Context, conn connection) error {
+			return conn.inTransaction(ctx, conn.beginSnapshot(), func() error { return read(ctx, conn, r.within(conn, stall)) })
 		})
 		if err != nil && ctx.Err() == nil && limited.Err() != nil {
 			return errSlow
 		}
 		return err
 	})
+}
+
+func (c connection) beginSnapshot() string {
+	return beginSnapshot + c.timeouts() + lockTable + keepPath
 }
 
 // within returns a reader that reads on one connection. Each page that is read resets the timer of a stall; a read that

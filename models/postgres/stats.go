@@ -14,6 +14,7 @@ func (u *Users) Stats() models.Stats {
 	stats := models.Stats{DatabaseBytes: u.size(), Feed: u.feedStats()}
 	u.database.commits.Fill(&stats)
 	u.cache.Fill(&stats)
+	u.standbys.fill(&stats)
 	return stats
 }
 

@@ -192,6 +192,9 @@ type tableCheck struct {
 // began within the last second, or checks again, which takes less than a millisecond. After a change of the table all
 // statements are prepared again.
 func (d *database) checkTable(ctx context.Context, conn connection) (table, error) {
+	if conn.after != nil {
+		return conn.after.primary.table, nil // on a standby, the table is what it is on the primary
+	}
 	last := d.checked.Load()
 	if last == nil {
 		return table{}, nil // startup creates the table first

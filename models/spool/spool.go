@@ -39,6 +39,7 @@ type Spool struct {
 	Cursor string // of the feed of changes
 	Total  int64  // how many users match
 	limit  int    // how many users are requested; 0 is all
+	whole  bool   // send is called when all users are there
 	added  int    // how many users were added
 	last   int64  // the id of the last user within the limit
 }
@@ -100,7 +101,9 @@ func (s *Spool) end(err error) {
 }
 
 // Close discards the records.
-func (s *Spool) Close() {
+func (s *Spool) Close() { s.discard() }
+
+func (s *Spool) discard() {
 	s.in.used.Add(-s.taken)
 	if s.file != nil {
 		_ = s.file.Close() // its content is no longer needed

@@ -39,7 +39,7 @@ func (a *Area) Export(ctx context.Context, query models.Query, copyTo func(conte
 func (s *Spool) awaitBegin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.ended && (s.size == 0 || s.limit > 0) {
+	for !s.ended && (s.size == 0 || s.limit > 0 || s.whole) {
 		s.grown.Wait()
 	}
 	return s.err
@@ -69,6 +69,15 @@ func (s *Spool) users() iter.Seq2[models.User, error] {
 			}
 		}
 	}
+}
+
+// Begin discards the users that were added. If the copy may begin again, send is called when all users are there.
+func (s *Spool) Begin(mayAgain bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discard()
+	s.whole, s.added = mayAgain, 0
+	s.file, s.size, s.taken, s.rest = nil, 0, 0, s.rest[:0]
 }
 
 // AddUser adds a user. An error is [models.ErrNoRoom], or of the disk.

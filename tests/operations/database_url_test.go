@@ -28,6 +28,14 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 		{"a # in the password", url + "#x@127.0.0.1/users", "%23"},
 		{"no port", url + "@127.0.0.1:port/users", "URL"},
 		{"a parameter", url + "@127.0.0.1/users?sslmode=perhaps", "sslmode"},
+		{"standbys of nothing", "DATABASE_READ_URL=postgres://users:" + databasePassword + "@127.0.0.1/users",
+			"DATABASE_READ_URL is set and DATABASE_URL is not"},
+		{"no standby", url + "@127.0.0.1/users|DATABASE_READ_URL=", "DATABASE_READ_URL is set and empty"},
+		{"an @ in the password of a standby",
+			url + "@127.0.0.1/users|DATABASE_READ_URL=postgres://users:" + databasePassword + "@x@127.0.0.1/users", "DATABASE_READ_URL…%40"},
+		{"a parameter of a standby",
+			url + "@127.0.0.1/users|DATABASE_READ_URL=postgres://users:" + databasePassword + "@127.0.0.1/users?sslmode=perhaps",
+			"DATABASE_READ_URL…sslmode"},
 		{"backups of the file", url + "@127.0.0.1/users|BACKUP_EVERY=24h", "BACKUP_EVERY…pg_dump"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {

@@ -73,6 +73,17 @@ func Start(t testing.TB, settings ...string) *Server {
 	return server
 }
 
+// StartAnother starts a server of a cluster of its own: the others are copies of one, which PostgreSQL cannot tell apart.
+func StartAnother(t testing.TB) *Server {
+	t.Helper()
+	folder := newFolder(t)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	initialize(t, folder)
+	server := launch(t, folder)
+	t.Cleanup(server.remove)
+	return server
+}
+
 // copyTemplate returns a new folder as initdb leaves it. Initdb takes a second, and a copy a tenth of that.
 func copyTemplate(t testing.TB) string {
 	t.Helper()

@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Server is a PostgreSQL server.
@@ -94,6 +96,25 @@ func (s *Server) Reload(t testing.TB) {
 
 // Log returns what the server has written since it was started last.
 func (s *Server) Log() string { return s.process.text() }
+
+// CPU returns how long the sessions of a program have run, as Linux counts it.
+func (s *Server) CPU(t testing.TB, program string) (total time.Duration) {
+	t.Helper()
+	pids := Ask(t, s.URL("postgres"),
+		"SELECT coalesce(string_agg(pid::text, ' '), '') FROM pg_stat_activity WHERE application_name = '"+program+"'")
+	for _, pid := range strings.Fields(pids) {
+		var running time.Duration // in nanoseconds
+		text, err := os.ReadFile(filepath.Join("/proc", pid, "schedstat"))
+		if err == nil {
+			_, err = fmt.Sscan(string(text), &running)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += running
+	}
+	return total
+}
 
 // URL returns the URL of a database, with the superuser's name and password.
 func (s *Server) URL(database string) string { return databaseURL(s.Port, database) }

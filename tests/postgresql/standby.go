@@ -14,7 +14,7 @@ import (
 // Standby starts a second server that follows this one, and returns once it does. It takes the same settings.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	following := fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=postgres password='%s'", s.Port, Password)
+	following := "primary_conninfo=" + s.connection()
 	standby := &Server{
 		Port: freePort(t), folder: newFolder(t), settings: append(slices.Clone(s.settings), "hot_standby=on", following),
 	}
@@ -24,6 +24,11 @@ func (s *Server) Standby(t testing.TB) *Server {
 	t.Cleanup(standby.remove)
 	s.WaitUntil(t, "streaming", "SELECT coalesce(max(state), '') FROM pg_stat_replication")
 	return standby
+}
+
+// connection says how a standby connects to this server.
+func (s *Server) connection() string {
+	return fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password='%s'", s.Port, Password)
 }
 
 // backUp copies the data while the server runs, as pg_basebackup does, which not every installation has.
@@ -54,6 +59,23 @@ func (s *Server) backUp(t testing.TB, standby *Server) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// AwaitReplay returns when a standby shows what this server shows now.
+func (s *Server) AwaitReplay(t testing.TB, standby *Server) {
+	t.Helper()
+	written := Ask(t, s.URL("postgres"), "SELECT pg_current_wal_lsn()::text")
+	standby.WaitUntil(t, "true", "SELECT (pg_last_wal_replay_lsn() >= '"+written+"')::text")
+}
+
+// Follow starts a server that was stopped as a standby of another.
+func (s *Server) Follow(t testing.TB, primary *Server) {
+	t.Helper()
+	path := filepath.Join(s.data(), "standby.signal")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, UID(t), -1)); err != nil {
+		t.Fatal(err)
+	}
+	s.StartAgain(t, "hot_standby=on", "primary_conninfo="+primary.connection())
 }
 
 // Synchronize makes every commit wait until a standby has it on disk.
