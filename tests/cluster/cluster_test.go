@@ -68,6 +68,10 @@ func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	for round := range program.Times(1, 3) {
 		for _, fault := range faults {
 			t.Run(fmt.Sprintf("%s, %d", fault.name, round), func(t *testing.T) {
+				if fault.name == goesOn && os.Getenv("PATRONI") == "" {
+					t.Skip("Patroni before 3.0.3 may take the lock back, and then what the new leader has stored is lost: " +
+						"set PATRONI to the path of a newer one")
+				}
 				s.under(t, fault.name, fault.happens)
 			})
 			if t.Failed() {
@@ -77,6 +81,8 @@ func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	}
 	s.summarize()
 }
+
+const goesOn = "the leader's machine stands still and goes on"
 
 // faults are what happens to the cluster. Each returns once Patroni has done what it does about that.
 var faults = []struct {
@@ -89,7 +95,13 @@ var faults = []struct {
 		c.WaitForOther(t, "leader", leader)
 		return func() { leader.StartAgain(t) }
 	}},
-	// Its watchdog resets it. Patroni before 3.0.3 may take the lock back when it goes on, and lose what the new leader has stored.
+	{goesOn, func(t *testing.T, c *postgresql.Cluster) func() {
+		leader := c.Leader(t)
+		leader.Pause()
+		c.WaitForOther(t, "leader", leader)
+		return leader.Resume
+	}},
+	// Its watchdog resets it.
 	{"the leader's machine stands still until it is reset", func(t *testing.T, c *postgresql.Cluster) func() {
 		leader := c.Leader(t)
 		leader.Pause()

@@ -1,6 +1,7 @@
 package postgresql
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -106,7 +107,7 @@ func (m *Machine) startPatroni(t testing.TB) {
 	t.Helper()
 	attributes := attributes(t)
 	attributes.Pdeathsig = syscall.SIGTERM
-	m.patroni = beginWith(t, attributes, m.environment, "/usr/bin/patroni", filepath.Join(m.folder, "patroni.yml"))
+	m.patroni = beginWith(t, attributes, m.environment, cmp.Or(os.Getenv("PATRONI"), "/usr/bin/patroni"), filepath.Join(m.folder, "patroni.yml"))
 }
 
 // server returns the server's first process, or 0. The file of one that was killed may name another program's by now.
