@@ -11,10 +11,17 @@ import (
 )
 
 // mayCome reports whether a server that could not be reached may be there in a moment: it is starting, its name is not
-// known yet, it has no room, or another is about to take its place.
+// known yet, it has no room, or another is about to take its place. A pooler reports all of this as a violation of the
+// protocol.
 func mayCome(err error) bool {
-	if code := sqlState(err); code != "" {
-		return code == codeStarting || code == codeShutdown || code == codeCrash || code == codeTooMany
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch failed.Code {
+		case codeStarting, codeShutdown, codeCrash, codeTooMany:
+			return true
+		case codeProtocol:
+			return !strings.Contains(failed.Message, "startup parameter")
+		}
+		return false
 	}
 	return isLost(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
@@ -29,6 +36,9 @@ func explain(where address, err error) error {
 		code = failed.Code
 	} else if isLost(err) || errors.Is(err, pgconn.ErrReadOnlyConnection) {
 		return fmt.Errorf("%s: %s: %s", what, reason(err), remedyWithoutServer(err))
+	}
+	if code == codeProtocol && mayCome(err) {
+		return fmt.Errorf("%s: %s: check that the server behind the pooler runs", what, why)
 	}
 	if help := remedy(code, where); help != "" {
 		return fmt.Errorf("%s: %s: %s", what, why, help)

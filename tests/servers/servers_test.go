@@ -103,6 +103,19 @@ func TestAStartWaitsForItsServer(t *testing.T) {
 	p.Create(t, "Ada", "ada@example.org")
 }
 
+func TestAStartWaitsForTheServerBehindAPooler(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	url := server.PgBouncer(t, "server_login_retry=2")(server.NewDatabase(t))
+	program.Serve(t, "DATABASE_URL="+url).Kill(t) // the pooler has known the server
+	server.Stop(t)
+	p := program.Launch(t, program.Path(), "DATABASE_URL="+url)
+	p.WaitForLog(t, "waiting for PostgreSQL")
+	server.StartAgain(t)
+	p.WaitForAddress(t)
+	p.Create(t, "Ada", "ada@example.org")
+}
+
 func TestTheDataDirectoryIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"RUN_AS=0", "RUN_AS=65534"} { // as root, the second becomes another user

@@ -1,0 +1,68 @@
+package histories
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// The clock of the wall jumps by hours, days and years, to and fro, several times a second. The service must not rely on
+// it for anything but created_at.
+//
+// libfaketime can do nothing here: Go asks the kernel for the time itself, also in a program that is linked to libc. So
+// this program is built with another time.Now, through which SQLite in Go asks for the time as well. That compiles
+// everything once more, and so takes minutes.
+func TestClocksThatJump(t *testing.T) {
+	t.Parallel()
+	program.NeedsLong(t)
+	path, err := program.Build(t.TempDir(), "-overlay="+jumping(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSetup(t, processes, database(t))
+	for _, each := range s.places {
+		each.path = path
+	}
+	s.restart()
+	s.faults = []fault{none, killed, paused}
+	s.run()
+	created := map[string]bool{}
+	for _, user := range s.places[0].Load().List(t) {
+		created[user.CreatedAt[:len("2026")]] = true
+	}
+	t.Logf("users were created in the years %v", created)
+}
+
+// jumping returns the path of an overlay that makes time.Now jump. What measures how long something takes does not.
+func jumping(t *testing.T) string {
+	t.Helper()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
+	text, err := os.ReadFile(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const read = "\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {"
+	if strings.Count(string(text), read) != 1 {
+		t.Fatalf("time.Now is not what it was: %s", original)
+	}
+	const jump = "\tsec, nsec, mono := runtimeNow()\n" +
+		"\tsec += [...]int64{0, 7200, -86400, 1, -3600, 0, -31536000, 63072000}[mono>>27&7]\n\tif mono == 0 {"
+	changed := filepath.Join(t.TempDir(), "time.go")
+	program.WriteFile(t, changed, strings.Replace(string(text), read, jump, 1))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "overlay.json")
+	program.WriteFile(t, path, string(overlay))
+	return path
+}
