@@ -203,6 +203,10 @@ func TestAStandbyThatIsAwayIsLeftAlone(t *testing.T) {
 		"killed":  {p.standby.Kill, func(t testing.TB) { p.standby.StartAgain(t) }},
 	} {
 		methods[0](t)
+		heavy(t, p.users)["a page"]()
+		if p.users.standbys.servers[0].isAsked() {
+			t.Errorf("a standby that is %s is asked again at once", way)
+		}
 		p.expectPrimary(t)
 		if !strings.Contains(p.log.String(), "a standby does not answer reads") {
 			t.Errorf("the log says nothing of a standby that is %s: %s", way, p.log)
