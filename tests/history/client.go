@@ -111,8 +111,8 @@ func (c *Client) read() (q Request) {
 	case choice < 25:
 		q = Request{Action: List}
 	case choice < 60:
-		q = Request{Action: Page, Limit: 1 + c.random.IntN(len(Emails)+1), Descending: c.chance(50)}
-		if c.chance(50) {
+		q = Request{Action: Page, Limit: []int{1, 3, 4, 7}[c.random.IntN(4)], Descending: c.chance(50)}
+		if c.chance(30) {
 			q.After = c.id()
 		}
 	case choice < 75 && len(c.users) > 0:
