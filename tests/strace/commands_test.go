@@ -32,8 +32,9 @@ func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 	}
 	p.Stop(t)
 	x := newRecording(recorder, start)
+	checkHistory := x.expectHistory(h, "data/users.db")
 	check := func(directory string, at int) error {
-		if err := x.expectHistory(h, "data/users.db")(directory, at); err != nil {
+		if err := checkHistory(directory, at); err != nil {
 			return err
 		}
 		for name, process := range processes {
