@@ -32,8 +32,3 @@ func (s *setup) pause() time.Duration {
 	}
 	return time.Duration(s.random.IntN(longest)) * time.Millisecond
 }
-
-// pauseAtMost waits for a random time.
-func (s *setup) pauseAtMost(longest time.Duration) {
-	time.Sleep(time.Duration(s.random.Int64N(int64(longest))))
-}

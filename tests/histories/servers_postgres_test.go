@@ -139,3 +139,8 @@ func at(t *testing.T, database, hosts string) string {
 	}
 	return fmt.Sprintf("postgres://%s@%s%s", name.User, hosts, name.Path)
 }
+
+// pauseAtMost waits for a random time.
+func (s *setup) pauseAtMost(longest time.Duration) {
+	time.Sleep(time.Duration(s.random.Int64N(int64(longest))))
+}

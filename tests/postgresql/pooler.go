@@ -69,14 +69,6 @@ func (p *Pooler) Restart() {
 	p.start()
 }
 
-// startFront starts what stands in front of servers, and ends it with the test.
-func startFront(t testing.TB, ready, path string, arguments ...string) {
-	t.Helper()
-	p := begin(t, path, arguments...)
-	t.Cleanup(func() { p.kill(); <-p.exited })
-	p.waitFor(t, ready)
-}
-
 // withHost returns the URL of a database at another port.
 func withHost(t testing.TB, database string, port int) string {
 	t.Helper()
