@@ -46,6 +46,12 @@ const (
 		JOIN pg_class index ON index.oid = i.indexrelid JOIN pg_attribute a ON a.attrelid = i.indrelid
 		WHERE i.indrelid = to_regclass('users') AND ` + ignoresCase
 
+	// findSearchIndexes asks for the names of indexes of searches, and whether they are valid.
+	findSearchIndexes = `SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i
+		JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = to_regclass('users') AND index.relname %s`
+	schemaOfTrigrams = `SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+		WHERE e.extname = 'pg_trgm'`
+
 	// isFinishing asks whether a session has changed what the catalog says of an index of users, and has not committed that
 	// yet. A build does so after it has released the lock of the table.
 	isFinishing = `SELECT EXISTS (SELECT FROM pg_index i JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = i.xmax
@@ -93,7 +99,8 @@ const (
 )
 
 // describeTable asks for the columns of users with the names of the types behind them, for the unique indexes on one
-// of them alone, for everything else that decides whether the table can be served, and whether changes are recorded.
+// of them alone, for everything else that decides whether the table can be served, whether changes are recorded, and whether
+// there is an index for searches.
 var describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::text,
 	format_type(COALESCE(NULLIF(t.typbasetype, 0), t.oid), -1), a.attgenerated <> '',
 	EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary
@@ -104,7 +111,9 @@ var describeTable = `SELECT a.attname::text, COALESCE(b.typname, t.typname)::tex
 		AND i.indisvalid AND ` + ignoresCase + `),
 	c.oid, c.relkind::text, COALESCE((SELECT min(rulename::text) FROM pg_rewrite WHERE ev_class = c.oid), ''),
 	c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid),
-	(SELECT ` + records() + ` FROM pg_class u WHERE oid = to_regclass('users'))
+	(SELECT ` + records() + ` FROM pg_class u WHERE oid = to_regclass('users')),
+	EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+		WHERE i.indrelid = c.oid AND i.indisvalid AND index.relname LIKE 'users\_search\_%')
 	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 	JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
 	WHERE c.oid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`

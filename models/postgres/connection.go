@@ -21,10 +21,12 @@ type connection struct {
 	emails    imports.Emails // what the indexes of the table do for them
 	recording bool           // changes are recorded
 	after     *catchUp       // what a standby must have replayed first; nil on the primary
+	indexed   bool           // there is an index for searches
+	replans   bool           // a statement is planned for its values, and not kept prepared
 }
 
 func (c connection) mode() pgx.QueryExecMode {
-	if c.isPooled() {
+	if c.replans || c.isPooled() {
 		return pgx.QueryExecModeCacheDescribe
 	}
 	return pgx.QueryExecModeCacheStatement

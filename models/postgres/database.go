@@ -148,7 +148,7 @@ func (d *database) try(ctx context.Context, wanted use, run func(context.Context
 	defer cancel()
 	on := connection{Conn: conn.Conn(), fields: d.fields, after: wanted.after}
 	table, err := d.checkTable(ctx, on)
-	if on.emails, on.recording = table.emails, table.recording; err == nil {
+	if on.emails, on.recording, on.indexed = table.emails, table.recording, table.indexed; err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {

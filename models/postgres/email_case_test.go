@@ -158,7 +158,7 @@ func TestLookupsByEmailTakeTheIndex(t *testing.T) {
 				t.Errorf("%q is found", found)
 			}
 			query := models.Query{Equal: storetest.Values("email", "ADA7")}
-			statements := users.queries.Select(query, true)
+			statements := users.queries.Select(query, true, 0)
 			table := users.database.checked.Load().table
 			for statement, values := range map[string][]any{
 				statements.Users: {"ADA7", int64(2)}, statements.Count: {"ADA7"}, findByEmail(users.queries.fields, table, keepEmail): {[]string{"ADA7"}},

@@ -37,6 +37,7 @@ const (
 	codeShutdown      = "57P01"
 	codeCrash         = "57P02"
 	codeStarting      = "57P03"
+	codeNoFile        = "58P01"
 	codeUnserved      = "unserved" // our own: see [unserved]
 	classAccess       = "28"       // a wrong password, or a user who may not connect
 	classConnection   = "08"

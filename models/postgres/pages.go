@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"users-api/models"
+	"users-api/models/statements"
 )
 
 // A page is at most this many users, or slightly more than this many bytes of their texts. It takes about 1 ms to read,
@@ -54,7 +55,10 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 	}
 	whole := false
 	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
-		page, whole, err = r.readPage(ctx, conn, r.queries.Select(query, conn.emails.IgnoresCase).Users, append(values, int64(limit)))
+		if conn, err = conn.seeking(ctx, query.Contains); err != nil {
+			return err
+		}
+		page, whole, err = r.readPage(ctx, conn, r.queries.Select(query, conn.emails.IgnoresCase, statements.Scan).Users, append(values, int64(limit)))
 		return err
 	})
 	if query.Limit > 0 && len(page) >= query.Limit {

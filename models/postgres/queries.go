@@ -36,7 +36,7 @@ func (t table) dialect() statements.Dialect {
 		Dialector: driver.Open(""),
 		Text:      "%s::text", Time: "%s" + t.timeCast(), ID: "id::int8",
 		Number: "?::int8", Limit: "?::int8",
-		Contains:         `lower(%s::text COLLATE "C") LIKE ?`,
+		Contains:         folded + " LIKE ?",
 		SameIgnoringCase: `lower(%s COLLATE "C") = lower(?::text COLLATE "C")`,
 		Now:              t.now(),
 		Returning:        true,

@@ -7,6 +7,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/spool"
+	"users-api/models/statements"
 )
 
 type reader struct {
@@ -94,8 +95,11 @@ func (r *reader) Count(ctx context.Context, query models.Query) (n int64, err er
 	if !possible {
 		return 0, nil
 	}
-	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) error {
-		return conn.value(ctx, &n, r.queries.Select(query, conn.emails.IgnoresCase).Count, values...)
+	err = r.on(ctx, wanted, func(ctx context.Context, conn connection) (err error) {
+		if conn, err = conn.seeking(ctx, query.Contains); err != nil {
+			return err
+		}
+		return conn.value(ctx, &n, r.queries.Select(query, conn.emails.IgnoresCase, statements.Scan).Count, values...)
 	})
 	return n, err
 }

@@ -148,7 +148,13 @@ const (
 	beginTurn = beginRead + "SET LOCAL idle_in_transaction_session_timeout = 0;"
 	tryTurn   = "SELECT pg_try_advisory_xact_lock(x'63617365'::int8)" // case, in ASCII
 
-	setNoTimeouts   = "SET statement_timeout = 0; SET lock_timeout = 0"
+	setNoTimeouts = "SET statement_timeout = 0; SET lock_timeout = 0"
+	// folded is what a search compares of a column.
+	folded            = `lower(%s::text COLLATE "C")`
+	createSearchIndex = "CREATE INDEX CONCURRENTLY %s ON users USING gin (%s %s.gin_trgm_ops)"
+	createTrigrams    = "CREATE EXTENSION IF NOT EXISTS pg_trgm"
+	withoutIndex      = "SET LOCAL enable_bitmapscan = off"
+
 	createCaseIndex = `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (lower(email COLLATE "C"))`
 
 	// sameEmails are the users whose emails differ only in the case of ASCII letters, those with one email together.

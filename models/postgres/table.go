@@ -77,6 +77,8 @@ type table struct {
 	emails imports.Emails
 	// recording: changes are recorded.
 	recording bool
+	// indexed: there is an index for searches.
+	indexed bool
 }
 
 type column struct {
@@ -87,6 +89,7 @@ type column struct {
 	relation, rule string
 	inherited      bool
 	recording      bool
+	indexed        bool
 }
 
 // describe reads the definition of the table, and returns an error if it cannot be served.
@@ -94,7 +97,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 	columns, last := map[string]column{}, column{}
 	err = c.query(ctx, func(rows pgx.Rows) error {
 		err := rows.Scan(&last.name, &last.typeName, &last.fullType, &last.generated, &last.primaryKey, &last.oneUser,
-			&last.ignoresCase, &last.oid, &last.relation, &last.rule, &last.inherited, &last.recording)
+			&last.ignoresCase, &last.oid, &last.relation, &last.rule, &last.inherited, &last.recording, &last.indexed)
 		columns[last.name] = last
 		return err
 	}, describeTable)
@@ -103,7 +106,7 @@ func (c connection) describe(ctx context.Context) (t table, err error) {
 	}
 	created, email := columns["created_at"], columns["email"]
 	t = table{last.oid, created.typeName, created.generated, email.fullType,
-		imports.Emails{FindsUser: email.oneUser || email.ignoresCase, IgnoresCase: email.ignoresCase}, last.recording}
+		imports.Emails{FindsUser: email.oneUser || email.ignoresCase, IgnoresCase: email.ignoresCase}, last.recording, last.indexed}
 	if why := unserved(columns, last, c.fields); why != "" {
 		err = &models.StorageError{Text: why, Code: codeUnserved, Meaning: "the users table cannot be served"}
 	}

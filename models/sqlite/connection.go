@@ -58,11 +58,6 @@ func (c *connection) one(text string, values ...any) (user models.User, err erro
 
 func (c *connection) get(id int64) (models.User, error) { return c.one(c.ByID, id) }
 
-func (c *connection) count(query models.Query) (int64, error) {
-	n, _, err := c.Number(c.Select(query, c.table.emails.IgnoresCase).Count, c.matching(query)...)
-	return n, err
-}
-
 func (c *connection) users(query models.Query) iter.Seq2[models.User, error] {
 	return models.Each(pages(query, func(read func(*connection) error) error { return read(c) }))
 }

@@ -9,6 +9,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/sqlite/sqlitetest"
+	"users-api/models/statements"
 	"users-api/models/storetest"
 )
 
@@ -91,8 +92,9 @@ func TestAStatementIsCompiledOnceWhateverItsArgumentsAre(t *testing.T) {
 		before := compiled
 		email, after := fmt.Sprintf("user%d@example.org", i), int64(i)
 		for _, query := range []models.Query{{Equal: storetest.Values("email", email)}, {After: &after}, {Contains: email}} {
-			text, values := (&connection{queries: queries}).selected(query, i+1)
-			if err := sqlitex.Execute(conn, text, &sqlitex.ExecOptions{Args: values}); err != nil {
+			c := &connection{queries: queries}
+			values := append(c.selecting(query), int64(i+1))
+			if err := sqlitex.Execute(conn, c.selected(query, statements.Scan), &sqlitex.ExecOptions{Args: values}); err != nil {
 				t.Fatal(err)
 			}
 		}

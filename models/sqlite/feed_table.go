@@ -83,22 +83,11 @@ func readFeedState(conn *dbfile.Connection) (state feedState, err error) {
 	return state, err
 }
 
-// feedStatements returns the statements with which the table users_changes and its triggers are stored.
-func feedStatements(conn *dbfile.Connection) (statements map[string]bool, err error) {
-	statements = map[string]bool{}
-	err = conn.Query(func(r dbfile.Row) error {
-		text, _ := r.Text(0)
-		statements[text] = true
-		return nil
-	}, storedFeed)
-	return statements, err
-}
-
 // records reports whether changes are recorded: the table and all triggers are as this program makes them, and they run
 // for each write. The triggers are gone if another program has replaced the table users, and others if it has changed the
 // unique indexes.
 func records(conn *dbfile.Connection) (bool, error) {
-	statements, err := feedStatements(conn)
+	statements, err := storedStatements(conn, storedFeed)
 	if err != nil || !statements[feedTable] {
 		return false, err
 	}
@@ -143,7 +132,7 @@ func (c *connection) dropFeed() error {
 	if err != nil {
 		return err
 	}
-	return c.Script(dropTriggers() + "DROP TABLE IF EXISTS users_changes")
+	return c.Script(dropTriggers(feedTriggers("")) + "DROP TABLE IF EXISTS users_changes")
 }
 
 // makeTriggers makes the triggers anew, for the unique indexes that there are now. What is recorded already stays.
@@ -156,15 +145,15 @@ func (c *connection) makeTriggers() error {
 	if err != nil {
 		return err
 	}
-	script := dropTriggers()
+	script := dropTriggers(feedTriggers(""))
 	for _, trigger := range feedTriggers(state.replaced) {
 		script += trigger.create() + "; "
 	}
 	return c.Script(script)
 }
 
-func dropTriggers() (script string) {
-	for _, trigger := range feedTriggers("") {
+func dropTriggers(triggers []trigger) (script string) {
+	for _, trigger := range triggers {
 		script += "DROP TRIGGER IF EXISTS " + trigger.name + "; "
 	}
 	return script
@@ -173,7 +162,7 @@ func dropTriggers() (script string) {
 // BeginFeedAgain makes all cursors that clients have invalid, if there is a feed: the users in a database that is restored
 // are not those that the clients have seen.
 func BeginFeedAgain(conn *dbfile.Connection) error {
-	statements, err := feedStatements(conn)
+	statements, err := storedStatements(conn, storedFeed)
 	if err != nil || !statements[feedTable] {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"users-api/models"
 	"users-api/models/imports"
 	"users-api/models/sqlite/dbfile"
+	"users-api/models/statements"
 )
 
 // oneRow stores rows one by one: SQLite has no round trips to save, and names no row of a statement that fails.
@@ -53,8 +54,8 @@ func (t importTable) Find(_ context.Context, rows []models.ImportRow) (map[int]*
 	for i, row := range rows {
 		var same models.Values
 		same.Set(t.conn.fields.Find("email"), row.User.Email)
-		text, values := t.conn.selected(models.Query{Equal: same}, 1)
-		user, err := t.conn.one(text, values...)
+		query := models.Query{Equal: same}
+		user, err := t.conn.one(t.conn.selected(query, statements.Scan), append(t.conn.selecting(query), int64(1))...)
 		switch {
 		case err == nil:
 			found[i] = &user

@@ -5,6 +5,7 @@ import (
 
 	"users-api/models"
 	"users-api/models/sqlite/dbfile"
+	"users-api/models/statements"
 )
 
 // A page is at most this many users, or slightly more than this many bytes of their texts. It takes about 0.3 ms to
@@ -31,9 +32,27 @@ func (c *connection) page(query models.Query) (page []models.User, more bool, er
 	if query.Limit > 0 {
 		limit = min(limit, query.Limit)
 	}
+	sought, err := c.sought(query)
+	if err != nil {
+		return nil, false, err
+	}
+	if sought == "" {
+		return c.readPage(query, limit, statements.Scan, c.selecting(query))
+	}
+	near, err := c.selectingNearby(query)
+	if err == nil {
+		page, more, err = c.readPage(query, limit, statements.Nearby, near)
+	}
+	if err != nil || more || len(page) == limit {
+		return page, more, err
+	}
+	return c.readPage(query, limit, statements.Index, c.selectingByIndex(query, sought))
+}
+
+func (c *connection) readPage(query models.Query, limit int, access statements.Access, values []any) (
+	page []models.User, more bool, err error) {
 	page = make([]models.User, 0, min(limit, query.Limit))
 	left := pageBytes
-	text, values := c.selected(query, limit)
 	err = c.read(func(user *models.User) error {
 		if left <= 0 {
 			more = true
@@ -42,7 +61,7 @@ func (c *connection) page(query models.Query) (page []models.User, more bool, er
 		page = append(page, *user)
 		left -= c.fields.Bytes(&user.NewUser)
 		return nil
-	}, text, values...)
+	}, c.selected(query, access), append(values, int64(limit))...)
 	return page, err == nil && (more || len(page) == limit && limit != query.Limit), err
 }
 

@@ -19,6 +19,9 @@ func dialect() statements.Dialect {
 		Number: "?", Limit: "? + 0",
 		Contains: "instr(lower(%s), lower(?))", SameIgnoringCase: "%s = ? COLLATE NOCASE",
 		Now: "CURRENT_TIMESTAMP",
+		Found: "(SELECT rowid AS id FROM users_search WHERE users_search MATCH ? " +
+			"AND rowid NOT IN (SELECT id FROM users_search_written))",
+		Written: "users_search_written",
 	}
 }
 
@@ -28,21 +31,13 @@ type queries struct {
 	fields models.Fields
 	// recording: changes were recorded when a connection last looked at the schema.
 	recording atomic.Bool
+	// unindexed: a search has found many users who were written since they were indexed.
+	unindexed atomic.Bool
 }
 
 func newQueries(fields models.Fields) (*queries, error) {
 	built, err := statements.Build(dialect(), fields)
 	return &queries{Statements: built, fields: fields}, err
-}
-
-// selected returns the statement for the users that match a query and come after its After, at most limit of them, and
-// its values.
-func (c *connection) selected(query models.Query, limit int) (text string, values []any) {
-	values = c.matching(query)
-	if query.After != nil {
-		values = append(values, *query.After)
-	}
-	return c.Select(query, c.table.emails.IgnoresCase).Users, append(values, int64(limit))
 }
 
 // matching returns the values for the parts of a query that decide which users match. SQLite compares them with the affinity

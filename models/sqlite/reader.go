@@ -13,21 +13,23 @@ import (
 
 // reader reads on its own connections, one request on each at a time.
 type reader struct {
-	fields models.Fields
-	free   chan *connection
+	*queries
+	free chan *connection
 	// searching is held by a query that looks at every user.
 	searching *semaphore.Weighted
 	spools    *spool.Area
+	// indexWritten is called after a search that has found many users who are not indexed yet.
+	indexWritten func()
 }
 
 // maxSearches returns how many queries can look at every user at once: all cores but one, so that writes and lists can
 // run beside them, and all readers but one.
 func maxSearches() int64 { return int64(max(1, min(maxReaders, runtime.GOMAXPROCS(0))-1)) }
 
-func newReader(path string, queries *queries, spools *spool.Area) (*reader, error) {
+func newReader(path string, queries *queries, spools *spool.Area, indexWritten func()) (*reader, error) {
 	r := &reader{
-		fields: queries.fields, free: make(chan *connection, maxReaders), searching: semaphore.NewWeighted(maxSearches()),
-		spools: spools,
+		queries: queries, free: make(chan *connection, maxReaders), searching: semaphore.NewWeighted(maxSearches()),
+		spools: spools, indexWritten: indexWritten,
 	}
 	for range maxReaders {
 		conn, err := queries.connect(path)
@@ -88,7 +90,11 @@ func (r *reader) search(ctx context.Context, query models.Query, read func(*conn
 		return err
 	}
 	defer r.searching.Release(1)
-	return r.on(ctx, query, read)
+	err := r.on(ctx, query, read)
+	if r.unindexed.Swap(false) {
+		r.indexWritten()
+	}
+	return err
 }
 
 func (r *reader) get(ctx context.Context, id int64) (user models.User, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"users-api/models"
 	"users-api/models/sqlite/dbfile"
@@ -72,6 +73,13 @@ func (c *connection) sameEmails() error {
 // changeTable runs change in a transaction, on a database with a table users. Afterwards the change is on disk, or nothing
 // was changed.
 func changeTable(ctx context.Context, path string, change func(*connection) error) error {
+	return changeInSteps(ctx, path, models.NewFields(), func(conn *connection) (more bool, err error) {
+		return false, change(conn)
+	})
+}
+
+// changeInSteps is changeTable with a transaction for each step, until there are no more.
+func changeInSteps(ctx context.Context, path string, fields models.Fields, step func(*connection) (more bool, err error)) error {
 	const start = "start the service, which makes it with the fields in USER_FIELDS"
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database %s: %s, or set DATA_DIR to the directory that the service uses", path, start)
@@ -83,7 +91,7 @@ func changeTable(ctx context.Context, path string, change func(*connection) erro
 	if err != nil {
 		return err
 	}
-	queries, err := newQueries(models.NewFields())
+	queries, err := newQueries(fields)
 	if err != nil {
 		return err
 	}
@@ -92,20 +100,49 @@ func changeTable(ctx context.Context, path string, change func(*connection) erro
 		return dbfile.Explain(path, err)
 	}
 	defer conn.Close()
-	defer func() { _ = conn.Script(rollBack) }() // there is nothing to roll back after a commit
 	err = conn.Until(ctx, func() error {
-		if err := conn.Script(beginWrite); err != nil {
-			return err
-		}
-		if exists, err := hasTable(conn.Connection); err != nil || !exists {
-			return cmp.Or(err, fmt.Errorf("the database %s has no table users: %s", path, start))
-		}
-		if err := change(conn); err != nil {
-			return err
-		}
-		return conn.Script(commit)
+		return conn.steps(func(conn *connection) (more bool, err error) {
+			if exists, err := hasTable(conn.Connection); err != nil || !exists {
+				return false, cmp.Or(err, fmt.Errorf("the database %s has no table users: %s", path, start))
+			}
+			return step(conn)
+		})
 	})
 	return explainChange(path, err)
+}
+
+// steps runs each step in its own transaction. Between two of them, other programs can write.
+func (c *connection) steps(step func(*connection) (more bool, err error)) error {
+	defer func() { _ = c.Script(rollBack) }() // there is nothing to roll back after a commit
+	for first := true; ; first = false {
+		begun := time.Now()
+		err := c.Script(beginWrite)
+		if isBusy(err) && !first {
+			continue
+		}
+		more := false
+		if err == nil {
+			more, err = step(c)
+		}
+		if err == nil {
+			err = c.Script(commit)
+		}
+		if err != nil || !more {
+			return err
+		}
+		time.Sleep(time.Since(begun) / 2)
+	}
+}
+
+// storedStatements returns the texts that a query selects from the schema.
+func storedStatements(conn *dbfile.Connection, query string) (statements map[string]bool, err error) {
+	statements = map[string]bool{}
+	err = conn.Query(func(r dbfile.Row) error {
+		text, _ := r.Text(0)
+		statements[text] = true
+		return nil
+	}, query)
+	return statements, err
 }
 
 // explainChange turns an error of SQLite into a line that says what to do.

@@ -85,10 +85,12 @@ const (
 		SELECT ifnull((SELECT group_concat('SELECT id FROM users WHERE ' || same, ' UNION ' ORDER BY name) FROM keys),
 				'SELECT id FROM users WHERE 0'),
 			EXISTS (SELECT 1 FROM keys WHERE no_columns),
-			EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
+			` + maySkip + `'users_changes_created'))`
+	// maySkip asks whether a trigger that is newer than one of ours, whose name follows, may end a write before ours runs.
+	maySkip = `EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
 				AND (replace(sql, ' ', '') LIKE '%after%raise(ignore)%' OR replace(sql, ' ', '') LIKE '%after%raise(fail,%'
 					OR sql LIKE '%after% or fail %')
-				AND rowid > (SELECT rowid FROM sqlite_schema WHERE name = 'users_changes_created'))`
+				AND rowid > (SELECT rowid FROM sqlite_schema WHERE name = `
 	// isForeign asks whether users_changes is another program's.
 	isForeign = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' COLLATE NOCASE)
 		AND (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'`
@@ -97,4 +99,28 @@ const (
 	pruneChanges = `WITH oldest AS (SELECT cursor, at FROM users_changes ORDER BY cursor LIMIT ?)
 		DELETE FROM users_changes WHERE cursor IN (SELECT cursor FROM oldest) AND cursor < coalesce(
 			(SELECT min(cursor) FROM oldest WHERE at >= ?), (SELECT max(cursor) FROM users_changes))`
+)
+
+// The index of searches: see search_index.go.
+const (
+	storedIndex = "SELECT sql FROM sqlite_schema WHERE name IN ('users_search', 'users_search_written') " +
+		"OR type = 'trigger' AND name LIKE 'users_search_%'"
+	// isComplete asks whether the index has recorded every write: users is older than it, so that it is not another table
+	// that got the triggers of the one before, and no trigger may keep ours from running. VACUUM keeps the order of tables.
+	isComplete = `SELECT (SELECT max(rowid) FROM sqlite_schema WHERE name = 'users' COLLATE NOCASE)
+		< (SELECT rowid FROM sqlite_schema WHERE name = 'users_search_data') AND NOT ` + maySkip + `'users_search_created'))`
+	// isForeignIndex asks whether a name of the index is another program's.
+	isForeignIndex = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE
+		name = 'users_search' COLLATE NOCASE AND sql NOT LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\'
+		OR name = 'users_search_written' COLLATE NOCASE AND sql <> '` + writtenTable + `')`
+
+	allWritten  = "INSERT INTO users_search_written SELECT id FROM users"
+	someWritten = "SELECT count(*) FROM (SELECT 1 FROM users_search_written LIMIT ? + 0)"
+	someFound   = "SELECT count(*) FROM (SELECT 1 FROM users_search WHERE users_search MATCH ? LIMIT ? + 0)"
+	// firstID is the lowest id, or the highest.
+	firstID = "SELECT %s(id) FROM users"
+	// forgetSome deletes from the index the users with some of the lowest ids that were written, and noneWritten says that
+	// they are indexed.
+	forgetSome  = "DELETE FROM users_search WHERE rowid IN (SELECT id FROM users_search_written ORDER BY id LIMIT ? + 0)"
+	noneWritten = "DELETE FROM users_search_written WHERE id IN (SELECT id FROM users_search_written ORDER BY id LIMIT ? + 0)"
 )

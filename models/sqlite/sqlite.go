@@ -78,7 +78,7 @@ func connectAll(path string, queries *queries, files files, spools *spool.Area, 
 	if err != nil {
 		return nil, err
 	}
-	reader, err := newReader(path, queries, spools)
+	reader, err := newReader(path, queries, spools, writer.indexWritten)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,13 @@ import (
 
 // table is what must be known about the table users, which another program may have created.
 type table struct {
-	// rules: there are triggers that are not the feed's, or constraints with an ON CONFLICT clause. Then a refused
+	// rules: there are triggers that are not ours, or constraints with an ON CONFLICT clause. Then a refused
 	// statement may leave a trace, and a successful one may change users other than the one it names.
 	rules bool
 	// feed: changes are recorded.
 	feed bool
+	// indexed: there is an index for searches.
+	indexed bool
 	// emails is what the indexes do for emails.
 	emails imports.Emails
 
@@ -47,10 +49,10 @@ func (c *connection) checkTable() error {
 // user by id.
 const checkEvery = time.Second
 
-// recheckTable is checkTable, at most every checkEvery, unless the query has an email: whether the case of its letters
-// counts depends on an index that may be new.
+// recheckTable is checkTable, at most every checkEvery, unless the query has an email or is a search: whether the case of
+// an email counts, and what a search reads, depends on an index that may be new, or gone.
 func (c *connection) recheckTable(query models.Query) error {
-	if time.Since(c.table.checked) < checkEvery && !c.fields.HasUnique(query) {
+	if time.Since(c.table.checked) < checkEvery && !c.fields.HasUnique(query) && query.Contains == "" {
 		return nil
 	}
 	return c.checkTable()
@@ -79,12 +81,26 @@ func (c *connection) describe() (t table, err error) {
 	if t.feed, err = records(c.Connection); err != nil {
 		return t, err
 	}
+	if t.indexed, err = c.hasIndex(); err != nil {
+		return t, err
+	}
 	c.recording.Store(t.feed)
-	t.rules = t.rules || triggers > 0 && !t.feed || triggers > triggersOfUsers
+	t.rules = t.rules || triggers > t.ownTriggers()
 	if err := c.expectAdded(); err != nil {
 		return t, err
 	}
 	return t, c.compileWrites()
+}
+
+// ownTriggers is how many triggers of the table users are ours.
+func (t *table) ownTriggers() (n int64) {
+	if t.feed {
+		n += triggersOfUsers
+	}
+	if t.indexed {
+		n += int64(len(indexTriggers()))
+	}
+	return n
 }
 
 // columns returns the names of all columns of the table users.

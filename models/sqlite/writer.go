@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"users-api/models"
@@ -25,6 +26,8 @@ type writer struct {
 	// replaced is closed when the database file was found removed or replaced.
 	replaced   chan struct{}
 	isReplaced bool
+	// indexing: see indexWritten.
+	indexing atomic.Bool
 
 	// forced ends once no write may wait for another program's lock any more.
 	forced  context.Context

@@ -16,6 +16,7 @@ var (
 	onSQLite = statements.Dialect{
 		Dialector: sqlite.Open(""), Text: "%s", Time: "%s", ID: "id", Number: "?", Limit: "? + 0",
 		Contains: "instr(lower(%s), lower(?))", SameIgnoringCase: "%s = ? COLLATE NOCASE", Now: "CURRENT_TIMESTAMP",
+		Found: "(SELECT rowid AS id FROM found WHERE found MATCH ?)", Written: "written",
 	}
 	onPostgreSQL = statements.Dialect{
 		Dialector: postgres.Open(""), Text: "%s::text", Time: "%s::timestamp", ID: "id::int8", Number: "?::int8",
@@ -50,17 +51,33 @@ func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
 		"ids in pages": {onPostgreSQL, func(s *statements.Statements) string { return s.IDs },
 			`SELECT id::int8 FROM "users" WHERE id >= $1::int8 ORDER BY id LIMIT $2::int8`},
 		"a query with every part": {onSQLite, func(s *statements.Statements) string {
-			return s.Select(models.Query{Equal: email, Contains: "c", After: &after, Descending: true}, false).Users
+			return s.Select(models.Query{Equal: email, Contains: "c", After: &after, Descending: true}, false, statements.Scan).Users
 		}, "SELECT id, `name`, `email`, created_at FROM `users` WHERE `email` = ? " +
 			"AND (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?))) AND id < ? ORDER BY id DESC LIMIT ? + 0"},
 		"a count, regardless of where the page begins": {onSQLite, func(s *statements.Statements) string {
-			return s.Select(models.Query{Equal: email, After: &after, Limit: 3}, false).Count
+			return s.Select(models.Query{Equal: email, After: &after, Limit: 3}, false, statements.Scan).Count
 		}, "SELECT count(*) FROM `users` WHERE `email` = ?"},
+		"what is near": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Contains: "c", Descending: true}, false, statements.Nearby).Users
+		}, "SELECT id, `name`, `email`, created_at FROM `users` WHERE (instr(lower(`name`), lower(?)) OR " +
+			"instr(lower(`email`), lower(?))) AND id >= ? ORDER BY id DESC LIMIT ? + 0"},
+		"what an index finds": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Contains: "c", After: &after}, false, statements.Index).Users
+		}, "SELECT id, `name`, `email`, created_at FROM (SELECT rowid AS id FROM found WHERE found MATCH ?) CROSS JOIN users " +
+			"USING (id) WHERE (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?))) AND id > ? UNION ALL " +
+			"SELECT id, `name`, `email`, created_at FROM written CROSS JOIN users USING (id) " +
+			"WHERE (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?))) AND id > ? ORDER BY id LIMIT ? + 0"},
+		"how many of them match": {onSQLite, func(s *statements.Statements) string {
+			return s.Select(models.Query{Equal: name, Contains: "c"}, false, statements.Index).Count
+		}, "SELECT (SELECT count(*) FROM (SELECT rowid AS id FROM found WHERE found MATCH ?) CROSS JOIN users USING (id) " +
+			"WHERE `name` = ? AND (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?)))) + " +
+			"(SELECT count(*) FROM written CROSS JOIN users USING (id) " +
+			"WHERE `name` = ? AND (instr(lower(`name`), lower(?)) OR instr(lower(`email`), lower(?))))"},
 		"an email in any letter case": {onSQLite, func(s *statements.Statements) string {
-			return s.Select(models.Query{Equal: email}, true).Count
+			return s.Select(models.Query{Equal: email}, true, statements.Scan).Count
 		}, "SELECT count(*) FROM `users` WHERE `email` = ? COLLATE NOCASE"},
 		"a name in any letter case is another": {onSQLite, func(s *statements.Statements) string {
-			return s.Select(models.Query{Equal: name}, true).Count
+			return s.Select(models.Query{Equal: name}, true, statements.Scan).Count
 		}, "SELECT count(*) FROM `users` WHERE `name` = ?"},
 	} {
 		built, err := statements.Build(test.dialect, fields)

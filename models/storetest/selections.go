@@ -142,7 +142,7 @@ func pages(t *testing.T, users models.Users) {
 
 func (m *Machine) selectSome(r *rapid.T) {
 	query := models.Query{
-		Contains:   rapid.SampledFrom([]string{"", "user1", "A", "\x1f", "nobody"}).Draw(r, "contains"),
+		Contains:   m.contained(r),
 		Limit:      rapid.IntRange(0, 10).Draw(r, "limit"),
 		Descending: rapid.Bool().Draw(r, "descending"),
 	}
@@ -176,6 +176,21 @@ func (m *Machine) selectSome(r *rapid.T) {
 	if query.Limit > 0 && slices.ContainsFunc(users, func(u models.User) bool { return m.matches(&u, query) }) {
 		r.Fatalf("%+v: users are missing", query)
 	}
+}
+
+// contained returns a text to search for: most are a part of what some user has.
+func (m *Machine) contained(r *rapid.T) string {
+	if len(m.model) == 0 || rapid.Bool().Draw(r, "contains a text") {
+		return rapid.SampledFrom([]string{"", "user1", "A", "\x1f", "nobody"}).Draw(r, "contains")
+	}
+	user := m.Any(r)
+	text := []rune(rapid.SampledFrom([]string{user.Name, user.Email}).Draw(r, "of"))
+	from := rapid.IntRange(0, min(len(text), 100)).Draw(r, "from")
+	part := string(text[from:min(len(text), from+rapid.IntRange(0, 100).Draw(r, "length"))])
+	if rapid.Bool().Draw(r, "in capitals") {
+		part = strings.ToUpper(part)
+	}
+	return part
 }
 
 // matches reports whether a query selects a user, but for its Limit and After.
