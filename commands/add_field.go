@@ -47,6 +47,6 @@ func addField(ctx context.Context, name string) error {
 	field := models.NewFields(name).Find(name)
 	return changeSchema(fmt.Sprintf("adding the column %s (text, may be NULL) to", name),
 		fmt.Sprintf("added: now name %s in USER_FIELDS, and restart the service", name),
-		func(path string) error { return sqlite.AddColumn(ctx, path, field) },
-		func(url string, logger *slog.Logger) error { return postgres.AddColumn(ctx, url, field, logger) })
+		func(d database) error { return sqlite.AddColumn(ctx, d.path, field) },
+		func(d database, logger *slog.Logger) error { return postgres.AddColumn(ctx, d.url, field, logger) })
 }

@@ -44,15 +44,15 @@ func onOrOff(command *cobra.Command, arguments []string) error {
 func recordChanges(ctx context.Context) error {
 	return changeSchema("creating the table users_changes, and triggers that record in it what is written, for",
 		"changes are recorded: GET /api/changes has them",
-		func(path string) error { return sqlite.RecordChanges(ctx, path) },
-		func(url string, logger *slog.Logger) error { return postgres.RecordChanges(ctx, url, logger) })
+		func(d database) error { return sqlite.RecordChanges(ctx, d.path) },
+		func(d database, logger *slog.Logger) error { return postgres.RecordChanges(ctx, d.url, logger) })
 }
 
 func forgetChanges(ctx context.Context) error {
 	return changeSchema("removing the table users_changes, and the triggers that fill it, for",
 		"changes are no longer recorded",
-		func(path string) error { return sqlite.ForgetChanges(ctx, path) },
-		func(url string, logger *slog.Logger) error { return postgres.ForgetChanges(ctx, url, logger) })
+		func(d database) error { return sqlite.ForgetChanges(ctx, d.path) },
+		func(d database, logger *slog.Logger) error { return postgres.ForgetChanges(ctx, d.url, logger) })
 }
 
 // pruneEvery is how often old entries of the feed are deleted.

@@ -57,9 +57,9 @@ func NewRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(), newChanges(),
-		newKey(), newLicenses())
+		newIndexSearch(), newKey(), newLicenses())
 	for _, command := range root.Commands() {
-		command.DisableFlagsInUseLine = true // the only flag is --help
+		command.DisableFlagsInUseLine = true // a command says its own, and all have --help
 	}
 	return root
 }

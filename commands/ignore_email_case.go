@@ -33,6 +33,6 @@ The service may run meanwhile, and needs no restart. To undo it: DROP INDEX user
 func ignoreEmailCase(ctx context.Context) error {
 	return changeSchema("creating the unique index users_email_nocase, which ignores the case of A to Z, on",
 		"done: a running service follows it from its next request on, without a restart",
-		func(path string) error { return sqlite.IgnoreEmailCase(ctx, path) },
-		func(url string, logger *slog.Logger) error { return postgres.IgnoreEmailCase(ctx, url, logger) })
+		func(d database) error { return sqlite.IgnoreEmailCase(ctx, d.path) },
+		func(d database, logger *slog.Logger) error { return postgres.IgnoreEmailCase(ctx, d.url, logger) })
 }

@@ -40,6 +40,8 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"changes", "On"}, []string{`changes needs one argument, on or off, and got ["On"]`}},
 		{[]string{"changes", "on", "off"}, []string{"changes needs one argument", "on", "off"}},
 		{[]string{"changes", ""}, []string{"changes needs one argument"}},
+		{[]string{"index-search", "drop"}, []string{"index-search takes no arguments", "drop", "users-api index-search --help"}},
+		{[]string{"index-search", "--on"}, []string{"unknown flag: --on", "users-api index-search --help"}},
 		{[]string{"change", "on"}, []string{"did you mean changes?"}},
 		{[]string{"ignore-case"}, []string{`there is no command "ignore-case"`}},
 		{[]string{"restore"}, []string{"restore needs one argument, FILE or -"}},
@@ -59,7 +61,8 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string][]string{
-		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "changes ", "key ",
+		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "changes ",
+			"index-search ", "key ",
 			"healthcheck ", "CHANGES_KEEP "},
 		"backup": {"while the service runs", "must not exist",
 			"docker compose exec -T users-api /app/users-api backup - > users.db"},
@@ -67,6 +70,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		"add-field":         {"USER_FIELDS", "users-api add-field phone"},
 		"ignore-email-case": {"users_email_nocase", "A to Z", "DROP INDEX"},
 		"changes":           {"users_changes", "GET /api/changes", "removes all of it", "changes on"},
+		"index-search":      {"--drop", "USER_FIELDS", "(q)", "three characters"},
 		"restore":           {"Stop the service first", "users.db.replaced-", "restore - < users.db"},
 		"key":               {"API_KEY", "API_KEY_FILE", "users-api key hr-sync >> api_key"},
 		"healthcheck":       {"PORT", "exit code is 1"},

@@ -1,0 +1,103 @@
+package operations
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+const (
+	indexing     = "creating an index for searches, and what keeps it up to date, on users in …"
+	indexed      = "done: searches use it from now on, without a restart"
+	dropping     = "removing the index for searches, and what keeps it up to date, from users in …"
+	droppedIndex = "done: searches look at every user again"
+)
+
+// searched are answers to searches, each with its headers that a client sees.
+func searched(t *testing.T, p *program.Program) (answers string) {
+	t.Helper()
+	for _, query := range []string{"q=example", "q=EXAMPLE&limit=2&count=true", "q=lovelace", "q=a%25", "q=_dd", "q=Å@e", "q=å@e", "q=xy",
+		"q=example&order=desc&limit=1&after=3", "q=nobody&count=true", "q=alan&email=alan@example.org", "q=%00abc", "q=%22a%22"} {
+		for _, path := range []string{"/api/users?", "/api/users.csv?", "/api/users.ndjson?"} {
+			answer := p.Do(t, "GET", path+query, "")
+			answers += fmt.Sprintln(path+query, answer.Status, answer.Header.Get("X-Total-Count"), answer.Header.Get("Link"), answer.Body)
+		}
+	}
+	return answers
+}
+
+// The command may run beside the service, twice, and while it writes. Every answer is as before.
+func TestSearchesAreAnsweredTheSameWithAnIndexAndWithout(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for _, user := range [][2]string{{"Ada Lovelace", "ada@example.org"}, {"Alan", "alan@example.org"}, {"100% \"a\"", "a_dd@example.org"},
+		{"Ångström", "Å@example.org"}, {"ångström", "å@example.org"}} {
+		p.Create(t, user[0], user[1])
+	}
+	before := searched(t, p)
+	for _, step := range []struct {
+		arguments  []string
+		will, done string
+	}{
+		{[]string{"index-search", "--drop"}, dropping, droppedIndex}, {[]string{"index-search"}, indexing, indexed},
+		{[]string{"index-search"}, indexing, indexed}, {[]string{"index-search", "--drop"}, dropping, droppedIndex},
+		{[]string{"index-search"}, indexing, indexed},
+	} {
+		expectDone(t, run(t, p, step.arguments...), step.will, step.done)
+		if after := searched(t, p); after != before {
+			t.Errorf("after %v, searches are answered %s\nwant %s", step.arguments, after, before)
+		}
+	}
+	p.Create(t, "Grace", "grace@navy.example")
+	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('Barbara', 'liskov@mit.example')")
+	for query, want := range map[string]string{"q=GRACE": "Grace", "q=liskov": "Barbara"} {
+		if answer := p.Do(t, "GET", "/api/users?"+query, ""); len(answer.Users(t)) != 1 || answer.Users(t)[0].Name != want {
+			t.Errorf("%s is answered %s", query, answer.Body)
+		}
+	}
+}
+
+// A command that is killed leaves nothing that a search or a write notices, and the next one makes the index.
+func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	var rows strings.Builder
+	rows.WriteString("name,email\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&rows, "User %d,%d@example.org\n", i, i)
+	}
+	p.Do(t, "POST", program.CSV, rows.String())
+	for i := range 5 {
+		limited, cancel := context.WithTimeout(t.Context(), time.Duration(20+30*i)*time.Millisecond)
+		killed := exec.CommandContext(limited, program.Path(), "index-search")
+		killed.Env = append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p.Create(t, "beside", fmt.Sprint("beside", i))
+		_ = killed.Wait() // the end of the context kills it
+		cancel()
+		for query, want := range map[string]int{"q=user+19999": 1, "q=beside": i + 1, "q=19999@": 1, "q=nobody": 0} {
+			if answer := p.Do(t, "GET", "/api/users?"+query, ""); len(answer.Users(t)) != want {
+				t.Errorf("after %d kills, %s is answered %s", i+1, query, answer.Body)
+			}
+		}
+	}
+	expectDone(t, run(t, p, "index-search"), indexing, indexed)
+	var wait sync.WaitGroup
+	for i := range 20 {
+		wait.Go(func() {
+			p.Create(t, "after", fmt.Sprint("after", i))
+			if answer := p.Do(t, "GET", fmt.Sprint("/api/users?q=after", i), ""); !strings.Contains(answer.Body, fmt.Sprintf(`"after%d"`, i)) {
+				t.Errorf("after%d is answered %s", i, answer.Body)
+			}
+		})
+	}
+	wait.Wait()
+}
