@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"users-api/tests/postgresql"
-	"users-api/tests/program"
 )
 
 // Three processes use one server, the last of them through PgBouncer, and each through a network that can fail.
@@ -70,43 +69,6 @@ func TestAStandbyTakesOver(t *testing.T) {
 			}
 		}
 	}}}
-	s.run()
-}
-
-// Two processes let standbys answer what reads many users, beside one that does not.
-//
-// With enough rounds this finds what is not promised: of two writes that are under way at the same time, a standby may show
-// one alone, and the primary the other alone. A standby shows them in the order of the log, and the primary in the order in
-// which its processes have noticed that their commits are done.
-func TestStandbysAnswerReads(t *testing.T) {
-	t.Parallel()
-	program.NeedsLong(t)
-	primary := postgresql.Start(t)
-	database := primary.NewDatabase(t)
-	standby := primary.Standby(t)
-	url := "DATABASE_URL=" + database
-	reads := []string{url, "DATABASE_READ_URL=" + at(t, database, addressOf(standby))}
-	s := newSetupOf(t, reads, reads, []string{url})
-	s.settle = func() { endSessions(t, database) }
-	s.faults = []fault{
-		none,
-		{"the standby is paused", func(s *setup) func() {
-			standby.Pause(t)
-			time.Sleep(s.pause())
-			return func() { standby.Resume(t) }
-		}},
-		{"the standby is killed", func(s *setup) func() {
-			standby.Kill(t)
-			s.pauseAtMost(300 * time.Millisecond)
-			return func() { standby.StartAgain(t) }
-		}},
-		{"replay waits", func(s *setup) func() {
-			postgresql.SQL(t, standby.URL("postgres"), "SELECT pg_wal_replay_pause()")
-			time.Sleep(s.pause())
-			return func() { postgresql.SQL(t, standby.URL("postgres"), "SELECT pg_wal_replay_resume()") }
-		}},
-		killed,
-	}
 	s.run()
 }
 

@@ -55,7 +55,17 @@ func (s *state) refusal(q Request) string {
 	return ""
 }
 
+// learn notes the id of a user whom another program wrote to, which needs no id for that.
+func (s *state) learn(shown []program.User) {
+	for _, user := range shown {
+		if at := place(user.Email); at >= 0 && s.users[at].Email != "" && s.users[at].ID == 0 && s.find(user.ID) < 0 {
+			s.users[at].ID = user.ID
+		}
+	}
+}
+
 func (s state) change(q Request, a Answer) (state, bool) {
+	s.learn(a.Users)
 	code := s.refusal(q)
 	if code == "" && q.Email != "" {
 		if at := place(q.Email); s.users[at].Email != "" && s.users[at].ID != q.ID {
@@ -80,6 +90,7 @@ func (s state) change(q Request, a Answer) (state, bool) {
 }
 
 func (s state) remove(q Request, a Answer) (state, bool) {
+	s.learn(a.Users)
 	if code := s.refusal(q); code != "" {
 		return s, a.Code == code
 	}
