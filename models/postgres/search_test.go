@@ -43,7 +43,8 @@ func databaseOf(t testing.TB, url string) string {
 }
 
 // manyUsers fills a table so that the planner weighs an index against all users.
-const manyUsers = `INSERT INTO users (name, email) SELECT 'User ' || i, md5(i::text) || '@example.com' FROM generate_series(1, 20000) AS i`
+const manyUsers = `INSERT INTO users (name, email)
+	SELECT 'User ' || i, md5(i::text) || '@example.com' FROM generate_series(1, 20000) AS i`
 
 // planOf returns the plan of a search as the service has it, which the server writes to its log.
 func planOf(t *testing.T, users *Users, text string) (plan string) {
@@ -87,7 +88,8 @@ func TestTheServerUsesTheIndexForRareTexts(t *testing.T) {
 	}
 	indexSearch(t, url, fields)
 	for text, uses := range map[string]bool{
-		"deadbeef": true, "User 1234": true, "straße": true, "user": false, "de": false, "@": false, "._.": false, "DEADBEEFΣ": false,
+		"deadbeef": true, "User 1234": true, "straße": true, "user": false, "de": false, "@": false, "._.": false,
+		"DEADBEEFΣ": false,
 	} {
 		for range 8 { // from the sixth on, one that is kept prepared might have one plan for all texts
 			if plan := planOf(t, users, text); strings.Contains(plan, "users_search_phone") != uses {
@@ -110,7 +112,8 @@ func TestCapitalsBeyondASCIIAreFoundInEveryDatabase(t *testing.T) {
 	server := postgresql.Shared(t)
 	name := databaseOf(t, server.NewDatabase(t))
 	url := server.NewDatabase(t)
-	postgresql.SQL(t, url, "CREATE DATABASE icu_"+name+" TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C'")
+	postgresql.SQL(t, url, "CREATE DATABASE icu_"+name+
+		" TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'und' LOCALE 'C'")
 	url = strings.Replace(url, databaseOf(t, url), "icu_"+name, 1)
 	users := openUsers(t, url)
 	indexSearch(t, url, storetest.Fields())

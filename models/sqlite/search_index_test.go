@@ -34,7 +34,8 @@ func expectIndexed(t *testing.T, why string, users *Users, want bool) {
 	}
 }
 
-const threeSearched = "INSERT INTO users (name, email) VALUES ('Ada', 'a@example.org'), ('Alan', 'b@example.org'), ('Zoe', 'c@example.org')"
+const threeSearched = "INSERT INTO users (name, email) VALUES ('Ada', 'a@example.org'), " +
+	"('Alan', 'b@example.org'), ('Zoe', 'c@example.org')"
 
 func TestARunningServiceNoticesTheSearchIndexAndItsEnd(t *testing.T) {
 	t.Parallel()
@@ -68,13 +69,15 @@ func TestAnIndexThatMayLackUsersIsNotUsed(t *testing.T) {
 		"VACUUM": {[]string{"VACUUM", "VACUUM"}, true},
 		"another table with the same triggers": {[]string{"CREATE TABLE kept AS SELECT * FROM sqlite_schema",
 			"CREATE TABLE new AS SELECT * FROM users", "DROP TABLE users", sqlitetest.Table,
-			"INSERT INTO users SELECT 4 - id, name, email, created_at FROM new", "DROP TABLE new", "triggers again", "VACUUM"}, false},
+			"INSERT INTO users SELECT 4 - id, name, email, created_at FROM new", "DROP TABLE new", "triggers again",
+			"VACUUM"}, false},
 		"users renamed":     {[]string{"ALTER TABLE users RENAME TO u", "ALTER TABLE u RENAME TO users"}, false},
 		"a trigger dropped": {[]string{"DROP TRIGGER users_search_changed"}, false},
 		"a trigger that keeps others from running": {[]string{
 			"CREATE TRIGGER t AFTER INSERT ON users BEGIN SELECT RAISE(IGNORE); END", "DELETE FROM users WHERE id = 1",
 			"INSERT INTO users (name, email) VALUES ('Ada', 'a@example.org')"}, false},
-		"the table of those who were written dropped": {[]string{"DROP TRIGGER users_search_created", "DROP TRIGGER users_search_changed",
+		"the table of those who were written dropped": {[]string{"DROP TRIGGER users_search_created",
+			"DROP TRIGGER users_search_changed",
 			"DROP TRIGGER users_search_deleted", "DROP TABLE users_search_written"}, false},
 	} {
 		users, other := openTable(t, 1<<20, sqlitetest.Table, threeSearched)
@@ -147,11 +150,13 @@ func TestAnIndexOfOtherFieldsIsNotUsed(t *testing.T) {
 
 func TestATableOfAnotherProgramWithTheNameOfTheIndexIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	for _, create := range []string{"CREATE TABLE users_search (id, text)", "CREATE TABLE Users_Search_Written (id INTEGER PRIMARY KEY, at)",
+	for _, create := range []string{"CREATE TABLE users_search (id, text)",
+		"CREATE TABLE Users_Search_Written (id INTEGER PRIMARY KEY, at)",
 		"CREATE VIEW users_search AS SELECT id FROM users", "CREATE VIRTUAL TABLE users_search USING fts5(name)"} {
 		users, other := openTable(t, 0, sqlitetest.Table, threeSearched, create)
 		path, before := users.writer.files.database.path, schema(t, other)
-		for what, change := range map[string]error{"index-search": IndexSearch(ctx, path, users.fields, nil), "--drop": DropSearchIndex(ctx, path)} {
+		for what, change := range map[string]error{"index-search": IndexSearch(ctx, path, users.fields, nil),
+			"--drop": DropSearchIndex(ctx, path)} {
 			if change == nil || !strings.Contains(change.Error(), "another program's: rename it") {
 				t.Errorf("%s: %s: %v", create, what, change)
 			}
@@ -210,8 +215,9 @@ func TestUsersWhoAreNotIndexedYetAreIndexedAfterASearch(t *testing.T) {
 // Each step is a short transaction, so that a service writes beside it.
 func TestAServiceWritesWhileTheIndexIsMade(t *testing.T) {
 	t.Parallel()
-	users, _ := openTable(t, 0, sqlitetest.Table, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "+
-		"INSERT INTO users (name, email) SELECT 'User ' || i, i || '@example.org' FROM n")
+	users, _ := openTable(t, 0, sqlitetest.Table,
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "+
+			"INSERT INTO users (name, email) SELECT 'User ' || i, i || '@example.org' FROM n")
 	created := 0
 	err := IndexSearch(ctx, users.writer.files.database.path, users.fields, func(done, total int64) {
 		if total != 5000 || done < 1 || done > total {
