@@ -23,7 +23,7 @@ type position struct {
 // position asks the primary for its position. What the cluster is has not changed if the server is the same as before.
 func (d *database) position(before position) (now position, err error) {
 	err = d.on(context.Background(), use{limit: patience, brief: true}, func(ctx context.Context, conn connection) error {
-		now.table = table{emails: conn.emails, recording: conn.recording, indexed: conn.indexed}
+		now.table = d.checked.Load().table // which was checked before this
 		return conn.query(ctx, func(rows pgx.Rows) error {
 			return rows.Scan(&now.started, &now.cluster, &now.timeline, &now.log, &now.users, &now.snapshot)
 		}, askPosition, before.started)

@@ -195,3 +195,27 @@ func TestAnExportFromAStandbySaysWhereTheFeedGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// The index of searches that the primary has is the standby's too.
+func TestAStandbySearchesWithTheIndex(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	if err := IndexSearch(ctx, p.database, storetest.Fields(), quiet); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a standby searches with the index", func() bool {
+		indexed := false
+		err := p.users.on(ctx, search, func(_ context.Context, conn connection) error {
+			indexed = conn.after != nil && conn.indexed
+			return nil
+		})
+		return err == nil && indexed
+	})
+	text := ""
+	await(t, "a standby answers", func() bool {
+		return byStandby(p.users, func() string { text = heavy(t, p.users)["a search"](); return text })
+	})
+	if text != "ada\n" {
+		t.Errorf("the search finds %q", text)
+	}
+}
