@@ -147,3 +147,35 @@ func TestCapitalsBeyondASCIIAreFoundInEveryDatabase(t *testing.T) {
 		}
 	}
 }
+
+// A statement that is kept prepared would get one plan for rare and frequent texts.
+func TestASearchThatAnIndexMayServeIsPlannedForItsText(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	users := openUsers(t, url)
+	indexSearch(t, url, storetest.Fields())
+	err := users.reader.on(ctx, search, func(ctx context.Context, conn connection) error {
+		kept := func() (n int) {
+			asking := conn
+			asking.replans = false
+			err := asking.value(ctx, &n, "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%) LIKE $%'")
+			if err != nil {
+				t.Error(err)
+			}
+			return n
+		}
+		within, before := users.reader.within(conn, nil), kept()
+		for range 2 {
+			if _, err := within.Count(ctx, models.Query{Contains: "deadbeef"}); err != nil {
+				return err
+			}
+		}
+		if n := kept(); n != before {
+			t.Errorf("%d searches are kept prepared, and %d were", n, before)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
