@@ -28,6 +28,7 @@ type setup struct {
 	places []*place
 	faults []fault
 	other  func(*history.Recorder, *rand.Rand) // one request of another program, if there is one
+	forks  bool                                // two reads may see two writes in different orders
 	settle func()                              // ends what storage still does for processes that are gone
 
 	history *history.Recorder // of the round under way
@@ -111,6 +112,7 @@ func (s *setup) run() {
 	for ; (time.Since(began) < during || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
 		r := history.New(s.places[0].Load().List(s.t), what.name != none.name)
+		r.MayFork = s.forks
 		s.round(r, what)
 		if r.Unknown() > 0 {
 			s.restart()

@@ -21,6 +21,9 @@ import (
 
 // Recorder records a history.
 type Recorder struct {
+	// MayFork says that of two writes under way at the same time, two reads under way then may each show one alone: a long fork.
+	MayFork bool
+
 	before  state
 	started time.Time
 	fails   bool // something does: outcomes may stay unknown
