@@ -96,11 +96,13 @@ func openStandbys(ctx context.Context, hosts []address, primary *database, logge
 		s.servers = append(s.servers, &standby{database: d})
 	}
 	for _, server := range s.servers {
-		go s.try(context.WithoutCancel(ctx), server, listing, func(ctx context.Context, wanted use, d *database) error {
-			return d.on(ctx, wanted, func(ctx context.Context, conn connection) error {
-				return conn.inTransaction(ctx, conn.beginSnapshot(), func() error { return nil })
+		go func() { // the log says what is wrong
+			_, _ = s.try(context.WithoutCancel(ctx), server, listing, func(ctx context.Context, wanted use, d *database) error {
+				return d.on(ctx, wanted, func(ctx context.Context, conn connection) error {
+					return conn.inTransaction(ctx, conn.beginSnapshot(), func() error { return nil })
+				})
 			})
-		})
+		}()
 	}
 	return s, nil
 }

@@ -95,8 +95,11 @@ func expectOwnBackups(directory string) error {
 	made, _ := filepath.Glob(directory + "/backups/users-*.db")
 	for _, path := range made {
 		id, err := os.ReadFile(directory + "/data/backup-id")
-		if err != nil || !strings.HasPrefix(filepath.Base(path), "users-"+strings.TrimSpace(string(id))+"-") {
-			return fmt.Errorf("%s is of another service than %q, %v", path, id, err)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(filepath.Base(path), "users-"+strings.TrimSpace(string(id))+"-") {
+			return fmt.Errorf("%s is of another service than %q", path, id)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -46,7 +47,7 @@ func parse(from io.Reader, process string) (calls []*call, err error) {
 	var last moment
 	for number := 0; ; number++ {
 		line, err := lines.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			for _, killed := range unfinished {
 				killed.gaveUp = last // there is no line for its end
 			}
