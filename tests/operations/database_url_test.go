@@ -28,8 +28,6 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 		{"a # in the password", url + "#x@127.0.0.1/users", "%23"},
 		{"no port", url + "@127.0.0.1:port/users", "URL"},
 		{"a parameter", url + "@127.0.0.1/users?sslmode=perhaps", "sslmode"},
-		{"standbys of nothing", "DATABASE_READ_URL=postgres://users:" + databasePassword + "@127.0.0.1/users",
-			"DATABASE_READ_URL is set and DATABASE_URL is not"},
 		{"no standby", url + "@127.0.0.1/users|DATABASE_READ_URL=", "DATABASE_READ_URL is set and empty"},
 		{"an @ in the password of a standby",
 			url + "@127.0.0.1/users|DATABASE_READ_URL=postgres://users:" + databasePassword + "@x@127.0.0.1/users", "DATABASE_READ_URL…%40"},
@@ -40,12 +38,24 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
-			p := program.Launch(t, program.Path(), strings.Split(bad.settings, "|")...)
-			program.ExpectRefusal(t, p, strings.Split(bad.says, "…")...)
-			program.Forbid(t, p.Log(), "hunter2")
-			program.ExpectNoDirectory(t, p.DataDir)
+			expectNoStart(t, bad.settings, bad.says)
 		})
 	}
+}
+
+func TestStandbysWithoutAPrimaryEndTheStart(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, "a DATABASE_READ_URL without a DATABASE_URL")
+	expectNoStart(t, "DATABASE_READ_URL=postgres://users:"+databasePassword+"@127.0.0.1/users",
+		"DATABASE_READ_URL is set and DATABASE_URL is not")
+}
+
+func expectNoStart(t *testing.T, settings, says string) {
+	t.Helper()
+	p := program.Launch(t, program.Path(), strings.Split(settings, "|")...)
+	program.ExpectRefusal(t, p, strings.Split(says, "…")...)
+	program.Forbid(t, p.Log(), "hunter2")
+	program.ExpectNoDirectory(t, p.DataDir)
 }
 
 func TestBackupsAndRestoresOfPostgreSQLAreForItsOwnTools(t *testing.T) {
