@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -40,20 +41,40 @@ type conn struct {
 	due         int       // bytes that were sent by then, which the client should have taken since
 	cut         context.Context
 	forget      func() bool
+	begun       bool // something of the response under way was written
+	more        bool // more of it follows at once
+	held        []byte
+	parts       [2][]byte
+	unwritten   net.Buffers // of parts
 }
 
-// Write writes all of data, unless the client is too slow. The kernel does not report when a byte was taken, so each
-// tick tries again and checks. A tick counts for no more than its length: the process may have been suspended
-// meanwhile.
-func (c *conn) Write(data []byte) (written int, err error) {
+// Write writes all of data, unless the client is too slow. It holds the beginning of a long response back, and sends it with
+// what follows.
+func (c *conn) Write(data []byte) (int, error) {
+	isFirst := !c.begun
+	c.begun = true
+	if isFirst && c.more {
+		c.held = bytes.Clone(data) // net/http uses its buffer again
+		return len(data), nil
+	}
+	held := len(c.held)
+	c.parts = [2][]byte{c.held, data}
+	c.held, c.unwritten = nil, c.parts[:]
+	written, err := c.write()
+	return max(0, written-held), err
+}
+
+// write writes what is unwritten. The kernel does not report when a byte was taken, so each tick tries again and checks. A tick
+// counts for no more than its length: the process may have been suspended meanwhile.
+func (c *conn) write() (written int, err error) {
 	began := time.Now()
 	for isLate := c.isIdleTooLong(began); !isLate; isLate = c.isTooSlow() {
 		if err := c.SetWriteDeadline(began.Add(c.tick)); err != nil {
 			return written, err
 		}
-		n, err := c.TCPConn.Write(data[written:])
-		written += n
-		c.sent += n
+		n, err := c.unwritten.WriteTo(c.TCPConn)
+		written += int(n)
+		c.sent += int(n)
 		took := time.Since(began)
 		c.pace.spare -= min(took, c.tick)
 		c.counted = c.counted.Add(took)

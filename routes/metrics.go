@@ -60,18 +60,13 @@ func (m *Metrics) gauge(name, help string, value func() int64) {
 		func() float64 { return float64(value()) }))
 }
 
-// count counts a request when it is over.
-func (m *Metrics) count(c *gin.Context) {
-	start := time.Now()
-	m.inFlight.Inc()
-	defer func() { // a handler that cuts the connection off panics
-		m.inFlight.Dec()
-		method, route := method(c.Request.Method), route(c)
-		m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
-		m.durations.WithLabelValues(method, route).Observe(time.Since(start).Seconds())
-		m.countKey(callerOf(c))
-	}()
-	c.Next()
+// count counts a request that is over.
+func (m *Metrics) count(c *gin.Context, took time.Duration) {
+	m.inFlight.Dec()
+	method, route := method(c.Request.Method), route(c)
+	m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
+	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
+	m.countKey(callerOf(c))
 }
 
 // countKey counts a request with a key. The names are those in the files of keys, so that clients cannot create labels.

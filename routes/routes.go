@@ -33,11 +33,14 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 	engine := s.routes(ending, l)
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if bringsFile(request) {
+		switch {
+		case request.ContentLength == 0:
+			engine.ServeHTTP(w, request)
+		case bringsFile(request):
 			imports.ServeHTTP(w, request)
-			return
+		default:
+			bodies.ServeHTTP(w, request)
 		}
-		bodies.ServeHTTP(w, request)
 	})
 }
 
@@ -85,7 +88,7 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
 	bodies := newBodies(l)
-	engine.Use(log(s.Logger), s.Metrics.count, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
+	engine.Use(coalesce, s.observe, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
 		s.Access.checkKey, bodies.admit)
 	engine.NoRoute(refuseAll(controllers.ErrNoPath))
 	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
