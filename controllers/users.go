@@ -3,6 +3,7 @@
 package controllers
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -50,16 +51,34 @@ func (u *Users) Get(c *gin.Context) error {
 	if !ok {
 		return errNoUser
 	}
-	user, err := u.users.Get(c.Request.Context(), id)
+	body, err := u.one(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	body := u.fields.AppendUser(nil, &user)
 	revalidate(c)
 	if notModified(c, entityTag(body)) {
 		return nil
 	}
 	return send(c, http.StatusOK, contentType, body)
+}
+
+// one returns the JSON of a user: cut out of the list, if it is in memory, as a page of one.
+func (u *Users) one(ctx context.Context, id int64) ([]byte, error) {
+	page, err := u.users.Page(ctx, models.From(id))
+	switch {
+	case err != nil:
+		return nil, err
+	case page == nil:
+		user, err := u.users.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return u.fields.AppendUser(nil, &user), nil
+	case page.Users == 0 || page.Last != id:
+		return nil, models.ErrNotFound
+	default:
+		return page.JSON[1 : len(page.JSON)-1], nil
+	}
 }
 
 // parseID parses an id exactly as the API writes it: "01", "+1" and "1.0" match no user.

@@ -1,5 +1,7 @@
 package models
 
+import "math"
+
 // QueryKey is what the SQL of a query depends on: which parts the query has, but not their values. The SQL for each key
 // is built once.
 type QueryKey struct {
@@ -10,6 +12,15 @@ type QueryKey struct {
 // Key returns the key of a query.
 func (q Query) Key() QueryKey {
 	return QueryKey{Equal: q.Equal.Fields, Contains: q.Contains != "", After: q.After != nil, Descending: q.Descending}
+}
+
+// From returns the query for the first user whose id is at least the given one.
+func From(id int64) Query {
+	if id == math.MinInt64 {
+		return Query{Limit: 1}
+	}
+	before := id - 1
+	return Query{After: &before, Limit: 1}
 }
 
 // IsPage reports whether a query selects a page of the list of all users.

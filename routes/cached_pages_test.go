@@ -27,6 +27,11 @@ func (u unread) Select(_ context.Context, query models.Query) iter.Seq2[[]models
 	return func(func([]models.User, error) bool) {}
 }
 
+func (u unread) Get(_ context.Context, id int64) (models.User, error) {
+	u.t.Errorf("user %d is read from storage", id)
+	return models.User{}, nil
+}
+
 func (u unread) Count(context.Context, models.Query) (int64, error) {
 	u.t.Error("users are counted in storage")
 	return 0, nil
@@ -88,8 +93,26 @@ func expectSamePages(t *testing.T, memory, storage *service, random *rand.Rand) 
 	}
 }
 
-// A page from memory is byte for byte the page from storage, with all its headers.
-func TestAPageFromMemoryIsTheOneFromStorage(t *testing.T) {
+// expectSameUsers compares some users, some who do not exist, and what a client is answered that has them already.
+func expectSameUsers(t *testing.T, memory, storage *service, random *rand.Rand) {
+	t.Helper()
+	ids := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 511, 512, math.MaxInt64 - 1, math.MaxInt64}
+	for range 200 {
+		ids = append(ids, int64(random.IntN(3000)-1500))
+	}
+	for _, id := range ids {
+		path := fmt.Sprint("/", id)
+		tag := expectSamePage(t, memory, storage, "GET", path).header.Get("ETag")
+		expectSamePage(t, memory, storage, "HEAD", path)
+		again := expectSamePage(t, memory, storage, "GET", path, "If-None-Match: "+tag)
+		if tag != "" && again.status != 304 {
+			t.Errorf("%s with the ETag %s is answered %d", path, tag, again.status)
+		}
+	}
+}
+
+// A page or a user from memory is byte for byte what storage has, with all headers.
+func TestWhatIsInMemoryIsWhatIsInStorage(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range []bool{false, true} {
 		t.Run(fmt.Sprint("changes are recorded: ", recorded), func(t *testing.T) {
@@ -106,7 +129,9 @@ func TestAPageFromMemoryIsTheOneFromStorage(t *testing.T) {
 				}
 			}
 			memory.others(t, "UPDATE users SET id = id * 37 + 10000; UPDATE users SET id = id - 11200") // gaps, and negative ids
+			memory.others(t, "UPDATE users SET id = -9223372036854775807 - 1 WHERE id = (SELECT max(id) FROM users)")
 			expectSamePages(t, memory, storage, random)
+			expectSameUsers(t, memory, storage, random)
 		})
 	}
 }

@@ -15,6 +15,8 @@ const (
 	// firstCost is taken for the cost of reading the list for the first time, in users: a few pages are no reason to keep
 	// everyone in memory.
 	firstCost = 10_000
+	// pageCost is what finding the first user of a page costs, in users.
+	pageCost = 8
 )
 
 // Page returns the page that a query selects if it can be cut out of the cached list, and nil otherwise.
@@ -31,10 +33,10 @@ func (c *Cache) Page(ctx context.Context, query models.Query) (*models.Page, err
 		return nil, err
 	}
 	if l == nil {
-		c.spend(query.Limit)
+		c.spend(pageCost + query.Limit)
 		return nil, nil
 	}
-	c.served.Add(int64(query.Limit))
+	c.served.Add(int64(pageCost + query.Limit))
 	return l.page(query), nil
 }
 
