@@ -94,23 +94,28 @@ func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
 	for _, step := range []struct {
 		name  string
 		write func()
-		again []int64
+		again []int64 // segments
+		read  int     // users
 	}{
-		{"a creation", func() { users.put(5001, "new") }, []int64{9}},
-		{"a change", func() { users.put(17, "new") }, []int64{0}},
-		{"a deletion", func() { users.remove(2048) }, []int64{4}},
-		{"a change of the last of a segment", func() { users.put(511, "new") }, []int64{0}},
-		{"a change of the first of a segment", func() { users.put(512, "new") }, []int64{1}},
-		{"three writes", func() { users.remove(1); users.put(2047, "new"); users.put(5002, "new") }, []int64{0, 3, 9}},
-		{"nothing", func() {}, nil},
+		{"a creation", func() { users.put(5001, "new") }, []int64{9}, 1},
+		{"a change", func() { users.put(17, "new") }, []int64{0}, 1},
+		{"a deletion", func() { users.remove(2048) }, []int64{4}, 0},
+		{"a change of the last of a segment", func() { users.put(511, "new") }, []int64{0}, 1},
+		{"a change of the first of a segment", func() { users.put(512, "new") }, []int64{1}, 1},
+		{"two changes in a segment", func() { users.put(700, "new"); users.put(600, "new") }, []int64{1}, 101},
+		{"three writes", func() { users.remove(1); users.put(2047, "new"); users.put(5002, "new") }, []int64{0, 3, 9}, 2},
+		{"nothing", func() {}, nil, 0},
 	} {
-		users.again = nil
+		users.again, users.read = nil, 0
 		step.write()
 		if text, _ := ask(t, users, cache); text != users.text() {
 			t.Errorf("after %s the list differs", step.name)
 		}
 		if !slices.Equal(users.again, step.again) {
 			t.Errorf("after %s the segments %v were read again, want %v", step.name, users.again, step.again)
+		}
+		if users.read != step.read {
+			t.Errorf("after %s %d users were read, want %d", step.name, users.read, step.read)
 		}
 	}
 	if users.readAll != 1 {

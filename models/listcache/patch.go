@@ -3,12 +3,14 @@ package listcache
 import (
 	"cmp"
 	"slices"
+
+	"users-api/models"
 )
 
 func (c *Cache) readAll() (*list, error) {
 	var segments []*segment
 	room := c.room()
-	for p, err := range cut(c.fields, nil, c.source.All(), &room) {
+	for p, err := range cut(c.fields, c.source.All(), &room) {
 		if err != nil {
 			return nil, err
 		}
@@ -22,53 +24,78 @@ func (c *Cache) readAll() (*list, error) {
 // room returns how much memory the segments of a list may take: the array has one byte more.
 func (c *Cache) room() int { return c.maxBytes - 1 }
 
-// patch reads the segments again in which users have changed.
-func (c *Cache) patch(old *list, changed []int64) (*list, error) {
+// span is where users of one segment have changed: all their ids are at least first and at most last.
+type span struct{ first, last int64 }
+
+func (s span) segment() int64 { return segmentNumber(s.first) }
+
+// spans returns the spans of changed ids, one for each segment.
+func spans(changed []int64) (all []span) {
 	slices.Sort(changed)
-	lowest := slices.CompactFunc(changed, func(a, b int64) bool { return segmentNumber(a) == segmentNumber(b) })
-	segments, room := slices.Clone(old.segments), c.room()
+	for _, id := range changed {
+		if n := len(all); n > 0 && all[n-1].segment() == segmentNumber(id) {
+			all[n-1].last = id
+		} else {
+			all = append(all, span{id, id})
+		}
+	}
+	return all
+}
+
+// patch makes the segments again in which users have changed.
+func (c *Cache) patch(old *list, changed []int64) (*list, error) {
+	segments, room, again := slices.Clone(old.segments), c.room(), spans(changed)
 	for _, p := range segments {
-		if _, again := slices.BinarySearchFunc(lowest, p.number, func(id, number int64) int {
-			return cmp.Compare(segmentNumber(id), number)
-		}); !again {
+		if _, found := slices.BinarySearchFunc(again, p.number, func(s span, number int64) int {
+			return cmp.Compare(s.segment(), number)
+		}); !found {
 			room -= p.size()
 		}
 	}
-	for _, id := range lowest {
+	read := 0
+	for _, s := range again {
 		var err error
-		if segments, err = c.patchSegment(segments, id, &room); err != nil {
+		if segments, err = c.patchSegment(segments, s, &room); err != nil {
 			return nil, err
 		}
-	}
-	if room < 0 { // cut checks room only when it adds a user
-		return nil, errTooLarge
+		read += int(s.last-s.first) + 1
 	}
 	l := newList(segments, &c.patched)
-	l.read = len(lowest) << idBits
+	l.read = read
 	return l, nil
 }
 
-// patchSegment reads the segment of an id again; no user of it below that id has changed. If all changed ids are above
-// its last user, its users stay, and only the users after them are read.
-func (c *Cache) patchSegment(segments []*segment, lowest int64, room *int) ([]*segment, error) {
-	number := segmentNumber(lowest)
-	index, found := find(segments, number)
-	var begun *segment
-	from := number << idBits
+func (c *Cache) patchSegment(segments []*segment, s span, room *int) ([]*segment, error) {
+	index, found := find(segments, s.segment())
+	old := &segment{number: s.segment()}
 	if found {
-		if last := segments[index].last(); lowest > last {
-			begun, from = segments[index].reopen(), last+1
-			*room -= segments[index].size()
-		}
-	}
-	if found {
+		old = segments[index]
 		segments = slices.Delete(segments, index, index+1)
 	}
-	for p, err := range cut(c.fields, begun, c.source.Range(from, segmentEnd(number)), room) {
+	patched, err := c.remake(old, s, room)
+	if err != nil || len(patched.ids) == 0 {
+		return segments, err
+	}
+	return slices.Insert(segments, index, patched.finish()), nil
+}
+
+// remake returns a segment in which the users of a span are read again, and the others are copied.
+func (c *Cache) remake(old *segment, s span, room *int) (*segment, error) {
+	patched := newSegment(old.number, len(old.json)+models.UserBytes)
+	before, _ := slices.BinarySearch(old.ids, idInSegment(s.first))
+	after, _ := slices.BinarySearch(old.ids, idInSegment(s.last)+1)
+	if err := patched.copy(old, 0, before, room); err != nil {
+		return nil, err
+	}
+	var user models.User // one for all: AppendUser makes it escape
+	for next, err := range c.source.Range(s.first, s.last) {
 		if err != nil {
 			return nil, err
 		}
-		segments = slices.Insert(segments, index, p)
+		user = next
+		if err := patched.add(c.fields, &user, room); err != nil {
+			return nil, err
+		}
 	}
-	return segments, nil
+	return patched, patched.copy(old, after, len(old.ids), room)
 }
