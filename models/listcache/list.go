@@ -57,9 +57,6 @@ func segmentNumber(id int64) int64 { return id >> idBits }
 // idInSegment returns the bits of an id that differ within a segment.
 func idInSegment(id int64) uint16 { return uint16(id & (1<<idBits - 1)) }
 
-// segmentEnd returns the highest id that belongs to a segment.
-func segmentEnd(number int64) int64 { return number<<idBits | (1<<idBits - 1) }
-
 // newSegment returns a segment without users, with memory for some bytes of JSON.
 func newSegment(number int64, bytes int) *segment {
 	return &segment{
