@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"users-api/models"
-	"users-api/models/statements"
 )
 
 // A page is at most this many users, or slightly more than this many bytes of their texts. It takes about 1 ms to read,
@@ -58,7 +57,8 @@ func (r *reader) page(ctx context.Context, query models.Query) (page []models.Us
 		if conn, err = conn.seeking(ctx, query.Contains); err != nil {
 			return err
 		}
-		page, whole, err = r.readPage(ctx, conn, r.queries.Select(query, conn.emails.IgnoresCase, statements.Scan).Users, append(values, int64(limit)))
+		selected := r.queries.Select(query, conn.emails.IgnoresCase, conn.access(query.Contains))
+		page, whole, err = r.readPage(ctx, conn, selected.Users, append(values, int64(limit)))
 		return err
 	})
 	if query.Limit > 0 && len(page) >= query.Limit {

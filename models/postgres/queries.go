@@ -35,7 +35,7 @@ func (t table) dialect() statements.Dialect {
 	return statements.Dialect{
 		Dialector: driver.Open(""),
 		Text:      "%s::text", Time: "%s" + t.timeCast(), ID: "id::int8",
-		Number: "?::int8", Limit: "?::int8",
+		Number: "?::int8", Limit: "?::int8", HiddenLimit: "(SELECT ?::int8)",
 		Contains:         folded + " LIKE ?",
 		SameIgnoringCase: `lower(%s COLLATE "C") = lower(?::text COLLATE "C")`,
 		Now:              t.now(),

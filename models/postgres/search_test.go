@@ -49,15 +49,15 @@ const manyUsers = `INSERT INTO users (name, email)
 // planOf returns the plan of a search as the service has it, which the server writes to its log.
 func planOf(t *testing.T, users *Users, text string) (plan string) {
 	t.Helper()
-	query := models.Query{Contains: text, Limit: 10}
+	query := models.Query{Contains: text, Limit: 1}
 	values, _ := users.reader.queries.matching(query)
 	err := users.reader.on(ctx, search, func(ctx context.Context, conn connection) error {
 		conn, err := conn.seeking(ctx, text)
 		if err != nil {
 			return err
 		}
-		rows, err := conn.Query(ctx, "EXPLAIN "+users.reader.queries.Select(query, false, 0).Users,
-			append([]any{conn.mode()}, append(values, int64(10))...)...)
+		rows, err := conn.Query(ctx, "EXPLAIN "+users.reader.queries.Select(query, false, conn.access(text)).Users,
+			append([]any{conn.mode()}, append(values, int64(1))...)...)
 		if err != nil {
 			return err
 		}
@@ -82,13 +82,13 @@ func TestTheServerUsesTheIndexForRareTexts(t *testing.T) {
 	url := postgresql.Shared(t).NewDatabase(t)
 	fields := models.NewFields("phone")
 	users := openWith(t, url, fields)
-	postgresql.SQL(t, url, manyUsers)
+	postgresql.SQL(t, url, strings.Replace(manyUsers, "20000", "200000", 1)) // of fewer, the planner looks at each for one
 	if plan := planOf(t, users, "deadbeef"); strings.Contains(plan, "users_search") {
 		t.Errorf("before the index, it is %s", plan)
 	}
 	indexSearch(t, url, fields)
 	for text, uses := range map[string]bool{
-		"deadbeef": true, "User 1234": true, "straße": true, "user": false, "de": false, "@": false, "._.": false,
+		"deadbeef": true, "cafebabe": true, "straße": true, "user": false, "de": false, "@": false, "._.": false,
 		"DEADBEEFΣ": false,
 	} {
 		for range 8 { // from the sixth on, one that is kept prepared might have one plan for all texts

@@ -14,9 +14,10 @@ import (
 type Access uint8
 
 const (
-	Scan   Access = iota // it looks at each, or the engine chooses
-	Nearby               // it looks at each, and ends at a given id
-	Index                // it looks at those in the dialect's Found and Written
+	Scan    Access = iota // it looks at each, or the engine chooses
+	Nearby                // it looks at each, and ends at a given id
+	Index                 // it looks at those in the dialect's Found and Written
+	Planned               // the engine chooses, and does not see how many users are wanted
 )
 
 // selectionKey is what the SQL of a query depends on.
@@ -53,7 +54,7 @@ func (s *Statements) selection(key selectionKey) Selection {
 		return users, count
 	}
 	if key.access != Index {
-		users, count := selected(s.model())
+		users, count := selected(s.model().Set(hidesLimit, key.access == Planned))
 		return Selection{s.users(users.Order(order).Limit(1)), count}
 	}
 	found, foundCount := selected(s.db.Table(s.dialect.Found+" CROSS JOIN users USING (id)", ""))

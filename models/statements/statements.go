@@ -23,6 +23,7 @@ type Dialect struct {
 
 	Text, Time       string // how a statement reads a text, and the time: %s is the column
 	Number, Limit    string // the placeholders of an id and of a number of rows
+	HiddenLimit      string // a placeholder of a number of rows that the engine's planner does not see: see [Planned]
 	ID               string // the id as a number
 	Contains         string // the condition for a column that contains a text: %s is the column
 	SameIgnoringCase string // the condition for a column that equals a text but for the case of ASCII letters: likewise
@@ -70,6 +71,9 @@ func Build(dialect Dialect, fields models.Fields) (*Statements, error) {
 	return s, nil
 }
 
+// hidesLimit is the setting of GORM that marks a statement with a HiddenLimit.
+const hidesLimit = "hides limit"
+
 func open(dialect Dialect) (*gorm.DB, error) {
 	return gorm.Open(compiler{dialect}, &gorm.Config{DryRun: true, SkipDefaultTransaction: true, Logger: logger.Discard})
 }
@@ -85,8 +89,12 @@ func (c compiler) Initialize(db *gorm.DB) error {
 	})
 	// GORM's own would write the number itself into the statement.
 	db.ClauseBuilders["LIMIT"] = func(_ clause.Clause, to clause.Builder) {
+		limit := c.Limit
+		if hidden, _ := to.(*gorm.Statement).Settings.Load(hidesLimit); hidden == true {
+			limit = c.HiddenLimit
+		}
 		_, _ = to.WriteString("LIMIT ")
-		to.AddVar(to, clause.Expr{SQL: c.Limit, Vars: []any{0}})
+		to.AddVar(to, clause.Expr{SQL: limit, Vars: []any{0}})
 	}
 	return nil
 }

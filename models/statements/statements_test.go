@@ -20,7 +20,7 @@ var (
 	}
 	onPostgreSQL = statements.Dialect{
 		Dialector: postgres.Open(""), Text: "%s::text", Time: "%s::timestamp", ID: "id::int8", Number: "?::int8",
-		Limit: "?::int8", Contains: "lower(%s::text) LIKE ?", Now: "now()", Returning: true,
+		Limit: "?::int8", HiddenLimit: "(SELECT ?::int8)", Contains: "lower(%s::text) LIKE ?", Now: "now()", Returning: true,
 	}
 )
 
@@ -57,6 +57,10 @@ func TestEachStatementNamesTheFieldsOfTheTable(t *testing.T) {
 		"a count, regardless of where the page begins": {onSQLite, func(s *statements.Statements) string {
 			return s.Select(models.Query{Equal: email, After: &after, Limit: 3}, false, statements.Scan).Count
 		}, "SELECT count(*) FROM `users` WHERE `email` = ?"},
+		"a search whose limit the planner does not see": {onPostgreSQL, func(s *statements.Statements) string {
+			return s.Select(models.Query{Contains: "c"}, false, statements.Planned).Users
+		}, `SELECT id, "name"::text, "email"::text, created_at::timestamp FROM "users" WHERE lower("name"::text) LIKE $1 ` +
+			`OR lower("email"::text) LIKE $2 ORDER BY id LIMIT (SELECT $3::int8)`},
 		"what is near": {onSQLite, func(s *statements.Statements) string {
 			return s.Select(models.Query{Contains: "c", Descending: true}, false, statements.Nearby).Users
 		}, "SELECT id, `name`, `email`, created_at FROM `users` WHERE (instr(lower(`name`), lower(?)) OR " +
