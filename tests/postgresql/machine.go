@@ -190,4 +190,5 @@ func (m *Machine) remove() {
 		}
 	}
 	m.SignalServer(syscall.SIGKILL) // Patroni may have started one meanwhile
+	freeSharedMemory(m.data())
 }

@@ -3,8 +3,11 @@
 package postgresql
 
 import (
+	"errors"
 	"os"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
@@ -29,6 +32,20 @@ func TestAServerIsThereAgainWithWhatWasCommitted(t *testing.T) {
 				t.Errorf("the table has %s", n)
 			}
 		})
+	}
+}
+
+// A system has room for a few thousand segments of shared memory, and keeps those of killed servers.
+func TestAServerLeavesNoSharedMemory(t *testing.T) {
+	segment := 0
+	t.Run("while it runs", func(t *testing.T) {
+		segment, _ = sharedMemory(Start(t).data())
+		if _, err := unix.SysvShmCtl(segment, unix.IPC_STAT, &unix.SysvShmDesc{}); err != nil {
+			t.Fatalf("segment %d: %v", segment, err)
+		}
+	})
+	if _, err := unix.SysvShmCtl(segment, unix.IPC_STAT, &unix.SysvShmDesc{}); !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) {
+		t.Errorf("afterwards, segment %d is still there: %v", segment, err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Server is a PostgreSQL server.
@@ -123,5 +125,25 @@ func (s *Server) URL(database string) string { return databaseURL(s.Port, databa
 func (s *Server) remove() {
 	s.process.kill()
 	<-s.process.exited
+	freeSharedMemory(s.data())
 	_ = os.RemoveAll(s.folder)
+}
+
+// freeSharedMemory frees the segment of shared memory that a killed server has left: a system has room for a few thousand.
+func freeSharedMemory(data string) {
+	if id, exists := sharedMemory(data); exists {
+		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+	}
+}
+
+// sharedMemory returns the id of a server's segment: the seventh line of postmaster.pid has its key and its id.
+func sharedMemory(data string) (id int, exists bool) {
+	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid")) // there is none after a normal end
+	lines := strings.Split(string(text), "\n")
+	if len(lines) < 7 {
+		return 0, false
+	}
+	var key int
+	_, err := fmt.Sscan(lines[6], &key, &id)
+	return id, err == nil
 }
