@@ -18,6 +18,7 @@ const (
 	clients = 6
 	enough  = 350 // requests in a round
 	most    = 500 // more take porcupine longer
+	unknown = 16  // so many outcomes may be unknown: with a hundred, porcupine does not come to an end
 	short   = 5 * time.Second
 )
 
@@ -107,7 +108,7 @@ func (s *setup) run() {
 	if *program.Long > 0 {
 		during = *program.Long
 	}
-	requests, unknown, longest := 0, 0, time.Duration(0)
+	requests, open, longest := 0, 0, time.Duration(0)
 	n := 0
 	for ; (time.Since(began) < during || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
@@ -120,13 +121,13 @@ func (s *setup) run() {
 		judged := time.Now()
 		r.Judge(s.t, s.places[0].Load().List(s.t))
 		longest = max(longest, time.Since(judged))
-		requests, unknown = requests+r.Size(), unknown+r.Unknown()
+		requests, open = requests+r.Size(), open+r.Unknown()
 		if s.t.Failed() {
 			s.t.Logf("in round %d: %s", n, what.name)
 		}
 	}
 	s.t.Logf("%d rounds, %d requests, of which %d have an unknown outcome; judged in %s at most",
-		n, requests, unknown, longest.Round(time.Millisecond))
+		n, requests, open, longest.Round(time.Millisecond))
 }
 
 // round lets clients ask while a fault comes and goes.
@@ -137,7 +138,7 @@ func (s *setup) round(r *history.Recorder, what fault) {
 	ask := func(one func()) {
 		wait.Go(func() {
 			for !over.Load() || r.Size() < enough {
-				if r.Size() > most && !over.Load() {
+				if isFull(r) && !over.Load() {
 					time.Sleep(time.Millisecond) // the fault is not over yet
 					continue
 				}
@@ -161,10 +162,13 @@ func (s *setup) round(r *history.Recorder, what fault) {
 	wait.Wait()
 }
 
-// wait returns when clients were answered n more requests.
+// isFull reports whether a history can be judged only if nothing is added while the fault lasts.
+func isFull(r *history.Recorder) bool { return r.Size() > most || r.Unknown() >= unknown }
+
+// wait returns when clients were answered n more requests, or ask no more.
 func (s *setup) wait(n int) {
-	until := min(s.history.Size()+n, most)
-	for deadline := time.Now().Add(program.Patience); s.history.Size() < until; time.Sleep(time.Millisecond) {
+	until := s.history.Size() + n
+	for deadline := time.Now().Add(program.Patience); s.history.Size() < until && !isFull(s.history); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatal("clients are not answered")
 		}
