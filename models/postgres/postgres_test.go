@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := storetest.Main(m)
 	postgresql.End()
 	os.Exit(code)
 }

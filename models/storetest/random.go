@@ -29,9 +29,10 @@ type Machine struct {
 // given the machine, to note what they did.
 type Actions func(m *Machine) map[string]func(*rapid.T)
 
-// Random tries random sequences of actions: 20, 5 with -short, or as many as -rapid.checks says. rapid prints the seed and the shortest
-// sequence that fails.
-func Random(t *testing.T, open Open, traits Traits, more Actions) {
+// Main runs a package's tests with 20 random sequences of actions in each that tries some, 5 with -short, or as many as
+// -rapid.checks says. It sets that flag before any test reads it, as they run at the same time.
+func Main(m *testing.M) int {
+	flag.Parse()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		some := "20"
 		if testing.Short() {
@@ -39,6 +40,11 @@ func Random(t *testing.T, open Open, traits Traits, more Actions) {
 		}
 		_ = checks.Value.Set(some) // it is a number
 	}
+	return m.Run()
+}
+
+// Random tries random sequences of actions. rapid prints the seed and the shortest sequence that fails.
+func Random(t *testing.T, open Open, traits Traits, more Actions) {
 	rapid.Check(t, func(r *rapid.T) {
 		fields := WithAdded(rapid.SampledFrom([]int{0, 1, models.MostAdded}).Draw(r, "added fields"))
 		m := &Machine{Users: open(t, fields), fields: fields, traits: traits, model: map[int64]models.User{}}
