@@ -55,7 +55,7 @@ func newRecording(r *recorder, start *disk) *recording {
 		if _, known := x.began[e.process]; !known {
 			x.began[e.process] = at
 		}
-		if number, _ := e.file(); !e.begins || e.name != "write" || len(e.texts) == 0 {
+		if number, _ := e.file(); !e.begins || e.name != "write" && e.name != "writev" || len(e.texts) == 0 {
 			continue
 		} else if number == 1 || number == 2 {
 			x.answers[e.process] = at
