@@ -117,7 +117,7 @@ require (
 	gorm.io/gorm v1.31.2 // indirect
 	modernc.org/libc v1.74.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
-	modernc.org/memory v1.11.0 // indirect
+	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.55.0 // indirect
 	zombiezen.com/go/sqlite v1.4.2 // indirect
 )
