@@ -86,7 +86,8 @@ func TestWrongAnswersAreNotMeasured(t *testing.T) {
 
 func TestAFollowerGoesOnUntilTheLastUserArrives(t *testing.T) {
 	const entry = `{"cursor":"c","op":"created","id":1,"at":"","user":{"id":1,"name":"n","email":"%s"}}`
-	for want, second := range map[string]string{"<nil>": fmt.Sprintf(entry, laterEmail(last)), "misses the last": ""} {
+	lastAndLate := fmt.Sprintf(entry+","+entry, laterEmail(last), "late@example.com")
+	for want, second := range map[string]string{"<nil>": lastAndLate, "misses the last": ""} {
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			first := fmt.Sprintf(entry+","+entry, "other@example.com", laterEmail(7))
 			answers := map[string]string{"": first, "1": second}
@@ -98,7 +99,7 @@ func TestAFollowerGoesOnUntilTheLastUserArrives(t *testing.T) {
 		if err := f.follow(t.Context(), x); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, want %s", err, want)
 		} else if err == nil && (f.entries != 3 || len(f.arrived) != 2 || f.arrived[laterEmail(7)].IsZero()) {
-			t.Errorf("of 3 entries %d were seen; arrived are %v", f.entries, f.arrived)
+			t.Errorf("of 3 entries up to the last user's, %d were counted; arrived are %v", f.entries, f.arrived)
 		}
 	}
 }

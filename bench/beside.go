@@ -123,7 +123,9 @@ func (f *follower) follow(ctx context.Context, x *subject) error {
 			return err
 		}
 		now, body := time.Now(), answer.Bytes()
-		got := bytes.Count(body, []byte(`"op":`))
+		// A creation whose client wrk has closed may be committed after the last user: a slow follower sees it, a fast one does not.
+		counted, _, _ := bytes.Cut(body, []byte(laterEmail(last)))
+		got := bytes.Count(counted, []byte(`"op":`))
 		if f.entries += got; got == 0 {
 			return errors.New("a follower misses the last user")
 		}
