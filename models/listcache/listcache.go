@@ -18,7 +18,8 @@ import (
 
 // Source is what a [Cache] reads the list from. Only one goroutine at a time calls its methods.
 type Source interface {
-	// Unchanged reports whether nothing can have been committed since the last transaction began.
+	// Unchanged reports whether nothing can have been committed since the last transaction began. The error may be
+	// [ErrNotCached].
 	Unchanged(ctx context.Context) (bool, error)
 	// Transaction calls read in a read transaction, with what was committed since the last one began. It returns the
 	// error of read, or its own, which may be [ErrNotCached]. It may call read again if the transaction breaks off. The
@@ -60,6 +61,7 @@ type Cache struct {
 	// The following fields belong to the refresh under way.
 	current *list
 	retired []*list // older lists that are still being sent
+	failure error   // of the last refresh or question
 
 	cached, patched, read, streamed atomic.Uint64 // for [models.Stats]
 }

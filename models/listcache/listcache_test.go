@@ -73,13 +73,18 @@ func TestWhileTheSourceCannotTellNothingIsKept(t *testing.T) {
 	t.Parallel()
 	users, cache := open(1000)
 	users.put(1, "a")
-	users.unknown = ErrNotCached
-	if text, version := ask(t, users, cache); version != "" || text != users.text() {
-		t.Errorf("got %q with the version %q", text, version)
-	}
-	users.unknown = nil
-	if _, version := ask(t, users, cache); version == "" {
-		t.Error("no list is kept afterwards")
+	for _, before := range []string{"nothing", "a list"} {
+		users.unknown = ErrNotCached
+		if text, version := ask(t, users, cache); version != "" || text != users.text() {
+			t.Errorf("after %s was kept: got %q with the version %q", before, text, version)
+		}
+		if page, err := cache.Page(ctx, models.Query{Limit: 1}); page != nil || err != nil {
+			t.Errorf("after %s was kept: got the page %v, %v", before, page, err)
+		}
+		users.unknown = nil
+		if _, version := ask(t, users, cache); version == "" {
+			t.Error("no list is kept afterwards")
+		}
 	}
 }
 

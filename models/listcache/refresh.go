@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"time"
 
 	"users-api/models"
 )
@@ -19,6 +20,7 @@ var errTooLarge = errors.New("the list is too large to be cached")
 // began.
 type refresh struct {
 	askers int32
+	asked  time.Time // by the first of them
 	done   chan struct{}
 	list   *list
 	err    error
@@ -52,7 +54,7 @@ func (c *Cache) join(next **refresh) *refresh {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if *next == nil {
-		*next = &refresh{done: make(chan struct{})}
+		*next = &refresh{asked: time.Now(), done: make(chan struct{})}
 	}
 	(*next).askers++
 	return *next
@@ -72,7 +74,32 @@ func (c *Cache) run(next **refresh, joined *refresh, read func()) {
 	*next = nil
 	c.mu.Unlock()
 	defer close(joined.done)
-	read()
+	if joined.err = c.stillFails(joined.asked); joined.err == nil {
+		read()
+		c.failure = joined.err
+	}
+}
+
+// answerTime is how long requests may wait for a source that has failed. It takes about as long to fail again, and requests that
+// have waited for one failure must not wait for another: each has its answer within 5 s.
+const answerTime = 4200 * time.Millisecond
+
+// stillFails returns the failure of the last refresh or question, if it failed and the source does not answer in time now. If it
+// answers, the refresh may take longer.
+func (c *Cache) stillFails(asked time.Time) error {
+	if c.failure == nil {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(c.reading, asked.Add(answerTime))
+	defer cancel()
+	_, err := c.source.Unchanged(ctx)
+	switch {
+	case err == nil, errors.Is(err, ErrNotCached):
+		return nil
+	case ctx.Err() != nil:
+		err = c.failure
+	}
+	return c.closedOr(err)
 }
 
 // leave releases the list on behalf of a request that no longer waits.
@@ -113,7 +140,7 @@ func (c *Cache) unchanged() (*list, error) {
 		return nil, nil
 	}
 	unchanged, err := c.source.Unchanged(c.reading)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNotCached) {
 		return nil, c.closedOr(err)
 	}
 	if !unchanged {

@@ -1,12 +1,15 @@
 package listcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"users-api/models"
 )
@@ -40,6 +43,61 @@ func TestAListAskedForDuringARefreshIsOfTheNext(t *testing.T) {
 	wait.Wait()
 	if users.asked != 1 {
 		t.Errorf("the source was asked %d times for the two", users.asked)
+	}
+}
+
+// A source that does not answer ends each call after a while. Requests that wait for one another must not wait for several.
+func TestWhileTheSourceIsSilentEachRequestIsToldWithin5s(t *testing.T) {
+	t.Parallel()
+	list := func(c *Cache) error { return c.List(ctx, func(models.List) error { return nil }, paged(nil)) }
+	page := func(c *Cache) error { _, err := c.Page(ctx, models.Query{Limit: 1}); return err }
+	for name, requests := range map[string][]func(*Cache) error{
+		"after a list was cached": {list, page}, "before a list was cached": {list},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				users, cache := open(1 << 20)
+				defer cache.Close(ctx)
+				for range requests[1:] {
+					ask(t, users, cache)
+				}
+				failure, fails := errors.New("the server did not answer in time"), 4700*time.Millisecond
+				users.silent = func(ctx context.Context) error {
+					after := fails
+					fails = 3 * time.Second // as when a new connection fails
+					return cmp.Or(pass(ctx, after), failure)
+				}
+				var wait sync.WaitGroup
+				for _, moment := range []time.Duration{0, 1, 2 * time.Second, 4*time.Second + 1, 5 * time.Second, 9 * time.Second} {
+					for _, request := range requests {
+						wait.Go(func() {
+							time.Sleep(moment)
+							arrived := time.Now()
+							if err := request(cache); !errors.Is(err, failure) || time.Since(arrived) > 5*time.Second {
+								t.Errorf("a request after %s got %v after %s", moment, err, time.Since(arrived))
+							}
+						})
+					}
+				}
+				wait.Wait()
+				users.silent, users.during = nil, func(ctx context.Context) error { return pass(ctx, time.Minute) }
+				users.put(1, "a long time to read")
+				if text, _ := ask(t, users, cache); text != users.text() {
+					t.Errorf("the list is %s after the source answers again", text)
+				}
+			})
+		})
+	}
+}
+
+// pass returns when some time has passed, or an error when the context ends before.
+func pass(ctx context.Context, howLong time.Duration) error {
+	select {
+	case <-time.After(howLong):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -48,13 +48,19 @@ func (m moment) snapshot() (snapshot, server string) {
 
 // Unchanged asks for the incarnation outside of any transaction.
 func (s *listSource) Unchanged(ctx context.Context) (unchanged bool, err error) {
-	err = s.reader.on(ctx, lookup, func(ctx context.Context, conn connection) error {
-		var now string
-		err := conn.value(ctx, &now, incarnation)
-		unchanged = err == nil && now == s.last.incarnation
+	var now string
+	err = s.reader.on(ctx, lookup, func(ctx context.Context, conn connection) (err error) {
+		now, err = conn.incarnation(ctx)
 		return err
 	})
-	return unchanged, err
+	return err == nil && now == s.last.incarnation, err
+}
+
+func (c connection) incarnation(ctx context.Context) (now string, err error) {
+	if err = c.value(ctx, &now, incarnation); class(sqlState(err)) == classSyntax {
+		err = listcache.ErrNotCached // there is no such function, or this user may not call it
+	}
+	return now, err
 }
 
 // Transaction calls read in a transaction whose snapshot is that of the incarnation.
@@ -64,9 +70,7 @@ func (s *listSource) Transaction(ctx context.Context, read func(listcache.Change
 	err := s.reader.inSnapshot(ctx, wanted, func(ctx context.Context, conn connection, inside *reader) (err error) {
 		may := false
 		if now.incarnation = before; conn.after == nil {
-			if err = conn.value(ctx, &now.incarnation, incarnation); class(sqlState(err)) == classSyntax {
-				return listcache.ErrNotCached // there is no such function, or this user may not call it
-			}
+			now.incarnation, err = conn.incarnation(ctx)
 		}
 		if err == nil {
 			err = conn.value(ctx, &may, cacheable, conn.after != nil)
@@ -104,8 +108,9 @@ func (s *listSource) use(ctx context.Context) (wanted use, before string) {
 		wanted.standby = false
 		return wanted, ""
 	}
-	err := s.reader.on(ctx, lookup, func(ctx context.Context, conn connection) error {
-		return conn.value(ctx, &before, incarnation)
+	err := s.reader.on(ctx, use{limit: patience, brief: true}, func(ctx context.Context, conn connection) (err error) {
+		before, err = conn.incarnation(ctx)
+		return err
 	})
 	wanted.standby = err == nil
 	return wanted, before

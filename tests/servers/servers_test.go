@@ -64,22 +64,18 @@ func TestWhileTheServerIsAwayRequestsFailSoonAndAllComesBackByItself(t *testing.
 	}
 }
 
-// expectAway fails the test unless each request is told soon that the server does not answer.
+// expectAway fails the test unless each request is told soon that the server does not answer, whatever requests before it wait
+// for.
 func expectAway(t *testing.T, p *program.Program, requests []string) {
 	t.Helper()
 	var wait sync.WaitGroup
 	for _, request := range requests {
-		wait.Go(func() {
-			began := time.Now()
-			method, path, _ := strings.Cut(request, " ")
-			answer, err := p.Send(method, path, program.Body("Alan", "away@example.org"))
-			if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, `{"error":"`) {
-				t.Errorf("%s is answered %d %s, %v", request, answer.Status, answer.Body, err)
-			}
-			if took := time.Since(began); took > 8*time.Second { // 5, on a machine that is not busy
-				t.Errorf("%s is answered after %s", request, took)
-			}
-		})
+		wait.Go(func() { expectNoAnswer(t, p, request) })
+	}
+	for _, request := range small {
+		for _, later := range []time.Duration{time.Second, 3 * time.Second} {
+			wait.Go(func() { time.Sleep(later); expectNoAnswer(t, p, request) })
+		}
 	}
 	if health := p.Do(t, "GET", "/health", ""); health.Status != 200 {
 		t.Errorf("/health is answered %d", health.Status)
@@ -89,6 +85,19 @@ func expectAway(t *testing.T, p *program.Program, requests []string) {
 		t.Errorf("/readyz is answered %d %s", ready.Status, ready.Body)
 	}
 	wait.Wait()
+}
+
+func expectNoAnswer(t *testing.T, p *program.Program, request string) {
+	t.Helper()
+	began := time.Now()
+	method, path, _ := strings.Cut(request, " ")
+	answer, err := p.Send(method, path, program.Body("Alan", "away@example.org"))
+	if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, `{"error":"`) {
+		t.Errorf("%s is answered %d %s, %v", request, answer.Status, answer.Body, err)
+	}
+	if took := time.Since(began); took > 8*time.Second { // 5, on a machine that is not busy
+		t.Errorf("%s is answered after %s", request, took)
+	}
 }
 
 func TestAStartWaitsForItsServer(t *testing.T) {
