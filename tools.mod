@@ -19,7 +19,6 @@ require (
 	github.com/spf13/viper v1.21.0
 	gorm.io/driver/postgres v1.6.3
 	gorm.io/gorm v1.31.2
-	zombiezen.com/go/sqlite v1.4.2
 )
 
 require (
@@ -117,7 +116,7 @@ require (
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
-	golang.org/x/text v0.43.0
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	modernc.org/libc v1.74.1 // indirect

@@ -32,13 +32,28 @@ func (x *subject) listsBesideWrites(ctx context.Context) ([]benchfmt.Value, erro
 	return append(values, figure(float64(writes)/time.Since(started).Seconds(), "writes/s")...), err
 }
 
-// another starts another process of the service on the PostgreSQL of the first.
-func (x *subject) another(ctx context.Context) (*subject, error) {
+// listsAfterForeignChanges measures the list that is asked for right after another process has changed a user.
+func (x *subject) listsAfterForeignChanges(ctx context.Context) ([]benchfmt.Value, error) {
+	other, err := x.another(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer other.stop()
+	change := func(_ *subject, ctx context.Context, id int) error { return other.change(ctx, id) }
+	return answersAfter(change, 20)(x, ctx)
+}
+
+// another starts another process of the service on the database of the first.
+func (x *subject) another(ctx context.Context) (_ *subject, err error) {
+	s, y := *x.server, *x
+	if s.Engine == "SQLite" {
+		y.process, err = launch(ctx, &s, x.data)
+		return &y, err
+	}
 	data, err := os.MkdirTemp(x.data, "another-")
 	if err != nil {
 		return nil, err
 	}
-	s, y := *x.server, *x
 	s.Command = s.Command[len(s.Command)-1:] // without what starts PostgreSQL
 	port := x.url[strings.LastIndex(x.url, ":"):]
 	s.Variables = append(slices.Clip(s.Variables), "DATABASE_URL=postgres://postgres@127.0.0.2"+port+"/postgres?sslmode=disable")
@@ -105,7 +120,7 @@ func (x *subject) besideFollowers(ctx context.Context) ([]benchfmt.Value, error)
 	return append(values, figure(delays[len(delays)*99/100], arrivalP99)...), err
 }
 
-// last is the number of the user after whom a follower ends.
+// last is the number of the last user that a follower waits for.
 const last = 0
 
 // follower is what a client has seen of the feed: how many entries, and when the users of the bench arrived.

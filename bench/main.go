@@ -21,6 +21,7 @@ type options struct {
 	only, servers   string
 	quick, render   bool
 	curve           bool
+	binary, before  string
 }
 
 func main() {
@@ -31,6 +32,8 @@ func main() {
 	flag.StringVar(&o.servers, "servers", "*", "load only these, as in users-api,bare*")
 	flag.BoolVar(&o.quick, "quick", false, "one short round with small databases: a rough table in two minutes")
 	flag.BoolVar(&o.curve, "curve", false, "measure how figures grow with the number of users and processes instead")
+	flag.StringVar(&o.binary, "binary", "", "load this file as users-api, instead of building it")
+	flag.StringVar(&o.before, "before", "", "load this other build of users-api, too, as users-api before")
 	flag.BoolVar(&o.render, "render", false, "measure nothing: write the table and the chart of the last run again")
 	flag.Parse()
 
@@ -54,12 +57,19 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := pick(servers(), o.servers, func(s *server) string { return s.Name })
+	known := slices.DeleteFunc(servers(), func(s *server) bool { return s.Before && o.before == "" })
+	loaded, err := pick(known, o.servers, func(s *server) string { return s.Name })
 	if err != nil {
 		return err
 	}
 	// For the commands of peers.yaml. It fails only for names that cannot be.
 	_, _ = os.Setenv("BIN", absolute(buildDir, "bin")), os.Setenv("BENCH", absolute())
+	for name, path := range map[string]string{"GIVEN": o.binary, "GIVEN_BEFORE": o.before} {
+		if path != "" {
+			path = absolute(path)
+		}
+		_ = os.Setenv(name, path)
+	}
 	if err := measureAll(ctx, o, work, loaded); err != nil {
 		return err
 	}

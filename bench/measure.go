@@ -24,12 +24,15 @@ func measurements() map[string]measurement {
 		"long lists":            (*subject).longLists,
 		"lists beside writes":   (*subject).listsBesideWrites,
 		"beside followers":      (*subject).besideFollowers,
+		"first lists":           (*subject).firstLists,
 		"three answers":         answersAfter((*subject).leave, 3),
 		"five answers":          answersAfter((*subject).leave, 5),
 		"lists after nothing":   answersAfter((*subject).leave, 100),
 		"lists after creations": answersAfter((*subject).create, 100),
 		"lists after changes":   answersAfter((*subject).change, 100),
 		"lists after deletions": answersAfter((*subject).remove, 100),
+
+		"lists after foreign changes": (*subject).listsAfterForeignChanges,
 	}
 }
 
@@ -125,4 +128,23 @@ func answersAfter(write func(*subject, context.Context, int) error, times int) m
 		}
 		return figure(summarize(took).Center, "ms"), nil
 	}
+}
+
+// firstLists measures how long the first list takes after a start: the median of five starts.
+func (x *subject) firstLists(ctx context.Context) ([]benchfmt.Value, error) {
+	var took []float64
+	for range 5 {
+		x.stop()
+		again, err := launch(ctx, x.server, x.data)
+		if err != nil {
+			return nil, err
+		}
+		x.process = again
+		started := time.Now()
+		if err := x.read(ctx, io.Discard); err != nil {
+			return nil, err
+		}
+		took = append(took, 1000*time.Since(started).Seconds())
+	}
+	return figure(summarize(took).Center, "ms"), nil
 }

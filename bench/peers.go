@@ -21,7 +21,7 @@ type server struct {
 	Command, Work, Variables           []string
 	Paths                              map[string]string
 	Created                            int
-	Limit                              bool
+	Limit, Before                      bool
 	Warm                               float64
 }
 
@@ -52,7 +52,7 @@ func seedEmail(number int) string {
 	return fmt.Sprintf("%08x.seed@example.com", uint32(number*2654435761))
 }
 
-// laterEmail returns the email of a user whom the bench itself creates.
+// laterEmail returns the email of a user that the bench itself creates.
 func laterEmail(number int) string {
 	return fmt.Sprintf("%08x%s", uint32(number*2654435761), laterDomain)
 }

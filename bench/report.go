@@ -27,9 +27,10 @@ var templates embed.FS
 func (o options) outcome() outcome {
 	out := outcome{"results/samples.txt", "results/table.md", "../docs/bench.svg", "table.md.tmpl", "chart.svg.tmpl"}
 	if o.curve {
-		out = outcome{"results/curve.txt", "../docs/curve.md", "../docs/curve.svg", "curve.md.tmpl", "curve.svg.tmpl"}
+		out = outcome{"results/curve.txt", "results/curve.md", "../docs/curve.svg", "curve.md.tmpl", "curve.svg.tmpl"}
 	}
-	if o.quick || o.only != "*" || o.servers != "*" || o.rounds < 6 && !o.curve {
+	part := o.only != "*" || o.servers != "*" || o.binary != "" || o.before != ""
+	if o.quick || part || o.rounds < 6 && !o.curve {
 		for _, path := range []*string{&out.samples, &out.table, &out.chart} {
 			*path = filepath.Join(buildDir, filepath.Base(*path))
 		}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"users-api/models/sqlite/backup"
+	"users-api/models"
+	"users-api/models/backup"
 )
 
 func newBackup() *cobra.Command {
@@ -28,39 +31,122 @@ disk. With - the copy goes to the standard output, through a file in DATA_DIR th
 	}
 }
 
-// databaseFile returns the path of the database, which must be a file, and becomes the user that serves it.
-func databaseFile() (string, error) {
-	_, database, err := databaseForCommand()
-	if err == nil && database.url != "" {
-		err = errNoBackups
-	}
-	return database.path, err
-}
-
 func backUp(ctx context.Context, target string) error {
 	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return errors.New("a backup is no text for a terminal: send it to a file, as in `users-api backup - > users.db`")
 	}
-	database, err := databaseFile()
+	database, err := databaseInFile()
 	if err != nil {
 		return err
 	}
 	began, progress := time.Now(), showProgress("backing up", true)
 	var made backup.Copy
 	if target == "-" {
-		made, err = backup.Write(ctx, database, os.Stdout, progress)
+		if exists(database) {
+			fmt.Fprintf(os.Stderr, "backing up %s to the standard output\n", database)
+		}
+		made, err = backup.Write(ctx, database.Path, os.Stdout, progress)
 	} else {
-		made, err = backup.Make(ctx, database, target, progress)
+		if target, err = filepath.Abs(target); err != nil {
+			return err
+		}
+		if _, err := os.Lstat(target); err != nil && exists(database) { // it must not be there
+			fmt.Fprintf(os.Stderr, "backing up %s to %s\n", database, target)
+		}
+		made, err = backup.Make(ctx, database.Path, target, progress)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		report("backed up", made, began, "")
 	}
-	report("backed up", made, began, "")
-	return nil
+	return err
+}
+
+// databaseInFile returns the database, which must be a file, and becomes the user that serves it.
+func databaseInFile() (models.Database, error) {
+	database, err := databaseForCommand()
+	if err == nil && database.URL != "" {
+		err = errNoBackups
+	}
+	return database, err
 }
 
 // report prints one line about what was done. It prints to stderr, because stdout may be the backup.
 func report(done string, made backup.Copy, began time.Time, more string) {
 	seconds := time.Since(began).Seconds()
 	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, seconds, more)
+}
+
+func newRestore() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FILE|-",
+		Short: "Put a backup in the place of the database, while the service is stopped",
+		Long: `Checks a backup, every page and every user of it, and puts it in the place of the database in DATA_DIR.
+With - the backup is read from the standard input. Stop the service first: nothing is changed while any
+process has the database open.
+
+The old database is kept beside the new one as users.db.replaced- and the time. Delete it when you no
+longer need it.
+
+  users-api restore /mnt/backups/users.db
+  docker compose stop users-api
+  docker compose run --rm -T users-api restore - < users.db
+  docker compose start users-api`,
+		Args: oneFile,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return restore(command.Context(), arguments[0])
+		},
+	}
+}
+
+func restore(ctx context.Context, source string) error {
+	database, err := databaseInFile()
+	if err != nil {
+		return err
+	}
+	from, shown := os.Stdin, "the standard input"
+	if source != "-" {
+		if from, err = os.Open(source); err != nil {
+			return fmt.Errorf("cannot read the backup: %w", err)
+		}
+		defer from.Close() //nolint:errcheck // it was only read
+		if shown, err = filepath.Abs(source); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
+	began := time.Now()
+	restored, err := backup.Restore(ctx, database.Path, models.NewFields(), from, showProgress("restoring", true))
+	if err != nil {
+		return err
+	}
+	kept := ""
+	if restored.Kept != "" {
+		kept = "; the old database is " + restored.Kept
+	}
+	report("restored", restored.Copy, began, kept)
+	return nil
+}
+
+// showProgress returns a function that draws a progress bar, or nil if stderr is not a terminal. The bar redraws at most
+// ten times a second and disappears when it is full.
+func showProgress(what string, inBytes bool) func(done, total int64) {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return nil
+	}
+	var bar *progressbar.ProgressBar
+	return func(done, total int64) {
+		if bar == nil {
+			most := total
+			if most == 0 {
+				most = -1 // unknown
+			}
+			bar = progressbar.NewOptions64(most, progressbar.OptionSetWriter(os.Stderr),
+				progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(inBytes),
+				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+		}
+		_ = bar.Set64(done) // failing to draw the bar is harmless
+		if done == total {
+			_ = bar.Finish()
+		}
+	}
 }

@@ -1,11 +1,13 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -77,14 +79,13 @@ Settings are environment variables:
   ADMIN_PORT       a port for metrics, probes and profiles; do not publish it (none)
   DATA_DIR         the directory of users.db (data)
   DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
-  DATABASE_READ_URL  standbys of it that answer reads of many users; DATABASE_READ_URL_FILE names a file with it (none)
   USER_FIELDS      serve these columns of users, separated by commas, as fields besides name and email (none)
   CHANGES_KEEP     how long the feed of changes keeps an entry, where changes are recorded (720h)
   LIST_MEMORY_MIB  the list of users is cached in memory up to this size (32)
   IMPORT_MAX_MIB   the largest file that can be imported (512)
   BACKUP_EVERY     make a backup this often while serving, such as 24h (none)
   BACKUP_KEEP      how many of these backups to keep (7)
-  BACKUP_DIR       their directory (backups in DATA_DIR)
+  BACKUP_DIR       their directory, for this service alone (backups in DATA_DIR)
   LOG_FORMAT       text or json (text)
   LOG_LEVEL        debug, info, warn or error (info)
   NODE_ENV         logged at startup, no other effect
@@ -136,4 +137,28 @@ func newHelp() *cobra.Command {
 			return command.Help()
 		},
 	}
+}
+
+// Set by the linker in a release build: see the Dockerfile.
+var version, revision string
+
+type build struct{ Version, Revision string }
+
+// String is what --version prints.
+func (b build) String() string { return b.Version + " (" + b.Revision + ")" }
+
+// readBuild returns what the linker has set, or else what Go recorded about the source tree.
+func readBuild() build {
+	is := build{version, revision}
+	if info, known := debug.ReadBuildInfo(); known {
+		if info.Main.Version != "(devel)" {
+			is.Version = cmp.Or(is.Version, info.Main.Version)
+		}
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				is.Revision = cmp.Or(is.Revision, setting.Value)
+			}
+		}
+	}
+	return build{cmp.Or(is.Version, "unreleased"), cmp.Or(is.Revision, "unknown")}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"users-api/config"
+	"users-api/models"
 )
 
 func fieldsOf(t *testing.T, setting string) (names []string, err error) {
@@ -15,8 +16,11 @@ func fieldsOf(t *testing.T, setting string) (names []string, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, err := readFields(settings)
-	return fields.OptionalNames(), err
+	database, err := findDatabase(settings, nil)
+	if err != nil {
+		return nil, err
+	}
+	return database.Fields.OptionalNames()[len(models.NewFields().OptionalNames()):], nil
 }
 
 // numbered returns the names f1 to fN, separated by commas.

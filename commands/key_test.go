@@ -55,7 +55,7 @@ func followFile(t *testing.T) (keys *config.Keyring, log *sharedLog) {
 	log = &sharedLog{}
 	stop, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	followKeys(stop, keys, slog.New(slog.NewTextHandler(log, nil)))
+	go followKeys(stop, keys, slog.New(slog.NewTextHandler(log, nil)))
 	return keys, log
 }
 
@@ -126,7 +126,7 @@ func TestKeysThatCannotBeRereadAreAWarning(t *testing.T) {
 	t.Setenv("API_KEY_FILE", os.DevNull) // as a pipe that has been read
 	synctest.Test(t, func(t *testing.T) {
 		log := &sharedLog{}
-		followKeys(t.Context(), keys, slog.New(slog.NewTextHandler(log, nil)))
+		go followKeys(t.Context(), keys, slog.New(slog.NewTextHandler(log, nil)))
 		time.Sleep(time.Hour)
 		const says = "level=WARN msg=\"a change to the files of keys needs a restart\" reason=\"the file that API_KEY_FILE names"
 		if _, found := keys.Find(oldKey); !found {

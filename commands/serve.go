@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -17,14 +21,19 @@ import (
 
 	"users-api/config"
 	"users-api/models"
+	"users-api/models/dbfile"
 	"users-api/routes"
 )
 
-// A stop takes at most 8 s, whatever clients and other programs do: a container engine kills after 10 s. routes.Serve
-// takes up to 7 s, and the steps after it share the rest.
 const (
-	closeTime = 500 * time.Millisecond // to wait for a lock that another program holds
-	logTime   = 300 * time.Millisecond // to write the last lines of a log whose reader has stalled
+	// closeTime is how long the end waits for a lock that another program holds. A stop takes at most 8 s, whatever
+	// clients and other programs do, because a container engine kills after 10 s: routes.Serve takes up to 7 s, and
+	// the steps after it share the rest.
+	closeTime = 500 * time.Millisecond
+	// rereadTime is how often files of keys are reread. A change counts at the second reading: it works within 5 s.
+	rereadTime = 2 * time.Second
+	// pruneTime is how often old entries of the feed are deleted.
+	pruneTime = time.Minute
 )
 
 // errLogged means that the reason for the exit has been logged.
@@ -35,8 +44,8 @@ var errLogged = errors.New("see the log")
 func Serve(stop context.Context) error {
 	settings, err := config.Read()
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the program
-	logger, log := newLog(os.Stderr, settings, gatherTime)
-	defer log.close(logTime)
+	logger, endLog := newLog(os.Stderr, settings)
+	defer endLog()
 	slog.SetDefault(logger) // for libraries: their lines must not block either
 	if err == nil {
 		err = serve(stop, settings, logger)
@@ -48,82 +57,94 @@ func Serve(stop context.Context) error {
 	return nil
 }
 
-func serve(stop context.Context, settings config.Config, logger *slog.Logger) error {
+func serve(stop context.Context, settings config.Config, logger *slog.Logger) (err error) {
 	ended := context.AfterFunc(stop, func() {
 		logger.Info("stopping", "reason", "signal")
 		tellSystemd(logger, daemon.SdNotifyStopping)
 	})
-	defer ended()                  // another end is not logged as a signal
+	defer ended() // another end is not logged as a signal
+
 	keys, err := config.ReadKeys() // before becomeUser: secrets may be readable by root alone
 	if err != nil {
 		return err
 	}
-	database, err := findDatabase(settings) // likewise: the URL may be a secret
+	database, err := findDatabase(settings, logger) // likewise: the URL may be a secret
+	if err == nil && database.URL != "" && settings.Backups.Every > 0 {
+		err = fmt.Errorf("BACKUP_EVERY is set, and only the file has such backups: unset it; %w", errNoBackups)
+	}
 	if err != nil {
 		return err
 	}
-	tuneMemory(settings.ListMemory)
 	if err := becomeUser(settings, database); err != nil {
 		return err
 	}
-	followKeys(stop, keys, logger)
-	users, err := database.open(stop, settings.ListMemory, logger)
+	go followKeys(stop, keys, logger) // nobody waits for its end: a disk that hangs must not delay a stop
+
+	tuneMemory(settings.ListMemory)
+	users, err := database.Open(stop, settings.ListMemory)
 	if errors.Is(err, context.Canceled) {
 		return nil // it was asked to stop while waiting for a lock or a server
 	}
 	if err != nil {
 		return err
 	}
-	defer startPruning(stop, users, settings.ChangesKeep, logger)()
-	backups := newBackups(settings, database, logger)
-	err = listenAndServe(stop, settings, newService(settings, keys, users, database.fields, backups, logger), database, backups)
-	return closeStorage(users, database, err)
-}
-
-// closeStorage closes the storage of a service that ended with an error, or with nil, and returns why it ended. Close may
-// be the first to notice that the file was replaced.
-func closeStorage(users engine, database database, err error) error {
-	inTime, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	if failure := users.Close(inTime); !errors.Is(err, failure) {
-		err = errors.Join(err, failure)
+	defer func() {
+		inTime, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		if failure := users.Close(inTime); !errors.Is(err, failure) { // it may be the first to notice that the file was replaced
+			err = errors.Join(err, failure)
+		}
+		if errors.Is(err, models.ErrReplaced) {
+			err = fmt.Errorf("%s: %w", database, err)
+		}
+	}()
+	backups := &backups{Backups: settings.Backups, database: database.Path, logger: logger}
+	if database.URL == "" {
+		backups.look()
 	}
-	if errors.Is(err, models.ErrReplaced) {
-		return fmt.Errorf("%s: %w", database, err)
-	}
-	return err
-}
-
-func newService(settings config.Config, keys *config.Keyring, users engine, fields models.Fields, backups *backups,
-	logger *slog.Logger) routes.Service {
 	is := readBuild()
-	return routes.Service{
+	service := routes.Service{
 		Users:     users,
-		Fields:    fields,
+		Fields:    database.Fields,
 		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
 		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
 		ImportMax: settings.ImportMax,
 		Version:   is.Version,
 	}
-}
 
-// listenAndServe serves until the context ends, finishes the requests in progress, and returns nil.
-func listenAndServe(stop context.Context, settings config.Config, service routes.Service, database database,
-	backups *backups) error {
-	listener, err := listenToClients(settings)
+	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
 		return err
 	}
-	admin, endAdmin, err := serveAdmin(stop, settings, service)
-	if err != nil {
-		return err
+	started := []any{"version", is.Version, "revision", is.Revision, "address", localURL(listener), "database", database.String()}
+	if settings.AdminPort != nil {
+		admin, err := listen(settings, "ADMIN_PORT", *settings.AdminPort)
+		if err != nil {
+			return err
+		}
+		defer service.Admin(stop, admin)() // it responds until the end
+		started = append(started, "admin", localURL(admin))
 	}
-	defer endAdmin() // it responds until the end
-	logStart(service.Logger, settings, database, localURL(listener), admin)
-	warnOfOpenAccess(service, listener.Addr())
-	defer backups.start(stop)()
-	tellSystemd(service.Logger, daemon.SdNotifyReady)
+	if settings.NodeEnv != "" {
+		started = append(started, "node_env", settings.NodeEnv)
+	}
+	logger.Info("listening", started...)
+	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		logger.Warn("anyone who can reach this port can read, change and delete all users",
+			"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, set LISTEN_ADDRESS=127.0.0.1, "+
+				"or PUBLISH=127.0.0.1:3000 with compose")
+	}
+
+	background, end := context.WithCancel(stop)
+	var running sync.WaitGroup
+	defer running.Wait() // a backup in progress leaves nothing behind
+	defer end()
+	if settings.Backups.Every > 0 {
+		running.Go(func() { backups.run(background) })
+	}
+	go pruneChanges(background, users, settings.ChangesKeep, logger)
+	tellSystemd(logger, daemon.SdNotifyReady)
 	return service.Serve(stop, listener)
 }
 
@@ -134,16 +155,36 @@ func tellSystemd(logger *slog.Logger, state string) {
 	}
 }
 
-func logStart(logger *slog.Logger, settings config.Config, database database, address, admin string) {
-	is := readBuild()
-	attributes := []any{"version", is.Version, "revision", is.Revision, "address", address, "database", database.String()}
-	if admin != "" {
-		attributes = append(attributes, "admin", admin)
+// becomeUser switches from root to the uid and gid of RUN_AS. If the users are in the data directory, it first gives
+// the directory to that user. Only the container image sets RUN_AS: a container engine gives a fresh bind mount to
+// root, and nothing else in the image could change that. A process that is not root, for example because of --user,
+// keeps its user.
+func becomeUser(settings config.Config, database models.Database) error {
+	if settings.RunAs == 0 || os.Geteuid() != 0 {
+		return nil
 	}
-	if settings.NodeEnv != "" {
-		attributes = append(attributes, "node_env", settings.NodeEnv)
+	id := int(settings.RunAs)
+	// If a directory cannot be given away, opening a file in it fails later with an error that says what
+	// to do. A new directory is for id alone, because it holds every name and email. Its parent directories must be
+	// open to id, which does not own them.
+	takeOver := func(directory string) {
+		_ = dbfile.MakeDirectory(filepath.Dir(directory), 0o755)
+		_ = dbfile.MakeDirectory(directory, 0o700)
+		_ = os.Lchown(directory, id, id)
 	}
-	logger.Info("listening", attributes...)
+	if database.URL == "" {
+		takeOver(settings.DataDir)
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			_ = os.Lchown(database.Path+suffix, id, id)
+		}
+		if settings.Backups.Every > 0 {
+			takeOver(settings.Backups.Dir)
+		}
+	}
+	if err := setUser(id); err != nil {
+		return fmt.Errorf("cannot become uid %d: %w; grant SETUID and SETGID, or start as that user (--user %d:%d)", id, err, id, id)
+	}
+	return nil
 }
 
 // tuneMemory lets garbage grow to four times the memory in use before it is collected, which serves a fifth more lists
@@ -155,5 +196,66 @@ func tuneMemory(listMemory int) {
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(16<<20 + 2*int64(listMemory))
+	}
+}
+
+// listen opens a port. The variable is the one that sets the port, for the error message.
+func listen(settings config.Config, variable string, port uint16) (net.Listener, error) {
+	listener, err := net.Listen("tcp", settings.ListensTo(port))
+	if err == nil {
+		return listener, nil
+	}
+	help := "stop the program that has it, or set " + variable + " to another"
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		help = "set " + variable + " to 1024 or more, or grant the capability NET_BIND_SERVICE"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		help = "set LISTEN_ADDRESS to an address of this machine, or unset it to listen on all of them"
+	}
+	return nil, fmt.Errorf("cannot listen on port %d: %w; %s", port, err, help)
+}
+
+// localURL returns the URL of a listener for a person on this machine.
+func localURL(listener net.Listener) string {
+	address := listener.Addr().(*net.TCPAddr) // with PORT=0, its port is the one that the system chose
+	if address.IP.IsUnspecified() || address.IP.String() == "127.0.0.1" {
+		return "http://localhost:" + strconv.Itoa(address.Port)
+	}
+	return "http://" + address.String()
+}
+
+// followKeys rereads files of keys until the context ends.
+func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger) {
+	inFiles, err := config.KeysInFiles()
+	if err != nil { // such as a file that root has read, before RUN_AS
+		logger.Warn("a change to the files of keys needs a restart", "reason", err,
+			"help", fmt.Sprintf("make it a file that uid %d can read", os.Geteuid()))
+	}
+	for inFiles && err == nil {
+		select {
+		case <-stop.Done():
+			return
+		case <-time.After(rereadTime):
+		}
+		changed, failure := keys.Reread()
+		if failure != nil {
+			logger.Error("the keys stay as they were", "error", failure)
+		} else if changed != nil {
+			logger.Info("the keys were reread", "keys", len(changed))
+		}
+	}
+}
+
+// pruneChanges deletes the entries of the feed that are older than keep, until the context ends.
+func pruneChanges(ctx context.Context, users *models.Users, keep time.Duration, logger *slog.Logger) {
+	for {
+		if err := users.PruneChanges(ctx, time.Now().Add(-keep)); err != nil && ctx.Err() == nil {
+			logger.Warn("old changes were not deleted: the next attempt follows in a minute", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pruneTime):
+		}
 	}
 }

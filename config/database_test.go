@@ -9,7 +9,7 @@ import (
 
 // setDatabase sets the two variables, and unsets what is not given.
 func setDatabase(t *testing.T, variables map[string]string) {
-	for _, name := range []string{"DATABASE_URL", "DATABASE_URL_FILE", "DATABASE_READ_URL", "DATABASE_READ_URL_FILE"} {
+	for _, name := range []string{"DATABASE_URL", "DATABASE_URL_FILE"} {
 		t.Setenv(name, "") // so that it is as it was after the test
 		_ = os.Unsetenv(name)
 		if value, set := variables[name]; set {
@@ -45,21 +45,8 @@ func TestTheDatabaseIsReadFromTheVariableOrItsFile(t *testing.T) {
 			if got, err := ReadDatabaseURL(); got != c.want || err != nil {
 				t.Errorf("got %q and %v, want %q", got, err, c.want)
 			}
-			setDatabase(t, ofStandbys(c.variables))
-			if got, err := ReadStandbysURL(); got != c.want || err != nil {
-				t.Errorf("for standbys got %q and %v, want %q", got, err, c.want)
-			}
 		})
 	}
-}
-
-// ofStandbys returns the variables for standbys that say the same.
-func ofStandbys(variables map[string]string) map[string]string {
-	of := map[string]string{}
-	for name, value := range variables {
-		of[strings.Replace(name, "DATABASE", "DATABASE_READ", 1)] = value
-	}
-	return of
 }
 
 func TestAMistakeInTheDatabaseIsNamedWithoutItsPassword(t *testing.T) {
@@ -85,13 +72,8 @@ func TestAMistakeInTheDatabaseIsNamedWithoutItsPassword(t *testing.T) {
 			if got != "" || err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("got %q and %v", got, err)
 			}
-			setDatabase(t, ofStandbys(c.variables))
-			got, ofRead := ReadStandbysURL()
-			if says := strings.Replace(c.says, "DATABASE", "DATABASE_READ", 1); got != "" || ofRead == nil || !strings.Contains(ofRead.Error(), says) {
-				t.Fatalf("for standbys got %q and %v", got, ofRead)
-			}
-			if strings.Contains(err.Error()+ofRead.Error(), password) {
-				t.Errorf("the error has the password: %v, %v", err, ofRead)
+			if strings.Contains(err.Error(), password) {
+				t.Errorf("the error has the password: %v", err)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func TestAFileHasRoomForAThousandKeysWithEverything(t *testing.T) {
 }
 
 func TestTheFileOfKeysThatTheDocumentShowsIsRead(t *testing.T) {
-	text, err := os.ReadFile("../docs/running.md")
+	text, err := os.ReadFile("../docs/operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,8 +191,8 @@ func TestOnlyFilesThatCanBeReadAgainAreFollowed(t *testing.T) {
 		"a variable":       {map[string]string{"API_KEY": keyA}, false, ""},
 		"a file":           {map[string]string{"API_KEY_FILE": path}, true, ""},
 		"a file of two":    {map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": path}, true, ""},
-		"a pipe or device": {map[string]string{"API_KEY_FILE": os.DevNull}, true, "the file that API_KEY_FILE names: not"},
-		"no file":          {map[string]string{"API_KEY_FILE": path + "0"}, true, "the file that API_KEY_FILE names: "},
+		"a pipe or device": {map[string]string{"API_KEY_FILE": os.DevNull}, true, "the file that API_KEY_FILE names cannot be read: not"},
+		"no file":          {map[string]string{"API_KEY_FILE": path + "0"}, true, "the file that API_KEY_FILE names cannot be read: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			environment(t, c.set)

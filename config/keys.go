@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,9 +41,9 @@ type sources struct {
 	err        error
 }
 
-func readSources() sources {
-	full, fullErr := readSecret("API_KEY")
-	read, readErr := readSecret("API_READ_KEY")
+func readSources(again bool) sources {
+	full, fullErr := readSecret("API_KEY", again)
+	read, readErr := readSecret("API_READ_KEY", again)
 	return sources{full, read, cmp.Or(fullErr, readErr)}
 }
 
@@ -164,4 +166,67 @@ func sumOf(key string) (sum [sha256.Size]byte, err error) {
 func KeyLine(name, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return name + " " + sumPrefix + hex.EncodeToString(sum[:])
+}
+
+// Keyring holds the keys of the moment: files of keys may change while the service runs.
+type Keyring struct {
+	keys atomic.Pointer[Keys]
+	// used and latest are the sums of the texts that Reread took the keys from, and of those that it read last.
+	used, latest [sha256.Size]byte
+}
+
+// NewKeyring returns a keyring with keys.
+func NewKeyring(keys Keys) *Keyring {
+	ring := &Keyring{}
+	ring.keys.Store(&keys)
+	return ring
+}
+
+// ReadKeys returns the keys, nil if none is set, or an error that names the variable and never a key. The keys are not
+// part of [Config]: that may be printed, and `users-api healthcheck` reads it and needs no key.
+func ReadKeys() (*Keyring, error) {
+	read := readSources(false)
+	keys, err := read.keys()
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	ring := NewKeyring(keys)
+	ring.used = read.sum()
+	ring.latest = ring.used
+	return ring, nil
+}
+
+// Find returns the key that a client has sent, if there is one at the moment.
+func (r *Keyring) Find(sent string) (key Key, found bool) { return r.keys.Load().Find(sent) }
+
+// Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they cannot
+// be used, and then the keys stay as they were. A file may be read while it is being written, so a change counts once
+// two calls have seen the same. Reread must not be called by two goroutines at once.
+func (r *Keyring) Reread() (Keys, error) {
+	read := readSources(true)
+	before := r.latest
+	r.latest = read.sum()
+	if r.latest != before || r.latest == r.used {
+		return nil, nil
+	}
+	r.used = r.latest
+	keys, err := read.keys()
+	if err == nil {
+		r.keys.Store(&keys)
+	}
+	return keys, err
+}
+
+// sum tells whether anything has changed, without keeping the keys.
+func (s sources) sum() [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", s.full.text, s.read.text, s.err))
+}
+
+// KeysInFiles reports whether keys come from files, and returns why the service cannot reread one of them.
+func KeysInFiles() (inFiles bool, err error) {
+	for _, name := range []string{"API_KEY", "API_READ_KEY"} {
+		_, set := os.LookupEnv(name + "_FILE")
+		inFiles = inFiles || set
+	}
+	return inFiles, readSources(true).err
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
+	"syscall"
 )
 
 // secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
@@ -16,7 +18,7 @@ type secret struct {
 
 // readSecret reads a variable in either form. The error does not contain the path of the file: the secret itself may
 // have been put there by mistake.
-func readSecret(name string) (secret, error) {
+func readSecret(name string, again bool) (secret, error) {
 	text, set := os.LookupEnv(name)
 	path, inFile := os.LookupEnv(name + "_FILE")
 	switch {
@@ -27,22 +29,30 @@ func readSecret(name string) (secret, error) {
 	case !inFile:
 		return secret{}, nil
 	}
-	text, err := readFile(path)
+	text, err := readFile(path, again)
 	if err != nil {
 		return secret{}, fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
 	}
 	return secret{name + "_FILE", text}, nil
 }
 
-// readFile returns the text of a small file. The error does not contain the path.
-func readFile(path string) (string, error) {
+// readFile returns the text of a small file. A file that is read again must be a regular one: a pipe has its text only once,
+// and opening one waits for its writer. The error does not contain the path.
+func readFile(path string, again bool) (string, error) {
 	const most = 256 << 10 // more than 1,000 keys with names, dates, hashes and comments
-	var text []byte
-	file, err := os.Open(path)
-	if err == nil {
-		defer file.Close() //nolint:errcheck // it was only read
-		text, err = io.ReadAll(io.LimitReader(file, most+1))
+	flags := os.O_RDONLY
+	if again {
+		flags |= syscall.O_NONBLOCK
 	}
+	file, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		return "", withoutPath(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	if info, err := file.Stat(); again && (err != nil || !info.Mode().IsRegular()) {
+		return "", errors.New("not a regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if len(text) > most {
 		err = errors.New("it is larger than 256 KiB")
 	}
@@ -54,4 +64,28 @@ func withoutPath(err error) error {
 		return failure.Err
 	}
 	return err
+}
+
+// ReadDatabaseURL returns DATABASE_URL, the PostgreSQL database that stores the users, or "" for the file in DATA_DIR.
+// The error names the variable and never its value, and the URL is not part of [Config], because it may contain a
+// password.
+//
+// A variable that is set but empty is an error, as with the keys: users must not go into a file because a secret failed
+// to arrive.
+func ReadDatabaseURL() (string, error) {
+	const rule = "such as postgres://users:password@db.example.org/users"
+	secret, err := readSecret("DATABASE_URL", false)
+	if err != nil || secret.variable == "" {
+		return "", err
+	}
+	url := strings.TrimRight(secret.text, "\r\n")
+	switch {
+	case url == "":
+		return "", fmt.Errorf("%s is set and empty: unset it to keep users in DATA_DIR, or give it a URL, %s", secret.variable, rule)
+	case !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://"):
+		return "", fmt.Errorf("%s must begin with postgres:// or postgresql://, %s", secret.variable, rule)
+	case strings.ContainsFunc(url, func(char rune) bool { return char <= ' ' || char == 0x7f }):
+		return "", fmt.Errorf("%s has a space or a line break: write a space as %%20, and one URL on one line, %s", secret.variable, rule)
+	}
+	return url, nil
 }

@@ -2,8 +2,13 @@ package controllers
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"mime"
+	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 )
@@ -12,6 +17,10 @@ const (
 	contentType = "application/json; charset=utf-8"
 	problemType = "application/problem+json"
 )
+
+// Written names, in the context of a request, the [slog.Attr] that says in its log line what it has written: the id of a user,
+// or the counts of an import. Never a name or an email.
+const Written = "written"
 
 // send sends a whole body. It sets the length first, so that a client notices a cut response. net/http would set it for
 // short bodies only.
@@ -33,4 +42,72 @@ func sendValue(c *gin.Context, status int, contentType string, value any) error 
 		return err
 	}
 	return send(c, status, contentType, bytes.TrimSuffix(body.Bytes(), []byte("\n")))
+}
+
+// keptPrivate is the Cache-Control of what only the requesting client may keep, and must revalidate each time.
+const keptPrivate = "private, no-cache"
+
+// KeepPrivate keeps a response out of shared caches, and declares which request headers it depends on.
+func KeepPrivate(c *gin.Context, vary string) {
+	c.Header("Cache-Control", keptPrivate)
+	c.Writer.Header().Add("Vary", vary)
+}
+
+// revalidate lets a cache keep a response if it revalidates it each time.
+func revalidate(c *gin.Context) {
+	if c.Writer.Header().Get("Cache-Control") != keptPrivate {
+		c.Header("Cache-Control", "no-cache")
+	}
+}
+
+// entityTag returns the strong entity tag of a user, made from exactly the bytes of its response.
+func entityTag(user []byte) string {
+	sum := sha256.Sum256(user)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// notModified sets the entity tag of what was requested, and responds with 304 if the client already has it (RFC 9110,
+// section 13.1.2). The comparison is weak: bytes with the same meaning need not be sent again.
+func notModified(c *gin.Context, tag string) bool {
+	c.Header("ETag", tag)
+	for _, candidate := range elements(c.Request.Header.Values("If-None-Match")) {
+		if strings.TrimPrefix(candidate, "W/") == tag || candidate == "*" {
+			c.Status(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// wantsProblem reports whether a client asks for errors as problems (RFC 9457). */* does not count: clients that do not
+// know problems send it.
+func wantsProblem(c *gin.Context) bool {
+	return quality(c, problemType) > 0
+}
+
+// elements returns the elements between the commas of header lines, which count as one list (RFC 9110, section 5.6.1). No
+// element that is looked for has a comma in it.
+func elements(lines []string) []string {
+	all := strings.Split(strings.Join(lines, ","), ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+// quality returns the highest quality that the Accept of a request gives a content type in lower case, 0 if it does not
+// list it (RFC 9110, section 12.4.2). It knows no wildcards.
+func quality(c *gin.Context, contentType string) (highest float64) {
+	for _, element := range elements(c.Request.Header.Values("Accept")) {
+		is, parameters, err := mime.ParseMediaType(element)
+		if err != nil || is != contentType {
+			continue
+		}
+		quality := 1.0
+		if given, ok := parameters["q"]; ok {
+			quality, _ = strconv.ParseFloat(given, 64) // 0 if it is no number
+		}
+		highest = max(highest, quality)
+	}
+	return highest
 }

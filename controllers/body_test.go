@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"users-api/models/storetest"
 )
 
 // creations are bodies, and what a creation takes from each.
@@ -43,7 +41,7 @@ func TestACreationTakesNameAndEmailAndNothingElse(t *testing.T) {
 			if sent.refusal != "" && (err == nil || err.Error() != sent.refusal) {
 				t.Errorf("got %v, want %s", err, sent.refusal)
 			}
-			if sent.refusal == "" && (err != nil || !storetest.SameValues(got.User, newUser(sent.wantName, sent.wantEmail))) {
+			if sent.refusal == "" && (err != nil || !sameValues(got.User, newUser(sent.wantName, sent.wantEmail))) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})

@@ -1,23 +1,24 @@
 package controllers
 
 import (
+	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
 
-	"users-api/headers"
 	"users-api/models"
 )
 
 // Patch handles PATCH /api/users/:id: it changes the fields that are in the body.
-func (u *Users) Patch(c *gin.Context) error { return u.change(c, change{fields: u.fields}) }
+func (a *API) Patch(c *gin.Context) error { return a.change(c, change{fields: a.fields}) }
 
 // Put handles PUT /api/users/:id: it changes all fields, and never creates a user.
-func (u *Users) Put(c *gin.Context) error { return u.change(c, change{fields: u.fields, whole: true}) }
+func (a *API) Put(c *gin.Context) error { return a.change(c, change{fields: a.fields, whole: true}) }
 
 // change responds with 200 and the whole user, or with 400, 404, 409, 412 or 500.
-func (u *Users) change(c *gin.Context, sent change) error {
+func (a *API) change(c *gin.Context, sent change) error {
 	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
@@ -25,28 +26,30 @@ func (u *Users) change(c *gin.Context, sent change) error {
 	if !ok {
 		return errNoUser
 	}
-	sent.match = u.ifMatch(c)
-	user, err := u.users.Change(c.Request.Context(), id, sent.Values, sent.allows)
+	sent.match = a.ifMatch(c)
+	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.allows)
 	if isDuplicate(err) {
 		return errEmailUsed
 	}
 	if err != nil {
 		return err
 	}
-	body := u.fields.AppendUser(nil, &user)
+	c.Set(Written, slog.Int64("user", id))
+	body := a.fields.AppendUser(nil, &user)
 	c.Header("ETag", entityTag(body))
 	return send(c, http.StatusOK, contentType, body)
 }
 
 // Delete handles DELETE /api/users/:id: 204, 404, 412 or 500.
-func (u *Users) Delete(c *gin.Context) error {
+func (a *API) Delete(c *gin.Context) error {
 	id, ok := parseID(c.Param("id"))
 	if !ok {
 		return errNoUser
 	}
-	if err := u.users.Delete(c.Request.Context(), id, u.ifMatch(c)); err != nil {
+	if err := a.users.Delete(c.Request.Context(), id, a.ifMatch(c)); err != nil {
 		return err
 	}
+	c.Set(Written, slog.Int64("user", id))
 	c.Status(http.StatusNoContent)
 	return nil
 }
@@ -62,13 +65,13 @@ type change struct {
 
 func (s *change) take(sent object) error {
 	for name, value := range sent.fields() {
-		switch name := string(name); {
+		switch {
 		case name == "id":
 			s.id = value
 		case name == "created_at":
 			s.createdAt = value
 		case s.fields.Find(name) == nil:
-			return newError(fieldUnknown, `Unknown key "%s": only %s can be changed`, shorten(name), join(s.fields.Names(), "and"))
+			return newError("field_unknown", `Unknown key "%s": only %s can be changed`, shorten(name), join(s.fields.Names(), "and"))
 		}
 	}
 	for i, value := range sent.find(s.fields) {
@@ -79,8 +82,8 @@ func (s *change) take(sent object) error {
 		if err := set(&s.Values, field, value); err != nil {
 			return err
 		}
-		if lacks(&s.User, field) {
-			return errRequired(s.fields)
+		if field.Required && *field.Value(&s.User) == "" {
+			return errRequired(s.fields.RequiredNames())
 		}
 	}
 	return nil
@@ -101,19 +104,17 @@ func (s *change) allows(user models.User) error {
 
 // ifMatch returns the condition that a request sets for a write, or nil if there is none (RFC 9110, section 13.1.1).
 // The comparison is strong: a weak tag does not identify an exact state.
-func (u *Users) ifMatch(c *gin.Context) models.Condition {
+func (a *API) ifMatch(c *gin.Context) models.Condition {
 	tags := c.Request.Header.Values("If-Match")
 	if len(tags) == 0 {
 		return nil
 	}
 	return func(current models.User) error {
-		tag := entityTag(u.fields.AppendUser(nil, &current))
-		for candidate := range headers.Elements(tags) {
-			if candidate == tag || candidate == "*" {
-				return nil
-			}
+		tag := entityTag(a.fields.AppendUser(nil, &current))
+		if all := elements(tags); slices.Contains(all, tag) || slices.Contains(all, "*") {
+			return nil
 		}
-		refusal := newError(changedMeanwhile, "The user was changed since you read it")
+		refusal := newError("changed_meanwhile", "The user was changed since you read it")
 		refusal.tag = tag
 		return refusal
 	}

@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -13,7 +15,7 @@ import (
 
 // Changes handles the feed of changes, for clients that keep a copy.
 type Changes struct {
-	users   models.Users
+	users   *models.Users
 	fields  models.Fields
 	stop    context.Context // ends when the service stops: no client waits any longer
 	waiting atomic.Int64
@@ -23,7 +25,7 @@ type Changes struct {
 const maxWaiting = 64
 
 // NewChanges returns the handler for the feed of a storage, until stop is done.
-func NewChanges(stop context.Context, users models.Users, fields models.Fields) *Changes {
+func NewChanges(stop context.Context, users *models.Users, fields models.Fields) *Changes {
 	return &Changes{users: users, fields: fields, stop: stop}
 }
 
@@ -34,7 +36,7 @@ const mostChanges = 1000
 var changesParameters = parameters{"the feed of changes", []parameter{
 	{"after", "a cursor, such as next of a response", func(asked *request, value string) bool {
 		asked.cursor = value
-		return true
+		return value != ""
 	}},
 	number("limit", 1, mostChanges, func(asked *request, value int) { asked.Limit = value }),
 	number("wait", 0, 60, func(asked *request, value int) { asked.wait = time.Duration(value) * time.Second }),
@@ -49,7 +51,7 @@ func (f *Changes) Get(c *gin.Context) error {
 	if !asked.has("limit") {
 		asked.Limit = mostChanges
 	}
-	if wantsEvents(c) {
+	if quality(c, eventStream) > quality(c, "application/json") { // who accepts both alike gets JSON, as from every server
 		return f.stream(c, asked)
 	}
 	changes, err := f.read(c.Request.Context(), asked)
@@ -110,9 +112,63 @@ func (f *Changes) leave() { f.waiting.Add(-1) }
 // Waiting returns how many clients wait for changes.
 func (f *Changes) Waiting() int64 { return f.waiting.Load() }
 
-// setCursor says where a client that has these users goes on in the feed.
-func setCursor(c *gin.Context, cursor string) {
-	if cursor != "" {
-		c.Header("Changes-Cursor", cursor)
+const eventStream = "text/event-stream"
+
+// heartbeat is how often a stream without changes has a comment: proxies close connections on which nothing moves.
+const heartbeat = 15 * time.Second
+
+// stream sends changes as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the client goes or the service
+// stops. A browser that connects again says with Last-Event-ID where it was.
+func (f *Changes) stream(c *gin.Context, asked request) error {
+	if last := c.GetHeader("Last-Event-ID"); last != "" {
+		asked.cursor = last
 	}
+	ctx := c.Request.Context()
+	changes, err := f.users.Changes(ctx, asked.cursor, asked.Limit)
+	if err != nil {
+		return err
+	}
+	if !f.enter() {
+		return errWaiting
+	}
+	defer f.leave()
+	c.Header("Content-Type", eventStream)
+	c.Header("Cache-Control", "no-store")
+	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
+	c.Status(http.StatusOK)
+	if c.Request.Method == http.MethodHead {
+		return nil
+	}
+	for err == nil && f.stop.Err() == nil {
+		err = f.sendEvents(c, changes)
+		switch {
+		case err != nil:
+		case len(changes.Entries) == asked.Limit: // others follow
+			changes, err = f.users.Changes(ctx, changes.Next, asked.Limit)
+		default:
+			changes, err = f.await(ctx, changes.Next, asked.Limit, heartbeat)
+		}
+	}
+	if errors.Is(err, models.ErrNoFeed) || errors.Is(err, models.ErrCursorGone) {
+		return nil // the client connects again, and is told
+	}
+	return err
+}
+
+// sendEvents sends changes as events, or a comment if there are none. Gin's Flush hides the error, which says that the client
+// was too slow.
+func (f *Changes) sendEvents(c *gin.Context, changes models.Changes) error {
+	var text []byte
+	for i := range changes.Entries {
+		change := &changes.Entries[i]
+		text = fmt.Appendf(text, "id: %s\ndata: ", change.Cursor)
+		text = append(f.fields.AppendChange(text, change), "\n\n"...)
+	}
+	if len(text) == 0 {
+		text = []byte(":\n\n")
+	}
+	if _, err := c.Writer.Write(text); err != nil {
+		return err
+	}
+	return http.NewResponseController(c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap()).Flush()
 }

@@ -1,11 +1,13 @@
 package controllers
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,147 +20,106 @@ type csvFile struct {
 	in          *csv.Reader
 	fields      models.Fields
 	columns     []*models.Field // nil for a column that is ignored
-	ignored     []string        // the titles of these columns
 	spreadsheet bool
-	wasUTF16    bool
 	row         models.ImportRow // the last one
 }
 
-// The errors about a whole CSV file.
-var (
-	errOneLine = newError(fileInvalid,
-		"The file is one line: send it with curl --data-binary, because curl -d takes the line breaks out")
-	errHeader = newError(fileInvalid,
-		"The header of the file is longer than 64 KiB: its first line must name the columns")
-	errNUL = newError(fileInvalid,
-		"The header of the file has NUL bytes: save the file as UTF-8, or as UTF-16 with a byte order mark")
-)
-
 // The errors about one row.
 var (
-	errNotUTF8    = newError(fileInvalid, "The row is not text in UTF-8: save the file as UTF-8")
-	errOpenQuote  = newError(fileInvalid, `This quoted value is not closed correctly. Write a quote inside it as ""`)
-	errInnerQuote = newError(fileInvalid, `This value has a quote in it but none around it. `+
+	errRowNotUTF8 = newError("file_invalid", "The row is not text in UTF-8: save the file as UTF-8")
+	errOpenQuote  = newError("file_invalid", `This quoted value is not closed correctly. Write a quote inside it as ""`)
+	errInnerQuote = newError("file_invalid", `This value has a quote in it but none around it. `+
 		`Put quotes around the value, and write the quote inside it as ""`)
 )
 
-func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (*csvFile, error) {
+// openCSV reads the header of a file, and returns the titles of the columns that are ignored.
+func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, []string, error) {
 	text, err := openText(body)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	file := &csvFile{fields: fields, spreadsheet: spreadsheet, wasUTF16: text.wasUTF16}
-	header, err := file.readHeader(text)
+	start, err := text.Peek(largestHeader)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	delimiter, err := findDelimiter(start, fields)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &csvFile{in: csv.NewReader(&csvRows{from: text, delimiter: delimiter}), fields: fields, spreadsheet: spreadsheet}
+	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = rune(delimiter), -1, true
+	header, err := f.read()
 	row, isRow := errors.AsType[*models.RowError](err)
 	switch {
-	case err == io.EOF: //nolint:errorlint // a reader returns it bare
-		return nil, newError(fileInvalid, "The file is empty: its first line must name the columns, %s among them",
-			join(fields.RequiredNames(), "and"))
+	case isRow && row.Err == errRowNotUTF8: //nolint:errorlint // refuse wraps it once
+		return nil, nil, errNotUTF8
 	case isRow:
-		return nil, newError(fileInvalid, "The header cannot be read. %s", row.Err)
+		return nil, nil, newError("file_invalid", "The header cannot be read. %s", row.Err)
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
-	return file, file.setColumns(header)
-}
-
-// readHeader returns the titles of the columns, or [io.EOF] if the file has nothing but blank lines.
-func (f *csvFile) readHeader(text fileText) ([]string, error) {
-	delimiter, err := findDelimiter(text)
-	if err != nil {
-		return nil, err
-	}
-	f.in = csv.NewReader(&lineBreaks{from: text, delimiter: delimiter})
-	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = rune(delimiter), -1, true
-	return f.read()
-}
-
-// findDelimiter finds the delimiter in the header: a comma, or a semicolon or a tab if the header contains no comma. It
-// reads no more of the file than the header.
-func findDelimiter(text fileText) (byte, error) {
-	var state valueState
-	var found [256]bool // the characters outside quotes
-	for at, begun, ended := 0, false, false; !ended; at++ {
-		begin, err := text.Peek(at + 1)
-		if err != nil {
-			return 0, noHeader(err, begun)
-		}
-		char := begin[at]
-		state = state.after(char, char) // any character may be the delimiter, so a quote may follow any
-		if char == 0 && state != inQuotes {
-			return 0, errNUL
-		}
-		found[char] = found[char] || state != inQuotes
-		begun = begun || strings.IndexByte(" \t\v\f\r\n", char) < 0 // after blank lines
-		ended = begun && state != inQuotes && (char == '\r' || char == '\n')
-	}
-	for _, delimiter := range []byte(",;\t") {
-		if found[delimiter] {
-			return delimiter, nil
-		}
-	}
-	return ',', nil
-}
-
-// noHeader returns why a header has no end, given the error of reading it.
-func noHeader(err error, begun bool) error {
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		return errHeader
-	case err != io.EOF: //nolint:errorlint // a reader returns it bare
-		return unreadable(err)
-	case begun:
-		return errOneLine
-	default:
-		return err
-	}
-}
-
-func (f *csvFile) setColumns(header []string) error {
-	f.columns, f.ignored = make([]*models.Field, len(header)), []string{}
+	missing := fields.RequiredNames()
+	ignored := []string{}
+	f.columns = make([]*models.Field, len(header))
 	for i, title := range header {
-		title = strings.TrimSpace(title)
-		field := f.fields.Find(strings.ToLower(title))
+		header[i] = strings.TrimSpace(title)
+		field := fields.Find(strings.ToLower(header[i]))
 		if field == nil {
-			f.ignored = append(f.ignored, title)
+			ignored = append(ignored, header[i])
 		} else if slices.Contains(f.columns, field) {
-			return newError(fileInvalid, "The header has the column %s twice", field.Name)
+			return nil, nil, newError("file_invalid", "The header has the column %s twice", field.Name)
+		} else {
+			missing = slices.DeleteFunc(missing, func(name string) bool { return name == field.Name })
 		}
 		f.columns[i] = field
 	}
-	return f.expectColumns()
-}
-
-func (f *csvFile) expectColumns() error {
-	required := f.fields.RequiredNames()
-	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool {
-		return slices.Contains(f.columns, f.fields.Find(name))
-	})
-	switch len(missing) {
-	case 0:
-		return nil
-	case len(required):
-		return newError(fileInvalid, "The first line of the file must name the columns, %s among them", join(required, "and"))
-	default:
-		return newError(fileInvalid, "The header has no column %s", missing[0])
+	if len(missing) > 0 {
+		return nil, nil, newError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
+			join(quoted(header), "and"), join(quoted(missing), "and"))
 	}
+	return f.next, ignored, nil
 }
 
-// next returns the next user, or [io.EOF]. The error of a row that cannot be read is a row error.
+// findDelimiter finds the delimiter in the header: a comma, or a semicolon or a tab if the header contains no comma.
+func findDelimiter(start []byte, fields models.Fields) (byte, error) {
+	var found [256]bool // the characters outside quotes
+	begun, quoted := false, false
+	for _, char := range start {
+		begun = begun || strings.IndexByte(" \t\v\f\r\n", char) < 0 // after blank lines
+		switch {
+		case char == '"':
+			quoted = !quoted
+		case quoted:
+		case char == 0: // most likely UTF-16
+			return 0, errNotUTF8
+		case char == '\n' && begun:
+			for _, delimiter := range []byte(",;\t") {
+				if found[delimiter] {
+					return delimiter, nil
+				}
+			}
+			return ',', nil
+		default:
+			found[char] = true
+		}
+	}
+	if !begun && len(start) < largestHeader {
+		return 0, newError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
+			join(fields.RequiredNames(), "and"))
+	}
+	return 0, errOneLine
+}
+
+// next returns the next user, or [io.EOF]. The error of a row that cannot be read is a row error. An empty value is NULL.
 func (f *csvFile) next() (models.ImportRow, error) {
 	values, err := f.read()
-	if err == nil {
-		err = f.take(values)
+	if err != nil {
+		return f.row, err
 	}
-	return f.row, err
-}
-
-// take takes the values of a row. An empty one is NULL.
-func (f *csvFile) take(values []string) error {
 	f.row.Values = models.Values{}
 	if len(values) != len(f.columns) {
-		return f.refuse(newError(fileInvalid, "The row has %s, and the header %s", count(len(values), "value", "values"),
-			count(len(f.columns), "column", "columns")))
+		return f.row, f.refuse(newError("file_invalid", "The row has %s, and the header %s",
+			count(len(values), "value", "values"), count(len(f.columns), "column", "columns")))
 	}
 	for i, field := range f.columns {
 		switch {
@@ -169,10 +130,10 @@ func (f *csvFile) take(values []string) error {
 			f.row.Set(field, values[i])
 		}
 	}
-	if err := checkRequired(f.fields, &f.row.User); err != nil {
-		return f.refuse(err)
+	if lacking := lacking(f.fields, &f.row.User); len(lacking) > 0 {
+		return f.row, f.refuse(errRequired(lacking))
 	}
-	return nil
+	return f.row, nil
 }
 
 // read returns the values of the next row that is not blank, as they were written.
@@ -186,34 +147,167 @@ func (f *csvFile) read() ([]string, error) {
 			}
 			return nil, f.refuse(errOpenQuote)
 		}
-		if err == io.EOF {
+		if err != nil {
 			return nil, err
 		}
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		f.row.Line, _ = f.in.FieldPos(0)
-		if len(values) == 1 && strings.TrimSpace(values[0]) == "" {
+		if f.row.Line, _ = f.in.FieldPos(0); len(values) == 1 && strings.TrimSpace(values[0]) == "" {
 			continue
 		}
-		return values, f.decode(values)
+		for i := range values {
+			values[i] = strings.ReplaceAll(values[i], string([]byte{hiddenCR}), "\r")
+			if !utf8.ValidString(values[i]) {
+				return nil, f.refuse(errRowNotUTF8)
+			}
+			if f.spreadsheet {
+				values[i] = fromSpreadsheet(values[i])
+			}
+		}
+		return values, nil
 	}
-}
-
-// decode restores the values as they were written, and checks that they are valid text.
-func (f *csvFile) decode(values []string) error {
-	for i, value := range values {
-		if strings.IndexByte(value, hiddenCR) >= 0 {
-			values[i] = strings.ReplaceAll(value, string([]byte{hiddenCR}), "\r")
-		}
-		if !utf8.ValidString(values[i]) || f.wasUTF16 && strings.ContainsRune(values[i], utf8.RuneError) {
-			return f.refuse(errNotUTF8)
-		}
-		if f.spreadsheet {
-			values[i] = fromSpreadsheet(values[i])
-		}
-	}
-	return nil
 }
 
 func (f *csvFile) refuse(why error) error { return &models.RowError{Line: f.row.Line, Err: why} }
+
+// csvRows is the text of a CSV file for encoding/csv, which would take a row of any size into memory, and would remove
+// each CR before a LF within quotes: a name that contains CRLF must come back as it was exported.
+type csvRows struct {
+	from                        io.Reader
+	delimiter                   byte
+	quoted                      bool
+	line, begin, bytes, columns int // the line, and of its row: the line where it begins, its bytes, and its delimiters
+	err                         error
+}
+
+// UTF-8 contains neither of these bytes. One stands for a CR within quotes, and the other for a byte in the file that has
+// the value of the first, so that it is refused.
+const (
+	hiddenCR  = 0xff
+	otherByte = 0xfe
+)
+
+func (r *csvRows) Read(into []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.from.Read(into)
+	for i, char := range into[:n] {
+		r.bytes++
+		switch {
+		case char == hiddenCR:
+			into[i] = otherByte
+		case char == '"':
+			r.quoted = !r.quoted // twice for a quote within quotes
+		case char == '\r' && r.quoted:
+			into[i] = hiddenCR
+		case char == '\n':
+			if r.line++; !r.quoted {
+				r.begin, r.bytes, r.columns = r.line, 0, 0
+			}
+		case char == r.delimiter && !r.quoted:
+			r.columns++
+		}
+		if r.columns >= mostColumns {
+			err = newError("file_invalid", "The row in line %d has more than %d values", r.begin+1, mostColumns)
+		} else if r.bytes > largestRow {
+			err = newError("file_invalid",
+				"The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", r.begin+1)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			r.err = err
+			return i, err
+		}
+	}
+	return n, err
+}
+
+// quoted returns words in quotes, or the first of them if they are many.
+func quoted(words []string) (all []string) {
+	for i, word := range words {
+		if i == 20 {
+			return append(all, "others")
+		}
+		all = append(all, `"`+shorten(word)+`"`)
+	}
+	return all
+}
+
+// csvText is users as CSV: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
+type csvText struct {
+	bytes.Buffer
+	fields       models.Fields
+	spreadsheet  bool
+	out          *csv.Writer
+	columns, row []string
+}
+
+func (t *csvText) begin() {
+	t.Reset()
+	t.out = csv.NewWriter(&t.Buffer)
+	if t.spreadsheet {
+		t.WriteString("\xef\xbb\xbf")
+	}
+	t.columns = t.fields.Columns()
+	t.row = slices.Clone(t.columns)
+	t.writeRow()
+}
+
+func (t *csvText) add(user *models.User) {
+	t.row = t.row[:0]
+	for _, column := range t.columns {
+		switch column {
+		case "id":
+			t.row = append(t.row, strconv.FormatInt(user.ID, 10))
+		case "created_at":
+			t.row = append(t.row, user.CreatedAt)
+		default: // NULL is an empty text
+			t.row = append(t.row, *cmp.Or(t.fields.Find(column).Value(&user.NewUser), new("")))
+		}
+	}
+	t.writeRow()
+}
+
+func (t *csvText) writeRow() {
+	if t.spreadsheet {
+		for i, value := range t.row {
+			t.row[i] = toSpreadsheet(value)
+		}
+	}
+	_ = t.out.Write(t.row) // a buffer takes everything
+	t.out.Flush()
+	t.Truncate(t.Len() - len("\n"))
+	t.WriteString("\r\n")
+}
+
+const formulaStarts = "=+-@\t\r"
+
+// separators are the characters after which a spreadsheet may begin a new cell. Which one it uses depends on its user's
+// settings. If that is not the comma, quotes around a value do not hide the separators in it, because quotes count only
+// at the start of a cell.
+const separators = ",;|\t\r\n"
+
+// toSpreadsheet puts an apostrophe before each character that would begin a formula in some spreadsheet.
+func toSpreadsheet(value string) string {
+	return beforeFormulas(value, func(before string) string { return before + "'" })
+}
+
+// fromSpreadsheet removes the apostrophes that toSpreadsheet added.
+func fromSpreadsheet(value string) string {
+	return beforeFormulas(value, func(before string) string { return strings.TrimSuffix(before, "'") })
+}
+
+// beforeFormulas changes the text before each place where a formula would begin: at the start of a value, or after a
+// separator. Quotes in between do not count, because a spreadsheet may remove them. Apostrophes do not count either, so
+// that fromSpreadsheet leaves as many as there were.
+func beforeFormulas(value string, change func(before string) string) string {
+	var changed []byte
+	done := 0
+	for cell, next := 0, 0; next >= 0; cell += next + 1 {
+		start := len(value) - len(strings.TrimLeft(value[cell:], `"'`))
+		if start < len(value) && strings.IndexByte(formulaStarts, value[start]) >= 0 {
+			changed = append(changed, change(value[done:start])...)
+			done = start
+		}
+		next = strings.IndexAny(value[cell:], separators)
+	}
+	return string(changed) + value[done:]
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -18,7 +19,7 @@ import (
 // section 7.
 type Error struct {
 	Message string `json:"error"`
-	code    code
+	code    string
 	tag     string // the current entity tag of the user, if that is the reason
 	refusedFile
 }
@@ -26,46 +27,87 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // Status returns the HTTP status of the error.
-func (e *Error) Status() int { return Codes[e.code].Status }
+func (e *Error) Status() int { return Codes[e.code] }
 
-func newError(code code, format string, values ...any) *Error {
+func newError(code, format string, values ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, values...), code: code}
+}
+
+// Codes are the words by which a program recognizes an error, and the status of each. Sentences are for people and may change.
+// Only problems have the code. docs/errors.md and web/openapi.yaml say what to do about each.
+var Codes = map[string]int{
+	"body_incomplete":    http.StatusBadRequest,
+	"body_invalid":       http.StatusBadRequest,
+	"field_invalid":      http.StatusBadRequest,
+	"field_missing":      http.StatusBadRequest,
+	"field_read_only":    http.StatusBadRequest,
+	"field_unknown":      http.StatusBadRequest,
+	"file_invalid":       http.StatusBadRequest,
+	"parameter_invalid":  http.StatusBadRequest,
+	"parameter_unknown":  http.StatusBadRequest,
+	"key_invalid":        http.StatusUnauthorized,
+	"key_missing":        http.StatusUnauthorized,
+	"cross_site":         http.StatusForbidden,
+	"key_read_only":      http.StatusForbidden,
+	"changes_off":        http.StatusNotFound,
+	"path_not_found":     http.StatusNotFound,
+	"user_not_found":     http.StatusNotFound,
+	"method_not_allowed": http.StatusMethodNotAllowed,
+	"body_too_slow":      http.StatusRequestTimeout,
+	"email_used":         http.StatusConflict,
+	"cursor_gone":        http.StatusGone,
+	"changed_meanwhile":  http.StatusPreconditionFailed,
+	"body_too_large":     http.StatusRequestEntityTooLarge,
+	"form_refused":       http.StatusUnsupportedMediaType,
+	"host_refused":       http.StatusMisdirectedRequest,
+	"rows_refused":       http.StatusUnprocessableEntity,
+	"too_many_deletions": http.StatusUnprocessableEntity,
+	"internal_error":     http.StatusInternalServerError,
+	"outcome_unknown":    http.StatusInternalServerError,
+	"storage_failed":     http.StatusInternalServerError,
+	"no_room":            http.StatusServiceUnavailable,
+	"too_many_bodies":    http.StatusServiceUnavailable,
+	"too_many_imports":   http.StatusServiceUnavailable,
+	"too_many_waiting":   http.StatusServiceUnavailable,
 }
 
 // The errors that do not depend on the request.
 var (
-	errFixed      = newError(fieldReadOnly, "id and created_at cannot be changed")
-	errNoUser     = newError(userNotFound, "User not found")
-	errTooSlow    = newError(bodyTooSlow, "The request body did not arrive in time")
-	errEmailUsed  = newError(emailUsed, "Email is already used by another user")
-	errRepeated   = newError(emailUsed, "Email is already used by an earlier row of the file")
-	ErrNoPath     = newError(pathNotFound, "Not found")
-	ErrNoMethod   = newError(methodNotAllowed, "Method not allowed")
-	ErrCrossSite  = newError(crossSite, "Requests from a browser on another site are refused")
-	ErrNoKey      = newError(keyMissing, "An API key is needed")
-	ErrWrongKey   = newError(keyInvalid, "The API key is not valid")
-	ErrReadKey    = newError(keyReadOnly, "This API key can only read")
-	ErrUnexpected = newError(internalError, "Internal server error")
-	ErrBusy       = newError(tooManyBodies,
+	errFixed      = newError("field_read_only", "id and created_at cannot be changed")
+	errNoUser     = newError("user_not_found", "User not found")
+	errTooSlow    = newError("body_too_slow", "The request body did not arrive in time")
+	errEmailUsed  = newError("email_used", "Email is already used by another user")
+	errRepeated   = newError("email_used", "Email is already used by an earlier row of the file")
+	ErrNoPath     = newError("path_not_found", "Not found")
+	ErrNoMethod   = newError("method_not_allowed", "Method not allowed")
+	ErrCrossSite  = newError("cross_site", "Requests from a browser on another site are refused")
+	ErrNoKey      = newError("key_missing", "An API key is needed")
+	ErrWrongKey   = newError("key_invalid", "The API key is not valid")
+	ErrReadKey    = newError("key_read_only", "This API key can only read")
+	ErrUnexpected = newError("internal_error", "Internal server error")
+	ErrBusy       = newError("too_many_bodies",
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
-	errNoFeed     = newError(changesOff, `Changes are not recorded: run "users-api changes on"`)
-	errCursorGone = newError(cursorGone,
+	errNoFeed     = newError("changes_off", `Changes are not recorded: run "users-api changes on"`)
+	errCursorGone = newError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
-	errWaiting = newError(tooManyWaiting, "Too many clients wait for changes: try again in a few seconds")
-	errNoRoom  = newError(noRoom,
+	errWaiting = newError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
+	errNoRoom  = newError("no_room",
 		"Exports and imports under way take all the disk space that they may: try again later")
-	ErrBusyImports = newError(tooManyImports,
+	ErrBusyImports = newError("too_many_imports",
 		"Too many files are being imported at once: send it again later")
 )
 
-func errRequired(fields models.Fields) *Error {
-	names := join(fields.RequiredNames(), "and")
-	return newError(fieldMissing, "%s%s are required", strings.ToUpper(names[:1]), names[1:])
+func errRequired(names []string) *Error {
+	all, verb := join(names, "and"), "are"
+	if len(names) == 1 {
+		verb = "is"
+	}
+	return newError("field_missing", "%s%s %s required", strings.ToUpper(all[:1]), all[1:], verb)
 }
 
 // WrongHost returns the error for a request to a host that this service does not accept.
 func WrongHost(host string) *Error {
-	return newError(hostRefused, `This service does not answer for the host "%s"`, shorten(host))
+	return newError("host_refused", `This service does not answer for the host "%s"`, shorten(host))
 }
 
 // RetryAfter is after how many seconds a client that got 503 should try again.
@@ -131,9 +173,9 @@ func Refuse(c *gin.Context, refusal *Error) {
 		return
 	}
 	header.Add("Vary", "Accept")
-	code := Codes[refusal.code]
-	_ = sendValue(c, code.Status, problemType, problem{"about:blank", http.StatusText(code.Status), code.Status,
-		refusal.Message, code.Word, refusal.refusedFile})
+	status := refusal.Status()
+	_ = sendValue(c, status, problemType, problem{"about:blank", http.StatusText(status), status,
+		refusal.Message, refusal.code, refusal.refusedFile})
 }
 
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
@@ -157,12 +199,49 @@ func refusal(err error) *Error {
 	case !isStorages:
 		return ErrUnexpected
 	case failure.Unknown:
-		return newError(outcomeUnknown, "%s", failure.Text)
+		return newError("outcome_unknown", "%s", failure.Text)
 	}
-	return newError(storageFailed, "%s", failure.Text)
+	return newError("storage_failed", "%s", failure.Text)
 }
 
 func isDuplicate(err error) bool {
 	failure, ok := errors.AsType[*models.StorageError](err)
 	return ok && failure.Duplicate
+}
+
+// join joins words as a sentence does: "name, email and phone".
+func join(words []string, conjunction string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
+}
+
+// withArticles returns words with "a" or "an" before each.
+func withArticles(words []string) []string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		all[i] = "a " + word
+		if strings.IndexByte("aeiou", word[0]) >= 0 {
+			all[i] = "an " + word
+		}
+	}
+	return all
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// shorten cuts a name from a client to a length that fits into a sentence.
+func shorten(name string) string {
+	const most = 60
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return name
 }

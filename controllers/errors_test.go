@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -21,24 +23,38 @@ func refusedAs(refusal *Error, accept string) *httptest.ResponseRecorder {
 
 func TestEachCodeIsAWordOfAProblemWithItsStatus(t *testing.T) {
 	t.Parallel()
-	words := map[string]bool{}
-	for at, known := range Codes {
-		if words[known.Word] || !regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`).MatchString(known.Word) {
-			t.Errorf("the word of code %d is %q", at, known.Word)
-		}
-		words[known.Word] = true
-		title := http.StatusText(known.Status)
+	for word, status := range Codes {
 		want := fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":"A < b","code":%q}`,
-			title, known.Status, known.Word)
+			http.StatusText(status), status, word)
 		for accept, body := range map[string]string{problemType: want, "*/*": `{"error":"A < b"}`} {
-			answer := refusedAs(newError(code(at), "A < b"), accept)
-			if answer.Code != known.Status || answer.Body.String() != body {
-				t.Errorf("%s is answered %d %s, want %s", known.Word, answer.Code, answer.Body, body)
+			answer := refusedAs(newError(word, "A < b"), accept)
+			if answer.Code != status || answer.Body.String() != body {
+				t.Errorf("%s is answered %d %s, want %s", word, answer.Code, answer.Body, body)
 			}
 			after := answer.Header().Get("Retry-After")
-			if (after == RetryAfter) != (known.Status == http.StatusServiceUnavailable) {
+			if (after == RetryAfter) != (status == http.StatusServiceUnavailable) {
 				t.Errorf("%d has Retry-After %q", answer.Code, after)
 			}
 		}
+	}
+}
+
+func TestEveryErrorHasACode(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	files, _ := filepath.Glob("*.go")
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`newError\("(\w+)"`).FindAllSubmatch(source, -1) {
+			if used[string(match[1])] = true; Codes[string(match[1])] == 0 {
+				t.Errorf("%s has an error with the code %s", file, match[1])
+			}
+		}
+	}
+	if len(used) != len(Codes) {
+		t.Errorf("%d of %d codes are used", len(used), len(Codes))
 	}
 }

@@ -2,138 +2,105 @@ package controllers
 
 import (
 	"bytes"
-	"cmp"
-	"iter"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
 )
 
-// ExportCSV handles GET and HEAD /api/users.csv: 200, 400, 500 or 503.
-func (u *Users) ExportCSV(c *gin.Context) error {
-	asked, err := u.csvList.parse(c.Request.URL.RawQuery)
+// ExportCSV handles GET and HEAD /api/users.csv: 200, 206, 304, 400, 416, 500 or 503.
+func (a *API) ExportCSV(c *gin.Context) error {
+	asked, err := a.csvList.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	out := &csvText{fields: u.fields, spreadsheet: asked.spreadsheet}
-	out.begin()
-	return u.export(c, asked, "csv", "text/csv; charset=utf-8", &out.Buffer, out.add)
+	out := &csvText{fields: a.fields, spreadsheet: asked.spreadsheet}
+	return a.export(c, asked, "csv", "text/csv; charset=utf-8", &out.Buffer, out.begin, out.add)
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
-func (u *Users) ExportNDJSON(c *gin.Context) error {
-	asked, err := u.list.parse(c.Request.URL.RawQuery)
+func (a *API) ExportNDJSON(c *gin.Context) error {
+	asked, err := a.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	return u.export(c, asked, "ndjson", "application/x-ndjson", &out, func(user *models.User) {
-		out.Write(append(u.fields.AppendUser(out.AvailableBuffer(), user), '\n'))
+	return a.export(c, asked, "ndjson", "application/x-ndjson", &out, out.Reset, func(user *models.User) {
+		out.Write(append(a.fields.AppendUser(out.AvailableBuffer(), user), '\n'))
 	})
 }
 
-// export sends the requested users as a consistent snapshot, with the headers that describe them. It sends a chunk of
-// text once the chunk is large. A short response is sent only when all of it has been read.
-func (u *Users) export(
-	c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, add func(*models.User),
-) error {
-	return u.users.Export(c.Request.Context(), asked.Query, func(export models.Export) error {
-		if asked.Count {
+// export sends the requested users as a file. The whole file is written before the first byte is sent: a slow client holds
+// no transaction, and can go on where it was cut off, if its file is still the same. Begin and add write to text.
+func (a *API) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, begin func(),
+	add func(*models.User)) error {
+	file, err := a.users.NewTempFile()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	query := asked.Query
+	if query.Limit > 0 {
+		query.Limit++ // to know whether others follow
+	}
+	err = a.users.Export(c.Request.Context(), query, func(export models.Export) error {
+		if asked.Query.Count {
 			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
 		}
-		if export.Last != nil {
-			c.Header("Link", "<"+asked.next(*export.Last)+`>; rel="next"`)
+		c.Header("Changes-Cursor", export.Cursor)
+		c.Header("Link", "") // of a first try, if this is the second
+		begin()
+		sum.Reset()
+		if err := file.Truncate(); err != nil {
+			return err
 		}
-		revalidate(c)
-		setCursor(c, export.Cursor)
-		c.Header("Content-Type", contentType)
-		c.Header("Content-Disposition",
-			`attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
-		if c.Request.Method == http.MethodHead {
-			return nil
+		users, last := 0, int64(0)
+		for user, err := range export.Users {
+			if err != nil {
+				return err
+			}
+			if users++; users == query.Limit {
+				c.Header("Link", "<"+asked.next(last)+`>; rel="next"`)
+				break
+			}
+			last = user.ID
+			if add(&user); text.Len() < models.ChunkBytes {
+				continue
+			}
+			if _, err := text.WriteTo(io.MultiWriter(file, sum)); err != nil {
+				return err
+			}
 		}
-		return sendFile(c, export.Users, text, add)
+		_, err := text.WriteTo(io.MultiWriter(file, sum))
+		return err
 	})
-}
-
-// sendFile sends users as a file. add appends a user to text.
-func sendFile(c *gin.Context, users iter.Seq2[models.User, error], text *bytes.Buffer, add func(*models.User)) error {
-	for user, err := range users {
-		if err != nil {
-			return err
-		}
-		if add(&user); text.Len() < models.ChunkBytes {
-			continue
-		}
-		if _, err := text.WriteTo(c.Writer); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	_, err := text.WriteTo(c.Writer)
-	return err
+	revalidate(c)
+	c.Header("Content-Type", contentType)
+	c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
+	c.Header("ETag", `"`+hex.EncodeToString(sum.Sum(nil)[:16])+`"`)
+	c.Request.Header.Del("If-Match") // a client does not change a file, and ServeContent would answer without an error object
+	sent := &sentFile{ResponseWriter: c.Writer}
+	http.ServeContent(sent, c.Request, "", time.Time{}, file)
+	return sent.err
 }
 
-// csvText is users as CSV: RFC 4180, byte for byte as encoding/csv writes it, but with CRLF only after each row and not
-// within values, and with more quotes for spreadsheets.
-type csvText struct {
-	bytes.Buffer
-	fields      models.Fields
-	spreadsheet bool
-	row         []string
+// sentFile is the response that [http.ServeContent] sends. It keeps the error of the connection, which ServeContent ignores.
+type sentFile struct {
+	http.ResponseWriter
+	err error
 }
 
-func (t *csvText) begin() {
-	if t.spreadsheet {
-		t.WriteString("\xef\xbb\xbf")
-	}
-	t.writeRow(t.fields.Columns())
-}
-
-func (t *csvText) add(user *models.User) {
-	t.row = append(t.row[:0], strconv.FormatInt(user.ID, 10))
-	t.addValues(user, true)
-	t.row = append(t.row, user.CreatedAt)
-	t.addValues(user, false)
-	t.writeRow(t.row)
-}
-
-// addValues adds the values of the required fields to a row, or those of the others: NULL is an empty text.
-func (t *csvText) addValues(user *models.User, required bool) {
-	for _, field := range t.fields {
-		if field.Required == required {
-			t.row = append(t.row, *cmp.Or(field.Value(&user.NewUser), new("")))
-		}
-	}
-}
-
-func (t *csvText) writeRow(values []string) {
-	for i, value := range values {
-		if i > 0 {
-			t.WriteByte(',')
-		}
-		t.writeValue(value)
-	}
-	t.WriteString("\r\n")
-}
-
-func (t *csvText) writeValue(value string) {
-	special := ",\"\r\n"
-	if t.spreadsheet {
-		value, special = toSpreadsheet(value), "\""+separators
-	}
-	first, _ := utf8.DecodeRuneInString(value)
-	if value != `\.` && !unicode.IsSpace(first) && !strings.ContainsAny(value, special) {
-		t.WriteString(value)
-		return
-	}
-	t.WriteByte('"')
-	t.WriteString(strings.ReplaceAll(value, `"`, `""`))
-	t.WriteByte('"')
+func (s *sentFile) Write(data []byte) (n int, err error) {
+	n, s.err = s.ResponseWriter.Write(data)
+	return n, s.err
 }

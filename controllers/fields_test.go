@@ -1,12 +1,14 @@
 package controllers
 
-import (
-	"users-api/models"
-	"users-api/models/storetest"
-)
+import "users-api/models"
 
 // fields is the table of fields that the tests use.
-var fields = storetest.Fields()
+var fields = models.NewFields()[:2]
+
+// sameValues reports whether two users have the same values, wherever they are kept.
+func sameValues(a, b models.NewUser) bool {
+	return fields.Differing(&models.Values{Fields: fields.All(), User: a}, &b) == 0
+}
 
 // newUser returns a user with a name and an email, and no optional field.
 func newUser(name, email string) models.NewUser { return models.NewUser{Name: name, Email: email} }
@@ -18,6 +20,5 @@ const (
 	anyField    = "a part of a name or an email, in UTF-8, of at most 1000 characters"
 	listTakes   = "a list takes email, q, limit, after, order and count"
 	emptyCSV    = "The file is empty: its first line must name the columns, name and email among them"
-	noTitles    = "The first line of the file must name the columns, name and email among them"
 	emptyNDJSON = "The file is empty: each line must be a JSON object with a name and an email"
 )

@@ -69,7 +69,7 @@ func compareFields(t *testing.T, text string) {
 	}
 	got, want := map[string]string{}, map[string]string{}
 	for name, value := range sent.fields() {
-		got[string(name)] = string(value)
+		got[name] = string(value)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(sent), &fields); err != nil {

@@ -62,35 +62,28 @@ func (p parameters) parse(query string) (asked request, err error) {
 		return asked, nil
 	}
 	for part := range strings.SplitSeq(query, "&") {
-		if err := p.take(&asked, part); err != nil {
-			return asked, err
+		name, value, _ := strings.Cut(part, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil {
+			name = decoded
 		}
+		at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
+		if at < 0 {
+			return asked, newError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, shorten(name), p.of,
+				join(p.names(), "and"))
+		}
+		meaning := p.all[at].meaning
+		if asked.has(name) {
+			return asked, newError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
+		}
+		if value, err = url.QueryUnescape(value); err != nil {
+			meaning += ", with each % of it written as %25"
+		}
+		if err != nil || !utf8.ValidString(value) || !p.all[at].set(&asked, value) {
+			return asked, newError("parameter_invalid", "The parameter %s must be %s", name, meaning)
+		}
+		asked.sent = append(asked.sent, sentParameter{name, value})
 	}
 	return asked, nil
-}
-
-func (p parameters) take(asked *request, part string) error {
-	name, value, _ := strings.Cut(part, "=")
-	if decoded, err := url.QueryUnescape(name); err == nil {
-		name = decoded
-	}
-	at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
-	if at < 0 {
-		return newError(parameterUnknown, `Unknown parameter "%s": %s takes %s`, shorten(name), p.of, join(p.names(), "and"))
-	}
-	meaning := p.all[at].meaning
-	if asked.has(name) {
-		return newError(parameterInvalid, "The parameter %s must be given once, as %s", name, meaning)
-	}
-	value, err := url.QueryUnescape(value)
-	if err != nil {
-		return newError(parameterInvalid, "The parameter %s must be %s, with each %% of it written as %%25", name, meaning)
-	}
-	if value == "" || !utf8.ValidString(value) || !p.all[at].set(asked, value) {
-		return newError(parameterInvalid, "The parameter %s must be %s", name, meaning)
-	}
-	asked.sent = append(asked.sent, sentParameter{name, value})
-	return nil
 }
 
 func (p parameters) names() (names []string) {
@@ -132,8 +125,10 @@ func listParameters(fields models.Fields) parameters {
 		if field.Filters {
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
 			all = append(all, parameter{field.Name, meaning, func(asked *request, value string) bool {
-				asked.Equal.Set(field, value)
-				return true
+				if asked.Equal.Set(field, value); value == "" {
+					asked.Equal.SetNull(field)
+				}
+				return value != "" || !field.Required
 			}})
 		}
 	}
@@ -144,7 +139,7 @@ func listParameters(fields models.Fields) parameters {
 	meaning := fmt.Sprintf("a part of %s, in UTF-8, of at most %d characters", searched, maxContains)
 	all = append(all, parameter{"q", meaning, func(asked *request, value string) bool {
 		asked.Contains = value
-		return utf8.RuneCountInString(value) <= maxContains
+		return value != "" && utf8.RuneCountInString(value) <= maxContains
 	}})
 	return parameters{"a list", append(all, pageParameters...)}
 }

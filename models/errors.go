@@ -1,37 +1,56 @@
 package models
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
-// ErrNotFound: no user has the id.
-var ErrNotFound = errors.New("user not found")
-
-// ErrNoRoom: the imports and exports under way use all the disk space that they may. A later one succeeds.
-var ErrNoRoom = errors.New("no room for another import or export")
+var (
+	ErrNotFound = errors.New("user not found")
+	// ErrNoRoom: the imports and exports under way use all the disk space that they may. A later one succeeds.
+	ErrNoRoom = errors.New("no room for another import or export")
+	ErrNoFeed = errors.New("changes are not recorded")
+	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.
+	ErrCursorGone = errors.New("the feed has no such cursor")
+	ErrRepeated   = errors.New("an earlier row has the same email")
+)
 
 // StorageError is a failure of storage. A response carries its text (specification, section 7).
 type StorageError struct {
-	// Text is the engine's own.
-	Text string
-	// Code and Meaning are the engine's code for the failure and what the code means. They hold no user data, but Text
-	// may: log these two. Code is empty for a failure that the engine itself does not know, and Meaning may be empty
-	// too.
-	Code, Meaning string
-	// Duplicate says that another user has the email.
-	Duplicate bool
-	// Unknown says that the engine may have stored the write all the same.
-	Unknown bool
+	Text          string // the database's own
+	Code, Meaning string // the database's code, if it knows the failure: log these two, for Text may hold user data
+	Duplicate     bool   // another user has the email
+	Unknown       bool   // the database may have stored the write all the same
 }
 
 func (e *StorageError) Error() string { return e.Text }
 
-// The failures that do not come from an engine.
+// The failures that do not come from a database.
 var (
-	// ErrClosed: the service is stopping.
-	ErrClosed = &StorageError{Text: "the database is closed because the service is stopping"}
-	// ErrIgnored: the engine reported success for zero rows, because a trigger or another rule of the table ignored the
-	// write. Nothing was stored.
-	ErrIgnored = &StorageError{Text: "not stored: a rule of the users table ignored it"}
-	// ErrReplaced: the storage was removed or replaced while it was open. Anything written from then on would be gone
-	// after a restart.
-	ErrReplaced = &StorageError{Text: "the database file was removed or replaced while the service was running: nothing more is stored until it is restarted"}
+	ErrClosed = ownError("the database is closed because the service is stopping")
+	// ErrReplaced: anything written from then on would be gone after a restart.
+	ErrReplaced  = ownError("the database file was removed or replaced while the service was running: nothing more is stored until it is restarted")
+	ErrNotUnique = ownError("on_conflict=skip and on_conflict=update need a users table with a unique index on email alone")
+	// ErrIgnored: the database reported success for no row, because a trigger ignored the write. Nothing was stored.
+	ErrIgnored = ownError("not stored: a trigger of the table users ignored it")
 )
+
+func ownError(text string) *StorageError { return &StorageError{Text: text, Meaning: text} }
+
+// unserved returns the error for a table that cannot be served.
+func unserved(why string) error {
+	return &StorageError{Text: "the table users cannot be served: " + why, Meaning: "the table users cannot be served"}
+}
+
+// SameEmails are users whose emails differ only in the case of ASCII letters, so that no index can ignore the case.
+type SameEmails struct{ IDs []int64 } // those with the same email follow each other; one more than [MostListed] if there are others
+
+func (e *SameEmails) Error() string {
+	ids, more := e.IDs, ""
+	if len(ids) > MostListed {
+		ids, more = ids[:MostListed], " and others"
+	}
+	return "nothing was changed, because some emails differ only in the case of their letters: change or delete all but " +
+		"one of each, and try again; the users have the ids " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]") + more
+}

@@ -1,14 +1,17 @@
 package models
 
 import (
-	"errors"
+	"context"
 	"strconv"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
 )
 
-// The feed of changes is for clients that keep a copy of the users. Triggers record what any program writes to the table
-// users in the table users_changes, which holds ids and no other values of users.
-//
-// A cursor is a place between two entries of the feed of one database. Only that database understands it.
+// The feed of changes is for clients that keep a copy of the users. Triggers (sqlite_feed.go, postgres_feed.go) record what any
+// program writes to users in the table users_changes, which holds ids and no other values. A cursor is a place between two
+// entries, which only the database that gave it understands.
 
 // Change is one entry of the feed.
 type Change struct {
@@ -16,7 +19,7 @@ type Change struct {
 	Op     Op
 	ID     int64  // of the user; 0 with OpMany
 	At     string // in UTC, as "2006-01-02 15:04:05"
-	User   *User  // as it is when the feed is read; nil if it no longer exists, and with OpMany
+	User   *User  `gorm:"-"` // as it is when the feed is read; nil if it no longer exists, and with OpMany
 }
 
 // Op says what was done to a user.
@@ -31,12 +34,9 @@ const (
 )
 
 const (
-	// MostRecorded is how many users a statement may write before it is recorded as one entry.
-	MostRecorded = 10_000
-	// MostChangesBytes bounds the texts of the users in one response of the feed. What follows takes another response.
-	MostChangesBytes = 1 << 20
-	// PruneStep is how many old entries are deleted in one commit.
-	PruneStep = 1000
+	MostRecorded = 10_000    // users that a statement may write before it is recorded as one entry
+	PruneStep    = 1000      // old entries that are deleted in one commit
+	changesBytes = 128 << 10 // of JSON in one response; what follows takes another
 )
 
 // Changes are entries that follow each other, in commit order.
@@ -45,37 +45,130 @@ type Changes struct {
 	Next    string // the cursor after the last of them
 }
 
-// AddUsers adds to each entry the user whom it names, as find returns it: nil if it no longer exists. It leaves out the entries
-// after [MostChangesBytes] of users.
-func (c *Changes) AddUsers(fields Fields, find func(id int64) (*User, error)) error {
-	left := MostChangesBytes
-	for i := range c.Entries {
-		if left < 0 {
-			c.Entries = c.Entries[:i]
-			return nil
-		}
-		change := &c.Entries[i]
-		c.Next = change.Cursor
-		if change.Op == OpMany {
-			continue
-		}
-		user, err := find(change.ID)
-		if err != nil {
+// Changes returns entries after a cursor, or the oldest; the error is [ErrNoFeed], [ErrCursorGone], or as for every read.
+func (u *Users) Changes(ctx context.Context, after string, limit int) (changes Changes, err error) {
+	err = u.storageError(ctx, u.engine.snapshot(ctx, func(tx *gorm.DB) (err error) {
+		if changes, err = u.engine.changes(tx, after, limit); err != nil {
 			return err
 		}
-		if change.User = user; user != nil {
-			left -= fields.Bytes(&user.NewUser)
+		return u.addUsers(tx, &changes)
+	}))
+	return changes, err
+}
+
+// addUsers adds to each entry the user that it names, and leaves out the entries after [changesBytes].
+func (u *Users) addUsers(tx *gorm.DB, changes *Changes) error {
+	left, text := changesBytes, []byte(nil)
+	users := map[int64]*User{}
+	for done, together := 0, 1; done < len(changes.Entries); together = min(2*together, 128) {
+		part := changes.Entries[done:min(done+together, len(changes.Entries))]
+		var ids []int64
+		for _, entry := range part {
+			ids = append(ids, entry.ID)
 		}
+		for user, err := range u.each(tx.Where("id IN ?", ids).Order("id")) {
+			if err != nil {
+				return err
+			}
+			if left <= 0 {
+				break
+			}
+			if users[user.ID] == nil {
+				users[user.ID] = new(*user)
+				text = u.fields.AppendUser(text[:0], user)
+				left -= len(text)
+			}
+		}
+		if left <= 0 && done > 0 { // the users of some entries were not read, or fill the response
+			changes.Entries = changes.Entries[:done]
+			changes.Next = changes.Entries[done-1].Cursor
+			break
+		}
+		for at := range part {
+			if part[at].Op != OpMany {
+				part[at].User = users[part[at].ID]
+			}
+			left -= 100 // what an entry takes besides its user
+		}
+		done += len(part)
 	}
 	return nil
 }
 
-var (
-	// ErrNoFeed: the database does not record changes.
-	ErrNoFeed = errors.New("changes are not recorded")
-	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.
-	ErrCursorGone = errors.New("the feed has no such cursor")
-)
+// Cursor returns where the feed ends now, or "" if changes are not recorded.
+func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
+	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+		cursor, err = u.engine.cursor(db)
+		return err
+	})
+	return cursor, err
+}
+
+// PruneChanges deletes entries that are older than a time, in small commits.
+func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
+	table, err := u.tableNow(ctx)
+	for more := table.feed; more && err == nil; {
+		err = u.queue.do(ctx, &write{run: func(tx *gorm.DB) error {
+			deleted, err := u.engine.prune(tx, before)
+			more = deleted >= PruneStep
+			return err
+		}})
+	}
+	return err
+}
+
+// follower lets many clients wait for the next change: however many wait, the newest cursor is read once per interval.
+type follower struct {
+	turn   sync.Mutex
+	cursor string    // the newest
+	read   time.Time // when it was read
+}
+
+// followEvery is how often a client that waits looks for changes.
+const followEvery = 50 * time.Millisecond
+
+// AwaitChanges returns when there may be entries after a cursor.
+func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
+	began := time.Now() // what was read before may be older than the cursor
+	next := time.NewTicker(followEvery)
+	defer next.Stop()
+	for {
+		newest, read, err := u.newestCursor(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || newest != cursor && !read.Before(began) {
+			return err
+		}
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// newestCursor returns the newest cursor of a moment ago, and when it was read.
+func (u *Users) newestCursor(ctx context.Context) (string, time.Time, error) {
+	f := &u.follow
+	for !f.turn.TryLock() { // the database may take longer to answer another client than this one wants to wait
+		select {
+		case <-time.After(followEvery / 10):
+		case <-ctx.Done():
+			return "", time.Time{}, ctx.Err()
+		}
+	}
+	defer f.turn.Unlock()
+	if time.Since(f.read) < followEvery/2 {
+		return f.cursor, f.read, nil
+	}
+	read := time.Now()
+	newest, err := u.Cursor(ctx)
+	if err == nil {
+		f.cursor, f.read = newest, read
+	}
+	return newest, read, err
+}
 
 // AppendChanges appends the response of the feed as JSON.
 func (f Fields) AppendChanges(to []byte, changes Changes) []byte {

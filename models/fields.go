@@ -1,8 +1,11 @@
 package models
 
 import (
+	"fmt"
 	"iter"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // Field is a field of a user that a client may set.
@@ -61,30 +64,31 @@ func (f *Field) Value(user *NewUser) *string {
 func (f *Field) Set(user *NewUser, text string) {
 	if f.Required {
 		*f.text(user) = text
-		return
+	} else {
+		*f.nullable(user) = new(text)
 	}
-	copied := text // only here does it have to outlive the call
-	*f.nullable(user) = &copied
 }
 
 // SetNull gives the field no value. A required field becomes empty.
 func (f *Field) SetNull(user *NewUser) {
 	if f.Required {
 		*f.text(user) = ""
-		return
+	} else {
+		*f.nullable(user) = nil
 	}
-	*f.nullable(user) = nil
+}
+
+// Copy gives one user the value that another has.
+func (f *Field) Copy(to, from *NewUser) {
+	if text := f.Value(from); text != nil {
+		f.Set(to, *text)
+	} else {
+		f.SetNull(to)
+	}
 }
 
 // Fields is the table of fields.
 type Fields []*Field
-
-func numbered(fields Fields) Fields {
-	for i, field := range fields {
-		field.bit, field.key = 1<<i, `,"`+field.Name+`":`
-	}
-	return fields
-}
 
 // Find returns the field with a name, or nil.
 func (f Fields) Find(name string) *Field {
@@ -133,6 +137,47 @@ func (f Fields) Columns() []string {
 	return slices.Concat([]string{"id"}, f.RequiredNames(), []string{"created_at"}, f.OptionalNames())
 }
 
+// selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id, the
+// fields, and the time, as texts whatever another program has stored there. No statement that is prepared gets out of date
+// because another program gives a column another type.
+func (f Fields) selected() []string {
+	columns := []string{"CAST(id AS BIGINT) AS user_id"}
+	for _, name := range append(f.Names(), "created_at") {
+		columns = append(columns, fmt.Sprintf(`CAST("%[1]s" AS TEXT) AS "%[1]s"`, name))
+	}
+	return columns
+}
+
+// expect returns an error if a table with some columns lacks one of a user, and says what to do.
+func (f Fields) expect(columns []string) error {
+	var missing []string
+	hint := ""
+	for _, name := range f.Columns() {
+		switch field := f.Find(name); {
+		case slices.Contains(columns, name):
+		case field == nil || field.Required:
+			return unserved("it has no column " + name + ": add it, or give users-api another database")
+		default:
+			missing = append(missing, name)
+			if field.Added {
+				hint = ", or take what is missing out of USER_FIELDS"
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	what := "column "
+	if len(missing) > 1 {
+		what = "columns "
+	}
+	return &StorageError{
+		Text: "the table users has no " + what + strings.Join(missing, ", ") + ": run `users-api add-field " +
+			strings.Join(missing, "`, `users-api add-field ") + "`" + hint,
+		Meaning: "the table users cannot be served",
+	}
+}
+
 // Bytes returns how many bytes the texts of a user have.
 func (f Fields) Bytes(user *NewUser) (bytes int) {
 	for _, field := range f {
@@ -149,14 +194,10 @@ type FieldSet uint64
 // Has reports whether a field is in the set.
 func (s FieldSet) Has(field *Field) bool { return s&field.bit != 0 }
 
-// Without returns the set without a field.
-func (s FieldSet) Without(field *Field) FieldSet { return s &^ field.bit }
-
 // Values are values of some of a user's fields: those that a change sets, or that a query asks for.
 type Values struct {
-	// Fields are those that have a value, and User holds the values. Its other fields mean nothing.
-	Fields FieldSet
-	User   NewUser
+	Fields FieldSet // those that have a value
+	User   NewUser  // holds the values; its other fields mean nothing
 }
 
 // Set gives a field a text.
@@ -180,4 +221,31 @@ func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
 		}
 	}
 	return differing
+}
+
+// MostAdded is how many fields a setting may add.
+const MostAdded = 32
+
+var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// CheckAdded returns an error if names cannot be those of fields that a setting adds. The names of parameters are taken.
+func CheckAdded(names, parameters []string) error {
+	if len(names) > MostAdded {
+		return fmt.Errorf("it names %d fields, and at most %d can be added", len(names), MostAdded)
+	}
+	own := NewFields().Columns()
+	for i, name := range names {
+		switch {
+		case !fieldName.MatchString(name):
+			return fmt.Errorf("%q cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _, and begins "+
+				"with a letter", name)
+		case slices.Contains(own, name):
+			return fmt.Errorf("every user has the field %s already", name)
+		case slices.Contains(parameters, name):
+			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
+		case slices.Contains(names[:i], name):
+			return fmt.Errorf("it names %s twice", name)
+		}
+	}
+	return nil
 }

@@ -2,9 +2,16 @@ package models
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"math"
 	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // ImportRow is a user from one row of a file.
@@ -17,10 +24,9 @@ type ImportRow struct {
 type ImportOptions struct {
 	DryRun     bool     // does everything and then rolls it back
 	OnConflict Conflict // what happens to a row whose email already exists, in storage or earlier in the file
-	// DeleteMissing deletes the users whose email is not in the file. If there are more than MaxDeletes of them, the
-	// import is refused. It needs [ConflictUpdates].
+	// DeleteMissing deletes the users whose email is not in the file. It needs [ConflictUpdates].
 	DeleteMissing bool
-	MaxDeletes    int
+	MaxDeletes    int // refuses the import if there are more of them
 }
 
 // Conflict says what happens to a row whose email already exists.
@@ -32,15 +38,13 @@ const (
 	ConflictUpdates                 // the user gets the values of the row, and keeps its id and time
 )
 
-// Imported counts the users that an import created, updated and deleted. Skipped counts the rows whose user already
-// exists and stays as it is. DeletedUsers are the first of the deleted users; it is nil if the import deletes none by its
-// options.
+// Imported counts the users that an import created, updated and deleted.
 type Imported struct {
 	Created      int           `json:"created"`
 	Updated      int           `json:"updated"`
-	Skipped      int           `json:"skipped"`
+	Skipped      int           `json:"skipped"` // rows whose user exists and stays as it is
 	Deleted      int           `json:"deleted"`
-	DeletedUsers []DeletedUser `json:"deleted_users,omitzero"`
+	DeletedUsers []DeletedUser `json:"deleted_users,omitzero"` // the first of them; nil without DeleteMissing
 }
 
 // DeletedUser is a user that an import deletes, or would delete, because the file does not have it.
@@ -52,15 +56,7 @@ type DeletedUser struct {
 // MostListed is how many refused rows, and how many deleted users, an import names at most.
 const MostListed = 100
 
-// ErrRepeated: an earlier row of the file has the same email.
-var ErrRepeated = errors.New("an earlier row has the same email")
-
-// ErrNotUnique: skipping or updating on a conflict needs a table in which emails are unique.
-var ErrNotUnique = &StorageError{Text: "on_conflict=skip and on_conflict=update need a users table with a unique index on " +
-	"email alone"}
-
-// RowError is why one row of a file is refused. The sequence of rows yields it for a row that it cannot read, and goes
-// on with the next row; storage reports it for a row that the table does not accept.
+// RowError is why a row of a file is refused: it cannot be read, or the table does not accept it.
 type RowError struct {
 	Line int
 	Err  error
@@ -69,8 +65,7 @@ type RowError struct {
 func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *RowError) Unwrap() error { return e.Err }
 
-// RefusedRows refuses an import because of its rows. It counts every row that cannot be imported, for any reason, so
-// that a person can fix them all at once.
+// RefusedRows refuses an import. It counts every row that cannot be imported, so that a person can fix them all at once.
 type RefusedRows struct {
 	Listed       []*RowError // the first of these rows, in the order of the file
 	Refused, All int         // how many rows are refused, out of how many
@@ -86,9 +81,6 @@ func (r *RefusedRows) Add(row *RowError) {
 	at, _ := slices.BinarySearchFunc(r.Listed, row.Line, func(listed *RowError, line int) int {
 		return cmp.Compare(listed.Line, line)
 	})
-	if at == MostListed {
-		return
-	}
 	r.Listed = slices.Insert(r.Listed, at, row)
 	r.Listed = r.Listed[:min(len(r.Listed), MostListed)]
 }
@@ -101,4 +93,295 @@ type TooManyDeletes struct {
 
 func (e *TooManyDeletes) Error() string {
 	return fmt.Sprintf("%d users are not in the file, and at most %d may be deleted", e.Missing, e.Max)
+}
+
+const (
+	// chunkRows is how many rows of a file are looked up together; fewer, once their texts have chunkBytes.
+	chunkRows  = 500
+	chunkBytes = 1 << 20
+)
+
+// errTakenBack rolls back the transaction of a dry run that succeeded.
+var errTakenBack = errors.New("a dry run was taken back")
+
+// Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again, so they
+// must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import. The error is
+// [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end of the context takes all back.
+func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (done Imported, err error) {
+	if err := u.importing.Acquire(ctx, 1); err != nil {
+		return done, err
+	}
+	defer u.importing.Release(1)
+	err = u.queue.whileOpen(func() error {
+		return u.engine.importing(ctx, func(tx *gorm.DB) error {
+			i := fileImport{Users: u, tx: tx, options: options, together: 16, seen: idSet{}}
+			err := i.run(ctx, rows)
+			if done = i.done; err == nil && options.DryRun {
+				err = errTakenBack
+			}
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, errTakenBack):
+		return done, nil
+	case err != nil:
+		return Imported{}, u.storageError(ctx, err)
+	}
+	if !options.DryRun {
+		u.commits.count(1)
+	}
+	return done, nil
+}
+
+// fileImport is the import of one file in its transaction.
+type fileImport struct {
+	*Users
+	tx       *gorm.DB
+	options  ImportOptions
+	table    table
+	together int  // how many rows are stored together: more while that is fast
+	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
+	refused  RefusedRows
+	done     Imported
+	seen     idSet // the users that rows have created or found
+}
+
+// idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
+type idSet map[int64]uint64
+
+func (s idSet) add(id int64)      { s[id>>6] |= 1 << (id & 63) }
+func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
+
+func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) (err error) {
+	if i.table, err = i.engine.describe(i.tx); err != nil {
+		return err
+	}
+	i.finds = i.options.OnConflict != ConflictFails
+	if i.finds && !i.table.uniqueEmail {
+		return ErrNotUnique
+	}
+	var chunk []ImportRow
+	bytes := 0
+	for row, err := range rows {
+		refusal, isRow := errors.AsType[*RowError](err)
+		if err != nil && !isRow {
+			return err
+		}
+		if i.refused.All++; isRow {
+			i.refused.Add(refusal)
+			continue
+		}
+		chunk = append(chunk, row)
+		if bytes += i.fields.Bytes(&row.User); len(chunk) == chunkRows || bytes >= chunkBytes {
+			if err := i.store(ctx, chunk); err != nil {
+				return err
+			}
+			chunk, bytes = chunk[:0], 0
+		}
+	}
+	if err := i.store(ctx, chunk); err != nil {
+		return err
+	}
+	if i.refused.Refused > 0 {
+		return &i.refused
+	}
+	if i.options.DeleteMissing {
+		return i.deleteMissing(ctx)
+	}
+	return nil
+}
+
+// store stores rows. One with the email of an earlier row comes after all others: it must find what that earlier row has left.
+func (i *fileImport) store(ctx context.Context, rows []ImportRow) error {
+	for len(rows) > 0 {
+		var first, later []ImportRow
+		emails := make(map[string]bool, len(rows))
+		for _, row := range rows {
+			email := i.sameEmail(row.User.Email)
+			if emails[email] {
+				later = append(later, row)
+			} else {
+				emails[email] = true
+				first = append(first, row)
+			}
+		}
+		for len(first) > 0 {
+			n, began := min(i.together, len(first)), time.Now()
+			if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first[:n], 0)); err != nil {
+				return err
+			}
+			first = first[n:]
+			if took := time.Since(began); took < 50*time.Millisecond {
+				i.together = min(2*i.together, chunkRows)
+			} else if took > 200*time.Millisecond { // a statement cannot be interrupted
+				i.together = max(1, i.together/4)
+			}
+		}
+		rows = later
+	}
+	return nil
+}
+
+// sameEmail returns what the emails of two rows have in common if only one user may have them.
+func (i *fileImport) sameEmail(email string) string {
+	if i.table.ignoresCase {
+		return LowerASCII(email)
+	}
+	return email
+}
+
+// step is what rows that are stored together, all or none, have done.
+type step struct {
+	created, updated, skipped int
+	refused                   []*RowError
+	seen                      []int64
+}
+
+// storeDifferent stores rows with different emails together. If they are refused, each half is tried by itself, down to the
+// row that is to blame. On PostgreSQL, another program may create a user between the lookup and the creation: then a single
+// row is tried again.
+func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
+	var did step
+	err := i.savepoint(i.tx, func() error { return i.try(rows, &did) })
+	if ended, ok := errors.AsType[endedError](err); ok {
+		return ended.refusal
+	}
+	failed, _ := errors.AsType[*StorageError](i.engine.failed(err))
+	switch isDuplicate := failed != nil && failed.Duplicate; {
+	case err == nil:
+		i.done.Created += did.created
+		i.done.Updated += did.updated
+		i.done.Skipped += did.skipped
+		for _, row := range did.refused {
+			i.refused.Add(row)
+		}
+		for _, id := range did.seen {
+			i.seen.add(id)
+			i.engine.wrote(id)
+		}
+		return nil
+	case !i.isRefusal(err):
+		return err
+	case isDuplicate && !i.finds:
+		i.finds = true
+		return i.storeDifferent(rows, 0)
+	case len(rows) > 1:
+		half := len(rows) / 2
+		if err := i.storeDifferent(rows[:half], 0); err != nil {
+			return err
+		}
+		return i.storeDifferent(rows[half:], 0)
+	case isDuplicate && i.options.OnConflict != ConflictFails && tries < 3:
+		return i.storeDifferent(rows, tries+1)
+	}
+	i.refused.Add(&RowError{Line: rows[0].Line, Err: i.engine.failed(err)})
+	return nil
+}
+
+// try stores rows, and does what the options say with those whose user exists.
+func (i *fileImport) try(rows []ImportRow, did *step) error {
+	found := map[string]User{}
+	if i.finds {
+		var emails []string
+		for _, row := range rows {
+			emails = append(emails, i.sameEmail(row.User.Email))
+		}
+		column := "email"
+		if i.table.ignoresCase {
+			column = i.engine.foldedEmail()
+		}
+		same := i.tx.Where(column+" IN ?", emails)
+		if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
+			same = same.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+		}
+		for user, err := range i.each(same) {
+			if err != nil {
+				return err
+			}
+			found[i.sameEmail(user.Email)] = *user
+		}
+	}
+	var created []*User
+	now := time.Now().UTC().Format(time.DateTime)
+	for _, row := range rows {
+		user, exists := found[i.sameEmail(row.User.Email)]
+		switch {
+		case !exists:
+			created = append(created, &User{NewUser: row.User, CreatedAt: now})
+			continue
+		case i.options.OnConflict == ConflictFails && i.seen.has(user.ID):
+			did.refused = append(did.refused, &RowError{Line: row.Line, Err: ErrRepeated})
+			continue
+		case i.options.OnConflict == ConflictFails:
+			exists := &StorageError{Text: "another user has the email", Duplicate: true} // as the database would say
+			did.refused = append(did.refused, &RowError{Line: row.Line, Err: exists})
+			continue
+		}
+		did.seen = append(did.seen, user.ID)
+		// An update keeps the email: the two may differ in their letter case.
+		differing := i.fields.Differing(&row.Values, &user.NewUser) &^ i.fields.Find("email").bit
+		if i.options.OnConflict == ConflictSkips || differing == 0 {
+			did.skipped++
+			continue
+		}
+		did.updated++
+		if err := i.update(i.tx, &user, differing, &row.User); err != nil {
+			return err
+		}
+	}
+	if len(created) == 0 {
+		return nil
+	}
+	done := i.insert(i.tx, created)
+	if done.Error == nil && done.RowsAffected < int64(len(created)) {
+		return ErrIgnored
+	}
+	for _, user := range created {
+		did.seen = append(did.seen, user.ID)
+	}
+	did.created = len(created)
+	return done.Error
+}
+
+// deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the rest.
+func (i *fileImport) deleteMissing(ctx context.Context) error {
+	i.done.DeletedUsers = []DeletedUser{}
+	missing, after := 0, int64(math.MinInt64)
+	for {
+		var ids []int64
+		page := i.tx.Model(&User{}).Where("id > ?", after).Order("id").Limit(maxParameters).Pluck("id", &ids)
+		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		after = ids[len(ids)-1]
+		gone := slices.DeleteFunc(ids, i.seen.has)
+		missing += len(gone)
+		if room := MostListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {
+			for user, err := range i.each(i.tx.Where("id IN ?", gone).Order("id").Limit(room)) {
+				if err != nil {
+					return err
+				}
+				i.done.DeletedUsers = append(i.done.DeletedUsers, DeletedUser{ID: user.ID, Email: user.Email})
+			}
+		}
+		if missing > i.options.MaxDeletes || len(gone) == 0 {
+			continue
+		}
+		deleted := i.tx.Where("id IN ?", gone).Delete(&User{})
+		if deleted.Error != nil {
+			return deleted.Error
+		}
+		i.done.Deleted += int(deleted.RowsAffected)
+		for _, id := range gone {
+			i.engine.wrote(id)
+		}
+	}
+	if missing > i.options.MaxDeletes {
+		return &TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
+	}
+	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendUser appends a user as JSON, with the fields in the order of the specification, section 2, and optional ones after
-// them. It is written by hand because encoding/json takes longer than reading the row: 1.0 µs against 0.1 µs.
+// AppendUser appends a user as JSON: first the fields of the specification, section 2, in its order, then optional ones.
+// encoding/json would take longer than reading the row: 1.0 µs against 0.1 µs.
 func (f Fields) AppendUser(to []byte, user *User) []byte {
 	to = strconv.AppendInt(append(to, `{"id":`...), user.ID, 10)
 	to = f.appendValues(to, &user.NewUser, true)
@@ -18,8 +18,7 @@ func (f Fields) AppendUser(to []byte, user *User) []byte {
 	return append(f.appendValues(to, &user.NewUser, false), '}')
 }
 
-// AppendCreated appends the response to a creation as JSON: what the client sent, with the new id (specification,
-// section 4).
+// AppendCreated appends the response to a creation: what the client sent, with the new id (specification, section 4).
 func (f Fields) AppendCreated(to []byte, id int64, user *NewUser) []byte {
 	to = strconv.AppendInt(append(to, `{"id":`...), id, 10)
 	to = f.appendValues(to, user, true)
@@ -44,16 +43,17 @@ func (f Fields) appendValues(to []byte, user *NewUser, required bool) []byte {
 
 // appendText appends text as a JSON string. Text that needs no escape is copied; encoding/json writes the rest.
 func appendText(to []byte, text string) []byte {
-	if needsEscape(text) {
-		return appendEscaped(to, text)
+	if !needsEscape(text) {
+		return append(append(append(to, '"'), text...), '"')
 	}
-	to = append(to, '"')
-	to = append(to, text...)
-	return append(to, '"')
+	buffer := bytes.NewBuffer(to)
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false) // <, > and & stay as they were sent
+	_ = encoder.Encode(text)     // encoding a string cannot fail
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-// needsEscape reports whether encoding/json would escape or replace anything in text: control characters, quotes,
-// backslashes, the two line separators that JavaScript once refused, and bytes that are not UTF-8.
+// needsEscape reports whether encoding/json would escape or replace anything: also U+2028 and U+2029, and what is no UTF-8.
 func needsEscape(text string) bool {
 	ascii := true
 	for i := range len(text) {
@@ -64,14 +64,6 @@ func needsEscape(text string) bool {
 		ascii = ascii && char < utf8.RuneSelf
 	}
 	return !ascii && (!utf8.ValidString(text) || strings.ContainsAny(text, "\u2028\u2029"))
-}
-
-func appendEscaped(to []byte, text string) []byte {
-	buffer := bytes.NewBuffer(to)
-	encoder := json.NewEncoder(buffer)
-	encoder.SetEscapeHTML(false) // <, > and & stay as they were sent
-	_ = encoder.Encode(text)     // encoding a string cannot fail
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
 // ChunkBytes is how much of a response is collected before it is sent: what most pages of storage fill.
@@ -101,9 +93,8 @@ func (a *Array) Add(user *User) int {
 	return len(a.text)
 }
 
-// Chunks adds the users of pages and ends the array. It yields the text after each page that fills a chunk, but never a
-// single user before it is known to be the only one. Each chunk is valid until the next is requested; its page is not
-// held meanwhile. An error ends the sequence.
+// Chunks adds the users of pages and ends the array. It yields the text after each page that fills a chunk, but no single user
+// before it is known to be the only one. A chunk is valid until the next; its page is not held meanwhile. An error ends it.
 func (a *Array) Chunks(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for page, err := range pages {

@@ -50,12 +50,3 @@ func FuzzAppendText(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkAppendUser(b *testing.B) {
-	user := User{ID: 123456, NewUser: NewUser{Name: "Ada Lovelace", Email: "ada.lovelace@example.org"}, CreatedAt: "2026-11-20 15:42:07"}
-	fields := NewFields()
-	var buffer []byte
-	for b.Loop() {
-		buffer = fields.AppendUser(buffer[:0], &user)
-	}
-}

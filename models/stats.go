@@ -1,25 +1,23 @@
 package models
 
 import (
+	"context"
 	"math/bits"
 	"sync/atomic"
 	"time"
+
+	"gorm.io/gorm"
 )
 
-// Stats are metrics of a storage engine, counted since it was opened. They are for operators and change nothing.
+// Stats are metrics of the storage, counted since it was opened. They are for operators and change nothing.
 type Stats struct {
-	// CommitWrites counts commits by how many writes shared them: at most 1, then at most 2, 4, 8 and so on up to 512.
-	CommitWrites [10]uint64
-	// Writes is how many writes these commits held in total.
-	Writes uint64
-	// How lists were served: Cached from memory without a change, Patched after the changed segments were read again,
-	// Read after all users were read, and Streamed while users were read, because the list could not be cached.
+	CommitWrites [10]uint64 // commits by how many writes shared them: at most 1, then at most 2, 4, 8 and so on up to 512
+	Writes       uint64     // how many writes these commits held in total
+	// How lists were served: from memory, after what had changed was read again, after all users were, or while they were.
 	Cached, Patched, Read, Streamed uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
 	Feed                    FeedStats
-	// ByStandby and ByPrimary are how many reads that standbys may answer were answered by one, and by the primary.
-	ByStandby, ByPrimary uint64
 }
 
 // FeedStats are metrics of the feed of changes. They are zero if changes are not recorded.
@@ -29,24 +27,38 @@ type FeedStats struct {
 	Lag     time.Duration // how old the oldest entry is that is not shown yet
 }
 
-// Commits counts commits for [Stats].
-type Commits struct {
+// commits counts commits for [Stats].
+type commits struct {
 	bySize [len(Stats{}.CommitWrites)]atomic.Uint64
 	writes atomic.Uint64
 }
 
-// Count counts a commit of this many writes. A commit whose writes were all refused has committed nothing.
-func (c *Commits) Count(writes uint) {
+// count counts a commit of this many writes. A commit whose writes were all refused has committed nothing.
+func (c *commits) count(writes uint) {
 	if writes > 0 {
 		c.bySize[bits.Len(writes-1)].Add(1)
 		c.writes.Add(uint64(writes))
 	}
 }
 
-// Fill sets the commit counters of stats.
-func (c *Commits) Fill(stats *Stats) {
-	stats.Writes = c.writes.Load()
-	for i := range c.bySize {
-		stats.CommitWrites[i] = c.bySize[i].Load()
+// Stats returns the metrics of the storage. Some are missing if the database does not answer within half a second.
+func (u *Users) Stats() Stats {
+	stats := Stats{
+		Writes: u.commits.writes.Load(), Cached: u.cache.Cached.Load(), Patched: u.cache.Patched.Load(),
+		Read: u.cache.Read.Load(), Streamed: u.cache.Streamed.Load(),
 	}
+	for i := range stats.CommitWrites {
+		stats.CommitWrites[i] = u.commits.bySize[i].Load()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
+	defer cancel()
+	_ = u.engine.read(ctx, false, func(db *gorm.DB) (err error) {
+		stats.DatabaseBytes, stats.WALBytes = u.engine.size(db)
+		if table, err := u.described(db); err != nil || !table.feed {
+			return err
+		}
+		stats.Feed, err = u.engine.feedStats(db)
+		return err
+	})
+	return stats
 }

@@ -28,9 +28,3 @@ func TestAStoredTimeIsShownInUTC(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkShownTime(b *testing.B) {
-	for b.Loop() {
-		ShownTime("2026-11-20 15:42:07")
-	}
-}

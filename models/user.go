@@ -1,32 +1,32 @@
 package models
 
-// NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User], so
-// no request can set an id or a time.
-//
-// Each field has an entry in [NewFields], from which everything else follows. CONTRIBUTING.md shows how to add one.
+// NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User], so no
+// request can set an id or a time. Each field has an entry in [NewFields]: CONTRIBUTING.md shows how to add one.
 type NewUser struct {
 	Name  string `gorm:"not null"`
 	Email string `gorm:"not null;unique"`
-	// Added are the values of the fields that a setting adds, or nil while all of them are NULL.
+	// Added are the values of the fields that a setting adds, or nil while all are NULL: see [addColumns].
 	Added []*string `gorm:"-"`
 }
 
-// NewFields returns the table of the fields that a client may set, in the order in which they are shown. The names are
-// those of the fields that a setting adds. An optional field that every service has is an entry here and a column above.
-// A required one also needs its own lines in web/page/index.html and web/openapi.yaml, and a value for the users who
-// exist.
+// NewFields returns the table of the fields that a client may set, in the order in which they are shown. A setting adds those
+// with names. An optional field that every service has is an entry here and a column above. A required one also needs lines
+// in web/page/index.html and web/openapi.yaml, and a value for the users who exist.
 func NewFields(names ...string) Fields {
-	return numbered(append(Fields{
+	fields := append(Fields{
 		required("name", func(u *NewUser) *string { return &u.Name }),
 		unique(required("email", func(u *NewUser) *string { return &u.Email })),
-	}, added(names)...))
+	}, added(names)...)
+	for i, field := range fields {
+		field.bit, field.key = 1<<i, `,"`+field.Name+`":`
+	}
+	return fields
 }
 
 // User is one row of the table users (specification, section 2), and the one definition of that table.
 type User struct {
-	ID int64 `gorm:"primaryKey;autoIncrement"`
+	ID int64 `gorm:"primaryKey;autoIncrement;generated:identity"`
 	NewUser
-	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". Storage sets it: GORM's own time would have
-	// nanoseconds and the offset of the process. Each engine defines its column type.
-	CreatedAt string `gorm:"->"`
+	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". On PostgreSQL the column is a timestamptz(0).
+	CreatedAt string `gorm:"type:datetime;default:(CURRENT_TIMESTAMP)"`
 }

@@ -147,23 +147,24 @@ func TestReadySaysWhyNoRequestsShouldBeSent(t *testing.T) {
 	t.Parallel()
 	stopping, stop := context.WithCancel(t.Context())
 	stop()
-	closed := stored(t)
+	closed := openUsers(t, newDatabase(t), 0)
 	if err := closed.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	lost, path := openUsers(t)
-	if err := os.Remove(path); err != nil {
+	database := newDatabase(t)
+	lost := openUsers(t, database, 0)
+	if err := os.Remove(database.Path); err != nil {
 		t.Fatal(err)
 	}
 	<-lost.Replaced()
 	for name, c := range map[string]struct {
-		users  models.Users
+		users  *models.Users
 		stop   context.Context
 		status int
 		says   string
 	}{
-		"ready":                      {stored(t), t.Context(), 200, "ok"},
-		"stopping":                   {stored(t), stopping, 503, errStopped.Error()},
+		"ready":                      {openUsers(t, newDatabase(t), 0), t.Context(), 200, "ok"},
+		"stopping":                   {openUsers(t, newDatabase(t), 0), stopping, 503, errStopped.Error()},
 		"file removed":               {lost, t.Context(), 503, models.ErrReplaced.Error()},
 		"storage that does not work": {closed, t.Context(), 503, "storage does not answer: " + models.ErrClosed.Error()},
 	} {
@@ -198,32 +199,11 @@ func TestProfilesAreOnTheAdminPortAlone(t *testing.T) {
 	}
 }
 
-// unanswering is a storage that does not answer.
-type unanswering struct{ models.Users }
-
-func (unanswering) Get(ctx context.Context, _ int64) (models.User, error) {
-	<-ctx.Done()
-	return models.User{}, ctx.Err()
-}
-
-func TestReadyDoesNotWaitForAStorageThatDoesNotAnswer(t *testing.T) {
-	t.Parallel()
-	url := admin(t, silent(unanswering{stored(t)}), t.Context(), func(l *limits) { l.probe = 10 * time.Millisecond })
-	answer, err := (&http.Client{Timeout: patience}).Get(url + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" {
-		t.Errorf("answered %d with %v", answer.StatusCode, answer.Header)
-	}
-}
-
 // The admin port gives a client no more time than the public one, and does not count the time of a profile.
 func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	t.Parallel()
 	const short = 100 * time.Millisecond
-	url := admin(t, silent(stored(t)), t.Context(), func(l *limits) { l.header, l.body, l.idle, l.behind = short, short, short, 3*short })
+	url := admin(t, silent(openUsers(t, newDatabase(t), 0)), t.Context(), func(l *limits) { l.header, l.body, l.idle, l.behind = short, short, short, 3*short })
 	s := &service{address: strings.TrimPrefix(url, "http://")}
 	for name, request := range map[string]string{
 		"nothing":        "",

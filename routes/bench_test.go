@@ -14,8 +14,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
-	"users-api/models/sqlite"
-	"users-api/models/storetest"
 )
 
 // discard is an answer that no client reads, so that a benchmark sees the handler alone.
@@ -27,14 +25,14 @@ func (d *discard) WriteHeader(int)                { clear(d.header) }
 
 // BenchmarkRequest is what a request costs without the network.
 func BenchmarkRequest(b *testing.B) {
-	users, _ := openUsers(b)
+	users := openUsers(b, newDatabase(b), 1<<20)
 	for i := range 100 {
 		if _, err := users.Create(b.Context(), models.NewUser{Name: "n", Email: fmt.Sprint(i)}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-	handler := Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: logger}.handler(context.Background(), usual())
+	handler := Service{Users: users, Fields: plain(), Metrics: noFigures(), Logger: logger}.handler(context.Background(), usual())
 	for _, bench := range []struct{ name, method, path, body string }{
 		{"health", "GET", "/health", ""},
 		{"one user", "GET", "/api/users/1", ""},
@@ -53,25 +51,16 @@ func BenchmarkRequest(b *testing.B) {
 // BenchmarkPage is what a page costs without the network, from memory and from storage.
 func BenchmarkPage(b *testing.B) {
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
-	users, path := openUsers(b)
-	rows := make([]models.NewUser, 100_000)
-	for i := range rows {
-		rows[i] = models.NewUser{Name: fmt.Sprint("User ", i), Email: fmt.Sprintf("user%d@example.org", i)}
-	}
-	if _, err := users.Import(b.Context(), storetest.Rows(rows...), models.ImportOptions{}); err != nil {
-		b.Fatal(err)
-	}
+	database := newDatabase(b)
+	_ = openUsers(b, database, 0)
+	(&service{Database: database}).others(b, strings.Replace(ordinaryUsers, "50000", "100000", 1))
 	for _, from := range []struct {
 		name   string
 		memory int
 	}{{"memory", 64 << 20}, {"storage", 0}} {
-		users, err := sqlite.Open(b.Context(), path, storetest.Fields(), from.memory)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { _ = users.Close(context.Background()) })
-		storetest.Text(b, users)
-		handler := Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: logger}.handler(context.Background(), usual())
+		users := openUsers(b, database, from.memory)
+		handler := Service{Users: users, Fields: plain(), Metrics: noFigures(), Logger: logger}.handler(context.Background(), usual())
+		handler.ServeHTTP(&discard{http.Header{}}, httptest.NewRequest("GET", "/api/users", nil)) // the list is read
 		for _, query := range []string{"limit=100&after=50000", "limit=50&order=desc", "limit=1&count=true", "limit=1000"} {
 			b.Run(query+" from "+from.name, func(b *testing.B) {
 				b.ReportAllocs()

@@ -123,3 +123,38 @@ func (b *body) wait() error {
 	}
 	return cmp.Or[error](b.client.Err(), controllers.ErrBusy)
 }
+
+// admitFile applies the limits to a file that is imported. It has no limit on its total time, but it must keep its
+// pace. It is stored on disk while it arrives, so only a few files may arrive at once.
+func (b *bodies) admitFile(c *gin.Context) {
+	slots := b.imports
+	if callerOf(c).access == "read" {
+		slots = b.dryRuns
+	}
+	if !slots.TryAcquire(1) {
+		controllers.Refuse(c, controllers.ErrBusyImports)
+		return
+	}
+	defer slots.Release(1)
+	c.Request.Body = &upload{
+		ReadCloser: c.Request.Body, connection: http.NewResponseController(c.Writer),
+		pace: pace{spare: b.limits.behind, most: b.limits.behind, rate: b.limits.rate},
+	}
+	c.Next()
+}
+
+// upload is a request body that is given up if it arrives too slowly.
+type upload struct {
+	io.ReadCloser
+	connection *http.ResponseController
+	pace       pace
+}
+
+func (u *upload) Read(into []byte) (int, error) {
+	began := time.Now()
+	_ = u.connection.SetReadDeadline(began.Add(u.pace.spare))
+	n, err := u.ReadCloser.Read(into)
+	u.pace.spare -= time.Since(began)
+	u.pace.moved(n)
+	return n, err
+}

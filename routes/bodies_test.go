@@ -41,7 +41,7 @@ func (s *service) large(t *testing.T) *wire {
 func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 	t.Parallel()
 	grown, goOn := make(chan struct{}, 9), make(chan struct{})
-	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies = 2 })
+	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies = 2 })
 	first, second := s.large(t), s.large(t)
 	<-grown
 	<-grown
@@ -73,7 +73,7 @@ func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
 	t.Parallel()
 	whole, goOn := make(chan struct{}, 9), make(chan struct{})
-	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
+	s := startWith(t, controllers.Handle(func(c *gin.Context) error {
 		if n, err := io.Copy(io.Discard, c.Request.Body); err != nil || n <= smallBody {
 			return err
 		}
@@ -102,7 +102,7 @@ func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
 func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	t.Parallel()
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
-	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 150*time.Millisecond })
+	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 150*time.Millisecond })
 	first := s.large(t)
 	<-grown
 	got := s.large(t).answer()
@@ -118,7 +118,7 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
-	s := startWith(t, nil, reader(grown, goOn), func(l *limits) { l.largeBodies, l.stop = 1, 50*time.Millisecond })
+	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies, l.stop = 1, 50*time.Millisecond })
 	s.large(t)
 	<-grown
 	waiting := s.dial(t)
@@ -206,7 +206,7 @@ func TestTheDeadlineOfABodyDoesNotEndTheWaitForStorage(t *testing.T) {
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
 		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
 	} {
-		s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
+		s := startWith(t, controllers.Handle(func(c *gin.Context) error {
 			if _, err := io.ReadAll(c.Request.Body); err != nil {
 				return err
 			}
@@ -241,7 +241,7 @@ func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
 func TestAClientThatWentAwayIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
-	s := startWith(t, nil, controllers.Handle(func(c *gin.Context) error {
+	s := startWith(t, controllers.Handle(func(c *gin.Context) error {
 		close(begun)
 		<-c.Request.Context().Done()
 		return c.Request.Context().Err()

@@ -1,9 +1,7 @@
 package routes
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -12,46 +10,13 @@ import (
 	"testing"
 
 	"users-api/models"
-	"users-api/models/sqlite"
-	"users-api/models/storetest"
 )
 
-// unread is a storage of which no page may be read, because the pages are in memory.
-type unread struct {
-	models.Users
-	t *testing.T
-}
-
-func (u unread) Select(_ context.Context, query models.Query) iter.Seq2[[]models.User, error] {
-	u.t.Errorf("%+v is read from storage", query)
-	return func(func([]models.User, error) bool) {}
-}
-
-func (u unread) Get(_ context.Context, id int64) (models.User, error) {
-	u.t.Errorf("user %d is read from storage", id)
-	return models.User{}, nil
-}
-
-func (u unread) Count(context.Context, models.Query) (int64, error) {
-	u.t.Error("users are counted in storage")
-	return 0, nil
-}
-
 // startTwice serves one database twice: with pages from memory, and with pages from storage.
-func startTwice(t *testing.T, recorded bool) (memory, storage *service) {
+func startTwice(t *testing.T) (memory, storage *service) {
 	t.Helper()
-	users, path := openUsers(t)
-	if recorded {
-		(&service{path: path}).record(t)
-	}
-	uncached, err := sqlite.Open(context.Background(), path, storetest.Fields(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = uncached.Close(context.Background()) })
-	memory, storage = startWith(t, unread{users, t}, nil), startWith(t, uncached, nil)
-	memory.Users, memory.path = users, path
-	return memory, storage
+	memory = start(t)
+	return memory, startService(t, Service{Users: openUsers(t, memory.Database, 0)}, nil)
 }
 
 func (r reply) shown() string { return fmt.Sprintf("%d %v\n%s", r.status, r.header, r.body) }
@@ -114,31 +79,32 @@ func expectSameUsers(t *testing.T, memory, storage *service, random *rand.Rand) 
 // A page or a user from memory is byte for byte what storage has, with all headers.
 func TestWhatIsInMemoryIsWhatIsInStorage(t *testing.T) {
 	t.Parallel()
-	for _, recorded := range []bool{false, true} {
-		t.Run(fmt.Sprint("changes are recorded: ", recorded), func(t *testing.T) {
-			memory, storage := startTwice(t, recorded)
-			seed := rand.Uint64()
-			t.Logf("the seed is %d", seed)
-			random := rand.New(rand.NewPCG(seed, 0))
-			expectSamePages(t, memory, storage, random) // of no users
-			names := []string{"Ada", `"<&>"`, "é\u2028", "x\x00y", strings.Repeat("long ", 100)}
-			for i := range 60 {
-				user := models.NewUser{Name: names[i%len(names)], Email: fmt.Sprint(i)}
-				if _, err := memory.Create(t.Context(), user); err != nil {
-					t.Fatal(err)
-				}
-			}
-			memory.others(t, "UPDATE users SET id = id * 37 + 10000; UPDATE users SET id = id - 11200") // gaps, and negative ids
-			memory.others(t, "UPDATE users SET id = -9223372036854775807 - 1 WHERE id = (SELECT max(id) FROM users)")
-			expectSamePages(t, memory, storage, random)
-			expectSameUsers(t, memory, storage, random)
-		})
+	memory, storage := startTwice(t)
+	seed := rand.Uint64()
+	t.Logf("the seed is %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	expectSamePages(t, memory, storage, random) // of no users
+	names := []string{"Ada", `"<&>"`, "é\u2028", "x\x00y", strings.Repeat("long ", 100)}
+	for i := range 60 {
+		user := models.NewUser{Name: names[i%len(names)], Email: fmt.Sprint(i)}
+		if _, err := memory.Create(t.Context(), user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	memory.others(t, "UPDATE users SET id = id * 37 + 10000; UPDATE users SET id = id - 11200") // gaps, and negative ids
+	memory.others(t, "UPDATE users SET id = -9223372036854775807 - 1 WHERE id = (SELECT max(id) FROM users)")
+	expectSamePages(t, memory, storage, random)
+	expectSameUsers(t, memory, storage, random)
+	memory.others(t, longNames) // more than a page may hold
+	for _, query := range []string{"?limit=9", "?limit=9&order=desc", "?limit=1000", "?email=7"} {
+		expectSamePage(t, memory, storage, "GET", query)
+		expectSamePage(t, memory, storage, "HEAD", query)
 	}
 }
 
 func TestAPageOfOneUserHasTheETagOfTheUser(t *testing.T) {
 	t.Parallel()
-	memory, storage := startTwice(t, false)
+	memory, storage := startTwice(t)
 	memory.create(t, "Ada", "ada@example.org")
 	memory.create(t, "Alan", "alan@example.org")
 	memory.do(t, "GET", "/api/users", "")
@@ -168,7 +134,7 @@ func TestAPageOfOneUserHasTheETagOfTheUser(t *testing.T) {
 // A client keeps the headers that a 304 does not repeat, also a Link to users who are gone.
 func TestAPageThatNothingFollowsAnyMoreIsSentAgain(t *testing.T) {
 	t.Parallel()
-	memory, storage := startTwice(t, false)
+	memory, storage := startTwice(t)
 	for _, email := range []string{"a", "b", "c"} {
 		memory.create(t, "n", email)
 	}

@@ -2,11 +2,16 @@ package routes
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
+	"sync"
 	"time"
+
+	"github.com/gin-gonic/gin"
 )
 
 // listener accepts connections that wait for a slow reader while it keeps its pace. net/http's WriteTimeout would cut
@@ -112,6 +117,19 @@ func (c *conn) isTooSlow() bool {
 	return c.pace.spare <= 0
 }
 
+// pace is how long a client may still keep us waiting. It starts with some time to spare, each KiB earns a second more,
+// and there is a maximum: a client that keeps taking, or sending, 1 KiB/s is served however long that takes. Time in
+// which the client waits for us does not count.
+type pace struct {
+	spare, most time.Duration
+	rate        int // bytes per second
+}
+
+func (p *pace) moved(bytes int) {
+	earned := time.Duration(float64(bytes) / float64(p.rate) * float64(time.Second))
+	p.spare = min(p.spare+earned, p.most)
+}
+
 func (c *conn) Close() error {
 	c.forget()
 	return c.TCPConn.Close()
@@ -139,5 +157,70 @@ func isCutOff(ctx context.Context) bool {
 func resetLater(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		_ = c.SetLinger(0)
+	}
+}
+
+// httpBuffer is the size of the buffer through which net/http writes to a connection.
+const httpBuffer = 4 << 10
+
+// coalesce sends the headers of a long response together with its body. net/http fills its buffer with the headers and the first
+// bytes of the body, and sends it by a system call of its own. Without that call, a sixth more pages are sent per second.
+func coalesce(c *gin.Context) {
+	if conn, ok := c.Request.Context().Value(connKey{}).(*conn); ok {
+		conn.begun = false
+		c.Writer = &coalescing{c.Writer, conn}
+	}
+}
+
+// coalescing is a response that tells its connection that more follows what net/http writes first. The buffer is only
+// written when it is full and something is left, so another write always comes.
+type coalescing struct {
+	gin.ResponseWriter
+	conn *conn
+}
+
+func (w *coalescing) Write(data []byte) (int, error) {
+	w.conn.more = len(data) >= httpBuffer
+	defer func() { w.conn.more = false }()
+	return w.ResponseWriter.Write(data)
+}
+
+// Unwrap returns the response of net/http, which reports errors that Gin hides.
+func (w *coalescing) Unwrap() http.ResponseWriter {
+	return w.ResponseWriter.(interface{ Unwrap() http.ResponseWriter }).Unwrap()
+}
+
+// connections closes the connection that has been idle longest if there are more than most. 10,000 idle connections
+// took 145 MB, which kept the garbage collector busy.
+type connections struct {
+	most int
+	mu   sync.Mutex
+	open map[net.Conn]*list.Element // its place in idle; nil while it is busy
+	idle list.List                  // of net.Conn, longest idle first
+}
+
+func newConnections(most int) *connections {
+	return &connections{most: most, open: map[net.Conn]*list.Element{}}
+}
+
+// note is the server's ConnState.
+func (c *connections) note(connection net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.open[connection]; at != nil {
+		c.idle.Remove(at)
+	}
+	switch state {
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, connection)
+	case http.StateIdle:
+		c.open[connection] = c.idle.PushBack(connection)
+	default:
+		c.open[connection] = nil
+	}
+	if longest := c.idle.Front(); longest != nil && len(c.open) > c.most {
+		closed := c.idle.Remove(longest).(net.Conn)
+		delete(c.open, closed)
+		_ = closed.Close() // the server notices
 	}
 }

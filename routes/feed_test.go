@@ -2,23 +2,22 @@ package routes
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"users-api/models"
-	"users-api/models/sqlite"
 )
 
 // record lets the database of a service record changes.
 func (s *service) record(t *testing.T) {
 	t.Helper()
-	if err := sqlite.RecordChanges(context.Background(), s.path); err != nil {
+	if err := s.RecordChanges(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -27,7 +26,7 @@ func (s *service) record(t *testing.T) {
 func TestNoTimeLimitEndsARequestThatWaits(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(l *limits) {
-		l.header, l.body, l.idle, l.probe, l.stop = time.Second/10, time.Second/10, time.Second/10, time.Second/10, time.Second/10
+		l.header, l.body, l.idle, l.probe, l.stop = time.Second, time.Second/10, time.Second/10, time.Second/10, time.Second/10
 		l.behind = time.Second / 2
 	})
 	s.record(t)
@@ -49,14 +48,7 @@ func TestAStreamThatIsNotReadIsCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, func(l *limits) { l.behind = time.Second / 2 })
 			s.record(t)
-			other, err := sql.Open("sqlite", s.path)
-			if err == nil {
-				_, err = other.Exec(fill)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer other.Close() //nolint:errcheck // nothing was left to write
+			s.others(t, fill)
 			reader := s.dial(t)
 			_ = reader.SetReadBuffer(4 << 10)
 			reader.send("GET /api/changes?limit=1 HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
@@ -68,10 +60,7 @@ func TestAStreamThatIsNotReadIsCut(t *testing.T) {
 // A storage that is lost ends the service, and those that wait with it.
 func TestALostStorageEndsAStream(t *testing.T) {
 	t.Parallel()
-	users, path := openUsers(t)
-	lost := &losing{Users: users, lost: make(chan struct{})}
-	s := startWith(t, lost, nil)
-	s.path = path
+	s := start(t)
 	s.record(t)
 	request, err := http.NewRequest(http.MethodGet, s.url+"/api/changes", nil)
 	if err != nil {
@@ -83,7 +72,9 @@ func TestALostStorageEndsAStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close() //nolint:errcheck // it is read to its end
-	close(lost.lost)
+	if err := os.Remove(s.Path); err != nil {
+		t.Fatal(err)
+	}
 	text, err := io.ReadAll(stream.Body)
 	if err != nil || string(text) != ":\n\n" {
 		t.Errorf("the stream is %q, %v", text, err)
@@ -98,14 +89,6 @@ func TestALostStorageEndsAStream(t *testing.T) {
 		t.Errorf("a client was cut off:\n%s", s.log)
 	}
 }
-
-// losing is a storage that a test loses.
-type losing struct {
-	models.Users
-	lost chan struct{}
-}
-
-func (l *losing) Replaced() <-chan struct{} { return l.lost }
 
 // Many streams have the same changes in the same order.
 func TestEveryStreamHasEveryChange(t *testing.T) {

@@ -59,6 +59,9 @@ func writeLine(c *gin.Context, logger *slog.Logger, id string, end time.Time, to
 	if name := callerOf(c).name; name != "" {
 		attributes = append(attributes, slog.String("key", name))
 	}
+	if written, ok := c.Value(controllers.Written).(slog.Attr); ok {
+		attributes = append(attributes, written)
+	}
 	attributes = append(attributes, traceAttributes(c.Request.Header)...)
 	line := slog.NewRecord(end, level, "request", 0)
 	line.AddAttrs(append(attributes, reasons...)...)
@@ -121,8 +124,6 @@ func cause(err error) []slog.Attr {
 		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
 	case failure.Meaning != "":
 		return []slog.Attr{slog.String("storage_error", failure.Meaning)}
-	case failure == models.ErrClosed, failure == models.ErrIgnored, failure == models.ErrReplaced:
-		return []slog.Attr{slog.String("storage_error", failure.Text)} // not an engine's text: it quotes no user
 	default:
 		return []slog.Attr{slog.String("storage_error", "unknown")}
 	}
@@ -136,4 +137,24 @@ func requestID(sent string) string {
 		return sent
 	}
 	return strconv.FormatUint(rand.Uint64(), 36)
+}
+
+// traceAttributes returns the trace that a request belongs to, and the step of the trace that sent it, if its traceparent
+// is valid (W3C Trace Context, section 3.2). A later version than 00 may have more behind another dash.
+func traceAttributes(header http.Header) []slog.Attr {
+	const length = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	sent := header.Values("Traceparent")
+	if len(sent) != 1 || len(sent[0]) < length {
+		return nil
+	}
+	begin, more := sent[0][:length], sent[0][length:]
+	version, trace, parent, flags := begin[:2], begin[3:35], begin[36:52], begin[53:]
+	hasDashes := begin[2] == '-' && begin[35] == '-' && begin[52] == '-' && (more == "" || more[0] == '-')
+	if !hasDashes || strings.Trim(version+trace+parent+flags, "0123456789abcdef") != "" {
+		return nil
+	}
+	if version == "ff" || version == "00" && more != "" || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
+		return nil
+	}
+	return []slog.Attr{slog.String("trace_id", trace), slog.String("parent_id", parent)}
 }

@@ -16,7 +16,7 @@ import (
 
 // Service is what is served, who may use it, and the metrics and log for its operators.
 type Service struct {
-	Users   models.Users
+	Users   *models.Users
 	Fields  models.Fields
 	Access  Access
 	Metrics *Metrics
@@ -46,7 +46,7 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 
 func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
-	api := controllers.NewUsers(s.Users, s.Fields, s.Logger)
+	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	changes := controllers.NewChanges(ending, s.Users, s.Fields)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {

@@ -2,10 +2,8 @@ package routes
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
-	"users-api/models/storetest"
 )
 
 // docs/reliability.md tells operators these.
@@ -38,7 +35,7 @@ func TestNoClientKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
 func TestAStopFinishesTheRequestsUnderWay(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	s := startWith(t, nil, func(c *gin.Context) {
+	s := startWith(t, func(c *gin.Context) {
 		close(begun)
 		<-goOn
 		c.String(200, "whole")
@@ -72,35 +69,15 @@ func listen(t *testing.T) net.Listener {
 	return listener
 }
 
-func silent(users models.Users) Service {
-	return Service{Users: users, Fields: storetest.Fields(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
-}
-
-func TestServeEndsWithNothingOnAStop(t *testing.T) {
-	t.Parallel()
-	stop, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := silent(stored(t)).Serve(stop, listen(t)); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestServeEndsWhenTheStorageIsLost(t *testing.T) {
-	t.Parallel()
-	users, path := openUsers(t)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := silent(users).Serve(t.Context(), listen(t)); !errors.Is(err, models.ErrReplaced) {
-		t.Error(err)
-	}
+func silent(users *models.Users) Service {
+	return Service{Users: users, Fields: plain(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
 }
 
 func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	t.Parallel()
 	listener := listen(t)
 	_ = listener.Close()
-	err := silent(stored(t)).Serve(t.Context(), listener)
+	err := silent(openUsers(t, newDatabase(t), 0)).Serve(t.Context(), listener)
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot accept connections: ") {
 		t.Error(err)
 	}

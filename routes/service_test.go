@@ -20,8 +20,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/models"
-	"users-api/models/sqlite"
-	"users-api/models/storetest"
 )
 
 // patience is how long a test waits for what must happen.
@@ -29,8 +27,8 @@ const patience = 20 * time.Second
 
 // service is a running server of a test.
 type service struct {
-	models.Users
-	path         string // of the database
+	*models.Users
+	models.Database
 	served       Service
 	url, address string
 	log          *lines
@@ -56,40 +54,51 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// openUsers opens an empty database.
-func openUsers(t testing.TB) (users models.Users, path string) {
+// plain are the fields of the specification.
+func plain() models.Fields { return models.NewFields()[:2] }
+
+// newDatabase returns where an empty database is.
+func newDatabase(t testing.TB) models.Database {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "users.db")
-	users, err := sqlite.Open(context.Background(), path, storetest.Fields(), 1<<20)
+	return models.Database{Path: filepath.Join(t.TempDir(), "users.db"), Fields: plain(), Logger: slog.New(slog.DiscardHandler)}
+}
+
+// openUsers opens a database as a service does.
+func openUsers(t testing.TB, database models.Database, listMemory int) *models.Users {
+	t.Helper()
+	users, err := database.Open(context.Background(), listMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = users.Close(context.Background()) })
-	return users, path
+	return users
 }
 
 // start serves an empty database, with the usual limits unless they are changed.
 func start(t *testing.T, change ...func(*limits)) *service {
 	t.Helper()
-	users, path := openUsers(t)
-	s := startWith(t, users, nil, change...)
-	s.Users, s.path = users, path
-	return s
+	return startOn(t, newDatabase(t), Access{}, change...)
 }
 
-// startWith serves any users, or one handler at / behind every middleware.
-func startWith(t *testing.T, users models.Users, handler gin.HandlerFunc, change ...func(*limits)) *service {
-	t.Helper()
-	return startService(t, Service{Users: users}, handler, change...)
-}
-
-// startFor serves an empty database to those who have access.
+// startFor serves an empty database to clients that have access.
 func startFor(t *testing.T, access Access) *service {
 	t.Helper()
-	users, path := openUsers(t)
-	s := startService(t, Service{Users: users, Access: access}, nil)
-	s.Users, s.path = users, path
+	return startOn(t, newDatabase(t), access)
+}
+
+// startOn serves a database.
+func startOn(t *testing.T, database models.Database, access Access, change ...func(*limits)) *service {
+	t.Helper()
+	users := openUsers(t, database, 1<<20)
+	s := startService(t, Service{Users: users, Access: access}, nil, change...)
+	s.Users, s.Database = users, database
 	return s
+}
+
+// startWith serves one handler at / behind every middleware.
+func startWith(t *testing.T, handler gin.HandlerFunc, change ...func(*limits)) *service {
+	t.Helper()
+	return startService(t, Service{}, handler, change...)
 }
 
 // noFigures are the metrics of a storage that counts nothing.
@@ -104,7 +113,7 @@ func startService(t *testing.T, served Service, handler gin.HandlerFunc, change 
 		change(&l)
 	}
 	s := &service{log: &lines{}, ended: make(chan error, 1)}
-	served.Fields, served.Metrics = storetest.Fields(), noFigures()
+	served.Fields, served.Metrics = plain(), noFigures()
 	served.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.served = served
 	all, lost := func(ending context.Context) http.Handler { return served.handler(ending, l) }, (<-chan struct{})(nil)
@@ -159,9 +168,9 @@ func (s *service) create(t *testing.T, name, email string) {
 }
 
 // others writes as another program does.
-func (s *service) others(t *testing.T, statement string) {
+func (s *service) others(t testing.TB, statement string) {
 	t.Helper()
-	other, err := sql.Open("sqlite", s.path)
+	other, err := sql.Open("sqlite", s.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,8 @@
 package routes
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -100,7 +98,7 @@ func storeSlowly(t *testing.T, request string) reply {
 	t.Helper()
 	const behind = 100 * time.Millisecond
 	s := start(t, func(l *limits) { l.body, l.behind = behind, behind })
-	other, err := sql.Open("sqlite", s.path)
+	other, err := sql.Open("sqlite", s.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +181,9 @@ func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 				t.Errorf("the log does not say %s:\n%s", want, text)
 			}
 		}
+		if last := text[strings.LastIndex(text, "msg=request"):]; strings.Contains(last, "created=1") != strings.Contains(text, "stored=true") {
+			t.Errorf("the line of the request says %s", last)
+		}
 		for _, secret := range []string{"Ada", "ada@", "secret"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("the log says %s:\n%s", secret, text)
@@ -191,51 +192,12 @@ func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 	}
 }
 
-// storing takes longer to store a file.
-type storing struct {
-	models.Users
-	time time.Duration
-}
-
-func (s storing) Import(
-	ctx context.Context, rows iter.Seq2[models.ImportRow, error], options models.ImportOptions,
-) (models.Imported, error) {
-	done, err := s.Users.Import(ctx, rows, options)
-	select {
-	case <-ctx.Done():
-		return done, ctx.Err()
-	case <-time.After(s.time):
-		return done, err
-	}
-}
-
-// A client that goes away ends the import of its file.
-func TestAFileWhoseClientIsGoneIsNotStored(t *testing.T) {
+// The error of a connection is the reason that the log has.
+func TestAFileThatIsNotTakenIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, storing{stored(t), patience}, nil)
-	conn := s.upload(t, len("name,email\nn,1\n"))
-	conn.send("name,email\nn,1\n")
-	s.waitForLog(t, "import started")
-	_ = conn.Close()
-	s.waitForLog(t, "status=499")
-}
-
-// An export is broken off where a list is, so that no cut file looks whole.
-func TestAFileThatStorageBreaksOffIsReset(t *testing.T) {
-	t.Parallel()
-	users := breaking{stored(t), nil, longUsers(3, full)}
-	for _, path := range []string{csvPath, ndjsonPath, csvPath + "?spreadsheet=true&order=desc"} {
-		s := startWith(t, users, nil)
-		conn := s.dial(t)
-		conn.send("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
-		if text, err := conn.rest(); err == nil {
-			t.Errorf("%s: %d bytes that end as if they were all", path, len(text))
-		}
-	}
-	s := startWith(t, breaking{stored(t), nil, longUsers(1, full)}, nil)
-	got := s.do(t, "GET", csvPath, "")
-	if got.status != 500 || got.header.Get("Content-Disposition") != "" ||
-		got.header.Get("Content-Type") != "application/json; charset=utf-8" {
-		t.Errorf("a failure before the first byte: %d %v %s", got.status, got.header, got.body)
-	}
+	s := start(t, func(l *limits) { l.behind = 50 * time.Millisecond })
+	s.others(t, longNames)
+	conn := s.dial(t)
+	conn.send("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", csvPath)
+	s.waitForLog(t, "cut_by=stalled_reader")
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"users-api/headers"
 )
 
 // file serves one file, compressed to nearly every client, and plain to the others.
@@ -58,7 +56,9 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set(name, value)
 	}
 	content, tag := f.plain, f.tag
-	if takesGzip(r) {
+	// Browsers list gzip without a quality. Who refuses something ("gzip;q=0") gets the plain file, which is right for all.
+	codings := strings.Join(r.Header.Values("Accept-Encoding"), ",")
+	if strings.Contains(codings, "gzip") && !strings.Contains(codings, "q=0") {
 		content, tag = f.packed, f.tag+"-gzip" // different bytes need a different strong tag (RFC 9110, section 8.8.3)
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Content-Length", strconv.Itoa(len(content()))) // ServeContent leaves it out of encoded content
@@ -66,16 +66,6 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("ETag", `"`+tag+`"`)
 	r.Header.Del("If-Match") // no client changes a file; and ServeContent would send that length with its 412
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content()))
-}
-
-// takesGzip reports whether a client accepts gzip (RFC 9110, section 12.5.3).
-func takesGzip(r *http.Request) bool {
-	codings := r.Header.Values("Accept-Encoding")
-	accepts, listed := headers.Accepts(codings, "gzip")
-	if !listed {
-		accepts, _ = headers.Accepts(codings, "*")
-	}
-	return accepts
 }
 
 func compress(content string) string {

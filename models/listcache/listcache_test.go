@@ -1,229 +1,453 @@
 package listcache
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
-
-	"users-api/models"
 )
 
-// What slow readers hold is bounded: then others get a list that is not kept.
-func TestListsThatAreBeingReadAreBounded(t *testing.T) {
+// Whatever is written, the list, its pages and the rows that are found are those of the table, and a list that somebody
+// still reads does not change.
+func TestWhatIsInMemoryIsTheTable(t *testing.T) {
 	t.Parallel()
-	users, cache := open(300)
-	release := make(chan struct{})
-	var wait sync.WaitGroup
-	held := 0
-	for i := range int64(10) {
-		users.put(i+1, "a name")
-		got := make(chan string)
-		wait.Go(func() {
-			_ = cache.List(ctx, func(list models.List) error {
-				got <- list.Version
-				<-release
-				return nil
-			}, paged(nil))
-		})
-		if <-got == "" {
-			break
-		}
-		held++
-		users.remove(i + 1)
-	}
-	if held < 3 || held == 10 {
-		t.Errorf("%d lists of 60 bytes are kept where 300 bytes may be", held)
-	}
-	close(release)
-	wait.Wait()
-	if _, version := ask(t, users, cache); version == "" {
-		t.Error("no list is kept after all were released")
-	}
-}
-
-func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
-	t.Parallel()
-	users, cache := open(1000)
-	expect := func(when string, kept bool) {
-		t.Helper()
-		if _, version := ask(t, users, cache); (version != "") != kept {
-			t.Errorf("%s the list has the version %q", when, version)
-		}
-	}
-	for i := range int64(20) {
-		users.put(i+1, "a name")
-	}
-	expect("with more than 1,000 bytes", false)
-	for id := range int64(15) {
-		users.remove(id + 1)
-	}
-	expect("when it is read while it is sent and found to be small,", false)
-	expect("when it is known to be small,", true)
-	for i := range int64(20) {
-		users.put(i+100, "a name")
-	}
-	expect("when it has become too large again,", false)
-}
-
-func TestWhileTheSourceCannotTellNothingIsKept(t *testing.T) {
-	t.Parallel()
-	users, cache := open(1000)
-	users.put(1, "a")
-	for _, before := range []string{"nothing", "a list"} {
-		users.unknown = ErrNotCached
-		if text, version := ask(t, users, cache); version != "" || text != users.text() {
-			t.Errorf("after %s was kept: got %q with the version %q", before, text, version)
-		}
-		if page, err := cache.Page(ctx, models.Query{Limit: 1}); page != nil || err != nil {
-			t.Errorf("after %s was kept: got the page %v, %v", before, page, err)
-		}
-		users.unknown = nil
-		if _, version := ask(t, users, cache); version == "" {
-			t.Error("no list is kept afterwards")
-		}
-	}
-}
-
-func TestOnlyThePiecesThatHaveChangedAreReadAgain(t *testing.T) {
-	t.Parallel()
-	users, cache := open(16 << 20)
-	for id := range int64(5000) {
-		users.put(id+1, "before")
-	}
-	users.others(func() {})
-	ask(t, users, cache)
-	for _, step := range []struct {
-		name  string
-		write func()
-		again []int64 // segments
-		read  int     // users
-	}{
-		{"a creation", func() { users.put(5001, "new") }, []int64{9}, 1},
-		{"a change", func() { users.put(17, "new") }, []int64{0}, 1},
-		{"a deletion", func() { users.remove(2048) }, []int64{4}, 0},
-		{"a change of the last of a segment", func() { users.put(511, "new") }, []int64{0}, 1},
-		{"a change of the first of a segment", func() { users.put(512, "new") }, []int64{1}, 1},
-		{"two changes in a segment", func() { users.put(700, "new"); users.put(600, "new") }, []int64{1}, 101},
-		{"three writes", func() { users.remove(1); users.put(2047, "new"); users.put(5002, "new") }, []int64{0, 3, 9}, 2},
-		{"nothing", func() {}, nil, 0},
-	} {
-		users.again, users.read = nil, 0
-		step.write()
-		if text, _ := ask(t, users, cache); text != users.text() {
-			t.Errorf("after %s the list differs", step.name)
-		}
-		if !slices.Equal(users.again, step.again) {
-			t.Errorf("after %s the segments %v were read again, want %v", step.name, users.again, step.again)
-		}
-		if users.read != step.read {
-			t.Errorf("after %s %d users were read, want %d", step.name, users.read, step.read)
-		}
-	}
-	if users.readAll != 1 {
-		t.Errorf("everything was read %d times", users.readAll)
-	}
-}
-
-// What has changed is told once. A reading that fails midway has been told, so that the list is read as a whole next time.
-func TestAfterAFailedReadingTheListIsReadAsAWhole(t *testing.T) {
-	t.Parallel()
-	for _, lost := range []string{"a changed segment", "the whole list"} {
-		users, cache := open(1 << 20)
-		for id := range int64(1500) {
-			users.put(id+1, "before")
-		}
-		ask(t, users, cache)
-		if users.put(700, "after"); lost == "the whole list" {
-			users.others(func() {})
-		}
-		users.breaks = errors.New("the disk failed")
-		err := cache.List(ctx, func(models.List) error { return nil }, paged(nil))
-		if !errors.Is(err, users.breaks) {
-			t.Errorf("%s could not be read, and the error is %v", lost, err)
-		}
-		users.breaks = nil
-		if text, _ := ask(t, users, cache); text != users.text() {
-			t.Errorf("after %s could not be read the list is stale", lost)
-		}
-	}
-}
-
-func TestMoreChangesThanAreRememberedAreAnything(t *testing.T) {
-	var changes Changes
-	for id := range int64(MaxChanges) {
-		changes.Add(id)
-	}
-	if changes.Anything() || len(changes.ids) != MaxChanges {
-		t.Errorf("%d changes are remembered, anything: %t", len(changes.ids), changes.Anything())
-	}
-	if changes.Add(0); !changes.Anything() || changes.ids != nil {
-		t.Error("one more is remembered too")
-	}
-	if taken := changes.Take(); !taken.Anything() || changes.Anything() {
-		t.Error("what was taken was not forgotten")
-	}
-}
-
-// Whatever is written, the list is what the table holds, and one that somebody still reads does not change.
-func TestTheListIsTheTable(t *testing.T) {
+	ids := rapid.OneOf(rapid.Int64Range(-1100, 1100), rapid.Int64())
+	names := rapid.SampledFrom([]string{"", "short", strings.Repeat("long", 250)})
 	rapid.Check(t, func(r *rapid.T) {
-		users, cache := open(rapid.SampledFrom([]int{0, 2000, 1 << 20}).Draw(r, "bytes"))
+		source, cache := open(rapid.SampledFrom([]int{0, 2000, 1 << 20}).Draw(r, "bytes"))
 		versions := map[string]string{}
-		write := func(r *rapid.T) {
-			id := rapid.Int64Range(1, 5000).Draw(r, "id")
-			name := rapid.SampledFrom([]string{"", "short", fmt.Sprintf("%01000d", 0)}).Draw(r, "name")
-			rapid.SampledFrom([]func(){
-				func() { users.put(id, name) }, func() { users.remove(id) }, func() { users.others(func() { users.put(id, name) }) },
-			}).Draw(r, "write")()
+		type held struct {
+			list *List
+			text string
 		}
-		look := func(r *rapid.T, during func()) {
-			want, text := users.text(), ""
-			_ = cache.List(ctx, func(list models.List) error {
-				during()
-				for segment := range list.Chunks {
-					text += string(segment)
-				}
-				if other, found := versions[list.Version]; found && list.Version != "" && other != text {
-					r.Fatalf("two lists have the version %s", list.Version)
-				}
-				versions[list.Version] = text
-				return nil
-			}, paged(slices.Clone(users.users)))
-			if text != want {
-				r.Fatalf("the list is %.1000s, and the table %.1000s", text, want)
-			}
-		}
+		var lists []held
 		r.Repeat(map[string]func(*rapid.T){
-			"write": write,
-			"look":  func(r *rapid.T) { look(r, func() {}) },
-			"look twice": func(r *rapid.T) {
-				look(r, func() { write(r); look(r, func() { write(r) }) })
+			"put":        func(r *rapid.T) { source.put(ids.Draw(r, "id"), names.Draw(r, "name")) },
+			"remove":     func(r *rapid.T) { source.remove(ids.Draw(r, "id")) },
+			"others put": func(r *rapid.T) { source.others(func() { source.put(ids.Draw(r, "id"), names.Draw(r, "name")) }) },
+			"list": func(r *rapid.T) {
+				isCached(t, source, cache)
+				l, _, _ := cache.List(ctx) // it is never released
+				if l == nil {
+					return
+				}
+				if other, found := versions[l.Version()]; found && other != text(l) {
+					r.Fatalf("two lists have the version %s", l.Version())
+				}
+				versions[l.Version()] = text(l)
+				lists = append(lists, held{l, text(l)})
+			},
+			"page": func(r *rapid.T) {
+				after, descending, limit := ids.Draw(r, "after"), rapid.Bool().Draw(r, "descending"), rapid.IntRange(1, 20).Draw(r, "limit")
+				rows := slices.Clone(source.rows)
+				if descending {
+					slices.Reverse(rows)
+				}
+				rows = slices.DeleteFunc(rows, func(row Row) bool { return row.ID == after || row.ID > after == descending })
+				want := array(rows[:min(limit, len(rows))])
+				if got := page(t, cache, &after, descending, limit); got != "" && got != want {
+					r.Fatalf("after %d, descending %t, %d: got %s, want %s", after, descending, limit, got, want)
+				}
+			},
+			"find": func(r *rapid.T) {
+				name := names.Draw(r, "name")
+				row, _, err := cache.Find(ctx, key(name), 1)
+				isOne := func(stored Row) bool { return string(stored.JSON) == string(row) }
+				if err != nil || row != nil && !slices.ContainsFunc(source.rows, isOne) {
+					r.Fatalf("found %s, %v", row, err)
+				}
+			},
+			"": func(r *rapid.T) {
+				for _, h := range lists {
+					if text(h.list) != h.text {
+						r.Fatal("a list that is being read has changed")
+					}
+				}
 			},
 		})
 	})
 }
 
-// The end of the array comes with the last users: alone it would be a write and a packet of its own.
-func TestTheEndOfTheArrayComesWithTheLastUsers(t *testing.T) {
+func TestOnlyWhatHasChangedIsReadAgain(t *testing.T) {
 	t.Parallel()
-	for _, last := range []int64{0, 1, 512, 1500} {
-		users, cache := open(1 << 20)
-		for id := range last {
-			users.put(id+1, "a name")
+	source, cache := open(16 << 20)
+	for id := range int64(5000) {
+		source.put(id+1, "before")
+	}
+	source.others(func() {})
+	isCached(t, source, cache)
+	for _, step := range []struct {
+		name  string
+		write func()
+		again []int64 // segments
+		read  int     // rows
+	}{
+		{"a creation", func() { source.put(5001, "new") }, []int64{9}, 1},
+		{"a change", func() { source.put(17, "new") }, []int64{0}, 1},
+		{"a deletion", func() { source.remove(2048) }, []int64{4}, 0},
+		{"a change of the last of a segment", func() { source.put(511, "new") }, []int64{0}, 1},
+		{"a change of the first of a segment", func() { source.put(512, "new") }, []int64{1}, 1},
+		{"two changes in a segment", func() { source.put(700, "new"); source.put(600, "new") }, []int64{1}, 101},
+		{"three writes", func() { source.remove(1); source.put(2047, "new"); source.put(5002, "new") }, []int64{0, 3, 9}, 2},
+		{"nothing", func() {}, nil, 0},
+	} {
+		source.again, source.read = nil, 0
+		if step.write(); !isCached(t, source, cache) {
+			t.Errorf("after %s the list is not cached", step.name)
 		}
-		var chunks []string
-		err := cache.List(ctx, func(list models.List) error {
-			for chunk := range list.Chunks {
-				chunks = append(chunks, string(chunk))
+		if !slices.Equal(source.again, step.again) || source.read != step.read {
+			t.Errorf("after %s the segments %v and %d rows were read, want %v and %d", step.name, source.again, source.read, step.again, step.read)
+		}
+	}
+	if source.readAll != 1 {
+		t.Errorf("everything was read %d times", source.readAll)
+	}
+}
+
+// A source tells once what has changed. When a reading fails midway, every row is read next time.
+func TestAfterAReadingThatFailsNothingIsStale(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"a changed row", "every row"} {
+		source, cache := open(1 << 20)
+		for id := range int64(1500) {
+			source.put(id+1, "before")
+		}
+		isCached(t, source, cache)
+		if source.put(1500, "after"); lost == "every row" {
+			source.others(func() {})
+		}
+		source.breaks = errors.New("the disk failed")
+		if _, _, err := cache.List(ctx); !errors.Is(err, source.breaks) {
+			t.Errorf("%s could not be read, and the error is %v", lost, err)
+		}
+		source.breaks = nil
+		isCached(t, source, cache)
+	}
+}
+
+func TestARowIsFoundByItsKeyUntilItIsGone(t *testing.T) {
+	t.Parallel()
+	source, cache := open(1 << 20)
+	source.put(1, "a")
+	source.put(600, "bb")
+	for _, step := range []struct {
+		name       string
+		write      func()
+		sought     string
+		id         int
+		is         string // the name of the row that is found; "" for none
+		listBefore bool
+	}{
+		{"before the list is read", func() {}, "a", 0, "", false},
+		{"in the first segment", func() {}, "a", 1, "a", true},
+		{"in the second segment", func() {}, "bb", 600, "bb", false},
+		{"a key of no row", func() {}, "ccc", 0, "", false},
+		{"created", func() { source.put(2, "ccc") }, "ccc", 2, "ccc", false},
+		{"changed", func() { source.put(2, "dddd") }, "dddd", 2, "dddd", false},
+		{"by the key of before, which the caller must compare", func() {}, "ccc", 2, "dddd", false},
+		{"deleted", func() { source.remove(2) }, "dddd", 0, "", false},
+		{"created again", func() { source.put(3, "dddd") }, "dddd", 3, "dddd", false},
+		{"when others have written", func() { source.others(func() { source.put(4, "eeeee") }) }, "eeeee", 0, "", false},
+		{"when every row was read again", func() {}, "eeeee", 4, "eeeee", true},
+	} {
+		if step.write(); step.listBefore {
+			isCached(t, source, cache)
+		}
+		want := ""
+		if step.is != "" {
+			want = fmt.Sprintf(`{"id":%d,"name":%q}`, step.id, step.is)
+		}
+		if row, cursor, err := cache.Find(ctx, key(step.sought), 1); string(row) != want || err != nil || want != "" && cursor != "cursor" {
+			t.Errorf("%s: found %q at %q, %v, want %q", step.name, row, cursor, err, want)
+		}
+	}
+}
+
+func TestAListIsCachedAsLongAsItFits(t *testing.T) {
+	t.Parallel()
+	source := &table{}
+	source.put(1, "one")
+	source.put(2, "two")
+	size := len(array(source.rows)) + 2*rowBytes
+	for maxBytes, fits := range map[int]bool{size: true, size - 2: false} {
+		cache := New(source, maxBytes)
+		for _, step := range []struct {
+			how    string
+			write  func()
+			cached bool
+		}{
+			{"read first", func() {}, fits},
+			{"read, and is too large", func() { source.others(func() { source.put(4, "a long name") }) }, false},
+			{"found to be small while it was sent", func() { source.remove(4) }, false},
+			{"read again", func() { source.put(2, "owt") }, fits},
+			{"patched", func() { source.put(2, "two") }, fits},
+		} {
+			if step.write(); isCached(t, source, cache) != step.cached {
+				t.Errorf("of %d bytes, %d may be cached: one that was %s is cached: %t", size, maxBytes, step.how, !step.cached)
 			}
-			return nil
-		}, paged(nil))
-		if end := chunks[len(chunks)-1]; err != nil || len(end) < 2 || end[len(end)-1] != ']' {
-			t.Errorf("of %d users the last chunk is %q, %v", last, end, err)
 		}
+	}
+}
+
+// A segment of long rows can be larger than all memory: it is given up as soon as it is too large, and not tried again.
+func TestAListThatIsTooLargeIsNotReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1000)
+	for name, begin := range map[string]func(*table){
+		"the first list":                         func(*table) {},
+		"a segment in which rows were changed":   func(source *table) { source.put(1, "short") },
+		"a segment beside one that is unchanged": func(source *table) { source.put(1000, long) },
+	} {
+		source, cache := open(3500)
+		if begin(source); len(source.rows) > 0 && !isCached(t, source, cache) {
+			t.Errorf("%s: it is not cached at first", name)
+		}
+		for id := range int64(400) {
+			source.put(id+2, long)
+		}
+		source.read = 0
+		for range 3 {
+			if l, _, err := cache.List(ctx); l != nil || err != nil || source.read == 0 || source.read > 4 {
+				t.Errorf("%s: %d rows were read, cached: %t, %v", name, source.read, l != nil, err)
+			}
+		}
+	}
+}
+
+// What slow readers hold beside the list is bounded by as much again, and rows that lists share count once.
+func TestListsThatAreBeingReadAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name       string
+		rows       int64
+		most, held int // how many times the list may be in memory, and how many lists that differ in one row are
+	}{
+		{"lists that share nothing", 1, 2, 3}, {"lists that share three of four segments", 2048, 2, 6},
+	} {
+		source, cache := open(0)
+		for id := range test.rows {
+			source.put(id, "name x")
+		}
+		cache.maxBytes = test.most * (len(array(source.rows)) + int(test.rows)*rowBytes)
+		var releases []func()
+		for i := range test.held + 1 {
+			source.put(0, fmt.Sprint("name ", i))
+			l, release, err := cache.List(ctx)
+			if releases = append(releases, release); (l != nil) != (i < test.held) || err != nil {
+				t.Errorf("%s: list %d is cached: %t, %v", test.name, i, l != nil, err)
+			}
+		}
+		for _, release := range releases {
+			release()
+		}
+		if !isCached(t, source, cache) {
+			t.Errorf("%s: none is cached after all were released", test.name)
+		}
+	}
+}
+
+// arriving tells when a request waits for its turn.
+type arriving struct {
+	context.Context
+	waits chan struct{}
+}
+
+func (a arriving) Done() <-chan struct{} {
+	close(a.waits)
+	return a.Context.Done()
+}
+
+// A list shows what was committed before it was asked for. A request that arrives during a refresh does not share it, and
+// those that wait together share the next one.
+func TestAListAskedForDuringARefreshIsOfTheNext(t *testing.T) {
+	t.Parallel()
+	source, cache := open(1 << 20)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	source.after = func() { began <- struct{}{}; <-goOn } // every row was read
+	var wait sync.WaitGroup
+	wait.Go(func() { _, _, _ = cache.List(ctx) })
+	<-began
+	source.put(1, "after the reading")
+	for range 2 {
+		arrived := make(chan struct{})
+		wait.Go(func() {
+			if l, _, err := cache.List(arriving{ctx, arrived}); err != nil || text(l) != array(source.rows) {
+				t.Errorf("got %v, %v", l, err)
+			}
+		})
+		<-arrived
+	}
+	goOn <- struct{}{}
+	<-began
+	goOn <- struct{}{}
+	if wait.Wait(); source.asked != 1 {
+		t.Errorf("the source was asked %d times for the two", source.asked)
+	}
+}
+
+// A source that does not answer ends each call after a while. Requests that wait for one another must not wait for several.
+func TestWhileTheSourceIsSilentEachRequestIsToldWithin5s(t *testing.T) {
+	t.Parallel()
+	list := func(c *Cache) error { _, _, err := c.List(ctx); return err }
+	peek := func(c *Cache) error { _, err := c.Peek(ctx, 1); return err }
+	for name, requests := range map[string][]func(*Cache) error{
+		"after a list was cached": {list, peek}, "before a list was cached": {list},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				source, cache := open(1 << 20)
+				defer cache.Close(ctx)
+				if len(requests) == 2 {
+					isCached(t, source, cache)
+				}
+				failure, fails := errors.New("the server did not answer in time"), 4700*time.Millisecond
+				source.silent = func(ctx context.Context) error {
+					after := fails
+					fails = 3 * time.Second // as when a new connection fails
+					return cmp.Or(pass(ctx, after), failure)
+				}
+				var wait sync.WaitGroup
+				for _, moment := range []time.Duration{0, 1, 2 * time.Second, 4*time.Second + 1, 5 * time.Second, 9 * time.Second} {
+					for _, request := range requests {
+						wait.Go(func() {
+							time.Sleep(moment)
+							arrived := time.Now()
+							if err := request(cache); !errors.Is(err, failure) || time.Since(arrived) > 5*time.Second {
+								t.Errorf("a request after %s got %v after %s", moment, err, time.Since(arrived))
+							}
+						})
+					}
+				}
+				wait.Wait()
+				source.silent, source.during = nil, func(ctx context.Context) error { return pass(ctx, time.Minute) }
+				source.put(1, "a long time to read")
+				isCached(t, source, cache)
+			})
+		})
+	}
+}
+
+// pass returns when some time has passed, or an error when the context ends before.
+func pass(ctx context.Context, howLong time.Duration) error {
+	select {
+	case <-time.After(howLong):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A page right after a write may not wait until the list is read, which may be long.
+func TestAPageDoesNotWaitUntilEveryRowIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source, cache := open(1 << 20)
+		isCached(t, source, cache)
+		source.others(func() { source.put(1, "new") })
+		source.during = func(ctx context.Context) error { return pass(ctx, time.Hour) }
+		began := time.Now()
+		peek := func() {
+			if l, err := cache.Peek(ctx, 1); l != nil || err != nil || time.Since(began) > 0 {
+				t.Errorf("after %s a page got %v, %v", time.Since(began), l, err)
+			}
+		}
+		cache.turn <- struct{}{} // a question is being asked
+		var wait sync.WaitGroup
+		wait.Go(peek)
+		synctest.Wait()
+		wait.Go(func() { isCached(t, source, cache) })
+		synctest.Wait()
+		<-cache.turn
+		synctest.Wait()
+		peek()
+		wait.Wait()
+	})
+}
+
+// After a commit of which nothing is known, pages come from storage until they have cost as much as reading every row
+// several times: then the list is read beside them. After known writes they come from memory at once.
+func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
+	t.Parallel()
+	source, cache := open(1 << 20)
+	for id := range int64(2000) {
+		source.put(id, "a name")
+	}
+	isCached(t, source, cache)
+	for i := range 3 {
+		source.others(func() {})
+		pages := 0
+		for ; page(t, cache, nil, false, 1000) == ""; pages++ {
+			for cache.beside.Load() {
+				runtime.Gosched()
+			}
+		}
+		if pages < 8*10_000/1000 || pages > 100 || source.readAll != i+2 {
+			t.Errorf("%d pages came from storage, and everything was read %d times", pages, source.readAll)
+		}
+	}
+	if source.put(5, "changed"); !strings.Contains(page(t, cache, nil, false, 10), "changed") {
+		t.Error("after a known write a page is not in memory")
+	}
+	if readers := cache.current.readers.Load(); readers != 0 {
+		t.Errorf("%d readers hold a list that no request reads", readers)
+	}
+}
+
+func TestARequestThatGoesAwayHoldsNoList(t *testing.T) {
+	t.Parallel()
+	source, cache := open(1 << 20)
+	source.put(1, "a")
+	cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
+	gone, cancel := context.WithCancel(ctx)
+	arrived, stays := make(chan struct{}), make(chan struct{})
+	ended, first := make(chan error), make(chan *List)
+	go func() { _, _, err := cache.List(arriving{gone, arrived}); ended <- err }()
+	<-arrived
+	go func() { l, _, _ := cache.List(arriving{ctx, stays}); first <- l }()
+	<-stays
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	<-cache.turn
+	for l := <-first; l.readers.Load() != 1; runtime.Gosched() { // until the one that left has released it
+	}
+}
+
+// Storage closes its connections after the cache. A stop has little time, and reading every row may take long.
+func TestTheEndWaitsForTheRefreshUnderWayAsLongAsItMay(t *testing.T) {
+	t.Parallel()
+	for _, inAHurry := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			source, cache := open(1 << 20)
+			source.during = func(ctx context.Context) error { return pass(ctx, time.Hour) }
+			asked := make(chan error, 1)
+			go func() { _, _, err := cache.List(ctx); asked <- err }()
+			synctest.Wait()
+			stop, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if inAHurry {
+				cancel()
+			}
+			began := time.Now()
+			cache.Close(stop)
+			took, err := time.Since(began), <-asked
+			if (took >= time.Hour) == inAHurry || errors.Is(err, ErrClosed) != inAHurry {
+				t.Errorf("in a hurry: %t: it took %s, and the list got %v", inAHurry, took, err)
+			}
+			if _, _, err := cache.List(ctx); !errors.Is(err, ErrClosed) {
+				t.Errorf("a list afterwards: %v", err)
+			}
+		})
 	}
 }

@@ -3,30 +3,29 @@ package listcache
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
-
-	"users-api/models"
 )
 
 var ctx = context.Background()
 
-// table is the plainest source: users in memory, which remembers what was written as an engine does.
+// table is the plainest source: rows in memory, which remembers what was written as storage does.
 type table struct {
 	mu      sync.Mutex
-	users   []models.User // by ascending id
+	rows    []Row // by ascending id
 	changed Changes
-	unknown error                       // what Unchanged and Transaction return
-	during  func(context.Context) error // what a transaction does first
-	silent  func(context.Context) error // what each call does instead
-	after   func()                      // what it does last
-	breaks  error                       // what a reading ends with instead of its last user
-	asked   int                         // how often Unchanged was called
-	again   []int64
-	readAll int
-	read    int // users
+
+	silent func(context.Context) error // what each call does instead
+	during func(context.Context) error // what a reading does first
+	after  func()                      // what it does last
+	breaks error                       // what a reading ends with instead of its last row
+
+	asked, readAll, read int     // how often Unchanged was called, and every row was read; how many rows were read
+	again                []int64 // the segments that were read again
 }
 
 func (t *table) Unchanged(ctx context.Context) (bool, error) {
@@ -36,13 +35,10 @@ func (t *table) Unchanged(ctx context.Context) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked++
-	if t.unknown != nil {
-		return false, t.unknown
-	}
-	return !t.changed.anything && len(t.changed.ids) == 0, nil
+	return !t.changed.Anything && len(t.changed.ids) == 0, nil
 }
 
-func (t *table) Transaction(ctx context.Context, read func(Changes) error) error {
+func (t *table) Snapshot(ctx context.Context, read func(Snapshot) error) error {
 	if t.silent != nil {
 		return t.silent(ctx)
 	}
@@ -51,108 +47,133 @@ func (t *table) Transaction(ctx context.Context, read func(Changes) error) error
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.unknown != nil {
-		return t.unknown
-	}
-	if t.during != nil {
-		if err := t.during(ctx); err != nil {
-			return err
-		}
-	}
-	return read(t.changed.Take())
+	changed := t.changed
+	t.changed = Changes{}
+	rows := func(from, to int64) iter.Seq2[Row, error] { return t.between(ctx, from, to) }
+	return read(Snapshot{Changed: changed, Cursor: "cursor", Rows: rows})
 }
 
-func (t *table) Cursor() string { return "" }
-
-func (t *table) All() iter.Seq2[models.User, error] {
-	t.readAll++
-	return t.reading(t.users)
-}
-
-// reading yields users as a source does, which may fail midway.
-func (t *table) reading(users []models.User) iter.Seq2[models.User, error] {
-	return func(yield func(models.User, error) bool) {
-		for i, user := range users {
-			t.read++
-			if t.breaks != nil && i == len(users)-1 {
-				yield(models.User{}, t.breaks)
-				return
-			}
-			if !yield(user, nil) {
+// between yields rows as a source does, which may fail midway.
+func (t *table) between(ctx context.Context, from, to int64) iter.Seq2[Row, error] {
+	if from < -1<<62 {
+		t.readAll++
+	} else {
+		t.again = append(t.again, from>>idBits)
+	}
+	return func(yield func(Row, error) bool) {
+		if t.during != nil {
+			if err := t.during(ctx); err != nil {
+				yield(Row{}, err)
 				return
 			}
 		}
+		for i, row := range t.rows {
+			if row.ID < from || row.ID > to {
+				continue
+			}
+			if t.read++; t.breaks != nil && i == len(t.rows)-1 {
+				yield(Row{}, t.breaks)
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
 	}
 }
 
-func (t *table) Range(from, to int64) iter.Seq2[models.User, error] {
-	t.again = append(t.again, segmentNumber(from))
-	return t.reading(slices.DeleteFunc(slices.Clone(t.users), func(u models.User) bool { return u.ID < from || u.ID > to }))
-}
+// key is what the rows of a name are found by.
+func key(name string) uint64 { return uint64(len(name)) }
 
-// paged yields users in one page.
-func paged(users []models.User) iter.Seq2[[]models.User, error] {
-	return func(yield func([]models.User, error) bool) { yield(users, nil) }
-}
-
-// put stores a user with an id, in the place of the one that has it.
+// put stores a row with an id, in the place of the one that has it.
 func (t *table) put(id int64, name string) {
+	t.remove(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	user := models.User{ID: id, NewUser: models.NewUser{Name: name}}
-	at, found := slices.BinarySearchFunc(t.users, id, func(u models.User, id int64) int { return cmp.Compare(u.ID, id) })
-	if found {
-		t.users = slices.Delete(t.users, at, at+1)
-	}
-	t.users = slices.Insert(t.users, at, user)
-	t.changed.Add(id)
+	at, _ := t.find(id)
+	t.rows = slices.Insert(t.rows, at, Row{ID: id, Key: key(name), JSON: fmt.Appendf(nil, `{"id":%d,"name":%q}`, id, name)})
 }
 
-// remove deletes the user with an id.
+func (t *table) find(id int64) (at int, found bool) {
+	return slices.BinarySearchFunc(t.rows, id, func(row Row, id int64) int { return cmp.Compare(row.ID, id) })
+}
+
+// remove deletes the row with an id.
 func (t *table) remove(id int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.users = slices.DeleteFunc(t.users, func(u models.User) bool { return u.ID == id })
+	if at, found := t.find(id); found {
+		t.rows = slices.Delete(slices.Clone(t.rows), at, at+1)
+	}
 	t.changed.Add(id)
 }
 
-// others writes as somebody of whom nothing is known.
+// others writes as another program does, which reports nothing.
 func (t *table) others(write func()) {
 	write()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.changed.AddAll()
+	t.changed = Changes{Anything: true}
 }
 
-// text is the list as it should be.
-func (t *table) text() (text string) {
-	for segment := range models.NewFields().NewArray(0).Chunks(paged(t.users)) {
-		text += string(segment)
+// array is some rows as they should be listed.
+func array(rows []Row) string {
+	var texts []string
+	for _, row := range rows {
+		texts = append(texts, string(row.JSON))
 	}
-	return text
+	return "[" + strings.Join(texts, ",") + "]"
 }
 
 // open returns a table and the cache of its list.
 func open(maxBytes int) (*table, *Cache) {
 	t := &table{}
-	return t, New(t, models.NewFields(), maxBytes)
+	return t, New(t, maxBytes)
 }
 
-// ask returns the list and its version.
-func ask(t testing.TB, source *table, cache *Cache) (text, version string) {
+// text is a list as it is sent.
+func text(l *List) string {
+	var text []byte
+	for chunk := range l.Chunks {
+		text = append(text, chunk...)
+	}
+	return string(text)
+}
+
+// isCached asks for the list, and compares it with the table. If none is in memory, the list is read, as storage does then.
+func isCached(t testing.TB, source *table, cache *Cache) bool {
 	t.Helper()
-	err := cache.List(ctx, func(list models.List) error {
-		version = list.Version
-		for segment, err := range list.Chunks {
-			if err != nil {
-				return err
-			}
-			text += string(segment)
-		}
-		return nil
-	}, paged(source.users))
+	l, release, err := cache.List(ctx)
+	defer release()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text, version
+	want := array(source.rows)
+	if l == nil {
+		cache.NoteSize(len(source.rows), len(want))
+		return false
+	}
+	if got := text(l); got != want || l.Length != len(want) || l.Rows != len(source.rows) || l.Cursor != "cursor" {
+		t.Errorf("the list is %.500s\nwith %d bytes and %d rows, and the table\n%.500s", got, l.Length, l.Rows, want)
+	}
+	return true
+}
+
+// page returns the first rows after an id as an array, or "" if they are not in memory.
+func page(t testing.TB, cache *Cache, after *int64, descending bool, limit int) string {
+	t.Helper()
+	l, err := cache.Peek(ctx, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l == nil {
+		return ""
+	}
+	var rows []Row
+	for id, json := range l.After(after, descending) {
+		if rows = append(rows, Row{ID: id, JSON: json}); len(rows) == limit {
+			break
+		}
+	}
+	return array(rows)
 }

@@ -22,7 +22,7 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	refused := func(t *testing.T, dataDir string, pid int) {
 		t.Helper()
 		before := program.NamesIn(t, dataDir)
-		program.RunCommand(t, dataDir, nil, "restore", backup).ExpectMistake(t,
+		program.RunCommand(t, dataDir, nil, "restore", backup).ExpectFailure(t, "restoring "+backup+" to "+dataDir+"/users.db",
 			fmt.Sprintf("the process %d has the database", pid), dataDir, "open: stop the service")
 		if after := program.NamesIn(t, dataDir); !slices.Equal(before, after) {
 			t.Errorf("there were %v and are %v", before, after)
@@ -113,14 +113,14 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	}
 	for name, candidate := range map[string]struct{ text, says string }{
 		"empty": {"", "it is empty"}, "no database": {strings.Repeat("name,email\n", 999), "it is not an SQLite database"},
-		"the first half": {string(before[:len(before)/2]), "damaged"}, "no users": {string(people), "it has no table users"},
+		"the first half": {string(before[:len(before)/2]), "damaged"}, "no users": {string(people), "no such table: users"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "candidate.db")
 			program.WriteFile(t, path, candidate.text)
-			program.RunCommand(t, p.DataDir, nil, "restore", path).ExpectMistake(t, path, "nothing was changed", candidate.says)
+			program.RunCommand(t, p.DataDir, nil, "restore", path).ExpectFailure(t, "restoring "+path+" to "+p.DatabasePath(), path, "nothing was changed", candidate.says)
 			streamed := program.RunCommand(t, p.DataDir, strings.NewReader(candidate.text), "restore", "-")
-			streamed.ExpectMistake(t, "nothing was changed", candidate.says)
+			streamed.ExpectFailure(t, "restoring the standard input to "+p.DatabasePath(), "nothing was changed", candidate.says)
 			if after, err := os.ReadFile(p.DatabasePath()); string(after) != string(before) {
 				t.Errorf("the database was changed, %v", err)
 			}
@@ -149,7 +149,7 @@ func TestTheDatabaseOfAKilledServiceIsNoBackup(t *testing.T) {
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	for _, argument := range []string{link, "-"} {
-		program.RunCommand(t, target, file, "restore", argument).ExpectMistake(t, killed.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
+		program.RunCommand(t, target, file, "restore", argument).ExpectFailure(t, "restoring … to "+target+"/users.db", killed.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
 	}
 }
 
@@ -162,7 +162,7 @@ func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
 	small := program.Serve(t, "DATA_DIR="+program.SmallDisk(t, "1m"))
 	small.Create(t, "Ada", "ada@example.org")
 	small.Stop(t)
-	program.RunCommand(t, small.DataDir, nil, "restore", backup).ExpectMistake(t, "cannot copy", "no space left on device")
+	program.RunCommand(t, small.DataDir, nil, "restore", backup).ExpectFailure(t, "restoring … to …", "cannot copy", "no space left on device")
 	if names := program.NamesIn(t, small.DataDir); !slices.Equal(names, []string{"users.db"}) {
 		t.Errorf("there are %v", names)
 	}

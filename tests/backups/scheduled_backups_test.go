@@ -11,17 +11,6 @@ import (
 	"users-api/tests/program"
 )
 
-// backupID is what tests choose as the id of a service's backups.
-const backupID = "abcdefg2"
-
-// withBackups starts the program with a data directory that has an id for its backups.
-func withBackups(t *testing.T, settings ...string) *program.Program {
-	t.Helper()
-	directory := t.TempDir()
-	program.WriteFile(t, filepath.Join(directory, "backup-id"), backupID+"\n")
-	return program.Serve(t, append([]string{"DATA_DIR=" + directory}, settings...)...)
-}
-
 func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
@@ -29,11 +18,11 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const prefix = "users-" + backupID + "-"
+	const prefix = "users-"
 	foreign := []string{prefix + "20200101T000000Z.db.bak", prefix + "20200101T000000Z.db-wal", prefix + "20201301T000000Z.db",
 		prefix + "20200101T000000.5Z.db", "my-" + prefix + "20200101T000000Z.db", "users.db", prefix + "2020.db",
-		prefix + "20200101T000000Z.db.1.partial.txt", "users-abcdefg3-20200101T000000Z.db", // of another service
-		"users-20200101T000000Z.db"} // of an earlier version
+		prefix + "20200101T000000Z.db.1.partial.txt", "users-abcdefg3-20200101T000000Z.db", // of an earlier version
+		"users-abcdefg3-20200101T000000Z.db.1.partial"}
 	own := []string{prefix + "20200101T000000Z.db", prefix + "20200102T000000Z.db", prefix + "20200103T000000Z.db"}
 	partial := prefix + "20200101T000000Z.db.123.partial"
 	for _, name := range slices.Concat(foreign, own, []string{partial}) {
@@ -46,7 +35,7 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(directory, partial), longAgo, longAgo); err != nil {
 		t.Fatal(err)
 	}
-	p := withBackups(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory)
+	p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory)
 	p.WaitForLog(t, "backup made")
 	p.WaitForLog(t, "users=0")
 	p.Stop(t)
@@ -81,9 +70,9 @@ func TestTheNextBackupIsMadeWhenTheNewestIsOlderThanAskedFor(t *testing.T) {
 	program.NeedsFile(t, program.Backups)
 	directory := t.TempDir()
 	recent := time.Now().Add(-57 * time.Second).UTC().Format("20060102T150405Z")
-	program.WriteFile(t, filepath.Join(directory, "users-"+backupID+"-"+recent+".db"), "")
-	program.WriteFile(t, filepath.Join(directory, "users-"+backupID+"-29991231T000000Z.db"), "of a wrong clock")
-	p := withBackups(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+directory)
+	program.WriteFile(t, filepath.Join(directory, "users-"+recent+".db"), "")
+	program.WriteFile(t, filepath.Join(directory, "users-29991231T000000Z.db"), "of a wrong clock")
+	p := program.Serve(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+directory)
 	p.Create(t, "Ada", "ada@example.org")
 	p.WaitForLog(t, "backup made")
 	p.WaitForLog(t, "users=1") // it was not made at the start
@@ -96,50 +85,22 @@ func TestAWrongClockDeletesNoBackup(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
 	directory := t.TempDir()
-	future := []string{"users-" + backupID + "-29990101T000000Z.db", "users-" + backupID + "-29990102T000000Z.db"}
+	future := []string{"users-29990101T000000Z.db", "users-29990102T000000Z.db"}
 	for _, name := range future {
 		program.WriteFile(t, filepath.Join(directory, name), "made while the clock was wrong")
 	}
 	began := time.Now()
-	p := withBackups(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory, "ADMIN_PORT=0")
+	p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory, "ADMIN_PORT=0")
 	var last int64
 	program.WaitFor(t, "the figure shows the backup", func() bool {
 		last = int64(program.Scrape(t, p)["users_api_last_backup_timestamp_seconds"][""])
 		return last >= began.Unix()
 	})
 	p.Stop(t)
-	made := "users-" + backupID + "-" + time.Unix(last, 0).UTC().Format("20060102T150405Z") + ".db"
+	made := "users-" + time.Unix(last, 0).UTC().Format("20060102T150405Z") + ".db"
 	if names := program.NamesIn(t, directory); len(names) != 3 || names[0] != made || names[1] != future[0] || names[2] != future[1] {
 		t.Errorf("there are %v, and the last backup is said to be %s", names, made)
 	}
-}
-
-func TestServicesWithOneBackupDirectoryEachKeepTheirOwnBackups(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Backups)
-	directory := t.TempDir()
-	for range 2 { // each has its own data directory
-		p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory)
-		p.WaitForLog(t, "backup made")
-		p.Stop(t)
-		again := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=1", "BACKUP_DIR="+directory, "DATA_DIR="+p.DataDir)
-		again.Create(t, "Ada", "ada@example.org")
-		again.Stop(t)
-		program.Forbid(t, again.Log(), "backup made")
-	}
-	if names := program.NamesIn(t, directory); len(names) != 2 {
-		t.Errorf("there are %v", names)
-	}
-}
-
-func TestAnIDOfBackupsThatIsDamagedIsNamed(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Backups)
-	directory := t.TempDir()
-	program.WriteFile(t, filepath.Join(directory, "backup-id"), "../x")
-	p := program.Serve(t, "BACKUP_EVERY=24h", "DATA_DIR="+directory)
-	p.WaitForLog(t, "no backup was made")
-	p.WaitForLog(t, filepath.Join(directory, "backup-id")+` holds \"../x\", which is no id: delete the file`)
 }
 
 func TestBackupsOnTheDatabasesDiskAreWarnedOf(t *testing.T) {

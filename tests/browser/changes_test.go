@@ -70,6 +70,10 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 			if !evaluate[bool](ada, `document.querySelector('#news').closest('[role=status]').checkVisibility()`) {
 				t.Error("a screen reader does not say it")
 			}
+			for _, scheme := range []string{"dark", "light"} {
+				ada.look(scheme, width, 740)
+				ada.fits(width)
+			}
 			if width == 1280 {
 				ada.clicks("button", "3 changes — show")
 			} else {
@@ -104,7 +108,7 @@ func TestShowingChangesStaysWhereThePersonIs(t *testing.T) {
 	ada.sees("button", "1 change — show")
 	ada.clicks("button", "1 change — show")
 	ada.sees("button", "Change User 060 is another")
-	ada.reads("1 user selected")
+	ada.reads("1 selected")
 	ada.reads("51–100 of 120")
 	if now := evaluate[string](ada, `location.href`); now != address {
 		t.Errorf("the address was %s and is %s", address, now)
@@ -201,19 +205,8 @@ func TestMoreChangesThanCanBeCountedAreMany(t *testing.T) {
 	ada.seesNo("button", "Many changes — show")
 	waiting(t, p, 1)
 	other.Do("UPDATE users_changes SET cursor = cursor + 1000000") // as in another database
+	other.Do("UPDATE sqlite_sequence SET seq = seq + 1000000 WHERE name = 'users_changes'")
 	ada.clicks("button", "Many changes — show")
 	ada.seesNo("button", "Many changes — show")
 	waiting(t, p, 1)
-}
-
-func TestTheNewsHaveNoAccessibilityViolation(t *testing.T) {
-	ada, p := follows(t)
-	p.Create(t, "Dan", "dan@example.org")
-	ada.sees("button", "1 change — show")
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{1280, 360} {
-			ada.look(scheme, width, 740)
-			ada.fits(width)
-		}
-	}
 }

@@ -9,6 +9,9 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 	ada := visit(t, p, "/docs")
 	ada.reads("List users")
 	ada.reads("/api/users/{id}")
+	if locks := evaluate[int](ada, `document.querySelectorAll('.authorization__btn, .authorize').length`); locks > 0 {
+		t.Errorf("%d locks are shown, and no key is needed", locks)
+	}
 	ada.clicks("button", "GET /health Ask whether the service is alive")
 	ada.reads(`"status": "ok"`) // the example: before it is shown, Swagger UI does not find the operation
 	ada.clicks("button", "Execute")
@@ -28,7 +31,8 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 }
 
 func TestTheReaderOfTheDocumentShowsAddedFields(t *testing.T) {
-	ada := visit(t, start(t, "USER_FIELDS=phone,"+oddNames), "/docs")
+	ada := visit(t, start(t, "USER_FIELDS=phone,"+oddNames, "API_KEY="+writeKey), "/docs")
+	ada.sees("button", "Authorize")
 	for operation, says := range map[string][]string{ // after its example, Swagger UI shows all of an operation
 		"listUsers":  {`"null": null`, "Users with exactly this phone", "Users with exactly this constructor"},
 		"createUser": {`"children": null`},

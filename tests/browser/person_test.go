@@ -211,7 +211,11 @@ func (p *person) clicks(role, name string) {
 	var quad dom.Quad
 	p.until(fmt.Sprintf("a place of %s %q", role, name), func() bool {
 		id := p.sees(role, name)
-		call(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
+		_, err := chromedp.Call(p.ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id})
+		if err != nil && strings.Contains(err.Error(), "detached") {
+			return false
+		}
+		p.must(err)
 		quads := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads
 		if len(quads) > 0 {
 			quad = quads[0]

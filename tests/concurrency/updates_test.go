@@ -32,7 +32,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	id := p.Create(t, "0", "counter@example.org")
-	times := program.Times(25, 100)
+	times := program.Times(10, 100)
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {

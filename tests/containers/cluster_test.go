@@ -11,15 +11,19 @@ import (
 )
 
 // The images of etcd and PostgreSQL cannot be had where the tests run: compose reads the file, and nothing of it is started. What
-// Patroni is told there is what docs/postgresql.md tells it, and tests/cluster runs that.
+// Patroni is told there is what docs/patroni.env tells it, and tests/cluster runs that.
 func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repository, "docs", "postgresql.md"))
-	if err != nil {
-		t.Fatal(err)
+	var settings strings.Builder
+	for _, name := range []string{"etcd.env", "patroni.env"} {
+		text, err := os.ReadFile(filepath.Join(repository, "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Write(text)
 	}
-	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(string(text), -1)
+	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(settings.String(), -1)
 	if len(names) != 12+7 {
-		t.Errorf("docs/postgresql.md has %d settings of Patroni and etcd", len(names))
+		t.Errorf("docs/etcd.env and docs/patroni.env have %d settings", len(names))
 	}
 	services := readCompose(t, []string{"SUPERUSER_PASSWORD=a", "REPLICATION_PASSWORD=b", "RESTAPI_PASSWORD=c", "USERS_PASSWORD=d"},
 		"--file", "docker-compose.ha.yml")

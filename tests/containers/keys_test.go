@@ -27,17 +27,17 @@ func (a api) askWithKey(key, method, path, body string) int {
 	return answer.StatusCode
 }
 
-// overrides writes the file for keys that docs/running.md shows. What git knows stays as it is.
+// overrides writes the file for keys that docs/installing.md shows. What git knows stays as it is.
 func (p project) overrides() {
 	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(repository, "docs", "running.md"))
+	text, err := os.ReadFile(filepath.Join(repository, "docs", "installing.md"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	_, shown, found := strings.Cut(string(text), "```yaml\n# docker-compose.override.yml\n")
 	shown, _, closed := strings.Cut(shown, "```\n")
 	if !found || !closed {
-		p.t.Fatal("docs/running.md shows no docker-compose.override.yml")
+		p.t.Fatal("docs/installing.md shows no docker-compose.override.yml")
 	}
 	if err := os.WriteFile(filepath.Join(p.directory, "docker-compose.override.yml"), []byte(shown), 0o644); err != nil {
 		p.t.Fatal(err)

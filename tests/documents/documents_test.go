@@ -9,20 +9,38 @@ import (
 	"testing"
 )
 
-// A document that names a test says that something is proven.
-func TestEveryTestThatADocumentNamesExists(t *testing.T) {
+// Documents and comments are written as one would say it to a colleague.
+func TestDocumentsAreInPlainEnglish(t *testing.T) {
 	t.Parallel()
-	var tests strings.Builder
-	for _, pattern := range []string{"../../*/*_test.go", "../../*/*/*_test.go", "../../*/*/*/*_test.go"} {
+	stilted := regexp.MustCompile(`(?i)\b(who(m|ever|mever)|those +who|the +house)\b`)
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/decisions/*.md", "../../bench/*.md", "../../.github/*.md",
+		"../../*.go", "../../*/*.go", "../../*/*/*.go", "../../web/page/*.*"} {
 		for _, path := range glob(t, pattern) {
-			tests.WriteString(read(t, path))
+			for line := range strings.Lines(read(t, path)) {
+				if word := stilted.FindString(line); word != "" {
+					t.Errorf("%s has %q: %s", path, word, line)
+				}
+			}
 		}
 	}
-	for _, path := range append(glob(t, "../../docs/*.md"), "../../README.md", "../../CONTRIBUTING.md") {
-		for _, name := range regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w+`).FindAllString(read(t, path), -1) {
-			if !strings.Contains(tests.String(), "func "+name+"(") {
-				t.Errorf("%s names %s, which does not exist", path, name)
-			}
+}
+
+// Documents that are long are not read.
+func TestDocumentsAreShort(t *testing.T) {
+	t.Parallel()
+	all := 0
+	for _, path := range slices.Concat(glob(t, "../../docs/*.md"), glob(t, "../../docs/*/*.md")) {
+		all += len(strings.Fields(read(t, path)))
+	}
+	readme, contributing := read(t, "../../README.md"), read(t, "../../CONTRIBUTING.md")
+	for what, counts := range map[string][2]int{
+		"docs/ has %d words, and at most %d are read":           {all, 14_000},
+		"README.md has %d words, and at most %d are read":       {len(strings.Fields(readme)), 1200},
+		"README.md has %d lines, and at most %d are read":       {strings.Count(readme, "\n"), 200},
+		"CONTRIBUTING.md has %d lines, and at most %d are read": {strings.Count(contributing, "\n"), 120},
+	} {
+		if counts[0] > counts[1] {
+			t.Errorf(what, counts[0], counts[1])
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package fields
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -32,4 +34,26 @@ func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
 	)
 	refused := program.Launch(t, binary, "USER_FIELDS=phone")
 	program.ExpectRefusal(t, refused, `USER_FIELDS is \"phone\": every user has the field phone already`)
+	expectWayOn(t, binary)
+}
+
+// expectWayOn starts the changed program on a database from before the change: the error names the command that adds the column.
+func expectWayOn(t *testing.T, binary string) {
+	t.Helper()
+	directory, id, created := t.TempDir(), "INTEGER", "TEXT"
+	if program.PostgreSQL {
+		id, created = "bigserial", "timestamptz DEFAULT now()"
+	}
+	program.OpenOther(t, filepath.Join(directory, "users.db")).Do("CREATE TABLE IF NOT EXISTS users (id "+id+
+		" PRIMARY KEY, name text, email text UNIQUE, created_at "+created+")", "INSERT INTO users (name, email) VALUES ('Ada', 'ada')")
+	refused := program.Launch(t, binary, "DATA_DIR="+directory)
+	program.ExpectRefusal(t, refused, "the table users has no column", "run `users-api add-field phone`")
+	program.Forbid(t, refused.Log(), "USER_FIELDS")
+	for name := range strings.SplitSeq(strings.Trim("phone,"+strings.ReplaceAll(program.OwnColumns(), "phone,", ""), ","), ",") {
+		if done := refused.Run(t, "add-field", name); done.Code != 0 {
+			t.Fatal(done)
+		}
+	}
+	p := program.Start(t, binary, "DATA_DIR="+directory)
+	expect(t, p.At(p.URL), exchange{"the value", "PATCH /api/users/1", `{"phone":"1815"}`, `200 {"id":1,…"phone":"1815"}`})
 }

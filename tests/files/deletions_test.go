@@ -90,7 +90,7 @@ func TestRefusedRowsNameNoDeletedUsers(t *testing.T) {
 	t.Parallel()
 	p := wide(t, 2)
 	answer := p.Do(t, "POST", program.CSV+roster+"0", "name,email\n,new\n")
-	want := `{"error":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name and email are required"}]}`
+	want := `{"error":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name is required"}]}`
 	if answer.Status != 422 || answer.Body != want {
 		t.Errorf("answered %d %s, want %s", answer.Status, answer.Body, want)
 	}

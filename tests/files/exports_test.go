@@ -44,11 +44,43 @@ func TestAnExportIsTheUsersAsAFile(t *testing.T) {
 		}
 		head := p.Do(t, "HEAD", test.path, "")
 		if head.Status != 200 || head.Body != "" || head.Header.Get("Link") != test.next ||
-			head.Header.Get("X-Total-Count") != test.total {
+			head.Header.Get("X-Total-Count") != test.total || head.Header.Get("ETag") != answer.Header.Get("ETag") ||
+			head.Header.Get("Content-Length") != answer.Header.Get("Content-Length") {
 			t.Errorf("HEAD %s: %d %v", test.path, head.Status, head.Header)
 		}
 		expectFileHeaders(t, test.path, head)
 		expectFileHeaders(t, test.path, answer)
+		program.ExpectLength(t, answer)
+	}
+}
+
+// A download that was cut off goes on where it was, unless the users have changed since.
+func TestADownloadGoesOn(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	whole := p.Do(t, "GET", program.CSV, "")
+	tag := whole.Header.Get("ETag")
+	for _, test := range []struct {
+		headers []string
+		status  int
+		body    string
+	}{
+		{[]string{"Range: bytes=10-"}, 206, whole.Body[10:]},
+		{[]string{"Range: bytes=10-19", "If-Range: " + tag}, 206, whole.Body[10:20]},
+		{[]string{"Range: bytes=10-", `If-Range: "x"`}, 200, whole.Body},
+		{[]string{"Range: bytes=100000-"}, 416, "invalid range: failed to overlap\n"},
+		{[]string{"If-None-Match: " + tag}, 304, ""},
+		{[]string{`If-Match: "x"`}, 200, whole.Body},
+	} {
+		if answer := p.Do(t, "GET", program.CSV, "", test.headers...); answer.Status != test.status || answer.Body != test.body {
+			t.Errorf("%q: answered %d %q", test.headers, answer.Status, answer.Body)
+		}
+	}
+	p.Create(t, "Alan", "alan")
+	changed := p.Do(t, "GET", program.CSV, "", "Range: bytes=10-", "If-Range: "+tag)
+	if changed.Status != 200 || !strings.HasPrefix(changed.Body, whole.Body) || len(changed.Body) == len(whole.Body) {
+		t.Errorf("of other users: answered %d %q", changed.Status, changed.Body)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 		{"a dry run", program.CSV + "?dry_run=true", "name,email\nB,b\n", 200, program.Imported(1, 0, 0, 0), []string{ada, alan}},
 		{"refused rows", program.CSV, "name,email\nB,b\n,c\nX,ada\nY,b\n", 422,
 			`{"error":"3 of 4 rows cannot be imported; nothing was stored","rows":[` +
-				`{"line":3,"error":"Name and email are required"},` +
+				`{"line":3,"error":"Name is required"},` +
 				`{"line":4,"error":"Email is already used by another user"},` +
 				`{"line":5,"error":"Email is already used by an earlier row of the file"}]}`, []string{ada, alan}},
 		{"refused rows of a dry run", program.CSV + "?dry_run=true", "name,email\nX,ada\n", 422,
@@ -60,6 +60,10 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 				`"deleted_users":[{"id":2,"email":"alan"}]}`,
 			[]string{ada, alan}},
 		{"an empty file", program.CSV + roster + "2", "\n", 400, emptyCSV, []string{ada, alan}},
+		{"a file without rows", program.CSV + roster + "2", "name,email\n", 400,
+			`{"error":"The file has no rows: on_missing=delete would delete every user"}`, []string{ada, alan}},
+		{"a file without rows that deletes no user", program.CSV, "name,email\n", 200, program.Imported(0, 0, 0, 0),
+			[]string{ada, alan}},
 		{"an empty NDJSON file", program.NDJSON + roster + "2", "", 400, emptyNDJSON, []string{ada, alan}},
 		{"an NDJSON file of blank lines", program.NDJSON + roster + "2", "\ufeff\n \t\r\n\n", 400, emptyNDJSON,
 			[]string{ada, alan}},
@@ -135,7 +139,7 @@ func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
 	problem := p.Do(t, "POST", program.CSV, "name,email\nA,\n", "Accept: application/problem+json")
 	want := `{"type":"about:blank","title":"Unprocessable Entity","status":422,` +
 		`"detail":"1 of 1 row cannot be imported; nothing was stored","code":"rows_refused","rows":[` +
-		`{"line":2,"error":"Name and email are required","code":"field_missing"}]}`
+		`{"line":2,"error":"Email is required","code":"field_missing"}]}`
 	if problem.Status != 422 || problem.Body != want {
 		t.Errorf("a problem is %d %s", problem.Status, problem.Body)
 	}
@@ -150,7 +154,7 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 		{"李小龍 😀\r\nBruce", "lee@example.org"}, {"=SUM(1+2)", "formula@example.org"},
 	}
 	files, err := filepath.Glob("testdata/imports/*")
-	if err != nil || len(files) < 7 {
+	if err != nil || len(files) < 4 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {

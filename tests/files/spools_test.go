@@ -10,14 +10,14 @@ import (
 	"users-api/tests/program"
 )
 
-// noRoom is the answer to an import or export for which the spools of others leave no disk.
+// noRoom is the answer to an import or export for which the files of others leave no disk.
 const noRoom = "Exports and imports under way take all the disk space that they may"
 
-// Exports are spooled beside the database: many slow readers must not take the disk from those who write.
+// Exports are written beside the database: many slow readers must not take the disk from writers.
 func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	p := program.Serve(t, "DATA_DIR="+program.SmallDisk(t, "40m"))
+	p := program.Serve(t, "DATA_DIR="+program.SmallDisk(t, "72m"))
 	for i := range 10 {
 		p.Create(t, strings.Repeat("n", 500_000), fmt.Sprint(i))
 	}
@@ -47,7 +47,7 @@ func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 	p.Stop(t)
 }
 
-// What fits into memory needs no room.
+// A file is refused for what it takes, and not because the disk is full.
 func TestOnAFullDiskOnlySmallFilesComeAndGo(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/tests/history"
+	"users-api/tests/judge"
 	"users-api/tests/program"
 )
 
@@ -28,11 +28,11 @@ func newShell(t *testing.T, p *program.Program) *shell {
 }
 
 // ask does one thing at random.
-func (s *shell) ask(r *history.Recorder, random *rand.Rand) {
+func (s *shell) ask(r *judge.Recorder, random *rand.Rand) {
 	s.n++
-	name, email := fmt.Sprint("shell-", s.n), history.Emails[random.IntN(len(history.Emails))]
-	what := []func(name, email string) (history.Request, history.Answer, error){s.create, s.change, s.remove, s.list}[random.IntN(4)]
-	r.Do(clients, func() (history.Request, history.Answer, error) { return what(name, email) })
+	name, email := fmt.Sprint("shell-", s.n), judge.Emails[random.IntN(len(judge.Emails))]
+	what := []func(name, email string) (judge.Request, judge.Answer, error){s.create, s.change, s.remove, s.list}[random.IntN(4)]
+	r.Do(clients, func() (judge.Request, judge.Answer, error) { return what(name, email) })
 }
 
 // run runs a statement and returns the users that it printed: id, name and email.
@@ -63,32 +63,32 @@ func (s *shell) run(statement string) (users []program.User, refused bool, err e
 
 const returning = " RETURNING id, name, email"
 
-func (s *shell) create(name, email string) (history.Request, history.Answer, error) {
+func (s *shell) create(name, email string) (judge.Request, judge.Answer, error) {
 	users, refused, err := s.run(fmt.Sprintf("INSERT INTO users (name, email) VALUES ('%s', '%s')", name, email) + returning)
-	answer := history.Answer{Users: users}
+	answer := judge.Answer{Users: users}
 	if refused {
-		answer.Code = history.EmailUsed
+		answer.Code = judge.EmailUsed
 	}
-	return history.Request{Action: history.Create, Name: name, Email: email}, answer, err
+	return judge.Request{Action: judge.Create, Name: name, Email: email}, answer, err
 }
 
-func (s *shell) change(name, email string) (history.Request, history.Answer, error) {
+func (s *shell) change(name, email string) (judge.Request, judge.Answer, error) {
 	users, _, err := s.run(fmt.Sprintf("UPDATE users SET name = '%s' WHERE email = '%s'", name, email) + returning)
 	if len(users) == 0 {
-		return history.Request{Action: history.Find, Email: email}, history.Answer{}, err
+		return judge.Request{Action: judge.Find, Email: email}, judge.Answer{}, err
 	}
-	return history.Request{Action: history.Change, ID: users[0].ID, Name: name}, history.Answer{Users: users}, err
+	return judge.Request{Action: judge.Change, ID: users[0].ID, Name: name}, judge.Answer{Users: users}, err
 }
 
-func (s *shell) remove(_, email string) (history.Request, history.Answer, error) {
+func (s *shell) remove(_, email string) (judge.Request, judge.Answer, error) {
 	users, _, err := s.run(fmt.Sprintf("DELETE FROM users WHERE email = '%s'", email) + returning)
 	if len(users) == 0 {
-		return history.Request{Action: history.Find, Email: email}, history.Answer{}, err
+		return judge.Request{Action: judge.Find, Email: email}, judge.Answer{}, err
 	}
-	return history.Request{Action: history.Remove, ID: users[0].ID}, history.Answer{Users: users}, err
+	return judge.Request{Action: judge.Remove, ID: users[0].ID}, judge.Answer{Users: users}, err
 }
 
-func (s *shell) list(string, string) (history.Request, history.Answer, error) {
+func (s *shell) list(string, string) (judge.Request, judge.Answer, error) {
 	users, _, err := s.run("SELECT id, name, email FROM users ORDER BY id")
-	return history.Request{Action: history.List}, history.Answer{Users: users}, err
+	return judge.Request{Action: judge.List}, judge.Answer{Users: users}, err
 }

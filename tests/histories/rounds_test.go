@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"users-api/tests/history"
+	"users-api/tests/judge"
 	"users-api/tests/program"
 )
 
@@ -28,11 +28,10 @@ type setup struct {
 	random *rand.Rand
 	places []*place
 	faults []fault
-	other  func(*history.Recorder, *rand.Rand) // one request of another program, if there is one
-	forks  bool                                // two reads may see two writes in different orders
-	settle func()                              // ends what storage still does for processes that are gone
+	other  func(*judge.Recorder, *rand.Rand) // one request of another program, if there is one
+	settle func()                            // ends what storage still does for processes that are gone
 
-	history *history.Recorder // of the round under way
+	history *judge.Recorder // of the round under way
 }
 
 // A place is one process that clients ask. It may have been started again.
@@ -112,8 +111,7 @@ func (s *setup) run() {
 	n := 0
 	for ; (time.Since(began) < during || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
-		r := history.New(s.places[0].Load().List(s.t), what.name != none.name)
-		r.MayFork = s.forks
+		r := judge.New(s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
 		if r.Unknown() > 0 {
 			s.restart()
@@ -131,7 +129,7 @@ func (s *setup) run() {
 }
 
 // round lets clients ask while a fault comes and goes.
-func (s *setup) round(r *history.Recorder, what fault) {
+func (s *setup) round(r *judge.Recorder, what fault) {
 	seed, reads := s.random.Uint64(), []int{20, 60, 90}[s.random.IntN(3)]
 	var wait sync.WaitGroup
 	var over atomic.Bool
@@ -163,7 +161,7 @@ func (s *setup) round(r *history.Recorder, what fault) {
 }
 
 // isFull reports whether a history can be judged only if nothing is added while the fault lasts.
-func isFull(r *history.Recorder) bool { return r.Size() > most || r.Unknown() >= unknown }
+func isFull(r *judge.Recorder) bool { return r.Size() > most || r.Unknown() >= unknown }
 
 // wait returns when clients were answered n more requests, or ask no more.
 func (s *setup) wait(n int) {

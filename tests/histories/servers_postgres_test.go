@@ -99,7 +99,7 @@ func at(t *testing.T, database, hosts string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("postgres://%s@%s%s", name.User, hosts, name.Path)
+	return fmt.Sprintf("postgres://%s@%s%s?%s", name.User, hosts, name.Path, name.RawQuery)
 }
 
 // pauseAtMost waits for a random time.

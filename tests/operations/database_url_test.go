@@ -28,12 +28,7 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 		{"a # in the password", url + "#x@127.0.0.1/users", "%23"},
 		{"no port", url + "@127.0.0.1:port/users", "URL"},
 		{"a parameter", url + "@127.0.0.1/users?sslmode=perhaps", "sslmode"},
-		{"no standby", url + "@127.0.0.1/users|DATABASE_READ_URL=", "DATABASE_READ_URL is set and empty"},
-		{"an @ in the password of a standby",
-			url + "@127.0.0.1/users|DATABASE_READ_URL=postgres://users:" + databasePassword + "@x@127.0.0.1/users", "DATABASE_READ_URL…%40"},
-		{"a parameter of a standby",
-			url + "@127.0.0.1/users|DATABASE_READ_URL=postgres://users:" + databasePassword + "@127.0.0.1/users?sslmode=perhaps",
-			"DATABASE_READ_URL…sslmode"},
+		{"half an IPv6 address", "DATABASE_URL=postgres://[", "DATABASE_URL…%5B"},
 		{"backups of the file", url + "@127.0.0.1/users|BACKUP_EVERY=24h", "BACKUP_EVERY…pg_dump"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
@@ -41,13 +36,6 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 			expectNoStart(t, bad.settings, bad.says)
 		})
 	}
-}
-
-func TestStandbysWithoutAPrimaryEndTheStart(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, "a DATABASE_READ_URL without a DATABASE_URL")
-	expectNoStart(t, "DATABASE_READ_URL=postgres://users:"+databasePassword+"@127.0.0.1/users",
-		"DATABASE_READ_URL is set and DATABASE_URL is not")
 }
 
 func expectNoStart(t *testing.T, settings, says string) {
@@ -66,6 +54,19 @@ func TestBackupsAndRestoresOfPostgreSQLAreForItsOwnTools(t *testing.T) {
 		done := program.RunWith(t, []string{url, "DATA_DIR=" + directory}, nil, command, "-")
 		done.ExpectMistake(t, "DATABASE_URL is set", "pg_dump", "pg_restore")
 		program.Forbid(t, done.Stderr, "hunter2")
+	}
+	program.ExpectNoDirectory(t, directory)
+}
+
+// What a command says that it will do must not be what it cannot do.
+func TestACommandThatCannotFindItsDatabaseAnnouncesNothing(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "data")
+	for _, arguments := range [][]string{
+		{"changes", "on"}, {"changes", "off"}, {"add-field", "room"}, {"ignore-email-case"}, {"index-search"}, {"index-search", "--drop"},
+	} {
+		program.RunWith(t, []string{"DATABASE_URL=postgres://["}, nil, arguments...).ExpectMistake(t, "DATABASE_URL")
+		program.RunWith(t, []string{"DATA_DIR=" + directory}, nil, arguments...).ExpectMistake(t, filepath.Join(directory, "users.db"))
 	}
 	program.ExpectNoDirectory(t, directory)
 }

@@ -19,6 +19,6 @@ const otherColumns = `SELECT COALESCE(string_agg(column_name, ',' ORDER BY ordin
 
 const (
 	noTable         = `relation "users" does not exist`
-	noColumnOfAView = `ALTER action ADD COLUMN cannot be performed on relation "users"`
+	noColumnOfAView = "the table users cannot be served: it is not an ordinary table"
 	sameEmail       = `duplicate key value violates unique constraint \"users_email_nocase\"`
 )

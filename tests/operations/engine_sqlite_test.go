@@ -18,6 +18,6 @@ const otherColumns = `SELECT COALESCE(group_concat(name), '') FROM pragma_table_
 
 const (
 	noTable         = "there is no database"
-	noColumnOfAView = "Cannot add a column to a view"
+	noColumnOfAView = "the table users cannot be served: it is a view"
 	sameEmail       = "UNIQUE constraint failed: "
 )

@@ -73,11 +73,19 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 	p.WaitForLog(t, "level=ERROR msg=\"the keys stay as they were\" error=\"the file that API_KEY_FILE names cannot be read")
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, "", 401)
+	if err := syscall.Mkfifo(path, 0o600); err != nil { // who opens it waits for who writes into it
+		t.Fatal(err)
+	}
+	p.WaitForLog(t, "the keys stay as they were\" error=\"the file that API_KEY_FILE names cannot be read: not a regular file\"")
+	expectKey(t, p, otherKey, 200)
 	replace(t, path, "old "+fullKey)
 	expectKey(t, p, fullKey, 200)
 	expectKey(t, p, otherKey, 401)
 	if n := strings.Count(p.Log(), "the keys were reread"); n != 3 {
 		t.Errorf("it says %d times that keys were reread:\n%s", n, p.Log())
+	}
+	if n := strings.Count(p.Log(), "level=ERROR"); n != 2 {
+		t.Errorf("it says %d times that it cannot read them:\n%s", n, p.Log())
 	}
 	p.Stop(t)
 	program.Forbid(t, p.Log(), fullKey, otherKey, directory)
@@ -137,8 +145,8 @@ func TestAFileOfKeysThatOnlyRootReadsIsAWarningAndNoError(t *testing.T) {
 			"DATA_DIR="+filepath.Join(directory, "data"), "RUN_AS=65532", "API_KEY_FILE="+keys)
 		p.WaitForAddress(t)
 		expectKey(t, p, fullKey, 200)
-		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names: ` +
-			`permission denied" help="make it a file that uid 65532 can read"`
+		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names ` +
+			`cannot be read: permission denied" help="make it a file that uid 65532 can read"`
 		if n := strings.Count(p.Log(), says); n != c.warnings || strings.Contains(p.Log(), "ERROR") {
 			t.Errorf("the file of %d is warned of %d times:\n%s", c.owner, n, p.Log())
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 var requestLine = regexp.MustCompile(`^time=\S+ level=INFO msg=request method=POST route=/api/users status=201 ` +
-	`duration=\S+ bytes=(\d+) request_id=\S+\n$`)
+	`duration=\S+ bytes=(\d+) request_id=\S+ user=1\n$`)
 
 func TestARequestIsOneLineInTheLog(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestARequestIsOneLineInTheLog(t *testing.T) {
 	before := p.Log()
 	answer := p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"))
 	id := answer.Header.Get("X-Request-Id")
-	p.WaitForLog(t, "request_id="+id+"\n")
+	p.WaitForLog(t, "request_id="+id+" user=1\n")
 	line := strings.TrimPrefix(p.Log(), before)
 	if parts := requestLine.FindStringSubmatch(line); parts == nil || parts[1] != answer.Header.Get("Content-Length") {
 		t.Errorf("the log says %q", line)

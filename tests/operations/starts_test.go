@@ -112,5 +112,5 @@ func TestADirectoryInThePlaceOfTheFileEndsTheStart(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(directory, "users.db"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), "users.db is a directory")
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), "users.db cannot be written (is a directory)")
 }

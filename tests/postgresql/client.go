@@ -2,6 +2,7 @@ package postgresql
 
 import (
 	"context"
+	"net/url"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -48,4 +49,15 @@ func connect(ctx context.Context, t testing.TB, url string) *pgx.Conn {
 		t.Fatal(err)
 	}
 	return conn
+}
+
+// As returns the URL of a database as another role has it, which needs no password.
+func As(t testing.TB, database, role string) string {
+	t.Helper()
+	name, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name.User = url.User(role)
+	return name.String()
 }

@@ -60,6 +60,9 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 // environment returns that of a machine; the document has that of the first.
 func (c *Cluster) environment(documented string, n int) (settings []string) {
 	for _, line := range strings.Split(strings.TrimSpace(documented), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
 		if !strings.HasPrefix(line, "ETCD_INITIAL_CLUSTER=") {
 			line = strings.NewReplacer("10.0.0.1", fmt.Sprint("10.0.0.", n), "=pg1", fmt.Sprint("=pg", n)).Replace(line)
 		}

@@ -58,8 +58,27 @@ func (p *Pooler) start() {
 	p.process.waitFor(p.t, "process up")
 }
 
-// Through returns the URL of a database that goes through the pooler.
-func (p *Pooler) Through(database string) string { return withHost(p.t, database, p.port) }
+// Through returns the URL of a database that goes through the pooler. Before 1.21 it knows no prepared statements.
+func (p *Pooler) Through(database string) string {
+	return p.Plain(database) + "?default_query_exec_mode=exec"
+}
+
+// Plain is Through without the parameter that makes prepared statements unnecessary.
+func (p *Pooler) Plain(database string) string { return withHost(p.t, database, p.port) }
+
+// IsOld reports whether the pooler is older than 1.21, which learned prepared statements.
+func (p *Pooler) IsOld() bool {
+	p.t.Helper()
+	version, err := exec.Command(p.path, "--version").Output()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(version), "PgBouncer %d.%d", &major, &minor); err != nil {
+		p.t.Fatal(err)
+	}
+	return major == 1 && minor < 21
+}
 
 // Restart kills the pooler, so that all connections through it break, and starts it again.
 func (p *Pooler) Restart() {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Done is the last line of a backup or a restore that went well.
-var Done = regexp.MustCompile(`^(backed up|restored): (\d+) users, (\d+) bytes, \d+\.\d seconds` +
+// Done is what a backup or a restore that went well says.
+var Done = regexp.MustCompile(`^(?:backing up|restoring) \S.* to (?:/\S+|the standard output)\n(backed up|restored): (\d+) users, (\d+) bytes, \d+\.\d seconds` +
 	`(; the old database is (\S+))?\n$`)
 
 // BackUp makes a backup and returns its path.

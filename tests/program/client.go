@@ -18,7 +18,7 @@ type User struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// Answer is an HTTP answer with its whole body, but for the fields that [WithoutAdded] takes out.
+// Answer is an HTTP answer with its whole body, but for the fields that [WithoutOwn] takes out.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -33,8 +33,8 @@ func readAnswer(response *http.Response) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, string(body), len(body)}, err
 }
 
-func (a Answer) withoutAdded() Answer {
-	a.Body = WithoutAdded(a.Body)
+func (a Answer) withoutOwn() Answer {
+	a.Body = WithoutOwn(a.Body)
 	return a
 }
 
@@ -63,7 +63,7 @@ func (p *Program) Send(method, path, body string, header ...string) (Answer, err
 	if err == nil {
 		p.differences.note(request, body, answer)
 	}
-	return answer.withoutAdded(), err
+	return answer.withoutOwn(), err
 }
 
 // Do is Send for tests that always expect an answer.

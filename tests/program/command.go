@@ -102,3 +102,13 @@ func (o Outcome) ExpectMistake(t testing.TB, says ...string) {
 		}
 	}
 }
+
+// ExpectFailure fails the test unless a command said what it was going to do, and failed as [Outcome.ExpectMistake] says.
+func (o Outcome) ExpectFailure(t testing.TB, will string, says ...string) {
+	t.Helper()
+	announced, rest, _ := strings.Cut(o.Stderr, "\n")
+	if !Matches(announced, will) {
+		t.Errorf("first it said %q, want %q", announced, will)
+	}
+	Outcome{o.Code, o.Stdout, rest}.ExpectMistake(t, says...)
+}

@@ -88,7 +88,7 @@ func (c *Conn) Rest() (text string, clean bool) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.t.Fatalf("the connection is not closed after %.500q", data)
 	}
-	return WithoutAdded(string(data)), err == nil
+	return WithoutOwn(string(data)), err == nil
 }
 
 // Answers reads HTTP answers until the program closes the connection.
@@ -121,5 +121,5 @@ func (c *Conn) read() (Answer, error) {
 		return Answer{}, err
 	}
 	answer, err := readAnswer(response)
-	return answer.withoutAdded(), err
+	return answer.withoutOwn(), err
 }

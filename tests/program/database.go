@@ -41,7 +41,7 @@ func (o *Other) On(t testing.TB) *Other { return &Other{t, o.db, o.conn} }
 func (o *Other) Do(statements ...string) {
 	o.t.Helper()
 	for _, each := range statements {
-		for _, statement := range withAdded(each) {
+		for _, statement := range withOwn(each) {
 			o.insist(statement, func() error {
 				_, err := o.conn.ExecContext(context.Background(), statement)
 				return err
@@ -122,6 +122,5 @@ const (
 	Files   = "the file, its directory, its rights and its disk"
 	Locks   = "locks of the whole file, readers and starts included"
 	AnyType = "columns that hold what is not of their type"
-	Mended  = "lists that are mended where a write touched them"
 	Readme  = "the answers in README.md, which have SQLite's texts and ids"
 )

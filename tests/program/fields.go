@@ -2,36 +2,61 @@ package program
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// added names the optional fields of a user that the specification does not have. Tests send none of them, so that each
-// is NULL, and compare what is left of an answer without them. CONTRIBUTING.md, "Adding a field", adds a name here.
-var added = []string{}
+// ownFields names the optional fields that the model has beyond the specification. Tests send none of them, so that each is
+// NULL, and compare what is left of an answer without them. CONTRIBUTING.md, "Adding a field", adds a name here.
+var ownFields = []string{}
 
-// WithoutAdded returns JSON, NDJSON or CSV without the added fields, all of which are NULL.
-func WithoutAdded(text string) string {
-	for _, name := range added {
+// WithoutOwn returns JSON, NDJSON or CSV without the own fields, all of which are NULL.
+func WithoutOwn(text string) string {
+	for _, name := range ownFields {
 		text = strings.ReplaceAll(text, `,"`+name+`":null`, "")
 	}
-	header := "created_at," + strings.Join(added, ",") + "\r\n"
-	if len(added) > 0 && strings.Contains(text, header) {
-		text = strings.Replace(text, header, "created_at"+noValues()+"\r\n", 1)
-		text = strings.ReplaceAll(text, noValues()+"\r\n", "\r\n")
+	start := max(0, strings.Index(text, "id,name,email,created_at,")) // of a CSV file
+	header, _, _ := strings.Cut(text[start:], "\r\n")
+	names := strings.Split(header, ",")
+	if len(ownFields) == 0 || !slices.Contains(names, ownFields[0]) {
+		return text
 	}
-	return text
+	kept, at, quoted := []byte(text[:start]), 0, false
+	for _, c := range []byte(text[start:]) {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',':
+			at++
+		case c == '\r':
+			at = 0
+		}
+		if at == 0 || at >= len(names) || !slices.Contains(ownFields, names[at]) {
+			kept = append(kept, c)
+		}
+	}
+	return string(kept)
 }
 
-// noValues are the values of the added fields in a row of a CSV file.
-func noValues() string { return strings.Repeat(",", len(added)) }
+// OwnCells are the values of the own fields in a row of a CSV file.
+func OwnCells() string { return strings.Repeat(",", len(ownFields)) }
+
+// OwnColumns are the names of the own fields, with a comma behind each.
+func OwnColumns() (names string) {
+	for _, name := range ownFields {
+		names += name + ","
+	}
+	return names
+}
 
 var createsUsers = regexp.MustCompile(`(?i)^create table "?users"? `)
 
-// withAdded returns a statement and, if it creates the table of users, those that give it the columns of the added fields.
-func withAdded(statement string) []string {
+// withOwn returns a statement and, if it creates the table of users, those that give it the columns of the own fields.
+func withOwn(statement string) []string {
 	statements := []string{statement}
 	if createsUsers.MatchString(statement) {
-		for _, name := range added {
+		for _, name := range ownFields {
 			statements = append(statements, "ALTER TABLE users ADD COLUMN "+name+" TEXT")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,11 +21,18 @@ const Patience = 60 * time.Second
 
 // Build builds the program into a directory and returns its path. Under -race the program has the race detector too;
 // with GOCOVERDIR set it counts which lines ran. Flags are those of "go build".
+// With GIVEN_BINARY set nothing is built: that file is copied, which has neither, and none of the flags.
 //
 // Go keeps what "go run" has linked, and not what "go build" has: each
 // package of tests would spend two seconds on it.
 func Build(directory string, flags ...string) (string, error) {
 	path := filepath.Join(directory, "users-api")
+	if given := os.Getenv("GIVEN_BINARY"); given != "" {
+		if output, err := exec.Command("cp", "--preserve=mode", given, path).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("copying the program: %w\n%s", err, output)
+		}
+		return path, nil
+	}
 	arguments := []string{"run", "-tags", "nomsgpack", "-exec", "cp --target-directory=" + directory}
 	if raceEnabled {
 		arguments = append(arguments, "-race")
@@ -42,7 +50,7 @@ func Build(directory string, flags ...string) (string, error) {
 
 // readSources looks at every file that the program is built from. Go caches the result of a test until a file changes
 // that the test itself has looked at; the compiler's files do not count.
-func readSources() error {
+var readSources = sync.OnceValue(func() error {
 	root := ".."
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		root = filepath.Join(root, "..")
@@ -60,7 +68,7 @@ func readSources() error {
 		}
 		return err
 	})
-}
+})
 
 // Program is a running users-api.
 type Program struct {
@@ -132,17 +140,6 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 // LaunchWith is LaunchAs with groups.
 func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...string) *Program {
 	t.Helper()
-	return launch(t, user, nil, path, settings)
-}
-
-// LaunchWithFiles is Launch for a process that has files open already, as descriptors from 3 on.
-func LaunchWithFiles(t testing.TB, files []*os.File, path string, settings ...string) *Program {
-	t.Helper()
-	return launch(t, syscall.Credential{Uid: uint32(os.Geteuid())}, files, path, settings)
-}
-
-func launch(t testing.TB, user syscall.Credential, files []*os.File, path string, settings []string) *Program {
-	t.Helper()
 	if err := readSources(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +169,6 @@ func launch(t testing.TB, user syscall.Credential, files []*os.File, path string
 		p.command.SysProcAttr.Credential = &user
 	}
 	p.command.Stderr = p.log
-	p.command.ExtraFiles = files
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
 	}

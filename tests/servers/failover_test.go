@@ -172,6 +172,21 @@ func TestBehindAPoolerEverythingIsAnswered(t *testing.T) {
 	l.ExpectKept(t, both[1])
 }
 
+// PgBouncer before 1.21 has no prepared statements, and one of this process is another's: what to do is said at startup.
+func TestAnOldPoolerWithoutTheParameterThatItNeedsEndsTheStart(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	pooler := server.Pooler(t, "default_pool_size=1")
+	if !pooler.IsOld() {
+		t.Skip("PgBouncer 1.21 and newer have prepared statements")
+	}
+	database := server.NewDatabase(t)
+	program.Serve(t, "DATABASE_URL="+pooler.Through(database)).Stop(t)
+	program.Launch(t, program.Path(), "DATABASE_URL="+pooler.Plain(database)).WaitForAddress(t)
+	second := program.Launch(t, program.Path(), "DATABASE_URL="+pooler.Plain(database))
+	program.ExpectRefusal(t, second, "already exists", "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL")
+}
+
 // The certificate is checked when the URL asks for it, and a server that wants encryption gets it.
 func TestAConnectionIsEncryptedAndTheServerChecked(t *testing.T) {
 	t.Parallel()

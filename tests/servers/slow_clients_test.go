@@ -14,7 +14,7 @@ import (
 // Administrators let PostgreSQL end transactions that do nothing for a while. A slow client has none.
 func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	t.Parallel()
-	server := postgresql.Start(t, "idle_in_transaction_session_timeout=200ms")
+	server := postgresql.Start(t, "idle_in_transaction_session_timeout=2s")
 	url := server.NewDatabase(t)
 	p := program.Serve(t, "DATABASE_URL="+url)
 	const fill = "INSERT INTO users (name, email) SELECT repeat('n', 200), i::text FROM generate_series(1, 100000) AS i"
@@ -25,9 +25,7 @@ func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	export.Begin()
 	imported := p.Dial(t)
 	imported.Send("POST /api/users.csv HTTP/1.1\r\nHost: users\r\nContent-Length: 35\r\n\r\nname,email\r\nAda,ada@example.org")
-	for range 2 { // longer than the server allows, for a session in a transaction
-		postgresql.SQL(t, url, "SELECT pg_sleep(0.5)")
-	}
+	postgresql.SQL(t, url, "SELECT pg_sleep(3)") // longer than the server allows, for a session in a transaction
 	imported.Send("\r\n\r\n")
 	if answer := imported.Answer(); answer.Status != 200 {
 		t.Errorf("the slow import is answered %d %s", answer.Status, answer.Body)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/models/sqlite"
+	"users-api/models"
 	"users-api/tests/program"
 )
 
@@ -28,7 +28,7 @@ func (x *recording) expectHistory(h *history, path string) check {
 		}
 	}
 	return func(directory string, at int) error {
-		return reopen(filepath.Join(directory, path), func(open *sqlite.Users, found users) error {
+		return reopen(filepath.Join(directory, path), func(open *models.Users, found users) error {
 			known := knowledge{h, x.answers, at, at}
 			if err := known.check(found); err != nil {
 				return err
@@ -39,7 +39,7 @@ func (x *recording) expectHistory(h *history, path string) check {
 }
 
 // checkFeed follows the feed from the newest list that has a cursor.
-func (k knowledge) checkFeed(open *sqlite.Users, found users) error {
+func (k knowledge) checkFeed(open *models.Users, found users) error {
 	newest := list{}
 	for _, list := range k.lists {
 		if list.cursor != "" && k.answered(list.answer, k.since) {

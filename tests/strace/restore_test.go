@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"users-api/models/sqlite"
+	"users-api/models"
 	"users-api/tests/program"
 )
 
@@ -48,7 +48,7 @@ func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
 // expectOldOrNew returns a check that the old database is there, or the new one and beside it the old one.
 func (x *recording) expectOldOrNew(process string, before, after users) check {
 	return func(directory string, at int) error {
-		return reopen(directory+"/users.db", func(_ *sqlite.Users, found users) error {
+		return reopen(directory+"/users.db", func(_ *models.Users, found users) error {
 			if maps.Equal(found, before) && at < x.answers[process] {
 				return nil
 			}
@@ -69,7 +69,7 @@ func expectKept(directory string, before users) error {
 	if len(kept) != 1 {
 		return fmt.Errorf("the old database is kept as %q", kept)
 	}
-	return reopen(kept[0], func(_ *sqlite.Users, found users) error {
+	return reopen(kept[0], func(_ *models.Users, found users) error {
 		if !maps.Equal(found, before) {
 			return fmt.Errorf("as the old database, there is kept %s", found.short())
 		}
@@ -90,7 +90,7 @@ func contentOf(t *testing.T, path string) (content users) {
 			t.Fatal(err)
 		}
 	}
-	err := reopen(directory+"/users.db", func(_ *sqlite.Users, found users) error {
+	err := reopen(directory+"/users.db", func(_ *models.Users, found users) error {
 		content = found
 		return nil
 	})

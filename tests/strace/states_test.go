@@ -7,15 +7,14 @@ import (
 	"fmt"
 
 	"users-api/models"
-	"users-api/models/sqlite"
-	"users-api/models/sqlite/dbfile"
+	"users-api/models/dbfile"
 )
 
 var background = context.Background()
 
 // reopen opens a database as a service does that starts on it, and calls look.
-func reopen(path string, look func(*sqlite.Users, users) error) error {
-	open, err := sqlite.Open(background, path, models.NewFields()[:2], 1<<20)
+func reopen(path string, look func(*models.Users, users) error) error {
+	open, err := models.Database{Path: path, Fields: models.NewFields()[:2]}.Open(background, 1<<20)
 	if err != nil {
 		return err
 	}
@@ -36,20 +35,26 @@ func reopen(path string, look func(*sqlite.Users, users) error) error {
 }
 
 func expectIntact(path string) error {
-	conn, err := dbfile.Open(path, dbfile.ReadWrite)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	result, err := conn.Setting("integrity_check")
+	result, err := ask(path, "PRAGMA integrity_check")
 	if err == nil && result != "ok" {
 		err = fmt.Errorf("integrity_check says %s", result)
 	}
 	return err
 }
 
+// ask returns the one value that a query of a database file has.
+func ask(path, query string) (value string, err error) {
+	db, err := dbfile.Open(path, dbfile.ReadWrite)
+	if err != nil {
+		return "", err
+	}
+	defer dbfile.Close(db)
+	err = db.Raw(query).Row().Scan(&value)
+	return value, err
+}
+
 // follow brings a list to the present as a client does that follows the feed, and returns it.
-func follow(from *sqlite.Users, start list) (users, error) {
+func follow(from *models.Users, start list) (users, error) {
 	now, emails, cursor := users{}, map[int64]string{}, start.cursor
 	for id, email := range start.emails {
 		now[email], emails[id] = start.users[email], email

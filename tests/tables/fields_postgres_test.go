@@ -2,6 +2,12 @@
 
 package tables
 
+import (
+	"testing"
+
+	"users-api/tests/program"
+)
+
 const (
 	tableWithRoom = `CREATE EXTENSION IF NOT EXISTS citext; CREATE TYPE mood AS ENUM ('ok'); CREATE DOMAIN floor AS text;
 		CREATE TABLE users (id bigserial PRIMARY KEY, %s, name text, email text UNIQUE, created_at timestamptz DEFAULT now())`
@@ -28,4 +34,15 @@ var refusedRooms = []struct{ name, column, says string }{
 	{"an array", "room text[]", "text[]"},
 	{"an enumeration", "room mood", "mood"},
 	{"a column that is computed", "other text, room text GENERATED ALWAYS AS (upper(other)) STORED", "generated"},
+}
+
+func TestAColumnThatIsNoFieldEndsTheStart(t *testing.T) {
+	t.Parallel()
+	for _, test := range refusedRooms {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			directory, _ := withRoom(t, test.column)
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), directory, "USER_FIELDS=room"), "room", test.says)
+		})
+	}
 }

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"testing"
 
@@ -61,28 +60,5 @@ func expectIDs(t *testing.T, users []program.User, ids []string) {
 		if !listed[id] {
 			t.Errorf("%s is stored and not listed", id)
 		}
-	}
-}
-
-func TestAListIsInOrderOfIDAndNotOfRows(t *testing.T) {
-	t.Parallel()
-	for _, c := range idColumns {
-		if !c.gives || c.name == "a number as text" { // which sorts as text does
-			continue
-		}
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := program.ServeFile(t, fmt.Sprintf(usersTable, c.column, c.options))
-			for i := range 10 {
-				p.Create(t, "n", fmt.Sprint(i))
-				previous := int64(math.MinInt64)
-				for _, user := range p.List(t) {
-					if user.ID < previous {
-						t.Fatalf("%d is listed after %d", user.ID, previous)
-					}
-					previous = user.ID
-				}
-			}
-		})
 	}
 }

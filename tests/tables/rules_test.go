@@ -1,21 +1,10 @@
 package tables
 
 import (
-	"fmt"
 	"testing"
 
 	"users-api/tests/program"
 )
-
-func TestAnIDThatAnotherProgramsTriggerWritesElsewhereIsNotTheUsers(t *testing.T) {
-	t.Parallel()
-	p, _ := program.ServeFile(t, auditedUsers...)
-	for i := range 3 {
-		if id := p.Create(t, "n", fmt.Sprint(i)); id != int64(i+1) {
-			t.Errorf("user %d is answered with the id %d", i+1, id)
-		}
-	}
-}
 
 func TestADeletionThatTheTableRefusesIsA500AndChangesNothing(t *testing.T) {
 	t.Parallel()

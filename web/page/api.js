@@ -24,7 +24,7 @@ export async function call(method, path, { body, headers, signal, mayAsk = true 
       // With problems a duplicate email has a sentence for people and not the storage's text.
       Accept: 'application/json, application/problem+json', ...key, ...headers,
     } });
-    learnAccess(answer.headers.get('X-API-Key-Access'));
+    learnAccess(answer.status, answer.headers.get('X-API-Key-Access'));
     if (answer.ok) return answer;
     const refusal = refused(answer.status, await answer.text().catch(() => ''));
     if (!mayAsk || !await mayRepeat(refusal, key)) throw refusal;
@@ -50,8 +50,11 @@ function refused(status, text) {
 }
 
 /** Reports whether a refused request may be sent again, because there is another key now. */
-async function mayRepeat({ status, message }, { Authorization: sent }) {
-  return status === 401 && (keyHeaders().Authorization !== sent || await askForKey(message));
+async function mayRepeat(refusal, { Authorization: sent }) {
+  if (refusal.status !== 401) return false;
+  if (keyHeaders().Authorization !== sent || await askForKey(refusal.message)) return true;
+  refusal.message = 'An API key is needed'; // a key that was not valid is forgotten by now
+  return false;
 }
 
 /** Returns the users that a query asks for, and the headers of the answer. */
@@ -87,7 +90,7 @@ export async function upload(path, file, { signal, progress }) {
   for (;;) {
     const key = keyHeaders();
     const request = await sendFile(path, file, { key, signal, progress });
-    learnAccess(request.getResponseHeader('X-API-Key-Access'));
+    learnAccess(request.status, request.getResponseHeader('X-API-Key-Access'));
     if (request.status === 200) return JSON.parse(request.responseText);
     const refusal = refused(request.status, request.responseText);
     if (!await mayRepeat(refusal, key)) throw refusal;

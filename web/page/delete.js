@@ -6,6 +6,7 @@ import { count, inputs, say, short } from './show.js';
 
 const most = 6; // people that are named; the others are counted
 const mostValues = 5; // of a person
+const longest = 320; // characters of a value: more than an email can have
 const atOnce = 4; // requests under way
 
 const dialog = document.querySelector('#delete');
@@ -56,7 +57,7 @@ function person(user) {
   const fields = [...inputs].filter(([field, { dataset }]) => user[field] || !('optional' in dataset));
   for (const [field] of fields.slice(0, mostValues)) {
     const part = item.appendChild(document.createElement(field === 'name' ? 'strong' : 'span'));
-    part.appendChild(document.createElement('bdi')).textContent = short(user[field]);
+    part.appendChild(document.createElement('bdi')).textContent = short(user[field], longest);
   }
   return item;
 }

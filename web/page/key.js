@@ -27,7 +27,7 @@ function ask(words) {
   field.value = '';
   field.ariaInvalid = hasKey();
   sessionStorage.clear();
-  showAccess();
+  showAccess('none');
   dialog.returnValue = '';
   dialog.showModal();
   return new Promise((resolve) => {
@@ -43,7 +43,6 @@ dialog.querySelector('form').addEventListener('submit', (event) => {
     return;
   }
   sessionStorage.setItem('key', key);
-  showAccess();
   dialog.close('given');
 });
 
@@ -52,16 +51,16 @@ forget.addEventListener('click', () => {
   location.reload();
 });
 
-/** Keeps what the service says that the key may do: "full", "read", or nothing in the response of a proxy. */
-export function learnAccess(access) {
-  if (!access) return;
-  sessionStorage.setItem('access', access);
-  showAccess();
+/** Keeps what the service says that the key may do: "full", "read", or nothing where it needs none. */
+export function learnAccess(status, access) {
+  if (access) sessionStorage.setItem('access', access);
+  if (status !== 401) showAccess();
 }
 
-function showAccess() {
+/** Without a key that is needed there is "none", and the page has nothing that would be refused. */
+function showAccess(access = sessionStorage.getItem('access') ?? 'full') {
   forget.hidden = !hasKey();
-  document.documentElement.dataset.access = sessionStorage.getItem('access') ?? 'full';
+  document.documentElement.dataset.access = access;
 }
 
 showAccess();

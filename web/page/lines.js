@@ -6,7 +6,7 @@ const most = 120; // characters of a line
 export async function readLines(file, numbers) {
   const lines = new Map(numbers.map((number) => [number, '']));
   const last = Math.max(...numbers);
-  const reader = file.stream().pipeThrough(new TextDecoderStream(await encodingOf(file))).getReader();
+  const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader();
   let number = 1;
   for (;;) {
     const { done, value } = await reader.read().catch(() => ({ done: true })); // the file is gone or was changed
@@ -20,10 +20,4 @@ export async function readLines(file, numbers) {
       return lines;
     }
   }
-}
-
-async function encodingOf(file) {
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer().catch(() => new ArrayBuffer()));
-  if (first === 0xff && second === 0xfe) return 'utf-16le';
-  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
 }

@@ -182,7 +182,7 @@ export function showChosen() {
   all.checked = n > 0 && n === body.rows.length;
   all.indeterminate = n > 0 && n < body.rows.length;
   find('#chosen').hidden = n === 0;
-  find('#chosen p').textContent = `${count(n)} selected`;
+  find('#chosen p').textContent = `${showNumber(n)} selected`;
   find('#delete-chosen').textContent = `Delete ${count(n)}`;
   for (const tr of body.rows) tr.classList.toggle('is-chosen', tr.querySelector('input').checked);
 }
@@ -210,8 +210,8 @@ export function goToNext() {
 }
 
 /**
- * Goes to the page before: the one that ends with the user after whom this one begins. It is read backwards, and one
- * more than a page, to know after whom it begins itself.
+ * Goes to the page before: the one that ends just before this one begins. It is read backwards, and one
+ * more than a page, to know where it begins itself.
  */
 export async function goToPrevious() {
   const [order, step] = place.order === 'asc' ? ['desc', 1] : ['asc', -1];

@@ -1,4 +1,4 @@
-// How values look: times, numbers, and short sentences for those who see the page and those who hear it. What a user
+// How values look: times, numbers, and short sentences, to be seen and to be heard. What a user
 // is called only ever becomes text, never markup.
 
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -52,5 +52,5 @@ export function say(sentence) {
   hiding = setTimeout(() => { place.textContent = ''; }, 8000);
 }
 
-/** Cuts a name to what a sentence can hold. */
-export const short = (name) => (name.length > 60 ? `${name.slice(0, 60)}…` : name);
+/** Cuts a value to what a sentence can hold. */
+export const short = (value, most = 60) => (value.length > most ? `${value.slice(0, most)}…` : value);

@@ -1,0 +1,155 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"users-api/controllers"
+	"users-api/models"
+)
+
+// changeSchema changes the table users. It says what it will do, because nothing else changes a table that exists, and when that
+// is done, what comes next.
+func changeSchema(ctx context.Context, will, done string, change func(models.Database, context.Context) error) error {
+	database, err := databaseForCommand()
+	if err != nil {
+		return err
+	}
+	if exists(database) {
+		fmt.Fprintf(os.Stderr, "%s users in %s\n", will, database)
+	}
+	err = change(database, ctx)
+	if failed, ok := errors.AsType[*models.StorageError](err); ok {
+		return fmt.Errorf("cannot change users in %s: %w", database, failed)
+	}
+	if err == nil {
+		fmt.Fprintln(os.Stderr, done)
+	}
+	return err
+}
+
+func newAddField() *cobra.Command {
+	return &cobra.Command{
+		Use:   "add-field NAME",
+		Short: "Add a column to the table of users, for a field in USER_FIELDS",
+		Long: `Adds a column to the table users in the file in DATA_DIR, or in the PostgreSQL database that DATABASE_URL
+names, so that USER_FIELDS can name it. It holds text, and is NULL for the users there are. The command
+fails if the table has the column already.
+
+The service may run meanwhile. It serves the field after a restart with NAME in USER_FIELDS.
+
+  users-api add-field phone
+  docker compose exec -T users-api /app/users-api add-field phone`,
+		Args: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 {
+				return seeHelp(command, fmt.Sprintf("add-field needs one argument, NAME, and got %q", arguments))
+			}
+			err := models.CheckAdded(arguments, controllers.ParameterNames())
+			if err != nil && !isOfTheModel(arguments[0]) {
+				return seeHelp(command, err.Error())
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			name := arguments[0]
+			next := fmt.Sprintf("added: now name %s in USER_FIELDS, and restart the service", name)
+			if isOfTheModel(name) {
+				next = "added: now start the service"
+			}
+			return changeSchema(command.Context(), fmt.Sprintf("adding the column %s (text, may be NULL) to", name), next,
+				func(d models.Database, ctx context.Context) error { return d.AddField(ctx, name) })
+		},
+	}
+}
+
+// isOfTheModel reports whether every user has a field, which a table of before may lack.
+func isOfTheModel(name string) bool { return slices.Contains(models.NewFields().OptionalNames(), name) }
+
+func newIgnoreEmailCase() *cobra.Command {
+	return &cobra.Command{
+		Use:   "ignore-email-case",
+		Short: "Make emails that differ only in the case of A to Z the same",
+		Long: `Creates the unique index users_email_nocase on the table users in the file in DATA_DIR, or in the
+PostgreSQL database that DATABASE_URL names. Where it exists, emails that differ only in the case of the
+letters A to Z are the same, to searches by email, to imports, and when a user is created or changed. An
+email is still stored and shown as it was sent.
+
+If some users have the same email already, nothing is changed, and the command prints their ids.
+
+The service may run meanwhile, and needs no restart. To undo it: DROP INDEX users_email_nocase
+
+  users-api ignore-email-case
+  docker compose exec -T users-api /app/users-api ignore-email-case`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return changeSchema(command.Context(),
+				"creating the unique index users_email_nocase, which ignores the case of A to Z, on",
+				"done: a running service follows it within a second, without a restart", models.Database.IgnoreEmailCase)
+		},
+	}
+}
+
+func newChanges() *cobra.Command {
+	return &cobra.Command{
+		Use:   "changes on|off",
+		Short: "Record changes of users for clients that keep a copy, or stop",
+		Long: `"changes on" creates the table users_changes and triggers of users that fill it, in the file in DATA_DIR or
+in the PostgreSQL database that DATABASE_URL names. From then on GET /api/changes tells clients what any
+program has written. The table holds ids, and no names or emails. "changes off" removes all of it.
+
+The service may run meanwhile, and needs no restart.
+
+  users-api changes on
+  docker compose exec -T users-api /app/users-api changes on`,
+		Args: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 || arguments[0] != "on" && arguments[0] != "off" {
+				return seeHelp(command, fmt.Sprintf("changes needs one argument, on or off, and got %q", arguments))
+			}
+			return nil
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if arguments[0] == "off" {
+				return changeSchema(command.Context(),
+					"removing the table users_changes, and the triggers that fill it, for",
+					"changes are no longer recorded", models.Database.ForgetChanges)
+			}
+			return changeSchema(command.Context(),
+				"creating the table users_changes, and triggers that record in it what is written, for",
+				"changes are recorded: GET /api/changes has them", models.Database.RecordChanges)
+		},
+	}
+}
+
+func newIndexSearch() *cobra.Command {
+	drop := false
+	command := &cobra.Command{
+		Use:   "index-search [--drop]",
+		Short: "Create an index for searches in many users, or remove it",
+		Long: `Creates an index of the parts of names, emails and the fields in USER_FIELDS, in the file in DATA_DIR or in
+the PostgreSQL database that DATABASE_URL names. Where it exists, a search (q) for three characters or more
+no longer looks at every user. It finds the same. Run the command again after USER_FIELDS has changed.
+
+The service may run meanwhile, and needs no restart. With --drop, the index is removed.
+
+  users-api index-search
+  docker compose exec -T users-api /app/users-api index-search`,
+		Args: noArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if drop {
+				return changeSchema(command.Context(),
+					"removing the index for searches, and what keeps it up to date, from",
+					"done: searches look at every user again", models.Database.DropSearchIndex)
+			}
+			return changeSchema(command.Context(),
+				"creating an index for searches, and what keeps it up to date, on",
+				"done: searches use it from now on, without a restart", models.Database.IndexSearch)
+		},
+	}
+	command.Flags().BoolVar(&drop, "drop", false, "remove the index")
+	return command
+}

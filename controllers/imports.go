@@ -1,0 +1,302 @@
+package controllers
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+)
+
+// ImportCSV handles POST /api/users.csv: 200, 400, 408, 413, 415, 422, 500 or 503.
+func (a *API) ImportCSV(c *gin.Context) error {
+	return a.importFile(c, csvImport, func(file io.Reader, asked request) (nextRow, []string, error) {
+		return openCSV(file, a.fields, asked.spreadsheet)
+	})
+}
+
+// ImportNDJSON handles POST /api/users.ndjson in the same way.
+func (a *API) ImportNDJSON(c *gin.Context) error {
+	return a.importFile(c, ndjsonImport, func(file io.Reader, _ request) (nextRow, []string, error) {
+		return openNDJSON(file, a.fields)
+	})
+}
+
+// nextRow returns the next row of a file, or [io.EOF].
+type nextRow func() (models.ImportRow, error)
+
+// imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
+type imported struct {
+	models.Imported
+	IgnoredColumns []string `json:"ignored_columns"`
+	rows           int
+	arrived        time.Time
+}
+
+// importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take a
+// long time.
+func (a *API) importFile(
+	c *gin.Context, parameters parameters, open func(io.Reader, request) (next nextRow, ignored []string, err error),
+) error {
+	asked, err := parseImport(c, parameters)
+	if err != nil {
+		return err
+	}
+	log := a.logger.With("request_id", c.Writer.Header().Get("X-Request-Id"))
+	log.Info("import started", "route", c.FullPath(), "dry_run", asked.DryRun)
+	begun := time.Now()
+	done := imported{arrived: begun}
+	err = a.store(c, &done, asked.ImportOptions, func(file io.Reader) (next nextRow, err error) {
+		next, done.IgnoredColumns, err = open(file, asked)
+		return next, err
+	})
+	stored := err == nil && !asked.DryRun
+	counts := slog.Group("", // adds them without a prefix
+		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted)
+	log.Info("import ended", "stored", stored, "rows", done.rows, counts,
+		"receiving", done.arrived.Sub(begun), "storing", time.Since(done.arrived))
+	if stored {
+		c.Set(Written, counts)
+	}
+	if err != nil {
+		return importRefusal(err, wantsProblem(c))
+	}
+	return sendValue(c, http.StatusOK, contentType, done)
+}
+
+// store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before anything is
+// locked, and to import it.
+func (a *API) store(
+	c *gin.Context, done *imported, options models.ImportOptions, open func(io.Reader) (nextRow, error),
+) error {
+	file, err := a.users.NewTempFile()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := io.Copy(file, c.Request.Body); err != nil {
+		return unreadable(err)
+	}
+	done.arrived = time.Now()
+	rows := func(yield func(models.ImportRow, error) bool) {
+		_, err := file.Seek(0, io.SeekStart)
+		var next nextRow
+		if err == nil {
+			next, err = open(file)
+		}
+		if err != nil {
+			yield(models.ImportRow{}, err)
+			return
+		}
+		allRows(next)(yield)
+	}
+	for _, err := range rows {
+		if _, isRow := errors.AsType[*models.RowError](err); err != nil && !isRow {
+			return err
+		}
+		done.rows++
+	}
+	if done.rows == 0 && options.DeleteMissing {
+		return errNoRows
+	}
+	done.Imported, err = a.users.Import(c.Request.Context(), rows, options)
+	return err
+}
+
+// allRows yields the rows of a file. An error that is not of one row ends the sequence.
+func allRows(next nextRow) iter.Seq2[models.ImportRow, error] {
+	return func(yield func(models.ImportRow, error) bool) {
+		for {
+			row, err := next()
+			if err == io.EOF { //nolint:errorlint // a reader returns it bare
+				return
+			}
+			if _, isRow := errors.AsType[*models.RowError](err); !yield(row, err) || err != nil && !isRow {
+				return
+			}
+		}
+	}
+}
+
+// refusedFile says why an import is refused because of the file: only such a refusal has it.
+type refusedFile struct {
+	Rows         []refusedRow         `json:"rows,omitzero"`
+	DeletedUsers []models.DeletedUser `json:"deleted_users,omitzero"` // those that would be deleted
+}
+
+type refusedRow struct {
+	Line  int    `json:"line"`
+	Error string `json:"error"`
+	Code  string `json:"code,omitempty"` // only in a problem
+}
+
+// importRefusal returns the error that the client sees if an import is refused because of the file.
+func importRefusal(err error, asProblem bool) error {
+	var refused *Error
+	why := refusedFile{Rows: []refusedRow{}}
+	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
+		refused = newError("too_many_deletions",
+			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
+			count(many.Missing, "user is", "users are"), many.Max)
+		why.DeletedUsers = many.Users
+	} else if rows, ok := errors.AsType[*models.RefusedRows](err); ok {
+		refused = newError("rows_refused", "%d of %s cannot be imported; nothing was stored",
+			rows.Refused, count(rows.All, "row", "rows"))
+		for _, row := range rows.Listed {
+			why.Rows = append(why.Rows, refusedRow{Line: row.Line})
+			last := &why.Rows[len(why.Rows)-1]
+			cause := refusal(row.Err)
+			switch {
+			case errors.Is(row.Err, models.ErrRepeated):
+				cause = errRepeated
+			case isDuplicate(row.Err):
+				cause = errEmailUsed
+			}
+			if last.Error = cause.Message; asProblem {
+				last.Code = cause.code
+			}
+		}
+	} else {
+		return err
+	}
+	refused.refusedFile = why
+	return refused
+}
+
+var (
+	csvImport    = ndjsonImport.and("an import", spreadsheet)
+	ndjsonImport = parameters{"an import", []parameter{
+		choice("dry_run", func(asked *request, at int) { asked.DryRun = at == 0 }, "true", "false"),
+		choice("on_conflict", func(asked *request, at int) { asked.OnConflict = models.Conflict(at) }, conflicts...),
+		choice("on_missing", func(asked *request, at int) { asked.DeleteMissing = true }, "delete"),
+		number("max_deletes", 0, 1_000_000_000, func(asked *request, value int) { asked.MaxDeletes = value }),
+	}}
+)
+
+var conflicts = []string{models.ConflictFails: "fail", models.ConflictSkips: "skip", models.ConflictUpdates: "update"}
+
+// parseImport reads the parameters of an import, and refuses a form.
+func parseImport(c *gin.Context, parameters parameters) (request, error) {
+	kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if strings.HasPrefix(kind, "multipart/") {
+		return request{}, newError("form_refused", // without a host: behind a proxy, only the client knows the URL
+			"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(c.FullPath()))
+	}
+	asked, err := parameters.parse(c.Request.URL.RawQuery)
+	switch {
+	case err != nil:
+	case asked.DeleteMissing && asked.OnConflict != models.ConflictUpdates:
+		err = newError("parameter_invalid",
+			"The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
+	case asked.DeleteMissing && !asked.has("max_deletes"):
+		err = newError("parameter_invalid",
+			"The parameter on_missing must come with max_deletes: how many users may be deleted at most")
+	case !asked.DeleteMissing && asked.has("max_deletes"):
+		err = newError("parameter_invalid", "The parameter max_deletes must come with on_missing=delete")
+	}
+	return asked, err
+}
+
+const (
+	largestHeader = 64 << 10 // in bytes
+	mostColumns   = 1 << 14  // as many as a spreadsheet has
+
+	// largestRow is the maximum size of a row, in bytes. It is larger than the body that creates one user, so that every
+	// user fits, however the format writes it: in JSON a line separator takes three bytes, or six as an escape.
+	largestRow = 4 << 20
+)
+
+// The errors about a whole file.
+var (
+	errNotUTF8 = newError("file_invalid",
+		`The file is not text in UTF-8: save it as UTF-8, which Excel calls "CSV UTF-8 (Comma delimited)"`)
+	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
+	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. Lines must end with LF or CRLF; "+
+		"send it with curl --data-binary, because curl -d takes the line breaks out")
+)
+
+// otherKinds are the first bytes of files that are not text in UTF-8, and what to do about each.
+var otherKinds = []struct {
+	magic string
+	error *Error
+}{
+	{"\x1f\x8b", newError("file_invalid", "The file is compressed: send it as it was before")},
+	{"PK\x03\x04", newError("file_invalid", "The file is a workbook or a zip file, and not text: save it as CSV")},
+	{"\xd0\xcf\x11\xe0", newError("file_invalid", "The file is a workbook, and not text: save it as CSV")},
+	{"\xff\xfe", errNotUTF8}, // UTF-16
+	{"\xfe\xff", errNotUTF8},
+}
+
+// openText returns the text of a file, without a byte order mark.
+func openText(body io.Reader) (*bufio.Reader, error) {
+	in := bufio.NewReaderSize(body, largestHeader)
+	begin, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	for _, kind := range otherKinds {
+		if bytes.HasPrefix(begin, []byte(kind.magic)) {
+			return nil, kind.error
+		}
+	}
+	if bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")) {
+		_, _ = in.Discard(3) // Peek has read them
+	}
+	return in, nil
+}
+
+// openNDJSON opens a file with one JSON object per line. Each line is read like the body that creates a user, and blank
+// lines are skipped. A file with only blank lines is refused: with on_missing=delete, a mistyped file name would delete
+// every user.
+func openNDJSON(body io.Reader, fields models.Fields) (nextRow, []string, error) {
+	text, err := openText(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, largestRow+len("\n"))
+	line, isEmpty := 0, true
+	next := func() (row models.ImportRow, err error) {
+		for lines.Scan() {
+			line++
+			object := lines.Bytes()
+			if len(bytes.Trim(object, space)) == 0 {
+				continue
+			}
+			isEmpty = false
+			sent := creation{fields: fields, isRow: true}
+			err := (oneObject{}).BindBody(object, &sent)
+			if line == 1 && bytes.Contains(object, []byte("}{")) && !json.Valid(object) {
+				return row, errOneLine
+			}
+			if err != nil {
+				err = &models.RowError{Line: line, Err: err}
+			}
+			return models.ImportRow{Line: line, Values: sent.Values}, err
+		}
+		switch {
+		case errors.Is(lines.Err(), bufio.ErrTooLong) && line == 0:
+			return row, errOneLine
+		case errors.Is(lines.Err(), bufio.ErrTooLong):
+			return row, newError("file_invalid", "Line %d is longer than 4 MiB", line+1)
+		case lines.Err() != nil:
+			return row, lines.Err()
+		case isEmpty:
+			return row, newError("file_invalid", "The file is empty: each line must be a JSON object with %s",
+				join(withArticles(fields.RequiredNames()), "and"))
+		}
+		return row, io.EOF
+	}
+	return next, []string{}, nil
+}

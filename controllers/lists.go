@@ -1,0 +1,177 @@
+package controllers
+
+import (
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+)
+
+// List handles GET and HEAD /api/users: 200, 304, 400 or 500. Without parameters it is the specification's list: if its
+// version is known, so is its length, and a client that already has it gets 304.
+func (a *API) List(c *gin.Context) error {
+	if c.Request.URL.RawQuery != "" {
+		return a.listSelected(c)
+	}
+	return a.users.List(c.Request.Context(), func(list models.List) (err error) {
+		if list.Version == "" {
+			if list.Cursor, err = a.users.Cursor(c.Request.Context()); err != nil {
+				return err
+			}
+		}
+		revalidate(c)
+		c.Header("Changes-Cursor", list.Cursor)
+		c.Header("Content-Type", contentType)
+		if list.Version != "" {
+			if notModified(c, `"`+list.Version+`"`) {
+				return nil
+			}
+			c.Header("Content-Length", strconv.Itoa(list.Length))
+		}
+		for chunk, err := range list.Chunks {
+			if err != nil {
+				return err
+			}
+			if c.Request.Method == http.MethodHead {
+				return nil
+			}
+			if _, err := c.Writer.Write(chunk); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// listSelected sends the users that the parameters select: from memory, or else from storage.
+func (a *API) listSelected(c *gin.Context) error {
+	asked, err := a.list.parse(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request.Context()
+	page, err := a.users.Page(ctx, asked.Query)
+	if err != nil {
+		return err
+	}
+	if page != nil {
+		describePage(c, &asked, page)
+		return sendWhole(c, page)
+	}
+	page = &models.Page{}
+	page.Cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
+	if err == nil && asked.Query.Count {
+		page.Total, err = a.users.Count(ctx, asked.Query)
+	}
+	if err != nil {
+		return err
+	}
+	if asked.Limit > 0 {
+		return a.readPage(c, asked, page)
+	}
+	describePage(c, &asked, page)
+	return sendArray(c, a.fields.NewArray(0), a.users.Select(ctx, asked.Query))
+}
+
+// describePage sets the headers that say more than the body.
+func describePage(c *gin.Context, asked *request, page *models.Page) {
+	c.Header("Changes-Cursor", page.Cursor)
+	if asked.Query.Count {
+		c.Header("X-Total-Count", strconv.FormatInt(page.Total, 10))
+	}
+	if page.More {
+		c.Header("Link", "<"+asked.next(page.Last)+`>; rel="next"`)
+	}
+}
+
+// readPage sends at most the requested number of users, and where the next ones are. It reads one user more, to know
+// whether there are any. Users beyond [models.PageBytes] are not held: they are read a second time, while they are sent.
+func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
+	array, bytes := a.fields.NewArray(asked.Limit*models.UserBytes), 0
+	query := asked.Query
+	query.Limit++
+	var held int64
+	var user models.User // one for all: Add makes it escape
+	for next, err := range models.Each(a.users.Select(c.Request.Context(), query)) {
+		if err != nil {
+			return err
+		}
+		if page.More = page.Users == asked.Limit; page.More {
+			break
+		}
+		user = next
+		page.Users, page.Last = page.Users+1, user.ID
+		if bytes < models.PageBytes {
+			held = page.Last
+			bytes = array.Add(&user)
+		}
+	}
+	describePage(c, &asked, page)
+	if held == page.Last {
+		page.JSON = array.End()
+		return sendWhole(c, page)
+	}
+	query.After, query.Limit = &held, 0
+	return sendArray(c, array, until(page.Last, query.Descending, a.users.Select(c.Request.Context(), query)))
+}
+
+// until yields users up to the id last, wherever others were added meanwhile.
+func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) iter.Seq2[[]models.User, error] {
+	return func(yield func([]models.User, error) bool) {
+		for page, err := range pages {
+			end := slices.IndexFunc(page, func(user models.User) bool {
+				return !descending && user.ID > last || descending && user.ID < last
+			})
+			if end >= 0 {
+				page = page[:end]
+			}
+			if !yield(page, err) || end >= 0 {
+				return
+			}
+		}
+	}
+}
+
+// sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a user
+// found by a search can be changed with If-Match. The same users have another tag when others follow them: a 304 could not
+// take back the Link that a client has.
+func sendWhole(c *gin.Context, page *models.Page) error {
+	tagged := page.JSON
+	switch {
+	case page.Users == 1:
+		tagged = tagged[1 : len(tagged)-1]
+	case page.More:
+		tagged = tagged[:len(tagged)-1]
+	}
+	revalidate(c)
+	if notModified(c, entityTag(tagged)) {
+		return nil
+	}
+	return send(c, http.StatusOK, contentType, page.JSON)
+}
+
+// sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user alone is sent as a whole.
+func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.User, error]) error {
+	revalidate(c)
+	c.Header("Content-Type", contentType)
+	for chunk, err := range array.Chunks(pages) {
+		switch {
+		case err != nil:
+			return err
+		case array.Ended && array.Users == 1:
+			return sendWhole(c, &models.Page{JSON: chunk, Users: 1})
+		case array.Ended && !c.Writer.Written():
+			return send(c, http.StatusOK, contentType, chunk)
+		case c.Request.Method == http.MethodHead:
+			return nil
+		}
+		if _, err := c.Writer.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}

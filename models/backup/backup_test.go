@@ -1,0 +1,274 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/models/backup"
+	"users-api/models/dbfile"
+)
+
+const (
+	table = `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
+		created_at DATETIME DEFAULT (CURRENT_TIMESTAMP));`
+	wal  = "PRAGMA journal_mode = WAL;"
+	many = ` INSERT INTO users (name, email)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'User ' || i, i FROM n;`
+)
+
+func insert(email string) string {
+	return "INSERT INTO users (name, email) VALUES ('n', '" + email + "');"
+}
+
+func write(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// use opens a database, runs statements and returns the one value that the last one has, if it has one.
+func use(t testing.TB, path, statements string) (value string) {
+	t.Helper()
+	db, err := dbfile.Open(path, dbfile.ReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dbfile.Close(db)
+	if err := db.Raw(statements).Scan(&value).Error; err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+	return value
+}
+
+// emails returns the emails in a database, by id.
+func emails(t testing.TB, path string) string {
+	t.Helper()
+	return use(t, path, "SELECT ifnull(group_concat(email, ' ' ORDER BY id), '') FROM users")
+}
+
+// file makes a database by statements and returns its path.
+func file(t testing.TB, statements string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "users.db")
+	write(t, path, nil)
+	use(t, path, statements)
+	return path
+}
+
+// closed makes a database with one user, as a service that has stopped leaves it.
+func closed(t testing.TB, email string) (path string) {
+	t.Helper()
+	return file(t, wal+table+insert(email))
+}
+
+// killed makes a database by statements, of which a process that is killed runs the last, and returns its path.
+func killed(t testing.TB, statements, last string) (path string) {
+	t.Helper()
+	path = file(t, statements)
+	hold(t, path, last)()
+	return path
+}
+
+// inWAL makes a database whose last commit, with one user, is in its -wal file.
+func inWAL(t testing.TB, email string) (path string) {
+	t.Helper()
+	return killed(t, wal+table+insert("deleted"), "DELETE FROM users;"+insert(email))
+}
+
+// hold lets another process run statements and keep the database open, as a service does, until it is killed.
+func hold(t testing.TB, path, statements string) (kill func()) {
+	t.Helper()
+	other := exec.Command("sqlite3", "-bail", path)
+	stdin, _ := other.StdinPipe()
+	stdout, _ := other.StdoutPipe()
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = func() { _ = errors.Join(other.Process.Kill(), other.Wait()) }
+	t.Cleanup(kill)
+	_, err := io.WriteString(stdin, statements+"\n.print done\n")
+	if _, readErr := stdout.Read(make([]byte, 1)); errors.Join(err, readErr) != nil {
+		t.Fatalf("%s: %v, %v", statements, err, readErr)
+	}
+	return kill
+}
+
+// names returns what is in the directory of a file.
+func names(t testing.TB, path string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		all = append(all, entry.Name())
+	}
+	return all
+}
+
+func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
+	t.Parallel()
+	path := file(t, wal+table+`CREATE INDEX by_name ON users (name); CREATE TABLE notes (text); INSERT INTO notes VALUES ('kept');
+		CREATE TRIGGER t AFTER INSERT ON users BEGIN SELECT 1; END; PRAGMA user_version = 7;
+		INSERT INTO users (id, name, email) VALUES (9, 'deleted', 'd'), (3, 'c', 'c'); DELETE FROM users WHERE id = 9`)
+	hold(t, path, insert("held")) // it is in the -wal file
+	target := filepath.Join(t.TempDir(), "backup of #1?.db")
+	made, err := backup.Make(t.Context(), path, target, nil)
+	if err != nil || made.Users != 2 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o600 || info.Size() != made.Bytes || len(names(t, target)) != 1 {
+		t.Errorf("the backup is %v, %v, and there are %v", info, err, names(t, target))
+	}
+	for query, want := range map[string]string{
+		"SELECT group_concat(id || email, ' ' ORDER BY id) FROM users":      "3c 10held", // 9 is not used again
+		"SELECT count(*) FROM sqlite_schema WHERE name IN ('by_name', 't')": "2",
+		"SELECT text FROM notes": "kept", "PRAGMA user_version": "7",
+	} {
+		if got := use(t, target, query); got != want {
+			t.Errorf("%s is %s", query, got)
+		}
+	}
+}
+
+func TestABackupIsMadeBesideWritesAndHoldsThoseThatWereDone(t *testing.T) {
+	t.Parallel()
+	path, written := closed(t, "0"), make(chan int)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer close(written)
+		for i := 1; ctx.Err() == nil; i++ {
+			use(t, path, insert(fmt.Sprint(i)))
+			select {
+			case written <- i:
+			default:
+			}
+		}
+	}()
+	for range 5 {
+		last, target := <-written, filepath.Join(t.TempDir(), "b.db")
+		made, err := backup.Make(t.Context(), path, target, nil)
+		if err != nil || made.Users <= int64(last) || strings.Count(emails(t, target), " ") != int(made.Users)-1 {
+			t.Errorf("after %d users: %+v, %v", last, made, err)
+		}
+	}
+	stop()
+	for range written { // until it has stopped
+	}
+}
+
+// A backup that fails leaves nothing behind, and what is there as it is.
+func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	path, garbage, zeroed := closed(t, "ada"), filepath.Join(t.TempDir(), "garbage"), file(t, table+many)
+	write(t, garbage, bytes.Repeat([]byte("no database"), 999))
+	content := read(t, zeroed)
+	copy(content[len(content)/2:], make([]byte, 4096))
+	write(t, zeroed, content)
+	link := func(target string, _ func()) { _ = os.Symlink("nowhere", target) }
+	for name, test := range map[string]struct {
+		path   string
+		before func(target string, stop func())
+		during func(target string, stop func()) // when the copy is written, and not yet checked
+		says   string
+	}{
+		"a name that is taken":                 {path, link, nil, "b.db exists already, and is left as it is: choose another name"},
+		"a name that is taken during the copy": {path, nil, link, "exists already"},
+		"a directory that is not":              {path, func(target string, _ func()) { _ = os.Remove(filepath.Dir(target)) }, nil, "no such file or directory"},
+		"no database":                          {path + "x", nil, nil, "there is no database"},
+		"a file that is no database":           {garbage, nil, nil, "file is not a database (26)"},
+		"a page of zeros":                      {zeroed, nil, nil, "malformed"},
+		"no users":                             {file(t, "CREATE TABLE people (id)"), nil, nil, "no such table: users"},
+		"a stop":                               {path, func(_ string, stop func()) { stop() }, nil, "context canceled"},
+		"a stop during the check":              {path, nil, func(_ string, stop func()) { stop() }, "context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := filepath.Join(t.TempDir(), "b.db")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			if test.before != nil {
+				test.before(target, stop)
+			}
+			_, err := backup.Make(ctx, test.path, target, func(done, total int64) {
+				if test.during != nil && done == total {
+					test.during(target, stop)
+				}
+			})
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("the error is %v", err)
+			}
+			left, _ := filepath.Glob(filepath.Join(filepath.Dir(target), "*"))
+			if is, _ := os.Readlink(target); len(left) > 1 || len(left) == 1 && is != "nowhere" {
+				t.Errorf("it left %v", left)
+			}
+		})
+	}
+}
+
+func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T) {
+	t.Parallel()
+	path, target := closed(t, "ada"), filepath.Join(t.TempDir(), "b.db")
+	var stream bytes.Buffer
+	made, err := backup.Write(t.Context(), path, &stream, nil)
+	if err != nil || made != (backup.Copy{Users: 1, Bytes: int64(stream.Len())}) {
+		t.Fatalf("%+v of %d bytes, %v", made, stream.Len(), err)
+	}
+	write(t, target, stream.Bytes())
+	if all := names(t, path); !slices.Equal(all, []string{"users.db"}) || emails(t, target) != "ada" {
+		t.Errorf("beside the database are %v", all)
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close() //nolint:errcheck // nothing is read from it
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if _, err := backup.Write(ctx, file(t, table+many), in, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a stop while nothing reads the stream: %v", err)
+	}
+}
+
+// What a killed process left is removed a day later, and what looks like it is not.
+func TestPartialFilesOfKilledProcessesAreRemovedWhenNoProgramWritesThemAnyMore(t *testing.T) {
+	t.Parallel()
+	target := filepath.Join(t.TempDir(), "b.db")
+	for name, age := range map[string]time.Duration{
+		"b.db.123.partial": 25 * time.Hour, "b.db.123.partial-wal": 25 * time.Hour, "b.db.4.partial": 23 * time.Hour,
+		"b.db.x.partial": 25 * time.Hour, "other.123.partial": 25 * time.Hour, "bxdb.1.partial": 25 * time.Hour,
+		"b.db.123.partial.mine": 25 * time.Hour,
+	} {
+		path, written := filepath.Join(filepath.Dir(target), name), time.Now().Add(-age)
+		write(t, path, nil)
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := backup.Make(t.Context(), closed(t, "ada"), target, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"b.db", "b.db.123.partial.mine", "b.db.4.partial", "b.db.x.partial", "bxdb.1.partial", "other.123.partial"}
+	if all := names(t, target); !slices.Equal(all, want) {
+		t.Errorf("there are %v", all)
+	}
+}

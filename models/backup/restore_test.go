@@ -1,0 +1,253 @@
+package backup_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/models"
+	"users-api/models/backup"
+)
+
+// restore restores a file.
+func restore(t testing.TB, path, from string) (backup.Restored, error) {
+	t.Helper()
+	file, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return backup.Restore(t.Context(), path, models.NewFields(), file, nil)
+}
+
+// mustRestore restores a file that has the user new, and expects that all is well.
+func mustRestore(t testing.TB, path, from string) backup.Restored {
+	t.Helper()
+	restored, err := restore(t, path, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := emails(t, path); got != "new" {
+		t.Errorf("the restored database has %s", got)
+	}
+	return restored
+}
+
+func TestARestoreReplacesTheDatabaseAndKeepsTheOldOne(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(testing.TB, string) string{"closed": closed, "killed": inWAL} {
+		t.Run(name, func(t *testing.T) {
+			path, from, link := make(t, "old"), closed(t, "new"), filepath.Join(t.TempDir(), "users.db")
+			if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link)); err != nil {
+				t.Fatal(err)
+			}
+			restored := mustRestore(t, link, from)
+			if info, err := os.Stat(path); err != nil || info.Size() != restored.Bytes || info.Mode().Perm() != 0o640 || restored.Users != 1 {
+				t.Errorf("it is %v, %v; %+v", info, err, restored)
+			}
+			if all := names(t, path); !slices.Equal(all, []string{"users.db", filepath.Base(restored.Kept)}) ||
+				!strings.HasPrefix(restored.Kept, path+".replaced-20") {
+				t.Errorf("beside it are %v", all)
+			}
+			if kept, given := emails(t, restored.Kept), emails(t, from); kept != "old" || given != "new" {
+				t.Errorf("kept is %s, and the backup has %s", kept, given)
+			}
+		})
+	}
+}
+
+func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "not", "there", "users.db")
+	restored := mustRestore(t, path, closed(t, "new"))
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || restored.Kept != "" {
+		t.Errorf("it is %v, %v; %+v", info, err, restored)
+	}
+}
+
+// SQLite would apply a -wal file or a journal that is left behind to any database that takes the name.
+func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
+	t.Parallel()
+	path := inWAL(t, "old")
+	write(t, path+"-journal", []byte("old"))
+	write(t, path+"-shm", []byte("old"))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	mustRestore(t, path, closed(t, "new"))
+	all := strings.Join(names(t, path), " ")
+	if strings.Count(all, ".replaced-") != 2 || !strings.Contains(all, "Z-wal") || !strings.Contains(all, "Z-journal") {
+		t.Errorf("beside it are %s", all)
+	}
+}
+
+func TestADatabaseThatAnyProcessHasOpenIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	path, from := closed(t, "old"), closed(t, "new")
+	kill := hold(t, path, insert("held"))
+	if _, err := restore(t, path, from); err == nil || !regexp.MustCompile(`the process \d+ has the database .* open: stop the service`).MatchString(err.Error()) {
+		t.Errorf("the error is %v", err)
+	}
+	if all := names(t, path); !slices.Equal(all, []string{"users.db", "users.db-shm", "users.db-wal"}) {
+		t.Errorf("beside it are %v", all)
+	}
+	kill()
+	if restored := mustRestore(t, path, from); emails(t, restored.Kept) != "old held" {
+		t.Error("what the other process has stored is lost")
+	}
+}
+
+// The lock is looked at before the backup is read, and again when all is ready.
+func TestADatabaseThatAProcessOpensDuringTheRestoreIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	path, from := closed(t, "old"), closed(t, "new")
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, ended := make(chan int64, 1000), make(chan error, 1)
+	go func() {
+		_, err := backup.Restore(t.Context(), path, models.NewFields(), out, func(done, _ int64) { told <- done })
+		ended <- err
+	}()
+	content := read(t, from)
+	if _, err := in.Write(content[:4096]); err != nil {
+		t.Fatal(err)
+	}
+	for done := int64(0); done != 4096; {
+		select {
+		case done = <-told:
+		case <-time.After(30 * time.Second):
+			t.Fatal("it tells no progress")
+		}
+	}
+	hold(t, path, insert("held"))
+	if _, err := in.Write(content[4096:]); errors.Join(err, in.Close()) != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "a process has the database "+path+" open: stop the service") {
+		t.Errorf("the error is %v", err)
+	}
+	if all := names(t, path); len(all) != 3 || emails(t, path) != "old held" {
+		t.Errorf("there are %v", all)
+	}
+}
+
+func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
+	t.Parallel()
+	whole := read(t, file(t, table+many))
+	zeroed := slices.Clone(whole)
+	copy(zeroed[len(zeroed)/2:], make([]byte, 4096))
+	// quick_check does not see that an index has lost a user.
+	brokenIndex := read(t, file(t, table+insert("a")+`CREATE TABLE empty (email UNIQUE); PRAGMA writable_schema = ON;
+		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_empty_1')
+			WHERE name = 'sqlite_autoindex_users_1'; DELETE FROM sqlite_schema WHERE tbl_name = 'empty'`))
+	for name, test := range map[string]struct {
+		content []byte
+		says    string
+	}{
+		"empty":                   {nil, "it is empty"},
+		"no database":             {bytes.Repeat([]byte("id,name,email\n"), 999), "not an SQLite database"},
+		"a short text":            {[]byte("hello"), "not an SQLite database"},
+		"the first half":          {whole[:len(whole)/2], "damaged"},
+		"all but the last page":   {whole[:len(whole)-4096], "damaged"},
+		"a page of zeros":         {zeroed, "check says"},
+		"an index that lost rows": {brokenIndex, "integrity_check says"},
+		"no table users":          {read(t, file(t, "CREATE TABLE people (id)")), "table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, from := inWAL(t, "old"), filepath.Join(t.TempDir(), "candidate.db")
+			before, wal := read(t, path), read(t, path+"-wal")
+			write(t, from, test.content)
+			_, err := restore(t, path, from)
+			for _, text := range []string{from, "cannot be restored, and nothing was changed", test.says} {
+				if err == nil || !strings.Contains(err.Error(), text) {
+					t.Errorf("%q is not in: %v", text, err)
+				}
+			}
+			if all := names(t, path); len(all) != 3 || !bytes.Equal(before, read(t, path)) || !bytes.Equal(wal, read(t, path+"-wal")) {
+				t.Errorf("something was changed: there are %v", all)
+			}
+		})
+	}
+}
+
+func TestAnIncompleteBackupIsNotRestored(t *testing.T) {
+	t.Parallel()
+	path := closed(t, "old")
+	for from, says := range map[string]string{inWAL(t, "new"): "-wal holds the last commits", killed(t, table+insert("new"), "PRAGMA cache_size = 5; BEGIN;"+many): "takes that transaction back"} {
+		link := filepath.Join(t.TempDir(), "link.db")
+		if err := os.Symlink(from, link); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{from, link} {
+			if restored, err := restore(t, path, name); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %+v, %v", name, restored, err)
+			}
+		}
+	}
+	if all := names(t, path); len(all) != 1 || emails(t, path) != "old" {
+		t.Errorf("there are %v", all)
+	}
+	// With journal_mode PERSIST the -journal file stays after a commit, and its header is zeroed.
+	from := closed(t, "new")
+	write(t, from+"-journal", make([]byte, 512))
+	write(t, from+"-wal", nil)
+	mustRestore(t, path, from)
+}
+
+func TestADatabaseThatSQLiteCannotOpenIsLeftAndTheErrorSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	path := closed(t, "old")
+	garbage := bytes.Repeat([]byte("garbage"), 9999)
+	write(t, path, garbage)
+	if _, err := restore(t, path, closed(t, "new")); err == nil || !strings.Contains(err.Error(), "file is not a database (26); if it is damaged, move it away by hand") {
+		t.Errorf("the error is %v", err)
+	}
+	if all := names(t, path); len(all) != 1 || !bytes.Equal(read(t, path), garbage) {
+		t.Errorf("there are %v", all)
+	}
+}
+
+// SQLite must not open one file under two names.
+func TestASecondNameThatAKilledRestoreLeftIsRemoved(t *testing.T) {
+	t.Parallel()
+	path := closed(t, "old")
+	older := path + ".replaced-20230101T000000.000Z"
+	write(t, older, read(t, path))
+	if err := os.Link(path, path+".replaced-20240101T000000.000Z"); err != nil {
+		t.Fatal(err)
+	}
+	restored := mustRestore(t, path, closed(t, "new"))
+	if all := names(t, path); !slices.Equal(all, []string{"users.db", filepath.Base(older), filepath.Base(restored.Kept)}) {
+		t.Errorf("there are %v", all)
+	}
+}
+
+// root may restore what another user serves.
+func TestARestoredDatabaseBelongsToTheOwnerOfTheOldOneOrOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to give files away")
+	}
+	const uid, gid = 65534, 65533
+	old, group, directory := closed(t, "old"), closed(t, "old"), t.TempDir()
+	if err := errors.Join(os.Chown(old, uid, gid), os.Chown(group, 0, gid), os.Chown(directory, uid, gid)); err != nil {
+		t.Fatal(err)
+	}
+	for path, owner := range map[string]int{old: uid, group: 0, filepath.Join(directory, "users.db"): uid} {
+		mustRestore(t, path, closed(t, "new"))
+		is, err := exec.Command("stat", "-c", "%u %g", path).Output()
+		if string(is) != fmt.Sprintln(owner, gid) {
+			t.Errorf("%s belongs to %s, %v", path, is, err)
+		}
+	}
+}

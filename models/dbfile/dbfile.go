@@ -1,0 +1,114 @@
+// Package dbfile opens an SQLite database, explains its errors, and knows its locks, its name and the files beside it.
+//
+// In WAL mode (sqlite.org/wal.html) SQLite writes a commit to users.db-wal, with an index of it in users.db-shm. A checkpoint
+// copies the pages of the -wal file into the database file; the last connection to close does so too and removes both. In the
+// other modes, users.db-journal holds what a transaction overwrites. So users.db alone may lack commits, or hold too much.
+package dbfile
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	driver "github.com/glebarez/go-sqlite"
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// BusyTimeout is how long all wait for a lock that another program holds: also the driver, without the pragma busy_timeout.
+const BusyTimeout = 5 * time.Second
+
+// Mode says how a file is opened: a parameter of its URL (sqlite.org/uri.html#recognized_query_parameters).
+type Mode string
+
+// The file must exist. In WAL mode, SQLite may create a -shm file also to read. An immutable file is one that nothing else
+// uses: SQLite takes no locks on it, and neither reads nor creates files beside it.
+const (
+	ReadWrite Mode = "mode=rw"
+	ReadOnly  Mode = "mode=ro"
+	Immutable Mode = "immutable=1"
+)
+
+// URL returns the URL of a file with the pragmas that the driver runs on each new connection, such as
+// "synchronous(FULL)" (sqlite.org/pragma.html). That of C:\data\users.db is file:///C:/data/users.db.
+func URL(path string, mode Mode, pragmas ...string) string {
+	if filepath.VolumeName(path) != "" {
+		path = "/" + filepath.ToSlash(path)
+	}
+	query := string(mode) + "&" + url.Values{"_pragma": pragmas}.Encode()
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query}).String()
+}
+
+// Open opens the database file at path with a single connection, and runs pragmas on it.
+func Open(path string, mode Mode, pragmas ...string) (*gorm.DB, error) {
+	pool, err := sql.Open(sqlite.DriverName, URL(path, mode, pragmas...))
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	db, err := gorm.Open(&sqlite.Dialector{Conn: pool}, &gorm.Config{SkipDefaultTransaction: true, Logger: logger.Discard})
+	if err != nil {
+		_ = pool.Close() // GORM leaves that to its caller
+		return nil, err
+	}
+	return db, nil
+}
+
+// Close closes the connection.
+func Close(db *gorm.DB) {
+	if pool, err := db.DB(); err == nil {
+		_ = pool.Close()
+	}
+}
+
+// The result codes of SQLite that the program tells apart (sqlite.org/rescode.html): primary ones, and the extended CodeUnique.
+const (
+	CodeBusy       = 5
+	CodeNoMemory   = 7
+	CodeReadOnly   = 8
+	CodeInterrupt  = 9
+	CodeIO         = 10
+	CodeCorrupt    = 11
+	CodeFull       = 13
+	CodeCannotOpen = 14
+	CodeProtocol   = 15
+	CodeNotADB     = 26
+
+	CodeUnique = 2067
+)
+
+// PrimaryCode returns the primary result code that an error of SQLite carries, or 0 if it is not SQLite's.
+func PrimaryCode(err error) int {
+	if failed, ok := errors.AsType[*driver.Error](err); ok {
+		return failed.Code() & 0xff
+	}
+	return 0
+}
+
+// Explain turns SQLite's error from an attempt to open the database at path into a line that says what to do.
+func Explain(path string, err error) error {
+	code := PrimaryCode(err)
+	info, statErr := os.Stat(path)
+	switch {
+	case err == nil:
+		return nil
+	case code == CodeNotADB:
+		return fmt.Errorf("%s is not an SQLite database: move it away, or set DATA_DIR to another directory", path)
+	case code == CodeCorrupt:
+		return fmt.Errorf("the database %s is damaged: restore a backup, or try the .recover command of sqlite3", path)
+	case code == CodeBusy:
+		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`", path, BusyTimeout, path)
+	case statErr == nil && info.IsDir():
+		return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
+	case code == CodeCannotOpen, code == CodeReadOnly, errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		// The file can be written, and SQLite's text would be "out of memory (14)". 25 were enough to start, and 14 were not.
+		return fmt.Errorf("cannot open the database %s: the limit of open files may be too low (`ulimit -n`; 40 are enough to start)", path)
+	}
+	return fmt.Errorf("cannot open the database %s: %w", path, err)
+}

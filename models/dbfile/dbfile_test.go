@@ -1,0 +1,186 @@
+package dbfile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"users-api/models/dbfile"
+)
+
+// open opens a database until the end of the test, and runs statements.
+func open(t testing.TB, path string, statements ...string) *gorm.DB {
+	t.Helper()
+	db, err := dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dbfile.Close(db) })
+	run(t, db, statements...)
+	return db
+}
+
+func run(t testing.TB, db *gorm.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if err := db.Exec(statement).Error; err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// file makes a database and returns its path.
+func file(t testing.TB) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "users of #1?%41.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dbfile.Close(open(t, path, "CREATE TABLE users (id INTEGER PRIMARY KEY)"))
+	return path
+}
+
+func TestAFileOfAnyNameIsOpenedAndNoneIsCreated(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Errorf("another file was opened: %v", err)
+	}
+	for _, mode := range []dbfile.Mode{dbfile.ReadWrite, dbfile.ReadOnly} {
+		if _, err := dbfile.Open(path+"x", mode); dbfile.PrimaryCode(err) != dbfile.CodeCannotOpen {
+			t.Errorf("opening nothing: %v", err)
+		}
+	}
+	for _, mode := range []dbfile.Mode{dbfile.ReadOnly, dbfile.Immutable} {
+		db, err := dbfile.Open(path, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Exec("INSERT INTO users VALUES (1)").Error; dbfile.PrimaryCode(err) != dbfile.CodeReadOnly {
+			t.Errorf("writing with %s: %v", mode, err)
+		}
+		dbfile.Close(db)
+	}
+}
+
+// A database is taken for a restore alone when no other program can have it, in any journal mode.
+func TestADatabaseThatAnotherProgramUsesIsNotTakenAlone(t *testing.T) {
+	t.Parallel()
+	for _, statements := range [][]string{{"BEGIN IMMEDIATE"}, {"PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE"}, {"PRAGMA journal_mode = WAL", "SELECT count(*) FROM users"}} {
+		path := file(t)
+		other := open(t, path, statements...)
+		if release, err := dbfile.LockExclusive(path); err == nil {
+			release()
+			t.Errorf("%s: it is taken", statements)
+		} else if !strings.Contains(err.Error(), "has the database "+path+" open: stop the service") {
+			t.Errorf("%s: the error is %v", statements, err)
+		}
+		dbfile.Close(other)
+		release, err := dbfile.LockExclusive(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !isLocked(path) {
+			t.Errorf("%s: another can read it", statements)
+		}
+		if release(); isLocked(path) {
+			t.Errorf("%s: it is not released", statements)
+		}
+	}
+}
+
+// A service may start after a restore has left WAL mode, and before it has the lock. In WAL mode, an exclusive transaction
+// does not keep readers out.
+func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
+	t.Parallel()
+	path, ended := file(t), make(chan struct{})
+	service := open(t, path, "PRAGMA synchronous = OFF")
+	go func() {
+		defer close(ended)
+		for range 10000 {
+			_ = service.Exec("PRAGMA journal_mode = WAL; PRAGMA journal_mode = DELETE").Error
+		}
+	}()
+	for taken := 0; ; {
+		select {
+		case <-ended:
+			t.Logf("it was taken %d times", taken)
+			return
+		default:
+		}
+		if release, err := dbfile.LockExclusive(path); err == nil {
+			taken++
+			if !isLocked(path) {
+				t.Error("another can read it")
+			}
+			release()
+		}
+	}
+}
+
+// isLocked reports whether a program that opens the database cannot read it.
+func isLocked(path string) bool {
+	db, err := dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)")
+	if err == nil {
+		defer dbfile.Close(db)
+		err = db.Exec("SELECT count(*) FROM users").Error
+	}
+	return dbfile.PrimaryCode(err) == dbfile.CodeBusy
+}
+
+// Two restores may meet: one renames the file that the other locks.
+func TestAFileThatIsReplacedWhileItIsLockedIsNotTaken(t *testing.T) {
+	t.Parallel()
+	path, ended := file(t), make(chan struct{})
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(ended)
+		for range 150 {
+			_ = errors.Join(os.WriteFile(path+".new", content, 0o600), os.Rename(path+".new", path))
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	for taken, moved := 0, 0; ; {
+		select {
+		case <-ended:
+			if t.Logf("it was taken %d times, and moved %d times", taken, moved); moved == 0 {
+				t.Error("it was never noticed")
+			}
+			return
+		default:
+		}
+		release, err := dbfile.LockExclusive(path)
+		if err == nil {
+			taken++
+			release()
+		} else if errors.Is(err, dbfile.ErrMoved) {
+			moved++
+		}
+	}
+}
+
+func TestPathsLeadWhereTheirLinksLead(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	if resolved, err := filepath.EvalSymlinks(directory); err == nil {
+		directory = resolved
+	}
+	in := func(name string) string { return filepath.Join(directory, name) }
+	if err := errors.Join(os.Symlink("b", in("a")), os.Symlink(in("c"), in("b")), os.Symlink("loop", in("loop"))); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := dbfile.FollowLinks(in("a")); err != nil || target != in("c") { // nothing is there
+		t.Errorf("%s, %v", target, err)
+	}
+	if _, err := dbfile.FollowLinks(in("loop")); err == nil || !strings.Contains(err.Error(), "leads back to itself") {
+		t.Errorf("a loop: %v", err)
+	}
+}

@@ -1,0 +1,130 @@
+package dbfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// SQLite's locks (sqlite.org/lockingv3.html) tell whether a process has a database open: in WAL mode a connection holds the
+// shared lock for as long as it is open, and none is left stale. The system releases all locks of a process on a file when it
+// closes any descriptor of that file. So this code is for processes that do not serve.
+
+// ErrMoved: the name of the database leads to a different file than when it was opened.
+var ErrMoved = errors.New("the database was replaced while it was being opened")
+
+func inUse(path, what string) error {
+	return fmt.Errorf("%s has the database %s open: stop the service, and try again", what, path)
+}
+
+// ExpectUnused returns an error while a process has the database open. It changes nothing.
+func ExpectUnused(path string) error {
+	holder := ""
+	file, err := os.Open(path)
+	if err == nil {
+		defer file.Close() //nolint:errcheck // only its locks were queried
+		holder, err = lockHolder(file)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot find out what has the database open: %w", err)
+	case holder != "":
+		return inUse(path, holder)
+	}
+	return nil
+}
+
+// LockExclusive keeps every other process from opening the database until release is called, and leaves no -wal file. For that
+// it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode would leave a journal.
+func LockExclusive(path string) (release func(), err error) {
+	before, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	mode := ""
+	db, err := Open(path, ReadWrite, "busy_timeout(0)", "journal_mode(DELETE)")
+	if err == nil {
+		release = func() { Close(db) }
+		if err = db.Exec("BEGIN EXCLUSIVE").Error; err == nil {
+			err = db.Raw("PRAGMA journal_mode").Row().Scan(&mode)
+		}
+	}
+	after, statErr := os.Stat(path)
+	switch {
+	// A service that starts may have switched back to WAL mode, in which an exclusive transaction does not keep readers out.
+	case PrimaryCode(err) == CodeBusy, err == nil && mode != "delete":
+		err = inUse(path, "a process")
+	case err == nil && (statErr != nil || !os.SameFile(before, after)):
+		err = ErrMoved
+	}
+	if err == nil {
+		return release, nil
+	}
+	if release != nil {
+		release()
+	}
+	return nil, err
+}
+
+// FollowLinks returns where a path leads, even if nothing exists there yet.
+func FollowLinks(path string) (string, error) {
+	for range 40 { // the limit of Linux
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // it is not a link
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return "", fmt.Errorf("%s is a symbolic link that leads back to itself", path)
+}
+
+// ExpectNoHotJournal returns an error if the database file holds changes of an interrupted transaction. SQLite rolls
+// them back as soon as it may write the file. The first byte of a journal that is no longer needed is zero.
+func ExpectNoHotJournal(path string) error {
+	first := []byte{0}
+	journal, err := os.Open(path + "-journal")
+	if err == nil {
+		_, err = journal.Read(first)
+		_ = journal.Close() // it was only read
+	}
+	switch {
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("cannot look at the journal of the database: %w", err)
+	case first[0] == 0:
+		return nil
+	}
+	return fmt.Errorf("%s-journal belongs to a transaction on %s that was interrupted: open it once with sqlite3 "+
+		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
+}
+
+// SyncFile returns once the content of a file is on disk.
+func SyncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: a power cut would lose a
+// directory without its name, with all that was flushed into it.
+func MakeDirectory(path string, mode os.FileMode) error {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
+		return os.MkdirAll(path, mode) // it exists, or cannot be created
+	}
+	err := MakeDirectory(filepath.Dir(path), mode)
+	if err == nil {
+		err = os.MkdirAll(path, mode) // another process may have created it by now
+	}
+	if err == nil {
+		err = SyncName(path)
+	}
+	return err
+}

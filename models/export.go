@@ -1,0 +1,58 @@
+package models
+
+import (
+	"context"
+	"iter"
+
+	"gorm.io/gorm"
+)
+
+// Export is the result of a query, as of one moment.
+type Export struct {
+	Total  int64                  // how many users match, regardless of Limit and After, if the query's Count is set
+	Cursor string                 // of the feed, at that moment; "" if changes are not recorded
+	Users  iter.Seq2[User, error] // in order; an error ends the sequence
+}
+
+// Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for a client.
+func (u *Users) Export(ctx context.Context, query Query, send func(Export) error) error {
+	if err := u.searches.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer u.searches.Release(1)
+	return u.storageError(ctx, u.engine.snapshot(ctx, func(tx *gorm.DB) (err error) {
+		var export Export
+		if export.Cursor, err = u.engine.cursor(tx); err != nil {
+			return err
+		}
+		if query.Count {
+			matching, err := u.matching(tx, query)
+			if err == nil {
+				err = matching.Count(&export.Total).Error
+			}
+			if err != nil {
+				return err
+			}
+		}
+		selected, err := u.selected(tx, query)
+		if err != nil {
+			return err
+		}
+		export.Users = func(yield func(User, error) bool) {
+			n := 0
+			for user, err := range u.each(selected) {
+				if n++; err == nil && n%pageUsers == 0 {
+					err = ctx.Err()
+				}
+				if err != nil {
+					yield(User{}, err)
+					return
+				}
+				if !yield(*user, nil) {
+					return
+				}
+			}
+		}
+		return send(export)
+	}))
+}

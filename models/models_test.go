@@ -1,0 +1,307 @@
+// The tests of what users of the storage rely on. Each runs on SQLite, and with -tags postgres on PostgreSQL, too.
+package models_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"users-api/models"
+)
+
+var ctx = context.Background()
+
+// database is one of the two, and what differs there.
+type database struct {
+	name string
+	// empty returns where an empty database is.
+	empty func(t testing.TB) models.Database
+	// other opens it as another program does.
+	other   func(t testing.TB, at models.Database) *sql.DB
+	noNUL   bool // a text with a NUL is refused
+	gaps    bool // an id that was given to what was taken back is not given again
+	delayed bool // the feed shows a commit only once all older transactions have ended
+}
+
+// databases are those that the tests run on, each in a file of its own.
+var databases []database
+
+// atEnd is called after all tests.
+var atEnd []func()
+
+// TestMain tries 20 random sequences of actions in each test that tries some, 5 with -short, or as many as -rapid.checks
+// says. It sets that flag before any test reads it.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		some := "20"
+		if testing.Short() {
+			some = "5"
+		}
+		_ = checks.Value.Set(some) // it is a number
+	}
+	code := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
+	os.Exit(code)
+}
+
+// storage is a database that a test has for itself, and the fields of its users.
+type storage struct {
+	*models.Users
+	database
+	at     models.Database
+	fields models.Fields
+}
+
+// command changes a schema, as a command of the program does.
+type command = func(models.Database, context.Context) error
+
+var (
+	recordChanges   command = models.Database.RecordChanges
+	forgetChanges   command = models.Database.ForgetChanges
+	ignoreEmailCase command = models.Database.IgnoreEmailCase
+	indexSearch     command = models.Database.IndexSearch
+)
+
+// open opens an empty database after some commands.
+func (d database) open(t testing.TB, fields models.Fields, commands ...command) *storage {
+	t.Helper()
+	return d.openAt(t, d.empty(t), fields, commands...)
+}
+
+func (d database) openAt(t testing.TB, at models.Database, fields models.Fields, commands ...command) *storage {
+	t.Helper()
+	at.Fields, at.Logger = fields, slog.New(slog.DiscardHandler)
+	s := &storage{database: d, at: at, fields: fields}
+	if len(commands) > 0 {
+		s.Users = s.open(t, 0)
+		s.reopen(t, commands...)
+	} else {
+		s.Users = s.open(t, 8<<20)
+	}
+	return s
+}
+
+// open opens the database as another process does.
+func (s *storage) open(t testing.TB, listMemory int) *models.Users {
+	t.Helper()
+	users, err := s.at.Open(ctx, listMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = users.Close(ctx) })
+	return users
+}
+
+// reopen runs commands and opens the database again: a service would notice what they did within seconds.
+func (s *storage) reopen(t testing.TB, commands ...command) {
+	t.Helper()
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range commands {
+		if err := run(s.at, ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Users = s.open(t, 8<<20)
+}
+
+// run runs statements as another program does.
+func run(t interface{ Fatalf(string, ...any) }, db *sql.DB, statements ...string) {
+	for _, statement := range statements {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// test is a test that needs an empty database.
+type test struct {
+	name string
+	run  func(*testing.T, *storage)
+}
+
+// onEach runs tests on every database, each with fields of its own, after some commands.
+func onEach(t *testing.T, tests []test, fields models.Fields, commands ...command) {
+	t.Parallel()
+	for _, d := range databases {
+		for _, test := range tests {
+			t.Run(d.name+": "+test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, d.open(t, fields, commands...))
+			})
+		}
+	}
+}
+
+// plain returns the table of the specification's fields, a name and an email. Tests that spell out whole users use it, so
+// that a field that is added to the model does not change what they expect.
+func plain() models.Fields { return models.NewFields()[:2] }
+
+// values returns values for fields, from pairs of a field's name and its text. An empty text stands for itself.
+func values(fields models.Fields, pairs ...string) (values models.Values) {
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(fields.Find(pairs[i]), pairs[i+1])
+	}
+	return values
+}
+
+// with returns a user with other values for some fields. The user that was given keeps its own.
+func with(fields models.Fields, user models.NewUser, values models.Values) models.NewUser {
+	user.Added = slices.Clone(user.Added)
+	for field := range fields.In(values.Fields) {
+		field.Copy(&user, &values.User)
+	}
+	return user
+}
+
+// same reports whether two users are equal, wherever the values of their fields are kept.
+func (s *storage) same(a, b models.User) bool {
+	return a.ID == b.ID && a.CreatedAt == b.CreatedAt && s.sameValues(a.NewUser, b.NewUser)
+}
+
+func (s *storage) sameValues(a, b models.NewUser) bool {
+	return s.fields.Differing(&models.Values{Fields: s.fields.All(), User: a}, &b) == 0
+}
+
+// create creates a user whose name is its email.
+func (s *storage) create(t testing.TB, email string) int64 {
+	t.Helper()
+	id, err := s.Create(ctx, models.NewUser{Name: email, Email: email})
+	if err != nil {
+		t.Fatalf("creating %s: %v", email, err)
+	}
+	return id
+}
+
+// rename changes the name of a user.
+func (s *storage) rename(id int64, name string) error {
+	_, err := s.Change(ctx, id, values(s.fields, "name", name), nil)
+	return err
+}
+
+// file returns the rows of a file from texts such as "Ada:ada@example.org".
+func file(texts ...string) (rows []models.Values) {
+	for _, text := range texts {
+		name, email, _ := strings.Cut(text, ":")
+		rows = append(rows, values(plain(), "name", name, "email", email))
+	}
+	return rows
+}
+
+// lines yields rows of a file whose header is its first line.
+func lines(rows []models.Values) iter.Seq2[models.ImportRow, error] {
+	return func(yield func(models.ImportRow, error) bool) {
+		for i, values := range rows {
+			if !yield(models.ImportRow{Line: i + 2, Values: values}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// list returns the list as it is sent, and its version.
+func (s *storage) list(t testing.TB) (text, version string) {
+	t.Helper()
+	err := s.List(ctx, func(list models.List) (err error) {
+		text, err = join(list)
+		if version = list.Version; version == "" && list.Length != -1 || version != "" && list.Length != len(text) {
+			t.Errorf("a list of %d bytes with the version %q says that it has %d", len(text), version, list.Length)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, version
+}
+
+func join(list models.List) (string, error) {
+	var text []byte
+	for piece, err := range list.Chunks {
+		if err != nil {
+			return "", err
+		}
+		text = append(text, piece...)
+	}
+	return string(text), nil
+}
+
+// selected returns the users that a query selects.
+func (s *storage) selected(t testing.TB, query models.Query) (users []models.User) {
+	t.Helper()
+	for page, err := range s.Select(ctx, query) {
+		if err != nil {
+			t.Fatalf("%+v: %v", query, err)
+		}
+		users = append(users, page...)
+	}
+	return users
+}
+
+// ids returns the ids of the users that a query selects.
+func (s *storage) ids(t testing.TB, query models.Query) (ids []int64) {
+	t.Helper()
+	for _, user := range s.selected(t, query) {
+		ids = append(ids, user.ID)
+	}
+	return ids
+}
+
+// stored returns all users as texts such as "1 Ada:ada".
+func (s *storage) stored(t testing.TB) (texts []string) {
+	t.Helper()
+	for _, user := range s.selected(t, models.Query{}) {
+		texts = append(texts, fmt.Sprintf("%d %s:%s", user.ID, user.Name, user.Email))
+	}
+	return texts
+}
+
+// exported returns an export and its users.
+func exported(users *models.Users, query models.Query) (export models.Export, all []models.User, err error) {
+	err = users.Export(ctx, query, func(e models.Export) error {
+		export = e
+		for user, err := range e.Users {
+			if err != nil {
+				return err
+			}
+			all = append(all, user)
+		}
+		return nil
+	})
+	return export, all, err
+}
+
+// refusal returns the error of storage that an error is, or nil.
+func refusal(err error) *models.StorageError {
+	failed, _ := errors.AsType[*models.StorageError](err)
+	return failed
+}
+
+func expectDuplicate(t testing.TB, what string, err error) {
+	t.Helper()
+	if failed := refusal(err); failed == nil || !failed.Duplicate || failed.Code == "" || failed.Text == "" {
+		t.Errorf("%s is refused with %#v", what, err)
+	}
+}
+
+// expectSame expects that the list stays as it was.
+func (s *storage) expectSame(t testing.TB, change func()) {
+	t.Helper()
+	before, version := s.list(t)
+	change()
+	if after, now := s.list(t); after != before || now != version {
+		t.Errorf("the list was %.500s and is %.500s, with the version %s and %s", before, after, version, now)
+	}
+}

@@ -1,0 +1,589 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// postgresServer is the engine on a PostgreSQL database, version 13 or newer. Other programs may use it at the same time, so
+// little is kept here.
+//
+// Nothing is stored in a session, because behind a pooler the next transaction may run in another one: no advisory lock that
+// outlives its transaction, no temporary table, no LISTEN. What a session sets is set in each transaction that needs it.
+type postgresServer struct {
+	users  *Users
+	logger *slog.Logger
+	pool   *pgxpool.Pool
+	db     *gorm.DB
+
+	hosts              []string // with their ports
+	database, username string
+	noLimit            string // lifts the server's time limit in a transaction, unless the URL sets one
+
+	// ended ends when even the work under way must stop.
+	ended context.Context
+	stop  context.CancelFunc
+
+	onEmail   sync.Map      // which unique constraints are on the email alone, by name
+	last      postgresState // when the list was last read
+	timelines sync.Mutex    // guards newest
+	newest    map[string]string
+}
+
+const (
+	// answerTime is how long a statement that looks at few users may take, with its wait for a connection, and cancelTime
+	// how long the server then has to confirm that it has ended the statement: a client learns within 5 s that the server
+	// does not answer.
+	answerTime = 4200 * time.Millisecond
+	cancelTime = 500 * time.Millisecond
+	// lockMargin is how long before the end of its time a write no longer waits for a lock: then it is certain that nothing was
+	// stored.
+	lockMargin = 700 * time.Millisecond
+	// searchTime is how long a statement that looks at every user may take.
+	searchTime = 2 * time.Minute
+	// startTime is how long startup tries a server that is not there yet.
+	startTime = 30 * time.Second
+	// triesAtMost is how often a transaction is tried that was taken back because of others.
+	triesAtMost = 3
+	// fewestConnections is how many a process needs: two for the writers, one for an import or a search, and one for reads.
+	fewestConnections = 4
+)
+
+// postgresWriters is how many commits may be under way at once: with two, one goes on while the other waits because another
+// program stores the same email.
+const postgresWriters = 2
+
+// parse reads DATABASE_URL. The error never repeats it: the password may be anywhere in it.
+func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
+	const what = "DATABASE_URL cannot be used: "
+	unreadable := errors.New(what + "it must be postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the password " +
+		"the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
+	// An unescaped character in a password could make a part of it a host or the name of a database, which are shown.
+	rest, isURL := strings.CutPrefix(strings.Replace(text, "postgresql://", "postgres://", 1), "postgres://")
+	place, parameters, _ := strings.Cut(rest, "?")
+	_, path, _ := strings.Cut(place, "/")
+	query, err := url.ParseQuery(parameters)
+	if !isURL || err != nil || strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(place, "@") > 1 {
+		return nil, unreadable
+	}
+	for name, value := range map[string]string{
+		"target_session_attrs": "read-write", // of several hosts the primary, after a failover another
+		"pool_max_conns":       "8",          // a statement takes 0.1 ms: more would only wait for the server's cores
+		"connect_timeout":      "2",          // so that the second host is reached while a request waits
+		"application_name":     "users-api",
+	} {
+		if !query.Has(name) {
+			query.Set(name, value)
+		}
+	}
+	config, err := pgxpool.ParseConfig("postgres://" + place + "?" + query.Encode())
+	if err != nil {
+		_, isParsing := errors.AsType[*pgconn.ParseConfigError](err)
+		_, why, found := strings.Cut(err.Error(), "`: ")
+		switch {
+		case !isParsing:
+			return nil, errors.New(what + err.Error()) // the pool's: it names only its parameter
+		case !found, strings.Contains(why, "parse as URL"):
+			return nil, unreadable
+		}
+		return nil, errors.New(what + why)
+	}
+	if config.MaxConns < fewestConnections {
+		return nil, fmt.Errorf(what+"pool_max_conns is %d, and a process needs at least %d connections: raise it, or leave it out",
+			config.MaxConns, fewestConnections)
+	}
+	// What is read must not depend on the settings of a role, a database or a server. Every pooler knows these parameters.
+	for name, value := range map[string]string{
+		"client_encoding": "UTF8", "timezone": "UTC", "datestyle": "ISO", "standard_conforming_strings": "on",
+	} {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
+	add := func(host string, port uint16) {
+		if _, place := pgconn.NetworkAddress(host, port); !slices.Contains(p.hosts, place) {
+			p.hosts = append(p.hosts, place)
+		}
+	}
+	add(config.ConnConfig.Host, config.ConnConfig.Port)
+	for _, other := range config.ConnConfig.Fallbacks {
+		add(other.Host, other.Port)
+	}
+	p.database, p.username = config.ConnConfig.Database, config.ConnConfig.User
+	if config.ConnConfig.RuntimeParams["statement_timeout"] == "" {
+		p.noLimit = "SET LOCAL statement_timeout = 0; "
+	}
+	return config, nil
+}
+
+// postgresLocation returns the hosts, ports and name of the database in a URL, never the user and password.
+func postgresLocation(url string) string {
+	var p postgresServer
+	if _, err := p.parse(url); err != nil {
+		return "PostgreSQL"
+	}
+	return "postgres://" + strings.Join(p.hosts, ",") + "/" + p.database
+}
+
+func (p *postgresServer) String() string {
+	return fmt.Sprintf("%s (database %q, user %q)", strings.Join(p.hosts, ", "), p.database, p.username)
+}
+
+// openPostgres connects to the database, and creates the table users if there is none.
+func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
+	p, err := connectPostgres(ctx, d, u)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.createTable(ctx); err == nil {
+		err = p.read(ctx, false, func(db *gorm.DB) error {
+			if _, err := p.describe(db); err != nil {
+				return err
+			}
+			if _, err := p.cursor(db); err != nil {
+				return err
+			}
+			return p.expectRights(db)
+		})
+	}
+	if err != nil {
+		_ = p.close(ctx) // it only waits for connections
+		return nil, p.explain(err)
+	}
+	u.temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
+	return p, nil
+}
+
+// connectPostgres connects to the database, whatever is in it. It retries a server that is starting or not there yet: a
+// container may start at the same moment as its database.
+func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer, error) {
+	p := &postgresServer{users: u, logger: d.Logger, newest: map[string]string{}}
+	config, err := p.parse(d.URL)
+	if err != nil {
+		return nil, err
+	}
+	p.ended, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
+	config.PingTimeout = 2 * time.Second
+	config.AfterConnect = ownSession
+	config.ConnConfig.OnNotice = noteUnconfirmed
+	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
+	}}).DialContext
+	if len(p.hosts) > 1 { // otherwise there is no other server to turn to
+		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
+	}
+	p.timelines.Lock() // a connection that is made at once needs the pool
+	p.pool, err = pgxpool.NewWithConfig(p.ended, config)
+	p.timelines.Unlock()
+	if err != nil {
+		return nil, p.explain(err)
+	}
+	if p.db, err = openGORM(postgresDialector{postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)},
+		d.Fields); err == nil {
+		err = p.adaptGORM()
+	}
+	if err == nil {
+		err = p.reach(ctx)
+	}
+	if err == nil {
+		err = p.expectServer(ctx)
+	}
+	if err != nil {
+		_ = p.close(ctx) // likewise
+		return nil, p.explain(err)
+	}
+	return p, nil
+}
+
+// ownSession sets up a session that belongs to this process alone: the defaults of a role, a database or a server must not
+// end its statements, nor make them see an earlier moment. A pooler reports a process number of its own, and not that of the
+// server's process.
+func ownSession(ctx context.Context, conn *pgx.Conn) error {
+	given := make([]string, 0, len(conn.Config().RuntimeParams))
+	for name := range conn.Config().RuntimeParams {
+		given = append(given, name)
+	}
+	_, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
+		('statement_timeout', '0'), ('lock_timeout', '3500ms'), ('transaction_timeout', '0')) AS defaults (name, value)
+		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL AND name <> ALL (string_to_array($2::text, ','))`,
+		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
+	return err
+}
+
+// postgresDialector is GORM's, except that a number may be beyond what a column of type integer holds.
+type postgresDialector struct{ *postgres.Dialector }
+
+func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.Statement, value any) {
+	d.Dialector.BindVarTo(writer, statement, value)
+	if _, ok := value.(int64); ok {
+		_, _ = writer.WriteString("::int8")
+	}
+}
+
+// hideLimit is the setting of a query whose limit the planner must not see: see [postgresServer.contains].
+const hideLimit = "users:hide_limit"
+
+// adaptGORM gives the time PostgreSQL's own type, and lets a query hide its limit.
+func (p *postgresServer) adaptGORM() error {
+	statement := &gorm.Statement{DB: p.db}
+	if err := statement.Parse(&User{}); err != nil {
+		return err
+	}
+	statement.Schema.FieldsByName["CreatedAt"].DataType = "timestamptz(0)"
+	p.db.ClauseBuilders["LIMIT"] = func(c clause.Clause, builder clause.Builder) {
+		limit, _ := c.Expression.(clause.Limit)
+		if _, hides := builder.(*gorm.Statement).Settings.Load(hideLimit); !hides || limit.Limit == nil {
+			c.Build(builder)
+			return
+		}
+		_, _ = builder.WriteString("LIMIT (SELECT ")
+		builder.AddVar(builder, int64(*limit.Limit))
+		_ = builder.WriteByte(')')
+	}
+	return nil
+}
+
+// reach returns when the server can be reached, or why it cannot.
+func (p *postgresServer) reach(ctx context.Context) error {
+	const pause, sayAgain = time.Second, 10 * time.Second
+	said := time.Time{}
+	for until := time.Now().Add(startTime); ; {
+		conn, err := p.pool.Acquire(ctx)
+		if err == nil {
+			conn.Release()
+			return nil
+		}
+		left := time.Until(until)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped while waiting for the server: %w", err)
+		}
+		if !mayCome(err) || left < pause {
+			return err
+		}
+		if time.Since(said) >= sayAgain {
+			said = time.Now()
+			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.hosts, ", "), "database", p.database, "user", p.username,
+				"error", reason(err), "tried_for_another", left.Round(time.Second).String())
+		}
+		_ = sleep(ctx, pause)
+	}
+}
+
+func sleep(ctx context.Context, howLong time.Duration) error {
+	select {
+	case <-time.After(howLong):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// passOverOld makes a connection to a server fail that is on an older timeline of the same cluster than this process has seen.
+// A server that stood still while a standby took its place goes on as if nothing had happened, and what it shows is old.
+func (p *postgresServer) passOverOld(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, conn *pgconn.PgConn) error {
+		if validate != nil {
+			if err := validate(ctx, conn); err != nil {
+				return err
+			}
+		}
+		asked := conn.ExecParams(ctx, `SELECT system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8)
+			FROM pg_control_system() WHERE NOT pg_is_in_recovery()`, nil, nil, nil, nil).Read()
+		if asked.Err != nil || len(asked.Rows) == 0 {
+			if sqlState(asked.Err) == codeNoRight {
+				return nil
+			}
+			return asked.Err // a standby has begun no timeline of its own
+		}
+		cluster, timeline := string(asked.Rows[0][0]), string(asked.Rows[0][1])
+		p.timelines.Lock()
+		defer p.timelines.Unlock()
+		newest := p.newest[cluster]
+		if timeline < newest {
+			return errOldTimeline
+		}
+		if p.newest[cluster] = timeline; timeline > newest && newest != "" {
+			p.pool.Reset()
+		}
+		return nil
+	}
+}
+
+// read calls run. A search runs in a transaction, because it sets how it is planned: a plan that is kept for all texts does
+// not know whether a text is rare. It waits for a lock no longer than any other read.
+func (p *postgresServer) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
+	limit := answerTime
+	try := func(ctx context.Context) error {
+		return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
+	}
+	if isSearch {
+		limit = searchTime
+		try = func(ctx context.Context) error {
+			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "+p.noLimit+
+				"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan", run)
+		}
+	}
+	return p.tell(p.repeat(ctx, time.Now().Add(limit), try), errSlow)
+}
+
+// snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a snapshot that
+// is older than their commit sees an empty table. So the table is locked before the snapshot is taken.
+func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
+	var failed error
+	begun := false
+	err := p.repeat(ctx, time.Now().Add(searchTime), func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		begins := time.AfterFunc(answerTime, cancel)
+		defer begins.Stop()
+		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.noLimit+
+			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+
+			"LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
+			begun = begins.Stop()
+			failed = run(tx)
+			return failed
+		})
+		if begun {
+			return nil // what run has read is used already: it cannot run again, and the end of the transaction is no matter
+		}
+		return err
+	})
+	return p.tell(cmp.Or(err, failed), errSlow)
+}
+
+// write calls run in a transaction, and commits it.
+func (p *postgresServer) write(ctx context.Context, since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error {
+	deadline := since.Add(answerTime)
+	err := p.repeat(ctx, deadline, func(ctx context.Context) error {
+		wait := time.Until(deadline) - lockMargin
+		if locks > 0 {
+			wait = min(wait, locks)
+		}
+		// The warning that no standby has confirmed the commit must arrive. Constraints that are checked at the commit would
+		// refuse the writes that share it.
+		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
+			"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d; SET CONSTRAINTS ALL IMMEDIATE", max(1, wait.Milliseconds())), run)
+	})
+	if locks > 0 && isLockTimeout(err) {
+		return err
+	}
+	return p.tell(err, errTooLate)
+}
+
+// importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock while
+// the import holds its own, so it waits 5 s for one. Constraints are checked after each statement, so that a row that violates
+// one is refused by itself. The planner relies on what it knew about the table when the import began, which may have been
+// empty: it is told to use the index.
+func (p *postgresServer) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stay := context.AfterFunc(ctx, cancel)
+	defer stay()
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
+		"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d); "+
+		"SET LOCAL lock_timeout = '5s'; LOCK TABLE users IN ROW EXCLUSIVE MODE; SET CONSTRAINTS ALL IMMEDIATE; "+
+		"SET LOCAL enable_seqscan = off; SET LOCAL jit = off", importLock)
+	err := p.repeat(working, time.Now().Add(24*time.Hour), func(working context.Context) error {
+		return p.transaction(working, begin, func(tx *gorm.DB) error {
+			err := run(tx)
+			if err == nil { // from here on, the client's end is no reason to break off: that would leave the outcome open
+				stay()
+				time.AfterFunc(searchTime, cancel)
+				err = ctx.Err()
+			}
+			return err
+		})
+	})
+	if isLockTimeout(err) {
+		return err // it says for which lock it has waited
+	}
+	return p.tell(err, errTooLate)
+}
+
+// The numbers of advisory locks are what takes turns, in ASCII.
+const (
+	createLock int64 = 0x7573657273 // users
+	importLock int64 = 0x66696c6573 // files
+)
+
+// repeat calls try until it succeeds, or fails for good: again when the connection was lost before anything can have been
+// stored, when what was prepared is out of date, and when PostgreSQL ended the transaction because of others. A server that
+// accepts no more connections is asked again until one of this process is free.
+func (p *postgresServer) repeat(ctx context.Context, deadline time.Time, try func(context.Context) error) error {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	defer context.AfterFunc(p.ended, cancel)()
+	for tries, lost := 1, false; ; tries++ {
+		err := try(ctx)
+		_, connecting := errors.AsType[*pgconn.ConnectError](err)
+		again := tries < triesAtMost && class(sqlState(err)) == "40"
+		if isGone(err) || isOutOfDate(err) {
+			p.pool.Reset() // the other connections lead to the same server, and have the same view of its tables
+			again, lost = again || !lost, true
+		}
+		switch {
+		case err == nil, isUnknown(err):
+			return err
+		case ctx.Err() != nil && isLost(err):
+			return ctx.Err()
+		case sqlState(err) == codeTooMany:
+			_ = sleep(ctx, 20*time.Millisecond)
+			tries = 0
+		case !again, connecting:
+			return err
+		}
+	}
+}
+
+// connection calls run with a connection of its own. When the context ends, what runs there is cancelled, and the server's answer
+// to that is waited for: then a write is known not to be stored. The statements have no context themselves, which would take
+// two goroutines for each: the user with an id takes 74 µs without, and 114 with them.
+func (p *postgresServer) connection(ctx context.Context, run func(db *gorm.DB, server *pgx.Conn) error) error {
+	return p.db.WithContext(ctx).Connection(func(db *gorm.DB) error {
+		var server *pgx.Conn
+		if err := db.Statement.ConnPool.(*sql.Conn).Raw(func(driver any) error {
+			server = driver.(*stdlib.Conn).Conn()
+			return nil
+		}); err != nil {
+			return err
+		}
+		cancelled := make(chan struct{})
+		end := &pgconn.CancelRequestContextWatcherHandler{Conn: server.PgConn(), DeadlineDelay: cancelTime}
+		stop := context.AfterFunc(ctx, func() {
+			end.HandleCancel(ctx)
+			close(cancelled)
+		})
+		defer func() {
+			if !stop() {
+				<-cancelled
+				end.HandleUnwatchAfterCancel()
+			}
+		}()
+		db.Statement.Context = context.WithoutCancel(ctx)
+		return run(db.Session(&gorm.Session{NewDB: true}), server)
+	})
+}
+
+// transaction calls run in a transaction, and commits it. Until its COMMIT is sent, nothing is stored, whatever happens.
+//
+// The statements that begin it travel together, and the end of it says whether a standby has confirmed it: neither can be
+// had from database/sql, so pgx begins and ends it on the connection that GORM uses in between.
+func (p *postgresServer) transaction(ctx context.Context, begin string, run func(tx *gorm.DB) error) error {
+	return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
+		sent := context.WithoutCancel(ctx)
+		tx, err := server.BeginTx(sent, pgx.TxOptions{BeginQuery: begin})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback(sent) }() // unless it is committed; if this fails, the connection is discarded
+		db.Statement.ConnPool = postgresTransaction{db.Statement.ConnPool.(*sql.Conn)}
+		if err := run(db); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err = tx.Commit(sent)
+		notes := server.PgConn().CustomData()
+		if notes[unconfirmed] == true {
+			delete(notes, unconfirmed)
+			err = errUnconfirmed
+		}
+		return outcome(err)
+	})
+}
+
+// postgresTransaction is a connection with an open transaction. The methods make GORM know that: its Transaction makes a
+// savepoint then.
+type postgresTransaction struct{ *sql.Conn }
+
+func (postgresTransaction) Commit() error   { return gorm.ErrInvalidTransaction } // transaction does
+func (postgresTransaction) Rollback() error { return gorm.ErrInvalidTransaction }
+
+func (p *postgresServer) writers() int { return postgresWriters }
+
+func (p *postgresServer) wrote(int64) {} // the feed or the snapshot tell it
+
+func (p *postgresServer) foldedEmail() string { return `lower(email COLLATE "C")` }
+
+func (p *postgresServer) storable(text string) bool {
+	return !strings.Contains(text, "\x00") && utf8.ValidString(text)
+}
+
+// contains compares what the index is on, so that the planner may use it for three characters or more. It takes a rare text
+// for one that one user in 10,000 has: of 10,000,000, the first 16 would seem to be found soon among the lowest ids, and it
+// would leave the index aside. So it does not see how many are wanted.
+//
+// Trigrams are of letters in lower case, and in some databases that of a capital beyond ASCII depends on the letters that
+// follow, such as Σ at the end of a word. The index would miss a user where others follow, so it is not used for those.
+func (p *postgresServer) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
+	text = LowerASCII(text)
+	condition := `lower(?::text COLLATE "C") LIKE ?`
+	switch {
+	case indexed && text != strings.ToLower(text):
+		condition = `lower(?::text COLLATE "C") || '' LIKE ?` // no index is on that
+	case indexed && utf8.RuneCountInString(text) >= 3:
+		db = db.Set(hideLimit, true)
+	}
+	pattern := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
+	anyOf := p.db
+	for _, column := range columns {
+		anyOf = anyOf.Or(condition, clause.Column{Name: column}, pattern)
+	}
+	return db.Where(anyOf)
+}
+
+// size returns how many bytes the table takes with its indexes. PostgreSQL keeps its log for the whole cluster.
+func (p *postgresServer) size(db *gorm.DB) (database, wal int64) {
+	_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&database) // a metric may be missing
+	return database, 0
+}
+
+func (p *postgresServer) replaced() <-chan struct{} { return nil } // a server that goes away may come back
+
+func (p *postgresServer) end() { p.stop() }
+
+// close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a server that
+// does not answer does not confirm a close either.
+func (p *postgresServer) close(ctx context.Context) error {
+	defer p.stop()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		p.pool.Close() // waits for those that are in use
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// CheckURL returns an error that names DATABASE_URL if the URL cannot be used.
+func (d Database) CheckURL() error {
+	if d.URL == "" {
+		return nil
+	}
+	_, err := new(postgresServer).parse(d.URL)
+	return err
+}

@@ -1,0 +1,307 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+)
+
+// SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) that are told apart here.
+const (
+	codeUnreached     = "08001"
+	codeLost          = "08006"
+	codeUnknown       = "08007"
+	codeUnsupported   = "0A000"
+	codeDuplicate     = "23505"
+	codeReadOnly      = "25006"
+	codeNoStatement   = "26000"
+	codeNoRight       = "42501"
+	codeNoTable       = "42P01"
+	codeSameStatement = "42P05"
+	codeTableExists   = "42P07"
+	codeTooMany       = "53300"
+	codeLocked        = "55P03"
+	codeCancelled     = "57014"
+	codeShutdown      = "57P01"
+	codeCrash         = "57P02"
+	codeStarting      = "57P03"
+)
+
+// postgresMeanings are what the classes of SQLSTATEs mean. They hold no user data.
+func postgresMeaning(code string) string {
+	return map[string]string{
+		"08": "connection exception", "0A": "feature not supported", "22": "data exception",
+		"23": "integrity constraint violation", "25": "invalid transaction state", "26": "invalid statement name",
+		"28": "invalid authorization", "3D": "no such database", "3F": "no such schema", "40": "transaction rollback",
+		"42": "syntax error or access rule violation", "44": "with check option violation", "53": "insufficient resources",
+		"54": "program limit exceeded", "55": "object not in prerequisite state", "57": "operator intervention",
+		"58": "system error", "P0": "error of a function", "XX": "internal error",
+	}[class(code)]
+}
+
+var (
+	// errSlow: a read took too long, for example because another program has locked the table, and was ended.
+	errSlow = &StorageError{Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late"}
+	// errTooLate: a write took too long, and was ended before its commit began.
+	errTooLate = &StorageError{
+		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
+	}
+	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps nowhere
+	// else.
+	errUnconfirmed = errors.New("no standby has confirmed the commit")
+	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
+)
+
+// unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
+const unconfirmed = "unconfirmed"
+
+// noteUnconfirmed marks a connection. The message may be in any language, but the name of the function never changes.
+func noteUnconfirmed(conn *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.Routine == "SyncRepWaitForLSN" {
+		conn.CustomData()[unconfirmed] = true
+	}
+}
+
+// outcome returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A cancel or a
+// shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before it; a pooler that
+// has lost the server says so in class 08, and any other error comes from a broken connection.
+func outcome(err error) error {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	isError := isServers && server.SeverityUnlocalized == "ERROR"
+	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || isError && class(server.Code) != "08" && class(server.Code) != "57" {
+		return err
+	}
+	why := reason(err)
+	if isServers || errors.Is(err, errUnconfirmed) {
+		why = err.Error()
+	}
+	return &StorageError{
+		Text: why + "; whether the change was stored is not known", Code: codeUnknown, Meaning: "outcome unknown", Unknown: true,
+	}
+}
+
+// sqlState returns the SQLSTATE that an error of the server carries, or "" if the error is not the server's.
+func sqlState(err error) string {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failed.Code
+	}
+	return ""
+}
+
+func class(code string) string { return code[:min(2, len(code))] }
+
+// isGone reports whether the server behind a connection is going away, or no longer accepts writes: another may have taken its
+// place.
+func isGone(err error) bool {
+	switch sqlState(err) {
+	case codeShutdown, codeCrash, codeStarting, codeReadOnly:
+		return true
+	case "":
+		return err != nil && isLost(err) && !isBrokenOff(err)
+	}
+	return false
+}
+
+// isLost reports whether an error is that of a connection. To database/sql, one that was closed is a bad one, and from then on it is
+// done: GORM's SavePoint has hidden the first error.
+func isLost(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		pgconn.SafeToRetry(err) || isBrokenOff(err)
+}
+
+func isBrokenOff(err error) bool {
+	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+// isOutOfDate reports whether a statement was refused because it no longer matches what was prepared: another program has
+// changed its table, or a pooler has lost it. It has done nothing.
+func isOutOfDate(err error) bool {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
+}
+
+// isLockTimeout reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
+func isLockTimeout(err error) bool {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
+}
+
+func (p *postgresServer) locked(err error) bool { return isLockTimeout(err) }
+
+// refuses reports whether the server refused what a statement asked for. It has then stored nothing, and a single row may be
+// to blame.
+func (p *postgresServer) refuses(err error) bool {
+	code := sqlState(err)
+	switch class(code) {
+	case "", "08", "25", "28", "40", "53", "57", "58", "XX":
+		return false
+	}
+	return !isLockTimeout(err) && !isOutOfDate(err)
+}
+
+// tell returns the error of a read or a write as the callers of the engine know it: late, if it was ended by its own deadline.
+func (p *postgresServer) tell(err, late error) error {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case err == nil, isUnknown(err):
+		return err
+	case p.ended.Err() != nil && isLost(err):
+		return ErrClosed
+	case isLockTimeout(err), sqlState(err) == "" && isBrokenOff(err) && !connecting:
+		return late
+	}
+	return err
+}
+
+// failed returns an error as a client sees it: it names no host, user or password.
+func (p *postgresServer) failed(err error) error {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, isStorage := errors.AsType[*StorageError](err)
+	switch {
+	case err == nil, isStorage:
+		return err
+	case connecting:
+		why := reason(err)
+		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: cmp.Or(postgresMeaning(sqlState(err)), why)}
+	case isServers:
+		return &StorageError{
+			Text: server.Error(), Code: server.Code, Meaning: postgresMeaning(server.Code),
+			Duplicate: server.Code == codeDuplicate && p.isOnEmail(server),
+		}
+	case isLost(err):
+		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}
+	}
+	return err
+}
+
+// isOnEmail reports whether the constraint that was violated is on the email alone. PostgreSQL names the constraint, and not
+// its columns, so it is asked for these once.
+func (p *postgresServer) isOnEmail(failed *pgconn.PgError) (found bool) {
+	name := failed.SchemaName + "." + failed.TableName + "." + failed.ConstraintName
+	if known, ok := p.onEmail.Load(name); ok {
+		return known == true
+	}
+	err := p.read(context.Background(), false, func(db *gorm.DB) error {
+		return db.Raw(`SELECT EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+			JOIN pg_namespace n ON n.oid = index.relnamespace
+			JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'email'
+			WHERE i.indrelid = to_regclass('users') AND n.nspname = ? AND index.relname = ? AND i.indisunique AND i.indnkeyatts = 1
+			AND (i.indkey[0] = a.attnum OR `+isCaseIndex+`))`, failed.SchemaName, failed.ConstraintName).Row().Scan(&found)
+	})
+	if err == nil {
+		p.onEmail.Store(name, found)
+	}
+	return found
+}
+
+// reason says in a few words why there is no connection. It names no host, user or password.
+func reason(err error) string {
+	server, _ := errors.AsType[*pgconn.PgError](err)
+	number, isNumber := errors.AsType[syscall.Errno](err)
+	named, isNamed := errors.AsType[*net.DNSError](err)
+	switch {
+	case server != nil && (class(server.Code) == "57" || server.Code == codeTooMany):
+		return server.Error()
+	case server != nil:
+		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
+	case isUntrusted(err):
+		return "the certificate of the PostgreSQL server is not trusted"
+	case errors.Is(err, errOldTimeline):
+		return errOldTimeline.Error()
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return "no PostgreSQL server was found that can be written"
+	case isNamed && named.IsNotFound:
+		return "the PostgreSQL server cannot be reached: its name is not known"
+	case isNumber:
+		return "the PostgreSQL server cannot be reached: " + number.Error()
+	case isBrokenOff(err) || errors.Is(err, os.ErrDeadlineExceeded):
+		return "the PostgreSQL server did not answer in time"
+	}
+	return "the connection to the PostgreSQL server was lost"
+}
+
+// isUntrusted reports whether the server's certificate was refused.
+func isUntrusted(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
+}
+
+// mayCome reports whether a server that could not be reached may be there in a moment: it is starting, its name is not known
+// yet, it has no room, or another is about to take its place. A pooler reports all of this as a violation of the protocol.
+func mayCome(err error) bool {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return class(failed.Code) == "57" || failed.Code == codeTooMany ||
+			failed.Code == "08P01" && !strings.Contains(failed.Message, "startup parameter")
+	}
+	return isLost(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
+}
+
+// explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class 08.
+func (p *postgresServer) explain(err error) error {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	storage, isStorage := errors.AsType[*StorageError](err)
+	_, isDone := errors.AsType[*startError](err)
+	if err == nil || isDone || isUnknown(err) {
+		return err
+	}
+	why, code := strings.ReplaceAll(err.Error(), "\n\t", " "), sqlState(err) // pgx gives each host a line
+	switch {
+	case isStorage:
+		code = storage.Code
+	case isServers:
+		why = server.Message
+	case isLost(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+		why = reason(err)
+	}
+	help := map[string]string{
+		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), or its server does not run",
+		"28": "check the user and the password in DATABASE_URL, and pg_hba.conf of the server",
+		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.username, p.database),
+		"53": "raise max_connections of the server, or lower pool_max_conns in DATABASE_URL",
+		"57": "look at the log of the server",
+	}[class(code)]
+	switch {
+	case code == codeNoStatement, code == codeSameStatement: // prepared statements
+		help = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
+	case code == codeNoRight:
+		help = fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run `GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, "+
+			"`GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, where users exists, "+
+			"`GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", p.database, p.username)
+	case code == codeNoTable:
+		help = "start the service, which creates the table with the columns that USER_FIELDS names"
+	case isUntrusted(err):
+		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate has it"
+	case !isStorage && !isServers && isLost(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: the primary, or all hosts, separated by commas"
+	}
+	if help != "" {
+		why += ": " + help
+	}
+	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p, why), err}
+}
+
+// startError is an error with the line that explains it.
+type startError struct {
+	line string
+	error
+}
+
+func (e *startError) Error() string { return e.line }
+func (e *startError) Unwrap() error { return e.error }

@@ -1,0 +1,33 @@
+//go:build postgres
+
+package models_test
+
+import (
+	"database/sql"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of database/sql
+
+	"users-api/models"
+	"users-api/tests/postgresql"
+)
+
+var postgres = database{
+	name:  "PostgreSQL",
+	empty: func(t testing.TB) models.Database { return models.Database{URL: postgresql.Shared(t).NewDatabase(t)} },
+	other: func(t testing.TB, at models.Database) *sql.DB {
+		t.Helper()
+		db, err := sql.Open("pgx", at.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.SetMaxOpenConns(1)
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	},
+	noNUL: true, gaps: true, delayed: true,
+}
+
+func init() {
+	databases, atEnd = append(databases, postgres), append(atEnd, postgresql.End)
+}

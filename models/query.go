@@ -1,0 +1,52 @@
+package models
+
+import (
+	"iter"
+	"math"
+)
+
+// Query says which users are selected. Its zero value selects all of them, by ascending id.
+type Query struct {
+	Equal      Values // the users that have exactly these values; no value stands for NULL or an empty text
+	Contains   string // users that have the text in any field, whatever the case of its ASCII letters
+	After      *int64 // if set, users that come after this id, in the order of the query
+	Limit      int    // the maximum number of users; 0 selects all that match
+	Descending bool   // the highest id first
+	Count      bool   // an export counts the users that match, too
+}
+
+// From returns the query for the first user whose id is at least the given one.
+func From(id int64) Query {
+	if id == math.MinInt64 {
+		return Query{Limit: 1}
+	}
+	before := id - 1
+	return Query{After: &before, Limit: 1}
+}
+
+// isPage reports whether a query selects a page of the list of all users.
+func (q Query) isPage() bool { return q.Limit > 0 && q.Contains == "" && q.Equal.Fields == 0 }
+
+// isSearch reports whether a query may look at every user: it has a condition, and no index finds those that match.
+func (f Fields) isSearch(query Query) bool {
+	for field := range f.In(query.Equal.Fields) {
+		if field.Unique {
+			return false
+		}
+	}
+	return query.Contains != "" || query.Equal.Fields != 0
+}
+
+// A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An error
+// refuses the write, and a nil Condition allows it.
+type Condition func(User) error
+
+// List is all users at one moment, by ascending id, as one JSON array.
+type List struct {
+	// Version identifies the bytes of the array, even after a restart; "" if it is not known before it is read to its end.
+	Version string
+	Cursor  string // of the feed, where the array ends; "" if changes are not recorded or Version is empty
+	Length  int    // the size of the array in bytes, or -1 if Version is empty
+	// Chunks are the array in order, each valid until the next. An error ends the sequence: the array is then incomplete.
+	Chunks iter.Seq2[[]byte, error]
+}

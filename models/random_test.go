@@ -1,0 +1,524 @@
+package models_test
+
+import (
+	"bytes"
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"users-api/models"
+)
+
+// Whatever is done, also by another program, what can be read is what a plain model says. rapid prints the shortest sequence
+// of actions that fails.
+func TestTheUsersAreThoseOfAPlainModel(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(r *rapid.T) { newMachine(t, r, d).run(r) })
+		})
+	}
+}
+
+// machine does random things to a storage and to a plain model of it, and compares the two.
+type machine struct {
+	*storage
+	another     *sql.DB // another program; nil if there is none
+	process     *models.Users
+	model       map[int64]models.User
+	feed        *follower // nil: changes are not recorded
+	ignoresCase bool
+	others      int // how many users the other program has created
+}
+
+func newMachine(t *testing.T, r *rapid.T, d database) *machine {
+	m := &machine{model: map[int64]models.User{}, ignoresCase: rapid.Bool().Draw(r, "ignores case")}
+	var commands []command
+	if m.ignoresCase {
+		commands = append(commands, ignoreEmailCase)
+	}
+	if rapid.Bool().Draw(r, "searches have an index") {
+		commands = append(commands, indexSearch)
+	}
+	isRecorded := rapid.Bool().Draw(r, "changes are recorded")
+	if isRecorded {
+		commands = append(commands, recordChanges)
+	}
+	m.storage = d.open(t, withAdded(rapid.SampledFrom([]int{0, 1, models.MostAdded}).Draw(r, "added fields")), commands...)
+	if isRecorded {
+		m.feed = m.follower(t)
+	}
+	if rapid.Bool().Draw(r, "beside another program") {
+		m.another = m.other(t, m.at)
+	}
+	m.process = m.storage.open(t, rapid.SampledFrom([]int{0, 100_000, 8 << 20}).Draw(r, "list memory"))
+	return m
+}
+
+func (m *machine) run(r *rapid.T) {
+	actions := map[string]func(*rapid.T){
+		"":       m.compare,
+		"create": m.create, "create many": m.createMany, "change": m.change, "delete": m.delete,
+		"select": m.selectSome, "page": m.page, "import": m.importSome,
+		"create, and page": func(r *rapid.T) { m.create(r); m.page(r) }, "change, and page": func(r *rapid.T) { m.change(r); m.page(r) },
+		"by email": m.byEmail, "change, and by email": func(r *rapid.T) { m.change(r); m.byEmail(r) },
+	}
+	if m.another != nil {
+		maps.Copy(actions, map[string]func(*rapid.T){
+			"another creates": m.anotherCreates, "another changes": m.anotherChanges, "another deletes": m.anotherDeletes,
+			"another creates, and page": func(r *rapid.T) { m.anotherCreates(r); m.page(r) },
+			"another changes, and page": func(r *rapid.T) { m.anotherChanges(r); m.page(r) },
+		})
+	}
+	r.Repeat(actions)
+	if m.another != nil {
+		_ = m.another.Close()
+	}
+	if err := errors.Join(m.process.Close(ctx), m.Close(ctx)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// compare compares the lists of two processes, and the copy of a client that follows the feed, with the model.
+func (m *machine) compare(r *rapid.T) {
+	want := m.json(m.sorted())
+	for _, users := range []*models.Users{m.Users, m.process} {
+		err := users.List(ctx, func(list models.List) error {
+			got, err := join(list)
+			if err == nil && (got != want || list.Version != "" && list.Length != len(got)) {
+				r.Fatalf("the list is\n%.2000s\nwant\n%.2000s", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			r.Fatal(err)
+		}
+	}
+	if m.feed != nil && !(m.delayed && rapid.Bool().Draw(r, "follows later")) {
+		m.feed.expect(r, m.model)
+	}
+}
+
+func (m *machine) sorted() []models.User {
+	return slices.SortedFunc(maps.Values(m.model), func(a, b models.User) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// json is what encoding/json makes of users.
+func (m *machine) json(all []models.User) string {
+	encoded := func(value any) string {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		_ = encoder.Encode(value) // it is a text, or null
+		return strings.TrimSuffix(text.String(), "\n")
+	}
+	var users []string
+	for _, user := range all {
+		shown := fmt.Sprintf(`{"id":%d,"name":%s,"email":%s,"created_at":%s`, user.ID, encoded(user.Name), encoded(user.Email),
+			encoded(user.CreatedAt))
+		for _, field := range m.fields[len(plain()):] {
+			shown += fmt.Sprintf(`,%s:%s`, encoded(field.Name), encoded(field.Value(&user.NewUser)))
+		}
+		users = append(users, shown+"}")
+	}
+	return "[" + strings.Join(users, ",") + "]"
+}
+
+// text returns what a user may have as a name, or in another field: short, odd, and so long that a page of them is large.
+func (m *machine) text(r *rapid.T, label string) string {
+	text := rapid.OneOf(
+		rapid.StringN(1, 10, -1),
+		rapid.SampledFrom([]string{"Ada", "\x1f", "\x00", `"`, `\`, "<&>", "\u2028", "%", "_", "abc", "aBcd", strings.Repeat("long", 50_000)}),
+	).Draw(r, label)
+	if m.noNUL {
+		text = strings.ReplaceAll(text, "\x00", "NUL")
+	}
+	return text
+}
+
+func anEmail(r *rapid.T) string {
+	return rapid.SampledFrom([]string{"user", "User"}).Draw(r, "letters") + fmt.Sprint(rapid.IntRange(0, 20).Draw(r, "email"))
+}
+
+// someAdded returns values for a few of the added fields.
+func (m *machine) someAdded(r *rapid.T) (values models.Values) {
+	if len(m.added()) == 0 {
+		return values
+	}
+	for range rapid.IntRange(0, 3).Draw(r, "values") {
+		field := rapid.SampledFrom(m.added()).Draw(r, "field")
+		if values.SetNull(field); rapid.Bool().Draw(r, "is text") {
+			values.Set(field, m.text(r, "value"))
+		}
+	}
+	return values
+}
+
+// any returns a user of the model, and skips the action when there is none.
+func (m *machine) any(r *rapid.T) models.User {
+	if len(m.model) == 0 {
+		r.Skip("there are no users")
+	}
+	return m.model[rapid.SampledFrom(slices.Sorted(maps.Keys(m.model))).Draw(r, "id")]
+}
+
+// sameEmail returns what two emails have in common if one user at most may have them.
+func (m *machine) sameEmail(email string) string {
+	if m.ignoresCase {
+		return models.LowerASCII(email)
+	}
+	return email
+}
+
+// taken reports whether another user of the model than the one with the id has an email.
+func (m *machine) taken(email string, id int64) bool {
+	for _, user := range m.model {
+		if m.sameEmail(user.Email) == m.sameEmail(email) && user.ID != id {
+			return true
+		}
+	}
+	return false
+}
+
+const noID = -1 << 63
+
+func (m *machine) create(r *rapid.T) {
+	user := with(m.fields, models.NewUser{Name: m.text(r, "name"), Email: anEmail(r)}, m.someAdded(r))
+	id, err := m.Create(ctx, user)
+	if (err != nil) != m.taken(user.Email, noID) {
+		r.Fatalf("creating %s: %v", user.Email, err)
+	}
+	if err == nil {
+		m.note(r, id, user)
+	}
+}
+
+// note notes a user with the time that storage gave it.
+func (m *machine) note(r *rapid.T, id int64, user models.NewUser) {
+	stored, err := m.Get(ctx, id)
+	if _, given := m.model[id]; given || err != nil || stored.ID != id || !m.sameValues(stored.NewUser, user) {
+		r.Fatalf("%d, given before: %t, is %.200v, %v", id, given, stored, err)
+	}
+	m.model[id] = stored
+}
+
+// createMany creates users at once in two processes, so that they share commits.
+func (m *machine) createMany(r *rapid.T) {
+	n, before := rapid.IntRange(1, 100).Draw(r, "n"), len(m.model)
+	ids, errs := make([]int64, n), make([]error, n)
+	user := func(i int) models.NewUser {
+		return models.NewUser{Name: "n", Email: fmt.Sprintf("many%d-%d", before, i)}
+	}
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { ids[i], errs[i] = []*models.Users{m.Users, m.process}[i%2].Create(ctx, user(i)) })
+	}
+	wait.Wait()
+	for i, id := range ids {
+		if (errs[i] != nil) != m.taken(user(i).Email, noID) {
+			r.Fatalf("creating %s: %v", user(i).Email, errs[i])
+		}
+		if errs[i] == nil {
+			m.note(r, id, user(i))
+		}
+	}
+}
+
+func (m *machine) change(r *rapid.T) {
+	user, change := m.any(r), m.someAdded(r)
+	if rapid.Bool().Draw(r, "changes the name") {
+		change.Set(m.fields.Find("name"), m.text(r, "name"))
+	}
+	if rapid.Bool().Draw(r, "changes the email") {
+		change.Set(m.fields.Find("email"), anEmail(r))
+	}
+	user.NewUser = with(m.fields, user.NewUser, change)
+	got, err := m.Change(ctx, user.ID, change, nil)
+	switch {
+	case m.taken(user.Email, user.ID):
+		if err == nil {
+			r.Fatalf("two users have the email %s", user.Email)
+		}
+	case err != nil || !m.same(got, user):
+		r.Fatalf("the change returned %.200v, %v, want %.200v", got, err, user)
+	default:
+		m.model[user.ID] = user
+	}
+}
+
+func (m *machine) delete(r *rapid.T) {
+	user := m.any(r)
+	if err := m.Delete(ctx, user.ID, nil); err != nil {
+		r.Fatal(err)
+	}
+	delete(m.model, user.ID)
+}
+
+func (m *machine) anotherCreates(r *rapid.T) {
+	m.others++
+	user, ids := models.NewUser{Name: "another", Email: fmt.Sprint("another", m.others)}, "email"
+	value := "'" + user.Email + "'"
+	if rapid.Bool().Draw(r, "with a low id") {
+		ids, value = "email, id", value+", (SELECT coalesce(min(id), 1) - 2000 FROM users)"
+	}
+	var id int64
+	if err := m.another.QueryRow("INSERT INTO users (name, " + ids + ") VALUES ('another', " + value + ") RETURNING id").Scan(&id); err != nil {
+		r.Fatal(err)
+	}
+	m.note(r, id, user)
+}
+
+func (m *machine) anotherChanges(r *rapid.T) {
+	user, field := m.any(r), rapid.SampledFrom(m.fields).Draw(r, "field")
+	if field.Unique {
+		r.Skip("another user may have the email")
+	}
+	run(r, m.another, fmt.Sprintf(`UPDATE users SET "%s" = 'changed' WHERE id = %d`, field.Name, user.ID))
+	user.NewUser = with(m.fields, user.NewUser, values(m.fields, field.Name, "changed"))
+	m.model[user.ID] = user
+}
+
+func (m *machine) anotherDeletes(r *rapid.T) {
+	id := m.any(r).ID
+	run(r, m.another, fmt.Sprintf("DELETE FROM users WHERE id = %d", id))
+	delete(m.model, id)
+}
+
+// page compares a page with the model, if it is in memory.
+func (m *machine) page(r *rapid.T) {
+	query := models.Query{Limit: rapid.IntRange(1, 10).Draw(r, "limit"), Descending: rapid.Bool().Draw(r, "descending")}
+	users := m.sorted()
+	want := models.Page{Total: int64(len(users))}
+	if query.Descending {
+		slices.Reverse(users)
+	}
+	if rapid.Bool().Draw(r, "after") {
+		after := rapid.OneOf(rapid.Int64Range(-2100, 2100), rapid.Int64()).Draw(r, "id")
+		query.After = &after
+		users = slices.DeleteFunc(users, func(u models.User) bool { return u.ID == after || query.Descending == (u.ID > after) })
+	}
+	if want.More = len(users) > query.Limit; want.More {
+		users = users[:query.Limit]
+	}
+	if want.Users = len(users); want.Users > 0 {
+		want.Last = users[len(users)-1].ID
+	}
+	want.JSON = []byte(m.json(users))
+	m.comparePage(r, query, want)
+}
+
+// byEmail compares the user with an email with the model, if it is in memory.
+func (m *machine) byEmail(r *rapid.T) {
+	email := anEmail(r)
+	users := slices.DeleteFunc(m.sorted(), func(u models.User) bool { return m.sameEmail(u.Email) != m.sameEmail(email) })
+	want := models.Page{Total: int64(len(users)), Users: len(users), JSON: []byte(m.json(users))}
+	m.comparePage(r, models.Query{Equal: values(m.fields, "email", email), Limit: 1}, want)
+}
+
+func (m *machine) comparePage(r *rapid.T, query models.Query, want models.Page) {
+	page, err := m.process.Page(ctx, query)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if page == nil {
+		return // storage is asked, as select does
+	}
+	if want.Cursor, err = m.Cursor(ctx); err != nil || m.delayed {
+		want.Cursor = page.Cursor
+	}
+	if !reflect.DeepEqual(*page, want) {
+		r.Fatalf("%+v: the page is %.2000v, want %.2000v", query, *page, want)
+	}
+}
+
+func (m *machine) selectSome(r *rapid.T) {
+	query := models.Query{
+		Contains:   m.sought(r),
+		Limit:      rapid.IntRange(0, 10).Draw(r, "limit"),
+		Descending: rapid.Bool().Draw(r, "descending"),
+	}
+	if len(m.model) > 0 && rapid.Bool().Draw(r, "by a value") {
+		user, field := m.any(r), rapid.SampledFrom(m.fields).Draw(r, "field")
+		if text := field.Value(&user.NewUser); text != nil && *text != "" {
+			query.Equal.Set(field, *text)
+		} else {
+			query.Equal.SetNull(field)
+		}
+	}
+	if rapid.Bool().Draw(r, "by email") {
+		query.Equal.Set(m.fields.Find("email"), anEmail(r))
+	}
+	want := slices.DeleteFunc(m.sorted(), func(user models.User) bool { return !m.matches(&user, query) })
+	n, err := m.Count(ctx, query)
+	if n != int64(len(want)) || err != nil {
+		r.Fatalf("%+v: %d are counted, want %d, %v", query, n, len(want), err)
+	}
+	if query.Descending {
+		slices.Reverse(want)
+	}
+	if len(want) > 0 && rapid.Bool().Draw(r, "after") {
+		at := rapid.IntRange(0, len(want)-1).Draw(r, "at")
+		query.After, want = new(want[at].ID), want[at+1:]
+	}
+	if query.Limit > 0 {
+		want = want[:min(len(want), query.Limit)]
+	}
+	var got []models.User
+	for page, err := range m.process.Select(ctx, query) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		got = append(got, page...)
+	}
+	if !slices.EqualFunc(got, want, m.same) {
+		r.Fatalf("%+v: got %.500v, want %.500v", query, got, want)
+	}
+}
+
+// sought returns a text to search for: most are a part of what some user has.
+func (m *machine) sought(r *rapid.T) string {
+	if len(m.model) == 0 || rapid.Bool().Draw(r, "contains a text") {
+		return rapid.SampledFrom([]string{"", "user1", "A", "\x1f", "abc", "%", "nobody", "NUL"}).Draw(r, "contains")
+	}
+	user := m.any(r)
+	value := rapid.SampledFrom(m.fields).Draw(r, "of").Value(&user.NewUser)
+	if value == nil {
+		return "null"
+	}
+	text := []rune(*value)
+	from := rapid.IntRange(0, min(len(text), 100)).Draw(r, "from")
+	part := string(text[from:min(len(text), from+rapid.IntRange(0, 100).Draw(r, "length"))])
+	if rapid.Bool().Draw(r, "in capitals") {
+		part = strings.ToUpper(part)
+	}
+	return part
+}
+
+// matches reports whether a query selects a user, but for its Limit and After.
+func (m *machine) matches(user *models.User, query models.Query) bool {
+	for field := range m.fields.In(query.Equal.Fields) {
+		want, got := field.Value(&query.Equal.User), field.Value(&user.NewUser)
+		switch {
+		case want == nil && got != nil && *got != "", want != nil && got == nil:
+			return false
+		case want != nil && field.Unique && m.sameEmail(*want) != m.sameEmail(*got), want != nil && !field.Unique && *want != *got:
+			return false
+		}
+	}
+	return slices.ContainsFunc(m.fields, func(field *models.Field) bool {
+		value := field.Value(&user.NewUser)
+		return value != nil && strings.Contains(models.LowerASCII(*value), models.LowerASCII(query.Contains))
+	})
+}
+
+// importSome imports random rows with random options, and compares with what the model says of them.
+func (m *machine) importSome(r *rapid.T) {
+	row := rapid.Custom(func(r *rapid.T) models.Values {
+		values := m.someAdded(r)
+		values.Set(m.fields.Find("name"), m.text(r, "name"))
+		values.Set(m.fields.Find("email"), anEmail(r))
+		return values
+	})
+	rows := rapid.SliceOfN(row, 0, 20).Draw(r, "rows")
+	options := models.ImportOptions{
+		DryRun:     rapid.Bool().Draw(r, "dry run"),
+		OnConflict: rapid.SampledFrom([]models.Conflict{models.ConflictFails, skips, updates}).Draw(r, "on conflict"),
+		MaxDeletes: rapid.IntRange(0, 40).Draw(r, "max deletes"),
+	}
+	options.DeleteMissing = options.OnConflict == updates && rapid.Bool().Draw(r, "delete missing")
+	after, want, refused := m.imported(rows, options)
+	done, err := m.Import(ctx, lines(rows), options)
+	if refusals(err) != refused || err == nil && !reflect.DeepEqual(done, want) {
+		r.Fatalf("%+v: got %+v, %q, want %+v, %q", options, done, refusals(err), want, refused)
+	}
+	if err == nil && !options.DryRun {
+		m.noteImported(r, after)
+	}
+}
+
+// isNew reports whether a user of the model comes from the file: storage gives it its id and its time.
+func isNew(user models.User) bool { return user.CreatedAt == "" }
+
+// imported returns the users after an import, by what their emails have in common.
+func (m *machine) imported(rows []models.Values, options models.ImportOptions) (after map[string]models.User, done models.Imported, refused string) {
+	after, inFile := map[string]models.User{}, map[string]bool{}
+	for _, user := range m.model {
+		after[m.sameEmail(user.Email)] = user
+	}
+	var refusals []string
+	for i, row := range rows {
+		email := m.sameEmail(row.User.Email)
+		inFile[email] = true
+		user, exists := after[email]
+		changed := with(m.fields, user.NewUser, row)
+		changed.Email = user.Email
+		switch {
+		case !exists:
+			after[email] = models.User{NewUser: with(m.fields, models.NewUser{}, row)}
+			done.Created++
+		case options.OnConflict == models.ConflictFails && isNew(user):
+			refusals = append(refusals, fmt.Sprint(i+2, " repeated"))
+		case options.OnConflict == models.ConflictFails:
+			refusals = append(refusals, fmt.Sprint(i+2, " duplicate"))
+		case options.OnConflict == skips || m.sameValues(changed, user.NewUser):
+			done.Skipped++
+		default:
+			user.NewUser = changed
+			after[email] = user
+			done.Updated++
+		}
+	}
+	if len(refusals) > 0 || !options.DeleteMissing {
+		return after, done, strings.Join(refusals, ", ")
+	}
+	done.DeletedUsers = []models.DeletedUser{}
+	for _, user := range m.sorted() {
+		if !inFile[m.sameEmail(user.Email)] {
+			delete(after, m.sameEmail(user.Email))
+			if done.Deleted++; done.Deleted <= models.MostListed {
+				done.DeletedUsers = append(done.DeletedUsers, models.DeletedUser{ID: user.ID, Email: user.Email})
+			}
+		}
+	}
+	if done.Deleted > options.MaxDeletes {
+		refused = fmt.Sprintf("%d of %d deletes: %v", done.Deleted, options.MaxDeletes, done.DeletedUsers)
+	}
+	return after, done, refused
+}
+
+// noteImported notes the users with the ids and times that storage gave them.
+func (m *machine) noteImported(r *rapid.T, after map[string]models.User) {
+	before := m.model
+	m.model = map[int64]models.User{}
+	for page, err := range m.Select(ctx, models.Query{}) {
+		for _, user := range page {
+			want, exists := after[m.sameEmail(user.Email)]
+			if isNew(want) {
+				_, given := before[user.ID]
+				exists = exists && !given
+				want.ID, want.CreatedAt = user.ID, user.CreatedAt
+			}
+			if !exists || !m.same(user, want) {
+				r.Fatalf("%.200v is stored, want %.200v", user, want)
+			}
+			m.model[user.ID] = user
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+	}
+	if len(m.model) != len(after) {
+		r.Fatalf("%d users are stored, want %d", len(m.model), len(after))
+	}
+}

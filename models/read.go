@@ -1,0 +1,209 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"iter"
+	"math"
+	"runtime"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// each yields the users that a query selects, each valid until the next. Rows and Scan take 1.0 µs for each, and Find 3.7.
+func (u *Users) each(query *gorm.DB) iter.Seq2[*User, error] {
+	return func(yield func(*User, error) bool) {
+		rows, err := query.Model(&User{}).Select(u.columns).Rows()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close() //nolint:errcheck // Err says what went wrong
+		var user User
+		texts := make([]sql.NullString, len(u.columns)-1)
+		into := []any{&user.ID}
+		for i := range texts {
+			into = append(into, &texts[i])
+		}
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				yield(nil, err)
+				return
+			}
+			user.Added = nil // an earlier user keeps its own
+			for i, field := range u.fields {
+				if field.SetNull(&user.NewUser); texts[i].Valid {
+					field.Set(&user.NewUser, texts[i].String)
+				}
+			}
+			user.CreatedAt = ShownTime(texts[len(u.fields)].String)
+			if !yield(&user, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// one returns the user with an id.
+func (u *Users) one(db *gorm.DB, id int64) (user User, err error) {
+	err = ErrNotFound
+	for found, failed := range u.each(db.Where("id = ?", id)) {
+		if err = failed; err == nil {
+			user = *found
+		}
+	}
+	return user, err
+}
+
+// matching adds the conditions of a query that decide which users match.
+func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
+	table, err := u.described(db)
+	if err != nil {
+		return nil, err
+	}
+	matching := db.Model(&User{})
+	for field := range u.fields.In(query.Equal.Fields) {
+		column, value := clause.Column{Name: field.Name}, field.Value(&query.Equal.User)
+		switch {
+		case value == nil:
+			matching = matching.Where("? IS NULL OR ? = ''", column, column)
+		case !u.engine.storable(*value):
+			matching = matching.Where("1 = 0")
+		case field.Unique && table.ignoresCase:
+			matching = matching.Where(u.engine.foldedEmail()+" = ?", LowerASCII(*value))
+		default:
+			matching = matching.Where(clause.Eq{Column: column, Value: *value})
+		}
+	}
+	switch {
+	case !u.engine.storable(query.Contains):
+		matching = matching.Where("1 = 0")
+	case query.Contains != "":
+		matching = u.engine.contains(matching, u.fields.Names(), query.Contains, table.indexed)
+	}
+	return matching, nil
+}
+
+// selected returns the users that a query selects, in its order.
+func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
+	selected, err := u.matching(db, query)
+	if err != nil {
+		return nil, err
+	}
+	order, beyond := "id", "id > ?"
+	if query.Descending {
+		order, beyond = "id DESC", "id < ?"
+	}
+	if query.After != nil {
+		selected = selected.Where(beyond, *query.After)
+	}
+	if query.Limit > 0 {
+		selected = selected.Limit(query.Limit)
+	}
+	return selected.Order(order), nil
+}
+
+// maxSearches is how many queries can look at every user at once: one core is left for writes and lists.
+func maxSearches() int64 { return int64(max(1, min(4, runtime.GOMAXPROCS(0))-1)) }
+
+// read runs a read on a connection. A search waits for others first.
+func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
+	if isSearch {
+		if err := u.searches.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer u.searches.Release(1)
+	}
+	return u.storageError(ctx, u.engine.read(ctx, isSearch, run))
+}
+
+// Get returns the user with the id.
+func (u *Users) Get(ctx context.Context, id int64) (user User, err error) {
+	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+		user, err = u.one(db, id)
+		return err
+	})
+	return user, err
+}
+
+// Count returns how many users match a query, regardless of its Limit and After.
+func (u *Users) Count(ctx context.Context, query Query) (n int64, err error) {
+	isSearch := u.fields.isSearch(query) || query.Equal.Fields == 0
+	err = u.read(ctx, isSearch, func(db *gorm.DB) error {
+		matching, err := u.matching(db, query)
+		if err == nil {
+			err = matching.Count(&n).Error
+		}
+		return err
+	})
+	return n, err
+}
+
+// A page is at most this many users, or slightly more bytes than these: a slow reader holds the response bytes of one page.
+const (
+	pageUsers = 512
+	pageBytes = 64 << 10
+)
+
+// Select returns the users that a query selects, in its order, in pages. Nothing is held between two pages: a user that exists
+// throughout comes once, and one that is written meanwhile may come. An error ends the sequence.
+func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error] {
+	return func(yield func([]User, error) bool) {
+		next, wanted := query, cmp.Or(query.Limit, math.MaxInt)
+		for wanted > 0 {
+			next.Limit = min(pageUsers, wanted)
+			var page []User
+			room := 0
+			err := u.read(ctx, u.fields.isSearch(query), func(db *gorm.DB) error {
+				selected, err := u.selected(db, next)
+				if err != nil {
+					return err
+				}
+				page, room = make([]User, 0, next.Limit), pageBytes
+				for user, err := range u.each(selected) {
+					if err != nil {
+						return err
+					}
+					page = append(page, *user)
+					if room -= u.fields.Bytes(&user.NewUser); room < 0 {
+						break
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			isLast := len(page) < next.Limit && room >= 0
+			if wanted -= len(page); !isLast { // before the page is sent: what is used later is held while a slow reader takes it
+				next.After = new(page[len(page)-1].ID)
+			}
+			if !yield(page, nil) || isLast {
+				return
+			}
+		}
+	}
+}
+
+// Each returns the users of pages.
+func Each(pages iter.Seq2[[]User, error]) iter.Seq2[User, error] {
+	return func(yield func(User, error) bool) {
+		for page, err := range pages {
+			if err != nil {
+				yield(User{}, err)
+				return
+			}
+			for _, user := range page {
+				if !yield(user, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"users-api/models/dbfile"
+)
+
+// files are the files that SQLite has open, as they were found under their names. SQLite in WAL mode does not notice when one
+// is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up again after
+// each commit, which takes 3 µs, and once a second.
+type files struct{ database, wal, shm namedFile }
+
+// namedFile is a file and the name under which it was found.
+type namedFile struct {
+	path string
+	info os.FileInfo
+}
+
+// findFiles finds the files of the database at path. If that is a symbolic link, SQLite keeps the others beside its target.
+func findFiles(path string) (f files, err error) {
+	target, err := dbfile.FollowLinks(path)
+	if err != nil {
+		return f, err
+	}
+	var failed [3]error
+	f.database, failed[0] = findFile(path)
+	f.wal, failed[1] = findFile(target + "-wal")
+	f.shm, failed[2] = findFile(target + "-shm")
+	return f, cmp.Or(failed[:]...)
+}
+
+func findFile(path string) (namedFile, error) {
+	info, err := os.Stat(path)
+	return namedFile{path, info}, err
+}
+
+// isSameFile reports whether the name still leads to the file. Windows leaves the name of an open file alone.
+func (n namedFile) isSameFile() bool {
+	info, err := os.Stat(n.path)
+	return err == nil && (runtime.GOOS == "windows" || os.SameFile(n.info, info))
+}
+
+func (n namedFile) size() int64 {
+	info, err := os.Stat(n.path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// checkFiles returns ErrReplaced, and closes lost, once a restart would not find what was written. The caller holds underWay.
+func (s *sqliteFile) checkFiles() error {
+	f := &s.files
+	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
+		s.isLost = true
+		f.quarantine()
+		close(s.lost)
+	}
+	if s.isLost {
+		return ErrReplaced
+	}
+	return nil
+}
+
+// quarantine renames the -wal file of a database that was replaced, which may hold its last commits: SQLite would mix them into
+// the new database. The -shm file is an index of it, which SQLite trusts while another program has the old database open.
+func (f *files) quarantine() {
+	if f.database.isSameFile() || !f.wal.isSameFile() {
+		return // the -wal file belongs to the database, or came with the new one
+	}
+	_ = os.Rename(f.wal.path, f.wal.path+".lost-"+time.Now().UTC().Format("20060102T150405Z"))
+	if f.shm.isSameFile() {
+		_ = os.Remove(f.shm.path)
+	}
+	_ = dbfile.SyncName(f.wal.path) // a power cut must not bring it back
+}
+
+// mayWrite returns nil if this process may write the database file, the files beside it, and their directory. Otherwise the
+// error says who may, and what helps: SQLite's own would be "out of memory (14)".
+func mayWrite(path string) error {
+	directory := filepath.Dir(path)
+	probe, err := os.CreateTemp(directory, filepath.Base(path)+"-probe-")
+	if err == nil {
+		_ = probe.Close()
+		err = os.Remove(probe.Name())
+	}
+	refused := directory
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if err == nil {
+			refused = file
+			if probe, err = os.OpenFile(file, os.O_RDWR, 0); err == nil {
+				err = probe.Close()
+			} else if errors.Is(err, os.ErrNotExist) {
+				err = nil
+			}
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		err = failed.Err // the name of a probe helps nobody
+	}
+	return fmt.Errorf("%s cannot be written (%w): this process is uid %d; `chown -R %[3]d %[1]s` helps where it belongs to another, "+
+		"mount it writable, or set DATA_DIR to another directory", refused, err, os.Geteuid())
+}
+
+// CheckFile reads every user of a database file as the service will, and returns how many there are.
+func CheckFile(db *gorm.DB, fields Fields) (n int64, err error) {
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f *Field) bool { return !f.Required }) // the next start says which others it lacks
+	s := &sqliteFile{Users: &Users{fields: fields, columns: fields.selected()}}
+	if _, err := s.describe(db); err != nil {
+		return 0, s.failed(err)
+	}
+	for _, err := range s.each(db) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,133 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"users-api/models/dbfile"
+)
+
+// describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the rowid if no
+// index stands behind it (sqlite.org/lang_createtable.html#rowid).
+const describeTable = `WITH on_email AS (
+		SELECT lower(i.name) = 'users_email_nocase' AND upper(max(c.coll)) = 'NOCASE' AS ignores_case
+		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
+		WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND lower(max(c.name)) = 'email')
+	SELECT CASE
+			WHEN l.type = 'view' THEN 'it is a view'
+			WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
+			WHEN l.wr THEN 'it was created WITHOUT ROWID'
+			WHEN (SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS NOT 'idINTEGER'
+				OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
+			ELSE '' END,
+		(SELECT group_concat(lower(name)) FROM pragma_table_xinfo('users')),
+		EXISTS (SELECT 1 FROM on_email), EXISTS (SELECT 1 FROM on_email WHERE ignores_case),
+		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')
+	FROM pragma_table_list('users') AS l`
+
+func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
+	why, columns := "", ""
+	err = db.Raw(describeTable).Row().Scan(&why, &columns, &t.uniqueEmail, &t.ignoresCase, &t.feed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, nil // each statement will say that there is no table
+	}
+	if err != nil {
+		return t, err
+	}
+	if why != "" {
+		return t, unserved(why + "; make it an ordinary table with id INTEGER PRIMARY KEY, or set DATA_DIR to another directory")
+	}
+	t.columns = strings.Split(columns, ",")
+	if err := s.fields.expect(t.columns); err != nil {
+		return t, err
+	}
+	t.indexed, err = hasIndex(db, s.fields.Names())
+	return t, err
+}
+
+// hasOtherTriggers asks whether the table has triggers of another program, or replaces users on a conflict.
+const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger'
+	AND name NOT LIKE 'users\_changes\_%' ESCAPE '\' AND name NOT LIKE 'users\_search\_%' ESCAPE '\' OR sql LIKE '%ON CONFLICT%'))`
+
+// connectSQLite opens the database file for a command, beside running services.
+func connectSQLite(d Database, u *Users) (*sqliteFile, error) {
+	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
+			"DATA_DIR to the directory that the service uses", d.Path)
+	}
+	path, err := dbfile.FollowLinks(d.Path)
+	if err == nil {
+		err = mayWrite(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &sqliteFile{Users: u}
+	s.writer, err = openPool(path, d.Fields, 1, pragmas(dbfile.BusyTimeout))
+	return s, dbfile.Explain(d.Path, err)
+}
+
+// changeSchema runs change in one transaction. Afterwards it is on disk, or nothing was changed.
+func (s *sqliteFile) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
+	err := s.writer.Transaction(func(tx *gorm.DB) error {
+		if _, err := s.describe(tx); err != nil {
+			return err
+		}
+		return change(tx.WithContext(ctx))
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case dbfile.PrimaryCode(err) == dbfile.CodeBusy:
+		return fmt.Errorf("nothing was changed, because another program held the lock for more than %s, as the service does "+
+			"during an import: try again afterwards", dbfile.BusyTimeout)
+	}
+	return s.failed(err)
+}
+
+func (s *sqliteFile) ignoreEmailCase(ctx context.Context) error {
+	same := &SameEmails{}
+	err := s.changeSchema(ctx, func(tx *gorm.DB) error {
+		if t, err := s.describe(tx); err != nil || t.ignoresCase {
+			return err
+		}
+		err := tx.Exec("CREATE UNIQUE INDEX users_email_nocase ON users (email COLLATE NOCASE)").Error
+		if failed, _ := s.failed(err).(*StorageError); failed != nil && failed.Code == fmt.Sprint(dbfile.CodeUnique) { //nolint:errorlint // failed does not wrap
+			return tx.Raw(`SELECT id FROM users WHERE email COLLATE NOCASE IN
+					(SELECT email FROM users WHERE email IS NOT NULL GROUP BY email COLLATE NOCASE HAVING count(*) > 1)
+				ORDER BY email COLLATE NOCASE, id LIMIT ?`, MostListed+1).Scan(&same.IDs).Error
+		}
+		return err
+	})
+	if err == nil && len(same.IDs) > 0 {
+		return same
+	}
+	return err
+}
+
+// expectOwn returns an error if a table that a command would remove is another program's.
+func expectOwn(tx *gorm.DB, table, isForeign string) error {
+	foreign := false
+	const exists = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE) AND "
+	err := tx.Raw(exists+isForeign, table).Row().Scan(&foreign)
+	if err == nil && foreign {
+		err = fmt.Errorf("%s is another program's: rename it", table)
+	}
+	return err
+}
+
+// execute runs statements one after another.
+func execute(tx *gorm.DB, statements ...string) error {
+	for _, statement := range statements {
+		if err := tx.Exec(statement).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}

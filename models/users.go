@@ -1,0 +1,264 @@
+// Package models is the user and the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of HTTP.
+//
+// A creation goes from [Users.Create] into a queue (queue.go), and with all others that wait there into one transaction
+// (write.go), which one of two engines begins and commits: sqlite.go or postgres.go. Its answer follows when that is on disk.
+//
+// A list comes from memory (list.go, and package listcache) after one question to the engine: was anything committed since?
+// Other reads are in read.go. What only one of the databases has is in the files that begin with its name.
+package models
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
+
+	"users-api/models/listcache"
+)
+
+// Database says where the users are, and which fields they have.
+type Database struct {
+	URL    string // of a PostgreSQL database; if it is empty, the users are in a file
+	Path   string // of the SQLite file
+	Fields Fields
+	Logger *slog.Logger
+}
+
+// String is for the log: the path of the file, or the hosts, ports and name of the database, never its user and password.
+func (d Database) String() string {
+	if d.URL == "" {
+		return d.Path
+	}
+	return postgresLocation(d.URL)
+}
+
+// Users is the table of users in its database. Many goroutines may call its methods at once.
+// A method that writes returns nil only after the commit of its write is on disk. A method that reads sees every commit, of any
+// process, that was complete when it was called. An error is [ErrNotFound], the error of a [Condition], the context's, or a
+// [*StorageError]. The context ends the wait for a place in the queue; a write that has a place is carried out.
+type Users struct {
+	fields    Fields
+	columns   []string // of a user, as every statement reads them
+	engine    engine
+	queue     *queue
+	cache     *listcache.Cache
+	temp      *TempFiles
+	commits   commits
+	follow    follower
+	searches  *semaphore.Weighted // held by a query that looks at every user
+	importing *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
+	alone     *semaphore.Weighted // held by a write that waits for a lock of another program
+
+	seed maphash.Seed // of the keys in the list
+
+	checking sync.Mutex
+	table    table // as it was when it was last checked
+	checked  time.Time
+}
+
+// engine is what SQLite and PostgreSQL do in different ways.
+type engine interface {
+	listcache.Source
+
+	// read calls run, perhaps again, with a connection for a few statements that need not see one moment. A search may take longer.
+	read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error
+	// snapshot calls run in a transaction that sees one moment.
+	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
+	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says that
+	// this is not known. It waits for some 5 s since a moment, and a statement for a lock at most as long as locks says, if not 0.
+	write(ctx context.Context, since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error
+	// importing is write for an import, which takes as long as it takes, and changeSchema for a command.
+	importing(ctx context.Context, run func(tx *gorm.DB) error) error
+	writers() int   // how many transactions can write at once
+	wrote(id int64) // notes that the transaction under way has changed a user
+	changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error
+
+	refuses(err error) bool              // the database refuses what a statement asked for
+	locked(err error) bool               // a statement has waited too long for a lock that another program holds
+	failed(err error) error              // an error of GORM as a client sees it; others stay as they are
+	describe(db *gorm.DB) (table, error) // what the table is now, or why it cannot be served
+
+	foldedEmail() string       // the expression that the index on emails without their case has
+	storable(text string) bool // the database can hold a text
+	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
+	contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB
+
+	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not recorded.
+	cursor(tx *gorm.DB) (string, error)
+	// changes returns the entries after a cursor, without their users. The error is as for [Users.Changes].
+	changes(tx *gorm.DB, after string, limit int) (Changes, error)
+	// prune deletes entries that are older than a time, at most [PruneStep], and returns how many it has deleted.
+	prune(tx *gorm.DB, before time.Time) (int64, error)
+	feedStats(db *gorm.DB) (FeedStats, error)
+
+	createFeed(tx *gorm.DB) error
+	dropFeed(tx *gorm.DB) error
+	ignoreEmailCase(ctx context.Context) error
+	indexSearch(ctx context.Context, columns []string) error
+	dropSearchIndex(ctx context.Context) error
+
+	size(db *gorm.DB) (database, wal int64) // in bytes; those in wal are not moved into the database yet
+	replaced() <-chan struct{}
+	end()                            // ends all waiting
+	close(ctx context.Context) error // closes the connections
+}
+
+// table is what must be known about the table users, which another program may have created.
+type table struct {
+	columns     []string
+	uniqueEmail bool // a unique index is on the email alone
+	ignoresCase bool // and on the email without the case of ASCII letters
+	feed        bool // changes are recorded
+	indexed     bool // searches have an index
+}
+
+// Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
+// listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
+func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
+	u := &Users{fields: d.Fields, columns: d.Fields.selected(), seed: maphash.MakeSeed()}
+	var err error
+	if d.URL != "" {
+		u.engine, err = openPostgres(ctx, d, u)
+	} else {
+		u.engine, err = openSQLite(ctx, d, u)
+	}
+	if err != nil {
+		return nil, err
+	}
+	u.searches, u.importing, u.alone = semaphore.NewWeighted(maxSearches()), semaphore.NewWeighted(1), semaphore.NewWeighted(2)
+	u.cache = listcache.New(u.engine, listMemory)
+	u.queue = u.startQueue()
+	return u, nil
+}
+
+// openGORM returns GORM on a connection pool of its own, with the columns that settings add.
+func openGORM(dialector gorm.Dialector, fields Fields) (*gorm.DB, error) {
+	db, err := gorm.Open(dialector, &gorm.Config{
+		SkipDefaultTransaction: true,
+		Logger:                 logger.Discard, // GORM's own prints names and emails with the SQL that fails
+		DisableAutomaticPing:   true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return db, addColumns(db, fields)
+}
+
+// addColumns makes GORM see each field that a setting adds as a column of [User]: a text that may be NULL.
+func addColumns(db *gorm.DB, fields Fields) error {
+	statement := &gorm.Statement{DB: db}
+	if err := statement.Parse(&User{}); err != nil {
+		return err
+	}
+	parsed := statement.Schema
+	user := func(row reflect.Value) *NewUser { return &reflect.Indirect(row).Addr().Interface().(*User).NewUser }
+	for _, field := range fields {
+		if !field.Added {
+			continue
+		}
+		column := &schema.Field{
+			Name: field.Name, DBName: field.Name, Schema: parsed, TagSettings: map[string]string{},
+			DataType: schema.String, GORMDataType: schema.String, Creatable: true, Updatable: true, Readable: true,
+			FieldType: reflect.TypeFor[*string](), IndirectFieldType: reflect.TypeFor[string](),
+			ValueOf: func(_ context.Context, row reflect.Value) (any, bool) {
+				value := field.Value(user(row))
+				return value, value == nil
+			},
+			Set: func(_ context.Context, row reflect.Value, value any) error {
+				if text, _ := value.(*string); text != nil {
+					field.Set(user(row), *text)
+				} else {
+					field.SetNull(user(row))
+				}
+				return nil
+			},
+		}
+		parsed.Fields = append(parsed.Fields, column)
+		parsed.DBNames = append(parsed.DBNames, column.DBName)
+		parsed.FieldsByName[column.Name], parsed.FieldsByDBName[column.DBName] = column, column
+	}
+	return nil
+}
+
+const checkEvery = time.Second
+
+// described returns what the table is, as of the last second: another program may change it at any time.
+func (u *Users) described(db *gorm.DB) (table, error) {
+	u.checking.Lock()
+	defer u.checking.Unlock()
+	if time.Since(u.checked) < checkEvery {
+		return u.table, nil
+	}
+	began := time.Now()
+	described, err := u.engine.describe(db)
+	if err == nil {
+		u.table, u.checked = described, began
+	}
+	return described, err
+}
+
+// tableNow is described for a caller that needs no connection otherwise.
+func (u *Users) tableNow(ctx context.Context) (t table, err error) {
+	u.checking.Lock()
+	t, isNew := u.table, time.Since(u.checked) < checkEvery
+	u.checking.Unlock()
+	if !isNew {
+		err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+			t, err = u.described(db)
+			return err
+		})
+	}
+	return t, err
+}
+
+// createTable creates the table users unless that name exists. AutoMigrate would change an existing table on any difference.
+func createTable(tx *gorm.DB, exists string) error {
+	var n int64
+	if err := tx.Raw(exists).Scan(&n).Error; err != nil || n > 0 {
+		return err
+	}
+	return tx.Migrator().CreateTable(&User{})
+}
+
+// Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
+func (u *Users) Replaced() <-chan struct{} { return u.engine.replaced() }
+
+// Close finishes the writes under way and closes the database. The context ends their wait for another program's lock, and for a
+// server. Later calls fail with [ErrClosed]. Close returns [ErrReplaced] if the database file was removed or replaced.
+func (u *Users) Close(ctx context.Context) error {
+	defer context.AfterFunc(ctx, u.engine.end)()
+	if !u.queue.close(ctx) {
+		return nil // it is closed already
+	}
+	u.cache.Close(ctx)
+	return u.engine.close(ctx)
+}
+
+// NewTempFile returns a temporary file for an import or export. The error is [ErrNoRoom], or of the disk.
+func (u *Users) NewTempFile() (*TempFile, error) { return u.temp.New() }
+
+// storageError returns an error of a statement as a client sees it.
+func (u *Users) storageError(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, listcache.ErrClosed), u.queue.isClosed() && !isUnknown(err):
+		return ErrClosed
+	case ctx.Err() != nil && !isUnknown(err):
+		return ctx.Err() // the client is gone
+	}
+	return u.engine.failed(err)
+}
+
+func isUnknown(err error) bool {
+	failed, ok := errors.AsType[*StorageError](err)
+	return ok && failed.Unknown
+}

@@ -1,0 +1,82 @@
+//go:build !postgres
+
+package changes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// blind makes the triggers of the feed do nothing for what this connection writes, as `.dbconfig enable_trigger off` does in the
+// sqlite3 shell.
+const blind = "CREATE TEMP TRIGGER blind BEFORE INSERT ON main.users_changes BEGIN SELECT RAISE(IGNORE); END"
+
+func TestAWriteThatTheFeedMissesIsShown(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	p.Create(t, "Ada", "ada")
+	p.List(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do(blind)
+	for i, statement := range []string{"INSERT INTO users (name, email) VALUES ('Alan', 'alan')", "UPDATE users SET name = 'Turing' WHERE id = 2"} {
+		other.Do(statement)
+		list, want := p.Do(t, "GET", "/api/users", "").Body, other.Ask("SELECT name FROM users WHERE id = 2")
+		one, page := p.Do(t, "GET", "/api/users/2", ""), p.Do(t, "GET", "/api/users?limit=1&after=1", "").Body
+		if !strings.Contains(list, want) || !strings.Contains(one.Body, want) || !strings.Contains(page, want) {
+			t.Errorf("after %s %q is not in the list %s, the user %s or the page %s", statement, want, list, one.Body, page)
+		}
+		tag := "If-Match: " + one.Header.Get("ETag")
+		if changed := p.Do(t, "PATCH", "/api/users/2", fmt.Sprintf(`{"name":"A%d"}`, i), tag); changed.Status != 200 {
+			t.Errorf("with the entity tag that was served, a change is answered %d %s", changed.Status, changed.Body)
+		}
+	}
+}
+
+func TestCursorsAreNotUsedAgainOnceAnotherProgramEmptiesTheFeed(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	create := func(n int) (cursors []string) {
+		for range n {
+			p.Create(t, "n", fmt.Sprint(len(p.List(t))))
+			cursors = append(cursors, p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor"))
+		}
+		return cursors
+	}
+	before := create(5)
+	program.OpenOther(t, p.DatabasePath()).Do("DELETE FROM users_changes WHERE op <> 'begin'")
+	after := create(5)
+	for _, cursor := range after {
+		if slices.Contains(before, cursor) {
+			t.Errorf("the cursor %s is used twice", cursor)
+		}
+	}
+}
+
+// An index that has missed a write finds it once the command has run again.
+func TestAnIndexOfSearchesIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	index := func() {
+		if done := p.Run(t, "index-search"); done.Code != 0 {
+			t.Fatal(done)
+		}
+	}
+	index()
+	other := program.OpenOther(t, p.DatabasePath())
+	const triggers = "FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'users'"
+	var again []string
+	for other.Ask("SELECT count(*) "+triggers) != "0" {
+		again = append(again, other.Ask("SELECT sql "+triggers))
+		other.Do("DROP TRIGGER " + other.Ask("SELECT name "+triggers))
+	}
+	other.Do(append([]string{"INSERT INTO users (name, email) VALUES ('Lovelace', 'l')"}, again...)...)
+	index()
+	if answer := p.Do(t, "GET", "/api/users?q=lovelace", ""); len(answer.Users(t)) != 1 {
+		t.Errorf("the search is answered %s", answer.Body)
+	}
+}

@@ -1,0 +1,144 @@
+package documents
+
+import (
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	goFile       = regexp.MustCompile(`[\w./*-]*\w\.go\b`)
+	testName     = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+`)
+	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Z]\w*)\(`)
+)
+
+// Each file of Go code and each test that a document or a comment names exists: a reader who looks for it must find it.
+func TestEveryNameInADocumentOrACommentExists(t *testing.T) {
+	t.Parallel()
+	files, tests := repository(t)
+	for path := range files {
+		prose := proseOf(t, path)
+		for _, name := range goFile.FindAllString(prose, -1) {
+			if !isFile(files, path, name) {
+				t.Errorf("%s names %s, which does not exist", path, name)
+			}
+		}
+		for _, name := range testName.FindAllString(prose, -1) {
+			if !tests[name] {
+				t.Errorf("%s names %s, which does not exist", path, name)
+			}
+		}
+	}
+}
+
+// repository returns the paths of all files of the project from its root, and the names of all tests.
+func repository(t *testing.T) (files, tests map[string]bool) {
+	t.Helper()
+	files, tests = map[string]bool{}, map[string]bool{}
+	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", "node_modules", "bench/build", "data", "dist", "tmp"}, name) || entry.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		files[name] = true
+		if strings.HasSuffix(name, "_test.go") {
+			for _, function := range testFunction.FindAllStringSubmatch(read(t, path), -1) {
+				tests[function[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil || len(files) < 100 || len(tests) < 100 {
+		t.Fatalf("the repository has %d files and %d tests: %v", len(files), len(tests), err)
+	}
+	return files, tests
+}
+
+// isFile reports whether a name that a file has leads to a file: from the root, from the directory of that file, or anywhere.
+// A name with a * matches any.
+func isFile(files map[string]bool, path, name string) bool {
+	name = strings.TrimPrefix(name, "./")
+	if files[filepath.Join(filepath.Dir(path), name)] {
+		return true
+	}
+	for file := range files {
+		if file == name || strings.HasSuffix(file, "/"+name) {
+			return true
+		}
+		if strings.Contains(name, "*") {
+			if matches, _ := filepath.Match(filepath.Base(name), filepath.Base(file)); matches {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// proseOf returns the comments of a file of code, or the text of a document.
+func proseOf(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join("../..", name)
+	switch extension := filepath.Ext(name); {
+	case extension == ".md" || extension == ".tmpl":
+		return read(t, path)
+	case extension == ".go":
+		return comments(t, path)
+	case extension == ".js" || extension == ".ts":
+		return marked(read(t, path), "//", "*")
+	case extension == ".yml" || extension == ".yaml" || extension == ".sh" || extension == ".env" || extension == ".mod" ||
+		strings.HasPrefix(name, ".ci/") || filepath.Base(name) == "Makefile" || filepath.Base(name) == "Dockerfile":
+		return marked(read(t, path), "#", "//")
+	}
+	return ""
+}
+
+// comments returns the comments of a file of Go code.
+func comments(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		all     strings.Builder
+		scan    scanner.Scanner
+		fileSet = token.NewFileSet()
+	)
+	scan.Init(fileSet.AddFile(path, -1, len(text)), text, func(token.Position, string) {}, scanner.ScanComments)
+	for {
+		_, kind, literal := scan.Scan()
+		if kind == token.EOF {
+			return all.String()
+		}
+		if kind == token.COMMENT {
+			all.WriteString(literal + "\n")
+		}
+	}
+}
+
+// marked returns what stands behind one of the marks in each line.
+func marked(text string, marks ...string) string {
+	var all strings.Builder
+	for line := range strings.Lines(text) {
+		for _, mark := range marks {
+			if _, comment, found := strings.Cut(line, mark); found {
+				all.WriteString(comment + "\n")
+				break
+			}
+		}
+	}
+	return all.String()
+}

@@ -1,0 +1,192 @@
+package documents
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// A recipe is a script that a document shows, and below it what the script prints.
+type recipe struct{ script, prints string }
+
+var shownRecipe = regexp.MustCompile("(?s)```sh\n(.*?)```\n```answer\n(.*?)```")
+
+// recipesOf returns the recipes of a document, and fails the test when a script has no answer below it.
+func recipesOf(t *testing.T, path string, least int) (recipes []recipe) {
+	t.Helper()
+	text := read(t, path)
+	for _, match := range shownRecipe.FindAllStringSubmatch(text, -1) {
+		recipes = append(recipes, recipe{match[1], match[2]})
+	}
+	if shown := strings.Count(text, "```sh\n"); len(recipes) != shown || shown < least {
+		t.Fatalf("%d of %d scripts in %s have an answer below them", len(recipes), shown, path)
+	}
+	return recipes
+}
+
+// needTools skips a test that runs scripts where a program that they call is missing.
+func needTools(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range append(names, "sh", "curl", "jq") {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("the scripts need %s, which is not here", name)
+		}
+	}
+}
+
+// shell returns a command that runs a script of a document in a directory, and stops when a step fails, as the document
+// tells people to. localhost:3000 is the program, and `users-api` is its commands.
+func shell(p *program.Program, directory, script string) *exec.Cmd {
+	command := exec.Command("sh", "-ec", strings.ReplaceAll(script, "http://localhost:3000", p.URL))
+	path := filepath.Dir(program.Path()) + ":" + os.Getenv("PATH")
+	command.Dir, command.Env = directory, append(os.Environ(), "PATH="+path, "DATA_DIR="+p.DataDir)
+	return command
+}
+
+var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+
+// expectRecipe runs a recipe in a directory, and compares what it prints.
+func expectRecipe(t *testing.T, p *program.Program, directory, begin string, r recipe) {
+	t.Helper()
+	var stderr strings.Builder
+	script := strings.ReplaceAll(begin+r.script, "',Zoe,zoe@new.example,", "',Zoe,zoe@new.example,"+program.OwnCells()) // a row of all columns
+	command := shell(p, directory, script)
+	command.Stderr = &stderr
+	stdout, err := command.Output()
+	if err != nil {
+		t.Errorf("%v\n%s\n%s", err, r.script, stderr.String())
+	}
+	printed := strings.ReplaceAll(program.WithoutOwn(string(stdout)), "\r\n", "\n") // a terminal shows no CR
+	if got, want := anyTime.ReplaceAllString(printed, "TIME"), anyTime.ReplaceAllString(r.prints, "TIME"); got != want {
+		t.Errorf("%s\nprints\n%s\nand the document shows\n%s\n%s", r.script, got, want, stderr.String())
+	}
+}
+
+// inEachPlace runs a test in an empty directory, and in one that has the names of the repository's root: a recipe must neither
+// stumble over what is there nor leave anything behind.
+func inEachPlace(t *testing.T, test func(t *testing.T, directory string)) {
+	for name, prepare := range map[string]func(*testing.T, string){
+		"in an empty directory":    func(*testing.T, string) {},
+		"in the repository's root": copyRoot,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			prepare(t, directory)
+			before := contents(t, directory)
+			test(t, directory)
+			if after := contents(t, directory); after != before {
+				t.Errorf("the directory has\n%s\nand had\n%s", after, before)
+			}
+		})
+	}
+}
+
+// copyRoot makes the files and directories of the repository's root, without what is in the directories.
+func copyRoot(t *testing.T, directory string) {
+	t.Helper()
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		to := filepath.Join(directory, entry.Name())
+		if entry.IsDir() {
+			err = os.Mkdir(to, 0o700)
+		} else if entry.Type().IsRegular() && filepath.Ext(to) != "" {
+			err = os.WriteFile(to, []byte(read(t, filepath.Join("../..", entry.Name()))), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// contents returns the names in a directory, and what its files hold.
+func contents(t *testing.T, directory string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, path := range glob(t, filepath.Join(directory, "*")) {
+		all.WriteString(filepath.Base(path) + "\n")
+		if text, err := os.ReadFile(path); err == nil {
+			all.Write(text)
+		}
+	}
+	return all.String()
+}
+
+// README.md is run from top to bottom against one program.
+func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Readme)
+	needTools(t)
+	recipes := recipesOf(t, "../../README.md", 5)
+	inEachPlace(t, func(t *testing.T, directory string) {
+		p := program.Serve(t)
+		for _, r := range recipes {
+			expectRecipe(t, p, directory, "", r)
+		}
+	})
+}
+
+// README.md's last recipe deletes nobody where the email is not found exactly once, or the service does not answer.
+func TestTheREADMEsRecipeDeletesOnlyTheUserWithTheEmail(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	recipes := recipesOf(t, "../../README.md", 5)
+	script := recipes[len(recipes)-1].script
+	if !strings.Contains(script, "-X DELETE") || !strings.Contains(script, "grace@example.org") {
+		t.Fatalf("README.md's last recipe deletes nobody:\n%s", script)
+	}
+	p := program.Serve(t)
+	for _, email := range []string{"ada@example.org", "alan@example.org"} {
+		p.Create(t, "Somebody", email)
+	}
+	before := p.Do(t, "GET", "/api/users", "").Body
+	directory := t.TempDir()
+	program.WriteFile(t, filepath.Join(directory, "found.json"), before)
+	for name, change := range map[string][2]string{
+		"no user has the email": {"", ""},
+		"a filter that is none": {"email=grace@example.org", "q=example.org"},
+		"a refused request":     {"email=grace@example.org", "mail=grace@example.org"},
+		"another path":          {"/api/users\n", "/api/nothing\n"},
+		"nobody answers":        {"http://localhost:3000", "http://localhost:1"},
+	} {
+		changed := strings.Replace(script, change[0], change[1], 1)
+		if output, err := shell(p, directory, changed).CombinedOutput(); err == nil {
+			t.Errorf("%s: it goes on to the end: %s", name, output)
+		}
+		// People paste lines, and then nothing stops at the first that fails.
+		pasted := strings.NewReader(strings.ReplaceAll(changed, "http://localhost:3000", p.URL))
+		interactive := exec.Command("sh", "-i")
+		interactive.Dir, interactive.Stdin = directory, pasted
+		_ = interactive.Run()
+		if after := p.Do(t, "GET", "/api/users", "").Body; after != before {
+			t.Fatalf("%s: %s became %s", name, before, after)
+		}
+	}
+}
+
+// docs/recipes.md is run from top to bottom, each recipe after the lines that it says each begins with.
+func TestEachRecipeDoesWhatItSays(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Readme)
+	needTools(t, "sqlite3")
+	const path = "../../docs/recipes.md"
+	begin := regexp.MustCompile("(?s)```shell\n(set -e\n.*?)```").FindStringSubmatch(read(t, path))
+	if begin == nil {
+		t.Fatalf("%s does not say how each recipe begins", path)
+	}
+	recipes := recipesOf(t, path, 8)
+	inEachPlace(t, func(t *testing.T, directory string) {
+		p := program.ServeFeed(t, "USER_FIELDS=department,phone")
+		for _, r := range recipes {
+			expectRecipe(t, p, directory, begin[1], r)
+		}
+	})
+}

@@ -1,0 +1,183 @@
+package documents
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// begin starts a script of docs/ in a directory, beside a program, with further settings. It is killed when the test ends.
+func begin(t *testing.T, p *program.Program, directory, name string, settings ...string) (command *exec.Cmd) {
+	t.Helper()
+	stderr, err := os.OpenFile(filepath.Join(directory, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stderr.Close() }() // the script has its own
+	path, err := filepath.Abs("../../docs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command = exec.Command("sh", path)
+	command.Dir, command.Stderr = directory, stderr
+	command.Env = append(append(os.Environ(), "API="+p.URL+"/api"), settings...)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() }) // its curl, too
+	return command
+}
+
+// The script keeps a copy, however often it and the service are killed.
+func TestTheScriptKeepsACopyThroughKills(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	p := program.ServeFeed(t)
+	address, err := url.Parse(p.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := t.TempDir()
+	follower := begin(t, p, directory, "keep-a-copy.sh")
+	for round := range 4 {
+		for i := range 5 {
+			p.Create(t, fmt.Sprintf(`\n "%d" é`, i), fmt.Sprint(round, "-", i))
+		}
+		p.Do(t, "PATCH", fmt.Sprint("/api/users/", 5*round+1), fmt.Sprintf(`{"name":"round %d"}`, round))
+		p.Delete(t, int64(5*round+2))
+		expectCopy(t, p, directory)
+		_ = follower.Process.Kill() // and its curl goes on
+		p.Create(t, "while nothing follows", fmt.Sprint(round))
+		p.Kill(t)
+		follower = begin(t, p, directory, "keep-a-copy.sh")
+		p = program.Serve(t, "DATA_DIR="+p.DataDir, "PORT="+address.Port())
+	}
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(10_001)
+	expectCopy(t, p, directory)
+	for _, what := range []string{"off", "on"} { // the place of the copy is no longer valid
+		p.Run(t, "changes", what)
+	}
+	p.Create(t, "afterwards", "afterwards")
+	expectCopy(t, p, directory)
+}
+
+// expectCopy waits until the copy in a directory has all users as they are.
+func expectCopy(t *testing.T, p *program.Program, directory string, header ...string) {
+	t.Helper()
+	want := program.RawUsers(t, p.Do(t, "GET", "/api/users", "", header...))
+	program.WaitFor(t, "the copy is complete", func() bool {
+		text, err := os.ReadFile(filepath.Join(directory, "copy.json"))
+		var copied struct{ Users map[string]json.RawMessage }
+		if err == nil {
+			err = json.Unmarshal(text, &copied)
+		}
+		got := map[string]string{}
+		for id, user := range copied.Users {
+			got[id] = program.WithoutOwn(string(user))
+		}
+		return err == nil && maps.Equal(got, want)
+	})
+}
+
+// Without its key the script says what is wrong, also when it loses the key while it follows; with a key that reads it follows.
+func TestTheScriptThatKeepsACopySaysThatItNeedsAKey(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	const full, read = "key-with-full-access", "key-that-only-reads"
+	keys := filepath.Join(t.TempDir(), "keys")
+	program.WriteFile(t, keys, read+"\n")
+	p := program.Serve(t, "API_KEY="+full, "API_READ_KEY_FILE="+keys)
+	p.RecordChanges(t, "X-API-Key: "+full)
+	directory := t.TempDir()
+	says := func(what string) {
+		t.Helper()
+		program.WaitFor(t, "the script says "+what, func() bool {
+			said, err := os.ReadFile(filepath.Join(directory, "stderr"))
+			return err == nil && strings.Contains(string(said), what)
+		})
+	}
+	without := begin(t, p, directory, "keep-a-copy.sh")
+	says("error: 401")
+	_ = without.Process.Kill()
+	follower := begin(t, p, directory, "keep-a-copy.sh", "KEY="+read)
+	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"), "X-API-Key: "+full)
+	expectCopy(t, p, directory, "X-API-Key: "+full)
+	_ = follower.Process.Kill()
+	begin(t, p, directory, "keep-a-copy.sh", "KEY=a-key-that-was-removed")
+	says(`the service answers {"error":"The API key is not valid"}401`)
+}
+
+// The webhook gets every change at least once and in order, also those that were written while it was away.
+func TestTheWebhookGetsEveryChange(t *testing.T) {
+	t.Parallel()
+	needTools(t)
+	var (
+		mu  sync.Mutex
+		got []string
+		off bool
+	)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		if off {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		var sent struct {
+			Changes []struct {
+				Op string
+				ID int64
+			}
+		}
+		if err := json.Unmarshal(body, &sent); err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		for _, change := range sent.Changes {
+			got = append(got, fmt.Sprint(change.Op, " ", change.ID))
+		}
+	}))
+	t.Cleanup(hook.Close)
+	answers := func(does bool) { mu.Lock(); off = !does; mu.Unlock() }
+	expect := func(want ...string) {
+		t.Helper()
+		program.WaitFor(t, strings.Join(want, ", "), func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Equal(slices.Compact(slices.Clone(got)), want) // a kill may let it send again what it has just sent
+		})
+	}
+	p := program.ServeFeed(t)
+	directory := t.TempDir()
+	p.Create(t, "before", "before") // which the other system has
+	first := begin(t, p, directory, "webhook.sh", "HOOK="+hook.URL)
+	program.WaitFor(t, "it has its place", func() bool {
+		place, err := os.ReadFile(filepath.Join(directory, "cursor.txt"))
+		return err == nil && len(place) > 0
+	})
+	ada := p.Create(t, "Ada", "ada")
+	expect("created 2")
+	answers(false)
+	p.Do(t, "PATCH", fmt.Sprint("/api/users/", ada), `{"name":"Ada King"}`)
+	_ = first.Process.Kill()
+	p.Delete(t, ada)
+	answers(true)
+	begin(t, p, directory, "webhook.sh", "HOOK="+hook.URL)
+	expect("created 2", "changed 2", "deleted 2")
+}

@@ -1,0 +1,179 @@
+package judge
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"users-api/tests/program"
+)
+
+// Emails are those that users may have in a history. Few, so that clients meet.
+var Emails = [...]string{"ada@x", "alan@x", "bob@y", "cleo@y", "dora@z", "emil@z"}
+
+// state is all users, each at the place of its email. An id of 0 means that no client was told the id, and an empty time
+// that none was shown it.
+type state struct {
+	users   [len(Emails)]program.User
+	settled bool // the history is over: what takes effect later never does
+}
+
+var seed = maphash.MakeSeed()
+
+func (s state) hash() uint64 { return maphash.Comparable(seed, s) }
+
+func place(email string) int { return slices.Index(Emails[:], email) }
+
+func (s *state) add(user program.User) bool {
+	at := place(user.Email)
+	if at < 0 || s.users[at].Email != "" {
+		return false
+	}
+	s.users[at] = user
+	return true
+}
+
+// find returns the place of an id, or -1.
+func (s *state) find(id int64) int {
+	return slices.IndexFunc(s.users[:], func(user program.User) bool { return user.ID == id && user.Email != "" })
+}
+
+func (s *state) size() (n int) {
+	for _, user := range s.users {
+		if user.Email != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// shows reports whether a user is the one stored, and notes the id and the time that were not known yet.
+func (s *state) shows(shown program.User) bool {
+	at := place(shown.Email)
+	if at < 0 || s.users[at].Email == "" || s.users[at].Name != shown.Name {
+		return false
+	}
+	stored := &s.users[at]
+	if stored.ID == 0 && s.find(shown.ID) < 0 {
+		stored.ID = shown.ID
+	}
+	if stored.CreatedAt == "" {
+		stored.CreatedAt = shown.CreatedAt
+	}
+	return stored.ID == shown.ID && (shown.CreatedAt == "" || stored.CreatedAt == shown.CreatedAt)
+}
+
+// showsAll reports whether a list has exactly those stored users who belong to it, in order.
+func (s *state) showsAll(shown []program.User, belongs func(program.User) bool) bool {
+	n := 0
+	for _, user := range s.users {
+		if user.Email != "" && belongs(user) {
+			n++
+		}
+	}
+	return n == len(shown) && inOrder(shown, false) && s.showsEach(shown, belongs)
+}
+
+func (s *state) showsEach(shown []program.User, belongs func(program.User) bool) bool {
+	return !slices.ContainsFunc(shown, func(user program.User) bool { return !belongs(user) || !s.shows(user) })
+}
+
+func inOrder(users []program.User, descending bool) bool {
+	for i := 1; i < len(users); i++ {
+		if users[i-1].ID == users[i].ID || users[i-1].ID > users[i].ID != descending {
+			return false
+		}
+	}
+	return true
+}
+
+func all(program.User) bool { return true }
+
+// contains is the rule of a search: the case of ASCII letters is ignored, and there are no others here.
+func contains(text string) func(program.User) bool {
+	text = strings.ToLower(text)
+	return func(user program.User) bool {
+		return strings.Contains(strings.ToLower(user.Name), text) || strings.Contains(strings.ToLower(user.Email), text)
+	}
+}
+
+// showsPage reports whether a page is the right one. A user whose id no client was told yet may be on it or not.
+func (s *state) showsPage(q Request, a Answer) bool {
+	n := len(a.Users)
+	if n > q.Limit || a.More && n < q.Limit || !inOrder(a.Users, q.Descending) || !s.showsEach(a.Users, all) {
+		return false
+	}
+	left := 0 // of users that come after the page
+	for _, user := range s.users {
+		switch shown := slices.ContainsFunc(a.Users, func(shown program.User) bool { return shown.Email == user.Email }); {
+		case user.Email == "":
+		case shown:
+			if q.After > 0 && !follows(user.ID, q.After, q.Descending) {
+				return false
+			}
+		case user.ID == 0:
+			if !a.More && q.After == 0 {
+				return false // everyone is on it
+			}
+			left++
+		case q.After > 0 && !follows(user.ID, q.After, q.Descending):
+		case !a.More || follows(a.Users[n-1].ID, user.ID, q.Descending):
+			return false
+		default:
+			left++
+		}
+	}
+	return !a.More || left > 0
+}
+
+func follows(id, after int64, descending bool) bool {
+	if descending {
+		return id < after
+	}
+	return id > after
+}
+
+// step returns the state after a request, and whether the answer is right.
+func step(s state, q Request, a Answer) (state, bool) {
+	if a.Code == unknown {
+		if s.settled {
+			return s, true
+		}
+		after, done := s.write(q, a)
+		return after, done && after != s // without an effect it is the same as never
+	}
+	if s.settled {
+		return s, false // nothing else is asked after the end
+	}
+	if q.Action == end {
+		s.settled = true
+		return s, true
+	}
+	if q.writes() || q.Action == Import {
+		return s.write(q, a)
+	}
+	return s.read(q, a)
+}
+
+func (s state) read(q Request, a Answer) (state, bool) {
+	right := a.Code == ""
+	switch q.Action {
+	case Get:
+		if a.Code == notFound {
+			return s, s.find(q.ID) < 0
+		}
+		right = right && a.Users[0].ID == q.ID && s.shows(a.Users[0])
+	case Find:
+		right = right && s.showsAll(a.Users, func(user program.User) bool { return user.Email == q.Email })
+	case Search:
+		right = right && s.showsAll(a.Users, contains(q.Text))
+	case Page:
+		right = right && s.showsPage(q, a)
+	case Count:
+		right = right && a.Total == s.size()
+	default:
+		right = right && s.showsAll(a.Users, all)
+		s.settled = q.Action == Settled
+	}
+	return s, right
+}

@@ -1,0 +1,168 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"users-api/tests/program"
+)
+
+// An Action is what a request asks for.
+type Action string
+
+// What requests ask for. Settled is the list at the end of a history, when no request is under way any more.
+const (
+	Create  Action = "create"
+	Get     Action = "get"
+	Find    Action = "find" // by email
+	Change  Action = "change"
+	Remove  Action = "remove"
+	List    Action = "list"
+	Page    Action = "page"
+	Search  Action = "search"
+	Count   Action = "count"
+	Import  Action = "import"
+	Settled Action = "settled"
+	end     Action = "end" // of a part of a history
+)
+
+// A Request is what one client asks for. Each action uses the fields that it needs.
+type Request struct {
+	Action      Action
+	ID          int64
+	Name, Email string // of a creation; of a change, empty what it leaves alone
+	Put         bool   // a change with PUT
+	Match       Match  // of a change or a removal
+	After       int64  // of a page, if it is not zero
+	Limit       int
+	Descending  bool
+	Text        string // of a search
+	Known       string // the ETag in If-None-Match
+	File        File
+}
+
+// A Match is the condition of a change or a removal.
+type Match struct {
+	Tag  string       // of If-Match; empty: there is no condition
+	User program.User // whose ETag it is
+}
+
+// A File is what an import sends.
+type File struct {
+	Rows          []program.User // names and emails
+	OnConflict    string
+	DeleteMissing bool
+	MaxDeletes    int
+	DryRun        bool
+}
+
+// writes reports whether a request may change anything.
+func (q Request) writes() bool {
+	switch q.Action {
+	case Create, Change, Remove:
+		return true
+	}
+	return q.Action == Import && !q.File.DryRun
+}
+
+// send sends a request to a program.
+func (q Request) send(p *program.Program) (program.Answer, error) {
+	method, path, body := q.line()
+	header := []string{"Accept: application/problem+json, application/json"}
+	if q.Match.Tag != "" {
+		header = append(header, "If-Match: "+q.Match.Tag)
+	}
+	if q.Known != "" {
+		header = append(header, "If-None-Match: "+q.Known)
+	}
+	return p.Send(method, path, body, header...)
+}
+
+func (q Request) line() (method, path, body string) {
+	const users = "/api/users"
+	one := fmt.Sprint(users, "/", q.ID)
+	switch q.Action {
+	case Create:
+		return http.MethodPost, users, program.Body(q.Name, q.Email)
+	case Get:
+		return http.MethodGet, one, ""
+	case Change:
+		return q.change(one)
+	case Remove:
+		return http.MethodDelete, one, ""
+	case Import:
+		return http.MethodPost, program.NDJSON + "?" + q.File.query(), q.File.body()
+	}
+	return http.MethodGet, strings.TrimSuffix(users+"?"+q.query(), "?"), ""
+}
+
+func (q Request) change(path string) (string, string, string) {
+	if q.Put {
+		return http.MethodPut, path, program.Body(q.Name, q.Email)
+	}
+	fields := map[string]string{"name": q.Name}
+	if q.Email != "" {
+		fields["email"] = q.Email
+	}
+	body, _ := json.Marshal(fields) // texts always marshal
+	return http.MethodPatch, path, string(body)
+}
+
+// query is that of a list.
+func (q Request) query() string {
+	values := url.Values{}
+	set := func(name string, value any, given bool) {
+		if given {
+			values.Set(name, fmt.Sprint(value))
+		}
+	}
+	set("email", q.Email, q.Action == Find)
+	set("q", q.Text, q.Action == Search)
+	set("limit", q.Limit, q.Limit > 0)
+	set("after", q.After, q.After > 0)
+	set("order", "desc", q.Descending)
+	set("count", "true", q.Action == Count)
+	return values.Encode()
+}
+
+func (f File) query() string {
+	query := "on_conflict=" + f.OnConflict
+	if f.DeleteMissing {
+		query += fmt.Sprint("&on_missing=delete&max_deletes=", f.MaxDeletes)
+	}
+	if f.DryRun {
+		query += "&dry_run=true"
+	}
+	return query
+}
+
+func (f File) body() string {
+	var text strings.Builder
+	for _, row := range f.Rows {
+		text.WriteString(program.Body(row.Name, row.Email) + "\n")
+	}
+	return text.String()
+}
+
+// String describes a request in the form of a call.
+func (q Request) String() string {
+	if q.Action == end {
+		return "the end"
+	}
+	method, path, body := q.line()
+	text := fmt.Sprintf("%s %s %s", method, strings.TrimPrefix(path, "/api"), strings.ReplaceAll(body, "\n", " "))
+	text = strings.TrimSpace(text)
+	switch {
+	case q.Match.Tag == "*":
+		text += " if any"
+	case q.Match.Tag != "":
+		text += fmt.Sprintf(" if %d is %q <%s>", q.Match.User.ID, q.Match.User.Name, q.Match.User.Email)
+	}
+	if q.Action == Settled {
+		return "at the end: " + text
+	}
+	return text
+}

@@ -1,0 +1,177 @@
+package judge
+
+import (
+	"slices"
+
+	"users-api/tests/program"
+)
+
+// write returns the state after a write, and whether its answer is right: any is, if it is not known.
+func (s state) write(q Request, a Answer) (state, bool) {
+	switch q.Action {
+	case Create:
+		return s.create(q, a)
+	case Change:
+		return s.change(q, a)
+	case Remove:
+		return s.remove(q, a)
+	}
+	return s.load(q.File, a)
+}
+
+func (s state) create(q Request, a Answer) (state, bool) {
+	if at := place(q.Email); s.users[at].Email != "" {
+		return s, a.Code == EmailUsed
+	}
+	created := program.User{ID: q.ID, Name: q.Name, Email: q.Email}
+	if a.Code == "" {
+		if len(a.Users) != 1 || a.Users[0].Name != q.Name || a.Users[0].Email != q.Email || s.find(a.Users[0].ID) >= 0 {
+			return s, false
+		}
+		created.ID = a.Users[0].ID
+	}
+	return s, (created.ID == 0 || s.find(created.ID) < 0) && s.add(created) && isDone(a)
+}
+
+// isDone reports whether a request was done, as far as is known.
+func isDone(a Answer) bool { return a.Code == "" || a.Code == unknown }
+
+// refusal returns the code with which a user's change or removal is refused before it is tried, or "".
+func (s *state) refusal(q Request) string {
+	at := s.find(q.ID)
+	if at < 0 {
+		return notFound
+	}
+	if q.Match.Tag == "" || q.Match.Tag == "*" {
+		return ""
+	}
+	current, wanted := s.users[at], q.Match.User
+	if current.CreatedAt == "" {
+		current.CreatedAt = wanted.CreatedAt
+	}
+	if current != wanted {
+		return changed
+	}
+	return ""
+}
+
+// learn notes the id of a user that another program wrote to, which needs no id for that.
+func (s *state) learn(shown []program.User) {
+	for _, user := range shown {
+		if at := place(user.Email); at >= 0 && s.users[at].Email != "" && s.users[at].ID == 0 && s.find(user.ID) < 0 {
+			s.users[at].ID = user.ID
+		}
+	}
+}
+
+func (s state) change(q Request, a Answer) (state, bool) {
+	s.learn(a.Users)
+	code := s.refusal(q)
+	if code == "" && q.Email != "" {
+		if at := place(q.Email); s.users[at].Email != "" && s.users[at].ID != q.ID {
+			code = EmailUsed
+		}
+	}
+	if code != "" {
+		return s, a.Code == code
+	}
+	from := s.find(q.ID)
+	user := s.users[from]
+	user.Name = q.Name
+	if q.Email != "" {
+		user.Email = q.Email
+	}
+	s.users[from] = program.User{}
+	right := s.add(user) && isDone(a)
+	if a.Code == "" {
+		right = right && len(a.Users) == 1 && a.Users[0].ID == q.ID && a.Users[0].Email == user.Email && s.shows(a.Users[0])
+	}
+	return s, right
+}
+
+func (s state) remove(q Request, a Answer) (state, bool) {
+	s.learn(a.Users)
+	if code := s.refusal(q); code != "" {
+		return s, a.Code == code
+	}
+	s.users[s.find(q.ID)] = program.User{}
+	return s, isDone(a)
+}
+
+// load returns the state after an import.
+func (s state) load(file File, a Answer) (state, bool) {
+	before, counted := s, imported{}
+	for _, row := range file.Rows {
+		switch at := place(row.Email); {
+		case s.users[at].Email == "":
+			s.users[at] = program.User{ID: row.ID, Name: row.Name, Email: row.Email}
+			counted.Created++
+		case file.OnConflict == "update" && s.users[at].Name != row.Name:
+			s.users[at].Name = row.Name
+			counted.Updated++
+		case file.OnConflict != "fail":
+			counted.Skipped++
+		default:
+			return before, a.Code == rowsRefused
+		}
+	}
+	missing := s.missing(file)
+	if len(missing) > file.MaxDeletes && a.Code != "" {
+		return before, a.Code == tooMany && before.deletes(missing, a.DeletedUsers)
+	}
+	if program.PostgreSQL {
+		missing = namedOf(missing, a.DeletedUsers)
+	}
+	counted.Deleted = len(missing)
+	for _, user := range missing {
+		s.users[place(user.Email)] = program.User{}
+	}
+	right := isDone(a)
+	if a.Code == "" {
+		right = a.Created == counted.Created && a.Updated == counted.Updated && a.Skipped == counted.Skipped &&
+			a.Deleted == counted.Deleted && a.Deleted <= file.MaxDeletes && before.deletes(missing, a.DeletedUsers)
+	}
+	if file.DryRun {
+		return before, right
+	}
+	return s, right
+}
+
+// namedOf returns those of the missing users that an import has named. On PostgreSQL other writes go on beside an import, so
+// it leaves alone a user who came when it had looked for missing ones already, and may name one who has gone since.
+func namedOf(missing, named []program.User) []program.User {
+	return slices.DeleteFunc(slices.Clone(missing), func(user program.User) bool {
+		isUser := func(n program.User) bool { return n.Email == user.Email && (n.ID == user.ID || user.ID == 0) }
+		return !slices.ContainsFunc(named, isUser)
+	})
+}
+
+// missing returns the users that an import deletes, because the file does not have them.
+func (s *state) missing(file File) (missing []program.User) {
+	for _, user := range s.users {
+		isUser := func(row program.User) bool { return row.Email == user.Email }
+		if file.DeleteMissing && user.Email != "" && !slices.ContainsFunc(file.Rows, isUser) {
+			missing = append(missing, user)
+		}
+	}
+	return missing
+}
+
+// deletes reports whether exactly these users are named as deleted. Their names are not told.
+func (s *state) deletes(missing, named []program.User) bool {
+	if program.PostgreSQL {
+		return true // they were named at another moment than they were counted
+	}
+	if len(missing) != len(named) {
+		return false
+	}
+	for _, user := range named {
+		if at := place(user.Email); at >= 0 {
+			user.Name = s.users[at].Name
+		}
+		if !s.shows(user) || !slices.ContainsFunc(missing, func(m program.User) bool { return m.Email == user.Email }) {
+			return false
+		}
+	}
+	return true
+}

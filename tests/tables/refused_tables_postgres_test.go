@@ -1,0 +1,68 @@
+//go:build postgres
+
+package tables
+
+import (
+	"strings"
+	"testing"
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+const (
+	ofAnother = "(id bigserial PRIMARY KEY, name text, email text UNIQUE, created_at timestamptz)"
+	ordinary  = "CREATE TABLE users " + ofAnother
+)
+
+// refusedTables are tables of other programs that cannot be served, and why.
+var refusedTables = map[string]struct{ schema, why string }{
+	"a view":              {"CREATE TABLE people " + ofAnother + "; CREATE VIEW users AS SELECT * FROM people", "it is not an ordinary table"},
+	"a materialized view": {"CREATE MATERIALIZED VIEW users AS SELECT 1 AS id, '' AS name, '' AS email, now() AS created_at", "it is not an ordinary table"},
+	"a partitioned table": {"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text, created_at timestamptz) PARTITION BY HASH (id)",
+		"it is not an ordinary table"},
+	"a parent":      {ordinary + "; CREATE TABLE guests () INHERITS (users)", "other tables inherit from it"},
+	"a rule":        {ordinary + "; CREATE RULE r AS ON DELETE TO users DO INSTEAD NOTHING", "it has rules"},
+	"an id of text": {"CREATE TABLE users (id text PRIMARY KEY, name text, email text, created_at timestamptz)", "its id is no integer"},
+	"an id that is no key": {"CREATE TABLE users (id bigserial UNIQUE, name text, email text, created_at timestamptz)",
+		"its id is no integer that is the primary key"},
+	"a key of two columns": {"CREATE TABLE users (id bigserial, name text, email text, created_at timestamptz, PRIMARY KEY (id, email))",
+		"its id is no integer that is the primary key"},
+	"a name of bytes": {"CREATE TABLE users (id bigserial PRIMARY KEY, name bytea, email text, created_at timestamptz)", "its column name is of type bytea"},
+	"an email that is computed": {`CREATE TABLE users (id bigserial PRIMARY KEY, name text, created_at timestamptz,
+		email text GENERATED ALWAYS AS (lower(name)) STORED)`, "its column email is of type text, generated"},
+	"a missing column": {"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text)", "it has no column created_at: add it"},
+}
+
+func TestATableThatCannotBeServedEndsTheStartWithOneLine(t *testing.T) {
+	t.Parallel()
+	for name, table := range refusedTables {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			url := program.DatabaseURL(t, directory)
+			postgresql.SQL(t, url, table.schema)
+			before := postgresql.Schema(t, url)
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), "the table users cannot be served: ", table.why)
+			if after := postgresql.Schema(t, url); after != before {
+				t.Errorf("the schema was\n%s\nand is\n%s", before, after)
+			}
+		})
+	}
+}
+
+// Row security hides users from a role, so a list would lack some of them. The owner sees all.
+func TestATableThatHidesUsersEndsTheStartOfWhoDoesNotSeeThem(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	url := program.DatabaseURL(t, directory)
+	program.Serve(t, "DATABASE_URL="+url).Stop(t)
+	role := "r" + url[strings.LastIndex(url, "/")+1:]
+	postgresql.SQL(t, url, "CREATE ROLE "+role+" LOGIN", "GRANT USAGE ON SCHEMA public TO "+role, "GRANT ALL ON users TO "+role,
+		"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO "+role,
+		"ALTER TABLE users ENABLE ROW LEVEL SECURITY", "CREATE POLICY all_of_them ON users USING (true)")
+	defer postgresql.SQL(t, url, "DROP OWNED BY "+role, "DROP ROLE "+role)
+	p := program.Launch(t, program.Path(), "DATABASE_URL="+postgresql.As(t, url, role))
+	program.ExpectRefusal(t, p, "the table users cannot be served: row security hides users from the user in DATABASE_URL")
+	program.Serve(t, "DATABASE_URL="+url).Create(t, "Ada", "ada@example.org")
+}
