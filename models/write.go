@@ -181,16 +181,17 @@ func (u *Users) runSingly(tx *gorm.DB, batch []*write) error {
 }
 
 // savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it notices that
-// RAISE(ROLLBACK) has ended the transaction on SQLite, and undone what came before: the error is an [endedError] then.
+// RAISE(ROLLBACK) has ended the transaction on SQLite, and undone what came before: the error is an [endedError] then. And it
+// releases the savepoint: SQLite keeps the old pages of each open one, 10 GB in an import of 1,000,000 users.
 func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
-	if err := tx.SavePoint("one").Error; err != nil {
+	if err := tx.Exec("SAVEPOINT one").Error; err != nil {
 		return err
 	}
 	err := run()
 	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil && u.isRefusal(err) { // RollbackTo hides errors of SQLite
 		return endedError{err}
 	}
-	return err
+	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
 
 // create stores users with one statement. No order of the ids that it returns is promised, so they come with the emails.
