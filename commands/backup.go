@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -39,13 +38,13 @@ func backUp(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	began, progress := time.Now(), showProgress("backing up", true)
+	began := time.Now()
 	var made backup.Copy
 	if target == "-" {
 		if exists(database) {
 			fmt.Fprintf(os.Stderr, "backing up %s to the standard output\n", database)
 		}
-		made, err = backup.Write(ctx, database.Path, os.Stdout, progress)
+		made, err = backup.Write(ctx, database.Path, os.Stdout)
 	} else {
 		if target, err = filepath.Abs(target); err != nil {
 			return err
@@ -53,7 +52,7 @@ func backUp(ctx context.Context, target string) error {
 		if _, err := os.Lstat(target); err != nil && exists(database) { // it must not be there
 			fmt.Fprintf(os.Stderr, "backing up %s to %s\n", database, target)
 		}
-		made, err = backup.Make(ctx, database.Path, target, progress)
+		made, err = backup.Make(ctx, database.Path, target)
 	}
 	if err == nil {
 		report("backed up", made, began, "")
@@ -115,7 +114,7 @@ func restore(ctx context.Context, source string) error {
 	}
 	fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
 	began := time.Now()
-	restored, err := backup.Restore(ctx, database.Path, models.NewFields(), from, showProgress("restoring", true))
+	restored, err := backup.Restore(ctx, database.Path, models.NewFields(), from)
 	if err != nil {
 		return err
 	}
@@ -125,28 +124,4 @@ func restore(ctx context.Context, source string) error {
 	}
 	report("restored", restored.Copy, began, kept)
 	return nil
-}
-
-// showProgress returns a function that draws a progress bar, or nil if stderr is not a terminal. The bar redraws at most
-// ten times a second and disappears when it is full.
-func showProgress(what string, inBytes bool) func(done, total int64) {
-	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return nil
-	}
-	var bar *progressbar.ProgressBar
-	return func(done, total int64) {
-		if bar == nil {
-			most := total
-			if most == 0 {
-				most = -1 // unknown
-			}
-			bar = progressbar.NewOptions64(most, progressbar.OptionSetWriter(os.Stderr),
-				progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(inBytes),
-				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-		}
-		_ = bar.Set64(done) // failing to draw the bar is harmless
-		if done == total {
-			_ = bar.Finish()
-		}
-	}
 }

@@ -44,7 +44,7 @@ func copyUsers(ctx context.Context) error {
 	if exists(source) {
 		fmt.Fprintf(os.Stderr, "copying the users from %s to %s\n", source, target)
 	}
-	copied, err := source.CopyTo(ctx, target, showProgress("copying", false))
+	copied, err := source.CopyTo(ctx, target)
 	if err != nil {
 		return err
 	}

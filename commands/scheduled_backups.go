@@ -80,7 +80,7 @@ func (b *backups) makeOne(ctx context.Context) bool {
 	var made backup.Copy
 	err := dbfile.MakeDirectory(b.Dir, 0o700)
 	if err == nil {
-		made, err = backup.Make(ctx, b.database, path, nil)
+		made, err = backup.Make(ctx, b.database, path)
 	}
 	if ctx.Err() != nil {
 		return false // the service is stopping

@@ -21,7 +21,7 @@ type Copied struct {
 
 // CopyTo copies all users of a file that nothing else uses, with ids and times, to an empty table of a PostgreSQL database:
 // all of them, or none. Progress receives how many users are done; it may be nil.
-func (d Database) CopyTo(ctx context.Context, target Database, progress func(done, total int64)) (copied Copied, err error) {
+func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, err error) {
 	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
 		return copied, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", d.Path)
 	}
@@ -73,7 +73,7 @@ func (d Database) CopyTo(ctx context.Context, target Database, progress func(don
 		if err := expectCount(tx, 0, "name an empty database in the URL, or delete them first"); err != nil {
 			return err
 		}
-		if err := source.sendTo(tx, from, copied.Users, progress); err != nil {
+		if err := source.sendTo(tx, from, copied.Users); err != nil {
 			return err
 		}
 		if err := expectCount(tx, copied.Users, "look for triggers of users"); err != nil {
@@ -97,7 +97,7 @@ func (d Database) CopyTo(ctx context.Context, target Database, progress func(don
 }
 
 // sendTo creates the users that one transaction sees in another.
-func (u *Users) sendTo(to, from *gorm.DB, total int64, progress func(done, total int64)) error {
+func (u *Users) sendTo(to, from *gorm.DB, total int64) error {
 	var batch []map[string]any // GORM would give a [User] with the id 0 or without a time what the database gives a new one
 	done := int64(0)
 	for next, err := range u.each(from.Order("id")) {
@@ -116,9 +116,7 @@ func (u *Users) sendTo(to, from *gorm.DB, total int64, progress func(done, total
 		if err := to.Model(&User{}).Create(&batch).Error; err != nil {
 			return err
 		}
-		if batch = nil; progress != nil {
-			progress(done, total)
-		}
+		batch = nil
 	}
 	return nil
 }

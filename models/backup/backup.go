@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -25,12 +24,9 @@ type Copy struct {
 	Bytes int64
 }
 
-// Progress receives how many bytes are done, and how many there are in all: 0 if that is not known. It may be nil.
-type Progress func(done, total int64)
-
 // Make copies the database at path to the name target, whether services use it or not, and never replaces a file. The copy is
 // checked and on disk before it gets its name, and holds every commit that was complete when Make was called.
-func Make(ctx context.Context, path, target string, progress Progress) (Copy, error) {
+func Make(ctx context.Context, path, target string) (Copy, error) {
 	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
 	if err != nil {
 		return Copy{}, err
@@ -38,7 +34,7 @@ func Make(ctx context.Context, path, target string, progress Progress) (Copy, er
 	if _, err := os.Lstat(target); err == nil {
 		return Copy{}, fmt.Errorf("%s exists already, and is left as it is: choose another name", target)
 	}
-	partial, made, err := copyDatabase(ctx, path, target, progress)
+	partial, made, err := copyDatabase(ctx, path, target)
 	defer os.Remove(partial) //nolint:errcheck // it has another name once it is complete
 	if err != nil {
 		return Copy{}, err
@@ -47,12 +43,12 @@ func Make(ctx context.Context, path, target string, progress Progress) (Copy, er
 }
 
 // Write is [Make] to a stream. The copy is made beside the database: a container image has no other writable directory.
-func Write(ctx context.Context, path string, out io.Writer, progress Progress) (Copy, error) {
+func Write(ctx context.Context, path string, out io.Writer) (Copy, error) {
 	database, err := dbfile.FollowLinks(path)
 	if err != nil {
 		return Copy{}, err
 	}
-	partial, made, err := copyDatabase(ctx, path, database, progress)
+	partial, made, err := copyDatabase(ctx, path, database)
 	defer os.Remove(partial) //nolint:errcheck // it is already gone if all went well
 	if err != nil {
 		return Copy{}, err
@@ -72,7 +68,7 @@ func Write(ctx context.Context, path string, out io.Writer, progress Progress) (
 // copyDatabase copies the database at path into a partial file beside target, and checks the copy. The caller removes it.
 // VACUUM INTO reads in one transaction, holds up no writes, and leaves out deleted data. A plain copy of the file would miss the
 // content of the -wal file. With synchronous FULL, SQLite flushes the copy to disk.
-func copyDatabase(ctx context.Context, path, target string, progress Progress) (partial string, made Copy, err error) {
+func copyDatabase(ctx context.Context, path, target string) (partial string, made Copy, err error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return "", made, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
@@ -85,14 +81,7 @@ func copyDatabase(ctx context.Context, path, target string, progress Progress) (
 	db, err := dbfile.Open(path, dbfile.ReadWrite, "temp_store(MEMORY)", "synchronous(FULL)")
 	if err == nil {
 		defer dbfile.Close(db)
-		var size int64
-		const used = `SELECT (page_count - freelist_count) * page_size
-			FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
-		if err = db.Raw(used).Row().Scan(&size); err == nil {
-			stop := watchSize(partial, size, progress)
-			err = db.WithContext(ctx).Exec("VACUUM INTO ?", partial).Error
-			stop()
-		}
+		err = db.WithContext(ctx).Exec("VACUUM INTO ?", partial).Error
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -144,29 +133,6 @@ func check(ctx context.Context, path, by string, count func(*gorm.DB) (int64, er
 		err = ctx.Err()
 	}
 	return checked, err
-}
-
-// watchSize reports the growing size of a file to progress, until the function that it returns is called.
-func watchSize(path string, total int64, progress Progress) (stop func()) {
-	if progress == nil {
-		return func() {}
-	}
-	ticks, ended := time.NewTicker(100*time.Millisecond), make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-ticks.C:
-				info, err := os.Stat(path)
-				if err == nil && (info.Size() < total || total == 0) { // SQLite may need a little more than was thought
-					progress(info.Size(), total)
-				}
-			}
-		}
-	})
-	return func() { ticks.Stop(); close(ended); watching.Wait(); progress(total, total) }
 }
 
 // copyUntil is io.Copy, but waits for neither side any longer once the context ends. It hides what io.Copy would use to let

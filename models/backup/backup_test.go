@@ -98,7 +98,11 @@ func inWAL(t testing.TB, email string) (path string) {
 // hold lets another process run statements and keep the database open, as a service does, until it is killed.
 func hold(t testing.TB, path, statements string) (kill func()) {
 	t.Helper()
-	other := exec.Command("sqlite3", "-bail", path)
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("needs sqlite3")
+	}
+	other := exec.Command(shell, "-bail", path)
 	stdin, _ := other.StdinPipe()
 	stdout, _ := other.StdoutPipe()
 	if err := other.Start(); err != nil {
@@ -106,11 +110,27 @@ func hold(t testing.TB, path, statements string) (kill func()) {
 	}
 	kill = func() { _ = errors.Join(other.Process.Kill(), other.Wait()) }
 	t.Cleanup(kill)
-	_, err := io.WriteString(stdin, statements+"\n.print done\n")
+	_, err = io.WriteString(stdin, statements+"\n.print done\n")
 	if _, readErr := stdout.Read(make([]byte, 1)); errors.Join(err, readErr) != nil {
 		t.Fatalf("%s: %v, %v", statements, err, readErr)
 	}
 	return kill
+}
+
+// waitForPartial waits until there is a partial file of a target, with some bytes.
+func waitForPartial(t testing.TB, target string, bytes int64) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		found, _ := filepath.Glob(target + ".*.partial")
+		if len(found) == 1 {
+			if info, err := os.Stat(found[0]); err == nil && info.Size() >= bytes {
+				return
+			}
+		}
+		if time.Now().After(until) {
+			t.Fatalf("there is no partial file with %d bytes", bytes)
+		}
+	}
 }
 
 // names returns what is in the directory of a file.
@@ -133,7 +153,7 @@ func TestABackupHoldsWhatTheDatabaseHeldAndIsOneFile(t *testing.T) {
 		INSERT INTO users (id, name, email) VALUES (9, 'deleted', 'd'), (3, 'c', 'c'); DELETE FROM users WHERE id = 9`)
 	hold(t, path, insert("held")) // it is in the -wal file
 	target := filepath.Join(t.TempDir(), "backup of #1?.db")
-	made, err := backup.Make(t.Context(), path, target, nil)
+	made, err := backup.Make(t.Context(), path, target)
 	if err != nil || made.Users != 2 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -167,7 +187,7 @@ func TestABackupIsMadeBesideWritesAndHoldsThoseThatWereDone(t *testing.T) {
 	}()
 	for range 5 {
 		last, target := <-written, filepath.Join(t.TempDir(), "b.db")
-		made, err := backup.Make(t.Context(), path, target, nil)
+		made, err := backup.Make(t.Context(), path, target)
 		if err != nil || made.Users <= int64(last) || strings.Count(emails(t, target), " ") != int(made.Users)-1 {
 			t.Errorf("after %d users: %+v, %v", last, made, err)
 		}
@@ -189,7 +209,7 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 	for name, test := range map[string]struct {
 		path   string
 		before func(target string, stop func())
-		during func(target string, stop func()) // when the copy is written, and not yet checked
+		during func(target string, stop func()) // while the copy waits for a lock
 		says   string
 	}{
 		"a name that is taken":                 {path, link, nil, "b.db exists already, and is left as it is: choose another name"},
@@ -200,7 +220,7 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 		"a page of zeros":                      {zeroed, nil, nil, "malformed"},
 		"no users":                             {file(t, "CREATE TABLE people (id)"), nil, nil, "no such table: users"},
 		"a stop":                               {path, func(_ string, stop func()) { stop() }, nil, "context canceled"},
-		"a stop during the check":              {path, nil, func(_ string, stop func()) { stop() }, "context canceled"},
+		"a stop during the copy":               {path, nil, func(_ string, stop func()) { stop() }, "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(t.TempDir(), "b.db")
@@ -209,11 +229,22 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 			if test.before != nil {
 				test.before(target, stop)
 			}
-			_, err := backup.Make(ctx, test.path, target, func(done, total int64) {
-				if test.during != nil && done == total {
-					test.during(target, stop)
-				}
-			})
+			release := func() {}
+			if test.during != nil {
+				test.path = file(t, table+insert("ada")) // not in WAL mode, in which nothing is waited for
+				release = hold(t, test.path, "BEGIN EXCLUSIVE;")
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, err := backup.Make(ctx, test.path, target)
+				ended <- err
+			}()
+			if test.during != nil {
+				waitForPartial(t, target, 0)
+				test.during(target, stop)
+				release()
+			}
+			err := <-ended
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("the error is %v", err)
 			}
@@ -229,7 +260,7 @@ func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T)
 	t.Parallel()
 	path, target := closed(t, "ada"), filepath.Join(t.TempDir(), "b.db")
 	var stream bytes.Buffer
-	made, err := backup.Write(t.Context(), path, &stream, nil)
+	made, err := backup.Write(t.Context(), path, &stream)
 	if err != nil || made != (backup.Copy{Users: 1, Bytes: int64(stream.Len())}) {
 		t.Fatalf("%+v of %d bytes, %v", made, stream.Len(), err)
 	}
@@ -244,7 +275,7 @@ func TestAStreamedBackupIsTheSameAndLeavesNothingBesideTheDatabase(t *testing.T)
 	defer out.Close() //nolint:errcheck // nothing is read from it
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
-	if _, err := backup.Write(ctx, file(t, table+many), in, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := backup.Write(ctx, file(t, table+many), in); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a stop while nothing reads the stream: %v", err)
 	}
 }
@@ -264,7 +295,7 @@ func TestPartialFilesOfKilledProcessesAreRemovedWhenNoProgramWritesThemAnyMore(t
 			t.Fatal(err)
 		}
 	}
-	if _, err := backup.Make(t.Context(), closed(t, "ada"), target, nil); err != nil {
+	if _, err := backup.Make(t.Context(), closed(t, "ada"), target); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"b.db", "b.db.123.partial.mine", "b.db.4.partial", "b.db.x.partial", "bxdb.1.partial", "other.123.partial"}

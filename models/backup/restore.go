@@ -27,14 +27,10 @@ type Restored struct {
 // Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any process
 // has that open. The candidate is copied beside the database and checked. Then one rename replaces the database: whenever
 // this process is killed, path leads to the old or the new database, complete.
-func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, progress Progress) (r Restored, err error) {
+func Restore(ctx context.Context, path string, fields models.Fields, from *os.File) (r Restored, err error) {
 	// What would be refused later is refused before anything is read.
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return r, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
-	}
-	info, err := from.Stat() // a stream has no size
-	if err != nil {
-		return r, err
 	}
 	source, err := dbfile.FollowLinks(from.Name()) // also that of a redirected standard input
 	if err != nil {
@@ -58,9 +54,7 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 	file, err := newPartial(target)
 	if err == nil {
 		defer os.Remove(file.Name()) //nolint:errcheck // it has another name once it is restored
-		stop := watchSize(file.Name(), info.Size(), progress)
 		err = errors.Join(copyUntil(ctx, file, from), file.Close())
-		stop()
 	}
 	if err != nil {
 		return r, fmt.Errorf("cannot copy %s beside the database: %w", from.Name(), err)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"users-api/models"
 	"users-api/models/backup"
@@ -25,7 +24,7 @@ func restore(t testing.TB, path, from string) (backup.Restored, error) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return backup.Restore(t.Context(), path, models.NewFields(), file, nil)
+	return backup.Restore(t.Context(), path, models.NewFields(), file)
 }
 
 // mustRestore restores a file that has the user new, and expects that all is well.
@@ -113,22 +112,16 @@ func TestADatabaseThatAProcessOpensDuringTheRestoreIsNotReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, ended := make(chan int64, 1000), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		_, err := backup.Restore(t.Context(), path, models.NewFields(), out, func(done, _ int64) { told <- done })
+		_, err := backup.Restore(t.Context(), path, models.NewFields(), out)
 		ended <- err
 	}()
 	content := read(t, from)
 	if _, err := in.Write(content[:4096]); err != nil {
 		t.Fatal(err)
 	}
-	for done := int64(0); done != 4096; {
-		select {
-		case done = <-told:
-		case <-time.After(30 * time.Second):
-			t.Fatal("it tells no progress")
-		}
-	}
+	waitForPartial(t, path, 4096)
 	hold(t, path, insert("held"))
 	if _, err := in.Write(content[4096:]); errors.Join(err, in.Close()) != nil {
 		t.Fatal(err)
