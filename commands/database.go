@@ -14,7 +14,7 @@ import (
 
 func findDatabase(settings config.Config, logger *slog.Logger) (d models.Database, err error) {
 	d = models.Database{Path: settings.DatabasePath(), Logger: logger}
-	if err := models.CheckAdded(settings.UserFields, controllers.ParameterNames()); err != nil {
+	if err := controllers.CheckAdded(settings.UserFields); err != nil {
 		return d, fmt.Errorf("USER_FIELDS is %q: %w", strings.Join(settings.UserFields, ","), err)
 	}
 	d.Fields = models.NewFields(settings.UserFields...)

@@ -49,7 +49,7 @@ The service may run meanwhile. It serves the field after a restart with NAME in 
 			if len(arguments) != 1 {
 				return seeHelp(command, fmt.Sprintf("add-field needs one argument, NAME, and got %q", arguments))
 			}
-			err := models.CheckAdded(arguments, controllers.ParameterNames())
+			err := controllers.CheckAdded(arguments)
 			if err != nil && !isOfTheModel(arguments[0]) {
 				return seeHelp(command, err.Error())
 			}
@@ -134,7 +134,8 @@ func newIndexSearch() *cobra.Command {
 the PostgreSQL database that DATABASE_URL names. Where it exists, a search (q) for three characters or more
 no longer looks at every user. It finds the same. Run the command again after USER_FIELDS has changed.
 
-The service may run meanwhile, and needs no restart. With --drop, the index is removed.
+The service may run meanwhile, and needs no restart. On SQLite, writes wait until the index is complete,
+and those that wait for more than 5 s fail. With --drop, the index is removed.
 
   users-api index-search
   docker compose exec -T users-api /app/users-api index-search`,

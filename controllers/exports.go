@@ -55,12 +55,7 @@ func (a *API) export(c *gin.Context, asked request, ending, contentType string, 
 			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
 		}
 		c.Header("Changes-Cursor", export.Cursor)
-		c.Header("Link", "") // of a first try, if this is the second
 		begin()
-		sum.Reset()
-		if err := file.Truncate(); err != nil {
-			return err
-		}
 		users, last := 0, int64(0)
 		for user, err := range export.Users {
 			if err != nil {
@@ -71,7 +66,7 @@ func (a *API) export(c *gin.Context, asked request, ending, contentType string, 
 				break
 			}
 			last = user.ID
-			if add(&user); text.Len() < models.ChunkBytes {
+			if add(user); text.Len() < models.ChunkBytes {
 				continue
 			}
 			if _, err := text.WriteTo(io.MultiWriter(file, sum)); err != nil {

@@ -95,19 +95,19 @@ func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
 	query := asked.Query
 	query.Limit++
 	var held int64
-	var user models.User // one for all: Add makes it escape
-	for next, err := range models.Each(a.users.Select(c.Request.Context(), query)) {
+	for users, err := range a.users.Select(c.Request.Context(), query) {
 		if err != nil {
 			return err
 		}
-		if page.More = page.Users == asked.Limit; page.More {
-			break
-		}
-		user = next
-		page.Users, page.Last = page.Users+1, user.ID
-		if bytes < models.PageBytes {
-			held = page.Last
-			bytes = array.Add(&user)
+		for i := range users {
+			if page.More = page.Users == asked.Limit; page.More {
+				break
+			}
+			page.Users, page.Last = page.Users+1, users[i].ID
+			if bytes < models.PageBytes {
+				held = page.Last
+				bytes = array.Add(&users[i])
+			}
 		}
 	}
 	describePage(c, &asked, page)

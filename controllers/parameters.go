@@ -3,6 +3,7 @@ package controllers
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +157,26 @@ var pageParameters = []parameter{
 	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
 }
 
-// ParameterNames returns the names of all parameters of users, which no field may have.
-func ParameterNames() []string {
-	return slices.Concat(listParameters(models.NewFields()).names(), csvImport.names())
+var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// CheckAdded returns an error if names cannot be those of fields that a setting adds. The names of parameters are taken.
+func CheckAdded(names []string) error {
+	if len(names) > models.MostAdded {
+		return fmt.Errorf("it names %d fields, and at most %d can be added", len(names), models.MostAdded)
+	}
+	own := models.NewFields()
+	for i, name := range names {
+		switch {
+		case !fieldName.MatchString(name):
+			return fmt.Errorf("%q cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _, and begins "+
+				"with a letter", name)
+		case slices.Contains(own.Columns(), name):
+			return fmt.Errorf("every user has the field %s already", name)
+		case slices.Contains(slices.Concat(listParameters(own).names(), csvImport.names()), name):
+			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
+		case slices.Contains(names[:i], name):
+			return fmt.Errorf("it names %s twice", name)
+		}
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ var (
 // StorageError is a failure of storage. A response carries its text (specification, section 7).
 type StorageError struct {
 	Text          string // the database's own
-	Code, Meaning string // the database's code, if it knows the failure: log these two, for Text may hold user data
+	Code, Meaning string // the database's code, and what it means, as far as they are known: for the log, as Text may hold user data
 	Duplicate     bool   // another user has the email
 	Unknown       bool   // the database may have stored the write all the same
 }

@@ -9,9 +9,9 @@ import (
 
 // Export is the result of a query, as of one moment.
 type Export struct {
-	Total  int64                  // how many users match, regardless of Limit and After, if the query's Count is set
-	Cursor string                 // of the feed, at that moment; "" if changes are not recorded
-	Users  iter.Seq2[User, error] // in order; an error ends the sequence
+	Total  int64                   // how many users match, regardless of Limit and After, if the query's Count is set
+	Cursor string                  // of the feed, at that moment; "" if changes are not recorded
+	Users  iter.Seq2[*User, error] // in order, each valid until the next; an error ends the sequence
 }
 
 // Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for a client.
@@ -38,21 +38,7 @@ func (u *Users) Export(ctx context.Context, query Query, send func(Export) error
 		if err != nil {
 			return err
 		}
-		export.Users = func(yield func(User, error) bool) {
-			n := 0
-			for user, err := range u.each(selected) {
-				if n++; err == nil && n%pageUsers == 0 {
-					err = ctx.Err()
-				}
-				if err != nil {
-					yield(User{}, err)
-					return
-				}
-				if !yield(*user, nil) {
-					return
-				}
-			}
-		}
+		export.Users = ahead(u.each(selected))
 		return send(export)
 	}))
 }

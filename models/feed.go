@@ -3,9 +3,9 @@ package models
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 )
 
@@ -119,9 +119,9 @@ func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
 
 // follower lets many clients wait for the next change: however many wait, the newest cursor is read once per interval.
 type follower struct {
-	turn   sync.Mutex
-	cursor string    // the newest
-	read   time.Time // when it was read
+	turn   *semaphore.Weighted // a client does not wait for it longer than it wants to
+	cursor string              // the newest
+	read   time.Time           // when it was read
 }
 
 // followEvery is how often a client that waits looks for changes.
@@ -151,14 +151,10 @@ func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
 // newestCursor returns the newest cursor of a moment ago, and when it was read.
 func (u *Users) newestCursor(ctx context.Context) (string, time.Time, error) {
 	f := &u.follow
-	for !f.turn.TryLock() { // the database may take longer to answer another client than this one wants to wait
-		select {
-		case <-time.After(followEvery / 10):
-		case <-ctx.Done():
-			return "", time.Time{}, ctx.Err()
-		}
+	if err := f.turn.Acquire(ctx, 1); err != nil {
+		return "", time.Time{}, err
 	}
-	defer f.turn.Unlock()
+	defer f.turn.Release(1)
 	if time.Since(f.read) < followEvery/2 {
 		return f.cursor, f.read, nil
 	}

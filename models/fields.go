@@ -3,7 +3,6 @@ package models
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -167,12 +166,8 @@ func (f Fields) expect(columns []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	what := "column "
-	if len(missing) > 1 {
-		what = "columns "
-	}
 	return &StorageError{
-		Text: "the table users has no " + what + strings.Join(missing, ", ") + ": run `users-api add-field " +
+		Text: "the table users has no column " + strings.Join(missing, ", no column ") + ": run `users-api add-field " +
 			strings.Join(missing, "`, `users-api add-field ") + "`" + hint,
 		Meaning: "the table users cannot be served",
 	}
@@ -225,27 +220,3 @@ func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
 
 // MostAdded is how many fields a setting may add.
 const MostAdded = 32
-
-var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
-
-// CheckAdded returns an error if names cannot be those of fields that a setting adds. The names of parameters are taken.
-func CheckAdded(names, parameters []string) error {
-	if len(names) > MostAdded {
-		return fmt.Errorf("it names %d fields, and at most %d can be added", len(names), MostAdded)
-	}
-	own := NewFields().Columns()
-	for i, name := range names {
-		switch {
-		case !fieldName.MatchString(name):
-			return fmt.Errorf("%q cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _, and begins "+
-				"with a letter", name)
-		case slices.Contains(own, name):
-			return fmt.Errorf("every user has the field %s already", name)
-		case slices.Contains(parameters, name):
-			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
-		case slices.Contains(names[:i], name):
-			return fmt.Errorf("it names %s twice", name)
-		}
-	}
-	return nil
-}

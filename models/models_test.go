@@ -276,7 +276,7 @@ func exported(users *models.Users, query models.Query) (export models.Export, al
 			if err != nil {
 				return err
 			}
-			all = append(all, user)
+			all = append(all, *user)
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ import (
 // Nothing is stored in a session, because behind a pooler the next transaction may run in another one: no advisory lock that
 // outlives its transaction, no temporary table, no LISTEN. What a session sets is set in each transaction that needs it.
 type postgresServer struct {
-	users  *Users
+	*Users
 	logger *slog.Logger
 	pool   *pgxpool.Pool
 	db     *gorm.DB
@@ -40,10 +40,6 @@ type postgresServer struct {
 	hosts              []string // with their ports
 	database, username string
 	noLimit            string // lifts the server's time limit in a transaction, unless the URL sets one
-
-	// ended ends when even the work under way must stop.
-	ended context.Context
-	stop  context.CancelFunc
 
 	onEmail   sync.Map      // which unique constraints are on the email alone, by name
 	last      postgresState // when the list was last read
@@ -69,10 +65,6 @@ const (
 	// fewestConnections is how many a process needs: two for the writers, one for an import or a search, and one for reads.
 	fewestConnections = 4
 )
-
-// postgresWriters is how many commits may be under way at once: with two, one goes on while the other waits because another
-// program stores the same email.
-const postgresWriters = 2
 
 // parse reads DATABASE_URL. The error never repeats it: the password may be anywhere in it.
 func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
@@ -119,14 +111,11 @@ func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	add := func(host string, port uint16) {
-		if _, place := pgconn.NetworkAddress(host, port); !slices.Contains(p.hosts, place) {
+	first := &pgconn.FallbackConfig{Host: config.ConnConfig.Host, Port: config.ConnConfig.Port}
+	for _, host := range append([]*pgconn.FallbackConfig{first}, config.ConnConfig.Fallbacks...) {
+		if _, place := pgconn.NetworkAddress(host.Host, host.Port); !slices.Contains(p.hosts, place) {
 			p.hosts = append(p.hosts, place)
 		}
-	}
-	add(config.ConnConfig.Host, config.ConnConfig.Port)
-	for _, other := range config.ConnConfig.Fallbacks {
-		add(other.Host, other.Port)
 	}
 	p.database, p.username = config.ConnConfig.Database, config.ConnConfig.User
 	if config.ConnConfig.RuntimeParams["statement_timeout"] == "" {
@@ -170,18 +159,20 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 		return nil, p.explain(err)
 	}
 	u.temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
+	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
+	// a second with three.
+	u.writers = 2
 	return p, nil
 }
 
 // connectPostgres connects to the database, whatever is in it. It retries a server that is starting or not there yet: a
 // container may start at the same moment as its database.
 func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer, error) {
-	p := &postgresServer{users: u, logger: d.Logger, newest: map[string]string{}}
+	p := &postgresServer{Users: u, logger: d.Logger, newest: map[string]string{}}
 	config, err := p.parse(d.URL)
 	if err != nil {
 		return nil, err
 	}
-	p.ended, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = ownSession
@@ -359,7 +350,9 @@ func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) err
 		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.noLimit+
 			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+
 			"LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
-			begun = begins.Stop()
+			if begun = begins.Stop(); !begun {
+				return ctx.Err()
+			}
 			failed = run(tx)
 			return failed
 		})
@@ -496,7 +489,6 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 			return err
 		}
 		defer func() { _ = tx.Rollback(sent) }() // unless it is committed; if this fails, the connection is discarded
-		db.Statement.ConnPool = postgresTransaction{db.Statement.ConnPool.(*sql.Conn)}
 		if err := run(db); err != nil {
 			return err
 		}
@@ -512,15 +504,6 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 		return outcome(err)
 	})
 }
-
-// postgresTransaction is a connection with an open transaction. The methods make GORM know that: its Transaction makes a
-// savepoint then.
-type postgresTransaction struct{ *sql.Conn }
-
-func (postgresTransaction) Commit() error   { return gorm.ErrInvalidTransaction } // transaction does
-func (postgresTransaction) Rollback() error { return gorm.ErrInvalidTransaction }
-
-func (p *postgresServer) writers() int { return postgresWriters }
 
 func (p *postgresServer) wrote(int64) {} // the feed or the snapshot tell it
 
@@ -553,20 +536,10 @@ func (p *postgresServer) contains(db *gorm.DB, columns []string, text string, in
 	return db.Where(anyOf)
 }
 
-// size returns how many bytes the table takes with its indexes. PostgreSQL keeps its log for the whole cluster.
-func (p *postgresServer) size(db *gorm.DB) (database, wal int64) {
-	_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&database) // a metric may be missing
-	return database, 0
-}
-
-func (p *postgresServer) replaced() <-chan struct{} { return nil } // a server that goes away may come back
-
-func (p *postgresServer) end() { p.stop() }
-
 // close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a server that
 // does not answer does not confirm a close either.
 func (p *postgresServer) close(ctx context.Context) error {
-	defer p.stop()
+	defer p.endAll()
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

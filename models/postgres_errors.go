@@ -40,18 +40,6 @@ const (
 	codeStarting      = "57P03"
 )
 
-// postgresMeanings are what the classes of SQLSTATEs mean. They hold no user data.
-func postgresMeaning(code string) string {
-	return map[string]string{
-		"08": "connection exception", "0A": "feature not supported", "22": "data exception",
-		"23": "integrity constraint violation", "25": "invalid transaction state", "26": "invalid statement name",
-		"28": "invalid authorization", "3D": "no such database", "3F": "no such schema", "40": "transaction rollback",
-		"42": "syntax error or access rule violation", "44": "with check option violation", "53": "insufficient resources",
-		"54": "program limit exceeded", "55": "object not in prerequisite state", "57": "operator intervention",
-		"58": "system error", "P0": "error of a function", "XX": "internal error",
-	}[class(code)]
-}
-
 var (
 	// errSlow: a read took too long, for example because another program has locked the table, and was ended.
 	errSlow = &StorageError{Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late"}
@@ -179,10 +167,10 @@ func (p *postgresServer) failed(err error) error {
 		return err
 	case connecting:
 		why := reason(err)
-		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: cmp.Or(postgresMeaning(sqlState(err)), why)}
+		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}
 	case isServers:
 		return &StorageError{
-			Text: server.Error(), Code: server.Code, Meaning: postgresMeaning(server.Code),
+			Text: server.Error(), Code: server.Code,
 			Duplicate: server.Code == codeDuplicate && p.isOnEmail(server),
 		}
 	case isLost(err):

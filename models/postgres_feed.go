@@ -49,10 +49,9 @@ const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g WHERE g.tgrelid = c.
 func (p *postgresServer) createFeed(tx *gorm.DB) error {
 	var schema, refusal string
 	err := tx.Raw(`SELECT quote_ident(n.nspname), CASE
-		WHEN c.relkind <> 'r' OR EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid OR inhparent = c.oid) THEN
-			'changes can be recorded only of an ordinary table without partitions that is no partition'
-		WHEN EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = c.oid) THEN 'changes that logical replication makes cannot be recorded'
-		WHEN c.relpersistence <> 'p' THEN 'changes cannot be recorded of an unlogged table, which a crash of the server empties'
+		WHEN c.relpersistence <> 'p' OR EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid)
+			OR EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = c.oid)
+			THEN 'changes cannot be recorded of a partition, of an unlogged table, or of one that logical replication fills'
 		ELSE '' END
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('users')`).Row().Scan(&schema, &refusal)
 	if err == nil && refusal != "" {
@@ -326,17 +325,21 @@ func (p *postgresServer) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	return deleted.RowsAffected, deleted.Error
 }
 
-// feedStats asks for about how many entries there are, as PostgreSQL last counted them, when the oldest was written, and how long
-// the oldest has been held back. An index finds both.
-func (p *postgresServer) feedStats(db *gorm.DB) (stats FeedStats, err error) {
-	var lag float64
-	err = db.Raw(`SELECT GREATEST(reltuples, 0)::int8, first.at, COALESCE(extract(epoch FROM clock_timestamp() - held.at), 0)::float8
+// measure asks how many bytes the table takes with its indexes (PostgreSQL keeps its log for the whole cluster), for about how
+// many entries the feed has, as PostgreSQL last counted them, when the oldest was written, and how long the oldest has been held
+// back. An index finds both.
+func (p *postgresServer) measure(db *gorm.DB, stats *Stats) {
+	_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
+	if table, err := p.described(db); err != nil || !table.feed {
+		return
+	}
+	lag := 0.0
+	_ = db.Raw(`SELECT GREATEST(reltuples, 0)::int8, first.at, COALESCE(extract(epoch FROM clock_timestamp() - held.at), 0)::float8
 		FROM pg_class, (SELECT at FROM users_changes ORDER BY xid, seq LIMIT 1) AS first
 		LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
 			ORDER BY xid, seq LIMIT 1) AS held ON true
-		WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.Entries, &stats.Oldest, &lag)
-	stats.Lag = time.Duration(lag * float64(time.Second))
-	return stats, err
+		WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.Feed.Entries, &stats.Feed.Oldest, &lag)
+	stats.Feed.Lag = time.Duration(lag * float64(time.Second))
 }
 
 // postgresState is what is known about a transaction that has read the list.
@@ -399,7 +402,7 @@ func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snaps
 		if err != nil {
 			return err
 		}
-		rows := p.users.rows(tx)
+		rows := p.rows(tx)
 		return read(listcache.Snapshot{
 			Changed: changed, Cursor: now.feed.cursor(now.feed.last),
 			Rows: func(from, to int64) iter.Seq2[listcache.Row, error] {

@@ -78,7 +78,7 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_'))
-		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(p.users.fields.Names(), ",")).
+		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(p.fields.Names(), ",")).
 		Row().Scan(&why, &columns, &t.uniqueEmail, &t.ignoresCase, &t.feed, &t.indexed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return table{}, nil
@@ -88,7 +88,7 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 		err = unserved(why + ": change that, or give users-api a database or a schema of its own")
 	}
 	if err == nil {
-		err = p.users.fields.expect(t.columns)
+		err = p.fields.expect(t.columns)
 	}
 	return t, err
 }

@@ -33,11 +33,10 @@ type queue struct {
 	writers sync.WaitGroup
 }
 
-// startQueue starts the writers. A file has one; a server has two, so that one goes on while the other waits because another
-// program stores the same email. More made no difference: 64 clients create as many users a second with three.
+// startQueue starts the writers.
 func (u *Users) startQueue() *queue {
 	q := &queue{waiting: make(chan *write, mostTogether)}
-	for range u.engine.writers() {
+	for range u.writers {
 		q.writers.Go(func() {
 			for first := range q.waiting {
 				runtime.Gosched() // let requests that are ready join

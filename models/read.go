@@ -49,6 +49,46 @@ func (u *Users) each(query *gorm.DB) iter.Seq2[*User, error] {
 	}
 }
 
+// ahead yields many users, while a goroutine reads on: the driver takes as long for a user as what is done with it.
+func ahead(users iter.Seq2[*User, error]) iter.Seq2[*User, error] {
+	return func(yield func(*User, error) bool) {
+		parts, stop, failed := make(chan []User), make(chan struct{}), error(nil)
+		go func() {
+			defer close(parts)
+			part := make([]User, 0, 256)
+			for user, err := range users {
+				if failed = err; err != nil {
+					break
+				}
+				if part = append(part, *user); len(part) == cap(part) {
+					select {
+					case parts <- part:
+						part = make([]User, 0, cap(part))
+					case <-stop:
+						return
+					}
+				}
+			}
+			parts <- part
+		}()
+		defer func() {
+			close(stop)
+			for range parts { // until nothing is read any more
+			}
+		}()
+		for part := range parts {
+			for i := range part {
+				if !yield(&part[i], nil) {
+					return
+				}
+			}
+		}
+		if failed != nil {
+			yield(nil, failed)
+		}
+	}
+}
+
 // one returns the user with an id.
 func (u *Users) one(db *gorm.DB, id int64) (user User, err error) {
 	err = ErrNotFound
@@ -186,23 +226,6 @@ func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error
 			}
 			if !yield(page, nil) || isLast {
 				return
-			}
-		}
-	}
-}
-
-// Each returns the users of pages.
-func Each(pages iter.Seq2[[]User, error]) iter.Seq2[User, error] {
-	return func(yield func(User, error) bool) {
-		for page, err := range pages {
-			if err != nil {
-				yield(User{}, err)
-				return
-			}
-			for _, user := range page {
-				if !yield(user, nil) {
-					return
-				}
 			}
 		}
 	}

@@ -67,6 +67,8 @@ func (d Database) DropSearchIndex(ctx context.Context) error {
 // command opens the database for a command that needs the table to have the columns of some fields.
 func (d Database) command(ctx context.Context, needs Fields, run func(engine) error) error {
 	u := &Users{fields: needs}
+	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
+	defer u.endAll()
 	if d.URL == "" {
 		s, err := connectSQLite(d, u)
 		if err != nil {

@@ -30,8 +30,6 @@ type sqliteFile struct {
 	writer, reader, fresh *gorm.DB
 	files                 files
 	checkpoints           *checkpoints
-	ended                 context.Context // ends all waiting
-	endAll                context.CancelFunc
 
 	// underWay holds a value while a write or the end of a checkpoint is under way. What follows belongs to its holder.
 	underWay    chan struct{}
@@ -39,8 +37,7 @@ type sqliteFile struct {
 	dataVersion int64             // of the writer, at the last look for commits of others
 	schema      int64             // the schema version for which triggers is known
 	triggers    bool              // the table has triggers of another program, which may change other users than a statement names
-	isLost      bool
-	lost        chan struct{} // closed once the file was found removed or replaced
+	isLost      bool              // the file was found removed or replaced
 
 	freshVersion int64 // data_version of fresh when the list was last read
 }
@@ -92,8 +89,8 @@ func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
 	if err := u.temp.Clear(); err != nil {
 		return nil, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
 	}
-	s := &sqliteFile{Users: u, underWay: make(chan struct{}, 1), lost: make(chan struct{}), changed: listcache.Changes{Anything: true}}
-	s.ended, s.endAll = context.WithCancel(context.Background())
+	s := &sqliteFile{Users: u, underWay: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
+	u.writers = 1
 	if err := s.connect(d, path); err != nil {
 		return nil, dbfile.Explain(d.Path, err)
 	}
@@ -198,8 +195,6 @@ func (s *sqliteFile) noticeOthers(db *gorm.DB) error {
 	}
 	return err
 }
-
-func (s *sqliteFile) writers() int { return 1 }
 
 func (s *sqliteFile) wrote(id int64) {
 	if s.changed.Add(id); s.triggers {
@@ -369,14 +364,6 @@ func (s *sqliteFile) refuses(err error) bool {
 func (s *sqliteFile) locked(error) bool    { return false }
 func (s *sqliteFile) foldedEmail() string  { return "email COLLATE NOCASE" }
 func (s *sqliteFile) storable(string) bool { return true }
-
-func (s *sqliteFile) size(*gorm.DB) (database, wal int64) {
-	return s.files.database.size(), s.files.wal.size()
-}
-
-func (s *sqliteFile) replaced() <-chan struct{} { return s.lost }
-
-func (s *sqliteFile) end() { s.endAll() }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite would
 // delete the -wal file by its name, which may be another database's by now. So the names are checked at the end again, when

@@ -76,6 +76,11 @@ func (c *checkpoints) loop(s *sqliteFile) {
 			continue
 		case <-c.commit:
 		}
+		select {
+		case <-pace.C: // looking after each commit would make creations by one client a tenth slower
+		case <-c.stop:
+			return
+		}
 		pages, left := c.run(c.db, "NOOP")
 		if pages < walPages {
 			continue
@@ -92,11 +97,6 @@ func (c *checkpoints) loop(s *sqliteFile) {
 		s.underWay <- struct{}{}
 		c.run(c.db, mode)
 		<-s.underWay
-		select {
-		case <-pace.C:
-		case <-c.stop:
-			return
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package models
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -131,13 +130,11 @@ func (s *sqliteFile) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	return done.RowsAffected, done.Error
 }
 
-func (s *sqliteFile) feedStats(db *gorm.DB) (feed FeedStats, err error) {
+func (s *sqliteFile) measure(db *gorm.DB, stats *Stats) {
+	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
 	var oldest int64
-	err = db.Raw("SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1").
-		Row().Scan(&feed.Entries, &oldest)
-	if errors.Is(err, sql.ErrNoRows) {
-		return feed, nil
+	const feed = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
+	if db.Raw(feed).Row().Scan(&stats.Feed.Entries, &oldest) == nil {
+		stats.Feed.Oldest = time.UnixMilli(oldest)
 	}
-	feed.Oldest = time.UnixMilli(oldest)
-	return feed, err
 }

@@ -59,13 +59,13 @@ func (n namedFile) size() int64 {
 	return info.Size()
 }
 
-// checkFiles returns ErrReplaced, and closes lost, once a restart would not find what was written. The caller holds underWay.
+// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds underWay.
 func (s *sqliteFile) checkFiles() error {
 	f := &s.files
 	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
 		s.isLost = true
 		f.quarantine()
-		close(s.lost)
+		close(s.replaced)
 	}
 	if s.isLost {
 		return ErrReplaced

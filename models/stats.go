@@ -52,13 +52,9 @@ func (u *Users) Stats() Stats {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 	defer cancel()
-	_ = u.engine.read(ctx, false, func(db *gorm.DB) (err error) {
-		stats.DatabaseBytes, stats.WALBytes = u.engine.size(db)
-		if table, err := u.described(db); err != nil || !table.feed {
-			return err
-		}
-		stats.Feed, err = u.engine.feedStats(db)
-		return err
+	_ = u.engine.read(ctx, false, func(db *gorm.DB) error {
+		u.engine.measure(db, &stats)
+		return nil
 	})
 	return stats
 }

@@ -87,14 +87,6 @@ func (f *TempFile) Read(into []byte) (int, error) { return f.file.Read(into) }
 // Seek moves to where the next read begins.
 func (f *TempFile) Seek(offset int64, whence int) (int64, error) { return f.file.Seek(offset, whence) }
 
-// Truncate empties the file.
-func (f *TempFile) Truncate() error {
-	f.of.used.Add(-f.size)
-	f.size = 0
-	_, err := f.file.Seek(0, 0)
-	return tempFileError(errors.Join(err, f.file.Truncate(0)))
-}
-
 // Close discards the file.
 func (f *TempFile) Close() {
 	f.of.used.Add(-f.size)

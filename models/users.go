@@ -51,6 +51,10 @@ type Users struct {
 	queue     *queue
 	cache     *listcache.Cache
 	temp      *TempFiles
+	writers   int                // how many transactions can write at once
+	ended     context.Context    // ends all waiting
+	endAll    context.CancelFunc // ends it
+	replaced  chan struct{}      // closed once the database file was found removed or replaced
 	commits   commits
 	follow    follower
 	searches  *semaphore.Weighted // held by a query that looks at every user
@@ -77,7 +81,6 @@ type engine interface {
 	write(ctx context.Context, since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error
 	// importing is write for an import, which takes as long as it takes, and changeSchema for a command.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
-	writers() int   // how many transactions can write at once
 	wrote(id int64) // notes that the transaction under way has changed a user
 	changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error
 
@@ -97,7 +100,8 @@ type engine interface {
 	changes(tx *gorm.DB, after string, limit int) (Changes, error)
 	// prune deletes entries that are older than a time, at most [PruneStep], and returns how many it has deleted.
 	prune(tx *gorm.DB, before time.Time) (int64, error)
-	feedStats(db *gorm.DB) (FeedStats, error)
+	// measure adds the sizes of the database, and of the feed if there is one, to the metrics. What fails is missing.
+	measure(db *gorm.DB, stats *Stats)
 
 	createFeed(tx *gorm.DB) error
 	dropFeed(tx *gorm.DB) error
@@ -105,9 +109,6 @@ type engine interface {
 	indexSearch(ctx context.Context, columns []string) error
 	dropSearchIndex(ctx context.Context) error
 
-	size(db *gorm.DB) (database, wal int64) // in bytes; those in wal are not moved into the database yet
-	replaced() <-chan struct{}
-	end()                            // ends all waiting
 	close(ctx context.Context) error // closes the connections
 }
 
@@ -123,7 +124,8 @@ type table struct {
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{fields: d.Fields, columns: d.Fields.selected(), seed: maphash.MakeSeed()}
+	u := &Users{fields: d.Fields, columns: d.Fields.selected(), seed: maphash.MakeSeed(), replaced: make(chan struct{})}
+	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if d.URL != "" {
 		u.engine, err = openPostgres(ctx, d, u)
@@ -134,6 +136,7 @@ func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
 		return nil, err
 	}
 	u.searches, u.importing, u.alone = semaphore.NewWeighted(maxSearches()), semaphore.NewWeighted(1), semaphore.NewWeighted(2)
+	u.follow.turn = semaphore.NewWeighted(1)
 	u.cache = listcache.New(u.engine, listMemory)
 	u.queue = u.startQueue()
 	return u, nil
@@ -229,12 +232,12 @@ func createTable(tx *gorm.DB, exists string) error {
 }
 
 // Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
-func (u *Users) Replaced() <-chan struct{} { return u.engine.replaced() }
+func (u *Users) Replaced() <-chan struct{} { return u.replaced }
 
 // Close finishes the writes under way and closes the database. The context ends their wait for another program's lock, and for a
 // server. Later calls fail with [ErrClosed]. Close returns [ErrReplaced] if the database file was removed or replaced.
 func (u *Users) Close(ctx context.Context) error {
-	defer context.AfterFunc(ctx, u.engine.end)()
+	defer context.AfterFunc(ctx, u.endAll)()
 	if !u.queue.close(ctx) {
 		return nil // it is closed already
 	}

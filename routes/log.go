@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,12 +121,12 @@ func cause(err error) []slog.Attr {
 		return nil
 	case !ok:
 		return []slog.Attr{slog.String("error_type", fmt.Sprintf("%T", err))}
-	case failure.Code != "":
-		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
-	case failure.Meaning != "":
-		return []slog.Attr{slog.String("storage_error", failure.Meaning)}
+	case failure.Code == "":
+		return []slog.Attr{slog.String("storage_error", cmp.Or(failure.Meaning, "unknown"))}
+	case failure.Meaning == "": // PostgreSQL documents its codes
+		return []slog.Attr{slog.String("storage_code", failure.Code)}
 	default:
-		return []slog.Attr{slog.String("storage_error", "unknown")}
+		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
 	}
 }
 

@@ -127,8 +127,8 @@ func (c *Cache) Peek(ctx context.Context, cost int) (*List, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
-	// After rows have been read from storage several times over, every row is read into memory beside the pages.
-	const worth, first = 8, 10_000
+	// After twice as many rows have been read from storage as there are, every row is read into memory beside the pages.
+	const worth, first = 2, 10_000
 	c.mu.Lock()
 	rows := max(first, len(c.keys))
 	c.mu.Unlock()

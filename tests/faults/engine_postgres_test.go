@@ -3,4 +3,4 @@
 package faults
 
 // noTableCode is what the log says of a table that is gone. engine_sqlite_test.go is the other side.
-const noTableCode = "storage_code=42P01 "
+const noTableCode = "storage_code=42P01"

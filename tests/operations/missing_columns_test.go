@@ -15,7 +15,7 @@ func TestAFieldWhoseColumnIsMissingEndsTheStart(t *testing.T) {
 	for name, test := range map[string]struct{ setting, says string }{
 		"one column": {"room", "the table users has no column room: run `users-api add-field room`, or take"},
 		"two columns, and one that is there": {"room,city,floor",
-			"the table users has no columns room, floor: run `users-api add-field room`, `users-api add-field floor`, or take"},
+			"the table users has no column room, no column floor: run `users-api add-field room`, `users-api add-field floor`, or take"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
