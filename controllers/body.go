@@ -134,7 +134,7 @@ func parseObject(text []byte) (object, error) {
 		return nil, newError("body_invalid", "The request body is not valid JSON: see byte %d", syntax.Offset)
 	case text[0] != '{':
 		return nil, newError("body_invalid", "The request body must be a JSON object, not %s", kind(text))
-	case hasLoneSurrogate(text):
+	case bytes.IndexByte(text, '\\') >= 0 && bytes.IndexByte(escape.ReplaceAll(text, nil), '\\') >= 0:
 		return nil, newError("body_invalid", `The request body has half of a character: \ud800 to \udfff must come in pairs`)
 	}
 	return text, nil
@@ -208,11 +208,6 @@ func partEnd(text []byte, at int) int {
 	}
 }
 
-// escape is an escape of a whole character, if need be with the escape of its other half behind it.
+// escape is an escape of a whole character, if need be with the escape of its other half behind it. encoding/json reads an
+// escape of half a character as U+FFFD, so two different emails would become the same.
 var escape = regexp.MustCompile(`\\(?:[^u]|u[^dD]|u[dD][0-7]|u[dD][89abAB]..\\u[dD][c-fC-F])`)
-
-// hasLoneSurrogate reports whether valid JSON has an escape of half a character. encoding/json reads each as U+FFFD, so
-// two different emails would become the same.
-func hasLoneSurrogate(text []byte) bool {
-	return bytes.IndexByte(text, '\\') >= 0 && bytes.IndexByte(escape.ReplaceAll(text, nil), '\\') >= 0
-}

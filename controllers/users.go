@@ -34,10 +34,11 @@ func (a *API) Create(c *gin.Context) error {
 		return err
 	}
 	id, err := a.users.Create(c.Request.Context(), sent.User)
-	if isDuplicate(err) && wantsProblem(c) {
+	switch {
+	case err == nil:
+	case isDuplicate(err) && wantsProblem(c):
 		return errEmailUsed
-	}
-	if err != nil {
+	default:
 		return err
 	}
 	c.Set(Written, slog.Int64("user", id))

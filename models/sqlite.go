@@ -204,8 +204,13 @@ func (s *sqliteFile) wrote(id int64) {
 
 func (s *sqliteFile) write(ctx context.Context, since time.Time, _ time.Duration, run func(tx *gorm.DB) error) error {
 	s.underWay <- struct{}{}
-	defer s.checkpoints.committed()
-	defer func() { <-s.underWay }()
+	defer func() {
+		<-s.underWay
+		select {
+		case s.checkpoints.commit <- struct{}{}:
+		default: // a signal is pending already
+		}
+	}()
 	return s.transaction(ctx, since, run)
 }
 

@@ -50,13 +50,6 @@ func (s *sqliteFile) startCheckpoints(path string) (c *checkpoints, err error) {
 	return c, err
 }
 
-func (c *checkpoints) committed() {
-	select {
-	case c.commit <- struct{}{}:
-	default: // a signal is pending already
-	}
-}
-
 func (c *checkpoints) loop(s *sqliteFile) {
 	defer close(c.ended)
 	pace, watch := time.NewTicker(walTime), time.NewTicker(time.Second)

@@ -33,14 +33,17 @@ func newBodies(l limits) *bodies {
 // what a handler leaves unread. net/http removes the deadline at the end of the body.
 //
 // A response that is sent before the body has arrived closes the connection. Otherwise net/http would first wait for
-// the body, and a client that sends none would not get a byte of the response.
+// the body, and a client that sends none would not get a byte of the response. It also closes the connection of a request whose
+// end another program may see in a different place, so that nothing hidden behind it is executed. net/http removes the
+// Content-Length of a request that also has a Transfer-Encoding, and the Transfer-Encoding of an HTTP/1.0 request, before a
+// handler can see both (RFC 9112, section 6.3).
 func (b *bodies) receive(c *gin.Context) {
 	if c.Request.ContentLength == 0 { // -1 means chunked
 		return
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(b.limits.body))
 	c.Header("Connection", "close")
-	if !hasUnclearEnd(c.Request) {
+	if len(c.Request.TransferEncoding) == 0 && c.Request.ProtoAtLeast(1, 1) {
 		c.Request.Body = &keepAlive{c.Request.Body, c.Writer.Header()}
 	}
 }
@@ -57,15 +60,6 @@ func (k *keepAlive) Read(into []byte) (int, error) {
 		k.response.Del("Connection")
 	}
 	return n, err
-}
-
-// hasUnclearEnd reports whether another program may see the end of a request in a different place. If so, its
-// connection is closed, so that nothing hidden behind the request is executed. net/http removes the Content-Length of a
-// request that also has a Transfer-Encoding, and the Transfer-Encoding of an HTTP/1.0 request, before a handler can see
-// both (RFC 9112, section 6.3).
-func hasUnclearEnd(request *http.Request) bool {
-	old := !request.ProtoAtLeast(1, 1)
-	return len(request.TransferEncoding) > 0 || old && request.ContentLength != 0
 }
 
 // admit applies the limits to a body. It comes after everything that refuses requests, so that a client without access
