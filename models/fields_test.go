@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -47,7 +48,9 @@ func TestValuesThatAUserHasAlreadyDoNotDiffer(t *testing.T) {
 func TestAnOptionalFieldFollowsTheTimeAndMayBeNull(t *testing.T) {
 	fields := withPhone()
 	user := User{ID: 7, NewUser: NewUser{Name: "n", Email: "e"}, CreatedAt: "t"}
-	show := func() string { return string(fields.AppendUser(nil, &user)) + fmt.Sprint(fields.Bytes(&user.NewUser)) }
+	own := regexp.MustCompile(`,"(\w+)":null(,"phone")`) // CONTRIBUTING.md shows how every user gets another field
+	shown := func(json []byte) string { return own.ReplaceAllString(string(json), "$2") }
+	show := func() string { return shown(fields.AppendUser(nil, &user)) + fmt.Sprint(fields.Bytes(&user.NewUser)) }
 	if got := show(); got != `{"id":7,"name":"n","email":"e","created_at":"t","phone":null}2` {
 		t.Error(got)
 	}
@@ -56,11 +59,12 @@ func TestAnOptionalFieldFollowsTheTimeAndMayBeNull(t *testing.T) {
 		t.Error(got)
 	}
 	fields.Find("phone").Set(&user.NewUser, "123")
-	if got := string(fields.AppendCreated(nil, 7, &user.NewUser)); got != `{"id":7,"name":"n","email":"e","phone":"123"}` {
+	if got := shown(fields.AppendCreated(nil, 7, &user.NewUser)); got != `{"id":7,"name":"n","email":"e","phone":"123"}` {
 		t.Error(got)
 	}
 	fields.Find("phone").SetNull(&user.NewUser)
-	if fields.Find("phone").Value(&user.NewUser) != nil || fmt.Sprint(fields.Columns()) != "[id name email created_at phone]" {
-		t.Error(fields.Columns())
+	if columns := fmt.Sprint(fields.Columns()); fields.Find("phone").Value(&user.NewUser) != nil ||
+		!strings.HasPrefix(columns, "[id name email created_at ") || !strings.HasSuffix(columns, " phone]") {
+		t.Error(columns)
 	}
 }

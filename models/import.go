@@ -114,7 +114,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 	defer u.importing.Release(1)
 	err = u.queue.whileOpen(func() error {
 		return u.engine.importing(ctx, func(tx *gorm.DB) error {
-			i := fileImport{Users: u, tx: tx, options: options, seen: idSet{}}
+			i := fileImport{Users: u, tx: tx, options: options, together: 16, seen: idSet{}}
 			err := i.run(ctx, rows)
 			if done = i.done; err == nil && options.DryRun {
 				err = errTakenBack
@@ -137,13 +137,14 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 // fileImport is the import of one file in its transaction.
 type fileImport struct {
 	*Users
-	tx      *gorm.DB
-	options ImportOptions
-	table   table
-	finds   bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
-	refused RefusedRows
-	done    Imported
-	seen    idSet // the users that rows have created or found
+	tx       *gorm.DB
+	options  ImportOptions
+	table    table
+	together int  // how many rows are stored together: more as long as that is fast, because a statement cannot be interrupted
+	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
+	refused  RefusedRows
+	done     Imported
+	seen     idSet // the users that rows have created or found
 }
 
 // idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
@@ -205,8 +206,14 @@ func (i *fileImport) store(ctx context.Context, rows []ImportRow) error {
 				first = append(first, row)
 			}
 		}
-		if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first, 0)); err != nil {
-			return err
+		for len(first) > 0 {
+			n, began := min(i.together, len(first)), time.Now()
+			if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first[:n], 0)); err != nil {
+				return err
+			}
+			if first = first[n:]; time.Since(began) < 50*time.Millisecond {
+				i.together = min(2*i.together, chunkRows)
+			}
 		}
 		rows = later
 	}
