@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -123,7 +124,8 @@ func check(ctx context.Context, path, by string, count func(*gorm.DB) (int64, er
 		err = db.Raw("SELECT * FROM checked").Row().Scan(&result)
 	}
 	if err == nil && result != "ok" {
-		err = fmt.Errorf("%s says: %s", by, result)
+		first, _, _ := strings.Cut(strings.TrimPrefix(result, "*** in database main ***\n"), "\n")
+		err = fmt.Errorf("%s says: %s", by, first)
 	}
 	if err == nil {
 		checked.Bytes = info.Size()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -88,22 +87,6 @@ func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatAnyProcessHasOpenIsNotReplaced(t *testing.T) {
-	t.Parallel()
-	path, from := closed(t, "old"), closed(t, "new")
-	kill := hold(t, path, insert("held"))
-	if _, err := restore(t, path, from); err == nil || !regexp.MustCompile(`the process \d+ has the database .* open: stop the service`).MatchString(err.Error()) {
-		t.Errorf("the error is %v", err)
-	}
-	if all := names(t, path); !slices.Equal(all, []string{"users.db", "users.db-shm", "users.db-wal"}) {
-		t.Errorf("beside it are %v", all)
-	}
-	kill()
-	if restored := mustRestore(t, path, from); emails(t, restored.Kept) != "old held" {
-		t.Error("what the other process has stored is lost")
-	}
-}
-
 // The lock is looked at before the backup is read, and again when all is ready.
 func TestADatabaseThatAProcessOpensDuringTheRestoreIsNotReplaced(t *testing.T) {
 	t.Parallel()
@@ -131,45 +114,6 @@ func TestADatabaseThatAProcessOpensDuringTheRestoreIsNotReplaced(t *testing.T) {
 	}
 	if all := names(t, path); len(all) != 3 || emails(t, path) != "old held" {
 		t.Errorf("there are %v", all)
-	}
-}
-
-func TestACandidateThatCannotBeServedChangesNothing(t *testing.T) {
-	t.Parallel()
-	whole := read(t, file(t, table+many))
-	zeroed := slices.Clone(whole)
-	copy(zeroed[len(zeroed)/2:], make([]byte, 4096))
-	// quick_check does not see that an index has lost a user.
-	brokenIndex := read(t, file(t, table+insert("a")+`CREATE TABLE empty (email UNIQUE); PRAGMA writable_schema = ON;
-		UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_empty_1')
-			WHERE name = 'sqlite_autoindex_users_1'; DELETE FROM sqlite_schema WHERE tbl_name = 'empty'`))
-	for name, test := range map[string]struct {
-		content []byte
-		says    string
-	}{
-		"empty":                   {nil, "it is empty"},
-		"no database":             {bytes.Repeat([]byte("id,name,email\n"), 999), "not an SQLite database"},
-		"a short text":            {[]byte("hello"), "not an SQLite database"},
-		"the first half":          {whole[:len(whole)/2], "damaged"},
-		"all but the last page":   {whole[:len(whole)-4096], "damaged"},
-		"a page of zeros":         {zeroed, "check says"},
-		"an index that lost rows": {brokenIndex, "integrity_check says"},
-		"no table users":          {read(t, file(t, "CREATE TABLE people (id)")), "table"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path, from := inWAL(t, "old"), filepath.Join(t.TempDir(), "candidate.db")
-			before, wal := read(t, path), read(t, path+"-wal")
-			write(t, from, test.content)
-			_, err := restore(t, path, from)
-			for _, text := range []string{from, "cannot be restored, and nothing was changed", test.says} {
-				if err == nil || !strings.Contains(err.Error(), text) {
-					t.Errorf("%q is not in: %v", text, err)
-				}
-			}
-			if all := names(t, path); len(all) != 3 || !bytes.Equal(before, read(t, path)) || !bytes.Equal(wal, read(t, path+"-wal")) {
-				t.Errorf("something was changed: there are %v", all)
-			}
-		})
 	}
 }
 

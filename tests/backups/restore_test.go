@@ -2,6 +2,7 @@ package backups
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,20 +101,24 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t)
 	p.Create(t, "Old", "old@example.org")
-	p.Stop(t)
-	other := filepath.Join(t.TempDir(), "people.db")
-	program.OpenOther(t, other).Do("CREATE TABLE people (id)")
-	people, err := os.ReadFile(other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(p.DatabasePath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.Kill(t) // the user is in the -wal file
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"
+	whole := databaseOf(t, table, `INSERT INTO users (name, email)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'n', i FROM n`)
+	half := len(whole) / 2
+	// quick_check counts what an index has, and does not see that it is of other users.
+	const exchanged = "name IN ('sqlite_autoindex_users_1', 'sqlite_autoindex_other_1')"
+	brokenIndex := databaseOf(t, table, "INSERT INTO users (name, email) VALUES ('n', 'a')",
+		"CREATE TABLE other (email UNIQUE)", "INSERT INTO other VALUES ('b')",
+		"PRAGMA writable_schema = ON", "UPDATE sqlite_schema SET rootpage = (SELECT sum(rootpage) FROM sqlite_schema WHERE "+
+			exchanged+") - rootpage WHERE "+exchanged)
+	before := contentOf(t, p.DataDir)
 	for name, candidate := range map[string]struct{ text, says string }{
 		"empty": {"", "it is empty"}, "no database": {strings.Repeat("name,email\n", 999), "it is not an SQLite database"},
-		"the first half": {string(before[:len(before)/2]), "damaged"}, "no users": {string(people), "no such table: users"},
+		"a short text": {"hello", "not an SQLite database"}, "no users": {databaseOf(t, "CREATE TABLE people (id)"), "no such table: users"},
+		"the first half": {whole[:half], "damaged"}, "all but the last page": {whole[:len(whole)-4096], "damaged"},
+		"a page of zeros":    {whole[:half] + strings.Repeat("\x00", 4096) + whole[half+4096:], "integrity_check says: "},
+		"an index of others": {brokenIndex, "integrity_check says: row 1 missing from index"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "candidate.db")
@@ -121,15 +126,36 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 			program.RunCommand(t, p.DataDir, nil, "restore", path).ExpectFailure(t, "restoring "+path+" to "+p.DatabasePath(), path, "nothing was changed", candidate.says)
 			streamed := program.RunCommand(t, p.DataDir, strings.NewReader(candidate.text), "restore", "-")
 			streamed.ExpectFailure(t, "restoring the standard input to "+p.DatabasePath(), "nothing was changed", candidate.says)
-			if after, err := os.ReadFile(p.DatabasePath()); string(after) != string(before) {
-				t.Errorf("the database was changed, %v", err)
-			}
-			if names := program.NamesIn(t, p.DataDir); !slices.Equal(names, []string{"users.db"}) {
-				t.Errorf("there are %v", names)
+			if after := contentOf(t, p.DataDir); !maps.Equal(after, before) {
+				t.Errorf("something was changed: there are %v", slices.Collect(maps.Keys(after)))
 			}
 		})
 	}
 	program.RunCommand(t, p.DataDir, nil, "restore", "/nowhere/backup.db").ExpectMistake(t, "/nowhere/backup.db", "no such file")
+}
+
+// databaseOf returns the database that statements make.
+func databaseOf(t *testing.T, statements ...string) string {
+	t.Helper()
+	directory := t.TempDir()
+	other := program.OpenOther(t, filepath.Join(directory, "made.db"))
+	other.Do(statements...)
+	other.Close()
+	return contentOf(t, directory)["made.db"]
+}
+
+// contentOf returns the files of a directory by their names.
+func contentOf(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	content := map[string]string{}
+	for _, name := range program.NamesIn(t, directory) {
+		text, err := os.ReadFile(filepath.Join(directory, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[name] = string(text)
+	}
+	return content
 }
 
 // The files beside a backup are also looked at when it is redirected to the standard input.
