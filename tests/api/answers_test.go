@@ -24,7 +24,9 @@ const (
 	noUser   = `{"error":"User not found"}`
 	noPath   = `{"error":"Not found"}`
 	noMethod = `{"error":"Method not allowed"}`
-	badJSON  = `{"error":"…not valid JSON…"}`
+	badJSON  = `{"error":"The request body is not valid JSON: see byte …"}`
+	notUTF8  = `{"error":"The request body is not UTF-8 text"}`
+	halved   = `{"error":"The request body has half of a character: \\ud800 to \\udfff must come in pairs"}`
 	crossed  = `{"error":"…another site…"}`
 	sent     = `{"name":"A","email":"a@b"}`
 	stored   = `{"id":2,"name":"A","email":"a@b"}`
@@ -50,20 +52,26 @@ var scenarios = []scenario{
 	{"null is refused", post, `null`, 400, required},
 	{"an empty body is refused", post, "", 400, required},
 	{"a blank body is refused", post, " \n", 400, required},
+	{"the last of two values may be empty", post, `{"name":"A","email":"a@b","name":""}`, 400, required},
 	{"keys in another case are other keys", post, `{"Name":"A","EMAIL":"a@b"}`, 400, required},
 
 	// Not one JSON object.
 	{"half an object is refused", post, `{"name":"A","email":"a@b"`, 400, badJSON},
-	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400, `{"error":"…not valid JSON…byte 2…"}`},
+	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400,
+		`{"error":"The request body is not valid JSON: see byte 2"}`},
+	{"blanks before a mistake are counted", post, "\n name=A", 400, `{"error":"The request body is not valid JSON: see byte 4"}`},
+	{"a space of another script is no space", post, "\u00a0{}", 400, `{"error":"The request body is not valid JSON: see byte 1"}`},
 	{"text after the object is refused", post, sent + " x", 400, badJSON},
 	{"two objects are refused", post, sent + sent, 400, badJSON},
-	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400, badJSON},
-	{"bytes that are not UTF-8 are refused", post, "{\"name\":\"\xff\",\"email\":\"a@b\"}", 400,
-		`{"error":"The request body is not UTF-8 text"}`},
+	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400,
+		`{"error":"The request body is not valid JSON: see byte 10001"}`},
+	{"bytes that are not UTF-8 are refused", post, "{\"name\":\"\xff\",\"email\":\"a@b\"}", 400, notUTF8},
+	{"the bytes of half a character are refused", post, "{\"name\":\"\xed\xa0\x80\"}", 400, notUTF8},
 	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400,
 		`{"error":"The request body must be a JSON object, not an array"}`},
 	{"a bare string is refused", post, `"A"`, 400,
 		`{"error":"The request body must be a JSON object, not a string"}`},
+	{"a bare number is refused", post, `-1.5e3`, 400, `{"error":"The request body must be a JSON object, not a number"}`},
 	{"a bare false is refused", post, `false`, 400,
 		`{"error":"The request body must be a JSON object, not true or false"}`},
 	{"a number for a name is refused", post, `{"name":5,"email":"a@b"}`, 400,
@@ -82,6 +90,8 @@ var scenarios = []scenario{
 		`{"id":2,"name":"ADA","email":"ADA@Example.ORG"}`},
 	{"unknown keys are ignored, an id and a time too", post,
 		`{"id":77,"created_at":"1999-01-01 00:00:00","admin":true,"name":"A","email":"a@b"}`, 201, stored},
+	{"a key with escapes is the same key", post, `{"n\u0061me":"A","\u0065mail":"a@b"}`, 201, stored},
+	{"the last of two values counts", post, `{"name":5,"email":"x","name":"A","email":"a@b"}`, 201, stored},
 	{"any content type is read as JSON", post + "\nContent-Type: application/x-www-form-urlencoded", sent, 201, stored},
 	{"text is not HTML-escaped", post, `{"name":"<b>&\u00e9 \ud83d\ude00</b>","email":"a@b"}`, 201,
 		`{"id":2,"name":"<b>&é 😀</b>","email":"a@b"}`},
@@ -97,15 +107,16 @@ var scenarios = []scenario{
 	{"an escaped backslash begins no escape", post, `{"name":"\\ud800","email":"a@b"}`, 201,
 		`{"id":2,"name":"\\ud800","email":"a@b"}`},
 	{"U+FFFD is a character", post, `{"name":"\ufffd","email":"a@b"}`, 201, `{"id":2,"name":"�","email":"a@b"}`},
-	{"a high half alone is refused", post, `{"name":"A","email":"\ud800"}`, 400, `{"error":"The …"}`},
-	{"a low half alone is refused", post, `{"name":"A","email":"a\udc00b"}`, 400, `{"error":"The …"}`},
-	{"two high halves are refused", post, `{"name":"\ud800\ud800","email":"a@b"}`, 400, `{"error":"The …"}`},
-	{"halves in the wrong order are refused", post, `{"name":"\udc00\ud800","email":"a@b"}`, 400, `{"error":"The …"}`},
-	{"a half before text is refused", post, `{"name":"\uD83Dude00","email":"a@b"}`, 400, `{"error":"The …"}`},
-	{"a half before an escaped backslash is refused", post, `{"name":"\ud83d\\ude00","email":"a@b"}`, 400,
-		`{"error":"The …"}`},
-	{"a half after a character is refused", post, `{"name":"\ud83d\ude00\ude00","email":"a@b"}`, 400,
-		`{"error":"The …"}`},
+	{"a high half alone is refused", post, `{"name":"A","email":"\ud800"}`, 400, halved},
+	{"a low half alone is refused", post, `{"name":"A","email":"a\udc00b"}`, 400, halved},
+	{"two high halves are refused", post, `{"name":"\ud800\ud800","email":"a@b"}`, 400, halved},
+	{"halves in the wrong order are refused", post, `{"name":"\udc00\ud800","email":"a@b"}`, 400, halved},
+	{"a half before text is refused", post, `{"name":"\uD83Dude00","email":"a@b"}`, 400, halved},
+	{"a half before an escaped backslash is refused", post, `{"name":"\ud83d\\ude00","email":"a@b"}`, 400, halved},
+	{"a half in an unknown key is refused", post, `{"\udfff":1}`, 400, halved},
+	{"a half deep within is refused", post, `{"a":[{"b":"\ud800"}]}`, 400, halved},
+	{"a half after an escaped backslash is refused", post, `{"name":"\\\ud800"}`, 400, halved},
+	{"a half after a character is refused", post, `{"name":"\ud83d\ude00\ude00","email":"a@b"}`, 400, halved},
 
 	// Size.
 	{"a body of 1 MiB is taken", post, `{"name":"` + strings.Repeat("a", 1<<20-25) + `","email":"a@b"}`, 201,

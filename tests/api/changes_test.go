@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -28,6 +29,9 @@ var changes = []scenario{
 	{"a user may keep its email", patch, `{"name":"B","email":"ada@example.org"}`, 200,
 		`{"id":1,"name":"B","email":"ada@example.org","created_at":"…"}`},
 	{"nothing is changed", patch, `{}`, 200, ada},
+	{"an empty body changes nothing", patch, "", 200, ada},
+	{"null changes nothing", patch, "null", 200, ada},
+	{"the last of two values counts", patch, `{"email":"b@b","name":null,"name":"B"}`, 200, nowBoth},
 	{"what a user has already is no change", put, `{"name":"Ada","email":"ada@example.org"}`, 200, ada},
 	{"values are stored as sent", patch, `{"name":" <é>\u0001 "}`, 200, `{"id":1,"name":" <é>\u0001 ","email":"…`},
 	nulChanged,
@@ -55,12 +59,15 @@ var changes = []scenario{
 	{"another time is refused", patch, `{"created_at":"1999-01-01 00:00:00"}`, 400, fixed},
 	{"an empty time is refused", put, `{"name":"B","email":"b@b","created_at":""}`, 400, fixed},
 	{"a time that is null is refused", patch, `{"created_at":null}`, 400, fixed},
+	{"a time that is a number is refused", patch, `{"created_at":2026}`, 400, fixed},
+	{"a time that is a digit is refused", patch, `{"created_at":7}`, 400, fixed},
 
 	// Nothing else can be changed.
 	{"a misspelt key is named", patch, `{"nmae":"B"}`, 400,
 		`{"error":"Unknown key \"nmae\": only name…email…can be changed"}`},
 	{"a key in another letter case is named", patch, `{"Name":"B"}`, 400,
 		`{"error":"Unknown key \"Name\": only name…email…can be changed"}`},
+	{"an empty key is named", patch, `{"":1}`, 400, `{"error":"Unknown key \"\": only name…email…can be changed"}`},
 	{"a key beside good ones is named", put, `{"name":"B","email":"b@b","fax":"1"}`, 400,
 		`{"error":"Unknown key \"fax\": only name…email…can be changed"}`},
 
@@ -71,9 +78,8 @@ var changes = []scenario{
 		`{"error":"The field name must be a string, not a number"}`},
 	{"an object for an email is refused", put, `{"name":"B","email":{}}`, 400,
 		`{"error":"The field email must be a string, not an object"}`},
-	{"bytes that are not UTF-8 are refused", patch, "{\"name\":\"\xff\"}", 400,
-		`{"error":"The request body is not UTF-8 text"}`},
-	{"half a character is refused", patch, `{"name":"\ud800"}`, 400, `{"error":"The …"}`},
+	{"bytes that are not UTF-8 are refused", patch, "{\"name\":\"\xff\"}", 400, notUTF8},
+	{"half a character is refused", patch, `{"name":"\ud800"}`, 400, halved},
 	{"two objects are refused", put, both + both, 400, badJSON},
 	{"a body over 1 MiB is too large", patch, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, 413,
 		`{"error":"The request body is larger than 1 MiB"}`},
@@ -111,7 +117,7 @@ func TestAChangeIsAnsweredWithTheUserAsGETShowsIt(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
 	for _, request := range [][2]string{
-		{"PATCH", `{"name":"B <é>"}`}, {"PUT", `{"name":"C","email":"c@b"}`}, {"PATCH", `{}`},
+		{"PATCH", `{"created_at":"2024\u002d01-02 03:04:05"}`}, {"PATCH", `{"name":"B <é>"}`}, {"PUT", `{"name":"C","email":"c@b"}`}, {"PATCH", `{}`},
 		{"PATCH", p.Do(t, "GET", "/api/users/1", "").Body}, {"PUT", p.Do(t, "GET", "/api/users/1", "").Body},
 	} {
 		answer := p.Do(t, request[0], "/api/users/1", request[1])
@@ -122,6 +128,19 @@ func TestAChangeIsAnsweredWithTheUserAsGETShowsIt(t *testing.T) {
 		}
 		program.ExpectHeader(t, answer, "ETag", get.Header.Get("ETag"))
 		program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
+	}
+}
+
+func TestANameThatAClientMadeUpIsShortened(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	most := strings.Repeat("é", 60)
+	for name, want := range map[string]string{most: most, most + "x": most + "…"} {
+		change := p.Do(t, "PATCH", "/api/users/1", `{"`+name+`":1}`)
+		list := p.Do(t, "GET", "/api/users?"+url.QueryEscape(name)+"=1", "")
+		if !strings.Contains(change.Body, `\"`+want+`\"`) || !strings.Contains(list.Body, `\"`+want+`\"`) {
+			t.Errorf("%s is answered %s and %s", name, change.Body, list.Body)
+		}
 	}
 }
 

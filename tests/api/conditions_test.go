@@ -24,7 +24,7 @@ func TestAnEntityTagAllowsOneChange(t *testing.T) {
 		expectStale(t, p.Do(t, "DELETE", "/api/users/1", "", header), first.Header.Get("ETag"))
 	}
 	now := program.ETag(t, p, 1)
-	for _, weak := range []string{"W/" + now, "w/" + now, strings.Trim(now, `"`), `"x"`} {
+	for _, weak := range []string{"W/" + now, "w/" + now, strings.Trim(now, `"`), `"x"`, ""} {
 		expectStale(t, p.Do(t, "PATCH", "/api/users/1", both, "If-Match: "+weak), now)
 	}
 	if answer := p.Do(t, "DELETE", "/api/users/1", "", "If-Match: "+now); answer.Status != 204 {
@@ -40,14 +40,19 @@ func expectStale(t *testing.T, answer program.Answer, current string) {
 	program.ExpectHeader(t, answer, "ETag", current)
 }
 
-func TestTwoLinesOfIfMatchAreOne(t *testing.T) {
+func TestTwoLinesOfAConditionAreOne(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
-	conn := p.Dial(t)
-	conn.Send("PATCH /api/users/1 HTTP/1.1\r\nHost: x\r\nIf-Match: \"x\"\r\nIf-Match: %s\r\n", program.ETag(t, p, 1))
-	conn.Send("Content-Length: 2\r\n\r\n{}")
-	if answer := conn.Answer(); answer.Status != 200 {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	for begin, status := range map[string]int{
+		"PATCH /api/users/1 HTTP/1.1\r\nHost: x\r\nIf-Match": 200, "GET /api/users/1 HTTP/1.1\r\nHost: x\r\nIf-None-Match": 304,
+	} {
+		_, condition, _ := strings.Cut(begin, "Host: x\r\n")
+		conn := p.Dial(t)
+		conn.Send("%s: \"x\"\r\n%s: \"y\",%s\r\n", begin, condition, program.ETag(t, p, 1))
+		conn.Send("Content-Length: 2\r\n\r\n{}")
+		if answer := conn.Answer(); answer.Status != status {
+			t.Errorf("%s is answered %d %s", condition, answer.Status, answer.Body)
+		}
 	}
 }
 

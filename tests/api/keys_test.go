@@ -38,6 +38,16 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		{"POST", program.NDJSON + "?dry_run=true&on_conflict=skip", 200, 200},
 		{"POST", program.CSV, 403, 400},
 		{"POST", program.NDJSON + "?on_conflict=skip", 403, 200},
+		{"POST", program.CSV + "?dry_run=false", 403, 400},
+		{"POST", program.CSV + "?dry_run=TRUE", 403, 400},
+		{"POST", program.CSV + "?dry_run=", 403, 400},
+		{"POST", program.CSV + "?dry_run=true&dry_run=false", 403, 400},
+		{"POST", program.CSV + "?dry_run=false&dry_run=true", 403, 400},
+		{"POST", program.CSV + "?dry_run=true&x=%zz", 403, 400},
+		{"POST", program.CSV + "?x;dry_run=true", 403, 400},
+		{"PUT", program.CSV + "?dry_run=true", 403, 405},
+		{"PATCH", "/api/users/9?dry_run=true", 403, 404},
+		{"DELETE", "/api/users/9?dry_run=true", 403, 404},
 		{"GET", "/api/users", 200, 200},
 		{"HEAD", "/api/users", 200, 200},
 		{"GET", "/api/users?limit=1", 200, 200},
@@ -57,6 +67,9 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		{"POST", "/api/nothing", 403, 404},
 		{"GET", "/api/", 404, 404},
 		{"GET", "/api/users/", 404, 404},
+		{"GET", "/api//users", 404, 404},
+		{"GET", "/api/users/1/2", 404, 404},
+		{"DELETE", "/%61pi/users/9", 403, 404},
 	} {
 		t.Run(route.method+" "+route.path, func(t *testing.T) {
 			for _, try := range []struct {
@@ -70,7 +83,12 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 				expectKeyed(t, answer, try.status)
 				expectAccess(t, answer, try.access)
 			}
-			expectAccess(t, open.Do(t, route.method, route.path, body, "X-API-Key: "+fullKey), "")
+			unasked := open.Do(t, route.method, route.path, body, "X-API-Key: "+fullKey)
+			expectAccess(t, unasked, "")
+			isPrivate := strings.Contains(unasked.Header.Get("Cache-Control"), "private") || unasked.Header.Get("Vary") != ""
+			if unasked.Status != route.full || isPrivate {
+				t.Errorf("without keys it is answered %d with %v", unasked.Status, unasked.Header)
+			}
 		})
 	}
 }
@@ -109,7 +127,73 @@ func TestWhatHasNoDataNeedsNoKey(t *testing.T) {
 	}
 }
 
-func TestAKeyIsTakenInBothHeadersAndEveryFile(t *testing.T) {
+// These are refused before the key is looked at.
+func TestARefusalOfAHostOrOfAnotherSiteSaysNothingOfTheKey(t *testing.T) {
+	t.Parallel()
+	p := withKeys(t, fullKey, "ALLOWED_HOSTS=127.0.0.1")
+	for lines, status := range map[string]int{"Host: x": 421, "Host: 127.0.0.1\r\nSec-Fetch-Site: cross-site": 403} {
+		conn := p.Dial(t)
+		conn.Send("DELETE /api/users/1 HTTP/1.1\r\n%s\r\nX-API-Key: %s\r\n\r\n", lines, fullKey)
+		answer := conn.Answer()
+		expectAccess(t, answer, "")
+		if answer.Status != status || answer.Header.Get("WWW-Authenticate") != "" {
+			t.Errorf("%q is answered %d with %v", lines, answer.Status, answer.Header)
+		}
+	}
+}
+
+func TestAKeyIsTakenInEveryForm(t *testing.T) {
+	t.Parallel()
+	const (
+		taken   = "Name and email are required" // it may create a user
+		reads   = "This API key can only read"
+		wrong   = "The API key is not valid"
+		missing = "An API key is needed"
+		bearer  = "Authorization: Bearer "
+		named   = "X-API-Key: "
+	)
+	p := withKeys(t, fullKey+"\n"+otherKey)
+	for headers, want := range map[string]string{
+		bearer + fullKey:                                  taken,
+		"authorization: bearer " + fullKey:                taken,
+		"Authorization: BEARER   " + fullKey + "  ":       taken,
+		named + fullKey:                                   taken,
+		"x-api-key: " + fullKey:                           taken,
+		bearer + fullKey + "\r\n" + named + fullKey:       taken,
+		bearer + fullKey + "\r\n" + named + otherKey:      taken,
+		"Authorization: Basic YTpi\r\n" + named + fullKey: taken, // a proxy's password beside it
+		bearer + fullKey + "\r\n" + named + "x":           wrong,
+		bearer + "x\r\n" + named + fullKey:                wrong,
+		named + fullKey + "\r\n" + named + fullKey + "x":  wrong,
+		named + fullKey + ", " + otherKey:                 wrong,
+		named + fullKey[:18]:                              wrong,
+		named + fullKey + "0":                             wrong,
+		named + strings.ToUpper(fullKey):                  wrong,
+		named + strings.Repeat("k", 20_000):               wrong,
+		named + fullKey + "é":                             wrong,
+		bearer + "Bearer " + fullKey:                      wrong,
+		bearer + `"` + fullKey + `"`:                      wrong,
+		named + readKey:                                   reads,
+		named + readKey + "\r\n" + named + readKey:        reads,
+		bearer + readKey + "\r\n" + named + fullKey:       reads,
+		bearer + fullKey + "\r\n" + named + readKey:       reads,
+		"Authorization: " + fullKey:                       missing,
+		"Authorization: Basic " + fullKey:                 missing,
+		"Authorization: Token " + fullKey:                 missing,
+		bearer:                                            missing,
+		named:                                             missing,
+		"Api-Key: " + fullKey:                             missing,
+		"Cookie: X-API-Key=" + fullKey:                    missing,
+	} {
+		conn := p.Dial(t)
+		conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n%s\r\n\r\n", headers)
+		if answer := conn.Answer(); answer.Body != program.ErrorBody(want) {
+			t.Errorf("%.100q is answered %d %s, want %s", headers, answer.Status, answer.Body, want)
+		}
+	}
+}
+
+func TestAKeyIsTakenFromEveryFile(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]string{
 		"without a newline": fullKey, "with a newline": fullKey + "\n", "from Windows": fullKey + "\r\n",
@@ -118,21 +202,9 @@ func TestAKeyIsTakenInBothHeadersAndEveryFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := withKeys(t, keys)
-			for header, want := range map[string]string{
-				"Authorization: Bearer " + fullKey: "Name and email are required",
-				"authorization: bearer " + fullKey: "Name and email are required",
-				"Authorization: BEARER " + fullKey: "Name and email are required",
-				"X-API-Key: " + fullKey:            "Name and email are required",
-				"x-api-key: " + fullKey:            "Name and email are required",
-				"X-API-Key: " + readKey:            "This API key can only read",
-				"X-API-Key: " + fullKey[:18]:       "The API key is not valid",
-				"X-API-Key: " + fullKey + "0":      "The API key is not valid",
-				"Authorization: Basic " + fullKey:  "An API key is needed",
-				"Authorization: " + fullKey:        "An API key is needed",
-				"X-API-Key: ":                      "An API key is needed",
-			} {
-				if got := p.Do(t, "POST", "/api/users", "", header).Body; got != `{"error":"`+want+`"}` {
-					t.Errorf("%q is answered %s, want %s", header, got, want)
+			for key, status := range map[string]int{fullKey: 400, readKey: 403, fullKey[:18]: 401} {
+				if answer := p.Do(t, "POST", "/api/users", "", "X-API-Key: "+key); answer.Status != status {
+					t.Errorf("%s is answered %d %s", key, answer.Status, answer.Body)
 				}
 			}
 		})
@@ -165,11 +237,16 @@ func TestAMistakeInTheKeysEndsTheStartWithoutTheKey(t *testing.T) {
 	program.WriteFile(t, malformed, otherKey+"\n# for HR\nhr-sync "+fullKey+" 2027-02-29\n")
 	for _, bad := range []struct{ name, settings, says string }{
 		{"an empty key", "API_KEY=", "API_KEY is set and has no key"},
+		{"only a line break", "API_KEY=\n", "API_KEY is set and has no key"},
+		{"only a comment", "API_KEY=#" + fullKey, "API_KEY is set and has no key"},
 		{"a short key", "API_KEY=" + fullKey[:15], "line 1 of API_KEY has a key that is too short"},
 		{"a key with a space", "API_KEY=" + fullKey + " x", "line 1 of API_KEY has a key that is too short"},
 		{"a file with a malformed line", "API_KEY_FILE=" + malformed, "line 3 of API_KEY_FILE has something else than a date"},
 		{"both forms", "API_KEY=" + fullKey + "|API_KEY_FILE=" + good, "API_KEY and API_KEY_FILE are both set"},
+		{"both forms, one of them empty", "API_KEY=" + fullKey + "|API_KEY_FILE=/", "API_KEY and API_KEY_FILE are both set"},
 		{"an empty file", "API_KEY_FILE=" + empty, "API_KEY_FILE is set and has no key"},
+		{"an empty file of keys that read", "API_KEY=" + fullKey + "|API_READ_KEY_FILE=" + empty, "API_READ_KEY_FILE is set and has no key"},
+		{"a directory", "API_KEY_FILE=/", "API_KEY_FILE names cannot be read"},
 		{"the key where the file belongs", "API_KEY_FILE=" + fullKey, "API_KEY_FILE names cannot be read"},
 		{"only a key that reads", "API_READ_KEY=" + readKey, "API_READ_KEY is set without API_KEY"},
 		{"one key in both", "API_KEY_FILE=" + good + "|API_READ_KEY=" + fullKey, "line 1 of API_READ_KEY has a key for the"},

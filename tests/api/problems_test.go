@@ -120,7 +120,8 @@ func TestOtherClientsSeeNoProblems(t *testing.T) {
 	plain := p.Do(t, "POST", "/api/users", duplicate)
 	for accept, asked := range map[string]bool{
 		"": false, "*/*": false, "application/*": false, "application/json": false, "text/html,*/*;q=0.8": false,
-		"application/problem+xml": false, problemType + ";q=0": false,
+		"application/problem+xml": false, problemType + "x": false, problemType + ";q=0": false, problemType + ";q=high": false,
+		"application/json, " + problemType + "; Q=0.000": false, problemType + "; charset=utf-8": true, problemType + ";q=0.001": true,
 		problemType: true, "application/json, " + problemType: true, problemType + ";q=0.5": true,
 		"Application/Problem+JSON": true,
 	} {
@@ -135,6 +136,28 @@ func TestOtherClientsSeeNoProblems(t *testing.T) {
 	list := p.Do(t, "GET", "/api/users", "")
 	if asked := p.Do(t, "GET", "/api/users", "", "Accept: "+problemType); asked.Body != list.Body || asked.Status != 200 {
 		t.Errorf("a list is answered %d %s", asked.Status, asked.Body)
+	}
+}
+
+func TestRefusalsOfAccessAreProblemsToo(t *testing.T) {
+	t.Parallel()
+	p := withKeys(t, fullKey, "ALLOWED_HOSTS=127.0.0.1")
+	ask := func(host, key string) program.Answer {
+		conn := p.Dial(t)
+		conn.Send("DELETE /api/users/1 HTTP/1.1\r\nHost: %s\r\nAccept: text/html\r\nAccept: %s\r\nX-API-Key: %s\r\n\r\n", host, problemType, key)
+		return conn.Answer()
+	}
+	for want, answer := range map[problem]program.Answer{
+		{"about:blank", "Unauthorized", 401, "An API key is needed", "key_missing"}:                                  ask("127.0.0.1", ""),
+		{"about:blank", "Unauthorized", 401, "The API key is not valid", "key_invalid"}:                              ask("127.0.0.1", "x"),
+		{"about:blank", "Forbidden", 403, "This API key can only read", "key_read_only"}:                             ask("127.0.0.1", readKey),
+		{"about:blank", "Misdirected Request", 421, `This service does not answer for the host "x"`, "host_refused"}: ask("x", ""),
+	} {
+		if got := readProblem(t, answer); got != want || answer.Status != want.Status {
+			t.Errorf("answered %d %+v, want %+v", answer.Status, got, want)
+		}
+		vary := map[bool]string{true: "Accept", false: "Authorization, X-API-Key, Accept"}[want.Status == 421]
+		program.ExpectHeader(t, answer, "Vary", vary)
 	}
 }
 

@@ -65,9 +65,10 @@ func TestAccessIsDecidedBeforeAPlaceForAnImportIsTaken(t *testing.T) {
 	t.Parallel()
 	p := withKeys(t, fullKey)
 	key := "X-API-Key: " + fullKey + "\r\n"
+	var importing *program.Conn
 	for range 8 {
-		conn := p.Dial(t)
-		conn.Send("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 1000\r\n\r\nname,email\n", program.CSV, key)
+		importing = p.Dial(t)
+		importing.Send("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 15\r\n\r\nname,email\n", program.CSV, key)
 	}
 	program.WaitFor(t, "all places are taken", func() bool { return strings.Count(p.Log(), "import started") == 8 })
 	for lines, status := range map[string]int{
@@ -80,6 +81,16 @@ func TestAccessIsDecidedBeforeAPlaceForAnImportIsTaken(t *testing.T) {
 		if _, given := answer.Header["Retry-After"]; given != (status == 503) {
 			t.Errorf("%d has the headers %v", status, answer.Header)
 		}
+		if tooMany := strings.Contains(answer.Body, "Too many files are being imported at once"); tooMany != (status == 503) {
+			t.Errorf("%d says %s", status, answer.Body)
+		}
+	}
+	importing.Send("n,1\n")
+	if answer := importing.Answer(); answer.Status != 200 {
+		t.Errorf("an import under way is answered %d %s", answer.Status, answer.Body)
+	}
+	if answer := p.Do(t, "POST", program.NDJSON, program.Body("n", "2"), "X-API-Key: "+fullKey); answer.Status != 200 {
+		t.Errorf("once there is a place, an import is answered %d %s", answer.Status, answer.Body)
 	}
 }
 

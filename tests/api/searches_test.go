@@ -29,6 +29,8 @@ var searches = []struct{ name, query, ids, total string }{
 	{"a part of an email is not the email", "email=ada@example", "", ""},
 	{"a plus in an email is escaped", "email=percent%2Bsign@example.org", "4", ""},
 	{"a plus that is not escaped is a space", "email=percent+sign@example.org", "", ""},
+	{"more behind an email is another email", "email=ada@example.org%20", "", ""},
+	{"an email with a NUL is no user's", "email=ada@example.org%00", "", ""},
 	{"a wildcard in an email is text", "email=%25", "", ""},
 
 	{"a part of a name is found", "q=lovelace", "1", ""},
@@ -39,6 +41,7 @@ var searches = []struct{ name, query, ids, total string }{
 	{"a percent sign is text", "q=%25", "4", ""},
 	{"an underscore is text", "q=_", "4", ""},
 	{"a backslash is text", `q=%5C`, "4", ""},
+	{"the end of a name and the beginning of an email are not one text", "q=lovelaceada", "", ""},
 	{"a star is text", "q=*", "", ""},
 	{"a quote is text", "q=%27", "", ""},
 	{"a control character is text", "q=" + nulEscaped + "b", "7", ""},
@@ -47,6 +50,7 @@ var searches = []struct{ name, query, ids, total string }{
 	{"a letter that only looks like an ASCII letter is another", "q=%E2%84%AAelvin", "", ""},
 	{"nothing is found", "q=nobody", "", ""},
 	{"a long text is searched", "q=" + strings.Repeat("a", 1000), "", ""},
+	{"characters are counted, and not bytes", "q=" + strings.Repeat("%C3%A9", 1000), "", ""},
 	{"a long text of wildcards is searched", "q=" + strings.Repeat("%25", 1000), "", ""},
 
 	{"a limit cuts", "limit=2", "1 2", ""},
@@ -103,35 +107,50 @@ func TestParametersFindUsers(t *testing.T) {
 	}
 }
 
-// Queries that are refused, with the parameter that the sentence must name.
-var badQueries = []struct{ parameter, queries string }{
-	{"limit", "limit= limit=0 limit=-1 limit=1001 limit=01 limit=1.5 limit=1e2 limit=%2B1 limit=ten limit limit=%zz " +
+// Queries that are refused, with the parameter that the sentence must name, and what it may be; "" if it does not exist.
+var badQueries = []struct{ parameter, expects, queries string }{
+	{"limit", "a whole number from 1 to 1000", "limit= limit=0 limit=-1 limit=1001 limit=01 limit=1.5 limit=1e2 limit=%2B1 limit=ten limit limit=%zz " +
 		"limit=99999999999999999999 limit=5;order=desc limit=1%00 limit=5&limit=5 limit=5&%6Cimit=6"},
-	{"after", "after= after=abc after=1.0 after=01 after=-0 after=%2B1 after=9223372036854775808 after=% after=1&after=2"},
-	{"order", "order= order=ASC order=up order=desc,asc order=id order=asc&order=asc"},
-	{"count", "count= count=1 count=TRUE count=yes count count=true&count=true"},
-	{"email", "email= email=a&email=b email=%f email=%ff email"},
-	{"q", "q= q=a&q=b q=%zz q=%ff q"},
-	{"lmit", "lmit=5 limit=5&lmit=5 lmit"},
-	{"Limit", "Limit=5"},
-	{"id", "id=1"},
-	{"name", "name=Ada"},
-	{"page", "page=2&limit=10"},
+	{"after", "the id of a user", "after= after=abc after=1.0 after=01 after=-0 after=%2B1 after=9223372036854775808 after=% after=1&after=2"},
+	{"order", "asc or desc", "order= order=ASC order=up order=desc,asc order=id order=asc&order=asc"},
+	{"count", "true", "count=false count= count=1 count=TRUE count=yes count count=true&count=true"},
+	{"email", "the whole email of a user, in UTF-8", "email=a&%65mail=b email= email=a&email=b email=%f email=%ff email"},
+	{"q", "a part of …, in UTF-8, of at most 1000 characters", "q= q=a&q=b q=%zz q=%ff q q=%ed%a0%80 q=" + strings.Repeat("%C3%A9", 1001)},
+	{"lmit", "", "lmit=5 limit=5&lmit=5 lmit"},
+	{"Limit", "", "Limit=5"},
+	{"id", "", "id=1"},
+	{"name", "", "name=Ada %6eame=Ada"},
+	{"page", "", "page=2&limit=10"},
+	{"email[]", "", "email[]=a"},
+	{"%zz", "", "%zz=1"},
+	{"", "", "=1 & limit=1&"},
 }
 
 func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
 	for _, bad := range badQueries {
+		want := `{"error":"The parameter ` + bad.parameter + ` must be …` + bad.expects + `…"}`
+		if bad.expects == "" {
+			want = `{"error":"Unknown parameter \"` + bad.parameter + `\": a list takes email, …limit, after, order and count"}`
+		}
 		for query := range strings.FieldsSeq(bad.queries) {
 			for _, method := range []string{"GET", "HEAD"} {
 				answer := p.Do(t, method, "/api/users?"+query, "")
-				said := method == "HEAD" || program.Matches(answer.Body, `{"error":"…`+bad.parameter+`…"}`)
-				if answer.Status != 400 || !said {
+				if answer.Status != 400 || method == "GET" && !program.Matches(answer.Body, want) {
 					t.Errorf("%s ?%s is answered %d %.200s", method, query, answer.Status, answer.Body)
 				}
 				program.Forbid(t, answer.Body, "strconv", "url:", "Lovelace")
 			}
+		}
+	}
+	const of = "a whole number from 1 to 1000"
+	for query, says := range map[string]string{
+		"limit=0": "be " + of, "limit=1&limit=1": "be given once, as " + of, "limit=1%": "be " + of + ", with each % of it written as %25",
+	} {
+		answer := p.Do(t, "GET", "/api/users?"+query, "")
+		if want := program.ErrorBody("The parameter limit must " + says); answer.Body != want {
+			t.Errorf("?%s is answered %s, want %s", query, answer.Body, want)
 		}
 	}
 	if list := p.Do(t, "GET", "/api/users?", ""); len(list.Users(t)) != 6 {

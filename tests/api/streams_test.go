@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -172,8 +173,34 @@ func TestTooManyClientsThatWaitAreRefusedAndOneThatGoesMakesRoom(t *testing.T) {
 	expectFollowers(t, p, 64)
 	_ = one.Close()
 	expectFollowers(t, p, 63)
-	p.Create(t, "Ada", "a@b") // ends the requests that wait
+	for i := range 20 { // the first ends the requests that wait
+		p.Create(t, "Ada", fmt.Sprint(i))
+	}
 	expectFollowers(t, p, 31)
+	expectSameChanges(t, streams[1:], 20)
+}
+
+// expectSameChanges expects that streams have the same n changes in the same order.
+func expectSameChanges(t *testing.T, streams []stream, n int) {
+	t.Helper()
+	var first string
+	for i, s := range streams {
+		changes := ""
+		for block := s.next(); block != ""; block = s.next() {
+			if block != ":\n" {
+				changes += block
+			}
+			if strings.Count(changes, `"op":"created"`) == n {
+				break
+			}
+		}
+		if i == 0 {
+			first = changes
+		}
+		if changes != first || strings.Count(changes, `"op":"created"`) != n {
+			t.Errorf("stream %d has\n%s, and the first\n%s", i, changes, first)
+		}
+	}
 }
 
 // A stop ends streams as a response ends, and answers requests that wait, without delay.

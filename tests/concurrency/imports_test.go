@@ -53,5 +53,8 @@ func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
 	if slowest > 5*time.Second {
 		t.Errorf("a page waited %s", slowest)
 	}
+	if bytes := program.WALBytes(t, p); bytes > 1<<20 {
+		t.Errorf("the import leaves %d MiB in the -wal file", bytes>>20)
+	}
 	t.Logf("the slowest page took %s", slowest.Round(time.Millisecond))
 }

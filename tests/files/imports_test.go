@@ -37,8 +37,8 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 			[]string{ada, alan, "3 B b", "4 C c"}},
 		{"new users as NDJSON", program.NDJSON, `{"name":"B","email":"b"}` + "\n", 200, program.Imported(1, 0, 0, 0),
 			[]string{ada, alan, "3 B b"}},
-		{"ignored columns", program.CSV, "id,name,email,fax\n7,B,b,1\n", 200,
-			`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["id","fax"]}`,
+		{"ignored columns", program.CSV, "id, Fax ,name,email,\n7,1,B,b,\n", 200,
+			`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["id","Fax",""]}`,
 			[]string{ada, alan, "3 B b"}},
 		{"a dry run", program.CSV + "?dry_run=true", "name,email\nB,b\n", 200, program.Imported(1, 0, 0, 0), []string{ada, alan}},
 		{"refused rows", program.CSV, "name,email\nB,b\n,c\nX,ada\nY,b\n", 422,
@@ -216,6 +216,12 @@ func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
 	if answer := request.Answer(); answer.Status != 413 ||
 		answer.Body != `{"error":"The request body is larger than 2 MiB"}` {
 		t.Errorf("answered %d %s", answer.Status, answer.Body)
+	}
+	if answer := p.Do(t, "POST", program.NDJSON, strings.Repeat("\n", 2<<20+1)); answer.Status != 413 {
+		t.Errorf("an NDJSON file is answered %d %s", answer.Status, answer.Body)
+	}
+	if answer := p.Do(t, "POST", "/api/users", fits); answer.Status != 413 { // which other bodies may not be
+		t.Errorf("a creation is answered %d %s", answer.Status, answer.Body)
 	}
 	program.ExpectNoSpool(t, p)
 }

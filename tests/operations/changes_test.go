@@ -34,6 +34,11 @@ func TestChangesAreRecordedAndForgottenBesideTheService(t *testing.T) {
 			t.Errorf("%s: it ends with %d and says %q and %q", step.name, done.Code, done.Stdout, done.Stderr)
 		}
 		program.WaitFor(t, step.name, func() bool { return p.Do(t, "GET", "/api/changes", "").Status == step.status })
+		for _, path := range []string{"/api/users", "/api/users?limit=1", program.CSV} {
+			if cursor := p.Do(t, "GET", path, "").Header.Get("Changes-Cursor"); (cursor != "") != (step.status == 200) {
+				t.Errorf("%s: %s has the cursor %q", step.name, path, cursor)
+			}
+		}
 		p.Create(t, "Ada", step.name)
 	}
 }

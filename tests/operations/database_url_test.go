@@ -13,7 +13,8 @@ const databasePassword = "hunter2-of-the-database"
 
 func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 	t.Parallel()
-	file, empty := filepath.Join(t.TempDir(), "url"), filepath.Join(t.TempDir(), "empty")
+	file, empty, lines := filepath.Join(t.TempDir(), "url"), filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "lines")
+	program.WriteFile(t, lines, "postgres://a\npostgres://"+databasePassword)
 	program.WriteFile(t, file, "postgres://users:"+databasePassword+"@127.0.0.1:1/users")
 	program.WriteFile(t, empty, "")
 	const url = "DATABASE_URL=postgres://users:" + databasePassword
@@ -23,6 +24,9 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 		{"no such file", "DATABASE_URL_FILE=/gone/" + databasePassword, "DATABASE_URL_FILE names cannot be read"},
 		{"both", url + "@127.0.0.1/users|DATABASE_URL_FILE=" + file, "DATABASE_URL and DATABASE_URL_FILE are both set"},
 		{"another kind of database", "DATABASE_URL=mysql://a:" + databasePassword + "@b/c", "must begin with postgres://"},
+		{"words", "DATABASE_URL=host=b password=" + databasePassword, "must begin with postgres://"},
+		{"a space", url + " @127.0.0.1/users", "DATABASE_URL has a space"},
+		{"two lines", "DATABASE_URL_FILE=" + lines, "DATABASE_URL_FILE has a space or a line break"},
 		{"an @ in the password", url + "@x@127.0.0.1/users", "%40"},
 		{"a / in the password", url + "/x@127.0.0.1/users", "%2F"},
 		{"a # in the password", url + "#x@127.0.0.1/users", "%23"},

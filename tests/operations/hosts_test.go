@@ -18,8 +18,9 @@ func askFor(t *testing.T, p *program.Program, host, target string) program.Answe
 
 func TestAnotherHostIsRefused(t *testing.T) {
 	t.Parallel()
-	p := program.Serve(t, "ALLOWED_HOSTS=users.example.org, LOCALHOST,::1")
-	for _, host := range []string{"users.example.org", "Users.Example.Org:3000", "localhost:80", "[::1]:3000", "[0::1]"} {
+	p := program.Serve(t, "ALLOWED_HOSTS=users.example.org, LOCALHOST,::1,192.0.2.1")
+	for _, host := range []string{"users.example.org", "users.example.org.", "Users.Example.Org:3000", "localhost:80", "[::1]:3000",
+		"[0::1]", "[0:0:0:0:0:0:0:1]:80", "192.0.2.1", "192.0.2.1:1"} {
 		if answer := askFor(t, p, host, "GET /api/users"); answer.Status != 200 {
 			t.Errorf("%q is answered %d %s", host, answer.Status, answer.Body)
 		}
@@ -35,8 +36,10 @@ func TestAnotherHostIsRefused(t *testing.T) {
 			t.Errorf("/health for %q is answered %d", host, answer.Status)
 		}
 	}
-	if answer := askFor(t, p, "127.0.0.1", "GET /api/users"); answer.Status != 421 {
-		t.Errorf("an address that is not allowed is answered %d", answer.Status)
+	for _, host := range []string{"127.0.0.1", "users.example.org.evil.example", "evil-users.example.org", "[::2]", ""} {
+		if answer := askFor(t, p, host, "GET /api/users"); answer.Status != 421 {
+			t.Errorf("%q, which is not allowed, is answered %d", host, answer.Status)
+		}
 	}
 	p.Stop(t) // every line is written
 	program.Forbid(t, p.Log(), "evil")

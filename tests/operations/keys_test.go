@@ -105,23 +105,43 @@ func TestAKeyFromTheCommandIsTakenByTheServiceAndItsNameIsLoggedAndCounted(t *te
 	t.Parallel()
 	made := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
 	path := filepath.Join(t.TempDir(), "keys")
-	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n")
-	p := program.Serve(t, "API_KEY_FILE="+path, "ADMIN_PORT=0")
+	const second, reads = "second-key-0123456789", "read-key-0123456789"
+	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n"+addKey(t, second))
+	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY=report "+reads, "ADMIN_PORT=0")
+	named := strings.TrimSpace(made.Stderr)
 	for id, c := range map[string]struct {
-		key    string
+		method string
+		keys   []string
 		status int
-		name   string
+		name   string // in the log
 	}{
-		"the-first": {strings.TrimSpace(made.Stderr), 200, " key=hr-sync"}, "the-second": {fullKey, 200, ""},
-		"the-third": {otherKey, 401, " key=ended"}, "the-fourth": {"", 401, ""},
+		"a-name":                {"GET", []string{named}, 200, " key=hr-sync"},
+		"no-name":               {"GET", []string{fullKey}, 200, ""},
+		"an-end":                {"GET", []string{otherKey}, 401, " key=ended"},
+		"no-key":                {"GET", nil, 401, ""},
+		"a-wrong-key":           {"GET", []string{named + "x"}, 401, ""},
+		"a-name-alone":          {"GET", []string{"hr-sync"}, 401, ""},
+		"a-wrong-one-behind":    {"GET", []string{named, "x"}, 401, ""},
+		"a-read-key":            {"GET", []string{reads}, 200, " key=report"},
+		"a-read-key-that-wrote": {"DELETE", []string{reads}, 403, " key=report"},
+		"one-that-reads":        {"GET", []string{named, reads}, 200, " key=report"},
+		"one-that-reads-first":  {"GET", []string{reads, named}, 200, " key=report"},
+		"two-of-one-name":       {"GET", []string{named, second}, 200, " key=hr-sync"},
+		"two-full-keys":         {"GET", []string{named, fullKey}, 200, " key=hr-sync"},
 	} {
-		answer := p.Do(t, "GET", "/api/users", "", "X-API-Key: "+c.key, "X-Request-Id: "+id)
-		if line := p.Line(t, "request_id="+id); answer.Status != c.status || !strings.HasSuffix(line, id+c.name+"\n") {
-			t.Errorf("%s is answered %d, and logged %s", id, answer.Status, line)
+		conn := p.Dial(t)
+		conn.Send("%s /api/users HTTP/1.1\r\nHost: x\r\nX-Request-Id: %s\r\n", c.method, id)
+		for _, key := range c.keys {
+			conn.Send("X-API-Key: %s\r\n", key)
 		}
+		conn.Send("\r\n")
+		if answer := conn.Answer(); answer.Status != c.status {
+			t.Errorf("%s is answered %d %s", id, answer.Status, answer.Body)
+		}
+		p.WaitForLog(t, "request_id="+id+c.name+"\n")
 	}
 	got := program.Scrape(t, p)["http_requests_by_key_total"]
-	want := map[string]float64{"key=hr-sync": 1, "key=unnamed": 1, "key=ended": 1}
+	want := map[string]float64{"key=hr-sync": 3, "key=unnamed": 1, "key=ended": 1, "key=report": 4}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("counted are %v, want %v", got, want)
 	}

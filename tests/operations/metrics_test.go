@@ -48,8 +48,9 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	if !maps.Equal(got["users_api_list_total"], lists) {
 		t.Errorf("the lists are %v, want %v", got["users_api_list_total"], lists)
 	}
-	if n := got["http_request_duration_seconds_count"]["method=POST route=/api/users"]; n != 4 {
-		t.Errorf("the duration of %v creations is known", n)
+	durations := got["http_request_duration_seconds_count"]
+	if durations["method=POST route=/api/users"] != 4 || durations["method=unknown route=unknown"] != 2 || len(durations) != 5 {
+		t.Errorf("the durations are of %v", durations)
 	}
 	for name, n := range map[string]float64{
 		"users_api_commits_total": 4, "users_api_commit_writes_sum": 4, "users_api_commit_writes_count": 4,

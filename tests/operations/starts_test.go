@@ -62,6 +62,9 @@ func TestSeveralProcessesStartAtOnceOnAnEmptyDirectory(t *testing.T) {
 	for _, p := range all {
 		p.Stop(t)
 	}
+	if files, _ := filepath.Glob(all[0].DatabasePath() + "*"); len(files) > 1 {
+		t.Errorf("after the last stop there are %v", files)
+	}
 }
 
 func occupiedPort(t *testing.T) string {
@@ -80,6 +83,7 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 		{"a port of letters", "PORT=abc", "PORT…abc…65535"},
 		{"a port out of range", "PORT=65536", "PORT…65536"},
 		{"a port that is taken", "PORT=" + port, port + "…address already in use…set PORT"},
+		{"an unknown format", "LOG_FORMAT=xml", "level=ERROR…LOG_FORMAT…xml"},
 		{"an unknown level", "LOG_LEVEL=loud", "LOG_LEVEL…loud"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {

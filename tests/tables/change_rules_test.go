@@ -15,7 +15,7 @@ func TestAChangeThatTheTableRefusesFailsAloneAndLeavesNoTrace(t *testing.T) {
 			p := program.Serve(t)
 			other := program.OpenOther(t, p.DatabasePath())
 			other.Fill(20)
-			other.Do(rule.rules...)
+			other.Do(append([]string{"CREATE TABLE trace (what text)"}, rule.rules...)...)
 			answers := program.AtOnce(t, p, other, 20, func(i int) (string, string) {
 				name := map[bool]string{true: "bad", false: "good"}[i == 7 || i == 13]
 				return fmt.Sprintf("PATCH /api/users/%d", i+1), program.Body(name, fmt.Sprintf("new%d@example.org", i+1))

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -13,6 +14,7 @@ type tableRule struct {
 	rules      []string
 }
 
+// It leaves no trace. An import stores nothing then, and names the line, except where the rule has ended the transaction.
 func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
 	t.Parallel()
 	for _, rule := range tableRules {
@@ -20,7 +22,7 @@ func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
 			t.Parallel()
 			p := program.Serve(t)
 			other := program.OpenOther(t, p.DatabasePath())
-			other.Do(rule.rules...)
+			other.Do(append([]string{"CREATE TABLE trace (what text)"}, rule.rules...)...)
 			before := len(p.List(t))
 			answers := program.AtOnce(t, p, other, 20, func(i int) (string, string) {
 				name := map[bool]string{true: "bad", false: fmt.Sprint("n", i)}[i == 7 || i == 13]
@@ -30,6 +32,15 @@ func TestARowThatTheTableRefusesFailsAlone(t *testing.T) {
 				t.Errorf("%d were created, and the bad ones were answered %v", program.Count(answers, 201), answers[13])
 			}
 			program.ExpectStored(t, p, answers, before)
+			imported := p.Do(t, "POST", program.CSV, "name,email\nn7,imported\nbad,b\nn13,also\n")
+			isNamed := imported.Status == 422 && strings.Contains(imported.Body, `"line":3`)
+			if !isNamed && (imported.Status != 500 || !program.Matches(imported.Body, rule.error())) {
+				t.Errorf("an import is answered %d %s", imported.Status, imported.Body)
+			}
+			program.ExpectStored(t, p, answers, before)
+			if traces := other.Ask("SELECT count(*) FROM trace"); traces != "0" {
+				t.Errorf("refused writes have left %s traces in another table", traces)
+			}
 		})
 	}
 }

@@ -14,10 +14,25 @@ import (
 var refusedTables = map[string]struct{ drop, schema, why, remedy string }{
 	"a view": {"DROP VIEW users", "CREATE TABLE people (id INTEGER PRIMARY KEY, name, email, created_at); CREATE VIEW users AS SELECT * FROM people",
 		"it is a view", "make it an ordinary table"},
-	"another kind of id": {"DROP TABLE users", "CREATE TABLE users (id TEXT PRIMARY KEY, name, email, created_at)",
-		"its id is no INTEGER PRIMARY KEY", "make it an ordinary table"},
+	"a virtual table": {"DROP TABLE users", "CREATE VIRTUAL TABLE users USING fts5(id, name, email, created_at)",
+		"it is a virtual table", "make it an ordinary table"},
+	"a table without row ids": {"DROP TABLE users",
+		"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at) WITHOUT ROWID", "it was created WITHOUT ROWID", "make it an ordinary table"},
+	"an id of text":           {"DROP TABLE users", otherID("id TEXT PRIMARY KEY"), noOrdinaryID, "make it an ordinary table"},
+	"an id of another number": {"DROP TABLE users", otherID("id INT PRIMARY KEY"), noOrdinaryID, "make it an ordinary table"},
+	"an id that descends":     {"DROP TABLE users", otherID("id INTEGER PRIMARY KEY DESC"), noOrdinaryID, "make it an ordinary table"},
+	"an id that is no key":    {"DROP TABLE users", otherID("id INTEGER"), noOrdinaryID, "make it an ordinary table"},
+	"a key of two columns": {"DROP TABLE users", "CREATE TABLE users (id INTEGER, name, email, created_at, PRIMARY KEY (id, name))",
+		noOrdinaryID, "make it an ordinary table"},
 	"a missing column": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email)",
 		"it has no column created_at", "add it"},
+}
+
+const noOrdinaryID = "its id is no INTEGER PRIMARY KEY"
+
+// otherID is a table whose column for ids is defined in another way.
+func otherID(column string) string {
+	return "CREATE TABLE users (" + column + ", name, email, created_at)"
 }
 
 const usersOfAnother = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"

@@ -18,7 +18,7 @@ func atCommit(what, body string) string {
 }
 
 const (
-	raisesBad = "IF NEW.name = 'bad' THEN RAISE 'not him'; END IF"
+	raisesBad = "IF NEW.name = 'bad' THEN INSERT INTO trace VALUES ('left'); RAISE 'not him'; END IF"
 	raisesOld = "IF OLD.id = 1 THEN RAISE 'not him'; END IF"
 	ofAudit   = `duplicate key value violates unique constraint "audit_what_key"`
 )

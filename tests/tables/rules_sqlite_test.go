@@ -2,15 +2,19 @@
 
 package tables
 
+// refusesBad is a trigger that leaves a trace in another table before it refuses a name.
+func refusesBad(how string) string {
+	return "CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN INSERT INTO trace VALUES ('left'); " + how + "; END"
+}
+
 // Rules that another program's table may have, and what a creation of the name "bad" among others is told.
 var tableRules = []tableRule{
-	{"a trigger that aborts", "not him", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
-		BEGIN SELECT RAISE(ABORT, 'not him'); END`}},
-	{"a trigger that rolls back", "not him", []string{`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
-		BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`}},
-	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{
-		`CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad'
-		BEGIN SELECT RAISE(IGNORE); END`}},
+	{"a trigger that aborts", "not him", []string{refusesBad("SELECT RAISE(ABORT, 'not him')")}},
+	{"a trigger that fails", "not him", []string{refusesBad("SELECT RAISE(FAIL, 'not him')")}},
+	{"a trigger that rolls back", "not him", []string{refusesBad("SELECT RAISE(ROLLBACK, 'not him')")}},
+	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{refusesBad("SELECT RAISE(IGNORE)")}},
+	{"a trigger whose own statement fails", "UNIQUE constraint failed: audit.what", []string{
+		"CREATE TABLE audit (what TEXT UNIQUE)", "INSERT INTO audit VALUES ('bad')", refusesBad("INSERT INTO audit VALUES ('bad')")}},
 	{"a check", "CHECK constraint failed", []string{"DROP TABLE users", `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT,
 		name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`}},
 	{"a uniqueness that rolls back", "UNIQUE constraint failed", []string{"DROP TABLE users", `CREATE TABLE users (

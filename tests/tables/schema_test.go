@@ -3,6 +3,7 @@ package tables
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -23,6 +24,10 @@ func TestADatabaseOfAnotherProgramIsServedAndLeftAsItWas(t *testing.T) {
 			p := program.Serve(t, "DATA_DIR="+directory)
 			if id := p.Create(t, "D", "d@b"); id != 4 {
 				t.Errorf("the new user has the id %d, and 3 was the last one used", id)
+			}
+			again := p.Do(t, "POST", "/api/users", program.Body("D", "d@b"), "Accept: application/problem+json")
+			if again.Status != 409 || !strings.Contains(again.Body, "email_used") {
+				t.Errorf("a second user with the email is answered %d %s", again.Status, again.Body)
 			}
 			users := p.List(t)
 			if len(users) != 3 || users[0].Name != "A" || users[2].Email != "d@b" || !program.IsTime(users[2].CreatedAt) {
