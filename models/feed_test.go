@@ -18,14 +18,9 @@ func TestTheFeed(t *testing.T) {
 		{"an entry says what was done to which user, in the order of the commits, and has the user as it is now", feedEntries},
 		{"what another program writes is recorded", feedOfOthers},
 		{"a statement that writes many users is one entry", feedMany},
-		{"a response has at most 128 KiB", feedSizes},
 		{"a cursor that is not of the feed is gone", feedCursors},
-		{"changes are not recorded before the feed is on, nor when it is off", feedSwitched},
-		{"no key is used twice, also after another program empties the table", feedEmptied},
 		{"an import is recorded, and what is refused or tried is not", feedRefused},
 		{"old entries are deleted, and cursors before them are gone", feedPruned},
-		{"an entry from the future does not keep old ones from being deleted", feedFuture},
-		{"a client that waits hears of the next change", feedAwaited},
 		{"a client that starts with a list or an export at any moment misses nothing", feedFollowed},
 	}, plain(), recordChanges)
 }
@@ -118,25 +113,6 @@ func feedMany(t *testing.T, s *storage) {
 	}
 }
 
-func feedSizes(t *testing.T, s *storage) {
-	const n, most = 60, 128 << 10
-	for i := range n {
-		size := []int{1, 10_000, 20_000, 120_000}[i%4]
-		if _, err := s.Create(ctx, models.NewUser{Name: strings.Repeat("\x1f", size/6+1), Email: fmt.Sprint(i)}); err != nil { // 6 bytes in JSON
-			t.Fatal(err)
-		}
-	}
-	large := s.create(t, strings.Repeat("large", most/4)) // alone in a response
-	for after, seen := "", 0; seen <= n; {
-		changes, err := s.Changes(ctx, after, 1000)
-		json := s.fields.AppendChanges(nil, changes)
-		if err != nil || len(changes.Entries) == 0 && !s.delayed || len(json) > most && (len(changes.Entries) > 1 || changes.Entries[0].ID != large) {
-			t.Fatalf("%d entries after %d have %d bytes, %v", len(changes.Entries), seen, len(json), err)
-		}
-		after, seen = changes.Next, seen+len(changes.Entries)
-	}
-}
-
 func feedCursors(t *testing.T, s *storage) {
 	s.create(t, "ada")
 	cursor := s.end(t, 1)
@@ -165,35 +141,6 @@ func above(cursor string) string {
 	return fmt.Sprint(cursor[:begin], number+1)
 }
 
-func feedSwitched(t *testing.T, s *storage) {
-	s.create(t, "before")
-	cursor := s.end(t, 1)
-	s.reopen(t, recordChanges) // it is on already, and goes on
-	s.feed(t, cursor, 0)
-	s.reopen(t, forgetChanges)
-	for range 2 {
-		for _, after := range []string{"", "garbage", cursor} {
-			if _, err := s.Changes(ctx, after, 10); !errors.Is(err, models.ErrNoFeed) {
-				t.Errorf("the feed after %q: %v", after, err)
-			}
-		}
-		export, _, err := exported(s.Users, models.Query{})
-		if cursor, failed := s.Cursor(ctx); cursor+s.listCursor(t)+export.Cursor != "" || failed != nil || err != nil {
-			t.Errorf("there is a cursor: %q, %v, %v", cursor, failed, err)
-		}
-		s.create(t, fmt.Sprint("meanwhile", time.Now().UnixNano()))
-	}
-	s.reopen(t, recordChanges)
-	if _, err := s.Changes(ctx, cursor, 10); !errors.Is(err, models.ErrCursorGone) {
-		t.Errorf("a cursor of the earlier feed: %v", err)
-	}
-	s.feed(t, "", 0)
-	id := s.create(t, "after")
-	if got := ops(s.feed(t, "", 1)); got != fmt.Sprint("created ", id) {
-		t.Errorf("the feed has %s", got)
-	}
-}
-
 // listCursor returns the cursor of the list.
 func (s *storage) listCursor(t testing.TB) (cursor string) {
 	t.Helper()
@@ -201,35 +148,6 @@ func (s *storage) listCursor(t testing.TB) (cursor string) {
 		t.Fatal(err)
 	}
 	return cursor
-}
-
-// feedEmptied is about SQLite: on PostgreSQL no other program may delete entries.
-func feedEmptied(t *testing.T, s *storage) {
-	for i := range 3 {
-		s.create(t, fmt.Sprint(i))
-	}
-	old := s.feed(t, "", 3)
-	_, err := s.other(t, s.at).Exec("DELETE FROM users_changes")
-	if s.delayed {
-		if err == nil {
-			t.Error("another program may delete entries, whose users would stay in lists")
-		}
-		s.feed(t, "", 3)
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.feed(t, old[2].Cursor, 0) // nothing is missed after it
-	id := s.create(t, "after")
-	for _, change := range old[:2] {
-		if changes, err := s.Changes(ctx, change.Cursor, 10); !errors.Is(err, models.ErrCursorGone) {
-			t.Errorf("after %s there are %s, %v", change.Cursor, ops(changes.Entries), err)
-		}
-	}
-	if got := s.feed(t, "", 1); ops(got) != fmt.Sprint("created ", id) || slices.Contains([]string{old[0].Cursor, old[1].Cursor, old[2].Cursor}, got[0].Cursor) {
-		t.Errorf("the feed has %+v, and had %+v", got, old)
-	}
 }
 
 func feedRefused(t *testing.T, s *storage) {
@@ -312,54 +230,6 @@ func feedPruned(t *testing.T, s *storage) {
 	id := s.create(t, "after all")
 	if got := ops(s.feed(t, last, 1)); got != fmt.Sprint("created ", id) {
 		t.Errorf("after the newest come %s", got)
-	}
-}
-
-func feedFuture(t *testing.T, s *storage) {
-	for i := range 3 {
-		s.create(t, fmt.Sprint(i))
-	}
-	old := s.feed(t, "", 3)
-	ahead := "UPDATE users_changes SET at = at + 1000000000000 WHERE id = 2"
-	if s.delayed {
-		ahead = "UPDATE users_changes SET at = at + interval '30 years' WHERE id = 2"
-	}
-	run(t, s.other(t, s.at), ahead)
-	middle := later()
-	id := s.create(t, "young")
-	s.feed(t, "", 4)
-	s.prune(t, middle)
-	if got := s.feed(t, "", 1); ops(got) != fmt.Sprint("created ", id) {
-		t.Errorf("%s are left of %s", ops(got), ops(old))
-	}
-}
-
-func feedAwaited(t *testing.T, s *storage) {
-	cursor := s.end(t, 0)
-	gone, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-	defer cancel()
-	if err := s.AwaitChanges(gone, cursor); err != nil && !errors.Is(err, context.DeadlineExceeded) { // it may return early
-		t.Error(err)
-	}
-	heard := make(chan error, 10)
-	for range cap(heard) {
-		go func() {
-			limited, cancel := context.WithTimeout(ctx, 30*time.Second)
-			defer cancel()
-			changes, err := models.Changes{Next: cursor}, error(nil)
-			for len(changes.Entries) == 0 && err == nil {
-				if err = s.AwaitChanges(limited, changes.Next); err == nil {
-					changes, err = s.Changes(ctx, changes.Next, 10)
-				}
-			}
-			heard <- err
-		}()
-	}
-	s.create(t, "ada")
-	for range cap(heard) {
-		if err := <-heard; err != nil {
-			t.Error(err)
-		}
 	}
 }
 

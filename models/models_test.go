@@ -68,7 +68,6 @@ type command = func(models.Database, context.Context) error
 
 var (
 	recordChanges   command = models.Database.RecordChanges
-	forgetChanges   command = models.Database.ForgetChanges
 	ignoreEmailCase command = models.Database.IgnoreEmailCase
 	indexSearch     command = models.Database.IndexSearch
 )

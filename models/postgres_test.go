@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"users-api/models"
 	"users-api/tests/postgresql"
 )
@@ -79,31 +81,11 @@ func TestOnPostgreSQLWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 	}
 }
 
-func TestOnPostgreSQLATableOfAnotherProgramIsServedOrRefusedAtTheStart(t *testing.T) {
+func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 	t.Parallel()
-	columns := func(id, name, created string) string {
-		return "CREATE TABLE users (id " + id + ", name " + name + ", email text UNIQUE, created_at " + created + ")"
-	}
-	for schema, why := range map[string]string{
-		columns("uuid PRIMARY KEY", "text", "text"):                                                   "primary key",
-		columns("int", "text", "text"):                                                                "primary key",
-		columns("int PRIMARY KEY", "int", "text"):                                                     "name",
-		"CREATE TABLE users (id int PRIMARY KEY, username text)":                                      "no column name",
-		"CREATE VIEW users AS SELECT 1 AS id":                                                         "not an ordinary table",
-		"CREATE TABLE users (id int, name text, email text, created_at text) PARTITION BY RANGE (id)": "not an ordinary table",
-	} {
-		url := postgresql.Shared(t).NewDatabase(t)
-		postgresql.SQL(t, url, schema)
-		users, err := models.Database{URL: url, Fields: plain()}.Open(ctx, 0)
-		if err == nil {
-			_ = users.Close(ctx)
-		}
-		if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), postgresql.Password) {
-			t.Errorf("%s: the start: %v", schema, err)
-		}
-	}
 	for _, created := range []string{"timestamptz", "timestamp", "date", "text", "varchar(30)", "timestamptz(3) DEFAULT now()"} {
-		s := openServer(t, postgresql.Shared(t), columns("serial PRIMARY KEY", "varchar(20)", created),
+		s := openServer(t, postgresql.Shared(t),
+			"CREATE TABLE users (id serial PRIMARY KEY, name varchar(20), email text UNIQUE, created_at "+created+")",
 			"INSERT INTO users (name, email, created_at) VALUES (NULL, NULL, NULL)")
 		id := s.create(t, "ada")
 		user, err := s.Get(ctx, id)
@@ -116,28 +98,6 @@ func TestOnPostgreSQLATableOfAnotherProgramIsServedOrRefusedAtTheStart(t *testin
 		if stored := s.stored(t); len(stored) != 2 || stored[0] != "1 :" {
 			t.Errorf("%s: stored are %v", created, stored)
 		}
-	}
-}
-
-func TestOnPostgreSQLSeveralStartsAtOnceMakeOneTable(t *testing.T) {
-	t.Parallel()
-	at := models.Database{URL: postgresql.Shared(t).NewDatabase(t), Fields: plain()}
-	var wait sync.WaitGroup
-	for i := range 8 {
-		wait.Go(func() {
-			users, err := at.Open(ctx, 0)
-			if err == nil {
-				_, err = users.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(i)})
-				_ = users.Close(ctx)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
-	if n := postgresql.Ask(t, at.URL, "SELECT count(*)::text FROM users"); n != "8" {
-		t.Errorf("%s users are stored", n)
 	}
 }
 
@@ -361,10 +321,11 @@ func TestBehindAPooler(t *testing.T) {
 	pooled.empty = func(t testing.TB) models.Database {
 		return models.Database{URL: through(server.NewDatabase(t))}
 	}
-	for _, test := range []test{
-		{"conditions", conditions}, {"lost updates", lostUpdates}, {"refusals", refusedAlone}, {"queries", selections},
-		{"exports", exports}, {"refused rows", importsRefused}, {"the feed", feedEntries}, {"old entries", feedPruned},
-	} {
+	t.Run("whatever is done", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(r *rapid.T) { newMachine(t, r, pooled).run(r) })
+	})
+	for _, test := range []test{{"exports", exports}, {"refused rows", importsRefused}, {"old entries", feedPruned}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, pooled.open(t, plain(), recordChanges))

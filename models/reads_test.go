@@ -17,7 +17,6 @@ func TestReads(t *testing.T) {
 		{"a user by email comes from memory and is never another", byEmail},
 		{"a list has the version of its users", versions},
 		{"an export is of one moment", exports},
-		{"a query is answered by the users that match, in its order", selections},
 	}, plain())
 }
 
@@ -267,70 +266,6 @@ func exports(t *testing.T, s *storage) {
 		t.Errorf("an export that is left: %v", err)
 	}
 	renameAll("last") // nothing is left behind
-}
-
-const withNUL = "nul\x00after"
-
-// selections asks for users among nine whose names are hard to search.
-func selections(t *testing.T, s *storage) {
-	for i, name := range []string{"Ada", "ALAN", "É", "100%", "a_b", `back\slash`, "be\x1ffore", withNUL, "'quoted'"} {
-		user := models.NewUser{Name: name, Email: fmt.Sprintf("%d@Example.org", i+1)}
-		if name == withNUL && s.noNUL {
-			if failed := refusal(func() error { _, err := s.Create(ctx, user); return err }()); failed == nil || failed.Duplicate {
-				t.Errorf("a NUL is refused with %v", failed)
-			}
-			user.Name = "no nul after"
-		}
-		if _, err := s.Create(ctx, user); err != nil {
-			t.Fatal(err)
-		}
-	}
-	first := s.ids(t, models.Query{Limit: 1})[0]
-	email := func(text string) models.Values { return values(s.fields, "email", text) }
-	after := func(n int64) *int64 { n += first - 1; return &n }
-	for name, test := range map[string]struct {
-		query models.Query
-		want  []int64
-	}{
-		"everybody":                               {models.Query{}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		"everybody, the newest first":             {models.Query{Descending: true}, []int64{9, 8, 7, 6, 5, 4, 3, 2, 1}},
-		"an email":                                {models.Query{Equal: email("3@Example.org")}, []int64{3}},
-		"an email in another case":                {models.Query{Equal: email("3@example.org")}, nil},
-		"an email with more behind it":            {models.Query{Equal: email("3@Example.org ")}, nil},
-		"an email with a NUL":                     {models.Query{Equal: email("3@Example.org\x00")}, nil},
-		"an empty email":                          {models.Query{Equal: email("")}, nil},
-		"a part of a name in any case":            {models.Query{Contains: "aDA"}, []int64{1}},
-		"a part of an email in any case":          {models.Query{Contains: "4@EXAMPLE"}, []int64{4}},
-		"a letter beyond ASCII in its case":       {models.Query{Contains: "É"}, []int64{3}},
-		"a letter beyond ASCII in the other case": {models.Query{Contains: "é"}, nil},
-		"a percent sign":                          {models.Query{Contains: "0%"}, []int64{4}},
-		"an underscore":                           {models.Query{Contains: "a_b"}, []int64{5}},
-		"a backslash":                             {models.Query{Contains: `k\s`}, []int64{6}},
-		"a quote":                                 {models.Query{Contains: "'q"}, []int64{9}},
-		"a separator":                             {models.Query{Contains: "e\x1ff"}, []int64{7}},
-		"a NUL":                                   {models.Query{Contains: "l\x00A"}, []int64{8}},
-		"what stands after a NUL":                 {models.Query{Contains: "AFTER"}, []int64{8}},
-		"the end of one field and the next":       {models.Query{Contains: "da1@"}, nil},
-		"what no user has":                        {models.Query{Contains: "nobody"}, nil},
-		"a part and an email":                     {models.Query{Contains: "ada", Equal: email("1@Example.org")}, []int64{1}},
-		"a part and another's email":              {models.Query{Contains: "ada", Equal: email("2@Example.org")}, nil},
-		"those after an id":                       {models.Query{After: after(2), Limit: 3}, []int64{3, 4, 5}},
-		"those after an id, the newest first":     {models.Query{After: after(2), Descending: true}, []int64{1}},
-		"a part, after an id":                     {models.Query{Contains: "a", After: after(2), Limit: 2}, []int64{3, 4}},
-	} {
-		if s.noNUL && strings.Contains(test.query.Contains, "\x00") {
-			test.want = nil
-		}
-		var got []int64
-		for _, user := range s.selected(t, test.query) {
-			n, _, _ := strings.Cut(user.Email, "@")
-			got = append(got, int64(n[0]-'0'))
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %v, want %v", name, got, test.want)
-		}
-		s.expectCounted(t, name, test.query)
-	}
 }
 
 // expectCounted expects that as many users are counted, also for an export, as match regardless of the limit.
