@@ -40,15 +40,6 @@ func TestALineOfNDJSONMayBeAsLongAsIsSaid(t *testing.T) {
 	}
 }
 
-func TestANameThatAClientMadeUpIsShortened(t *testing.T) {
-	long := strings.Repeat("é", 60)
-	for name, want := range map[string]string{"": "", "nmae": "nmae", long: long, long + "x": long + "…"} {
-		if got := shorten(name); got != want {
-			t.Errorf("%q is shortened to %q", name, got)
-		}
-	}
-}
-
 func TestAnImportMayDeleteAsManyAsIsSaid(t *testing.T) {
 	for value, want := range map[string]int{"0": 0, "1000000000": 1_000_000_000, "1000000001": -1, "-1": -1, "01": -1} {
 		asked, err := ndjsonImport.parse("max_deletes=" + value)

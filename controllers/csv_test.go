@@ -110,13 +110,6 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 	}
 }
 
-func TestIgnoredColumnsAreNamed(t *testing.T) {
-	_, ignored, err := openCSV(strings.NewReader("id, Notes ,name,email,\n"), fields, false)
-	if err != nil || fmt.Sprintf("%q", ignored) != `["id" "Notes" ""]` {
-		t.Errorf("got %q, %v", ignored, err)
-	}
-}
-
 // Many blank lines are no long row.
 func TestBlankLinesMayBeMany(t *testing.T) {
 	text := "name,email\n" + strings.Repeat("\r\n", largestRow) + "A,a\n"

@@ -16,9 +16,6 @@ func newUser(name, email string) models.NewUser { return models.NewUser{Name: na
 // The sentences that follow from the table.
 const (
 	required    = "Name and email are required"
-	changeable  = "only name and email can be changed"
-	anyField    = "a part of a name or an email, in UTF-8, of at most 1000 characters"
-	listTakes   = "a list takes email, q, limit, after, order and count"
 	emptyCSV    = "The file is empty: its first line must name the columns, name and email among them"
 	emptyNDJSON = "The file is empty: each line must be a JSON object with a name and an email"
 )
