@@ -69,17 +69,3 @@ func TestABackupThatFailsIsTriedAgainAfterAnHourOrSooner(t *testing.T) {
 		})
 	}
 }
-
-func TestTheBackupJustMadeIsKeptWhenANewerOneExists(t *testing.T) {
-	b := &backups{Backups: config.Backups{Keep: 1, Dir: t.TempDir()}}
-	const made, newer = "users-20200102T000000Z.db", "users-20200103T000000Z.db"
-	for _, name := range []string{"users-20200101T000000Z.db", made, newer} {
-		if err := os.WriteFile(filepath.Join(b.Dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b.prune(made)
-	if names := b.look(); len(names) != 2 || names[0] != made || names[1] != newer {
-		t.Errorf("there are %v", names)
-	}
-}

@@ -47,13 +47,15 @@ func TestEverySettingIsRead(t *testing.T) {
 		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1", "IMPORT_MAX_MIB": "2",
 		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "::1", "ADMIN_PORT": "0",
 		"USER_FIELDS": "phone, department ,order", "CHANGES_KEEP": "48h",
+		"BACKUP_EVERY": "1h30m", "BACKUP_KEEP": "1", "BACKUP_DIR": "/mnt/backups",
 		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
 	} {
 		t.Setenv(name, value)
 	}
 	got, err := Read()
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, ImportMax: 2 << 20, LogFormat: "json",
-		LogLevel: slog.LevelWarn, RunAs: 65532, ChangesKeep: 48 * time.Hour, Backups: Backups{Keep: 7, Dir: "/srv/people/backups"},
+		LogLevel: slog.LevelWarn, RunAs: 65532, ChangesKeep: 48 * time.Hour,
+		Backups:       Backups{Every: 90 * time.Minute, Keep: 1, Dir: "/mnt/backups"},
 		ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
 		UserFields:   []string{"phone", "department", "order"},
 		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
@@ -78,6 +80,8 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		{"ALLOWED_HOSTS", "a b"}, {"ALLOWED_HOSTS", "-a"},
 		{"CHANGES_KEEP", "59m"}, {"CHANGES_KEEP", "30"}, {"CHANGES_KEEP", "-1h"}, {"CHANGES_KEEP", "30d"},
 		{"CHANGES_KEEP", "forever"},
+		{"BACKUP_EVERY", "daily"}, {"BACKUP_EVERY", "59s"}, {"BACKUP_EVERY", "-1h"}, {"BACKUP_EVERY", "3600"}, {"BACKUP_EVERY", "0"},
+		{"BACKUP_KEEP", "0"}, {"BACKUP_KEEP", "all"}, {"BACKUP_KEEP", "65536"},
 	} {
 		t.Run(mistake.name+" "+mistake.value, func(t *testing.T) {
 			clear(t)
@@ -101,31 +105,6 @@ func TestTheLargestListMemoryFitsAnIntOfAnySize(t *testing.T) {
 		if want := min(int64(mib)<<20, math.MaxInt); err != nil || int64(got.ListMemory) != want {
 			t.Errorf("%d MiB are read as %d bytes and not as %d, %v", mib, got.ListMemory, want, err)
 		}
-	}
-}
-
-func TestAMistakeKeepsTheLogAsItWasAskedFor(t *testing.T) {
-	for _, c := range []struct {
-		mistake, value string
-		format         string
-		level          slog.Level
-	}{
-		{"PORT", "abc", "json", slog.LevelWarn},
-		{"LIST_MEMORY_MIB", "-1", "json", slog.LevelWarn},
-		{"RUN_AS", "root", "json", slog.LevelWarn},
-		{"LOG_LEVEL", "loud", "json", slog.LevelInfo},
-		{"LOG_FORMAT", "xml", "text", slog.LevelWarn},
-	} {
-		t.Run(c.mistake, func(t *testing.T) {
-			clear(t)
-			t.Setenv("LOG_FORMAT", "json")
-			t.Setenv("LOG_LEVEL", "warn")
-			t.Setenv(c.mistake, c.value)
-			got, err := Read()
-			if err == nil || got.LogFormat != c.format || got.LogLevel != c.level {
-				t.Errorf("the log is %s at %s, %v", got.LogFormat, got.LogLevel, err)
-			}
-		})
 	}
 }
 

@@ -48,29 +48,6 @@ func expectNext(t *testing.T, ring *Keyring, before, want Keys) {
 	expectNothing(t, ring, want)
 }
 
-func TestAFileThatIsChangedInPlaceGivesNewKeys(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "keys")
-	put(t, path, keyA)
-	ring := ringOf(t, path)
-	expectNothing(t, ring, full(keyA))
-	put(t, path, keyA+"\n"+keyC)
-	expectNext(t, ring, full(keyA), full(keyA, keyC))
-	put(t, path, "a "+keyC)
-	expectNext(t, ring, full(keyA, keyC), named("a", keyC))
-}
-
-func TestAFileThatIsReplacedGivesNewKeys(t *testing.T) {
-	directory := t.TempDir()
-	path, fresh := filepath.Join(directory, "keys"), filepath.Join(directory, "fresh")
-	put(t, path, keyA)
-	ring := ringOf(t, path)
-	put(t, fresh, keyC)
-	if err := os.Rename(fresh, path); err != nil {
-		t.Fatal(err)
-	}
-	expectNext(t, ring, full(keyA), full(keyC))
-}
-
 // Kubernetes has keys -> ..data/keys and ..data -> ..TIME, and replaces ..data.
 func TestADirectoryThatIsReplacedThroughALinkGivesNewKeys(t *testing.T) {
 	directory := t.TempDir()

@@ -166,37 +166,6 @@ func TestASumIsNotAKey(t *testing.T) {
 	}
 }
 
-func TestAMistakeInTheSettingsOfKeysIsNamed(t *testing.T) {
-	large := strings.Repeat("# a comment 16\n", 20<<10)
-	for title, c := range map[string]struct {
-		set  map[string]string
-		says string
-	}{
-		"empty":                    {map[string]string{"API_KEY": ""}, "API_KEY is set and has no key"},
-		"only a newline":           {map[string]string{"API_KEY": "\n"}, "API_KEY is set and has no key"},
-		"only a comment":           {map[string]string{"API_KEY": "#" + keyA}, "API_KEY is set and has no key"},
-		"too short":                {map[string]string{"API_KEY": keyA[1:]}, "line 1 of API_KEY has a key that is too short"},
-		"both forms":               {map[string]string{"API_KEY": keyA, "API_KEY_FILE": keyA}, "API_KEY and API_KEY_FILE are bo"},
-		"both forms, one empty":    {map[string]string{"API_KEY": keyA, "API_KEY_FILE": "/"}, "API_KEY and API_KEY_FILE are bo"},
-		"an empty file":            {map[string]string{"API_KEY_FILE": ""}, "API_KEY_FILE is set and has no key"},
-		"a file of blank lines":    {map[string]string{"API_KEY_FILE": "\r\n\n"}, "API_KEY_FILE is set and has no key"},
-		"an empty file to read":    {map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": ""}, "API_READ_KEY_FILE is set and"},
-		"no file":                  {map[string]string{"API_KEY_FILE": "/" + keyA}, "the file that API_KEY_FILE names cannot be"},
-		"a directory":              {map[string]string{"API_KEY_FILE": "/"}, "the file that API_KEY_FILE names cannot be"},
-		"a file that is too large": {map[string]string{"API_KEY_FILE": large}, "the file that API_KEY_FILE names cannot be"},
-		"only a key that reads":    {map[string]string{"API_READ_KEY": keyA}, "API_READ_KEY is set without API_KEY"},
-		"one key in both": {
-			map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": keyB + "\n" + keyA},
-			"line 2 of API_READ_KEY_FILE has a key for the second time",
-		},
-	} {
-		t.Run(title, func(t *testing.T) {
-			environment(t, c.set)
-			expectMistake(t, c.says)
-		})
-	}
-}
-
 // expectMistake expects an error that begins like this, and quotes no key.
 func expectMistake(t *testing.T, says string) {
 	t.Helper()
