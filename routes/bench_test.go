@@ -9,9 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/gin-gonic/gin"
 
 	"users-api/models"
 )
@@ -69,33 +66,5 @@ func BenchmarkPage(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-// BenchmarkCounting is what the figures cost a request: the difference between the two.
-func BenchmarkCounting(b *testing.B) {
-	gin.SetMode(gin.ReleaseMode)
-	metrics := noFigures()
-	for _, bench := range []struct {
-		name       string
-		middleware []gin.HandlerFunc
-	}{{"without", nil}, {"with", []gin.HandlerFunc{func(c *gin.Context) {
-		metrics.inFlight.Inc()
-		defer metrics.count(c, time.Millisecond)
-		c.Next()
-	}}}} {
-		b.Run(bench.name, func(b *testing.B) {
-			engine := gin.New()
-			engine.Use(bench.middleware...)
-			engine.POST("/api/users", func(*gin.Context) {})
-			b.ReportAllocs()
-			b.RunParallel(func(loop *testing.PB) {
-				request := httptest.NewRequest("POST", "/api/users", nil)
-				answer := &discard{http.Header{}}
-				for loop.Next() {
-					engine.ServeHTTP(answer, request)
-				}
-			})
-		})
 	}
 }

@@ -138,67 +138,6 @@ func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	close(goOn)
 }
 
-func TestABodyThatStallsIsAnswered408(t *testing.T) {
-	t.Parallel()
-	const want = `{"error":"The request body did not arrive in time"}`
-	for name, request := range map[string]string{
-		"with a length":       "POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
-		"in chunks":           "POST /api/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
-		"of HTTP/1.0":         "POST /api/users HTTP/1.0\r\nContent-Length: 10\r\n\r\n{",
-		"a change":            "PATCH /api/users/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
-		"within a chunk size": "PUT /api/users/1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5",
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := start(t, func(l *limits) { l.body = 100 * time.Millisecond })
-			conn := s.dial(t)
-			conn.send("%s", request)
-			if got := conn.answer(); got.status != 408 || got.body != want || !got.closed {
-				t.Errorf("answered %d %s %v", got.status, got.body, got.header)
-			}
-			if text, err := conn.rest(); text != "" || err != nil {
-				t.Errorf("then %q, %v", text, err)
-			}
-			s.waitForLog(t, "level=INFO msg=request")
-			s.waitForLog(t, "status=408")
-		})
-	}
-}
-
-func TestABodyThatIsNotReadHasADeadlineToo(t *testing.T) {
-	t.Parallel()
-	for name, request := range map[string]string{
-		"an unknown path":    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
-		"another site":       "POST /api/users HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
-		"a list, in chunks":  "GET /api/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"health, with a lot": "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\nx",
-		"an expectation":     "POST / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 10\r\n\r\n",
-		"a deletion":         "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
-		"a form":             "POST " + csvPath + " HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 10\r\n\r\n",
-		"a file elsewhere":   "POST " + csvPath + " HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: 10\r\n\r\n",
-		"a file, in chunks":  "POST " + ndjsonPath + " HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"a file, to come":    "POST " + ndjsonPath + "?x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := start(t, func(l *limits) { l.body = 100 * time.Millisecond })
-			conn := s.dial(t)
-			conn.send("%s", request)
-			if text, err := conn.rest(); !strings.HasPrefix(text, "HTTP/1.1 ") || err != nil {
-				t.Errorf("%q, %v", text, err)
-			}
-		})
-	}
-}
-
-func TestHeadersHaveADeadline(t *testing.T) {
-	t.Parallel()
-	s := start(t, func(l *limits) { l.header = 50 * time.Millisecond })
-	conn := s.dial(t)
-	conn.send("GET /health HTTP/1.1\r\nHost:")
-	if text, err := conn.rest(); strings.Contains(text, "200") || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
-}
-
 func TestTheDeadlineOfABodyDoesNotEndTheWaitForStorage(t *testing.T) {
 	t.Parallel()
 	const deadline = 50 * time.Millisecond

@@ -12,16 +12,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/controllers"
-	"users-api/models"
 )
-
-// full is the failure of storage that is not about a user, with a text that quotes one all the same.
-var full = &models.StorageError{Text: "disk full at ada@example.org", Code: "13", Meaning: "full"}
 
 const endless = 1 << 30
 
-// sending is a handler that sends as many pieces as are wanted, and then fails if there is something to fail with.
-func sending(count, size int, failure error) gin.HandlerFunc {
+// sending is a handler that sends as many pieces as are wanted.
+func sending(count, size int) gin.HandlerFunc {
 	piece := bytes.Repeat([]byte("x"), size)
 	return controllers.Handle(func(c *gin.Context) error {
 		for range count {
@@ -29,41 +25,43 @@ func sending(count, size int, failure error) gin.HandlerFunc {
 				return err
 			}
 		}
-		return failure
+		return nil
 	})
 }
 
-func TestAResponseThatStorageBreaksOffIsResetAndAnError(t *testing.T) {
+// Whatever is sent: the error of a connection is the reason that the log has.
+func TestAReaderThatStallsIsCutOff(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"HTTP/1.0", "HTTP/1.1"} {
-		s := startWith(t, sending(3, 64<<10, full))
-		conn := s.dial(t)
-		conn.send("GET / %s\r\nHost: x\r\n\r\n", version)
-		if text, err := conn.rest(); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("%d bytes, then %v", len(text), err)
-		}
-		s.waitForLog(t, "level=ERROR msg=request method=GET route=/ status=200")
-		s.waitForLog(t, "cut_by=storage storage_code=13 storage_error=full")
-		if text := s.log.String(); strings.Contains(text, "goroutine") || strings.Contains(text, "ada@") {
-			t.Errorf("the log says %s", text)
-		}
+	const behind = 300 * time.Millisecond
+	const stream = "GET /api/changes?limit=1 HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream"
+	for name, c := range map[string]struct{ request, fill string }{
+		"of a list":                     {"GET /api/users HTTP/1.1\r\nHost: x", longNames},
+		"of a list in the other order":  {"GET /api/users?order=desc HTTP/1.0", longNames},
+		"of a file":                     {"GET " + csvPath + " HTTP/1.1\r\nHost: x", longNames},
+		"of a stream with long events":  {stream, longNames},
+		"of a stream with short events": {stream, manyUsers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, func(l *limits) { l.behind = behind })
+			s.record(t)
+			s.others(t, c.fill)
+			conn, began := s.dial(t), time.Now()
+			_ = conn.SetReadBuffer(4 << 10)
+			conn.send("%s\r\n\r\n", c.request)
+			s.waitForLog(t, "level=INFO msg=request")
+			if took := time.Since(began); took < behind || took > 20*behind || !strings.Contains(s.log.String(), "cut_by=stalled_reader") {
+				t.Errorf("after %s, where %s are allowed, the log says %s", took, behind, s.log)
+			}
+			if text, err := conn.rest(); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("%d bytes, then %v", len(text), err)
+			}
+		})
 	}
 }
 
-func TestAResponseThatTheClientLeavesIsNoError(t *testing.T) {
-	t.Parallel()
-	s := startWith(t, sending(endless, 64<<10, nil))
-	conn := s.dial(t)
-	conn.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-	if _, err := io.ReadFull(conn, make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.Close()
-	s.waitForLog(t, "cut_by=client")
-	if text := s.log.String(); !strings.Contains(text, "level=INFO msg=request") || strings.Contains(text, "ERROR") {
-		t.Errorf("the log says %s", text)
-	}
-}
+// manyUsers fill a long response with short lines.
+const manyUsers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 9000)
+	INSERT INTO users (name, email) SELECT printf('%.*c', 1000, 'n'), i FROM n`
 
 // untilReset reads a response in steps until the connection is reset, and returns how much came.
 func untilReset(t *testing.T, conn *wire, step int, pause time.Duration) (total int) {
@@ -80,28 +78,10 @@ func untilReset(t *testing.T, conn *wire, step int, pause time.Duration) (total 
 	}
 }
 
-func TestAReaderThatStallsIsCutOff(t *testing.T) {
-	t.Parallel()
-	const behind = 300 * time.Millisecond
-	s := startWith(t, sending(endless, 64<<10, nil), func(l *limits) { l.behind = behind })
-	conn, began := s.dial(t), time.Now()
-	conn.send("GET / HTTP/1.0\r\n\r\n")
-	s.waitForLog(t, "cut_by=stalled_reader")
-	if took := time.Since(began); took < behind || took > 20*behind {
-		t.Errorf("it took %s, where %s are allowed", took, behind)
-	}
-	if text, err := conn.rest(); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("%d bytes, then %v", len(text), err)
-	}
-	if text := s.log.String(); !strings.Contains(text, "level=INFO msg=request") {
-		t.Errorf("the log says %s", text)
-	}
-}
-
 // A reader that takes a little now and then, but less than it must, holds a connection no longer than one that stalls.
 func TestAReaderThatTakesTooLittleIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, sending(endless, 64<<10, nil), func(l *limits) {
+	s := startWith(t, sending(endless, 64<<10), func(l *limits) {
 		l.behind, l.rate = 500*time.Millisecond, 100<<20
 	})
 	conn := s.dial(t)
@@ -115,7 +95,7 @@ func TestAReaderThatTakesTooLittleIsCutOff(t *testing.T) {
 func TestAReaderThatIsSlowGetsTheWholeList(t *testing.T) {
 	t.Parallel()
 	const size, behind = 48 << 20, 400 * time.Millisecond
-	s := startWith(t, sending(1, size, nil), func(l *limits) {
+	s := startWith(t, sending(1, size), func(l *limits) {
 		l.behind, l.rate = behind, 4<<20
 	})
 	conn := s.dial(t)
@@ -157,7 +137,7 @@ func TestAReaderThatWaitsForUsIsNotCutOff(t *testing.T) {
 
 func TestAStopCutsOffWhatDoesNotEnd(t *testing.T) {
 	t.Parallel()
-	s := startWith(t, sending(endless, 64<<10, nil), func(l *limits) {
+	s := startWith(t, sending(endless, 64<<10), func(l *limits) {
 		l.stop = 50 * time.Millisecond
 	})
 	conn := s.dial(t)

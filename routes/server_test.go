@@ -10,8 +10,6 @@ import (
 	"time"
 	"weak"
 
-	"github.com/gin-gonic/gin"
-
 	"users-api/models"
 )
 
@@ -29,34 +27,6 @@ func TestNoClientKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
 	server := want.server(context.Background(), nil, logger)
 	if server.ReadHeaderTimeout != want.header || server.ReadTimeout != want.body || server.IdleTimeout != want.idle || server.MaxHeaderBytes != 32<<10 {
 		t.Errorf("the server gives headers %s, and idle connections %s", server.ReadHeaderTimeout, server.IdleTimeout)
-	}
-}
-
-func TestAStopFinishesTheRequestsUnderWay(t *testing.T) {
-	t.Parallel()
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	s := startWith(t, func(c *gin.Context) {
-		close(begun)
-		<-goOn
-		c.String(200, "whole")
-	})
-	conn := s.dial(t)
-	conn.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-	<-begun
-	s.stop()
-	for { // until no more connections are accepted
-		late, err := net.Dial("tcp", s.address)
-		if err != nil {
-			break
-		}
-		_ = late.Close()
-	}
-	close(goOn)
-	if got := conn.answer(); got.status != 200 || got.body != "whole" {
-		t.Errorf("answered %d %s", got.status, got.body)
-	}
-	if err := s.end(t); err != nil || strings.Contains(s.log.String(), "cut") {
-		t.Errorf("ended with %v and the log %s", err, s.log)
 	}
 }
 

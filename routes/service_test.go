@@ -80,12 +80,6 @@ func start(t *testing.T, change ...func(*limits)) *service {
 	return startOn(t, newDatabase(t), Access{}, change...)
 }
 
-// startFor serves an empty database to clients that have access.
-func startFor(t *testing.T, access Access) *service {
-	t.Helper()
-	return startOn(t, newDatabase(t), access)
-}
-
 // startOn serves a database.
 func startOn(t *testing.T, database models.Database, access Access, change ...func(*limits)) *service {
 	t.Helper()
@@ -185,7 +179,6 @@ type reply struct {
 	status int
 	header http.Header
 	body   string
-	closed bool // the service says that it closes the connection
 }
 
 // do sends a request with header lines ("Name: value") and reads the answer.
@@ -208,7 +201,7 @@ func (s *service) do(t *testing.T, method, path, body string, headers ...string)
 	if err != nil {
 		t.Fatalf("%s %s: %v after %d bytes", method, path, err, len(text))
 	}
-	return reply{answer.StatusCode, answer.Header, string(text), answer.Close}
+	return reply{answer.StatusCode, answer.Header, string(text)}
 }
 
 // wire is a connection on which a test writes what it likes.
@@ -247,7 +240,7 @@ func (w *wire) answer() reply {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return reply{answer.StatusCode, answer.Header, string(text), answer.Close}
+	return reply{answer.StatusCode, answer.Header, string(text)}
 }
 
 // rest reads until the connection ends, and returns how it did: nil for a close.

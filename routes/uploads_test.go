@@ -114,48 +114,6 @@ func storeSlowly(t *testing.T, request string) reply {
 	return conn.answer()
 }
 
-func TestAFileMayBeLargerThanOtherBodies(t *testing.T) {
-	t.Parallel()
-	s := start(t, func(l *limits) { l.importBytes = 2 << 20 })
-	rows := func(bytes int) string { return "name,email\n" + strings.Repeat("n", bytes) + ",e\n" }
-	for _, test := range []struct {
-		method, path, body string
-		status             int
-	}{
-		{"POST", csvPath, rows(1 << 20), 200},
-		{"POST", csvPath, rows(2 << 20), 413},
-		{"POST", ndjsonPath, strings.Repeat("\n", 2<<20+1), 413},
-		{"POST", "/api/users", rows(1 << 20), 413},
-		{"PUT", csvPath, rows(1), 405},
-		{"DELETE", ndjsonPath, "", 405},
-	} {
-		got := s.do(t, test.method, test.path, test.body)
-		if got.status != test.status || test.status == 413 && !strings.Contains(got.body,
-			"The request body is larger than ") {
-			t.Errorf("%s %s: %d %s, want %d", test.method, test.path, got.status, got.body, test.status)
-		}
-	}
-}
-
-func TestOnlySoManyFilesArriveAtOnce(t *testing.T) {
-	t.Parallel()
-	s := start(t, func(l *limits) { l.imports = 1 })
-	first := s.upload(t, len("name,email\nn,1\n"))
-	first.send("name,email\n")
-	s.waitForLog(t, "import started")
-	want := `{"error":"Too many files are being imported at once: send it again later"}`
-	if got := s.do(t, "POST", ndjsonPath, "{}"); got.status != 503 || got.body != want {
-		t.Errorf("the second is answered %d %s", got.status, got.body)
-	}
-	first.send("n,1\n")
-	if got := first.answer(); got.status != 200 {
-		t.Errorf("the first is answered %d %s", got.status, got.body)
-	}
-	if got := s.do(t, "POST", ndjsonPath, `{"name":"n","email":"2"}`); got.status != 200 {
-		t.Errorf("the third is answered %d %s", got.status, got.body)
-	}
-}
-
 func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 	t.Parallel()
 	const twice = "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n"
@@ -190,14 +148,4 @@ func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 			}
 		}
 	}
-}
-
-// The error of a connection is the reason that the log has.
-func TestAFileThatIsNotTakenIsCutOff(t *testing.T) {
-	t.Parallel()
-	s := start(t, func(l *limits) { l.behind = 50 * time.Millisecond })
-	s.others(t, longNames)
-	conn := s.dial(t)
-	conn.send("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", csvPath)
-	s.waitForLog(t, "cut_by=stalled_reader")
 }
