@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,9 +38,7 @@ func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
 	stopped := program.BackUp(t, p.DataDir)
 	for _, path := range []string{running, killed, stopped} {
 		copied, _ := program.ServeCopy(t, path)
-		if got := copied.Do(t, "GET", "/api/users", "").Body; got != want {
-			t.Errorf("a backup lists %.200s, and not %.200s", got, want)
-		}
+		copied.Do(t, "GET", "/api/users", "").Expect(t, 200, want)
 	}
 }
 
@@ -56,9 +53,7 @@ func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 	if made.Code != 0 || match == nil || match[3] != fmt.Sprint(len(made.Stdout)) {
 		t.Fatalf("it ended with %d, %d bytes and %q", made.Code, len(made.Stdout), made.Stderr)
 	}
-	if after := program.NamesIn(t, p.DataDir); !slices.Equal(before, after) {
-		t.Errorf("beside the database are %v", after)
-	}
+	program.ExpectNames(t, p.DataDir, before...)
 	target := filepath.Join(t.TempDir(), "backup.db")
 	program.WriteFile(t, target, made.Stdout)
 	if _, users := program.ServeCopy(t, target); len(users) != 1 || users[0].Email != "ada@example.org" {
@@ -76,17 +71,13 @@ func TestABackupToTheStandardOutputThatIsKilledLeavesNothing(t *testing.T) {
 	command := exec.Command(program.Path(), "backup", "-")
 	command.Env = []string{"DATA_DIR=" + p.DataDir}
 	stdout, err := command.StdoutPipe()
-	if err := errors.Join(err, command.Start()); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, errors.Join(err, command.Start()))
 	if _, err := stdout.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	_ = command.Process.Kill()
 	_ = command.Wait()
-	if after := program.NamesIn(t, p.DataDir); !slices.Equal(before, after) {
-		t.Errorf("beside the database are %v", after)
-	}
+	program.ExpectNames(t, p.DataDir, before...)
 }
 
 func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
@@ -99,9 +90,7 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	command.Env = []string{"DATA_DIR=" + p.DataDir}
 	var stderr strings.Builder
 	command.Stderr = &stderr
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, command.Start())
 	waitForFile(t, directory)
 	_ = command.Process.Signal(syscall.SIGINT)
 	_ = command.Wait()
@@ -109,9 +98,7 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	if code != 1 || !strings.HasSuffix(said, "\nusers-api: stopped by a signal, before it was done\n") {
 		t.Errorf("it ended with %d and %q", code, said)
 	}
-	if names := program.NamesIn(t, directory); len(names) != 0 {
-		t.Errorf("it left %v", names)
-	}
+	program.ExpectNames(t, directory)
 }
 
 func TestABackupNeverReplacesAFile(t *testing.T) {
@@ -121,8 +108,8 @@ func TestABackupNeverReplacesAFile(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "backup.db")
 	program.WriteFile(t, target, "mine")
 	program.RunCommand(t, p.DataDir, nil, "backup", target).ExpectMistake(t, target, "exists already")
-	if text, err := os.ReadFile(target); string(text) != "mine" {
-		t.Errorf("it is %q, %v", text, err)
+	if text := program.ReadFile(t, target); text != "mine" {
+		t.Errorf("it is %q", text)
 	}
 }
 
@@ -130,15 +117,11 @@ func TestABackupWithoutADatabaseSaysWhatToSet(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
 	directory := filepath.Join(t.TempDir(), "data")
-	if err := os.Mkdir(directory, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(directory, 0o700))
 	for _, target := range []string{"-", "backup.db"} {
 		program.RunCommand(t, directory, nil, "backup", target).ExpectMistake(t, "there is no database "+directory, "DATA_DIR")
 	}
-	if names := program.NamesIn(t, directory); len(names) != 0 {
-		t.Errorf("it left %v", names)
-	}
+	program.ExpectNames(t, directory)
 }
 
 func TestADiskThatIsFullDuringABackupHarmsNothing(t *testing.T) {
@@ -149,15 +132,11 @@ func TestADiskThatIsFullDuringABackupHarmsNothing(t *testing.T) {
 	program.OpenOther(t, p.DatabasePath()).Fill(20000)
 	failed := program.RunCommand(t, p.DataDir, nil, "backup", filepath.Join(small, "backup.db"))
 	failed.ExpectFailure(t, "backing up … to …", "no room", small, "database or disk is full (13)")
-	if names := program.NamesIn(t, small); len(names) != 0 {
-		t.Errorf("it left %v", names)
-	}
+	program.ExpectNames(t, small)
 	scheduled := program.Serve(t, "BACKUP_EVERY=1m", "BACKUP_DIR="+small, "DATA_DIR="+p.DataDir)
 	scheduled.WaitForLog(t, "no backup was made")
 	scheduled.WaitForLog(t, "database or disk is full (13)")
 	scheduled.Create(t, "Ada", "ada@example.org")
-	if names := program.NamesIn(t, small); len(names) != 0 {
-		t.Errorf("it left %v", names)
-	}
+	program.ExpectNames(t, small)
 	scheduled.Stop(t)
 }

@@ -25,9 +25,7 @@ func TestWhatIsRestoredWhileItRunsIsServed(t *testing.T) {
 	id := p.Create(t, "Later", "later@example.org")
 	p.List(t)
 	runTool(t, "pg_restore", "--clean", "--if-exists", "--single-transaction", "--dbname="+url, dump)
-	if after := p.Do(t, "GET", "/api/users", "").Body; after != before {
-		t.Errorf("the list is %s, want %s", after, before)
-	}
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 	if again := p.Create(t, "Alan", "alan@example.org"); again != id {
 		t.Errorf("the next user has the id %d, want %d as when the dump was made", again, id)
 	}
@@ -36,11 +34,8 @@ func TestWhatIsRestoredWhileItRunsIsServed(t *testing.T) {
 // The documented commands take a URL with parameters that only the service knows.
 func TestTheDocumentedBackupIsRestored(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("../../docs/postgresql.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(document), "```shell\nurl=")
+	document := program.ReadFile(t, "../../docs/postgresql.md")
+	_, rest, found := strings.Cut(document, "```shell\nurl=")
 	commands, _, _ := strings.Cut("set -e\nurl="+rest, "```")
 	if !found {
 		t.Fatal("docs/postgresql.md has no commands for a backup")
@@ -54,9 +49,7 @@ func TestTheDocumentedBackupIsRestored(t *testing.T) {
 	if output, err := shell.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	if after := p.Do(t, "GET", "/api/users", "").Body; after != before {
-		t.Errorf("the list is %s, want %s", after, before)
-	}
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 }
 
 // runTool runs one of PostgreSQL's own programs.

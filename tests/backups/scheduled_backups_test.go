@@ -15,9 +15,7 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
 	directory := filepath.Join(t.TempDir(), "backups")
-	if err := os.Mkdir(directory, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(directory, 0o700))
 	const prefix = "users-"
 	foreign := []string{prefix + "20200101T000000Z.db.bak", prefix + "20200101T000000Z.db-wal", prefix + "20201301T000000Z.db",
 		prefix + "20200101T000000.5Z.db", "my-" + prefix + "20200101T000000Z.db", "users.db", prefix + "2020.db",
@@ -28,13 +26,9 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	for _, name := range slices.Concat(foreign, own, []string{partial}) {
 		program.WriteFile(t, filepath.Join(directory, name), name)
 	}
-	if err := os.Mkdir(filepath.Join(directory, prefix+"20190101T000000Z.db"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(filepath.Join(directory, prefix+"20190101T000000Z.db"), 0o700))
 	longAgo := time.Now().Add(-48 * time.Hour)
-	if err := os.Chtimes(filepath.Join(directory, partial), longAgo, longAgo); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Chtimes(filepath.Join(directory, partial), longAgo, longAgo))
 	p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory)
 	p.WaitForLog(t, "backup made")
 	p.WaitForLog(t, "users=0")
@@ -151,9 +145,7 @@ func TestAServiceThatLosesItsDatabaseEndsAlthoughItMakesBackups(t *testing.T) {
 	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t, "BACKUP_EVERY=24h")
 	p.WaitForLog(t, "backup made")
-	if err := os.Remove(p.DatabasePath()); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Remove(p.DatabasePath()))
 	if code := p.Wait(t); code != 1 {
 		t.Errorf("it ended with exit code %d", code)
 	}

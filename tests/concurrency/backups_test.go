@@ -16,7 +16,7 @@ func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testin
 	for range 3 {
 		before := l.Snapshot()
 		target := program.BackUp(t, p.DataDir)
-		program.ExpectSound(t, target)
+		program.ExpectIntact(t, target)
 		_, users := program.ServeCopy(t, target)
 		if err := l.Check(users, before); err != nil {
 			t.Errorf("the backup of %d users: %v", len(users), err)

@@ -23,7 +23,7 @@ func TestAKillAtAnyMomentLosesNothingThatWasAnswered(t *testing.T) {
 		program.WaitFor(t, "users are created", func() bool { return l.Size() > before+50*(round%5+1) })
 		p.Kill(t)
 		stop()
-		program.ExpectIntact(t, p)
+		program.ExpectIntact(t, p.DatabasePath())
 	}
 	l.ExpectKept(t, program.Serve(t, "DATA_DIR="+directory))
 	t.Logf("%d rounds, %d users were created", rounds, l.Size())

@@ -63,9 +63,7 @@ func TestAStopTakesAtMost8sEvenWithALockAndALateBody(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	body := program.Body("Alan", "alan@example.org")
-	conn := p.Dial(t)
-	conn.Send(program.PostUsers+"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
-	conn.Expect("HTTP/1.1 100 Continue\r\n")
+	conn := p.BeginRequest(t, "POST /api/users", body)
 	program.OpenOther(t, p.DatabasePath()).HoldWrites()
 
 	began := time.Now()
@@ -73,15 +71,11 @@ func TestAStopTakesAtMost8sEvenWithALockAndALateBody(t *testing.T) {
 	p.WaitForLog(t, "stopping")
 	late := time.AfterFunc(5500*time.Millisecond, func() { conn.Send("%s", body) })
 	defer late.Stop()
-	if code := p.Wait(t); code != 0 {
-		t.Errorf("the exit code is %d", code)
-	}
+	p.ExpectEnd(t, 0)
 	if took := time.Since(began); took > 9500*time.Millisecond { // a container engine kills after 10
 		t.Errorf("it took %s", took)
 	}
-	if strings.Contains(p.Log(), "goroutine") {
-		t.Error(p.Log())
-	}
+	program.Forbid(t, p.Log(), "goroutine")
 }
 
 func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
@@ -123,8 +117,6 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 	}
 	other.LetGo()
 	p.Create(t, "Alan", "alan@example.org")
-	if users := p.List(t); len(users) != 2 {
-		t.Errorf("the list is %v", users)
-	}
+	p.ExpectUsers(t, "Ada", "Alan")
 	t.Logf("/health and a list took at most %s meanwhile", slowest.Round(time.Millisecond))
 }

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,13 +20,7 @@ var removals = map[string]func(p *program.Program) error{
 	"the directory is moved":       func(p *program.Program) error { return os.Rename(p.DataDir, p.DataDir+"2") },
 	"the database file is replaced": func(p *program.Program) error {
 		text, err := os.ReadFile(p.DatabasePath())
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(p.DatabasePath()+".new", text, 0o600); err != nil {
-			return err
-		}
-		return os.Rename(p.DatabasePath()+".new", p.DatabasePath())
+		return errors.Join(err, os.WriteFile(p.DatabasePath()+".new", text, 0o600), os.Rename(p.DatabasePath()+".new", p.DatabasePath()))
 	},
 }
 
@@ -38,17 +33,13 @@ func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
 				t.Parallel()
 				p := program.Serve(t)
 				p.Create(t, "Ada", "ada@example.org")
-				if err := remove(p); err != nil {
-					t.Fatal(err)
-				}
+				program.Must(t, remove(p))
 				method, path, _ := strings.Cut(request, " ")
 				answer, err := p.Send(method, path, program.Body("n", "lost@example.org"))
 				if err == nil && method != "GET" && (answer.Status != 500 || !strings.Contains(answer.Body, "removed or replaced")) {
 					t.Errorf("a write was answered %d %s", answer.Status, answer.Body)
 				}
-				if code := p.Wait(t); code != 1 || !strings.Contains(p.Log(), "removed or replaced") {
-					t.Errorf("the exit code is %d:\n%s", code, p.Log())
-				}
+				p.ExpectEnd(t, 1, "removed or replaced")
 			})
 		}
 	}
@@ -64,15 +55,11 @@ func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
 	for i := range 20 {
 		p.Create(t, "n", fmt.Sprint(i))
 	}
-	if err := os.Rename(backup.DatabasePath(), p.DatabasePath()); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Rename(backup.DatabasePath(), p.DatabasePath()))
 	p.Wait(t)
 	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	if users := again.List(t); len(users) != 1 || users[0].Name != "Backup" {
-		t.Errorf("the list is %v", users)
-	}
-	program.ExpectIntact(t, p)
+	again.ExpectUsers(t, "Backup")
+	program.ExpectIntact(t, p.DatabasePath())
 }
 
 // The files are checked once a second. A stop must not trust the last check.
@@ -84,19 +71,15 @@ func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
 	backup.Stop(t)
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(300) // and keeps the old one open, with its -shm file
-	if err := os.Rename(backup.DatabasePath(), p.DatabasePath()); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Rename(backup.DatabasePath(), p.DatabasePath()))
 	p.Signal(syscall.SIGTERM)
 	expectLost(t, p)
 	if aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(aside) != 1 || err != nil {
 		t.Errorf("set aside are %v, %v", aside, err)
 	}
 	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	if users := again.List(t); len(users) != 1 || users[0].Name != "Backup" {
-		t.Errorf("%d users are served", len(users))
-	}
-	program.ExpectIntact(t, p)
+	again.ExpectUsers(t, "Backup")
+	program.ExpectIntact(t, p.DatabasePath())
 }
 
 // A database that was moved here together with its own -wal file has its last commits there.
@@ -115,15 +98,11 @@ func TestTheWALFileOfTheNewDatabaseIsLeftInPlace(t *testing.T) {
 			p := program.Serve(t)
 			p.Create(t, "Ada", "ada@example.org")
 			for _, ending := range []string{"-wal", ""} {
-				if err := os.Rename(killed.DatabasePath()+ending, p.DatabasePath()+ending); err != nil {
-					t.Fatal(err)
-				}
+				program.Must(t, os.Rename(killed.DatabasePath()+ending, p.DatabasePath()+ending))
 			}
 			end(p)
 			expectLost(t, p)
-			if users := program.Serve(t, "DATA_DIR="+p.DataDir).List(t); len(users) != 1 || users[0].Email != "wal@example.org" {
-				t.Errorf("the list is %v", users)
-			}
+			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "In the -wal file")
 		})
 	}
 }
@@ -145,20 +124,11 @@ func TestCorruptPagesAreAClear500(t *testing.T) {
 	other.Close()
 	p.Stop(t)
 	file, err := os.OpenFile(p.DatabasePath(), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.WriteAt(make([]byte, 40*4096), 4*4096); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
+	_, err = file.WriteAt(make([]byte, 40*4096), 4*4096)
+	program.Must(t, errors.Join(err, file.Close()))
 	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	answer := again.Do(t, "GET", "/api/users", "")
-	if answer.Status != 500 || answer.Body != `{"error":"database disk image is malformed (11)"}` {
-		t.Errorf("the list is answered %d %.200s", answer.Status, answer.Body)
-	}
+	again.Do(t, "GET", "/api/users", "").Expect(t, 500, `{"error":"database disk image is malformed (11)"}`)
 	again.Do(t, "GET", "/health", "")
 }
 
@@ -174,17 +144,8 @@ func TestAStartInADirectoryItCannotWriteSaysWhatHelps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			directory, err := os.MkdirTemp("", "users-api")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = os.RemoveAll(directory) })
-			if err := os.Chmod(directory, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := prepare(directory); err != nil {
-				t.Fatal(err)
-			}
+			directory := program.SharedDirectory(t, 0)
+			program.Must(t, prepare(directory))
 			p := program.LaunchAs(t, 65534, program.Path(), "DATA_DIR="+directory)
 			program.ExpectRefusal(t, p, directory, "uid 65534", "chown -R 65534", "permission denied")
 		})
@@ -193,12 +154,6 @@ func TestAStartInADirectoryItCannotWriteSaysWhatHelps(t *testing.T) {
 
 // foreignFile puts a database file of root into a directory that every user may write.
 func foreignFile(directory string, mode os.FileMode) error {
-	if err := os.Chmod(directory, 0o777); err != nil {
-		return err
-	}
-	path := filepath.Join(directory, "users.db")
-	if err := os.WriteFile(path, nil, 0o644); err != nil { // an empty file is an empty database
-		return err
-	}
-	return os.Chmod(path, mode)
+	path := filepath.Join(directory, "users.db") // an empty file is an empty database
+	return errors.Join(os.Chmod(directory, 0o777), os.WriteFile(path, nil, 0o644), os.Chmod(path, mode))
 }

@@ -16,9 +16,7 @@ import (
 func TestAFullDiskRefusesCreationsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	program.NeedsRoot(t)
-	directory := t.TempDir()
-	program.Mount(t, "-t", "tmpfs", "-o", "size=2m", "tmpfs", directory)
+	directory := program.SmallDisk(t, "2m")
 	p := program.Serve(t, "DATA_DIR="+directory)
 	p.Create(t, "Ada", "ada@example.org")
 	ballast := filepath.Join(directory, "ballast")
@@ -53,9 +51,7 @@ func TestAFullDiskRefusesCreationsAndNothingElse(t *testing.T) {
 	if users := p.List(t); len(users) != int(created.Load())+1 {
 		t.Errorf("%d users are listed and %d were created", len(users), created.Load()+1)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Remove(ballast))
 	p.Create(t, "Alan", "alan@example.org")
 	p.Stop(t)
 	again := program.Serve(t, "DATA_DIR="+directory)
@@ -69,9 +65,7 @@ func limited(t *testing.T, descriptors int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "limited")
 	program.WriteFile(t, path, fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec %s\n", descriptors, program.Path()))
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Chmod(path, 0o755))
 	return path
 }
 
@@ -92,8 +86,6 @@ func TestAProgramWithoutFileDescriptorsGoesOnAndRecovers(t *testing.T) {
 	}
 	p.WaitForLog(t, "too many open files")
 	p.Create(t, "Alan", "alan@example.org")
-	if users := p.List(t); len(users) != 2 {
-		t.Errorf("the list is %v", users)
-	}
+	p.ExpectUsers(t, "Ada", "Alan")
 	program.Forbid(t, p.Log(), "goroutine", "out of memory")
 }

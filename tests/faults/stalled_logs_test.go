@@ -28,20 +28,14 @@ type piped struct {
 func startPiped(t *testing.T) *piped {
 	t.Helper()
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := reader.SetReadDeadline(time.Now().Add(90 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
+	program.Must(t, reader.SetReadDeadline(time.Now().Add(90*time.Second)))
 	p := &piped{command: exec.Command(program.Path()), log: reader, lines: bufio.NewScanner(reader)}
 	directory := t.TempDir()
 	p.command.Env = append(program.EngineSettings(t, directory), "PORT=0", "DATA_DIR="+directory,
 		"GOCOVERDIR="+os.Getenv("GOCOVERDIR"))
 	p.command.Stderr = writer
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, p.command.Start())
 	t.Cleanup(func() { _ = p.command.Process.Kill(); _ = p.command.Wait(); _ = reader.Close() })
 	_ = writer.Close()
 	listening := regexp.MustCompile(`http://localhost:(\d+)`)
@@ -86,9 +80,7 @@ func (p *piped) ask(t *testing.T, requests int) {
 func (p *piped) stop(t *testing.T) (code int, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
-	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, p.command.Process.Signal(syscall.SIGTERM))
 	timer := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
 	defer timer.Stop()
 	_ = p.command.Wait()

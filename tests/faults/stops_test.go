@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -19,13 +18,8 @@ func TestACleanStopLeavesOneFile(t *testing.T) {
 			p.Create(t, "Ada", "ada@example.org")
 			p.List(t)
 			p.Signal(signal)
-			if code := p.Wait(t); code != 0 {
-				t.Errorf("the exit code is %d", code)
-			}
-			files, err := os.ReadDir(p.DataDir)
-			if err != nil || len(files) != 1 || files[0].Name() != "users.db" {
-				t.Errorf("the data directory holds %v, %v", files, err)
-			}
+			p.ExpectEnd(t, 0)
+			program.ExpectNames(t, p.DataDir, "users.db")
 		})
 	}
 }
@@ -33,18 +27,13 @@ func TestACleanStopLeavesOneFile(t *testing.T) {
 func TestAStopFinishesTheRequestUnderWay(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	conn := p.Dial(t)
 	body := program.Body("Ada", "ada@example.org")
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n")
-	conn.Send("Content-Length: %d\r\n\r\n", len(body))
-	conn.Expect("HTTP/1.1 100 Continue\r\n") // the handler is reading the body
+	conn := p.BeginRequest(t, "POST /api/users", body)
 	p.Signal(syscall.SIGTERM)
 	p.WaitForLog(t, "stopping")
 	conn.Send("%s", body)
-	conn.Expect("HTTP/1.1 201 Created\r\n")
-	if code := p.Wait(t); code != 0 {
-		t.Errorf("the exit code is %d", code)
-	}
+	conn.Answer().Expect(t, 201, "…")
+	p.ExpectEnd(t, 0)
 	if count := program.OpenOther(t, p.DatabasePath()).Ask("SELECT count(*) FROM users"); count != "1" {
 		t.Errorf("%s users were stored", count)
 	}
@@ -65,9 +54,7 @@ func TestAStopDoesNotWaitForClientsThatDoNothing(t *testing.T) {
 func TestASecondSignalEndsTheProgramAtOnce(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	conn := p.Dial(t)
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
-	conn.Expect("HTTP/1.1 100 Continue\r\n") // a stop would wait for this request, and end with exit code 0
+	p.BeginRequest(t, "POST /api/users", "{}") // a stop would wait for this request, and end with exit code 0
 	p.Signal(syscall.SIGTERM)
 	p.WaitForLog(t, "stopping")
 	ended := make(chan struct{})
@@ -83,7 +70,5 @@ func TestASecondSignalEndsTheProgramAtOnce(t *testing.T) {
 		}
 	}()
 	const killed = -1
-	if code := p.Wait(t); code != killed {
-		t.Errorf("the exit code is %d", code)
-	}
+	p.ExpectEnd(t, killed)
 }

@@ -45,9 +45,7 @@ func TestEveryRefusalOfAFileHasACode(t *testing.T) {
 				Code string
 				Rows []struct{ Code string }
 			}
-			if err := json.Unmarshal([]byte(answer.Body), &problem); err != nil {
-				t.Fatal(err)
-			}
+			program.Must(t, json.Unmarshal([]byte(answer.Body), &problem))
 			rows := strings.Trim(fmt.Sprint(problem.Rows), "[]{}")
 			if rows = strings.ReplaceAll(rows, "} {", " "); problem.Code != c.code || rows != c.rows {
 				t.Errorf("answered %d %s", answer.Status, answer.Body)

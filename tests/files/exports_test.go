@@ -33,20 +33,14 @@ func TestAnExportIsTheUsersAsAFile(t *testing.T) {
 		{program.NDJSON + "?q=nobody", "", "", ""},
 	} {
 		answer := p.Do(t, "GET", test.path, "")
-		if answer.Status != 200 || answer.Body != test.want {
-			t.Errorf("%s: %d %q\nwant %q", test.path, answer.Status, answer.Body, test.want)
-		}
-		if got := answer.Header.Get("X-Total-Count"); got != test.total {
-			t.Errorf("%s: X-Total-Count is %q", test.path, got)
-		}
-		if got := answer.Header.Get("Link"); got != test.next {
-			t.Errorf("%s: Link is %q", test.path, got)
-		}
+		answer.Expect(t, 200, test.want)
 		head := p.Do(t, "HEAD", test.path, "")
-		if head.Status != 200 || head.Body != "" || head.Header.Get("Link") != test.next ||
-			head.Header.Get("X-Total-Count") != test.total || head.Header.Get("ETag") != answer.Header.Get("ETag") ||
-			head.Header.Get("Content-Length") != answer.Header.Get("Content-Length") {
-			t.Errorf("HEAD %s: %d %v", test.path, head.Status, head.Header)
+		head.Expect(t, 200, "")
+		for _, of := range []program.Answer{answer, head} {
+			program.ExpectHeader(t, of, "X-Total-Count", test.total)
+			program.ExpectHeader(t, of, "Link", test.next)
+			program.ExpectHeader(t, of, "ETag", answer.Header.Get("ETag"))
+			program.ExpectHeader(t, of, "Content-Length", answer.Header.Get("Content-Length"))
 		}
 		expectFileHeaders(t, test.path, head)
 		expectFileHeaders(t, test.path, answer)
@@ -73,9 +67,7 @@ func TestADownloadGoesOn(t *testing.T) {
 		{[]string{"If-None-Match: " + tag}, 304, ""},
 		{[]string{`If-Match: "x"`}, 200, whole.Body},
 	} {
-		if answer := p.Do(t, "GET", program.CSV, "", test.headers...); answer.Status != test.status || answer.Body != test.body {
-			t.Errorf("%q: answered %d %q", test.headers, answer.Status, answer.Body)
-		}
+		p.Do(t, "GET", program.CSV, "", test.headers...).To(fmt.Sprint(test.headers)).Expect(t, test.status, test.body)
 	}
 	p.Create(t, "Alan", "alan")
 	changed := p.Do(t, "GET", program.CSV, "", "Range: bytes=10-", "If-Range: "+tag)
@@ -107,12 +99,8 @@ func TestAnExportRefusesParametersThatItDoesNotKnow(t *testing.T) {
 		program.NDJSON + "?spreadsheet=true": `Unknown parameter "spreadsheet": a list takes email…, q, limit, after, order and count`,
 	} {
 		body, err := json.Marshal(map[string]string{"error": want})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if answer := p.Do(t, "GET", path, ""); answer.Status != 400 || !program.Matches(answer.Body, string(body)) {
-			t.Errorf("%s: %d %s, want %s", path, answer.Status, answer.Body, body)
-		}
+		program.Must(t, err)
+		p.Do(t, "GET", path, "").Expect(t, 400, string(body))
 	}
 }
 

@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -110,10 +109,7 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 			p := program.Serve(t)
 			p.Create(t, "Ada", "ada")
 			p.Create(t, "Alan", "alan")
-			answer := p.Do(t, "POST", test.path, test.body)
-			if answer.Status != test.status || answer.Body != test.answer {
-				t.Errorf("answered %d %s, want %d %s", answer.Status, answer.Body, test.status, test.answer)
-			}
+			p.Do(t, "POST", test.path, test.body).Expect(t, test.status, test.answer)
 			var got []string
 			for _, user := range p.List(t) {
 				got = append(got, fmt.Sprintf("%d %s %s", user.ID, user.Name, user.Email))
@@ -129,20 +125,13 @@ func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	for path, file := range map[string]string{program.CSV: "people.csv", program.NDJSON: "people.ndjson"} {
-		answer := p.Do(t, "POST", path, "--x\r\n\r\nname,email\r\n--x--\r\n",
-			"Content-Type: multipart/form-data; boundary=x")
-		want := `{"error":"Send the file itself to the same URL, not a form: curl --data-binary @` + file + ` URL"}`
-		if answer.Status != 415 || answer.Body != want {
-			t.Errorf("answered %d %s", answer.Status, answer.Body)
-		}
+		form := p.Do(t, "POST", path, "--x\r\n\r\nname,email\r\n--x--\r\n", "Content-Type: multipart/form-data; boundary=x")
+		form.Expect(t, 415, `{"error":"Send the file itself to the same URL, not a form: curl --data-binary @`+file+` URL"}`)
 	}
-	problem := p.Do(t, "POST", program.CSV, "name,email\nA,\n", "Accept: application/problem+json")
-	want := `{"type":"about:blank","title":"Unprocessable Entity","status":422,` +
-		`"detail":"1 of 1 row cannot be imported; nothing was stored","code":"rows_refused","rows":[` +
-		`{"line":2,"error":"Email is required","code":"field_missing"}]}`
-	if problem.Status != 422 || problem.Body != want {
-		t.Errorf("a problem is %d %s", problem.Status, problem.Body)
-	}
+	p.Do(t, "POST", program.CSV, "name,email\nA,\n", "Accept: application/problem+json").Expect(t, 422,
+		`{"type":"about:blank","title":"Unprocessable Entity","status":422,`+
+			`"detail":"1 of 1 row cannot be imported; nothing was stored","code":"rows_refused","rows":[`+
+			`{"line":2,"error":"Email is required","code":"field_missing"}]}`)
 }
 
 // The files in testdata/imports hold the same people as Excel, LibreOffice, pandas and others write them.
@@ -160,18 +149,13 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := program.ReadFile(t, file)
 			path := program.CSV
 			if strings.HasSuffix(file, "ndjson") {
 				path = program.NDJSON
 			}
 			p := program.Serve(t)
-			if answer := p.Do(t, "POST", path, string(text)); answer.Status != 200 {
-				t.Errorf("answered %d %s", answer.Status, answer.Body)
-			}
+			p.Do(t, "POST", path, text).Expect(t, 200, "…")
 			if got := namesAndEmails(t, p); !reflect.DeepEqual(got, want) {
 				t.Errorf("stored are %q", got)
 			}
@@ -182,22 +166,14 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 func TestTheSameFileTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	text, err := os.ReadFile("../testdata/people.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := program.ReadFile(t, "../testdata/people.csv")
 	const roster = program.CSV + "?on_conflict=update&on_missing=delete&max_deletes=0"
-	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != deleting(100, 0, 0, 0) {
-		t.Fatalf("answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "POST", roster, text).Expect(t, 200, deleting(100, 0, 0, 0))
 	before := p.Do(t, "GET", "/api/users", "")
-	if answer := p.Do(t, "POST", roster, string(text)); answer.Body != deleting(0, 0, 100, 0) {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "POST", roster, text).Expect(t, 200, deleting(0, 0, 100, 0))
 	after := p.Do(t, "GET", "/api/users", "")
-	if after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
-		t.Error("the list has changed")
-	}
+	after.Expect(t, 200, before.Body)
+	program.ExpectHeader(t, after, "ETag", before.Header.Get("ETag"))
 	if id := p.Create(t, "Next", "next"); id != 101 {
 		t.Errorf("the next user has the id %d", id)
 	}
@@ -207,16 +183,11 @@ func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "IMPORT_MAX_MIB=2")
 	fits := "name,email\n" + strings.Repeat("n", 1<<20) + ",e\n"
-	if answer := p.Do(t, "POST", program.CSV, fits); answer.Status != 200 {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "POST", program.CSV, fits).Expect(t, 200, "…")
 	request := p.Dial(t)
 	request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", program.CSV, 3<<20,
 		"name,email\n"+strings.Repeat("n,e\n", 3<<18))
-	if answer := request.Answer(); answer.Status != 413 ||
-		answer.Body != `{"error":"The request body is larger than 2 MiB"}` {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
-	}
+	request.Answer().Expect(t, 413, `{"error":"The request body is larger than 2 MiB"}`)
 	if answer := p.Do(t, "POST", program.NDJSON, strings.Repeat("\n", 2<<20+1)); answer.Status != 413 {
 		t.Errorf("an NDJSON file is answered %d %s", answer.Status, answer.Body)
 	}

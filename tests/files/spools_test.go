@@ -13,6 +13,12 @@ import (
 // noRoom is the answer to an import or export for which the files of others leave no disk.
 const noRoom = "Exports and imports under way take all the disk space that they may"
 
+func expectNoRoom(t *testing.T, answer program.Answer) {
+	t.Helper()
+	answer.Expect(t, 503, "…"+noRoom+"…")
+	program.ExpectHeader(t, answer, "Retry-After", "5")
+}
+
 // Exports are written beside the database: many slow readers must not take the disk from writers.
 func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 	t.Parallel()
@@ -33,10 +39,7 @@ func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 		p.Create(t, strings.Repeat("n", 900_000), fmt.Sprint("during ", i))
 	}
 	people := program.ManyRows(400_000) // more than is left beside the readers
-	if answer := p.Do(t, "POST", program.CSV, people); answer.Status != 503 || !strings.Contains(answer.Body, noRoom) ||
-		answer.Header.Get("Retry-After") != "5" {
-		t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
-	}
+	expectNoRoom(t, p.Do(t, "POST", program.CSV, people))
 	for _, reader := range readers {
 		_ = reader.Close()
 	}
@@ -61,20 +64,11 @@ func TestOnAFullDiskOnlySmallFilesComeAndGo(t *testing.T) {
 	if err == nil {
 		err = os.Truncate(ballast, info.Size()-600_000)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	for _, path := range []string{program.CSV, "/api/users.ndjson", program.CSV + "?limit=1&order=asc"} {
-		answer := p.Do(t, "GET", path, "")
-		if answer.Status != 503 || !strings.Contains(answer.Body, noRoom) || answer.Header.Get("Retry-After") != "5" {
-			t.Errorf("%s is answered %d %.200s", path, answer.Status, answer.Body)
-		}
+		expectNoRoom(t, p.Do(t, "GET", path, ""))
 	}
-	if answer := p.Do(t, "GET", program.CSV+"?q=Ada", ""); answer.Status != 200 {
-		t.Errorf("a small export is answered %d %s", answer.Status, answer.Body)
-	}
-	if answer := p.Do(t, "POST", program.CSV, program.ManyRows(10)); answer.Status != 200 {
-		t.Errorf("a small import is answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "GET", program.CSV+"?q=Ada", "").Expect(t, 200, "…")
+	p.Do(t, "POST", program.CSV, program.ManyRows(10)).Expect(t, 200, "…")
 	p.Stop(t)
 }

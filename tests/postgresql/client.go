@@ -3,6 +3,7 @@ package postgresql
 import (
 	"context"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -40,24 +41,37 @@ func Ask(t testing.TB, url, query string) (text string) {
 func connect(ctx context.Context, t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return conn
+}
+
+// At returns the URL of a database where the first of these servers has it that can be written.
+func At(t testing.TB, database string, servers ...*Server) string {
+	t.Helper()
+	hosts := []string{}
+	for _, server := range servers {
+		hosts = append(hosts, address(server.Port))
+	}
+	return Through(t, database, hosts...)
+}
+
+// Through returns the URL of a database at other hosts.
+func Through(t testing.TB, database string, hosts ...string) string {
+	t.Helper()
+	name, err := url.Parse(database)
+	must(t, err)
+	name.Host = strings.Join(hosts, ",")
+	return name.String()
 }
 
 // As returns the URL of a database as another role has it, which needs no password.
 func As(t testing.TB, database, role string) string {
 	t.Helper()
 	name, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	name.User = url.User(role)
 	return name.String()
 }

@@ -16,9 +16,7 @@ type gate struct {
 func openGate(t testing.TB, from, to string) *gate {
 	t.Helper()
 	listener, err := net.Listen("tcp", from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	g := &gate{listener: listener}
 	go func() {

@@ -50,9 +50,7 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 	// Three servers of one machine cannot share the directory of their sockets.
 	config := strings.Replace(c.here(documented.Config), "\npostgresql:\n",
 		"\npostgresql:\n  parameters:\n    unix_socket_directories: "+m.folder+"\n", 1)
-	if err := os.WriteFile(filepath.Join(m.folder, "patroni.yml"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(m.folder, "patroni.yml"), []byte(config), 0o644))
 	t.Cleanup(m.remove)
 	return m
 }

@@ -2,8 +2,6 @@ package postgresql
 
 import (
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,9 +40,7 @@ func (s *Server) Pooler(t testing.TB, settings ...string) *Pooler {
 		ini += setting + "\n"
 	}
 	for name, text := range map[string]string{"ini": ini, "users": fmt.Sprintf("%q %q\n", "postgres", Password)} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	pooler := &Pooler{t: t, port: port, path: path, file: filepath.Join(folder, "ini")}
 	pooler.start()
@@ -64,15 +60,13 @@ func (p *Pooler) Through(database string) string {
 }
 
 // Plain is Through without the parameter that makes prepared statements unnecessary.
-func (p *Pooler) Plain(database string) string { return withHost(p.t, database, p.port) }
+func (p *Pooler) Plain(database string) string { return Through(p.t, database, address(p.port)) }
 
 // IsOld reports whether the pooler is older than 1.21, which learned prepared statements.
 func (p *Pooler) IsOld() bool {
 	p.t.Helper()
 	version, err := exec.Command(p.path, "--version").Output()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	var major, minor int
 	if _, err := fmt.Sscanf(string(version), "PgBouncer %d.%d", &major, &minor); err != nil {
 		p.t.Fatal(err)
@@ -86,15 +80,4 @@ func (p *Pooler) Restart() {
 	p.process.kill()
 	p.process.wait(p.t)
 	p.start()
-}
-
-// withHost returns the URL of a database at another port.
-func withHost(t testing.TB, database string, port int) string {
-	t.Helper()
-	name, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name.Host = net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
-	return name.String()
 }

@@ -99,11 +99,16 @@ func copyTemplate(t testing.TB) string {
 func initialize(t testing.TB, folder string) {
 	t.Helper()
 	password := filepath.Join(folder, "password")
-	if err := os.WriteFile(password, []byte(Password), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(password, []byte(Password), 0o644))
 	run(t, binary(t, "initdb"), "--pgdata="+filepath.Join(folder, "data"), "--no-sync", "--username=postgres",
 		"--pwfile="+password, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8")
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // newFolder makes a folder that belongs to the user who runs the servers. Its path is short: that of a unix socket may
@@ -115,9 +120,7 @@ func newFolder(t testing.TB) string {
 		owner := credential(t)
 		err = os.Chown(folder, int(owner.Uid), int(owner.Gid))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return folder
 }
 

@@ -58,7 +58,7 @@ func TestAStandbyHasWhatWasCommittedAndIsPromoted(t *testing.T) {
 	SQL(t, url, "CREATE TABLE t AS SELECT 7 AS n")
 	server.Kill(t)
 	standby.Promote(t)
-	if n := Ask(t, withHost(t, url, standby.Port), "UPDATE t SET n = n + 1 RETURNING n::text"); n != "8" {
+	if n := Ask(t, At(t, url, standby), "UPDATE t SET n = n + 1 RETURNING n::text"); n != "8" {
 		t.Errorf("the table has %s", n)
 	}
 }

@@ -38,9 +38,7 @@ func beginWith(t testing.TB, attributes *syscall.SysProcAttr, environment []stri
 	p.command.SysProcAttr, p.command.Dir = attributes, "/"
 	p.command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, environment...)
 	p.command.Stdout, p.command.Stderr = p, p
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.command.Start())
 	go func() {
 		_ = p.command.Wait()
 		close(p.exited)

@@ -20,8 +20,6 @@ func Schema(t testing.TB, url string) string {
 		t.Skipf("needs pg_dump: %v", err)
 	}
 	text, err := exec.Command(dump, "--schema-only", "--dbname="+url).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dumpComments.ReplaceAllString(string(text), "")
 }

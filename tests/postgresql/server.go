@@ -32,9 +32,7 @@ func launch(t testing.TB, folder string, settings ...string) *Server {
 		method, s.settings = "scram-sha-256", slices.Delete(slices.Clone(settings), i, i+1)
 	}
 	rules := fmt.Sprintf("local all all %[1]s\nhost all all 127.0.0.1/32 %[1]s\nhost replication all 127.0.0.1/32 %[1]s\n", method)
-	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(rules), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(rules), 0o644))
 	s.StartAgain(t)
 	return s
 }
@@ -110,9 +108,7 @@ func (s *Server) CPU(t testing.TB, program string) (total time.Duration) {
 		if err == nil {
 			_, err = fmt.Sscan(string(text), &running)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		total += running
 	}
 	return total

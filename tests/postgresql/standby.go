@@ -47,17 +47,11 @@ func (s *Server) backUp(t testing.TB, standby *Server) {
 	}
 	run(t, "cp", "-a", s.data(), standby.folder)
 	var label string
-	if err := conn.QueryRow(ctx, "SELECT labelfile FROM "+end).Scan(&label); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(standby.data(), "postmaster.pid")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.QueryRow(ctx, "SELECT labelfile FROM "+end).Scan(&label))
+	must(t, os.Remove(filepath.Join(standby.data(), "postmaster.pid")))
 	for name, text := range map[string]string{"backup_label": label, "standby.signal": ""} {
 		path := filepath.Join(standby.data(), name)
-		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chown(path, UID(t), -1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chown(path, UID(t), -1)))
 	}
 }
 
@@ -72,9 +66,7 @@ func (s *Server) AwaitReplay(t testing.TB, standby *Server) {
 func (s *Server) Follow(t testing.TB, primary *Server) {
 	t.Helper()
 	path := filepath.Join(s.data(), "standby.signal")
-	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, UID(t), -1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, UID(t), -1)))
 	s.StartAgain(t, "hot_standby=on", "primary_conninfo="+primary.connection())
 }
 

@@ -33,9 +33,7 @@ func Scrape(t *testing.T, p *Program) map[string]map[string]float64 {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(AskAdmin(t, p, "/metrics").Body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	figures := map[string]map[string]float64{}
 	put := func(name string, labels []*dto.LabelPair, value float64) {
 		if figures[name] == nil {

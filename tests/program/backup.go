@@ -27,13 +27,3 @@ func BackUp(t testing.TB, dataDir string) string {
 	}
 	return target
 }
-
-// ExpectSound fails the test unless SQLite finds nothing wrong with a database file.
-func ExpectSound(t testing.TB, path string) {
-	t.Helper()
-	other := OpenOther(t, path)
-	defer other.Close()
-	if result := other.Ask("PRAGMA integrity_check"); result != "ok" {
-		t.Errorf("%s: %s", path, result)
-	}
-}

@@ -8,17 +8,13 @@ import (
 
 // AtOnce sends n requests while another program holds the write lock, so that one commit takes them all. It returns
 // their answers. Each request is its first line and its body.
-func AtOnce(t *testing.T, p *Program, other *Other, n int,
-	request func(i int) (line, body string)) []Answer {
+func AtOnce(t *testing.T, p *Program, other *Other, n int, request func(i int) (line, body string)) []Answer {
 	t.Helper()
 	answers := make([]Answer, n)
 	conns := make([]*Conn, n)
 	for i := range conns {
 		line, body := request(i)
-		conns[i] = p.Dial(t)
-		conns[i].Send("%s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", line, len(body))
-		conns[i].Expect("HTTP/1.1 100 Continue\r\n")
-		conns[i].Expect("\r\n")
+		conns[i] = p.BeginRequest(t, line, body)
 	}
 	other.HoldWrites()
 	for i := range conns {

@@ -23,14 +23,30 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
-	bytes  int // of the body as it came
+
+	request string // its method and path
+	bytes   int    // of the body as it came
+}
+
+// Expect fails the test unless an answer has a status, and a body that [Matches] this one.
+func (a Answer) Expect(t testing.TB, status int, body string) {
+	t.Helper()
+	if a.Status != status || !Matches(a.Body, body) {
+		t.Errorf("%s is answered %d %.2000s, want %d %.2000s", a.request, a.Status, a.Body, status, body)
+	}
 }
 
 // readAnswer reads the body of a response.
 func readAnswer(response *http.Response) (Answer, error) {
 	defer response.Body.Close() //nolint:errcheck // it is read to its end
 	body, err := io.ReadAll(response.Body)
-	return Answer{response.StatusCode, response.Header, string(body), len(body)}, err
+	return Answer{response.StatusCode, response.Header, string(body), "the request", len(body)}, err
+}
+
+// To is the same answer, to a request that a test has written itself.
+func (a Answer) To(request string) Answer {
+	a.request = request
+	return a
 }
 
 func (a Answer) withoutOwn() Answer {
@@ -63,7 +79,7 @@ func (p *Program) Send(method, path, body string, header ...string) (Answer, err
 	if err == nil {
 		p.differences.note(request, body, answer)
 	}
-	return answer.withoutOwn(), err
+	return answer.withoutOwn().To(method + " " + path), err
 }
 
 // Do is Send for tests that always expect an answer.
@@ -95,13 +111,16 @@ func (p *Program) Create(t testing.TB, name, email string) int64 {
 	return answer.User(t).ID
 }
 
+// Change changes fields of a user.
+func (p *Program) Change(t testing.TB, id int64, fields string) {
+	t.Helper()
+	p.Do(t, http.MethodPatch, fmt.Sprint("/api/users/", id), fields).Expect(t, http.StatusOK, "…")
+}
+
 // Delete deletes a user.
 func (p *Program) Delete(t testing.TB, id int64) {
 	t.Helper()
-	answer := p.Do(t, http.MethodDelete, fmt.Sprintf("/api/users/%d", id), "")
-	if answer.Status != http.StatusNoContent {
-		t.Fatalf("deleting %d: %d %s", id, answer.Status, answer.Body)
-	}
+	p.Do(t, http.MethodDelete, fmt.Sprint("/api/users/", id), "").Expect(t, http.StatusNoContent, "")
 }
 
 // List returns all users.
@@ -110,13 +129,24 @@ func (p *Program) List(t testing.TB) []User {
 	return p.Do(t, http.MethodGet, "/api/users", "").Users(t)
 }
 
+// ExpectUsers fails the test unless the program lists users with exactly these names, and returns them.
+func (p *Program) ExpectUsers(t testing.TB, names ...string) []User {
+	t.Helper()
+	users, found := p.List(t), []string{}
+	for _, user := range users {
+		found = append(found, user.Name)
+	}
+	if strings.Join(found, ", ") != strings.Join(names, ", ") {
+		t.Errorf("the users are %q, want %q", found, names)
+	}
+	return users
+}
+
 // User is ParseUser for tests that expect a user.
 func (a Answer) User(t testing.TB) User {
 	t.Helper()
 	user, err := a.ParseUser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return user
 }
 
@@ -124,9 +154,7 @@ func (a Answer) User(t testing.TB) User {
 func (a Answer) Users(t testing.TB) []User {
 	t.Helper()
 	users, err := a.ParseUsers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return users
 }
 

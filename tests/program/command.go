@@ -39,9 +39,7 @@ func ServeFeed(t testing.TB, settings ...string) *Program {
 // RecordChanges lets the database of the program record changes, and waits until the program has noticed.
 func (p *Program) RecordChanges(t testing.TB, header ...string) {
 	t.Helper()
-	if done := p.Run(t, "changes", "on"); done.Code != 0 {
-		t.Fatal(done)
-	}
+	p.Run(t, "changes", "on").MustSucceed(t)
 	p.WaitForFeed(t, header...)
 }
 
@@ -83,6 +81,14 @@ func runAt(t testing.TB, path string, settings []string, stdin io.Reader, argume
 		t.Fatal(err)
 	}
 	return Outcome{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// MustSucceed ends the test unless a command ended well.
+func (o Outcome) MustSucceed(t testing.TB) {
+	t.Helper()
+	if o.Code != 0 {
+		t.Fatalf("it ended with %d, and said %q and %q", o.Code, o.Stdout, o.Stderr)
+	}
 }
 
 // ExpectMistake fails the test unless a command ended with exit code 1 and one line that says everything it must.

@@ -30,11 +30,20 @@ type Conn struct {
 func (p *Program) Dial(t testing.TB) *Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &Conn{conn, t, bufio.NewReader(patient{conn})}
+}
+
+// BeginRequest sends what stands before the body of a request, and returns once the program waits for the body. The request is
+// a line such as "POST /api/users".
+func (p *Program) BeginRequest(t testing.TB, request, body string) *Conn {
+	t.Helper()
+	conn := p.Dial(t)
+	conn.Send("%s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", request, len(body))
+	conn.Expect("HTTP/1.1 100 Continue\r\n")
+	conn.Expect("\r\n")
+	return conn
 }
 
 // patient waits for each read, and not for longer than [Patience].
@@ -61,9 +70,7 @@ func (c *Conn) Begin() {
 // Buffer sets how much of an answer the kernel takes from the program before the test reads it.
 func (c *Conn) Buffer(bytes int) {
 	c.t.Helper()
-	if err := c.Conn.(*net.TCPConn).SetReadBuffer(bytes); err != nil {
-		c.t.Fatal(err)
-	}
+	Must(c.t, c.Conn.(*net.TCPConn).SetReadBuffer(bytes))
 }
 
 // Expect reads lines until it finds this one.

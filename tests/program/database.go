@@ -22,9 +22,7 @@ func OpenOther(t testing.TB, path string) *Other {
 	t.Helper()
 	db := openDatabase(t, path)
 	conn, err := db.Conn(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	other := &Other{t, db, conn}
 	t.Cleanup(other.Close)
 	return other

@@ -1,8 +1,10 @@
 package program
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -13,6 +15,16 @@ func SmallDisk(t *testing.T, size string) string {
 	NeedsRoot(t)
 	directory := t.TempDir()
 	Mount(t, "-t", "tmpfs", "-o", "size="+size, "tmpfs", directory)
+	return directory
+}
+
+// SharedDirectory makes a directory that other users may enter, which that of t.TempDir is not. It belongs to a user.
+func SharedDirectory(t testing.TB, owner int) string {
+	t.Helper()
+	directory, err := os.MkdirTemp("", "users-api")
+	Must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	Must(t, errors.Join(os.Chmod(directory, 0o755), os.Chown(directory, owner, owner)))
 	return directory
 }
 
@@ -29,9 +41,7 @@ func Mount(t *testing.T, arguments ...string) {
 func FillDisk(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer file.Close() //nolint:errcheck // it could not be written anyway
 	for err == nil {
 		_, err = file.Write(make([]byte, 4096))
@@ -42,13 +52,19 @@ func FillDisk(t *testing.T, path string) {
 func NamesIn(t testing.TB, directory string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+// ExpectNames fails the test unless exactly this is in a directory, in the order of the alphabet.
+func ExpectNames(t testing.TB, directory string, names ...string) {
+	t.Helper()
+	if found := NamesIn(t, directory); !slices.Equal(found, names) {
+		t.Errorf("in %s are %q, want %q", directory, found, names)
+	}
 }
 
 // ExpectNoDirectory fails the test when something was made at a path.
@@ -60,9 +76,15 @@ func ExpectNoDirectory(t *testing.T, path string) {
 }
 
 // WriteFile writes a file that other users may read.
-func WriteFile(t *testing.T, path, text string) {
+func WriteFile(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// ReadFile returns what is in a file.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	Must(t, err)
+	return string(text)
 }

@@ -25,6 +25,14 @@ func Matches(text, want string) bool {
 	return starts && strings.HasSuffix(text, parts[last])
 }
 
+// Must ends the test if there is an error, where a test only prepares what it is about.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // ExpectHeader compares a header of an answer; several lines of it are joined.
 func ExpectHeader(t *testing.T, answer Answer, name, want string) {
 	t.Helper()
@@ -76,11 +84,11 @@ func ExpectRefusal(t *testing.T, p *Program, says ...string) {
 	Forbid(t, p.Log(), "goroutine", "panic", "out of memory")
 }
 
-// ExpectIntact fails the test unless the database is whole.
-func ExpectIntact(t *testing.T, p *Program) {
+// ExpectIntact fails the test unless the database at a path is whole.
+func ExpectIntact(t testing.TB, path string) {
 	t.Helper()
-	if result := OpenOther(t, p.DatabasePath()).Intact(); result != "ok" {
-		t.Errorf("the integrity check says %s", result)
+	if result := OpenOther(t, path).Intact(); result != "ok" {
+		t.Errorf("%s: the integrity check says %s", path, result)
 	}
 }
 

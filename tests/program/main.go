@@ -68,9 +68,7 @@ func ServeCopy(t testing.TB, path string) (*Program, []User) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(directory, "users.db"), text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	p := Serve(t, "DATA_DIR="+directory)
 	return p, p.List(t)
 }

@@ -68,9 +68,7 @@ func DatabaseURL(t testing.TB, directory string) string {
 func openDatabase(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	config, err := pgx.ParseConfig(DatabaseURL(t, filepath.Dir(path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // tables change between statements
 	return stdlib.OpenDB(*config)
 }

@@ -106,6 +106,9 @@ func (p *Program) end() {
 	<-p.exited
 }
 
+// At is what another started, such as a container engine, and serves the API at a URL.
+func At(url string) *Program { return &Program{URL: url, log: newLogBuffer()} }
+
 // At is the same process at another address, where it answers to something else than the API.
 func (p *Program) At(url string) *Program {
 	other := *p
@@ -140,9 +143,7 @@ func LaunchAs(t testing.TB, uid int, path string, settings ...string) *Program {
 // LaunchWith is LaunchAs with groups.
 func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...string) *Program {
 	t.Helper()
-	if err := readSources(); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, readSources())
 	p := &Program{
 		DataDir: filepath.Join(t.TempDir(), "data"), log: newLogBuffer(), exited: make(chan struct{}),
 		differences: &differences{},
@@ -169,9 +170,7 @@ func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...
 		p.command.SysProcAttr.Credential = &user
 	}
 	p.command.Stderr = p.log
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, p.command.Start())
 	go func() { _ = p.command.Wait(); close(p.exited) }()
 	t.Cleanup(p.end)
 	t.Cleanup(func() { p.differences.report(t) })
@@ -196,6 +195,20 @@ func (p *Program) Wait(t testing.TB) int {
 	}
 }
 
+// ExpectEnd waits for the process to end, and fails the test unless it does with an exit code, and with these texts in its log.
+func (p *Program) ExpectEnd(t testing.TB, code int, says ...string) {
+	t.Helper()
+	got := p.Wait(t)
+	for _, text := range says {
+		if !strings.Contains(p.Log(), text) {
+			t.Errorf("%q is not in the log:\n%s", text, p.Log())
+		}
+	}
+	if got != code {
+		t.Errorf("the exit code is %d, want %d:\n%s", got, code, p.Log())
+	}
+}
+
 // WaitForRefusal waits for a program to end that must not begin to listen, and returns its exit code.
 func (p *Program) WaitForRefusal(t testing.TB) int {
 	t.Helper()
@@ -213,9 +226,7 @@ func (p *Program) Stop(t testing.TB) time.Duration {
 	t.Helper()
 	start := time.Now()
 	p.Signal(syscall.SIGTERM)
-	if code := p.Wait(t); code != 0 {
-		t.Fatalf("stopped with exit code %d:\n%s", code, p.Log())
-	}
+	p.ExpectEnd(t, 0)
 	return time.Since(start)
 }
 

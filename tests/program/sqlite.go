@@ -33,14 +33,10 @@ const (
 // openDatabase opens a file, and makes it and its directory where they are missing.
 func openDatabase(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	name := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=busy_timeout(500)"}
 	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return db
 }
 

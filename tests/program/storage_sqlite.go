@@ -29,8 +29,6 @@ func WALBytes(t *testing.T, p *Program) int64 {
 func bytesOf(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return info.Size()
 }

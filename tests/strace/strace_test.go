@@ -13,7 +13,7 @@ import (
 	"users-api/tests/program"
 )
 
-// steps returns the system calls that went well, in order, such as "flush /a/b", "mkdir /a" or "link /a /b".
+// steps returns the system calls that went well, in order, such as "flush /a/b", "mkdir /a" or "rename /a /b".
 func steps(calls []*call) (found []string) {
 	for _, c := range calls {
 		name := strings.TrimSuffix(strings.TrimSuffix(c.name, "2"), "at")
@@ -22,7 +22,7 @@ func steps(calls []*call) (found []string) {
 		case strings.HasSuffix(c.name, "sync"):
 			_, path := c.file()
 			found = append(found, "flush "+path)
-		case name == "mkdir", name == "link", name == "rename":
+		case name == "mkdir", name == "rename":
 			found = append(found, name+" "+strings.Join(c.texts, " "))
 		}
 	}
@@ -63,31 +63,11 @@ func TestEachDirectoryThatIsMadeIsOnDisk(t *testing.T) {
 	}
 }
 
-func TestABackupAndARestoreAreOnDiskBeforeTheyHaveTheirNames(t *testing.T) {
-	recorder, root := newRecorder(t), t.TempDir()
-	data, backup := root+"/data", root+"/backup.db"
-	p := program.Start(t, recorder.script, "DATA_DIR="+data)
-	p.Create(t, "Ada", "ada@example.org")
-	p.Stop(t)
-
-	recorder.run(data, "backup", backup)
-	partial := backup + `\.\d+\.partial`
-	expectOrder(t, steps(recorder.read()), "flush "+partial, "link "+partial+" "+backup, "flush "+root)
-
-	recorder.run(data, "restore", backup)
-	database := data + "/users.db"
-	candidate, kept := database+`\.\d+\.partial`, database+`\.replaced-\S+`
-	expectOrder(t, steps(recorder.read()), "flush "+candidate, "link "+database+" "+kept, "flush "+data,
-		"rename "+candidate+" "+database, "flush "+data)
-}
-
 func TestTheWALFileOfAReplacedDatabaseIsMovedAwayOnDisk(t *testing.T) {
 	recorder, root := newRecorder(t), t.TempDir()
 	p := program.Start(t, recorder.script, "DATA_DIR="+root)
 	p.Create(t, "Ada", "ada@example.org")
-	if err := os.Rename(program.BackUp(t, root), root+"/users.db"); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Rename(program.BackUp(t, root), root+"/users.db"))
 	p.Wait(t)
 	expectOrder(t, steps(recorder.read()), "rename "+root+"/users.db-wal "+root+`/users.db-wal.lost-\S+`, "flush "+root)
 }
