@@ -130,18 +130,6 @@ var scenarios = []scenario{
 	{"another site's browser cannot delete", "DELETE /api/users/1\nSec-Fetch-Site: cross-site", "", 403, crossed},
 	{"the same site's browser can create", post + "\nSec-Fetch-Site: same-origin", sent, 201, stored},
 
-	// Ids without a user.
-	{"no user has an id of letters", "DELETE /api/users/abc", "", 404, noUser},
-	{"no user has an id with a fraction", "DELETE /api/users/1.0", "", 404, noUser},
-	{"no user has an id with a plus", "DELETE /api/users/+1", "", 404, noUser},
-	{"no user has an id with a leading zero", "DELETE /api/users/01", "", 404, noUser},
-	{"no user has an id with a space", "DELETE /api/users/%201", "", 404, noUser},
-	{"no user has an id in hexadecimal", "DELETE /api/users/0x1", "", 404, noUser},
-	{"no user has an id with an exponent", "DELETE /api/users/1e0", "", 404, noUser},
-	{"no user has an id with SQL", "DELETE /api/users/1%20OR%201=1", "", 404, noUser},
-	{"no user has an id that is too large", "DELETE /api/users/18446744073709551617", "", 404, noUser},
-	{"no user has the id minus zero", "DELETE /api/users/-0", "", 404, noUser},
-
 	// Paths and methods.
 	{"an unknown path is not found", "GET /nothing", "", 404, noPath},
 	{"a trailing slash is another path", "GET /api/users/", "", 404, noPath},
@@ -189,12 +177,7 @@ func try(t *testing.T, scenarios []scenario, others ...string) {
 
 func (s scenario) check(t *testing.T, answer program.Answer) {
 	t.Helper()
-	if answer.Status != s.status {
-		t.Errorf("answered %d, want %d: %.300s", answer.Status, s.status, answer.Body)
-	}
-	if !program.Matches(answer.Body, s.answer) {
-		t.Errorf("answered %.300s, want %s", answer.Body, s.answer)
-	}
+	answer.Expect(t, s.status, s.answer)
 	program.ExpectHeader(t, answer, "X-Content-Type-Options", "nosniff")
 	if answer.Body != "" {
 		program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
@@ -241,14 +224,10 @@ func TestAPartOfAPageCanBeAskedFor(t *testing.T) {
 	p := program.Serve(t)
 	for _, path := range []string{"/", "/docs", "/openapi.json"} {
 		whole := p.Do(t, "GET", path, "").Body
-		if part := p.Do(t, "GET", path, "", "Range: bytes=5-14"); part.Status != 206 || part.Body != whole[5:15] {
-			t.Errorf("ten bytes of %s are answered %d %s", path, part.Status, part.Body)
-		}
+		p.Do(t, "GET", path, "", "Range: bytes=5-14").Expect(t, 206, whole[5:15])
 		beyond := fmt.Sprintf("Range: bytes=%d-", len(whole))
 		for _, method := range []string{"GET", "HEAD"} {
-			if answer := p.Do(t, method, path, "", beyond); answer.Status != 416 {
-				t.Errorf("%s of bytes after the end of %s is answered %d", method, path, answer.Status)
-			}
+			p.Do(t, method, path, "", beyond).Expect(t, 416, "…")
 		}
 	}
 }

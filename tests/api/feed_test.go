@@ -125,21 +125,14 @@ func TestWhatTheFeedRefuses(t *testing.T) {
 		{"a cursor too large for a number", "?after=99999999999999999999999", 410, gone},
 	} {
 		t.Run(one.name, func(t *testing.T) {
-			answer := on.Do(t, "GET", "/api/changes"+one.query, "")
-			if answer.Status != one.status || answer.Body != one.answer {
-				t.Errorf("it is answered %d %s, want %d %s", answer.Status, answer.Body, one.status, one.answer)
-			}
+			on.Do(t, "GET", "/api/changes"+one.query, "").Expect(t, one.status, one.answer)
 			problem := on.Do(t, "GET", "/api/changes"+one.query, "", "Accept: text/event-stream, application/problem+json")
 			program.ExpectHeader(t, problem, "Content-Type", "application/problem+json")
-			if problem.Status != one.status || !strings.Contains(problem.Body, fmt.Sprintf(`"status":%d`, one.status)) {
-				t.Errorf("the problem is %d %s", problem.Status, problem.Body)
-			}
+			problem.Expect(t, one.status, fmt.Sprintf(`…"status":%d…`, one.status))
 		})
 	}
 	for _, query := range []string{"", "?after=1", "?wait=60"} {
-		if answer := off.Do(t, "GET", "/api/changes"+query, ""); answer.Status != 404 || answer.Body != noFeed {
-			t.Errorf("without a feed %s is answered %d %s", query, answer.Status, answer.Body)
-		}
+		off.Do(t, "GET", "/api/changes"+query, "").Expect(t, 404, noFeed)
 	}
 }
 
@@ -164,11 +157,11 @@ func TestListsAndExportsSayWhereTheFeedGoesOn(t *testing.T) {
 				header = []string{"If-None-Match: " + tag}
 			}
 			answer := p.Do(t, method, path, "", header...)
-			if header != nil && answer.Status != http.StatusNotModified {
-				t.Errorf("%s with its entity tag is answered %d", path, answer.Status)
+			if header != nil {
+				answer.Expect(t, http.StatusNotModified, "")
 			}
 			name := fmt.Sprint("Ada ", i, try)
-			p.Do(t, "PATCH", fmt.Sprint("/api/users/", id), program.Body(name, "a@b"))
+			p.Change(t, id, program.Body(name, "a@b"))
 			next := read(t, p, "?wait=60&after="+answer.Header.Get("Changes-Cursor"))
 			if program.PostgreSQL { // what the response has may come again
 				next.Changes = next.Changes[max(0, len(next.Changes)-1):]
@@ -192,9 +185,7 @@ func TestTheFirstAnswerWithAFeedSaysWhereItGoesOn(t *testing.T) {
 			p := program.Serve(t, "LIST_MEMORY_MIB=0")
 			p.Create(t, "Ada", "a@b")
 			p.Do(t, "GET", "/api/users"+query, "")
-			if done := p.Run(t, "changes", "on"); done.Code != 0 {
-				t.Fatal(done)
-			}
+			p.Run(t, "changes", "on").MustSucceed(t)
 			time.Sleep(1500 * time.Millisecond) // a request that waits for the feed would be the first
 			if p.Do(t, "GET", "/api/users"+query, "").Header.Get("Changes-Cursor") == "" {
 				t.Error("it has no cursor")
@@ -234,9 +225,7 @@ func TestAReadKeyReadsTheFeed(t *testing.T) {
 	for key, status := range map[string]int{readKey: 200, fullKey: 200, otherKey: 401, "": 401} {
 		for _, accept := range []string{"application/json", "text/event-stream"} {
 			answer := p.Do(t, "HEAD", "/api/changes", "", "X-API-Key: "+key, "Accept: "+accept)
-			if answer.Status != status {
-				t.Errorf("%q: %s is answered %d", key, accept, answer.Status)
-			}
+			answer.Expect(t, status, "")
 			if status == 200 {
 				program.ExpectHeader(t, answer, "Cache-Control", "no-store")
 			}

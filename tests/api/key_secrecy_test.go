@@ -29,9 +29,7 @@ func TestNoKeyIsEverInTheLogOrAFigure(t *testing.T) {
 		"/debug/pprof/profile?seconds=1",
 	} {
 		answer := program.AskAdmin(t, p, path)
-		if answer.Status != 200 {
-			t.Errorf("%s is answered %d", path, answer.Status)
-		}
+		answer.Expect(t, 200, "…")
 		program.Forbid(t, plain(t, answer.Body), secrets...)
 	}
 }
@@ -44,8 +42,6 @@ func plain(t *testing.T, text string) string {
 		return text
 	}
 	unpacked, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return string(unpacked)
 }

@@ -16,26 +16,20 @@ func TestLocationLeadsToTheCreatedUserBehindAnyPrefix(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	target, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	for _, prefix := range []string{"", "/people", "/a/b"} {
 		proxy := httptest.NewServer(http.StripPrefix(prefix, httputil.NewSingleHostReverseProxy(target)))
 		defer proxy.Close()
 		email := strings.Trim(prefix, "/") + "@example.org"
 		created, err := http.Post(proxy.URL+prefix+"/api/users", "application/json", strings.NewReader(program.Body("Ada", email)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, err)
 		_ = created.Body.Close()
 		place, err := created.Location() // as RFC 3986 resolves it
 		if err != nil {
 			t.Fatalf("%d: %v", created.StatusCode, err)
 		}
 		found, err := http.Get(place.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, err)
 		_ = found.Body.Close()
 		sent := created.Header.Get("Location")
 		if !strings.HasPrefix(sent, "users/") || found.StatusCode != 200 || found.Header.Get("ETag") == "" {

@@ -47,9 +47,7 @@ func TestAnIDWithoutAUserIsNotFound(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "HEAD", "PATCH", "PUT", "DELETE"} {
 			answer := p.Do(t, method, "/api/users/"+id, `{"name":"A","email":"a@b"}`, "If-Match: *")
-			if answer.Status != 404 || method != "HEAD" && answer.Body != noUser {
-				t.Errorf("%s of %s is answered %d %s", method, id, answer.Status, answer.Body)
-			}
+			answer.Expect(t, 404, map[bool]string{true: "", false: noUser}[method == "HEAD"])
 		}
 	}
 	if users := p.List(t); len(users) != 6 {

@@ -77,9 +77,7 @@ func TestEveryErrorIsAProblemForClientsThatAsk(t *testing.T) {
 			plain := p.Do(t, method, path, s.body, lines[1:]...)
 			answer := p.Do(t, method, path, s.body, append(lines[1:], "Accept: "+problemType)...)
 			var said struct{ Error string }
-			if err := json.Unmarshal([]byte(plain.Body), &said); err != nil {
-				t.Fatal(err)
-			}
+			program.Must(t, json.Unmarshal([]byte(plain.Body), &said))
 			want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error, codeOf(said.Error)}
 			if plain.Status == 500 { // storage's own text of a duplicate
 				want = problem{"about:blank", "Conflict", 409, "Email is already used by another user", "email_used"}
@@ -92,9 +90,7 @@ func TestEveryErrorIsAProblemForClientsThatAsk(t *testing.T) {
 			}
 		})
 	}
-	if users := p.List(t); len(users) != 2 {
-		t.Errorf("the users are %v", users)
-	}
+	p.ExpectUsers(t, "Ada", "Alan")
 }
 
 func TestStoragesErrorsAreProblemsToo(t *testing.T) {
@@ -133,10 +129,7 @@ func TestOtherClientsSeeNoProblems(t *testing.T) {
 			t.Errorf("Accept: %s is answered %d %s", accept, answer.Status, answer.Body)
 		}
 	}
-	list := p.Do(t, "GET", "/api/users", "")
-	if asked := p.Do(t, "GET", "/api/users", "", "Accept: "+problemType); asked.Body != list.Body || asked.Status != 200 {
-		t.Errorf("a list is answered %d %s", asked.Status, asked.Body)
-	}
+	p.Do(t, "GET", "/api/users", "", "Accept: "+problemType).Expect(t, 200, p.Do(t, "GET", "/api/users", "").Body)
 }
 
 func TestRefusalsOfAccessAreProblemsToo(t *testing.T) {

@@ -24,18 +24,14 @@ func follow(t *testing.T, p *program.Program, query string, header ...string) st
 	t.Helper()
 	ctx, leave := context.WithTimeout(t.Context(), program.Patience)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"/api/changes"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	request.Header.Set("Accept", "text/event-stream")
 	for _, line := range header {
 		name, value, _ := strings.Cut(line, ": ")
 		request.Header.Set(name, value)
 	}
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	t.Cleanup(func() { leave(); _ = response.Body.Close() })
 	if got := response.Header.Get("Content-Type"); response.StatusCode != 200 || got != "text/event-stream" {
 		t.Fatalf("the stream is answered %d %s", response.StatusCode, got)
@@ -158,9 +154,7 @@ func TestTooManyClientsThatWaitAreRefusedAndOneThatGoesMakesRoom(t *testing.T) {
 	refused := func(query, accept string) {
 		t.Helper()
 		answer := p.Do(t, "GET", "/api/changes"+query, "", "Accept: "+accept)
-		if answer.Status != 503 || answer.Body != `{"error":"Too many clients wait for changes: try again in a few seconds"}` {
-			t.Errorf("one more is answered %d %s", answer.Status, answer.Body)
-		}
+		answer.Expect(t, 503, `{"error":"Too many clients wait for changes: try again in a few seconds"}`)
 		program.ExpectHeader(t, answer, "Retry-After", "5")
 	}
 	refused("?wait=60&after="+next, "*/*")
@@ -225,9 +219,7 @@ func TestAStopEndsStreamsAndRequestsThatWaitAtOnce(t *testing.T) {
 	if text, clean := old.Rest(); !clean || !strings.HasSuffix(text, "\r\n\r\n:\n\n") {
 		t.Errorf("the stream over HTTP/1.0 is %q, clean: %t", text, clean)
 	}
-	if answer := waits.Answer(); answer.Status != 200 || !strings.HasPrefix(answer.Body, `{"changes":[],"next":"`) {
-		t.Errorf("the request that waits is answered %d %s", answer.Status, answer.Body)
-	}
+	waits.Answer().Expect(t, 200, `{"changes":[],"next":"…`)
 	program.Forbid(t, p.Log(), "cut_by", "level=ERROR", "level=WARN msg=\"some clients")
 }
 
@@ -236,15 +228,11 @@ func TestTheEndOfTheFeedEndsAStream(t *testing.T) {
 	p := program.ServeFeed(t, "ADMIN_PORT=0")
 	s := follow(t, p, "")
 	expectBlock(t, s, ":\n")
-	if done := p.Run(t, "changes", "off"); done.Code != 0 {
-		t.Fatal(done)
-	}
+	p.Run(t, "changes", "off").MustSucceed(t)
 	if block := s.next(); block != "" || s.lines.Err() != nil {
 		t.Errorf("it ends with %q and %v", block, s.lines.Err())
 	}
-	if answer := p.Do(t, "GET", "/api/changes", ""); answer.Status != 404 || answer.Body != noFeed {
-		t.Errorf("then the feed is answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "GET", "/api/changes", "").Expect(t, 404, noFeed)
 }
 
 // The line of a stream says how long it was, and that the client left.

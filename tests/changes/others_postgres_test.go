@@ -30,18 +30,14 @@ func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
 		"TRUNCATE users, users_changes",
 	} {
 		conn, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, err)
 		_, err = conn.Exec(t.Context(), erase, pgx.QueryExecModeSimpleProtocol)
 		if err == nil || !strings.Contains(err.Error(), "they hold no personal data") || !strings.Contains(err.Error(), `"users-api changes off" removes them all`) {
 			t.Errorf("%s: %v", erase, err)
 		}
 		_ = conn.Close(t.Context())
 	}
-	if users := p.List(t); len(users) != 4 {
-		t.Errorf("the users are %v", users)
-	}
+	p.ExpectUsers(t, "n", "n", "n", "n")
 	postgresql.SQL(t, url, "DELETE FROM users WHERE id = 3")
 	list, page, one := p.List(t), p.Do(t, "GET", "/api/users?limit=10", "").Users(t), p.Do(t, "GET", "/api/users/3", "")
 	if len(list) != 3 || len(page) != 3 || one.Status != 404 {
@@ -61,16 +57,12 @@ func TestRowSecurityOnTheFeedIsRefused(t *testing.T) {
 	postgresql.SQL(t, program.DatabaseURL(t, p.DataDir), "ALTER TABLE users_changes ENABLE ROW LEVEL SECURITY",
 		"INSERT INTO users (name, email) VALUES ('Alan', 'alan')")
 	const why = "row security is on for users_changes, and may hide entries: disable it"
-	if answer := p.Do(t, "GET", "/api/users", ""); answer.Status != 500 || !strings.Contains(answer.Body, why) {
-		t.Errorf("a list is answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "GET", "/api/users", "").Expect(t, 500, "…"+why+"…")
 	if done := p.Run(t, "changes", "on"); done.Code != 1 || !strings.Contains(done.Stderr, why) {
 		t.Errorf("changes on ends with %d and says %s", done.Code, done.Stderr)
 	}
 	p.Stop(t)
 	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+p.DataDir), why)
-	if done := p.Run(t, "changes", "off"); done.Code != 0 {
-		t.Error(done)
-	}
+	p.Run(t, "changes", "off").MustSucceed(t)
 	program.Serve(t, "DATA_DIR="+p.DataDir)
 }

@@ -5,7 +5,6 @@ package changes
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -22,9 +21,7 @@ func startOn(t *testing.T, url string) *services {
 	for i := range s.live {
 		s.live[i].Store(program.Serve(t, setting))
 	}
-	if done := program.RunWith(t, []string{setting}, nil, "changes", "on"); done.Code != 0 {
-		t.Fatal(done)
-	}
+	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
 	for i := range s.live {
 		s.live[i].Load().WaitForFeed(t)
 	}
@@ -74,8 +71,7 @@ func TestACopyEndsAsTheListOfTheStandbyThatTakesOver(t *testing.T) {
 	primary := postgresql.Start(t)
 	database, elsewhere := primary.NewDatabase(t), primary.NewDatabase(t)
 	standby := primary.Standby(t)
-	both := strings.Replace(database, fmt.Sprintf(":%d/", primary.Port),
-		fmt.Sprintf(":%d,127.0.0.1:%d/", primary.Port, standby.Port), 1)
+	both := postgresql.At(t, database, primary, standby)
 	s := startOn(t, both)
 	w := followers.Begin(t)
 	s.writeOn(w, both+"?target_session_attrs=read-write", elsewhere)

@@ -21,26 +21,17 @@ func TestMain(m *testing.M) { program.Main(m) }
 // documented returns the set-up of docs/postgresql.md. Without -long, Patroni gives up sooner than it says there.
 func documented(t *testing.T) postgresql.Documented {
 	t.Helper()
-	config := read(t, "../../docs/patroni.yml")
+	config := program.ReadFile(t, "../../docs/patroni.yml")
 	if *program.Long == 0 {
 		config = strings.NewReplacer("ttl: 30", "ttl: 8", "loop_wait: 10", "loop_wait: 1", "retry_timeout: 10",
 			"retry_timeout: 3").Replace(config)
 	}
-	url := regexp.MustCompile(`'(postgres://[^']*10\.0\.0\.1,[^']*)' users-api`).FindStringSubmatch(read(t, "../../docs/postgresql.md"))
+	url := regexp.MustCompile(`'(postgres://[^']*10\.0\.0\.1,[^']*)' users-api`).FindStringSubmatch(program.ReadFile(t, "../../docs/postgresql.md"))
 	if url == nil {
 		t.Fatal("docs/postgresql.md has not the URL with all hosts")
 	}
-	return postgresql.Documented{Config: config, EtcdEnvironment: read(t, "../../docs/etcd.env"),
-		ServerEnvironment: read(t, "../../docs/patroni.env"), URL: url[1]}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return postgresql.Documented{Config: config, EtcdEnvironment: program.ReadFile(t, "../../docs/etcd.env"),
+		ServerEnvironment: program.ReadFile(t, "../../docs/patroni.env"), URL: url[1]}
 }
 
 // The cases follow each other on one cluster: what is lost in one is a standby in the next.
@@ -52,9 +43,7 @@ func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	for range 2 {
 		s.all = append(s.all, &service{Program: program.Serve(t, setting)})
 	}
-	if done := program.RunWith(t, []string{setting}, nil, "changes", "on"); done.Code != 0 {
-		t.Fatal(done)
-	}
+	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
 	for _, p := range s.all {
 		p.WaitForFeed(t)
 	}

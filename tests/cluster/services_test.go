@@ -97,21 +97,14 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 	}
 }
 
-// write creates users, changes every third of them and deletes every fifth, until the end of the work.
+// write writes as one client, until the end of the work.
 func (s *services) write(w *followers.Work, p *service, client string) {
 	i := 0
 	w.Repeat(func() {
 		i++
-		id, err := s.ledger.Create(p.Program, fmt.Sprintf("%s-%d", client, i))
+		id, err := s.ledger.Write(p.Program, client, i)
 		if err == nil && id != 0 {
 			p.answered()
-		}
-		if err == nil && id != 0 && i%3 == 0 {
-			err = s.ledger.Change(p.Program)
-		}
-		if err == nil && id != 0 && i%5 == 0 {
-			s.ledger.Deleting(id)
-			err = s.ledger.Delete(p.Program, id)
 		}
 		if err != nil && !s.t.Failed() { // the first error says it all
 			s.t.Error(err)

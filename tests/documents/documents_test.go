@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // Documents and comments are written as one would say it to a colleague.
@@ -102,17 +104,11 @@ func headings(text string) (names []string) {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return paths
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return program.ReadFile(t, path)
 }

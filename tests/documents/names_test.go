@@ -4,12 +4,13 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 var (
@@ -108,16 +109,13 @@ func proseOf(t *testing.T, name string) string {
 // comments returns the comments of a file of Go code.
 func comments(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := program.ReadFile(t, path)
 	var (
 		all     strings.Builder
 		scan    scanner.Scanner
 		fileSet = token.NewFileSet()
 	)
-	scan.Init(fileSet.AddFile(path, -1, len(text)), text, func(token.Position, string) {}, scanner.ScanComments)
+	scan.Init(fileSet.AddFile(path, -1, len(text)), []byte(text), func(token.Position, string) {}, scanner.ScanComments)
 	for {
 		_, kind, literal := scan.Scan()
 		if kind == token.EOF {

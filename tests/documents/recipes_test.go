@@ -91,9 +91,7 @@ func inEachPlace(t *testing.T, test func(t *testing.T, directory string)) {
 func copyRoot(t *testing.T, directory string) {
 	t.Helper()
 	entries, err := os.ReadDir("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	for _, entry := range entries {
 		to := filepath.Join(directory, entry.Name())
 		if entry.IsDir() {
@@ -101,9 +99,7 @@ func copyRoot(t *testing.T, directory string) {
 		} else if entry.Type().IsRegular() && filepath.Ext(to) != "" {
 			err = os.WriteFile(to, []byte(read(t, filepath.Join("../..", entry.Name()))), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, err)
 	}
 }
 

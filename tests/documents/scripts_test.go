@@ -24,21 +24,15 @@ import (
 func begin(t *testing.T, p *program.Program, directory, name string, settings ...string) (command *exec.Cmd) {
 	t.Helper()
 	stderr, err := os.OpenFile(filepath.Join(directory, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	defer func() { _ = stderr.Close() }() // the script has its own
 	path, err := filepath.Abs("../../docs/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	command = exec.Command("sh", path)
 	command.Dir, command.Stderr = directory, stderr
 	command.Env = append(append(os.Environ(), "API="+p.URL+"/api"), settings...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, command.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() }) // its curl, too
 	return command
 }
@@ -49,9 +43,7 @@ func TestTheScriptKeepsACopyThroughKills(t *testing.T) {
 	needTools(t)
 	p := program.ServeFeed(t)
 	address, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	directory := t.TempDir()
 	follower := begin(t, p, directory, "keep-a-copy.sh")
 	for round := range 4 {

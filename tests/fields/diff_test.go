@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 const root = "../.."
@@ -23,11 +25,8 @@ func buildWithPhone(t *testing.T) (binary string, files, lines int) {
 // adding returns the change that CONTRIBUTING.md shows.
 func adding(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(root + "/CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(text), "\n## Adding a field\n")
+	text := program.ReadFile(t, root+"/CONTRIBUTING.md")
+	_, section, found := strings.Cut(text, "\n## Adding a field\n")
 	_, diff, open := strings.Cut(section, "```diff\n")
 	diff, _, closed := strings.Cut(diff, "```")
 	if !found || !open || !closed {
@@ -40,9 +39,7 @@ func adding(t *testing.T) string {
 func copyTree(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
-	if err := os.Mkdir(filepath.Join(directory, "tests"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(filepath.Join(directory, "tests"), 0o700))
 	for _, name := range []string{"main.go", "go.mod", "go.sum", "commands", "config", "controllers", "models", "routes",
 		"tests/program", "web"} {
 		from, to := filepath.Join(root, name), filepath.Join(directory, name)
@@ -55,9 +52,7 @@ func copyTree(t *testing.T) string {
 	if err == nil {
 		err = os.WriteFile(path, ownFields.ReplaceAll(text, []byte("var ownFields = []string{}")), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return directory
 }
 
@@ -100,9 +95,7 @@ func applyHunk(t *testing.T, path, change string) {
 	if err != nil || strings.Count(string(text), before.String()) != 1 {
 		t.Fatalf("%s does not have these lines once, %v:\n%s", path, err, before.String())
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o600))
 }
 
 func build(t *testing.T, directory string) string {

@@ -160,9 +160,7 @@ func (f *Follower) Settle(t *testing.T, p *program.Program) {
 	deadline := time.Now().Add(program.Patience)
 	for difference := "?"; difference != ""; {
 		before := f.now.cursor
-		if err := f.Step(0); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, f.Step(0))
 		if difference = f.difference(list); difference != "" && f.now.cursor == before &&
 			(!program.PostgreSQL && !f.Patient || time.Now().After(deadline)) {
 			t.Fatal(difference)

@@ -2,7 +2,6 @@ package histories
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,9 +19,7 @@ func TestClocksThatJump(t *testing.T) {
 	t.Parallel()
 	program.NeedsLong(t)
 	path, err := program.Build(t.TempDir(), "-overlay="+jumping(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	s := newSetup(t, processes, database(t))
 	for _, each := range s.places {
 		each.path = path
@@ -36,26 +33,19 @@ func TestClocksThatJump(t *testing.T) {
 func jumping(t *testing.T) string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	original := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	text, err := os.ReadFile(original)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := program.ReadFile(t, original)
 	const read = "\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {"
-	if strings.Count(string(text), read) != 1 {
+	if strings.Count(text, read) != 1 {
 		t.Fatalf("time.Now is not what it was: %s", original)
 	}
 	const jump = "\tsec, nsec, mono := runtimeNow()\n" +
 		"\tsec += [...]int64{0, 7200, -86400, 1, -3600, 0, -31536000, 63072000}[mono>>27&7]\n\tif mono == 0 {"
 	changed := filepath.Join(t.TempDir(), "time.go")
-	program.WriteFile(t, changed, strings.Replace(string(text), read, jump, 1))
+	program.WriteFile(t, changed, strings.Replace(text, read, jump, 1))
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	path := filepath.Join(t.TempDir(), "overlay.json")
 	program.WriteFile(t, path, string(overlay))
 	return path

@@ -8,6 +8,8 @@ import (
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
+
+	"users-api/tests/program"
 )
 
 // A network carries connections to one address, and can delay and cut them.
@@ -28,9 +30,7 @@ func (n *network) begin(at, to string) {
 	n.t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	n.proxy = toxiproxy.NewProxy(server, "network", at, to)
-	if err := n.proxy.Start(); err != nil {
-		n.t.Fatal(err)
-	}
+	program.Must(n.t, n.proxy.Start())
 }
 
 // address is where the network begins.

@@ -3,12 +3,12 @@
 package histories
 
 import (
-	"fmt"
 	"net/url"
 	"testing"
 	"time"
 
 	"users-api/tests/postgresql"
+	"users-api/tests/program"
 )
 
 // Three processes use one server, the last of them through PgBouncer, and each through a network that can fail.
@@ -22,14 +22,14 @@ func TestServersAndNetworksFail(t *testing.T) {
 	for _, behind := range []string{database, database, pooler.Through(database)} {
 		n := newNetwork(t, hostOf(t, behind))
 		networks = append(networks, n)
-		settings = append(settings, []string{"DATABASE_URL=" + at(t, behind, n.address())})
+		settings = append(settings, []string{"DATABASE_URL=" + postgresql.Through(t, behind, n.address())})
 	}
 	s := newSetupOf(t, settings...)
 	s.settle = func() { endSessions(t, database) }
 	s.faults = []fault{
 		{"the server is killed", func(s *setup) func() {
 			server.Kill(t)
-			s.pauseAtMost(300 * time.Millisecond)
+			time.Sleep(time.Duration(s.random.IntN(300)) * time.Millisecond)
 			return func() { server.StartAgain(t) }
 		}},
 		troubled("connections to the server fail", func() []*network { return networks }),
@@ -52,10 +52,10 @@ func TestAStandbyTakesOver(t *testing.T) {
 	standby := primary.Standby(t)
 	primary.Synchronize(t)
 	setting := func() []string {
-		return []string{"DATABASE_URL=" + at(t, database, addressOf(primary)+","+addressOf(standby))}
+		return []string{"DATABASE_URL=" + postgresql.At(t, database, primary, standby)}
 	}
 	s := newSetupOf(t, setting(), setting(), setting())
-	s.settle = func() { endSessions(t, at(t, database, addressOf(primary))) }
+	s.settle = func() { endSessions(t, postgresql.At(t, database, primary)) }
 	s.faults = []fault{{"the standby takes over", func(s *setup) func() {
 		primary.Kill(t)
 		standby.Promote(t)
@@ -81,28 +81,9 @@ func endSessions(t *testing.T, database string) {
 	}
 }
 
-func addressOf(server *postgresql.Server) string { return fmt.Sprintf("127.0.0.1:%d", server.Port) }
-
 func hostOf(t *testing.T, database string) string {
 	t.Helper()
 	name, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return name.Host
-}
-
-// at returns the URL of a database with other hosts.
-func at(t *testing.T, database, hosts string) string {
-	t.Helper()
-	name, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("postgres://%s@%s%s?%s", name.User, hosts, name.Path, name.RawQuery)
-}
-
-// pauseAtMost waits for a random time.
-func (s *setup) pauseAtMost(longest time.Duration) {
-	time.Sleep(time.Duration(s.random.Int64N(int64(longest))))
 }

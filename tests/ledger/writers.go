@@ -20,7 +20,7 @@ func (l *Ledger) StartWriters(p *program.Program, n int, prefix string) (stop fu
 	return func() { close(stopped); wait.Wait() }
 }
 
-// write creates users, changes every third of them and deletes every fifth.
+// write writes as one client.
 func (l *Ledger) write(p *program.Program, client string, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -28,18 +28,24 @@ func (l *Ledger) write(p *program.Program, client string, stop <-chan struct{}) 
 			return
 		default:
 		}
-		id, err := l.Create(p, fmt.Sprintf("%s-%d", client, i))
-		if err == nil && id != 0 && i%3 == 0 {
-			err = l.Change(p)
-		}
-		if err == nil && id != 0 && i%5 == 0 {
-			l.Deleting(id)
-			err = l.Delete(p, id)
-		}
-		if err != nil {
+		if _, err := l.Write(p, client, i); err != nil {
 			return // the program has ended
 		}
 	}
+}
+
+// Write creates a user, and changes one if i is a multiple of three, and deletes the new one if it is a multiple of five. It
+// returns the id; 0 when the program refused the creation.
+func (l *Ledger) Write(p *program.Program, client string, i int) (id int64, err error) {
+	id, err = l.Create(p, fmt.Sprintf("%s-%d", client, i))
+	if err == nil && id != 0 && i%3 == 0 {
+		err = l.Change(p)
+	}
+	if err == nil && id != 0 && i%5 == 0 {
+		l.Deleting(id)
+		err = l.Delete(p, id)
+	}
+	return id, err
 }
 
 // Create creates a user and returns its id; 0 when the program refused it.

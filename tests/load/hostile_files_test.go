@@ -38,17 +38,13 @@ func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
 			request := p.Dial(t)
 			request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", test.path, size)
 			go func() { _, _ = io.Copy(request, endless(test.begin, test.again, size)) }() // it is cut off where it is refused
-			if answer := request.Answer(); answer.Status != test.status || !strings.Contains(answer.Body, test.says) {
-				t.Errorf("answered %d %.500s", answer.Status, answer.Body)
-			}
+			request.Answer().Expect(t, test.status, "…"+test.says+"…")
 		})
 	}
 	if peak := p.Memory(t, "VmHWM"); peak > program.MemoryBound(192<<20) {
 		t.Errorf("it took %d MiB", peak>>20)
 	}
-	if users := p.List(t); len(users) != 1 {
-		t.Errorf("%d users are stored", len(users))
-	}
+	p.ExpectUsers(t, "Ada")
 	program.ExpectNoSpool(t, p)
 }
 

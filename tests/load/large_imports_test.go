@@ -40,9 +40,7 @@ func TestAMillionUsersAreImportedInTimeAndMemory(t *testing.T) {
 	}
 	p := program.Serve(t)
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	defer file.Close() //nolint:errcheck // it is only read
 	began = time.Now()
 	response, err := http.Post(p.URL+program.CSV, "text/csv", file)

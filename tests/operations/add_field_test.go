@@ -9,13 +9,6 @@ import (
 	"users-api/tests/program"
 )
 
-// run runs a command with the settings of a program.
-func run(t *testing.T, p *program.Program, arguments ...string) program.Outcome {
-	t.Helper()
-	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)
-	return program.RunWith(t, settings, nil, arguments...)
-}
-
 // expectDone fails the test unless a command ended well and said these lines.
 func expectDone(t *testing.T, done program.Outcome, lines ...string) {
 	t.Helper()
@@ -31,21 +24,15 @@ func TestAFieldIsAddedWhileTheServiceRuns(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	before := p.Do(t, "GET", "/api/users", "")
-	expectDone(t, run(t, p, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and restart the service")
+	expectDone(t, p.Run(t, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and restart the service")
 	expectColumns(t, p, "room")
-	if after := p.Do(t, "GET", "/api/users", ""); after.Body != before.Body {
-		t.Errorf("the list was %s and is %s", before.Body, after.Body)
-	}
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before.Body)
 	p.Create(t, "Alan", "alan@example.org")
 	p.Stop(t)
 	again := program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=room")
 	const want = `[{"id":1,"name":"Ada",…,"room":null},{"id":2,"name":"Alan",…,"room":null}]`
-	if list := again.Do(t, "GET", "/api/users", "").Body; !program.Matches(list, want) {
-		t.Errorf("with the field, the list is %s", list)
-	}
-	if changed := again.Do(t, "PATCH", "/api/users/1", `{"room":"7"}`); changed.Status != 200 {
-		t.Errorf("setting it is answered %d %s", changed.Status, changed.Body)
-	}
+	again.Do(t, "GET", "/api/users", "").Expect(t, 200, want)
+	again.Change(t, 1, `{"room":"7"}`)
 }
 
 func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
@@ -55,9 +42,7 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	l := ledger.New()
 	stopOne, stopTwo := l.StartWriters(one, 4, "one"), l.StartWriters(two, 4, "two")
 	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor"} {
-		if done := run(t, one, strings.Fields(command)...); done.Code != 0 {
-			t.Errorf("%s ended with %d: %s", command, done.Code, done.Stderr)
-		}
+		one.Run(t, strings.Fields(command)...).MustSucceed(t)
 		one.List(t)
 		two.List(t)
 	}
@@ -75,9 +60,7 @@ func TestAFieldIsAddedBeforeOthersOfTheSettingHaveColumns(t *testing.T) {
 	p := program.Serve(t)
 	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=room,city")
 	for _, name := range []string{"room", "city", "floor"} {
-		if done := program.RunWith(t, settings, nil, "add-field", name); done.Code != 0 {
-			t.Errorf("adding %s ended with %d: %s", name, done.Code, done.Stderr)
-		}
+		program.RunWith(t, settings, nil, "add-field", name).MustSucceed(t)
 	}
 	expectColumns(t, p, "room,city,floor")
 }
@@ -86,13 +69,13 @@ func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "USER_FIELDS=room")
 	p.Do(t, "POST", "/api/users", `{"name":"Secret","email":"secret","room":"secret"}`)
-	again := run(t, p, "add-field", "room")
+	again := p.Run(t, "add-field", "room")
 	again.ExpectFailure(t, addingRoom, "the table users has the column room already")
 	program.Forbid(t, again.Stderr, "ecret")
 	expectColumns(t, p, "room")
 
 	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
-	run(t, p, "add-field", "city").ExpectFailure(t, strings.Replace(addingRoom, "room", "city", 1), noColumnOfAView)
+	p.Run(t, "add-field", "city").ExpectFailure(t, strings.Replace(addingRoom, "room", "city", 1), noColumnOfAView)
 }
 
 func TestASchemaIsNotChangedBeforeThereIsATable(t *testing.T) {

@@ -125,9 +125,7 @@ func TestTheVersionIsPrintedAndInTheLogAndTheDocument(t *testing.T) {
 	t.Parallel()
 	path, err := program.Build(t.TempDir(), "-ldflags",
 		"-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	text, err := exec.Command(path, "--version").Output()
 	if err != nil || string(text) != "users-api 1.2.3 (abcdef0)\n" {
 		t.Errorf("--version prints %q, %v", text, err)

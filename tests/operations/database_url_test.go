@@ -37,17 +37,12 @@ func TestAMistakeInTheDatabaseURLEndsTheStartWithoutThePassword(t *testing.T) {
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
-			expectNoStart(t, bad.settings, bad.says)
+			p := program.Launch(t, program.Path(), strings.Split(bad.settings, "|")...)
+			program.ExpectRefusal(t, p, strings.Split(bad.says, "…")...)
+			program.Forbid(t, p.Log(), "hunter2")
+			program.ExpectNoDirectory(t, p.DataDir)
 		})
 	}
-}
-
-func expectNoStart(t *testing.T, settings, says string) {
-	t.Helper()
-	p := program.Launch(t, program.Path(), strings.Split(settings, "|")...)
-	program.ExpectRefusal(t, p, strings.Split(says, "…")...)
-	program.Forbid(t, p.Log(), "hunter2")
-	program.ExpectNoDirectory(t, p.DataDir)
 }
 
 func TestBackupsAndRestoresOfPostgreSQLAreForItsOwnTools(t *testing.T) {
@@ -81,9 +76,7 @@ func TestASignalEndsAStartThatWaitsForAServer(t *testing.T) {
 	p := program.Launch(t, program.Path(), "DATABASE_URL=postgres://users:"+databasePassword+"@127.0.0.1:1/users")
 	p.WaitForLog(t, "connection refused")
 	p.Signal(syscall.SIGTERM)
-	if code := p.Wait(t); code != 0 {
-		t.Errorf("the exit code is %d", code)
-	}
+	p.ExpectEnd(t, 0)
 	program.Forbid(t, p.Log(), "hunter2", "goroutine", "level=ERROR")
 	program.ExpectNoDirectory(t, p.DataDir)
 }

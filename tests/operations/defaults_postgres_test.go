@@ -25,17 +25,13 @@ func TestDefaultsOfTheDatabaseChangeNothing(t *testing.T) {
 			url := program.DatabaseURL(t, first.DataDir)
 			postgresql.SQL(t, url, fmt.Sprintf("DO $$ BEGIN EXECUTE format($s$ALTER DATABASE %%I SET %s = %s$s$, current_database()); END $$", setting, value))
 			for _, command := range [][]string{{"ignore-email-case"}, {"index-search"}, {"changes", "on"}} {
-				if done := first.Run(t, command...); done.Code != 0 {
-					t.Errorf("%v ends with %d and says %s", command, done.Code, done.Stderr)
-				}
+				first.Run(t, command...).MustSucceed(t)
 			}
 			p := program.Serve(t, "DATA_DIR="+first.DataDir)
 			p.WaitForFeed(t)
 			const name = `100% sure_ \'ly Ä€` + "\x01"
 			id := p.Create(t, name, "Ada@example.org")
-			if answer := p.Do(t, "POST", program.CSV, "name,email\nAlan,\\1\n"); answer.Body != program.Imported(1, 0, 0, 0) {
-				t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
-			}
+			p.Do(t, "POST", program.CSV, "name,email\nAlan,\\1\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
 			for path, want := range map[string]int{"?q=_+%5C%27LY": 1, "?email=ada@EXAMPLE.org": 1, "?email=%5C1": 1, "": 2} {
 				users := p.Do(t, "GET", "/api/users"+path, "").Users(t)
 				if len(users) != want || want == 2 && (users[0].Name != name || !program.IsTime(users[0].CreatedAt)) {

@@ -53,9 +53,7 @@ func TestAHealthCheckThatFailsSaysWhyInOnePlainLine(t *testing.T) {
 func TestAHealthCheckOfAServiceThatDoesNotAnswerFailsSoon(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts the connection
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
 	_, port, _ := net.SplitHostPort(silent.Addr().String())
 	patience, cancel := context.WithTimeout(context.Background(), program.Patience)
@@ -91,16 +89,7 @@ func TestAPortThatNeedsRightsIsNotSaidToBeTaken(t *testing.T) {
 	if number, _ := strconv.Atoi(strings.TrimSpace(string(first))); err != nil || number <= 80 {
 		t.Skipf("anybody may listen on port 80 here: %q, %v", first, err)
 	}
-	directory, err := os.MkdirTemp("", "users-api") // other users may not enter t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	const nobody = 65534
-	if err := os.Chown(directory, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	p := program.LaunchAs(t, nobody, program.Path(), "DATA_DIR="+directory, "PORT=80")
+	p := program.LaunchAs(t, nobody, program.Path(), "DATA_DIR="+program.SharedDirectory(t, nobody), "PORT=80")
 	program.ExpectRefusal(t, p, "cannot listen on port 80", "permission denied", "1024", "NET_BIND_SERVICE")
 	program.Forbid(t, p.Log(), "program that has it")
 }

@@ -30,23 +30,17 @@ func expectKey(t *testing.T, p *program.Program, key string, status int) {
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	program.WriteFile(t, path+".new", text)
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Rename(path+".new", path))
 }
 
 func TestTheKeysFollowTheirFile(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	path := filepath.Join(directory, "..data", "keys")
-	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(filepath.Dir(path), 0o755))
 	program.WriteFile(t, path, "old "+fullKey)
 	link := filepath.Join(directory, "keys")
-	if err := os.Symlink("..data/keys", link); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Symlink("..data/keys", link))
 	p := program.Serve(t, "API_KEY_FILE="+link, "ADMIN_PORT=0")
 	expectKey(t, p, fullKey, 200)
 	expectKey(t, p, otherKey, 401)
@@ -55,21 +49,13 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, fullKey, 200)
 
-	conn := p.Dial(t) // a request in progress
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: 2\r\n\r\n{", fullKey)
-	program.WaitFor(t, "the request is in progress", func() bool {
-		return program.Scrape(t, p)["http_requests_in_flight"][""] == 1
-	})
+	conn := beginRequest(t, p, fullKey)
 	program.WriteFile(t, path, addKey(t, otherKey))
 	expectKey(t, p, fullKey, 401)
 	conn.Send("}")
-	if answer := conn.Answer(); answer.Status != 400 {
-		t.Errorf("the request in progress is answered %d %s", answer.Status, answer.Body)
-	}
+	conn.Answer().Expect(t, 400, "…")
 
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Remove(path))
 	p.WaitForLog(t, "level=ERROR msg=\"the keys stay as they were\" error=\"the file that API_KEY_FILE names cannot be read")
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, "", 401)
@@ -95,9 +81,7 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 func addKey(t *testing.T, key string) string {
 	t.Helper()
 	sum, err := exec.Command("sh", "-c", "printf %s \"$0\" | sha256sum", key).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return "hr-sync sha256:" + string(sum[:64]) + "\n"
 }
 
@@ -155,12 +139,10 @@ func TestAFileOfKeysThatOnlyRootReadsIsAWarningAndNoError(t *testing.T) {
 		owner    int
 		warnings int
 	}{{0, 1}, {65532, 0}} {
-		directory := sharedDirectory(t)
+		directory := program.SharedDirectory(t, 0)
 		keys := filepath.Join(directory, "keys")
 		program.WriteFile(t, keys, fullKey)
-		if err := errors.Join(os.Chmod(keys, 0o600), os.Chown(keys, c.owner, c.owner)); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, errors.Join(os.Chmod(keys, 0o600), os.Chown(keys, c.owner, c.owner)))
 		p := program.LaunchWith(t, syscall.Credential{Groups: []uint32{0}}, program.Path(),
 			"DATA_DIR="+filepath.Join(directory, "data"), "RUN_AS=65532", "API_KEY_FILE="+keys)
 		p.WaitForAddress(t)

@@ -16,9 +16,7 @@ func TestTheLicenseOfEverythingLinkedInIsPrinted(t *testing.T) {
 		t.Fatalf("it ended with %d and %q", done.Code, done.Stderr)
 	}
 	path, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	info, err := buildinfo.ReadFile(path)
 	if err != nil || len(info.Deps) < 50 {
 		t.Fatalf("the program does not say what is linked in: %v, %v", info, err)

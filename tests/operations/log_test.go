@@ -2,8 +2,6 @@ package operations
 
 import (
 	"encoding/json"
-	"fmt"
-	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -130,16 +128,9 @@ func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 // startQuietly starts a program whose log does not say where it listens.
 func startQuietly(t *testing.T, settings ...string) *program.Program {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().(*net.TCPAddr)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p := program.Launch(t, program.Path(), append(settings, fmt.Sprint("PORT=", address.Port))...)
-	p.URL = "http://" + address.String()
+	port := freePort(t)
+	p := program.Launch(t, program.Path(), append(settings, "PORT="+port)...)
+	p.URL = "http://127.0.0.1:" + port
 	program.WaitFor(t, "the program answers", func() bool {
 		_, err := p.Send("GET", "/health", "")
 		return err == nil

@@ -80,17 +80,11 @@ func TestTheAdminPortIsApart(t *testing.T) {
 	}
 	expectClosed(t, "127.0.0.1:"+port)
 	for _, path := range []string{"/metrics", "/livez", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1"} {
-		if answer := program.AskAdmin(t, p, path); answer.Status != 200 {
-			t.Errorf("the admin port answers %s with %d", path, answer.Status)
-		}
-		if answer := askFor(t, p, "a.example", "GET "+path); answer.Status != 404 {
-			t.Errorf("the public port answers %s with %d", path, answer.Status)
-		}
+		program.AskAdmin(t, p, path).Expect(t, 200, "…")
+		askFor(t, p, "a.example", "GET "+path).Expect(t, 404, "…")
 	}
 	for _, path := range []string{"/", "/health", "/api/users"} {
-		if answer := program.AskAdmin(t, p, path); answer.Status != 404 {
-			t.Errorf("the admin port answers %s with %d", path, answer.Status)
-		}
+		program.AskAdmin(t, p, path).Expect(t, 404, "…")
 	}
 }
 
@@ -104,30 +98,27 @@ func TestThereIsNoAdminPortUnlessItIsSet(t *testing.T) {
 	}
 }
 
+// beginRequest sends a request without its last byte, }, which holds a stop up, and returns once it is under way.
+func beginRequest(t *testing.T, p *program.Program, key string) *program.Conn {
+	t.Helper()
+	conn := p.Dial(t)
+	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: 2\r\n\r\n{", key)
+	program.WaitFor(t, "the request is under way", func() bool { return program.Scrape(t, p)["http_requests_in_flight"][""] == 1 })
+	return conn
+}
+
 func TestAServiceThatStopsIsNotReady(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "ADMIN_PORT=0")
-	if answer := program.AskAdmin(t, p, "/readyz"); answer.Status != 200 || answer.Body != "ok\n" {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
-	}
-	conn := p.Dial(t) // a request that holds the stop up
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
-	program.WaitFor(t, "the request is under way", func() bool { return program.Scrape(t, p)["http_requests_in_flight"][""] == 1 })
+	program.AskAdmin(t, p, "/readyz").Expect(t, 200, "ok\n")
+	conn := beginRequest(t, p, fullKey)
 	p.Signal(syscall.SIGTERM)
 	p.WaitForLog(t, "stopping")
-	if answer := program.AskAdmin(t, p, "/readyz"); answer.Status != 503 || answer.Body != "the service is stopping\n" {
-		t.Errorf("answered %d %s", answer.Status, answer.Body)
-	}
-	if answer := program.AskAdmin(t, p, "/livez"); answer.Status != 200 {
-		t.Errorf("/livez is answered %d", answer.Status)
-	}
+	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "the service is stopping\n")
+	program.AskAdmin(t, p, "/livez").Expect(t, 200, "ok\n")
 	conn.Send("}")
-	if answer := conn.Answer(); answer.Status != 400 {
-		t.Errorf("the request under way is answered %d", answer.Status)
-	}
-	if code := p.Wait(t); code != 0 {
-		t.Errorf("it ends with %d", code)
-	}
+	conn.Answer().Expect(t, 400, "…")
+	p.ExpectEnd(t, 0)
 }
 
 func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
@@ -135,20 +126,14 @@ func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
 	program.NeedsFile(t, program.Files)
 	p := program.Serve(t, "ADMIN_PORT=0")
 	admin := program.Admin(t, p)
-	conn := p.Dial(t)
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
-	program.WaitFor(t, "the request is under way", func() bool { return program.Scrape(t, p)["http_requests_in_flight"][""] == 1 })
-	if err := os.Remove(p.DatabasePath()); err != nil {
-		t.Fatal(err)
-	}
+	conn := beginRequest(t, p, fullKey)
+	program.Must(t, os.Remove(p.DatabasePath()))
 	program.WaitFor(t, "it is not ready", func() bool {
 		answer, err := admin.Send("GET", "/readyz", "")
 		return err == nil && answer.Status == 503 && strings.Contains(answer.Body, "removed or replaced")
 	})
 	conn.Send("}")
-	if code := p.Wait(t); code != 1 {
-		t.Errorf("it ends with %d", code)
-	}
+	p.ExpectEnd(t, 1)
 }
 
 func TestADeployersLimitsOfMemoryTakePrecedence(t *testing.T) {

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,17 +14,12 @@ const nobody = 65534 // the uid of the user nobody, who owns nothing
 // killed returns a directory with a database and the -wal that a kill has left.
 func killed(t *testing.T) string {
 	t.Helper()
-	directory, err := os.MkdirTemp("", "users-api")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	directory := program.SharedDirectory(t, os.Geteuid())
 	p := program.Serve(t, "DATA_DIR="+directory)
 	p.Create(t, "Ada", "ada@example.org")
 	p.Kill(t)
-	if _, err := os.Stat(p.DatabasePath() + "-wal"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := os.Stat(p.DatabasePath() + "-wal")
+	program.Must(t, err)
 	return directory
 }
 
@@ -31,21 +27,11 @@ func killed(t *testing.T) string {
 func own(t *testing.T, directory string, directoryMode, fileMode os.FileMode) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(directory, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	for _, path := range append(files, directory) {
-		mode := fileMode
-		if path == directory {
-			mode = directoryMode
-		}
-		if err := os.Chown(path, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, errors.Join(os.Chown(path, nobody, nobody), os.Chmod(path, fileMode)))
 	}
+	program.Must(t, os.Chmod(directory, directoryMode))
 }
 
 // With a -wal that a kill has left, SQLite opens what it cannot write and lists it. A program that serves then would
@@ -77,8 +63,7 @@ func TestAStartOnAReadOnlyMountEnds(t *testing.T) {
 	for _, wal := range []bool{true, false} {
 		directory := killed(t)
 		if !wal {
-			p := program.Serve(t, "DATA_DIR="+directory)
-			p.Stop(t)
+			program.Serve(t, "DATA_DIR="+directory).Stop(t)
 		}
 		mounted := t.TempDir()
 		program.Mount(t, "--bind", directory, mounted)

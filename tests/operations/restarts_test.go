@@ -14,9 +14,7 @@ import (
 func people(t testing.TB) [][]string {
 	t.Helper()
 	file, err := os.Open("../testdata/people.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	defer file.Close() //nolint:errcheck // it was only read
 	rows, err := csv.NewReader(file).ReadAll()
 	if err != nil || len(rows) < 2 {

@@ -14,42 +14,20 @@ import (
 // fullKey is a key with full access.
 const fullKey = "full-key-0123456789"
 
-// sharedDirectory returns a new directory that other users may enter, which t.TempDir is not.
-func sharedDirectory(t *testing.T) string {
-	t.Helper()
-	directory, err := os.MkdirTemp("", "users-api")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	if err := os.Chmod(directory, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return directory
-}
-
 // As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups.
 func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	program.NeedsRoot(t) // to become another user
-	directory := sharedDirectory(t)
+	directory := program.SharedDirectory(t, 0)
 	keys := filepath.Join(directory, "keys")
-	if err := os.WriteFile(keys, []byte(fullKey), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(keys, []byte(fullKey), 0o600))
 	root := syscall.Credential{Uid: 0, Gid: 0, Groups: []uint32{0, 5000}}
 	p := program.LaunchWith(t, root, program.Path(), "DATA_DIR="+filepath.Join(directory, "data"), "RUN_AS=65532", "API_KEY_FILE="+keys)
 	p.WaitForAddress(t)
 	for key, want := range map[string]int{"": 401, fullKey: 200} {
-		if answer := p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key); answer.Status != want {
-			t.Errorf("with the key %q it answers %d", key, answer.Status)
-		}
+		p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key).Expect(t, want, "…")
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	status := string(text)
+	status := program.ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID()))
 	for _, line := range []string{"Uid: 65532 65532 65532 65532", "Gid: 65532 65532 65532 65532", "Groups:"} {
 		name, _, _ := strings.Cut(line, ":")
 		_, rest, _ := strings.Cut(status, "\n"+name+":")
@@ -66,15 +44,13 @@ func TestStartedAsRootItHandsItsFilesOver(t *testing.T) {
 	t.Parallel()
 	program.NeedsRoot(t) // to become another user
 	program.NeedsFile(t, program.Files)
-	directory := sharedDirectory(t)
+	directory := program.SharedDirectory(t, 0)
 	data, backups := filepath.Join(directory, "data"), filepath.Join(directory, "backups")
 	settings := []string{"DATA_DIR=" + data, "BACKUP_EVERY=24h", "BACKUP_DIR=" + backups}
 	asRoot := program.Serve(t, "DATA_DIR="+data)
 	asRoot.Create(t, "Ada", "ada@example.org")
 	asRoot.Kill(t) // so that it leaves -wal and -shm
-	if err := os.Mkdir(backups, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(backups, 0o700))
 	p := program.Serve(t, append(settings, "RUN_AS=65532")...)
 	p.Create(t, "Alan", "alan@example.org")
 	p.WaitForLog(t, "backup made")
@@ -88,9 +64,7 @@ func TestStartedAsRootItHandsItsFilesOver(t *testing.T) {
 	for directory, command := range map[string][]string{
 		filepath.Join(directory, "restored"): {"restore", made}, changed.DataDir: {"add-field", "room"},
 	} {
-		if _, said, code := program.Run(t, []string{"DATA_DIR=" + directory, "RUN_AS=65532"}, command...); code != 0 {
-			t.Errorf("%v ended with %d: %s", command, code, said)
-		}
+		program.RunWith(t, []string{"DATA_DIR=" + directory, "RUN_AS=65532"}, nil, command...).MustSucceed(t)
 		expectOwner(t, filepath.Join(directory, "users.db"), 65532)
 	}
 }
@@ -98,9 +72,7 @@ func TestStartedAsRootItHandsItsFilesOver(t *testing.T) {
 func expectOwner(t *testing.T, path string, want uint32) {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != want {
 		t.Errorf("%s belongs to %d, and not to %d", path, owner, want)
 	}

@@ -20,9 +20,7 @@ func TestTheFirstRunSaysWhereEverythingIs(t *testing.T) {
 	for _, text := range []string{"address=http://localhost:", database, "node_env=development"} {
 		p.WaitForLog(t, text)
 	}
-	if list := p.Do(t, "GET", "/api/users", "").Body; list != "[]" {
-		t.Errorf("a fresh list is %s", list)
-	}
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, "[]")
 }
 
 func TestANodeEnvThatIsNotSetIsNotLogged(t *testing.T) {
@@ -55,11 +53,7 @@ func TestSeveralProcessesStartAtOnceOnAnEmptyDirectory(t *testing.T) {
 		p.Create(t, "User", fmt.Sprintf("%d@example.org", i))
 	}
 	for _, p := range all {
-		if users := p.List(t); len(users) != 4 {
-			t.Errorf("one of the processes lists %d users of 4", len(users))
-		}
-	}
-	for _, p := range all {
+		p.ExpectUsers(t, "User", "User", "User", "User")
 		p.Stop(t)
 	}
 	if files, _ := filepath.Glob(all[0].DatabasePath() + "*"); len(files) > 1 {
@@ -67,13 +61,25 @@ func TestSeveralProcessesStartAtOnceOnAnEmptyDirectory(t *testing.T) {
 	}
 }
 
-func occupiedPort(t *testing.T) string {
+// listen takes a port, and returns it.
+func listen(t *testing.T) (port string, free func() error) {
+	t.Helper()
 	listener, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
+	program.Must(t, err)
+	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port), listener.Close
+}
+
+func occupiedPort(t *testing.T) string {
+	port, free := listen(t)
+	t.Cleanup(func() { _ = free() })
+	return port
+}
+
+// freePort returns a port that nobody listens on. It is known before the program says that it listens.
+func freePort(t *testing.T) string {
+	port, free := listen(t)
+	program.Must(t, free())
+	return port
 }
 
 func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
@@ -113,8 +119,6 @@ func TestADirectoryInThePlaceOfTheFileEndsTheStart(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
 	directory := t.TempDir()
-	if err := os.Mkdir(filepath.Join(directory, "users.db"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(filepath.Join(directory, "users.db"), 0o755))
 	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), "users.db cannot be written (is a directory)")
 }

@@ -4,8 +4,6 @@ package servers
 
 import (
 	"fmt"
-	"net/url"
-	"strings"
 	"sync"
 	"testing"
 
@@ -13,17 +11,6 @@ import (
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
-
-// twoHosts is the URL of a database that either server may have.
-func twoHosts(t *testing.T, database string, first, second *postgresql.Server) string {
-	t.Helper()
-	name, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name.Host = ""
-	return fmt.Sprintf("postgres://%s@127.0.0.1:%d,127.0.0.1:%d%s", name.User, first.Port, second.Port, name.Path)
-}
 
 // Two processes write to a primary with a synchronous standby. The primary is killed, and the standby takes its place:
 // nothing that was answered is lost.
@@ -33,7 +20,7 @@ func TestWhenTheStandbyTakesOverNothingThatWasAnsweredIsLost(t *testing.T) {
 	database := primary.NewDatabase(t)
 	standby := primary.Standby(t)
 	primary.Synchronize(t)
-	setting := "DATABASE_URL=" + twoHosts(t, database, standby, primary) // the one that cannot be written is passed over
+	setting := "DATABASE_URL=" + postgresql.At(t, database, standby, primary) // the one that cannot be written is passed over
 	both := []*program.Program{program.Serve(t, setting), program.Serve(t, setting)}
 	l := ledger.New()
 	stopFirst, stopSecond := l.StartWriters(both[0], 8, "a"), l.StartWriters(both[1], 8, "b")
@@ -66,23 +53,18 @@ func TestAServerThatStoodStillWhileAnotherTookItsPlaceIsPassedOver(t *testing.T)
 	primary := postgresql.Start(t)
 	database := primary.NewDatabase(t)
 	standby := primary.Standby(t)
-	p := program.Serve(t, "DATABASE_URL="+twoHosts(t, database, primary, standby))
+	p := program.Serve(t, "DATABASE_URL="+postgresql.At(t, database, primary, standby))
 	id := p.Create(t, "Ada", "ada@example.org")
-	standby.WaitUntil(t, "true", "SELECT (pg_last_wal_replay_lsn() >= '"+
-		postgresql.Ask(t, primary.URL("postgres"), "SELECT pg_current_wal_lsn()::text")+"')::text")
+	primary.AwaitReplay(t, standby)
 	primary.Pause(t)
 	standby.Promote(t)
 	program.WaitFor(t, "the standby is written to", func() bool {
-		answer := p.Do(t, "PATCH", fmt.Sprint("/api/users/", id), `{"name":"Ada King"}`)
-		return answer.Status == 200
+		return p.Do(t, "PATCH", fmt.Sprint("/api/users/", id), `{"name":"Ada King"}`).Status == 200
 	})
 	primary.Resume(t)
 	for range 3 {
-		for i, answer := range []program.Answer{p.Do(t, "GET", fmt.Sprint("/api/users/", id), ""), p.Do(t, "GET", "/api/users", "")} {
-			if !strings.Contains(answer.Body, "Ada King") {
-				t.Errorf("read %d is answered %d %s", i, answer.Status, answer.Body)
-			}
-		}
+		p.Do(t, "GET", fmt.Sprint("/api/users/", id), "").Expect(t, 200, "…Ada King…")
+		p.ExpectUsers(t, "Ada King")
 		postgresql.SQL(t, standby.URL("postgres"), // so that new connections are made
 			"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'users-api'")
 	}
@@ -104,12 +86,8 @@ func TestAProblemOfUnknownOutcomeHasACodeOfItsOwn(t *testing.T) {
 	wait.Wait()
 	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
 	server.Reload(t)
-	if answer.Status != 500 || !strings.Contains(answer.Body, `"code":"outcome_unknown"`) {
-		t.Errorf("the deletion is answered %d %s", answer.Status, answer.Body)
-	}
-	if users := p.List(t); len(users) != 0 {
-		t.Errorf("the users are %v", users)
-	}
+	answer.Expect(t, 500, `…"code":"outcome_unknown"…`)
+	p.ExpectUsers(t)
 }
 
 // A URL that names the standby alone reads from it, when it says so, and cannot write.
@@ -120,22 +98,10 @@ func TestAReadReplicaIsServedWhereTheURLAsksForIt(t *testing.T) {
 	p := program.Serve(t, "DATABASE_URL="+database)
 	p.Create(t, "Ada", "ada@example.org")
 	standby := primary.Standby(t)
-	replica := program.Serve(t, "DATABASE_URL="+standby.URL(nameOf(t, database))+"?target_session_attrs=any")
+	replica := program.Serve(t, "DATABASE_URL="+postgresql.At(t, database, standby)+"?target_session_attrs=any")
 	p.Create(t, "Alan", "alan@example.org")
 	program.WaitFor(t, "the replica shows what the primary has", func() bool { return len(replica.List(t)) == 2 })
-	if answer := replica.Do(t, "POST", "/api/users", program.Body("n", "e")); answer.Status != 500 {
-		t.Errorf("a write to the standby is answered %d %s", answer.Status, answer.Body)
-	}
-}
-
-// nameOf returns the name of the database in a URL.
-func nameOf(t *testing.T, database string) string {
-	t.Helper()
-	name, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name.Path[1:]
+	replica.Do(t, "POST", "/api/users", program.Body("n", "e")).Expect(t, 500, "…")
 }
 
 // Behind PgBouncer in transaction mode each transaction may be another session's.
@@ -146,22 +112,16 @@ func TestBehindAPoolerEverythingIsAnswered(t *testing.T) {
 	setting := "DATABASE_URL=" + through(server.NewDatabase(t))
 	both := []*program.Program{program.Serve(t, setting), program.Serve(t, setting)}
 	id := both[0].Create(t, "Ada", "ada@example.org")
-	if answer := both[1].Do(t, "PATCH", fmt.Sprint("/api/users/", id), `{"name":"Ada King"}`); answer.Status != 200 {
-		t.Errorf("a change is answered %d %s", answer.Status, answer.Body)
-	}
+	both[1].Change(t, id, `{"name":"Ada King"}`)
 	both[1].Delete(t, id)
-	if answer := both[0].Do(t, "POST", program.CSV, program.ManyRows(1000)); answer.Body != program.Imported(1000, 0, 0, 0) {
-		t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
-	}
+	both[0].Do(t, "POST", program.CSV, program.ManyRows(1000)).Expect(t, 200, program.Imported(1000, 0, 0, 0))
 	for query, want := range map[string]int{"": 1000, "?q=person+1": 111, "?limit=10&order=desc": 10} {
 		if users := both[1].Do(t, "GET", "/api/users"+query, "").Users(t); len(users) != want {
 			t.Errorf("%s lists %d users", query, len(users))
 		}
 	}
 	first := both[0].Do(t, "GET", "/api/users", "")
-	if second := both[0].Do(t, "GET", "/api/users", "", "If-None-Match: "+first.Header.Get("ETag")); second.Status != 304 {
-		t.Errorf("a list that has not changed is answered %d", second.Status)
-	}
+	both[0].Do(t, "GET", "/api/users", "", "If-None-Match: "+first.Header.Get("ETag")).Expect(t, 304, "")
 	l := ledger.New()
 	for _, user := range both[0].List(t) {
 		l.Created(user.ID, user.Email)
@@ -196,9 +156,7 @@ func TestAConnectionIsEncryptedAndTheServerChecked(t *testing.T) {
 	checked := program.Serve(t, "DATABASE_URL="+database+"?sslmode=verify-full&sslrootcert="+root)
 	checked.Create(t, "Ada", "ada@example.org")
 	program.Serve(t, "DATABASE_URL="+database).Create(t, "Alan", "alan@example.org") // prefer
-	if users := checked.List(t); len(users) != 2 {
-		t.Errorf("the users are %v", users)
-	}
+	checked.ExpectUsers(t, "Ada", "Alan")
 	for parameters, says := range map[string]string{
 		"?sslmode=verify-full&sslrootcert=" + other: "certificate",
 		"?sslmode=disable":                          "pg_hba.conf",

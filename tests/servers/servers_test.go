@@ -4,7 +4,6 @@ package servers
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -52,9 +51,7 @@ func TestWhileTheServerIsAwayRequestsFailSoonAndAllComesBackByItself(t *testing.
 			expectAway(t, p, outage.requests)
 			outage.back(server, t)
 			program.WaitFor(t, "it is ready again", func() bool { return program.AskAdmin(t, p, "/readyz").Status == 200 })
-			if now := p.Do(t, "GET", "/api/users", ""); now.Status != 200 || !strings.HasPrefix(now.Body, list[:len(list)-1]) {
-				t.Errorf("the list was %s and is %d %s", list, now.Status, now.Body)
-			}
+			p.Do(t, "GET", "/api/users", "").Expect(t, 200, list[:len(list)-1]+"…")
 			p.Create(t, "Alan", "alan@example.org")
 			if users := p.List(t); users[len(users)-1].Name != "Alan" {
 				t.Errorf("the users are %v", users)
@@ -77,13 +74,8 @@ func expectAway(t *testing.T, p *program.Program, requests []string) {
 			wait.Go(func() { time.Sleep(later); expectNoAnswer(t, p, request) })
 		}
 	}
-	if health := p.Do(t, "GET", "/health", ""); health.Status != 200 {
-		t.Errorf("/health is answered %d", health.Status)
-	}
-	ready := program.AskAdmin(t, p, "/readyz")
-	if ready.Status != 503 || !strings.Contains(ready.Body, "storage does not answer") {
-		t.Errorf("/readyz is answered %d %s", ready.Status, ready.Body)
-	}
+	p.Do(t, "GET", "/health", "").Expect(t, 200, "…")
+	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "…storage does not answer…")
 	wait.Wait()
 }
 
@@ -102,27 +94,30 @@ func expectNoAnswer(t *testing.T, p *program.Program, request string) {
 
 func TestAStartWaitsForItsServer(t *testing.T) {
 	t.Parallel()
-	server := postgresql.Start(t)
-	url := server.NewDatabase(t)
-	server.Stop(t)
-	p := program.Launch(t, program.Path(), "DATABASE_URL="+url)
-	p.WaitForLog(t, "connection refused")
-	server.StartAgain(t)
-	p.WaitForAddress(t)
-	p.Create(t, "Ada", "ada@example.org")
-}
-
-func TestAStartWaitsForTheServerBehindAPooler(t *testing.T) {
-	t.Parallel()
-	server := postgresql.Start(t)
-	url := server.PgBouncer(t, "server_login_retry=2")(server.NewDatabase(t))
-	program.Serve(t, "DATABASE_URL="+url).Kill(t) // the pooler has known the server
-	server.Stop(t)
-	p := program.Launch(t, program.Path(), "DATABASE_URL="+url)
-	p.WaitForLog(t, "waiting for PostgreSQL")
-	server.StartAgain(t)
-	p.WaitForAddress(t)
-	p.Create(t, "Ada", "ada@example.org")
+	for name, test := range map[string]struct {
+		through func(t *testing.T, server *postgresql.Server, url string) string
+		says    string
+	}{
+		"that it reaches itself": {func(_ *testing.T, _ *postgresql.Server, url string) string {
+			return url
+		}, "connection refused"},
+		"behind a pooler": {func(t *testing.T, server *postgresql.Server, url string) string {
+			return server.PgBouncer(t, "server_login_retry=2")(url)
+		}, "waiting for PostgreSQL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := postgresql.Start(t)
+			url := test.through(t, server, server.NewDatabase(t))
+			program.Serve(t, "DATABASE_URL="+url).Kill(t) // the pooler has known the server
+			server.Stop(t)
+			p := program.Launch(t, program.Path(), "DATABASE_URL="+url)
+			p.WaitForLog(t, test.says)
+			server.StartAgain(t)
+			p.WaitForAddress(t)
+			p.Create(t, "Ada", "ada@example.org")
+		})
+	}
 }
 
 func TestTheDataDirectoryIsLeftAlone(t *testing.T) {
@@ -191,29 +186,21 @@ func TestAFullDiskOfTheServerRefusesWritesAndNothingElse(t *testing.T) {
 	program.NeedsRoot(t)
 	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
-	place, err := os.MkdirTemp("", "small") // other users may not enter t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Remove(place) })
+	place := program.SharedDirectory(t, 0)
 	program.Mount(t, "-t", "tmpfs", "-o", fmt.Sprintf("size=4m,mode=700,uid=%d", postgresql.UID(t)), "tmpfs", place)
 	postgresql.SQL(t, url, "CREATE TABLESPACE small LOCATION '"+place+"'")
 	postgresql.SQL(t, url, "SET default_tablespace = small; CREATE TABLE ballast AS SELECT repeat('x', 1000) FROM generate_series(1, 1000)",
 		`SET default_tablespace = small; CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text UNIQUE,
 			created_at timestamptz DEFAULT now())`)
 	p := program.Serve(t, "DATABASE_URL="+url)
-	var refused program.Answer
-	created := 0
-	for ; refused.Status == 0 && created < 20_000; created++ {
-		answer := p.Do(t, "POST", "/api/users", program.Body(strings.Repeat("n", 1500), fmt.Sprint(created)))
-		if answer.Status != 201 {
-			refused = answer
-			break
-		}
+	create := func(n int) program.Answer {
+		return p.Do(t, "POST", "/api/users", program.Body(strings.Repeat("n", 1500), fmt.Sprint(n)))
 	}
-	if refused.Status != 500 || !strings.Contains(refused.Body, "(SQLSTATE 53100)") {
-		t.Errorf("after %d creations one is answered %d %s", created, refused.Status, refused.Body)
+	last, created := create(0), 0
+	for ; last.Status == 201 && created < 20_000; last = create(created) {
+		created++
 	}
+	last.Expect(t, 500, "…(SQLSTATE 53100)…")
 	if users := p.List(t); len(users) != created {
 		t.Errorf("%d users are listed of %d", len(users), created)
 	}

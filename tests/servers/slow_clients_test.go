@@ -27,17 +27,13 @@ func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	imported.Send("POST /api/users.csv HTTP/1.1\r\nHost: users\r\nContent-Length: 35\r\n\r\nname,email\r\nAda,ada@example.org")
 	postgresql.SQL(t, url, "SELECT pg_sleep(3)") // longer than the server allows, for a session in a transaction
 	imported.Send("\r\n\r\n")
-	if answer := imported.Answer(); answer.Status != 200 {
-		t.Errorf("the slow import is answered %d %s", answer.Status, answer.Body)
-	}
+	imported.Answer().Expect(t, 200, "…")
 	export.Buffer(4 << 20)
 	text, clean := export.Rest()
 	if lines := strings.Count(text, ",n"); !clean || lines < 100_000 {
 		t.Errorf("%d users came, and the end is clean: %t", lines, clean)
 	}
-	if strings.Contains(server.Log(), "idle-in-transaction") {
-		t.Errorf("the server ended a transaction:\n%s", server.Log())
-	}
+	program.Forbid(t, server.Log(), "idle-in-transaction") // the server ends no transaction
 }
 
 // The service has time limits of its own. One that the URL sets holds, and its error is the server's.
@@ -50,12 +46,8 @@ func TestATimeLimitOfTheServerHoldsWhereTheURLSetsIt(t *testing.T) {
 	postgresql.SQL(t, url, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN new; END'",
 		"CREATE TRIGGER slow BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION slow()",
 		fmt.Sprintf("ALTER DATABASE %s SET statement_timeout = '1s'", name))
-	answer := program.Serve(t, "DATABASE_URL="+url).Do(t, "POST", "/api/users", program.Body("n", "e"))
-	if answer.Status != 201 {
-		t.Errorf("with a limit of the database: answered %d %s", answer.Status, answer.Body)
-	}
-	answer = program.Serve(t, "DATABASE_URL="+url+"?statement_timeout=1s").Do(t, "POST", "/api/users", program.Body("n", "f"))
-	if answer.Status != 500 || !strings.Contains(answer.Body, "canceling statement due to statement timeout (SQLSTATE 57014)") {
-		t.Errorf("with a limit of the URL: answered %d %s", answer.Status, answer.Body)
-	}
+	program.Serve(t, "DATABASE_URL="+url).Create(t, "n", "e")
+	limited := program.Serve(t, "DATABASE_URL="+url+"?statement_timeout=1s")
+	limited.Do(t, "POST", "/api/users", program.Body("n", "f")).Expect(t, 500,
+		"…canceling statement due to statement timeout (SQLSTATE 57014)…")
 }

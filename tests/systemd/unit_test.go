@@ -29,15 +29,10 @@ func analyze(t *testing.T, arguments ...string) (output string, err error) {
 }
 
 func TestTheUnitIsValid(t *testing.T) {
-	unit, err := os.ReadFile(packaging + "users-api.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unit := program.ReadFile(t, packaging+"users-api.service")
 	path := filepath.Join(t.TempDir(), "users-api.service")
-	text := strings.Replace(string(unit), "=/usr/bin/users-api\n", "="+program.Path()+"\n", 1) // it must exist
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	text := strings.Replace(unit, "=/usr/bin/users-api\n", "="+program.Path()+"\n", 1) // it must exist
+	program.WriteFile(t, path, text)
 	// Mistakes that systemd ignores are printed with exit code 0.
 	if output, err := analyze(t, "verify", path); err != nil || output != "" {
 		t.Errorf("%v\n%s", err, output)
@@ -55,11 +50,8 @@ func TestTheServiceIsExposedToLittle(t *testing.T) {
 // setting returns the values of a setting of the service's unit.
 func setting(t *testing.T, name string) (values []string) {
 	t.Helper()
-	unit, err := os.ReadFile(packaging + "users-api.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(unit)) {
+	unit := program.ReadFile(t, packaging+"users-api.service")
+	for line := range strings.Lines(unit) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
 			values = append(values, value)
 		}
@@ -71,9 +63,7 @@ func setting(t *testing.T, name string) (values []string) {
 func members(t *testing.T, set string) (calls []string) {
 	t.Helper()
 	output, err := analyze(t, "syscall-filter", set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	for line := range strings.Lines(output) {
 		name, isMember := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
 		switch {
@@ -143,36 +133,19 @@ func traceOfEverything(t *testing.T) string {
 	t.Helper()
 	program.NeedsRoot(t) // to become another user: SQLite does more for root
 	const user = 65532
-	directory, err := os.MkdirTemp("", "systemd") // where another user may go
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	if err := os.Chown(directory, user, user); err != nil {
-		t.Fatal(err)
-	}
+	directory := program.SharedDirectory(t, user)
 	script, trace := filepath.Join(directory, "traced"), filepath.Join(directory, "trace")
 	text := fmt.Sprintf("#!/bin/sh\nexec strace -D -f -o %s %s\n", trace, program.Path())
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(script, []byte(text), 0o755))
 	p := program.LaunchAs(t, user, script, "DATA_DIR="+directory+"/data", "BACKUP_EVERY=1h", "ADMIN_PORT=0", "NOTIFY_SOCKET=/n")
 	p.WaitForAddress(t)
 	p.Create(t, "Ada", "ada@example.org")
 	for _, path := range []string{"/", "/api/users", "/api/users?q=da", program.CSV} {
-		if answer := p.Do(t, "GET", path, ""); answer.Status != 200 {
-			t.Errorf("%s is answered %d", path, answer.Status)
-		}
+		p.Do(t, "GET", path, "").Expect(t, 200, "…")
 	}
-	if answer := p.Do(t, "POST", program.NDJSON, `{"name":"Bob","email":"bob@example.org"}`+"\n"); answer.Status != 200 {
-		t.Errorf("an import is answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "POST", program.NDJSON, `{"name":"Bob","email":"bob@example.org"}`+"\n").Expect(t, 200, "…")
 	program.Scrape(t, p)
 	p.WaitForLog(t, "backup made")
 	p.Stop(t)
-	calls, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(calls)
+	return program.ReadFile(t, trace)
 }

@@ -59,9 +59,7 @@ func TestConflictsAmongManyWritesFailAlone(t *testing.T) {
 		case i%2 == 0:
 			want = 201
 		}
-		if answer.Status != want {
-			t.Errorf("request %d is answered %d %s, want %d", i, answer.Status, answer.Body, want)
-		}
+		answer.To(fmt.Sprint("request ", i)).Expect(t, want, "…")
 	}
 	if users := p.List(t); len(users) != 30 {
 		t.Errorf("%d users are listed", len(users))

@@ -3,7 +3,6 @@
 package tables
 
 import (
-	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -34,11 +33,6 @@ func TestAColumnThatIsComputedIsServedAndNotWritten(t *testing.T) {
 	directory, other := withRoom(t, "other TEXT, room TEXT AS (upper(other))")
 	other.Do("INSERT INTO users (name, email, other) VALUES ('Ada', 'ada', 'a')")
 	p := program.Serve(t, directory, "USER_FIELDS=room")
-	if list := p.Do(t, "GET", "/api/users", "").Body; !program.Matches(list, `[{"id":1,…,"room":"A"}]`) {
-		t.Errorf("the list is %s", list)
-	}
-	answer := p.Do(t, "POST", "/api/users", `{"name":"Alan","email":"alan"}`)
-	if answer.Status != 500 || !strings.Contains(answer.Body, "generated column") {
-		t.Errorf("a creation is answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"room":"A"}]`)
+	p.Do(t, "POST", "/api/users", `{"name":"Alan","email":"alan"}`).Expect(t, 500, "…generated column…")
 }

@@ -4,7 +4,6 @@ package tables
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -66,17 +65,12 @@ func TestATableThatCannotBeServedAnyMoreIsAClear500(t *testing.T) {
 				{"GET", "/api/users", ""}, {"POST", "/api/users", program.Body("Alan", "alan@example.org")}, {"PATCH", "/api/users/1", `{"name":"B"}`},
 				{"POST", "/api/users.ndjson", program.Body("Alan", "alan@example.org")}, {"DELETE", "/api/users/1", ""},
 			} {
-				answer := p.Do(t, request[0], request[1], request[2])
-				if answer.Status != 500 || !strings.Contains(answer.Body, "the table users cannot be served: "+table.why) {
-					t.Errorf("%s %s is answered %d %s", request[0], request[1], answer.Status, answer.Body)
-				}
+				p.Do(t, request[0], request[1], request[2]).Expect(t, 500, "…the table users cannot be served: "+table.why+"…")
 			}
 			p.WaitForLog(t, `storage_error="the table users cannot be served"`)
 			other.Do(table.drop, usersOfAnother)
 			p.Create(t, "Grace", "grace@example.org")
-			if users := p.List(t); len(users) != 1 || users[0].Name != "Grace" {
-				t.Errorf("the users are %v", users)
-			}
+			p.ExpectUsers(t, "Grace")
 		})
 	}
 }

@@ -4,7 +4,6 @@
 package windows
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -32,19 +31,14 @@ func wineSettings(directory string) []string {
 func run(t *testing.T, settings []string, name string, arguments ...string) (string, error) {
 	t.Helper()
 	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	defer output.Close() //nolint:errcheck // it is read by its name
 	command := exec.Command(name, arguments...)
 	command.Env = append(os.Environ(), settings...)
 	command.Stdout, command.Stderr = output, output
 	failure := command.Run()
-	text, err := os.ReadFile(output.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text), failure
+	text := program.ReadFile(t, output.Name())
+	return text, failure
 }
 
 func mustRun(t *testing.T, settings []string, name string, arguments ...string) {
@@ -79,9 +73,7 @@ func install(t *testing.T) (script string, settings []string) {
 	library := filepath.Join(directory, "prefix", "drive_c", "windows", "system32", "bcryptprimitives.dll")
 	mustRun(t, nil, compiler, "-shared", "-o", library, "testdata/bcryptprimitives.c", "-ladvapi32")
 	script = filepath.Join(directory, "users-api")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec "+wine+" "+binary+" \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(script, []byte("#!/bin/sh\nexec "+wine+" "+binary+" \"$@\"\n"), 0o755))
 	return script, settings
 }
 
@@ -89,23 +81,14 @@ func TestTheServiceRunsOnWindows(t *testing.T) {
 	script, settings := install(t)
 	p := program.Start(t, script, settings...)
 	settings = append(settings, "DATA_DIR="+p.DataDir)
-	if health := p.Do(t, http.MethodGet, "/health", ""); health.Body != `{"status":"ok"}` {
-		t.Errorf("/health is answered %d %s", health.Status, health.Body)
-	}
+	p.Do(t, http.MethodGet, "/health", "").Expect(t, 200, `{"status":"ok"}`)
 	p.Create(t, "Ada", "ada@example.org")
 	const rows = 20_000 // more than an import or an export holds in memory
-	file := &strings.Builder{}
-	file.WriteString("name,email\r\n")
-	for i := range rows {
-		fmt.Fprintf(file, "User %d,user%d@example.org\r\n", i, i)
-	}
-	if imported := p.Do(t, http.MethodPost, "/api/users.csv", file.String()); imported.Status != http.StatusOK {
-		t.Errorf("the import is answered %d %s", imported.Status, imported.Body)
-	}
-	if exported := p.Do(t, http.MethodGet, "/api/users.csv", ""); strings.Count(exported.Body, "\r\n") != rows+2 {
+	p.Do(t, http.MethodPost, program.CSV, program.ManyRows(rows)).Expect(t, 200, program.Imported(rows, 0, 0, 0))
+	if exported := p.Do(t, http.MethodGet, program.CSV, ""); strings.Count(exported.Body, "\r\n") != rows+2 {
 		t.Errorf("%d lines are exported", strings.Count(exported.Body, "\r\n"))
 	}
-	expectFiles(t, p.DataDir, "users.db", "users.db-shm", "users.db-wal")
+	program.ExpectNames(t, p.DataDir, "users.db", "users.db-shm", "users.db-wal")
 	want := p.Do(t, http.MethodGet, "/api/users", "").Body
 
 	t.Run("a backup beside the service, and no restore", func(t *testing.T) {
@@ -119,33 +102,14 @@ func TestTheServiceRunsOnWindows(t *testing.T) {
 	t.Run("after a kill", func(t *testing.T) {
 		p.Kill(t)
 		again := program.Start(t, script, settings...)
-		if got := again.Do(t, http.MethodGet, "/api/users", "").Body; got != want {
-			t.Errorf("the list has %d bytes, and not %d", len(got), len(want))
-		}
+		again.Do(t, http.MethodGet, "/api/users", "").Expect(t, 200, want)
 		again.Signal(syscall.SIGINT) // Ctrl+C
-		if code := again.Wait(t); code != 0 {
-			t.Errorf("stopped with exit code %d:\n%s", code, again.Log())
-		}
-		expectFiles(t, p.DataDir, "users.db")
+		again.ExpectEnd(t, 0)
+		program.ExpectNames(t, p.DataDir, "users.db")
 	})
 	t.Run("after a restore", func(t *testing.T) {
 		mustRun(t, settings, script, "restore", filepath.Join(p.DataDir, "..", "backup.db"))
 		restored := program.Start(t, script, settings...)
-		if got := restored.Do(t, http.MethodGet, "/api/users", "").Body; got != want {
-			t.Errorf("the list has %d bytes, and not %d", len(got), len(want))
-		}
+		restored.Do(t, http.MethodGet, "/api/users", "").Expect(t, 200, want)
 	})
-}
-
-// expectFiles fails unless a directory has exactly these files.
-func expectFiles(t *testing.T, directory string, names ...string) {
-	t.Helper()
-	entries, err := os.ReadDir(directory)
-	found := []string{}
-	for _, entry := range entries {
-		found = append(found, entry.Name())
-	}
-	if err != nil || strings.Join(found, " ") != strings.Join(names, " ") {
-		t.Errorf("there are %v, %v", found, err)
-	}
 }
