@@ -3,8 +3,6 @@ package judge
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,12 +57,11 @@ func (r *Recorder) Judge(t testing.TB, stored []program.User) {
 		return
 	}
 	if result == porcupine.Unknown {
-		t.Errorf("the history of %d requests could not be judged in %s; %s", len(r.operations), judgeTime, r.draw(r.operations))
+		t.Errorf("the history of %d requests could not be judged in %s", len(r.operations), judgeTime)
 		return
 	}
-	excerpt := r.shrink(r.prefix())
-	t.Errorf("no order of these requests makes each answer right. It begins with %v\n%s%s",
-		r.before, describe(excerpt), r.draw(excerpt))
+	t.Errorf("no order of these requests makes each answer right. It begins with %v\n%s",
+		r.before, describe(r.shrink(r.prefix())))
 }
 
 // compareIDs fails the test if an id was given twice.
@@ -177,29 +174,4 @@ func describe(history []porcupine.Operation) string {
 			time.Duration(operation.Call).Round(time.Microsecond), until, operation.Input, operation.Output)
 	}
 	return text.String()
-}
-
-// draw writes porcupine's picture of a history to a file that is kept, and says where it is.
-func (r *Recorder) draw(history []porcupine.Operation) string {
-	directory, err := os.MkdirTemp("", "users-api-history-")
-	if err != nil {
-		return err.Error()
-	}
-	drawn := slices.Clone(history)
-	last := int64(0)
-	for _, operation := range drawn {
-		last = max(last, operation.Call)
-		if operation.Return != math.MaxInt64 {
-			last = max(last, operation.Return)
-		}
-	}
-	for i := range drawn {
-		drawn[i].Return = min(drawn[i].Return, last+1)
-	}
-	_, info := porcupine.CheckOperationsVerbose(r.model(), drawn, shrinkTime)
-	path := filepath.Join(directory, "history.html")
-	if err := porcupine.VisualizePath(r.model(), info, path); err != nil {
-		return err.Error()
-	}
-	return "drawn in " + path
 }

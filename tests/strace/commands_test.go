@@ -14,9 +14,7 @@ import (
 
 func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
-	if err := os.Mkdir(root+"/backups", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(root+"/backups", 0o700))
 	start := newDisk(t, root)
 	p := program.Start(t, recorder.script, "DATA_DIR="+root+"/data", "BACKUP_EVERY=1h", "BACKUP_DIR="+root+"/backups")
 	p.WaitForLog(t, "backup made")

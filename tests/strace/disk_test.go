@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // A disk is what the files below a directory are after some of the calls of a trace, and what is certain of them after a
@@ -31,9 +33,7 @@ type opened struct {
 func newDisk(t testing.TB, root string) *disk {
 	t.Helper()
 	top, err := readInode(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return &disk{root: root, top: top, files: map[descriptor]*opened{}}
 }
 

@@ -84,9 +84,7 @@ func (e *exploration) pass(seed uint64) {
 			wait.Go(func() { e.try(place, at, fmt.Sprintf("pass %d", seed)); places <- place })
 		}
 	})
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	program.Must(e.t, err)
 }
 
 // choose returns how many cuts are made after each event. One of four may be anywhere. The others follow a flush of a file

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,14 +99,11 @@ func TestAPowerCutDuringCheckpointsLosesNothing(t *testing.T) {
 // number, sqlite.org/fileformat2.html#walformat).
 func restarts(t *testing.T, wal string) uint32 {
 	t.Helper()
-	data, err := os.ReadFile(wal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := program.ReadFile(t, wal)
 	if len(data) < 16 {
 		return 0
 	}
-	return binary.BigEndian.Uint32(data[12:])
+	return binary.BigEndian.Uint32([]byte(data[12:]))
 }
 
 // What a process had not flushed when it was killed, the next one shows.

@@ -42,9 +42,7 @@ func newRecorder(t *testing.T) *recorder {
 	const form = "#!/bin/sh\nexec %s -D -f -y -xx -s 10000000 --absolute-timestamps=format:unix,precision:ns " +
 		"--syscall-times=ns --seccomp-bpf -o %s/trace.$$ -e trace=%s %s \"$@\"\n"
 	text := fmt.Sprintf(form, strace, r.directory, traced, program.Path())
-	if err := os.WriteFile(r.script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(r.script, []byte(text), 0o755))
 	return r
 }
 
@@ -63,22 +61,16 @@ func (r *recorder) run(dataDir string, arguments ...string) (process string) {
 func (r *recorder) read() []*call {
 	r.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(r.directory, "trace.*"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	program.Must(r.t, err)
 	for _, path := range paths {
 		process := strings.TrimPrefix(filepath.Ext(path), ".")
 		program.WaitFor(r.t, "the end of "+path, func() bool { return hasEnded(path, process) })
 		r.processes = append(r.processes, process)
 		file, err := os.Open(path)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		program.Must(r.t, err)
 		calls, err := parse(file, process)
 		_ = file.Close()
-		if err := errors.Join(err, os.Remove(path)); err != nil {
-			r.t.Fatal(err)
-		}
+		program.Must(r.t, errors.Join(err, os.Remove(path)))
 		r.calls = append(r.calls, calls...)
 	}
 	slices.SortStableFunc(r.calls, func(a, b *call) int { return a.began.compare(b.began) })

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // A recording is what the program did below a directory, from which power cuts are made.
@@ -119,8 +121,6 @@ func filesIn(t testing.TB, root string) map[string][]byte {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return files
 }

@@ -29,9 +29,7 @@ func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
 			before, after := contentOf(t, root+"/users.db"), contentOf(t, backup)
 			if gone {
 				before = users{}
-				if err := os.Remove(root + "/users.db"); err != nil {
-					t.Fatal(err)
-				}
+				program.Must(t, os.Remove(root+"/users.db"))
 			}
 			start := newDisk(t, root)
 			process := recorder.run(root, "restore", backup)
@@ -94,8 +92,6 @@ func contentOf(t *testing.T, path string) (content users) {
 		content = found
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return content
 }
