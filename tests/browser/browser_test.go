@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -56,6 +58,22 @@ func run(m *testing.M) int {
 	}
 	chromium = browser
 	return m.Run()
+}
+
+// visitWith starts the program with users, and opens its page.
+func visitWith(t *testing.T, names ...string) (*person, *program.Program) {
+	t.Helper()
+	p := start(t)
+	for _, name := range names {
+		p.Create(t, name, strings.ToLower(name)+"@example.org")
+	}
+	ada := visit(t, p, "/")
+	if len(names) == 0 {
+		ada.reads("No users yet")
+	}
+	slices.Reverse(names) // the newest comes first
+	ada.lists(names...)
+	return ada, p
 }
 
 // start starts the program and stops it when the test ends.

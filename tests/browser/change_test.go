@@ -4,7 +4,6 @@ package browser
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -19,10 +18,7 @@ const (
 )
 
 func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ada")
+	ada, _ := visitWith(t, "Ada")
 	ada.clicks("button", "Add user")
 	ada.sees("dialog", "Add user")
 	ada.isAt("textbox", "Name")
@@ -60,9 +56,7 @@ func (p *person) describes(field, sentence string) {
 }
 
 func TestEverythingIsDoneWithTheKeyboardAlone(t *testing.T) {
-	p := start(t)
-	ada := visit(t, p, "/")
-	ada.reads("No users yet")
+	ada, _ := visitWith(t)
 	ada.tabsTo("link", "API")
 	ada.tabsTo("searchbox", "Search names and emails")
 	ada.tabsTo("combobox", "Order")
@@ -122,12 +116,12 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 		t.Run(tried.decision, func(t *testing.T) {
 			id := p.Create(t, "Ada", "ada@example.org")
 			defer p.Delete(t, id)
-			ada := &person{T: t, ctx: page.ctx, origin: page.origin}
+			ada := page.in(t)
 			ada.open("/")
 			ada.clicks("button", "Change Ada")
 			ada.sees("dialog", "Change user")
 			ada.fills("Name", "Mine")
-			patch(t, p, id, tried.theirs)
+			p.Change(t, id, tried.theirs)
 			ada.types(kb.Enter)
 			ada.sees("dialog", "Somebody else changed this user")
 			ada.reads(changed)
@@ -150,14 +144,6 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 	}
 }
 
-// patch changes a user as another program does.
-func patch(t *testing.T, p *program.Program, id int64, body string) {
-	t.Helper()
-	if answer := p.Do(t, http.MethodPatch, fmt.Sprintf("/api/users/%d", id), body); answer.Status != 200 {
-		t.Fatalf("answered %d %s", answer.Status, answer.Body)
-	}
-}
-
 func TestAChangeSendsOnlyWhatWasChangedOfAUserWhoIsThere(t *testing.T) {
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Do(`INSERT INTO users (name, email) VALUES ('Ada', '')`)
@@ -174,10 +160,7 @@ func TestAChangeSendsOnlyWhatWasChangedOfAUserWhoIsThere(t *testing.T) {
 }
 
 func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
-	p := start(t)
-	id := p.Create(t, "Ada", "ada@example.org")
-	p.Create(t, "Ben", "ben@example.org")
-	ada := visit(t, p, "/")
+	ada, p := visitWith(t, "Ada", "Ben")
 	ada.clicks("button", "Delete Ada")
 	ada.sees("dialog", "Delete this user?")
 	ada.reads("ada@example.org")
@@ -185,7 +168,7 @@ func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
 	ada.isAt("button", "Delete Ada")
 	ada.clicks("button", "Delete Ada")
 	ada.sees("dialog", "Delete this user?")
-	patch(t, p, id, `{"name":"Augusta"}`)
+	p.Change(t, 1, `{"name":"Augusta"}`)
 	ada.clicks("button", "Delete")
 	ada.reads(changed)
 	ada.reads("Augusta")
@@ -212,7 +195,5 @@ func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
 	ada.reads("7 users deleted, 1 failed: User not found")
 	ada.lists("User 004")
 	ada.clicks("button", "Cancel")
-	if users := p.List(t); len(users) != 1 || users[0].Name != "User 004" {
-		t.Errorf("left are %v", users)
-	}
+	p.ExpectUsers(t, "User 004")
 }

@@ -43,9 +43,7 @@ func TestWithoutAFeedThePageAsksForNothing(t *testing.T) {
 	waiting(t, p, 1)
 	refusals := func() int { return strings.Count(p.Log(), "status=404") }
 	before := refusals()
-	if done := p.Run(t, "changes", "off"); done.Code != 0 {
-		t.Fatal(done)
-	}
+	p.Run(t, "changes", "off").MustSucceed(t)
 	ada.until("a refusal", func() bool { return refusals() == before+1 })
 	timer(ada, 6) // after a failure, the page asks again in 5 s
 	if n := refusals(); n > before+1 {

@@ -26,12 +26,9 @@ func TestAnyNumberOfFieldsFits(t *testing.T) {
 	for _, n := range []int{1, 2, 8, 32} {
 		names, user := manyFields(n)
 		ada, _ := withFields(t, names, user, `{"name":"שרה","email":"sara@example.org"}`)
-		for _, look := range []struct {
-			scheme string
-			width  int64
-		}{{"light", 1280}, {"dark", 800}, {"light", 360}, {"dark", 360}} {
+		for _, look := range append(looks, look{"dark", 800}) {
 			t.Run(fmt.Sprintf("%d fields, %s, %d wide", n, look.scheme, look.width), func(t *testing.T) {
-				who := &person{T: t, ctx: ada.ctx, origin: ada.origin}
+				who := ada.in(t)
 				who.look(look.scheme, look.width, 740)
 				who.open("/")
 				who.reads("2 users")

@@ -16,9 +16,7 @@ func withFields(t *testing.T, fields string, bodies ...string) (*person, *progra
 	t.Helper()
 	p := start(t, "USER_FIELDS="+fields)
 	for _, body := range bodies {
-		if answer := p.Do(t, http.MethodPost, "/api/users", body); answer.Status != http.StatusCreated {
-			t.Fatalf("answered %d %s", answer.Status, answer.Body)
-		}
+		p.Do(t, http.MethodPost, "/api/users", body).Expect(t, http.StatusCreated, "…")
 	}
 	return visit(t, p, "/"), p
 }
@@ -151,7 +149,7 @@ func TestAConflictShowsAnAddedField(t *testing.T) {
 	ada.clicks("button", "Change Ada")
 	ada.sees("dialog", "Change user")
 	ada.fills("Name", "Ada King")
-	patch(t, p, 1, `{"phone":"theirs","null":"n"}`)
+	p.Change(t, 1, `{"phone":"theirs","null":"n"}`)
 	ada.clicks("button", "Save")
 	ada.sees("cell", "theirs")
 	differs := evaluate[[]string](ada, `[...document.querySelectorAll('#conflict tr:has(.differs) th')].map((th) => th.textContent)`)

@@ -13,15 +13,15 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"users-api/tests/program"
 )
 
 // file writes a file for a person to choose.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	program.WriteFile(t, path, text)
 	return path
 }
 
@@ -34,10 +34,7 @@ func (p *person) picks(path string) {
 }
 
 func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ada")
+	ada, p := visitWith(t, "Ada")
 	ada.clicks("button", "Import")
 	ada.sees("dialog", "Import users")
 	ada.picks(file(t, "people.csv", "name,email,phone\nBen,ben@example.org,1\nAugusta,ada@example.org,2\nCleo,cleo@example.org,3\n"))
@@ -53,9 +50,7 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.reads("2 users would be added")
 	ada.reads("1 user would stay as they are")
 	ada.reads("Ignored columns: phone")
-	if users := p.List(t); len(users) != 1 {
-		t.Fatalf("a look stored %v", users)
-	}
+	p.ExpectUsers(t, "Ada")
 	ada.clicks("radio", "Give the user the name from the file")
 	ada.reads("1 user would be changed")
 	ada.clicks("button", "Import 3 users")
@@ -65,8 +60,7 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 }
 
 func TestARefusedImportShowsItsLines(t *testing.T) {
-	p := start(t)
-	ada := visit(t, p, "/")
+	ada, p := visitWith(t)
 	ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
 	ada.picks(file(t, "people.csv", "name,email\nBen,ben@example.org\n"))
 	ada.sees("button", "Import 1 user") // until another client takes the email
@@ -83,10 +77,7 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 }
 
 func TestAFileIsDroppedOnThePage(t *testing.T) {
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ada")
+	ada, _ := visitWith(t, "Ada")
 	dropped := &input.DragData{
 		Items:              []*input.DragDataItem{},
 		Files:              []string{file(t, "people.csv", "name;email\nBen;ben@example.org\n")},
@@ -105,9 +96,7 @@ func TestAFileIsDroppedOnThePage(t *testing.T) {
 }
 
 func TestAnImportCanBeLeft(t *testing.T) {
-	p := start(t)
-	ada := visit(t, p, "/")
-	ada.reads("No users yet")
+	ada, p := visitWith(t)
 	ada.clicks("button", "Export")
 	ada.types(kb.Escape)
 	ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
@@ -115,15 +104,11 @@ func TestAnImportCanBeLeft(t *testing.T) {
 	ada.sees("button", "Import 1 user")
 	ada.clicks("button", "Cancel")
 	ada.seesNo("dialog", "Import users")
-	if users := p.List(t); len(users) != 0 {
-		t.Errorf("stored is %v", users)
-	}
+	p.ExpectUsers(t)
 }
 
 func TestALongUploadShowsItsProgressAndIsCancelled(t *testing.T) {
-	p := start(t)
-	ada := visit(t, p, "/")
-	ada.reads("No users yet")
+	ada, p := visitWith(t)
 	var text strings.Builder
 	text.WriteString("name,email\n")
 	for text.Len() < 8<<20 {
@@ -139,9 +124,7 @@ func TestALongUploadShowsItsProgressAndIsCancelled(t *testing.T) {
 	ada.clicks("button", "Cancel")
 	ada.seesNo("dialog", "Import users")
 	ada.slow(-1)
-	if users := p.List(t); len(users) != 0 {
-		t.Errorf("stored are %d users", len(users))
-	}
+	p.ExpectUsers(t)
 }
 
 func TestAnExportIsOfWhatIsSearchedForOrOfAll(t *testing.T) {

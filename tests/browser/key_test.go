@@ -21,10 +21,7 @@ const (
 func withKeys(t *testing.T) *program.Program {
 	t.Helper()
 	p := start(t, "API_KEY="+writeKey, "API_READ_KEY="+readKey)
-	answer := p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"), "X-API-Key: "+writeKey)
-	if answer.Status != 201 {
-		t.Fatalf("answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"), "X-API-Key: "+writeKey).Expect(t, 201, "…")
 	return p
 }
 

@@ -38,10 +38,7 @@ func (p *person) throttle(conditions network.Conditions) {
 // The page says that it is loading when a list takes 150 ms, and must not say so after the list is there, while the users
 // are counted.
 func TestAnEmptyListStaysWhileTheUsersAreCounted(t *testing.T) {
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ada")
+	ada, _ := visitWith(t, "Ada")
 	held := chromedp.Events(ada.ctx, fetch.RequestPaused)
 	call(ada, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*count=true*"}}})
 	ada.fills("Search names and emails", "nobody")

@@ -18,9 +18,7 @@ import (
 )
 
 func TestThePageShowsWhoIsThere(t *testing.T) {
-	p := start(t)
-	ada := visit(t, p, "/")
-	ada.reads("No users yet")
+	ada, p := visitWith(t)
 	for _, name := range []string{"Ada", "Ben", "Cleo"} {
 		p.Create(t, name, strings.ToLower(name)+"@example.org")
 	}
@@ -36,9 +34,7 @@ func TestThePageShowsWhoIsThere(t *testing.T) {
 
 	created := p.List(t)[0].CreatedAt // is shown in the reader's zone
 	utc, err := time.Parse(time.DateTime, created)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	shown := evaluate[[]string](ada, `(({ textContent, title, dateTime }) =>
 		[textContent, title, dateTime])(document.querySelector('time'))`)
 	there := utc.In(time.FixedZone("Kolkata", 5*3600+30*60))
@@ -77,11 +73,7 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 }
 
 func TestTheLastAnswerWins(t *testing.T) {
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	p.Create(t, "Ben", "ben@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ben", "Ada")
+	ada, _ := visitWith(t, "Ada", "Ben")
 	held := chromedp.Events(ada.ctx, fetch.RequestPaused)
 	call(ada, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*q=b&*"}}})
 	ada.fills("Search names and emails", "b")
@@ -176,10 +168,7 @@ func TestNamesNeverBecomeMarkup(t *testing.T) {
 }
 
 func TestTheServiceGoesAwayAndComesBack(t *testing.T) {
-	p := start(t)
-	p.Create(t, "Ada", "ada@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ada")
+	ada, p := visitWith(t, "Ada")
 	ada.offline(true)
 	ada.reads("You are offline")
 	ada.offline(false)

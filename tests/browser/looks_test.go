@@ -44,25 +44,27 @@ var states = []struct {
 	}},
 }
 
+// A look is a colour scheme and a width of the window.
+type look struct {
+	scheme string
+	width  int64
+}
+
+var looks = []look{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 360}}
+
 func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
 	p := start(t)
 	people(t, p)
 	ada := visit(t, p, "/")
 	for _, state := range states {
-		for _, look := range []struct {
-			scheme        string
-			width, height int64
-		}{{"light", 1280, 800}, {"dark", 1280, 800}, {"light", 360, 740}, {"dark", 360, 740}} {
+		for _, look := range looks {
 			t.Run(fmt.Sprintf("%s, %s, %d wide", state.name, look.scheme, look.width), func(t *testing.T) {
-				who := &person{T: t, ctx: ada.ctx, origin: ada.origin}
-				who.look(look.scheme, look.width, look.height)
+				who := ada.in(t)
+				who.look(look.scheme, look.width, 740)
 				who.open("/")
 				who.reads("3 users")
 				state.open(who)
-				who.check()
-				if wide := evaluate[int64](who, `document.scrollingElement.scrollWidth`); wide > look.width {
-					t.Errorf("the page is %d wide", wide)
-				}
+				who.fits(look.width)
 			})
 		}
 	}

@@ -58,6 +58,9 @@ func visit(t *testing.T, p *program.Program, address string) *person {
 	return who
 }
 
+// in is the same person in a test within the test.
+func (p *person) in(t *testing.T) *person { return &person{T: t, ctx: p.ctx, origin: p.origin} }
+
 func (p *person) must(err error) {
 	p.Helper()
 	if err != nil {
