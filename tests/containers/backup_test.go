@@ -5,7 +5,6 @@ package containers
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,7 @@ func (p project) stream(input []byte, arguments ...string) (output []byte, said 
 func TestABackupOfTheRunningDeploymentIsRestored(t *testing.T) {
 	p := newProject(t)
 	p.compose("up", "--detach", "--wait")
-	p.service("users-api").api().mustCreate("ada@example.com")
+	p.service("users-api").api().Create(t, "Ada", "ada@example.com")
 	backup, said, err := p.stream(nil, "exec", "-T", "users-api", "/app/users-api", "backup", "-")
 	if err != nil || !bytes.HasPrefix(backup, []byte("SQLite format 3\x00")) {
 		t.Fatalf("the backup of %d bytes: %v, %s", len(backup), err, said)
@@ -37,7 +36,7 @@ func TestABackupOfTheRunningDeploymentIsRestored(t *testing.T) {
 	if want := fmt.Sprintf("backed up: 1 users, %d bytes, ", len(backup)); !strings.HasPrefix(said, want) {
 		t.Errorf("it said %q, and not %q", said, want)
 	}
-	p.service("users-api").api().mustCreate("after-the-backup@example.com")
+	p.service("users-api").api().Create(t, "After the backup", "after@example.com")
 
 	_, said, err = p.stream(backup, "exec", "-T", "users-api", "/app/users-api", "restore", "-")
 	if err == nil || !strings.Contains(said, "has the database /app/data/users.db open: stop the service") {
@@ -50,10 +49,8 @@ func TestABackupOfTheRunningDeploymentIsRestored(t *testing.T) {
 	}
 	p.compose("start", "users-api")
 	p.service("users-api").becomes("healthy", 10*time.Second)
-	if emails := p.service("users-api").api().emails(); !maps.Equal(emails, map[string]bool{"ada@example.com": true}) {
-		t.Errorf("after the restore it lists %v", emails)
-	}
-	p.service("users-api").api().mustCreate("after-the-restore@example.com")
+	p.service("users-api").api().ExpectUsers(t, "Ada")
+	p.service("users-api").api().Create(t, "After the restore", "after@example.com")
 }
 
 func TestTheDeploymentMakesBackupsByItself(t *testing.T) {

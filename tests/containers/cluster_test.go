@@ -3,11 +3,12 @@
 package containers
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // The images of etcd and PostgreSQL cannot be had where the tests run: compose reads the file, and nothing of it is started. What
@@ -15,11 +16,8 @@ import (
 func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
 	var settings strings.Builder
 	for _, name := range []string{"etcd.env", "patroni.env"} {
-		text, err := os.ReadFile(filepath.Join(repository, "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings.Write(text)
+		text := program.ReadFile(t, filepath.Join(repository, "docs", name))
+		settings.WriteString(text)
 	}
 	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(settings.String(), -1)
 	if len(names) != 12+7 {

@@ -4,13 +4,14 @@ package containers
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"users-api/tests/program"
 )
 
 // project is docker-compose.yml, in a copy of the source tree and under a name of its own.
@@ -37,6 +38,17 @@ func (p project) compose(arguments ...string) string {
 	return runIn(p.t, p.directory, "docker", append([]string{"compose", "--project-name", p.name}, arguments...)...)
 }
 
+// expectNothing fails the test if the engine still has something of the project.
+func (p project) expectNothing() {
+	p.t.Helper()
+	for _, kind := range []string{"container ls --all", "volume ls", "network ls"} {
+		list := append(strings.Fields(kind), "--quiet", "--filter", "label=com.docker.compose.project="+p.name)
+		if left := docker(p.t, list...); left != "" {
+			p.t.Errorf("%s still shows %s", kind, left)
+		}
+	}
+}
+
 // service returns the container of a service.
 func (p project) service(name string) container {
 	p.t.Helper()
@@ -53,12 +65,8 @@ func copySources(t *testing.T) string {
 			continue // deleted, and not committed yet
 		}
 		path := filepath.Join(directory, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		program.Must(t, os.WriteFile(path, text, 0o644))
 	}
 	return directory
 }
@@ -74,40 +82,15 @@ func TestComposeDeploysTheReleaseImageAndKeepsItsUsers(t *testing.T) {
 	if services := p.compose("--profile", "*", "ps", "--all", "--services"); services != "users-api" {
 		t.Errorf("it started %q, and not the deployment alone", services)
 	}
-	service.api().mustCreate("ada@example.com")
+	service.api().Create(t, "Ada", "ada@example.com")
 
 	p.compose("down")
 	p.compose("up", "--detach", "--wait")
-	p.service("users-api").api().mustHave([]string{"ada@example.com"})
+	p.service("users-api").api().ExpectUsers(t, "Ada")
 
 	p.compose("down", "--volumes")
 	p.compose("up", "--detach", "--wait")
-	if emails := p.service("users-api").api().emails(); len(emails) != 0 {
-		t.Errorf("after `docker compose down -v` it lists %v", emails)
-	}
-}
-
-func TestABackupOfTheStoppedServiceIsRestoredIntoAnEmptyVolume(t *testing.T) {
-	p := newProject(t)
-	p.compose("up", "--detach", "--wait")
-	p.service("users-api").api().mustCreate("ada@example.com")
-	p.compose("stop", "users-api")
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	p.compose("cp", "users-api:/app/data/users.db", backup)
-	p.compose("start")
-	p.service("users-api").becomes("healthy", 10*time.Second)
-	p.service("users-api").api().mustCreate("after-the-backup@example.com")
-
-	p.compose("down")
-	docker(t, "volume", "rm", p.name+"_data")
-	p.compose("create")
-	p.compose("cp", backup, "users-api:/app/data/users.db")
-	p.compose("up", "--detach", "--wait")
-	emails := p.service("users-api").api().emails()
-	if want := map[string]bool{"ada@example.com": true}; !maps.Equal(emails, want) {
-		t.Errorf("after the restore it lists %v, and not %v", emails, want)
-	}
-	p.service("users-api").api().mustCreate("after-the-restore@example.com")
+	p.service("users-api").api().ExpectUsers(t)
 }
 
 func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *testing.T) {
@@ -189,12 +172,8 @@ func readCompose(t *testing.T, environment []string, files ...string) map[string
 	command.Dir = repository
 	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, environment...)
 	output, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	var file struct{ Services map[string]composeService }
-	if err := json.Unmarshal(output, &file); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, json.Unmarshal(output, &file))
 	return file.Services
 }

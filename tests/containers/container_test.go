@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"users-api/tests/program"
 )
 
 // container is one container, made by a test or by compose.
@@ -64,9 +66,9 @@ func (c container) log() string {
 }
 
 // api returns where the service is reached now: a restart changes the port.
-func (c container) api() api {
+func (c container) api() *program.Program {
 	c.t.Helper()
-	return api{c.t, "http://" + docker(c.t, "port", c.name, c.port+"/tcp")}
+	return program.At("http://" + docker(c.t, "port", c.name, c.port+"/tcp"))
 }
 
 // process returns a field of the serving process's status in /proc: "Uid" has the real, the effective, the saved and

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"users-api/tests/followers"
+	"users-api/tests/ledger"
+	"users-api/tests/program"
 )
 
 // aRefusalFile holds the text that edits change: what the service answers to a deletion of no user.
@@ -68,8 +71,8 @@ func startDevelopment(p project) development {
 	p.compose("up", "--detach", "dev")
 	dev := development{p.service("dev"), p}
 	eventually(p.t, 15*time.Minute, "built and answering", func() bool {
-		status, _ := dev.api().ask(http.MethodGet, "/health", "")
-		return status == http.StatusOK
+		answer, _ := dev.api().Send("GET", "/health", "")
+		return answer.Status == 200
 	})
 	return dev
 }
@@ -93,7 +96,7 @@ func (d development) outlivesACompileError() {
 	eventually(d.t, patience, "the compile error in the log", func() bool {
 		return strings.Contains(d.log(), aRefusalFile+":3:1: syntax error") && strings.Contains(d.log(), "The build failed")
 	})
-	d.api().mustCreate("during-the-error@example.com")
+	d.api().Create(d.t, "During the error", "error@example.com")
 	if now := d.program(); now != program {
 		d.t.Errorf("the program was process %s and is %s", program, now)
 	}
@@ -103,7 +106,7 @@ func (d development) outlivesACompileError() {
 
 func (d development) ignoresWhatIsNotTheProgram() {
 	for i := range 20 {
-		d.api().mustCreate(fmt.Sprintf("quiet%d@example.com", i))
+		d.api().Create(d.t, "Quiet", fmt.Sprint(i, "@example.com"))
 	}
 	for _, name := range []string{"config/config_test.go", "tests/containers/engine_test.go", "data/more.go", "README.md"} {
 		touch(d.t, filepath.Join(d.project.directory, name))
@@ -118,38 +121,35 @@ func (d development) ignoresWhatIsNotTheProgram() {
 }
 
 func (d development) finishesRequests() {
-	finish, status := d.api().createSlowly("slow@example.com")
+	body := program.Body("Slow", "slow@example.com")
+	request := d.api().BeginRequest(d.t, "POST /api/users", body)
 	stops := func() int { return strings.Count(d.log(), "msg=stopping") }
 	before := stops()
 	d.replace("No user at all", "Not a soul")
 	eventually(d.t, patience, "the old program asked to stop", func() bool { return stops() > before })
-	finish()
-	if got := <-status; got != http.StatusCreated {
-		d.t.Errorf("the request under way was answered %d", got)
-	}
+	request.Send("%s", body)
+	request.Answer().Expect(d.t, 201, "…")
 	d.serves("Not a soul")
 }
 
 func (d development) losesNoUser() {
-	var count atomic.Int64
-	var served atomic.Bool
-	created := d.api().createWith(4, func() (string, bool) {
-		n := count.Add(1)
-		return fmt.Sprintf("between%d@example.com", n), n <= 200 || !served.Load()
-	})
-	eventually(d.t, patience, "50 users asked for", func() bool { return count.Load() > 50 })
+	l, w, p := ledger.New(), followers.Begin(d.t), d.api()
+	var asked atomic.Int64
+	for range 4 {
+		w.Repeat(func() { _, _ = l.Create(p, fmt.Sprint("between", asked.Add(1))) }) // one program ends before the other begins
+	}
+	eventually(d.t, patience, "50 users", func() bool { return l.Size() > 50 })
 	d.edit("No one")
-	served.Store(true)
-	emails := created()
-	d.api().mustHave(emails)
-	d.t.Logf("%d users were answered 201 while one program took the other's place", len(emails))
+	w.End()
+	l.ExpectKept(d.t, d.api())
+	d.t.Logf("%d users were answered 201 while one program took the other's place", l.Size())
 }
 
 func (d development) polls() {
-	d.api().mustCreate("before@example.com")
+	d.api().Create(d.t, "Before", "before@example.com")
 	d.t.Setenv("AIR_POLL", "true")
 	polling := startDevelopment(d.project)
-	polling.api().mustHave([]string{"before@example.com"})
+	polling.api().Do(d.t, "GET", "/api/users?email=before@example.com", "").Expect(d.t, 200, "[{…}]")
 	if files := docker(d.t, "exec", polling.name, "ls", "-l", "/proc/1/fd"); strings.Contains(files, "inotify") {
 		d.t.Error("air waits for file events, and does not poll")
 	}
@@ -168,16 +168,7 @@ func (d development) stops() {
 // `docker compose down -v` alone leaves what the profile dev has made.
 func (d development) isRemoved() {
 	d.project.compose("--profile", "dev", "down", "--volumes")
-	label := "label=com.docker.compose.project=" + d.project.name
-	for _, kind := range []string{"container", "volume"} {
-		list := []string{kind, "ls", "--quiet", "--filter", label}
-		if kind == "container" {
-			list = append(list, "--all")
-		}
-		if left := docker(d.t, list...); left != "" {
-			d.t.Errorf("there is still the %s %s", kind, left)
-		}
-	}
+	d.project.expectNothing()
 }
 
 // edit changes a text of the program and waits for the service to answer with it.
@@ -195,10 +186,10 @@ func (d development) serves(refusal string) {
 // refusal returns the text that edit changes, as the service says it now; "" while it does not answer.
 func (d development) refusal() string {
 	d.t.Helper()
-	_, body := d.api().ask(http.MethodDelete, "/api/users/0", "")
-	var answer struct{ Error string }
-	_ = json.Unmarshal([]byte(body), &answer)
-	return answer.Error
+	answer, _ := d.api().Send("DELETE", "/api/users/0", "")
+	var said struct{ Error string }
+	_ = json.Unmarshal([]byte(answer.Body), &said)
+	return said.Error
 }
 
 // replace changes the source as an editor would.
@@ -209,9 +200,7 @@ func (d development) replace(from, to string) {
 	if err != nil || !strings.Contains(string(text), from) {
 		d.t.Fatalf("%s holds no %q (%v)", path, from, err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o644); err != nil {
-		d.t.Fatal(err)
-	}
+	program.Must(d.t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o644))
 }
 
 // program returns the process id of the program, in its container.
@@ -227,9 +216,7 @@ func touch(t *testing.T, path string) {
 	if os.IsNotExist(err) {
 		t.Cleanup(func() { _ = os.Remove(path) })
 	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(path, text, 0o644))
 }
 
 // owners returns the uid of each file under a directory.
@@ -246,8 +233,6 @@ func owners(t *testing.T, directory string) map[string]uint32 {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	return uids
 }

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"users-api/tests/program"
 )
 
 const (
@@ -114,9 +116,7 @@ func asRoot(t *testing.T, directory, command string) string {
 func ownedBy(t *testing.T, uid int) string {
 	t.Helper()
 	directory := filepath.Join(t.TempDir(), "data")
-	if err := os.Mkdir(directory, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.Mkdir(directory, 0o755))
 	asRoot(t, directory, fmt.Sprintf("chown %d:%d /mnt && chmod 755 /mnt", uid, uid))
 	t.Cleanup(func() { asRoot(t, directory, fmt.Sprintf("rm -rf /mnt/* && chown %d /mnt", os.Getuid())) })
 	return directory

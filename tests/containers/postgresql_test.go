@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"users-api/tests/program"
 )
 
 const postgres = "postgres:17-alpine"
@@ -67,11 +69,8 @@ func sorted(lines string) string {
 
 func (p project) read(name string) string {
 	p.t.Helper()
-	text, err := os.ReadFile(filepath.Join(p.directory, name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return string(text)
+	text := program.ReadFile(p.t, filepath.Join(p.directory, name))
+	return text
 }
 
 // pair returns the containers of the service and its database.
@@ -86,8 +85,8 @@ func TestComposeKeepsUsersInPostgreSQLThroughRestartsAndKills(t *testing.T) {
 	if log := service.log(); !strings.Contains(log, "database=postgres://postgres:5432/users") {
 		t.Fatalf("it does not say that it serves from PostgreSQL: %s", log)
 	}
-	emails := []string{"first@example.com"}
-	service.api().mustCreate(emails[0])
+	names := []string{"first"}
+	service.api().Create(t, "first", "first")
 	for _, interruption := range []struct {
 		name  string
 		cause func()
@@ -110,10 +109,12 @@ func TestComposeKeepsUsersInPostgreSQLThroughRestartsAndKills(t *testing.T) {
 			interruption.cause()
 			database.becomes("healthy", slowStart)
 			service.becomes("healthy", slowStart)
-			email := fmt.Sprintf("%d@example.com", len(emails))
-			eventually(t, slowStart, "a creation", func() bool { return service.api().create(email) })
-			emails = append(emails, email)
-			service.api().mustHave(emails)
+			eventually(t, slowStart, "a creation", func() bool {
+				answer, _ := service.api().Send("POST", "/api/users", program.Body(interruption.name, interruption.name))
+				return answer.Status == 201
+			})
+			names = append(names, interruption.name)
+			service.api().ExpectUsers(t, names...)
 		})
 	}
 }
@@ -127,7 +128,7 @@ func TestTheServiceWaitsForAPostgreSQLThatIsSlowToCome(t *testing.T) {
 	eventually(t, slowStart, "waiting", func() bool { return strings.Contains(service.log(), "waiting for PostgreSQL") })
 	docker(t, "start", database.name)
 	service.becomes("healthy", slowStart)
-	service.api().mustCreate("ada@example.com")
+	service.api().Create(t, "Ada", "ada@example.com")
 	if restarts := service.inspect("{{.RestartCount}}"); restarts != "0" {
 		t.Errorf("it gave up %s times", restarts)
 	}
@@ -184,16 +185,7 @@ func (p project) expectPasswordNowhere() {
 func TestADownWithVolumesLeavesNothingOfPostgreSQL(t *testing.T) {
 	p := newPostgreSQLProject(t)
 	p.compose("--profile", "postgres", "down", "--volumes")
-	label := "label=com.docker.compose.project=" + p.name
-	for _, kind := range []string{"container", "volume", "network"} {
-		arguments := []string{kind, "ls", "--quiet", "--filter", label}
-		if kind == "container" {
-			arguments = append(arguments, "--all")
-		}
-		if left := docker(t, arguments...); left != "" {
-			t.Errorf("this %s is left: %s", kind, left)
-		}
-	}
+	p.expectNothing()
 }
 
 func TestTheServiceWithPostgreSQLAsksForTheKeyToo(t *testing.T) {
@@ -211,9 +203,7 @@ func TestTheServiceWithPostgreSQLAsksForTheKeyToo(t *testing.T) {
 func TestPostgreSQLDoesNotStartWithAPasswordThatTheTwoWouldReadDifferently(t *testing.T) {
 	p := newProject(t)
 	for _, url := range []string{"postgres://users:a%40b@postgres/users", "postgres://users@postgres/users", "", "secret"} {
-		if err := os.WriteFile(filepath.Join(p.directory, "database_url"), []byte(url), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, os.WriteFile(filepath.Join(p.directory, "database_url"), []byte(url), 0o644))
 		p.compose("up", "--detach", "--force-recreate", "postgres")
 		database := p.service("postgres")
 		eventually(t, slowStart, fmt.Sprintf("a refusal of %q", url), func() bool {

@@ -8,17 +8,18 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"users-api/tests/ledger"
+	"users-api/tests/program"
 )
 
 func TestUsersSurviveTheContainerThatStoredThem(t *testing.T) {
@@ -32,26 +33,24 @@ func TestUsersSurviveTheContainerThatStoredThem(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			options := data(c.source(t))
 			first := startHealthy(t, options...)
-			first.api().mustCreate("ada@example.com")
+			first.api().Create(t, "Ada", "ada@example.com")
 			docker(t, "stop", first.name)
 			docker(t, "start", first.name)
 			first.becomes("healthy", 10*time.Second)
-			first.api().mustHave([]string{"ada@example.com"})
+			first.api().ExpectUsers(t, "Ada")
 
 			docker(t, "stop", first.name)
 			docker(t, "rm", first.name)
-			startHealthy(t, options...).api().mustHave([]string{"ada@example.com"})
+			startHealthy(t, options...).api().ExpectUsers(t, "Ada")
 		})
 	}
 }
 
 func TestUsersAreGoneWithTheContainerWhenNothingKeepsTheirDirectory(t *testing.T) {
 	first := startHealthy(t)
-	first.api().mustCreate("ada@example.com")
+	first.api().Create(t, "Ada", "ada@example.com")
 	docker(t, "rm", "--force", "--volumes", first.name)
-	if emails := startHealthy(t).api().emails(); len(emails) != 0 {
-		t.Errorf("a new container lists %v", emails)
-	}
+	startHealthy(t).api().ExpectUsers(t)
 }
 
 func TestTheContainerIsHealthyWithinThreeSecondsOnAnyPort(t *testing.T) {
@@ -59,9 +58,7 @@ func TestTheContainerIsHealthyWithinThreeSecondsOnAnyPort(t *testing.T) {
 		t.Run("PORT="+port, func(t *testing.T) {
 			service := startOn(t, port, "--env", "PORT="+port)
 			service.becomes("healthy", 3*time.Second)
-			if status, body := service.api().ask("GET", "/health", ""); body != `{"status":"ok"}` {
-				t.Errorf("/health answered %d and %q", status, body)
-			}
+			service.api().Do(t, "GET", "/health", "").Expect(t, 200, `{"status":"ok"}`)
 			lines := strings.Split(service.log(), "\n")
 			if len(lines) != 2 || !strings.Contains(lines[0], "listening") || !strings.Contains(lines[1], "API_KEY") {
 				t.Errorf("the log has more than the start, and that no key is asked for: %q", lines)
@@ -94,37 +91,32 @@ func TestTheHealthCheckSaysWhyItFails(t *testing.T) {
 
 func TestAStopKeepsEveryUserThatWasAnswered201(t *testing.T) {
 	service := startHealthy(t, data(newVolume(t))...)
-	var count atomic.Int64
-	var stopped atomic.Bool
-	created := service.api().createWith(20, func() (string, bool) {
-		return fmt.Sprintf("%d@example.com", count.Add(1)), !stopped.Load()
-	})
-	eventually(t, 10*time.Second, "2000 users asked for", func() bool { return count.Load() > 2000 })
+	l := ledger.New()
+	wait := l.StartWriters(service.api(), 20, "w")
+	eventually(t, 10*time.Second, "2000 users", func() bool { return l.Size() > 2000 })
 
 	begin := time.Now()
 	docker(t, "stop", service.name)
 	took := time.Since(begin)
-	stopped.Store(true)
-	emails := created()
+	wait()
 	if code := service.inspect("{{.State.ExitCode}}"); took > 2*time.Second || code != "0" {
 		t.Errorf("the stop took %s and ended with %s", took, code)
 	}
 	docker(t, "start", service.name)
 	service.becomes("healthy", 10*time.Second)
-	service.api().mustHave(emails)
-	t.Logf("stopped in %s; %d users were answered 201", took.Round(time.Millisecond), len(emails))
+	l.ExpectKept(t, service.api())
+	t.Logf("stopped in %s; %d users were answered 201", took.Round(time.Millisecond), l.Size())
 }
 
 // Process managers, and air, send one signal to the process and another to its group.
 func TestAStopThatArrivesAsTwoSignalsFinishesTheRequestUnderWay(t *testing.T) {
 	service := startHealthy(t)
-	finish, status := service.api().createSlowly("ada@example.com")
+	body := program.Body("Ada", "ada@example.com")
+	request := service.api().BeginRequest(t, "POST /api/users", body)
 	docker(t, "kill", "--signal", "INT", service.name)
 	docker(t, "kill", "--signal", "INT", service.name)
-	finish()
-	if got := <-status; got != http.StatusCreated {
-		t.Errorf("the request under way was answered %d", got)
-	}
+	request.Send("%s", body)
+	request.Answer().Expect(t, 201, "…")
 	if code := service.ended(); code != "0" {
 		t.Errorf("the service ended with %s", code)
 	}
@@ -132,11 +124,7 @@ func TestAStopThatArrivesAsTwoSignalsFinishesTheRequestUnderWay(t *testing.T) {
 
 func TestTheImageHoldsTheProgramAndAnEmptyDirectoryAndNothingElse(t *testing.T) {
 	files := export(t)
-	names := []string{}
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(files))
 	if want := []string{"app/", "app/data/", "app/users-api"}; !slices.Equal(names, want) {
 		t.Errorf("it holds %v, and not %v", names, want)
 	}
@@ -156,9 +144,7 @@ func TestTheImageSaysHowItIsRun(t *testing.T) {
 		Labels       map[string]string
 		Healthcheck  struct{ Test []string }
 	}
-	if err := json.Unmarshal([]byte(docker(t, "image", "inspect", "--format", "{{json .Config}}", image)), &config); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, json.Unmarshal([]byte(docker(t, "image", "inspect", "--format", "{{json .Config}}", image)), &config))
 	// The exec forms: a shell would be PID 1 and pass no signal on, and there is none in the image.
 	if !slices.Equal(config.Entrypoint, []string{"/app/users-api"}) || config.Cmd != nil || config.WorkingDir != "/app" {
 		t.Errorf("it starts %v %v in %s", config.Entrypoint, config.Cmd, config.WorkingDir)
@@ -179,14 +165,12 @@ func TestTheImageSaysHowItIsRun(t *testing.T) {
 func TestTheImageIsBuiltForEachPlatformWithoutEmulation(t *testing.T) {
 	for platform, machine := range map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64} {
 		t.Run(platform, func(t *testing.T) {
-			program, err := elf.NewFile(bytes.NewReader(export(t, "--platform", platform)["app/users-api"]))
-			if err != nil {
-				t.Fatal(err)
+			binary, err := elf.NewFile(bytes.NewReader(export(t, "--platform", platform)["app/users-api"]))
+			program.Must(t, err)
+			if binary.Machine != machine {
+				t.Errorf("the program is for %s, and not for %s", binary.Machine, machine)
 			}
-			if program.Machine != machine {
-				t.Errorf("the program is for %s, and not for %s", program.Machine, machine)
-			}
-			if libraries, err := program.ImportedLibraries(); err != nil || len(libraries) != 0 {
+			if libraries, err := binary.ImportedLibraries(); err != nil || len(libraries) != 0 {
 				t.Errorf("the program is not static: it needs %v (%v)", libraries, err)
 			}
 		})
@@ -211,18 +195,10 @@ func TestTheImageForArm64RunsInQEMU(t *testing.T) {
 // export builds the release image and returns the files in it; the name of a directory ends with a slash.
 func export(t *testing.T, options ...string) map[string][]byte {
 	t.Helper()
-	archive := t.TempDir() + "/image.tar"
-	options = append([]string{"build", "--output", "type=tar,dest=" + archive}, options...)
-	docker(t, append(options, repository)...)
-	return readArchive(t, archive)
-}
-
-func readArchive(t *testing.T, path string) map[string][]byte {
-	t.Helper()
+	path := t.TempDir() + "/image.tar"
+	docker(t, slices.Concat([]string{"build", "--output", "type=tar,dest=" + path}, options, []string{repository})...)
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	defer file.Close() //nolint:errcheck // it was only read
 	files := map[string][]byte{}
 	archive := tar.NewReader(file)
@@ -231,9 +207,7 @@ func readArchive(t *testing.T, path string) map[string][]byte {
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, err)
 		if files[header.Name], err = io.ReadAll(archive); err != nil {
 			t.Fatal(err)
 		}

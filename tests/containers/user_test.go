@@ -44,7 +44,7 @@ func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			service := startHealthy(t, c.options(t)...)
-			service.api().mustCreate("ada@example.com")
+			service.api().Create(t, "Ada", "ada@example.com")
 			for _, field := range []string{"Uid", "Gid"} {
 				want := strings.Join([]string{c.uid, c.uid, c.uid, c.uid}, " ")
 				if got := service.process(field); got != want {

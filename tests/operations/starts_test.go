@@ -61,8 +61,8 @@ func TestSeveralProcessesStartAtOnceOnAnEmptyDirectory(t *testing.T) {
 	}
 }
 
-// listen takes a port, and returns it.
-func listen(t *testing.T) (port string, free func() error) {
+// takePort listens on a port, until it is freed.
+func takePort(t *testing.T) (port string, free func() error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", ":0")
 	program.Must(t, err)
@@ -70,14 +70,16 @@ func listen(t *testing.T) (port string, free func() error) {
 }
 
 func occupiedPort(t *testing.T) string {
-	port, free := listen(t)
+	t.Helper()
+	port, free := takePort(t)
 	t.Cleanup(func() { _ = free() })
 	return port
 }
 
 // freePort returns a port that nobody listens on. It is known before the program says that it listens.
 func freePort(t *testing.T) string {
-	port, free := listen(t)
+	t.Helper()
+	port, free := takePort(t)
 	program.Must(t, free())
 	return port
 }

@@ -48,7 +48,7 @@ func connect(ctx context.Context, t testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// At returns the URL of a database where the first of these servers has it that can be written.
+// At returns the URL of a database on other servers: it is that of the first that can be written.
 func At(t testing.TB, database string, servers ...*Server) string {
 	t.Helper()
 	hosts := []string{}

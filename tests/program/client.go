@@ -43,7 +43,7 @@ func readAnswer(response *http.Response) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, string(body), "the request", len(body)}, err
 }
 
-// To is the same answer, to a request that a test has written itself.
+// To names the request of an answer, where messages must say more of it than its method and path.
 func (a Answer) To(request string) Answer {
 	a.request = request
 	return a

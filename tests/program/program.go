@@ -106,7 +106,7 @@ func (p *Program) end() {
 	<-p.exited
 }
 
-// At is what another started, such as a container engine, and serves the API at a URL.
+// At returns a program that something else has started, such as a container engine.
 func At(url string) *Program { return &Program{URL: url, log: newLogBuffer()} }
 
 // At is the same process at another address, where it answers to something else than the API.
@@ -195,7 +195,7 @@ func (p *Program) Wait(t testing.TB) int {
 	}
 }
 
-// ExpectEnd waits for the process to end, and fails the test unless it does with an exit code, and with these texts in its log.
+// ExpectEnd waits for the process to end, and fails the test unless it has this exit code, and these texts in its log.
 func (p *Program) ExpectEnd(t testing.TB, code int, says ...string) {
 	t.Helper()
 	got := p.Wait(t)
