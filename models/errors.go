@@ -20,7 +20,8 @@ var (
 type StorageError struct {
 	Text          string // the database's own
 	Code, Meaning string // the database's code, and what it means, as far as they are known: for the log, as Text may hold user data
-	Duplicate     bool   // another user has the email
+	Unique        bool   // another user has a value that must be unique
+	Duplicate     bool   // and it is the email
 	Unknown       bool   // the database may have stored the write all the same
 }
 

@@ -62,6 +62,9 @@ func (u *Users) streamed(ctx context.Context) iter.Seq2[[]byte, error] {
 // Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an email.
 // Otherwise it returns nil, and [Users.Select] reads the users.
 func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
+	if query.ID != nil || query.Skip > 0 || query.Unequal.Fields != 0 {
+		return nil, nil
+	}
 	if !query.isPage() {
 		return u.pageByEmail(ctx, query)
 	}

@@ -171,7 +171,7 @@ func (p *postgresServer) failed(err error) error {
 	case isServers:
 		return &StorageError{
 			Text: server.Error(), Code: server.Code,
-			Duplicate: server.Code == codeDuplicate && p.isOnEmail(server),
+			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && p.isOnEmail(server),
 		}
 	case isLost(err):
 		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}

@@ -8,8 +8,11 @@ import (
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
 	Equal      Values // the users that have exactly these values; no value stands for NULL or an empty text
+	Unequal    Values // the users that do not have these values, which mean the same
+	ID         *int64 // if set, the user with this id
 	Contains   string // users that have the text in any field, whatever the case of its ASCII letters
 	After      *int64 // if set, users that come after this id, in the order of the query
+	Skip       int    // how many of them are left out at the beginning
 	Limit      int    // the maximum number of users; 0 selects all that match
 	Descending bool   // the highest id first
 	Count      bool   // an export counts the users that match, too
@@ -34,7 +37,7 @@ func (f Fields) isSearch(query Query) bool {
 			return false
 		}
 	}
-	return query.Contains != "" || query.Equal.Fields != 0
+	return query.ID == nil && (query.Contains != "" || query.Equal.Fields != 0 || query.Unequal.Fields != 0)
 }
 
 // A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An error

@@ -120,6 +120,17 @@ func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
 			matching = matching.Where(clause.Eq{Column: column, Value: *value})
 		}
 	}
+	for field := range u.fields.In(query.Unequal.Fields) {
+		column := clause.Column{Name: field.Name}
+		if value := field.Value(&query.Unequal.User); value == nil {
+			matching = matching.Where("? <> ''", column)
+		} else {
+			matching = matching.Where("? IS NULL OR ? <> ?", column, column, *value)
+		}
+	}
+	if query.ID != nil {
+		matching = matching.Where("id = ?", *query.ID)
+	}
 	switch {
 	case !u.engine.storable(query.Contains):
 		matching = matching.Where("1 = 0")
@@ -141,6 +152,9 @@ func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
 	}
 	if query.After != nil {
 		selected = selected.Where(beyond, *query.After)
+	}
+	if query.Skip > 0 {
+		selected = selected.Offset(query.Skip)
 	}
 	if query.Limit > 0 {
 		selected = selected.Limit(query.Limit)
@@ -222,7 +236,7 @@ func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error
 			}
 			isLast := len(page) < next.Limit && room >= 0
 			if wanted -= len(page); !isLast { // before the page is sent: what is used later is held while a slow reader takes it
-				next.After = new(page[len(page)-1].ID)
+				next.After, next.Skip = new(page[len(page)-1].ID), 0
 			}
 			if !yield(page, nil) || isLast {
 				return

@@ -349,10 +349,11 @@ func (s *sqliteFile) failed(err error) error {
 		return err
 	}
 	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
+	isUnique := failed.Code() == dbfile.CodeUnique
 	return &StorageError{
 		Text: failed.Error(), Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
 		// SQLite names the columns only in its text.
-		Duplicate: failed.Code() == dbfile.CodeUnique && strings.HasSuffix(text, "unique constraint failed: users.email"),
+		Unique: isUnique, Duplicate: isUnique && strings.HasSuffix(text, "unique constraint failed: users.email"),
 	}
 }
 
