@@ -43,6 +43,7 @@ var Codes = map[string]int{
 	"field_read_only":    http.StatusBadRequest,
 	"field_unknown":      http.StatusBadRequest,
 	"file_invalid":       http.StatusBadRequest,
+	"filter_invalid":     http.StatusBadRequest,
 	"parameter_invalid":  http.StatusBadRequest,
 	"parameter_unknown":  http.StatusBadRequest,
 	"key_invalid":        http.StatusUnauthorized,
@@ -51,6 +52,7 @@ var Codes = map[string]int{
 	"key_read_only":      http.StatusForbidden,
 	"changes_off":        http.StatusNotFound,
 	"path_not_found":     http.StatusNotFound,
+	"scim_off":           http.StatusNotFound,
 	"user_not_found":     http.StatusNotFound,
 	"method_not_allowed": http.StatusMethodNotAllowed,
 	"body_too_slow":      http.StatusRequestTimeout,
@@ -65,6 +67,7 @@ var Codes = map[string]int{
 	"internal_error":     http.StatusInternalServerError,
 	"outcome_unknown":    http.StatusInternalServerError,
 	"storage_failed":     http.StatusInternalServerError,
+	"groups_refused":     http.StatusNotImplemented,
 	"no_room":            http.StatusServiceUnavailable,
 	"too_many_bodies":    http.StatusServiceUnavailable,
 	"too_many_imports":   http.StatusServiceUnavailable,
@@ -90,6 +93,13 @@ var (
 	errNoFeed     = newError("changes_off", `Changes are not recorded: run "users-api changes on"`)
 	errCursorGone = newError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
+	errNoSCIM = newError("scim_off", "SCIM needs the fields external_id and active: run `users-api add-field external_id` and "+
+		"`users-api add-field active`, and add both to USER_FIELDS")
+	errNoGroups   = newError("groups_refused", "There are no groups: only users can be provisioned")
+	errNoUserName = newError("field_missing", "userName must be a text that is not empty")
+	errTaken      = newError("email_used", "Another user has this userName, email or externalId")
+	errFilter     = newError("filter_invalid", `A filter must be conditions such as userName eq "ada@example.org", joined by and, on `+
+		"userName, externalId, id, active, displayName or emails.value")
 	errWaiting = newError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
 	errNoRoom  = newError("no_room",
 		"Exports and imports under way take all the disk space that they may: try again later")
@@ -153,8 +163,8 @@ type problem struct {
 	refusedFile
 }
 
-// Refuse ends the request with the error object, or with a problem if the client asks for one. Only a problem sets
-// Vary: it does no harm if a cache sends an error object to a client that prefers a problem.
+// Refuse ends the request with the error object, or with a problem if the client asks for one, or as SCIM does. Only a problem
+// sets Vary: it does no harm if a cache sends an error object to a client that prefers a problem.
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
@@ -167,6 +177,10 @@ func Refuse(c *gin.Context, refusal *Error) {
 	c.Header("ETag", refusal.tag) // removes it if there is none
 	if refusal.Status() == http.StatusServiceUnavailable {
 		c.Header("Retry-After", RetryAfter)
+	}
+	if IsSCIM(c.Request.URL.Path) {
+		_ = sendValue(c, refusal.Status(), scimType, newSCIMError(refusal))
+		return
 	}
 	if !wantsProblem(c) {
 		_ = sendValue(c, refusal.Status(), contentType, refusal)

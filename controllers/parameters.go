@@ -18,6 +18,8 @@ type request struct {
 	models.Query
 	models.ImportOptions
 	cursor      string
+	filter      string // of SCIM
+	start       int    // of SCIM: the place of the first user in a list
 	wait        time.Duration
 	spreadsheet bool
 	sent        []sentParameter // in the order in which they were sent

@@ -58,10 +58,11 @@ func callerOf(c *gin.Context) caller {
 	return caller
 }
 
-// checkKey refuses requests under /api/ that have no key, an invalid key, or a key that does not allow them. It checks
+// checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow them. It checks
 // the path and not the route, so that a client without a key cannot find out which paths exist.
 func (a Access) checkKey(c *gin.Context) {
-	if a.Keys == nil || !strings.HasPrefix(c.Request.URL.Path, "/api/") {
+	path := c.Request.URL.Path
+	if a.Keys == nil || !strings.HasPrefix(path, "/api/") && !controllers.IsSCIM(path) {
 		return
 	}
 	controllers.KeepPrivate(c, "Authorization, X-API-Key")

@@ -48,6 +48,8 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	changes := controllers.NewChanges(ending, s.Users, s.Fields)
+	scim := controllers.NewSCIM(s.Users, s.Fields)
+	engine.Use(scim.Check)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
@@ -56,6 +58,12 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 		engine.Handle(method, "/api/changes", controllers.Handle(changes.Get))
 		engine.Handle(method, csvPath, controllers.Handle(api.ExportCSV))
 		engine.Handle(method, ndjsonPath, controllers.Handle(api.ExportNDJSON))
+		engine.Handle(method, "/scim/v2/Users", controllers.Handle(scim.List))
+		engine.Handle(method, "/scim/v2/Users/:id", controllers.Handle(scim.Get))
+		engine.Handle(method, "/scim/v2/Groups", controllers.Handle(scim.Groups))
+		for _, path := range []string{"ServiceProviderConfig", "ResourceTypes", "ResourceTypes/:id", "Schemas", "Schemas/:id"} {
+			engine.Handle(method, "/scim/v2/"+path, controllers.Handle(scim.Describe))
+		}
 	}
 	engine.POST("/api/users", controllers.Handle(api.Create))
 	engine.POST(csvPath, controllers.Handle(api.ImportCSV))
@@ -63,6 +71,10 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
 	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
 	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
+	engine.POST("/scim/v2/Users", controllers.Handle(scim.Create))
+	engine.PUT("/scim/v2/Users/:id", controllers.Handle(scim.Put))
+	engine.PATCH("/scim/v2/Users/:id", controllers.Handle(scim.Patch))
+	engine.DELETE("/scim/v2/Users/:id", controllers.Handle(api.Delete))
 	for path, file := range web.Files(s.Version, s.Fields) {
 		engine.GET(path, gin.WrapH(file))
 		engine.HEAD(path, gin.WrapH(file))

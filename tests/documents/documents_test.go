@@ -36,7 +36,7 @@ func TestDocumentsAreShort(t *testing.T) {
 	}
 	readme, contributing := read(t, "../../README.md"), read(t, "../../CONTRIBUTING.md")
 	for what, counts := range map[string][2]int{
-		"docs/ has %d words, and at most %d are read":           {all, 14_000},
+		"docs/ has %d words, and at most %d are read":           {all, 14_700},
 		"README.md has %d words, and at most %d are read":       {len(strings.Fields(readme)), 1200},
 		"README.md has %d lines, and at most %d are read":       {strings.Count(readme, "\n"), 200},
 		"CONTRIBUTING.md has %d lines, and at most %d are read": {strings.Count(contributing, "\n"), 120},
@@ -58,8 +58,8 @@ func TestTheTableOfErrorsHasEveryStatus(t *testing.T) {
 		return slices.Compact(found)
 	}
 	documented := statuses(read(t, "../../web/openapi.yaml"), `(?m)^ +'([45]\d\d)':`)
-	// The document does not describe what a path answers to a method that it does not have.
-	documented = append(documented, "405")
+	// The document does not describe what a path answers to a method that it does not have, nor groups.
+	documented = append(documented, "405", "501")
 	slices.Sort(documented)
 	if shown := statuses(read(t, "../../docs/errors.md"), `(?m)^\| ([45]\d\d(?:, [45]\d\d)*) \|`); !slices.Equal(shown, slices.Compact(documented)) {
 		t.Errorf("docs/errors.md has %v, and web/openapi.yaml %v", shown, documented)

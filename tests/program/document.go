@@ -22,12 +22,14 @@ import (
 	"users-api/web"
 )
 
+const scimType = "application/scim+json"
+
 // document is the OpenAPI document of a program, to compare requests and answers with.
 type document struct {
 	*openapi3.T
 	router routers.Router
-	problem,
-	refusal *openapi3.Schema
+	problem, refusal,
+	scimError *openapi3.Schema
 }
 
 // documents are functions that return the document of a program by its USER_FIELDS. Each is parsed once for all tests.
@@ -57,8 +59,11 @@ func parseDocument(userFields string) *document {
 	for _, file := range []string{"text/html", "text/csv", "application/x-ndjson"} {
 		openapi3filter.RegisterBodyDecoder(file, openapi3filter.FileBodyDecoder)
 	}
+	openapi3filter.RegisterBodyDecoder(scimType, openapi3filter.JSONBodyDecoder)
 	schemas := text.Components.Schemas
-	return &document{T: text, router: router, problem: schemas["Problem"].Value, refusal: schemas["Error"].Value}
+	return &document{
+		T: text, router: router, problem: schemas["Problem"].Value, refusal: schemas["Error"].Value, scimError: schemas["SCIMError"].Value,
+	}
 }
 
 // differences are between the document and what tests sent and were answered.
@@ -165,7 +170,10 @@ func (d *document) checkUnknown(request *http.Request, answer Answer) error {
 	if err := json.NewDecoder(bytes.NewBufferString(answer.Body)).Decode(&value); err != nil {
 		return fmt.Errorf("the refusal is not JSON: %w", err)
 	}
-	if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
+	switch kind := answer.Header.Get("Content-Type"); {
+	case kind == scimType:
+		return d.scimError.VisitJSON(value)
+	case strings.HasPrefix(kind, "application/problem+json"):
 		return d.problem.VisitJSON(value)
 	}
 	return d.refusal.VisitJSON(value)

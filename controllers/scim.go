@@ -1,0 +1,306 @@
+package controllers
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/models"
+)
+
+// SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644).
+type SCIM struct {
+	users     *models.Users
+	fields    models.Fields
+	held      map[string]*models.Field // the field that holds an attribute, by its path
+	documents map[string]any           // that describe the service, by their URL path
+}
+
+// NewSCIM returns the handlers for the users in a storage.
+func NewSCIM(users *models.Users, fields models.Fields) *SCIM {
+	s := &SCIM{users: users, fields: fields, held: map[string]*models.Field{}}
+	for _, attribute := range attributes {
+		if field := fields.Find(attribute.field); field != nil {
+			s.held[attribute.path] = field
+		}
+	}
+	if s.held["userName"] == nil {
+		s.held["userName"] = fields.Find("email")
+	}
+	s.documents = describe(s.held)
+	return s
+}
+
+const (
+	scimRoot = "/scim/v2"
+	scimType = "application/scim+json"
+)
+
+// IsSCIM reports whether a URL path belongs to SCIM.
+func IsSCIM(path string) bool { return path == scimRoot || strings.HasPrefix(path, scimRoot+"/") }
+
+// Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, and those on groups that are more than
+// a list.
+func (s *SCIM) Check(c *gin.Context) {
+	const groups = scimRoot + "/Groups"
+	path, reads := c.Request.URL.Path, c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
+	switch {
+	case !IsSCIM(path):
+	case s.held["externalId"] == nil || s.held["active"] == nil:
+		Refuse(c, errNoSCIM)
+	case strings.HasPrefix(path, groups+"/"), path == groups && !reads:
+		Refuse(c, errNoGroups)
+	}
+}
+
+// scimErrors are the words of RFC 7644, section 3.12, by the codes of errors. Other errors have none.
+var scimErrors = map[string]string{
+	"body_invalid":      "invalidSyntax",
+	"email_used":        "uniqueness",
+	"field_invalid":     "invalidValue",
+	"field_missing":     "invalidValue",
+	"field_read_only":   "mutability",
+	"field_unknown":     "invalidPath",
+	"filter_invalid":    "invalidFilter",
+	"parameter_invalid": "invalidValue",
+}
+
+// scimError is an error as RFC 7644, section 3.12, describes it.
+type scimError struct {
+	Schemas  []string `json:"schemas"`
+	Status   string   `json:"status"`
+	SCIMType string   `json:"scimType,omitempty"`
+	Detail   string   `json:"detail"`
+}
+
+func newSCIMError(refusal *Error) scimError {
+	schemas := []string{"urn:ietf:params:scim:api:messages:2.0:Error"}
+	return scimError{schemas, strconv.Itoa(refusal.Status()), scimErrors[refusal.code], refusal.Message}
+}
+
+// scimList is a response with several resources (RFC 7644, section 3.4.2).
+type scimList struct {
+	Schemas      []string `json:"schemas"`
+	TotalResults int64    `json:"totalResults"`
+	StartIndex   int      `json:"startIndex"`
+	ItemsPerPage int      `json:"itemsPerPage"`
+	Resources    []any    `json:"Resources"`
+}
+
+func newSCIMList(total int64, start int, resources []any) scimList {
+	schemas := []string{"urn:ietf:params:scim:api:messages:2.0:ListResponse"}
+	return scimList{schemas, total, start, len(resources), resources}
+}
+
+func sendSCIM(c *gin.Context, status int, value any) error {
+	revalidate(c)
+	return sendValue(c, status, scimType, value)
+}
+
+// Describe handles GET and HEAD of ServiceProviderConfig, ResourceTypes and Schemas (RFC 7644, section 4): 200 or 404.
+func (s *SCIM) Describe(c *gin.Context) error {
+	document, found := s.documents[c.Request.URL.Path]
+	if !found {
+		return ErrNoPath
+	}
+	return sendSCIM(c, http.StatusOK, document)
+}
+
+// Groups handles GET and HEAD /scim/v2/Groups: 200. There are none, and a provider that asks must not get an error.
+func (s *SCIM) Groups(c *gin.Context) error {
+	return sendSCIM(c, http.StatusOK, newSCIMList(0, 1, []any{}))
+}
+
+// Get handles GET and HEAD /scim/v2/Users/:id (RFC 7644, section 3.4.1): 200, 404 or 500.
+func (s *SCIM) Get(c *gin.Context) error {
+	id, ok := parseID(c.Param("id"))
+	if !ok {
+		return errNoUser
+	}
+	user, err := s.users.Get(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	return sendSCIM(c, http.StatusOK, s.render(&user))
+}
+
+// scimPage is how many users a list has at most, and scimBytes how many bytes their fields have, but for the last user.
+const (
+	scimPage  = 1000
+	scimBytes = 1 << 20
+)
+
+// scimParameters are the parameters of GET /scim/v2/Users. RFC 7644, section 3.4.2.3, lets a service ignore an order, and what
+// a client wants less of does it no harm.
+var scimParameters = parameters{"a list", []parameter{
+	{"filter", "a filter", func(asked *request, value string) bool {
+		asked.filter = value
+		return true
+	}},
+	{"startIndex", "a whole number", func(asked *request, value string) bool {
+		number, ok := parseID(value)
+		asked.start = int(min(max(number, 1), math.MaxInt32))
+		return ok
+	}},
+	{"count", "a whole number", func(asked *request, value string) bool {
+		number, ok := parseID(value)
+		asked.Limit = int(min(max(number, 0), scimPage))
+		return ok
+	}},
+	ignored("attributes"), ignored("excludedAttributes"), ignored("sortBy"), ignored("sortOrder"),
+}}
+
+func ignored(name string) parameter {
+	return parameter{name, "a text", func(*request, string) bool { return true }}
+}
+
+// List handles GET and HEAD /scim/v2/Users (RFC 7644, section 3.4.2): 200, 400 or 500. Without a filter, it has the users that
+// have an externalId: a provider that deletes unknown users must not see the others.
+func (s *SCIM) List(c *gin.Context) error {
+	asked, err := scimParameters.parse(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	if !asked.has("count") {
+		asked.Limit = 100
+	}
+	var query models.Query
+	query.Unequal.SetNull(s.held["externalId"])
+	isNone := false
+	if asked.has("filter") {
+		if query, isNone, err = s.find(asked.filter); err != nil {
+			return err
+		}
+	}
+	start, resources := max(asked.start, 1), []any{}
+	if isNone {
+		return sendSCIM(c, http.StatusOK, newSCIMList(0, start, resources))
+	}
+	page, bytes := query, 0
+	page.Skip, page.Limit = start-1, max(asked.Limit, 1)
+pages:
+	for users, err := range s.users.Select(c.Request.Context(), page) {
+		if err != nil {
+			return err
+		}
+		for i := range users {
+			if asked.Limit == 0 || bytes >= scimBytes {
+				break pages
+			}
+			bytes += s.fields.Bytes(&users[i].NewUser)
+			resources = append(resources, s.render(&users[i]))
+		}
+	}
+	total := int64(len(resources))
+	if start > 1 || len(resources) == asked.Limit || bytes >= scimBytes { // there may be others
+		if total, err = s.users.Count(c.Request.Context(), query); err != nil {
+			return err
+		}
+	}
+	return sendSCIM(c, http.StatusOK, newSCIMList(total, start, resources))
+}
+
+// Create handles POST /scim/v2/Users (RFC 7644, section 3.3): 201, 400, 409 or 500.
+func (s *SCIM) Create(c *gin.Context) error {
+	sent, err := readResource(c)
+	if err != nil {
+		return err
+	}
+	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).User)
+	if err != nil {
+		return taken(err)
+	}
+	c.Set(Written, slog.Int64("user", id))
+	user, err := s.users.Get(c.Request.Context(), id)
+	if err != nil {
+		return err
+	}
+	c.Header("Location", location(id))
+	return sendSCIM(c, http.StatusCreated, s.render(&user))
+}
+
+func readResource(c *gin.Context) (resource, error) {
+	sent := resource{}
+	err := c.ShouldBindWith(sent, oneObject{})
+	if err == nil && sent["userName"] == "" {
+		err = errNoUserName
+	}
+	return sent, err
+}
+
+// Put handles PUT /scim/v2/Users/:id (RFC 7644, section 3.5.1): 200, 400, 404, 409 or 500.
+func (s *SCIM) Put(c *gin.Context) error {
+	sent, err := readResource(c)
+	if err != nil {
+		return err
+	}
+	return s.change(c, func(resource) (models.Values, error) { return s.values(sent, nil), nil })
+}
+
+// Patch handles PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2): 200, 400, 404, 409 or 500.
+func (s *SCIM) Patch(c *gin.Context) error {
+	var sent patch
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+		return err
+	}
+	return s.change(c, func(shown resource) (models.Values, error) {
+		changed := maps.Clone(shown)
+		delete(changed, "active") // it is written only if it is sent
+		if err := sent.apply(changed); err != nil {
+			return models.Values{}, err
+		}
+		return s.values(changed, shown), nil
+	})
+}
+
+// change gives a user the values that become of what is shown of it, and responds. If another request changes the user between
+// the two, it begins again, so that neither change is lost.
+func (s *SCIM) change(c *gin.Context, become func(shown resource) (models.Values, error)) error {
+	id, ok := parseID(c.Param("id"))
+	if !ok {
+		return errNoUser
+	}
+	for {
+		user, err := s.users.Get(c.Request.Context(), id)
+		if err != nil {
+			return err
+		}
+		wanted, err := become(s.show(&user))
+		if err != nil {
+			return err
+		}
+		wanted.Fields = s.fields.Differing(&wanted, &user.NewUser) // none: nothing is written
+		read := models.Values{Fields: s.fields.All(), User: user.NewUser}
+		user, err = s.users.Change(c.Request.Context(), id, wanted, func(now models.User) error {
+			if s.fields.Differing(&read, &now.NewUser) != 0 {
+				return errMeanwhile
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, errMeanwhile):
+			continue
+		case err != nil:
+			return taken(err)
+		}
+		c.Set(Written, slog.Int64("user", id))
+		return sendSCIM(c, http.StatusOK, s.render(&user))
+	}
+}
+
+// errMeanwhile is the refusal of a change, which begins again then. Clients never see it.
+var errMeanwhile = errors.New("the user was changed since it was read")
+
+// taken returns the error of a write: 409 if a unique index has refused a value.
+func taken(err error) error {
+	if failure, ok := errors.AsType[*models.StorageError](err); ok && failure.Unique {
+		return errTaken
+	}
+	return err
+}

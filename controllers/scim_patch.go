@@ -1,0 +1,56 @@
+package controllers
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// patch is the body of PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2).
+type patch struct {
+	Operations []struct {
+		Op, Path string
+		Value    json.RawMessage
+	}
+}
+
+func (p *patch) take(sent object) error {
+	if json.Unmarshal(sent, p) != nil || len(p.Operations) == 0 {
+		return newError("body_invalid", "Operations must be a list of objects, each with an op, a path and a value")
+	}
+	return nil
+}
+
+// apply changes a resource. To replace a value and to add one are the same, because no attribute has several.
+func (p *patch) apply(r resource) error {
+	id, userName := r["id"], r["userName"]
+	for _, operation := range p.Operations {
+		op, path, value := strings.ToLower(operation.Op), operation.Path, operation.Value
+		attribute, ok := findAttribute(path)
+		switch {
+		case op != "add" && op != "replace" && op != "remove":
+			return newError("body_invalid", `An op must be add, replace or remove, not "%s"`, shorten(operation.Op))
+		case !ok && (path != "" || op == "remove"):
+			return newError("field_unknown", `No attribute of a user has the path "%s"`, shorten(path))
+		case op == "remove":
+			value = json.RawMessage("null")
+		case len(value) == 0, path == "" && value[0] != '{':
+			return newError("field_invalid", "An operation without a path needs an object of attributes as its value, and any other a value")
+		}
+		var err error
+		if path == "" {
+			err = r.take(object(value))
+		} else {
+			err = r.set(attribute, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case r["id"] != id:
+		return newError("field_read_only", "id cannot be changed")
+	case r["userName"] == "" && userName != "":
+		return newError("field_read_only", "userName cannot be taken away")
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package controllers
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"users-api/models"
+)
+
+// The schemas of a user (RFC 7643, sections 4.1 and 4.3).
+const (
+	coreSchema       = "urn:ietf:params:scim:schemas:core:2.0:User"
+	enterpriseSchema = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+)
+
+// attributes are the attributes that are known, each with the field that holds it, if users have that field. All are texts, but
+// for active and those that consist of others.
+var attributes = []struct{ path, field string }{
+	{"id", ""},
+	{"userName", "user_name"}, // otherwise the email
+	{"displayName", "name"},
+	{"name", ""},
+	{"name.formatted", "name"},
+	{"name.givenName", "given_name"},
+	{"name.familyName", "family_name"},
+	{"emails", ""},
+	{"emails.value", "email"},
+	{"externalId", "external_id"},
+	{"active", "active"},
+	{"title", "title"},
+	{"userType", "user_type"},
+	{"preferredLanguage", "preferred_language"},
+	{"locale", "locale"},
+	{"timezone", "timezone"},
+	{enterpriseSchema, ""},
+	{enterpriseSchema + ":employeeNumber", "employee_number"},
+	{enterpriseSchema + ":costCenter", "cost_center"},
+	{enterpriseSchema + ":organization", "organization"},
+	{enterpriseSchema + ":division", "division"},
+	{enterpriseSchema + ":department", "department"},
+}
+
+// droppedAttributes are those that clients may send, but for the parts above, although no field holds them.
+var droppedAttributes = []string{"name", "emails", "schemas", "meta", "nickName", "profileUrl", "password", "phoneNumbers", "ims",
+	"photos", "addresses", "groups", "entitlements", "roles", "x509Certificates", enterpriseSchema + ":manager"}
+
+// attributePath is the path of an attribute, with its filter and its part (RFC 7644, section 3.5.2).
+var attributePath = regexp.MustCompile(`(?is)^(?:` + regexp.QuoteMeta(coreSchema) + `:)?(` + regexp.QuoteMeta(enterpriseSchema) +
+	`(?::[a-z]\w*)?|[a-z]\w*)(\[.*\])?(\.[a-z$]\w*)?$`)
+
+// findAttribute returns the path of an attribute as the RFC writes it, for a path in any letter case. It is "" for what is
+// dropped, such as emails[type eq "home"]: the one email of a user has the type work. It is not ok if the path is malformed,
+// or no schema has the attribute.
+func findAttribute(path string) (attribute string, ok bool) {
+	parts := attributePath.FindStringSubmatch(path)
+	if parts == nil {
+		return "", false
+	}
+	base, filter, part := parts[1], parts[2], parts[3]
+	for _, known := range attributes {
+		if strings.EqualFold(known.path, base+part) {
+			attribute = known.path
+		}
+	}
+	ok = slices.ContainsFunc(droppedAttributes, func(known string) bool { return strings.EqualFold(known, base) })
+	if filter == "" {
+		return attribute, ok || attribute != ""
+	}
+	conditions, err := parseFilter(filter[1 : len(filter)-1])
+	if !ok || err != nil {
+		return "", false
+	}
+	for _, c := range conditions {
+		isType, isPrimary := strings.EqualFold(c.path, "type"), strings.EqualFold(c.path, "primary")
+		if !(isType && c.value == `"work"` || isPrimary && c.value == "true") {
+			attribute = ""
+		}
+	}
+	return attribute, true
+}
+
+// resource is a user as SCIM sees it: the texts of its attributes, by their paths. active is "true" or "false".
+type resource map[string]string
+
+// show returns a user as SCIM sees it.
+func (s *SCIM) show(user *models.User) resource {
+	shown := resource{"id": strconv.FormatInt(user.ID, 10)}
+	for path, field := range s.held {
+		if text := field.Value(&user.NewUser); text != nil {
+			shown[path] = *text
+		}
+	}
+	shown["active"] = strconv.FormatBool(shown["active"] != "false")
+	return shown
+}
+
+// render returns a user as JSON shows it (RFC 7643, section 8).
+func (s *SCIM) render(user *models.User) map[string]any {
+	all, name, enterprise := map[string]any{"userName": user.Email}, map[string]string{}, map[string]string{}
+	for path, text := range s.show(user) {
+		if part, ok := strings.CutPrefix(path, "name."); ok {
+			name[part] = text
+		} else if part, ok := strings.CutPrefix(path, enterpriseSchema+":"); ok {
+			enterprise[part] = text
+		} else {
+			all[path] = text
+		}
+	}
+	schemas := []string{coreSchema}
+	if len(enterprise) > 0 {
+		schemas, all[enterpriseSchema] = append(schemas, enterpriseSchema), enterprise
+	}
+	all["schemas"], all["name"], all["active"] = schemas, name, all["active"] == "true"
+	all["emails"] = []any{map[string]any{"value": user.Email, "type": "work", "primary": true}}
+	delete(all, "emails.value")
+	meta := map[string]string{"resourceType": "User", "location": location(user.ID)}
+	if created, err := time.Parse(time.DateTime, user.CreatedAt); err == nil {
+		meta["created"] = created.Format(time.RFC3339)
+	}
+	all["meta"] = meta
+	return all
+}
+
+// location returns the reference of a user. It is relative to the address of /scim/v2 (RFC 7643, section 2.3.7), so that it
+// works behind any prefix of a proxy.
+func location(id int64) string { return "Users/" + strconv.FormatInt(id, 10) }
+
+// take sets the attributes of an object. What no schema has is dropped.
+func (r resource) take(sent object) error { return r.takeParts("", sent) }
+
+func (r resource) takeParts(parent string, sent object) error {
+	for name, value := range sent.fields() {
+		attribute, _ := findAttribute(parent + name)
+		if err := r.set(attribute, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set gives an attribute a value of JSON. null takes it away, with its parts.
+func (r resource) set(attribute string, value []byte) error {
+	switch {
+	case attribute == "":
+	case value[0] == 'n':
+		maps.DeleteFunc(r, func(path, _ string) bool {
+			return path == attribute || strings.HasPrefix(path, attribute+".") || strings.HasPrefix(path, attribute+":")
+		})
+	case attribute == "emails":
+		return r.setEmail(value)
+	case attribute == "active":
+		active, ok := truth(value)
+		if !ok {
+			return newError("field_invalid", "active must be true or false, not %s", kind(value))
+		}
+		r["active"] = strconv.FormatBool(active)
+	case attribute == "name" && value[0] == '{':
+		return r.takeParts("name.", value)
+	case attribute == enterpriseSchema && value[0] == '{':
+		return r.takeParts(enterpriseSchema+":", value)
+	case attribute == "name" || attribute == enterpriseSchema:
+		return newError("field_invalid", "%s must be an object, not %s", attribute, kind(value))
+	case value[0] != '"':
+		return newError("field_invalid", "%s must be a text, not %s", attribute, kind(value))
+	default:
+		r[attribute] = decodeText(value)
+	}
+	return nil
+}
+
+// setEmail takes the primary one of several emails, or else the first.
+func (r resource) setEmail(value []byte) error {
+	if value[0] == '{' {
+		value = bytes.Join([][]byte{[]byte("["), value, []byte("]")}, nil)
+	}
+	var sent []struct {
+		Value   string
+		Primary json.RawMessage
+	}
+	if json.Unmarshal(value, &sent) != nil {
+		return newError("field_invalid", "emails must be a list of objects, each with a value that is a text")
+	}
+	delete(r, "emails.value")
+	for i, email := range sent {
+		if isPrimary, _ := truth(email.Primary); isPrimary || i == 0 {
+			r["emails.value"] = email.Value
+			if isPrimary {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// truth reads a boolean, which some providers send as a text.
+func truth(value []byte) (is, ok bool) {
+	switch strings.ToLower(string(bytes.Trim(value, `"`))) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}
+
+// values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one before. Where
+// one field holds two attributes, the one that was changed counts.
+func (s *SCIM) values(r, before resource) (values models.Values) {
+	name, other, email := r["displayName"], r["name.formatted"], r["emails.value"]
+	if name == before["displayName"] {
+		name, other = other, name
+	}
+	if s.held["userName"].Required && email == before["emails.value"] {
+		email = r["userName"]
+	}
+	for path, field := range s.held {
+		text, ok := r[path]
+		switch {
+		case field.Required, path == "active" && !ok:
+		case ok:
+			values.Set(field, text)
+		default:
+			values.SetNull(field)
+		}
+	}
+	fullName := strings.Trim(r["name.givenName"]+" "+r["name.familyName"], " ")
+	values.Set(s.held["displayName"], cmp.Or(name, other, fullName, r["userName"]))
+	values.Set(s.held["emails.value"], cmp.Or(email, r["userName"]))
+	return values
+}

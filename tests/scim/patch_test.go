@@ -1,0 +1,183 @@
+package scim
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// operations is the body of a PATCH.
+func operations(all string) string {
+	return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[` + all + `]}`
+}
+
+func TestAPatchChangesWhatItNames(t *testing.T) {
+	t.Parallel()
+	p := serve(t, all)
+	for i, test := range []struct{ name, operations, want string }{
+		{"a value is replaced", `{"op":"replace","path":"title","value":"T"}`, `"title":"T"`},
+		{"or added, in any letter case", `{"OP":"Add","Path":"TITLE","Value":"T"}`, `"title":"T"`},
+		{"or taken away", `{"op":"Remove","path":"title"}`, `"title":null`},
+		{"or null", `{"op":"replace","path":"title","value":null}`, `"title":null`},
+		{"an object of attributes needs no path", `{"op":"replace","value":{"title":"T","name":{"givenName":"G"}}}`, `"given_name":"G",…"title":"T"`},
+		{"nor do keys with dots", `{"op":"Add","value":{"name.familyName":"F","` + enterprise + `:department":"D"}}`, `"family_name":"F",…"department":"D"`},
+		{"the extension is a path", `{"op":"add","path":"` + enterprise + `","value":{"department":"D","division":"M"}}`, `"division":"M","department":"D"`},
+		{"and with an attribute", `{"op":"add","path":"` + strings.ToUpper(enterprise) + `:employeeNumber","value":"7"}`, `"employee_number":"7"`},
+		{"it is taken away with all of its attributes", `{"op":"remove","path":"` + enterprise + `"}`, `"cost_center":null`},
+		{"the schema may be before an attribute", `{"op":"add","path":"` + core + `:locale","value":"en"}`, `"locale":"en"`},
+		{"the email of the type work", `{"op":"Replace","path":"emails[type eq \"work\"].value","value":"new@x"}`, `"email":"new@x"`},
+		{"as an object", `{"op":"Replace","path":"emails[type eq \"work\"]","value":{"value":"new2@x"}}`, `"email":"new2@x"`},
+		{"as the primary one", `{"op":"add","path":"emails[primary eq true].value","value":"new3@x"}`, `"email":"new3@x"`},
+		{"in a list", `{"op":"add","path":"emails","value":[{"value":"home@x"},{"value":"new4@x","primary":true}]}`, `"email":"new4@x"`},
+		{"another email is dropped", `{"op":"add","path":"emails[type eq \"home\"].value","value":"home@x"}`, `"email":"EMAIL"`},
+		{"an email that is taken away becomes the userName", `{"op":"remove","path":"emails[type eq \"work\"]"}`, `"email":"USER"`},
+		{"active is a boolean", `{"op":"replace","path":"active","value":false}`, `"active":"false"`},
+		{"or its text", `{"op":"replace","path":"active","value":"False"}`, `"active":"false"`},
+		{"and stays if it is taken away", `{"op":"remove","path":"active"}`, `"active":null`},
+		{"displayName is the name", `{"op":"replace","path":"displayName","value":"D"}`, `"name":"D"`},
+		{"so is the formatted name", `{"op":"replace","path":"name.formatted","value":"F"}`, `"name":"F"`},
+		{"of both, displayName counts", `{"op":"replace","value":{"displayName":"D","name":{"formatted":"F"}}}`, `"name":"D"`},
+		{"a part of the name leaves it", `{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"N",…"family_name":"K"`},
+		{"without a name the parts are it", `{"op":"add","path":"name","value":{"givenName":"G","familyName":"K","formatted":null}},{"op":"remove","path":"displayName"}`,
+			`"name":"G K"`},
+		{"later operations see earlier ones", `{"op":"add","path":"title","value":"A"},{"op":"remove","path":"title"},{"op":"add","path":"title","value":"B"}`,
+			`"title":"B"`},
+		{"what no field holds is dropped", `{"op":"add","path":"phoneNumbers[type eq \"work\"].value","value":"1"},{"op":"add","path":"password","value":"p"},` +
+			`{"op":"add","path":"roles","value":[{"value":"admin"}]},{"op":"add","path":"` + enterprise + `:manager.value","value":"1"},` +
+			`{"op":"replace","value":{"nickName":"N","urn:example:x":{"a":1},"favourite":1}}`, `"name":"N"`},
+		{"an equal id is no change", `{"op":"replace","value":{"id":"ID","title":"T"}}`, `"title":"T"`},
+	} {
+		id := fmt.Sprint(i + 1)
+		p.Do(t, "POST", users, fmt.Sprintf(`{"userName":"user-%d","displayName":"N","title":"old","emails":[{"value":"e%d@x"}],"%s":{"costCenter":"1"}}`, i, i, enterprise))
+		replace := strings.NewReplacer(`"ID"`, `"`+id+`"`, `"USER"`, fmt.Sprintf(`"user-%d"`, i), `"EMAIL"`, fmt.Sprintf(`"e%d@x"`, i))
+		expect(t, p,
+			exchange{test.name, "PATCH /Users/" + id, operations(replace.Replace(test.operations)), `200 {…"id":"` + id + `",…}`},
+			exchange{test.name, "GET /api/users/" + id, "", "200 {…" + replace.Replace(test.want) + "…}"})
+	}
+}
+
+func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
+	t.Parallel()
+	p := serve(t, all)
+	p.Do(t, "POST", users, `{"userName":"ada","title":"old"}`)
+	before := send(t, p, "GET /api/users/1", "")
+	for _, test := range []struct{ name, operation, word, detail string }{
+		{"an unknown attribute", `{"op":"add","path":"favourite","value":"x"}`, "invalidPath", `No attribute of a user has the path \"favourite\"`},
+		{"an attribute of another schema", `{"op":"add","path":"urn:example:User:x","value":"x"}`, "invalidPath", "…"},
+		{"an attribute that has no parts", `{"op":"add","path":"title.x","value":"x"}`, "invalidPath", "…"},
+		{"a filter of an attribute that has one value", `{"op":"add","path":"title[type eq \"work\"]","value":"x"}`, "invalidPath", "…"},
+		{"a filter that is not known", `{"op":"add","path":"emails[type ne \"work\"].value","value":"x"}`, "invalidPath", "…"},
+		{"a bracket that never closes", `{"op":"add","path":"emails[type eq \"work\".value","value":"x"}`, "invalidPath", "…"},
+		{"an empty part", `{"op":"add","path":"name.","value":"x"}`, "invalidPath", "…"},
+		{"a removal without a path", `{"op":"remove"}`, "invalidPath", "…"},
+		{"no value", `{"op":"replace","path":"title"}`, "invalidValue", "…"},
+		{"a text without a path", `{"op":"replace","value":"x"}`, "invalidValue", "…"},
+		{"a number", `{"op":"replace","path":"title","value":1}`, "invalidValue", "title must be a text, not a number"},
+		{"active that is no boolean", `{"op":"replace","path":"active","value":"no"}`, "invalidValue", "active must be true or false, not a string"},
+		{"an object that is a text", `{"op":"replace","path":"` + enterprise + `","value":"x"}`, "invalidValue", enterprise + " must be an object, not a string"},
+		{"another id", `{"op":"replace","path":"id","value":"2"}`, "mutability", "id cannot be changed"},
+		{"another id among attributes", `{"op":"replace","value":{"id":"2"}}`, "mutability", "id cannot be changed"},
+		{"no userName", `{"op":"remove","path":"userName"}`, "mutability", "userName cannot be taken away"},
+		{"an empty userName", `{"op":"replace","path":"userName","value":""}`, "mutability", "userName cannot be taken away"},
+		{"an unknown op", `{"op":"move","path":"title","value":"x"}`, "invalidSyntax", `An op must be add, replace or remove, not \"move\"`},
+		{"an operation that is a text", `"add"`, "invalidSyntax", "Operations must be a list of objects, each with an op, a path and a value"},
+		{"brackets without end", `{"op":"add","path":"` + strings.Repeat("emails[", 100_000) + `","value":"x"}`, "invalidPath", "…"},
+		{"a path of 1 MB", `{"op":"add","path":"emails[` + strings.Repeat(`type eq \"work\" and `, 45_000) + `].value","value":"x"}`, "invalidPath", "…"},
+		{"the last of 10,000", strings.Repeat(`{"op":"add","path":"title","value":"x"},`, 10_000) + `{"op":"move"}`, "invalidSyntax", "…"},
+		{"a deep value", `{"op":"add","value":{"title":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}`, "invalidValue", "…"},
+	} {
+		expect(t, p, exchange{test.name, "PATCH /Users/1", operations(`{"op":"replace","path":"title","value":"new"},` + test.operation),
+			refused(400, test.word, test.detail)})
+	}
+	for _, body := range []string{`{}`, "", `{"Operations":[]}`, `{"Operations":{}}`, `{"Operations":null}`, `[]`, `{"Operations":[`} {
+		expect(t, p, exchange{"a body " + body, "PATCH /Users/1", body, refused(400, "invalidSyntax", "…")})
+	}
+	if after := send(t, p, "GET /api/users/1", ""); after != before {
+		t.Errorf("the user is %s, and was %s", after, before)
+	}
+	many := strings.Repeat(`{"op":"add","path":"title","value":"x"},`, 10_000) + `{"op":"add","path":"title","value":"last"}`
+	deep := `{"op":"add","value":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000) + `}`
+	expect(t, p,
+		exchange{"10,000 operations", "PATCH /Users/1", operations(many), `200 {…"title":"last",…}`},
+		exchange{"a deep object that is dropped", "PATCH /Users/1", operations(deep), `200 {…"title":"last",…}`})
+}
+
+// Where there is no field user_name, the userName is the email.
+func TestAUserNameThatIsTheEmailChangesWithIt(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed)
+	p.Do(t, "POST", users, `{"userName":"ada@x","displayName":"Ada","externalId":"a"}`)
+	expect(t, p,
+		exchange{"the userName is the email", "PATCH /Users/1", operations(`{"op":"replace","path":"userName","value":"b@x"}`), "200 " + shown(1, "b@x", "Ada", "a", true)},
+		exchange{"the email is the userName", "PATCH /Users/1", operations(`{"op":"replace","path":"emails[type eq \"work\"].value","value":"c@x"}`),
+			"200 " + shown(1, "c@x", "Ada", "a", true)},
+		exchange{"of both, the email counts", "PATCH /Users/1", operations(`{"op":"replace","value":{"emails":[{"value":"d@x"}],"userName":"e@x"}}`),
+			"200 " + shown(1, "d@x", "Ada", "a", true)},
+		exchange{"in a PUT, too", "PUT /Users/1", `{"userName":"f@x","displayName":"Ada","externalId":"a","emails":[{"value":"g@x"}]}`,
+			"200 " + shown(1, "g@x", "Ada", "a", true)},
+		exchange{"the letter case comes back", "PUT /Users/1", `{"userName":"G@X","displayName":"Ada","externalId":"a"}`, "200 " + shown(1, "G@X", "Ada", "a", true)})
+}
+
+// A user that was created by hand may have no user_name.
+func TestAUserWithoutAUserNameIsShownWithTheEmail(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t, "USER_FIELDS="+needed+",user_name")
+	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada@x"}`)
+	expect(t, p,
+		exchange{"the email is shown", "GET /Users/1", "", `200 {…"userName":"ada@x"}`},
+		exchange{"what changes nothing", "PATCH /Users/1", operations(`{"op":"replace","path":"displayName","value":"Ada"}`), `200 {…"userName":"ada@x"}`})
+	expectFeed(t, p, "a PATCH that changes nothing", []string{"created 1"})
+	expect(t, p,
+		exchange{"it is not the userName", `GET /Users?filter=userName eq "ada@x"`, "", "200 " + list(0, 1)},
+		exchange{"until it is sent", "PATCH /Users/1", operations(`{"op":"add","path":"userName","value":"ada@x"}`), "200 …"},
+		exchange{"then it is", `GET /Users?filter=userName eq "ada@x"`, "", `200 {…"totalResults":1,…`})
+}
+
+// Two providers, or two of one, change a user at once: neither change is lost.
+func TestChangesAtOnceDoNotLoseOneAnother(t *testing.T) {
+	t.Parallel()
+	p := serve(t, all)
+	p.Do(t, "POST", users, `{"userName":"ada"}`)
+	attributes := []string{"title", "locale", "timezone", "userType", "preferredLanguage", "name.givenName", enterprise + ":department", "externalId"}
+	for round := range program.Times(10, 100) {
+		var wait sync.WaitGroup
+		for _, attribute := range attributes {
+			wait.Go(func() {
+				body := operations(fmt.Sprintf(`{"op":"replace","path":"%s","value":"%d"}`, attribute, round))
+				if answer := p.Do(t, "PATCH", users+"/1", body); answer.Status != 200 {
+					t.Errorf("%s is answered %d %s", attribute, answer.Status, answer.Body)
+				}
+			})
+		}
+		wait.Wait()
+		user := send(t, p, "GET /api/users/1", "")
+		if got := strings.Count(user, fmt.Sprintf(`"%d"`, round)); got != len(attributes) {
+			t.Fatalf("%d of %d changes are left of round %d: %s", got, len(attributes), round, user)
+		}
+	}
+}
+
+// Of two replacements at once, one comes last: the user is never half of each.
+func TestReplacementsAtOnceAreNotMixed(t *testing.T) {
+	t.Parallel()
+	p := serve(t, all)
+	p.Do(t, "POST", users, `{"userName":"ada"}`)
+	replacement := func(title, locale string) string {
+		return fmt.Sprintf(`{"userName":"ada","title":"%s","userType":"%[1]s","locale":"%s","timezone":"%[2]s"}`, title, locale)
+	}
+	for range program.Times(25, 250) {
+		expect(t, p, exchange{"half of each", "PUT /Users/1", replacement("a", "b"), "200 …"})
+		var wait sync.WaitGroup
+		for _, text := range []string{"a", "b"} {
+			wait.Go(func() { p.Do(t, "PUT", users+"/1", replacement(text, text)) })
+		}
+		wait.Wait()
+		user := send(t, p, "GET /api/users/1", "")
+		if as, bs := strings.Count(user, `"a"`), strings.Count(user, `"b"`); as+bs != 4 || as*bs != 0 {
+			t.Fatalf("the user is %s", user)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package scim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestWithoutItsFieldsEveryPathIsA404ThatSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for _, fields := range []string{"", "external_id", "active", "phone"} {
+		p := serve(t, fields)
+		for _, request := range []string{"GET /Users", "POST /Users", "DELETE /Users/1", "GET /Groups", "POST /Groups", "GET /Schemas",
+			"GET /nothing", "BREW /Users", "GET "} {
+			expect(t, p, exchange{"with " + fields, request, "{", refused(404, "", "…run `users-api add-field external_id`…")})
+		}
+	}
+	p := serve(t, needed)
+	expect(t, p, exchange{"with both", "GET /Users", "", "200 " + list(0, 1)})
+}
+
+// A user is written, and each attribute comes back where it was sent.
+func TestEveryAttributeThatAFieldHoldsComesBack(t *testing.T) {
+	t.Parallel()
+	p := serve(t, all)
+	const sent = `{"schemas":["` + core + `"],"USERNAME":"ADA.L","externalId":"a1","displayName":"Ada King","password":"secret",` +
+		`"name":{"formatted":"Augusta Ada King","givenName":"Ada","familyName":"King","middleName":"A"},"nickName":"Ada",` +
+		`"emails":[{"value":"home@x","type":"home"},{"value":"Ada@X.org","type":"work","primary":true}],"active":"False",` +
+		`"title":"Countess","userType":"Employee","preferredLanguage":"en","locale":"en-GB","timezone":"Europe/London",` +
+		`"phoneNumbers":[{"value":"1815"}],"favourite":{"colour":[1]},"id":"99","meta":{"location":"x"},` +
+		`"` + enterprise + `":{"employeeNumber":"7","costCenter":"8","organization":"RS","division":"M","department":"A","manager":{"value":"1"}}}`
+	const want = `{"active":false,"displayName":"Ada King","emails":[{"primary":true,"type":"work","value":"Ada@X.org"}],"externalId":"a1",` +
+		`"id":"1","locale":"en-GB","meta":{"created":"T","location":"Users/1","resourceType":"User"},` +
+		`"name":{"familyName":"King","formatted":"Ada King","givenName":"Ada"},"preferredLanguage":"en",` +
+		`"schemas":["` + core + `","` + enterprise + `"],"timezone":"Europe/London","title":"Countess",` +
+		`"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User":{"costCenter":"8","department":"A","division":"M","employeeNumber":"7",` +
+		`"organization":"RS"},"userName":"ADA.L","userType":"Employee"}`
+	created := p.Do(t, "POST", users, sent, "Content-Type: text/plain")
+	program.ExpectHeader(t, created, "Location", "Users/1")
+	program.ExpectLength(t, created)
+	expect(t, p,
+		exchange{"the user", "GET /Users/1", "", "200 " + want},
+		exchange{"a list has it", "GET /Users", "", "200 " + list(1, 1, want)},
+		exchange{"the fields", "GET /api/users/1", "", `200 {"id":1,"name":"Ada King","email":"Ada@X.org","created_at":"T","external_id":"a1",` +
+			`"active":"false","user_name":"ADA.L","given_name":"Ada","family_name":"King","title":"Countess","user_type":"Employee",` +
+			`"preferred_language":"en","locale":"en-GB","timezone":"Europe/London","employee_number":"7","cost_center":"8",` +
+			`"organization":"RS","division":"M","department":"A","phone":null}`},
+		exchange{"a field that SCIM does not know", "PATCH /api/users/1", `{"phone":"1815"}`, "200 …"},
+		exchange{"is left by a PUT, as is active", "PUT /Users/1", `{"userName":"ADA.L","displayName":"Ada","title":null,"locale":""}`,
+			`200 {"active":false,"displayName":"Ada","emails":[{"primary":true,"type":"work","value":"ADA.L"}],"id":"1","locale":"",` +
+				`"meta":{"created":"T","location":"Users/1","resourceType":"User"},"name":{"formatted":"Ada"},"schemas":["` + core + `"],` +
+				`"userName":"ADA.L"}`},
+		exchange{"and all others are taken away", "GET /api/users/1", "",
+			`200 {…,"external_id":null,"active":"false","user_name":"ADA.L","given_name":null,…"phone":"1815"}`},
+	)
+	head := p.Do(t, "HEAD", users+"/1", "")
+	if head.Status != 200 || head.Body != "" || head.Header.Get("Content-Type") != "application/scim+json" {
+		t.Errorf("HEAD is answered %d %v", head.Status, head.Header)
+	}
+}
+
+func TestANameAndAnEmailAreFoundInWhatIsSent(t *testing.T) {
+	t.Parallel()
+	names, emails := serve(t, needed), serve(t, needed+",user_name")
+	for i, test := range []struct{ name, members, want string }{
+		{"displayName comes first", `"displayName":"D","name":{"formatted":"F","givenName":"G"}`, "D"},
+		{"then the formatted name", `"displayName":"","name":{"formatted":"F","givenName":"G","familyName":"H"}`, "F"},
+		{"then both names with a space between", `"name":{"formatted":"","givenName":"G","familyName":"H"}`, "G H"},
+		{"or one of them alone", `"displayName":null,"name":{"familyName":"H"}`, "H"},
+		{"then the userName", `"name":{"middleName":"M"}`, "user-4"},
+		{"also without any name", `"name":null`, "user-5"},
+		{"nothing is trimmed", `"displayName":" "`, " "},
+		{"keys with dots are names of attributes", `"name.givenName":"G","name.familyName":"H"`, "G H"},
+		{"keys with the schema are, too", `"` + core + `:displayName":"D"`, "D"},
+	} {
+		expect(t, names, exchange{test.name, "POST /Users", fmt.Sprintf(`{"userName":"user-%d",%s}`, i, test.members),
+			`201 {…"displayName":"` + test.want + `",…`})
+	}
+	for i, test := range []struct{ name, members, want string }{
+		{"the primary email", `"emails":[{"value":"1@x"},{"value":"2@x","primary":true},{"value":"3@x","primary":true}]`, "2@x"},
+		{"the primary email, said as a text", `"emails":[{"value":"4@x"},{"value":"5@x","primary":"True"}]`, "5@x"},
+		{"else the first", `"emails":[{"value":"6@x","type":"home"},{"value":"7@x","type":"work","primary":false}]`, "6@x"},
+		{"one email alone", `"emails":{"value":"8@x"}`, "8@x"},
+		{"an email by its path", `"emails[type eq \"work\"].value":"9@x"`, "9@x"},
+		{"else the userName", `"emails":[]`, "user-5"},
+		{"also for an empty email", `"emails":[{"value":""}]`, "user-6"},
+		{"also for an email without a value", `"emails":[{"type":"work"}]`, "user-7"},
+		{"also for another email", `"emails[type eq \"home\"].value":"10@x"`, "user-8"},
+	} {
+		expect(t, emails, exchange{test.name, "POST /Users", fmt.Sprintf(`{"userName":"user-%d",%s}`, i, test.members),
+			fmt.Sprintf(`201 {…"value":"%s"}],…"userName":"user-%d"}`, test.want, i)})
+	}
+}
+
+func TestActiveIsFalseOnlyIfTheFieldSaysFalse(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed)
+	for value, want := range map[string]string{
+		`null`: "true", `""`: "true", `"False"`: "true", `"no"`: "true", `"true"`: "true", `"false"`: "false",
+	} {
+		created := p.Do(t, "POST", "/api/users", `{"name":"n","email":"`+strings.ReplaceAll(value, `"`, "'")+`","active":`+value+`}`)
+		_, id, _ := strings.Cut(created.Header.Get("Location"), "/")
+		expect(t, p, exchange{"the attribute for " + value, "GET /Users/" + id, "", `200 {"active":` + want + `,…`},
+			exchange{"a filter", fmt.Sprintf(`GET /Users?filter=id eq "%s" and active eq %s`, id, want), "", `200 {…"totalResults":1,…`})
+	}
+	for value, want := range map[string]string{
+		`true`: `"true"`, `false`: `"false"`, `"True"`: `"true"`, `"FALSE"`: `"false"`, `null`: "null",
+	} {
+		answer := p.Do(t, "POST", users, `{"userName":"sent `+strings.ReplaceAll(value, `"`, "'")+`","active":`+value+`}`)
+		expect(t, p, exchange{"the field for " + value, "GET /api/" + strings.ToLower(answer.Header.Get("Location")), "",
+			`200 {…,"active":` + want + `}`})
+	}
+}
+
+// Most mistakes are noticed before anything is stored.
+func TestWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed+",user_name,title")
+	for _, statement := range []string{"CREATE UNIQUE INDEX one ON users (user_name)", "CREATE UNIQUE INDEX two ON users (external_id)"} {
+		program.OpenOther(t, p.DatabasePath()).Do(statement)
+	}
+	expect(t, p,
+		exchange{"Ada", "POST /Users", `{"userName":"ada","emails":[{"value":"ada@x"}],"externalId":"a"}`, "201 …"},
+		exchange{"Alan", "POST /Users", `{"userName":"alan","emails":[{"value":"alan@x"}],"externalId":"b"}`, "201 …"})
+	before := send(t, p, "GET /api/users", "")
+	taken := refused(409, "uniqueness", "Another user has this userName, email or externalId")
+	noUserName := refused(400, "invalidValue", "userName must be a text that is not empty")
+	expect(t, p,
+		exchange{"a userName that is taken", "POST /Users", `{"userName":"ada","emails":[{"value":"new@x"}]}`, taken},
+		exchange{"an email that is taken", "POST /Users", `{"userName":"new","emails":[{"value":"ada@x"}]}`, taken},
+		exchange{"an externalId that is taken", "POST /Users", `{"userName":"new","externalId":"a"}`, taken},
+		exchange{"in a PUT", "PUT /Users/2", `{"userName":"ada","emails":[{"value":"alan@x"}]}`, taken},
+		exchange{"in a PATCH", "PATCH /Users/2", `{"Operations":[{"op":"replace","path":"externalId","value":"a"}]}`, taken},
+		exchange{"no userName", "POST /Users", `{"displayName":"A"}`, noUserName},
+		exchange{"an empty userName", "POST /Users", `{"userName":""}`, noUserName},
+		exchange{"a userName that is null", "PUT /Users/1", `{"userName":null}`, noUserName},
+		exchange{"an empty body", "POST /Users", "", noUserName},
+		exchange{"a userName that is a number", "POST /Users", `{"userName":1}`,
+			refused(400, "invalidValue", "userName must be a text, not a number")},
+		exchange{"active that is a text", "POST /Users", `{"userName":"n","active":"yes"}`,
+			refused(400, "invalidValue", "active must be true or false, not a string")},
+		exchange{"a name that is a text", "POST /Users", `{"userName":"n","name":"N"}`,
+			refused(400, "invalidValue", "name must be an object, not a string")},
+		exchange{"an email that is a number", "POST /Users", `{"userName":"n","emails":[{"value":1}]}`, refused(400, "invalidValue", "emails must be…")},
+		exchange{"emails that are texts", "POST /Users", `{"userName":"n","emails":["n@x"]}`, refused(400, "invalidValue", "emails must be…")},
+		exchange{"a title that is an array", "PUT /Users/1", `{"userName":"n","title":[]}`,
+			refused(400, "invalidValue", "title must be a text, not an array")},
+		exchange{"broken JSON", "POST /Users", `{"userName":"n"`, refused(400, "invalidSyntax", "The request body is not valid JSON: see byte 15")},
+		exchange{"an array", "PUT /Users/1", `[]`, refused(400, "invalidSyntax", "The request body must be a JSON object, not an array")},
+		exchange{"an unknown user", "GET /Users/9", "", refused(404, "", "User not found")},
+		exchange{"a PUT creates none", "PUT /Users/9", `{"userName":"n"}`, refused(404, "", "User not found")},
+		exchange{"a PATCH", "PATCH /Users/9", `{"Operations":[{"op":"add","path":"title","value":"T"}]}`, refused(404, "", "User not found")},
+		exchange{"an id in another form", "GET /Users/01", "", refused(404, "", "User not found")},
+		exchange{"a deletion in another form", "DELETE /Users/1.0", "", refused(404, "", "User not found")},
+		exchange{"an unknown path", "GET /Me", "", refused(404, "", "Not found")},
+		exchange{"the path alone", "GET ", "", refused(404, "", "Not found")},
+		exchange{"an unknown schema", "GET /Schemas/x", "", refused(404, "", "Not found")},
+		exchange{"an unknown resource", "GET /ResourceTypes/Group", "", refused(404, "", "Not found")},
+		exchange{"a method that a path does not have", "POST /Users/1", "{}", refused(405, "", "Method not allowed")},
+		exchange{"an unknown parameter", "GET /Users?fliter=x", "", refused(400, "", `Unknown parameter…`)},
+		exchange{"a count that is no number", "GET /Users?count=x", "", refused(400, "invalidValue", "The parameter count must be a whole number")},
+		exchange{"a body of more than 1 MiB", "POST /Users", `{"userName":"` + strings.Repeat("n", 1<<20) + `"}`,
+			refused(413, "", "The request body is larger than 1 MiB")},
+	)
+	for _, request := range []string{"POST /Groups", "PUT /Groups", "GET /Groups/1", "PUT /Groups/1", "PATCH /Groups/1", "DELETE /Groups/1"} {
+		expect(t, p, exchange{"groups", request, "{}", refused(501, "", "There are no groups: only users can be provisioned")})
+	}
+	expect(t, p, exchange{"a list of groups", `GET /Groups?filter=displayName eq "x"`, "", "200 " + list(0, 1)})
+	if after := send(t, p, "GET /api/users", ""); after != before {
+		t.Errorf("the users are\n%s, and were\n%s", after, before)
+	}
+	expect(t, p,
+		exchange{"a deletion", "DELETE /Users/1", "", "204 "},
+		exchange{"really deletes", "GET /api/users/1", "", `404 {"error":"User not found"}`},
+		exchange{"once", "DELETE /Users/1", "", refused(404, "", "User not found")})
+}
+
+func TestTheServiceSaysWhatItCanDo(t *testing.T) {
+	t.Parallel()
+	few, many := serve(t, needed), serve(t, all)
+	kind := `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"User",…"endpoint":"/Users","schema":"` + core +
+		`","schemaExtensions":[{"schema":"` + enterprise + `","required":false}],…}`
+	expect(t, few,
+		exchange{"patch and filter, and nothing else", "GET /ServiceProviderConfig", "", `200 {…"patch":{"supported":true},` +
+			`"bulk":{"supported":false,…},"filter":{"supported":true,"maxResults":1000},"changePassword":{"supported":false},` +
+			`"sort":{"supported":false},"etag":{"supported":false},…}`},
+		exchange{"users", "GET /ResourceTypes/User", "", "200 " + kind},
+		exchange{"and no groups", "GET /ResourceTypes", "", "200 " + list(1, 1, kind)},
+		exchange{"the schema has what fields hold", "GET /Schemas/" + core, "", `200 {…"id":"` + core + `",…"name":"userName","type":"string",` +
+			`"multiValued":false,"required":true,…"uniqueness":"server"…"name":"displayName"…"name":"active","type":"boolean"…"name":"name",` +
+			`"type":"complex"…"subAttributes":[{"name":"formatted",…}]}…"name":"emails","type":"complex","multiValued":true,…}`},
+		exchange{"the extension, too", "GET /Schemas/" + enterprise, "", `200 {…"attributes":[],…}`},
+		exchange{"both", "GET /Schemas", "", `200 {…"totalResults":2,…"id":"` + core + `",…"id":"` + enterprise + `",…}`},
+	)
+	expect(t, many, exchange{"more fields are more attributes", "GET /Schemas", "", `200 {…"name":"title"…"name":"givenName"…"name":"costCenter"…}`})
+	if body := send(t, few, "GET /Schemas", ""); strings.Contains(body, "title") || strings.Contains(body, "externalId") {
+		t.Errorf("the schemas are %s", body)
+	}
+}
+
+func TestKeysAndHostsAreThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
+	const full, read = "full-key-0123456789", "read-key-abcdefghij"
+	p := serve(t, needed, "API_KEY=entra "+full, "API_READ_KEY="+read, "ALLOWED_HOSTS=127.0.0.1")
+	for _, test := range []struct {
+		request, header, want string
+	}{
+		{"GET /Users", "A: b", refused(401, "", "An API key is needed")},
+		{"GET /nothing", "A: b", refused(401, "", "An API key is needed")},
+		{"GET /Groups/1", "A: b", refused(401, "", "An API key is needed")},
+		{"GET /Schemas", "Authorization: Bearer x", refused(401, "", "The API key is not valid")},
+		{"GET /Users", "Authorization: Bearer " + read, "200 " + list(0, 1)},
+		{"POST /Users", "Authorization: Bearer " + read, refused(403, "", "This API key can only read")},
+		{"DELETE /Users/1", "X-API-Key: " + read, refused(403, "", "This API key can only read")},
+		{"POST /Users", "Authorization: Bearer " + full, "201 …"},
+		{"POST /Users", "Origin: https://other.example", refused(403, "", "Requests from a browser on another site are refused")},
+		{"GET /Users", "Accept: application/problem+json", refused(401, "", "An API key is needed")},
+	} {
+		method, path, _ := strings.Cut(test.request, " ")
+		answer := p.Do(t, method, "/scim/v2"+path, `{"userName":"ada@example.org","displayName":"Ada Lovelace"}`, test.header)
+		if got := fmt.Sprint(answer.Status, " ", answer.Body); !program.Matches(got, test.want) {
+			t.Errorf("%s with %s is answered %s, want %s", test.request, test.header, got, test.want)
+		}
+		program.ExpectHeader(t, answer, "Content-Type", "application/scim+json")
+	}
+	line := p.Line(t, "status=201")
+	for _, part := range []string{"route=/scim/v2/Users ", " user=1", " key=entra "} {
+		if !strings.Contains(line, part) {
+			t.Errorf("%q is not in %s", part, line)
+		}
+	}
+	p.Do(t, "GET", users+"?filter=userName+eq+%22ada@example.org%22", "", "X-API-Key: "+full)
+	p.Do(t, "PATCH", users+"/1", `{"Operations":[{"op":"replace","path":"displayName","value":"Ada King"}]}`, "X-API-Key: "+full)
+	p.WaitForLog(t, "method=PATCH route=/scim/v2/Users/:id status=200")
+	program.Forbid(t, p.Log(), "Ada", "ada@", full, read)
+}
