@@ -40,7 +40,7 @@ func (a *API) ExportNDJSON(c *gin.Context) error {
 // no transaction, and can go on where it was cut off, if its file is still the same. Begin and add write to text.
 func (a *API) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, begin func(),
 	add func(*models.User)) error {
-	file, err := a.users.NewTempFile()
+	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (a *API) importFile(
 func (a *API) store(
 	c *gin.Context, done *imported, options models.ImportOptions, open func(io.Reader) (nextRow, error),
 ) error {
-	file, err := a.users.NewTempFile()
+	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
 	}

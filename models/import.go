@@ -241,9 +241,6 @@ type step struct {
 func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	var did step
 	err := i.savepoint(i.tx, func() error { return i.try(rows, &did) })
-	if ended, ok := errors.AsType[endedError](err); ok {
-		return ended.refusal
-	}
 	failed, _ := errors.AsType[*StorageError](i.engine.failed(err))
 	switch isDuplicate := failed != nil && failed.Duplicate; {
 	case err == nil:

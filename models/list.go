@@ -65,7 +65,7 @@ func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
 	if query.ID != nil || query.Skip > 0 || query.Unequal.Fields != 0 {
 		return nil, nil
 	}
-	if !query.isPage() {
+	if query.Limit == 0 || query.Contains != "" || query.Equal.Fields != 0 {
 		return u.pageByEmail(ctx, query)
 	}
 	list, err := u.cache.Peek(ctx, seekCost+query.Limit)

@@ -158,7 +158,7 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 		_ = p.close(ctx) // it only waits for connections
 		return nil, p.explain(err)
 	}
-	u.temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
+	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
 	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
 	// a second with three.
 	u.writers = 2
@@ -377,7 +377,7 @@ func (p *postgresServer) write(ctx context.Context, since time.Time, locks time.
 		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
 			"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d; SET CONSTRAINTS ALL IMMEDIATE", max(1, wait.Milliseconds())), run)
 	})
-	if locks > 0 && isLockTimeout(err) {
+	if locks > 0 && p.locked(err) {
 		return err
 	}
 	return p.tell(err, errTooLate)
@@ -407,7 +407,7 @@ func (p *postgresServer) importing(ctx context.Context, run func(tx *gorm.DB) er
 			return err
 		})
 	})
-	if isLockTimeout(err) {
+	if p.locked(err) {
 		return err // it says for which lock it has waited
 	}
 	return p.tell(err, errTooLate)

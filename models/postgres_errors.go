@@ -44,9 +44,7 @@ var (
 	// errSlow: a read took too long, for example because another program has locked the table, and was ended.
 	errSlow = &StorageError{Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late"}
 	// errTooLate: a write took too long, and was ended before its commit began.
-	errTooLate = &StorageError{
-		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
-	}
+	errTooLate = &StorageError{Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late"}
 	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps nowhere
 	// else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
@@ -103,8 +101,7 @@ func isGone(err error) bool {
 	return false
 }
 
-// isLost reports whether an error is that of a connection. To database/sql, one that was closed is a bad one, and from then on it is
-// done: GORM's SavePoint has hidden the first error.
+// isLost reports whether an error is that of a connection. To database/sql, one that was closed is a bad one, and then done.
 func isLost(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
@@ -124,13 +121,11 @@ func isOutOfDate(err error) bool {
 	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
 }
 
-// isLockTimeout reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
-func isLockTimeout(err error) bool {
+// locked reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
+func (p *postgresServer) locked(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
 }
-
-func (p *postgresServer) locked(err error) bool { return isLockTimeout(err) }
 
 // refuses reports whether the server refused what a statement asked for. It has then stored nothing, and a single row may be
 // to blame.
@@ -140,7 +135,7 @@ func (p *postgresServer) refuses(err error) bool {
 	case "", "08", "25", "28", "40", "53", "57", "58", "XX":
 		return false
 	}
-	return !isLockTimeout(err) && !isOutOfDate(err)
+	return !p.locked(err) && !isOutOfDate(err)
 }
 
 // tell returns the error of a read or a write as the callers of the engine know it: late, if it was ended by its own deadline.
@@ -151,7 +146,7 @@ func (p *postgresServer) tell(err, late error) error {
 		return err
 	case p.ended.Err() != nil && isLost(err):
 		return ErrClosed
-	case isLockTimeout(err), sqlState(err) == "" && isBrokenOff(err) && !connecting:
+	case p.locked(err), sqlState(err) == "" && isBrokenOff(err) && !connecting:
 		return late
 	}
 	return err

@@ -146,7 +146,7 @@ func (p *postgresServer) changeSchema(ctx context.Context, change func(tx *gorm.
 				"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'", change)
 		})
 		// A build of an index that a killed command has begun lets go of its lock just before its end.
-		isBusy := isLockTimeout(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTime/2
+		isBusy := p.locked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTime/2
 		switch {
 		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !isLost(err):
 			return cmp.Or(ctx.Err(), err)

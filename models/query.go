@@ -27,9 +27,6 @@ func From(id int64) Query {
 	return Query{After: &before, Limit: 1}
 }
 
-// isPage reports whether a query selects a page of the list of all users.
-func (q Query) isPage() bool { return q.Limit > 0 && q.Contains == "" && q.Equal.Fields == 0 }
-
 // isSearch reports whether a query may look at every user: it has a condition, and no index finds those that match.
 func (f Fields) isSearch(query Query) bool {
 	for field := range f.In(query.Equal.Fields) {

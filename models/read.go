@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"iter"
 	"math"
-	"runtime"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -161,9 +160,6 @@ func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
 	}
 	return selected.Order(order), nil
 }
-
-// maxSearches is how many queries can look at every user at once: one core is left for writes and lists.
-func maxSearches() int64 { return int64(max(1, min(4, runtime.GOMAXPROCS(0))-1)) }
 
 // read runs a read on a connection. A search waits for others first.
 func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {

@@ -85,8 +85,8 @@ func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
 		return nil, dbfile.Explain(d.Path, err)
 	}
 	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
-	u.temp = NewTempFiles(path + "-spool-")
-	if err := u.temp.Clear(); err != nil {
+	u.Temp = NewTempFiles(path + "-spool-")
+	if err := u.Temp.Clear(); err != nil {
 		return nil, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
 	}
 	s := &sqliteFile{Users: u, underWay: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}

@@ -44,7 +44,7 @@ func removeFile(path string) error {
 	return nil
 }
 
-// New returns an empty file, which loses its name at once: so the system removes it, unless a kill comes in between.
+// New returns an empty file, which loses its name at once, so that a kill leaves none. The error is [ErrNoRoom], or of the disk.
 func (t *TempFiles) New() (*TempFile, error) {
 	if t.open.Add(1) > mostTempFiles {
 		t.open.Add(-1)

@@ -13,6 +13,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"reflect"
+	"runtime"
 	"sync"
 	"time"
 
@@ -45,12 +46,13 @@ func (d Database) String() string {
 // process, that was complete when it was called. An error is [ErrNotFound], the error of a [Condition], the context's, or a
 // [*StorageError]. The context ends the wait for a place in the queue; a write that has a place is carried out.
 type Users struct {
+	Temp *TempFiles // for imports and exports
+
 	fields    Fields
 	columns   []string // of a user, as every statement reads them
 	engine    engine
 	queue     *queue
 	cache     *listcache.Cache
-	temp      *TempFiles
 	writers   int                // how many transactions can write at once
 	ended     context.Context    // ends all waiting
 	endAll    context.CancelFunc // ends it
@@ -135,8 +137,8 @@ func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.searches, u.importing, u.alone = semaphore.NewWeighted(maxSearches()), semaphore.NewWeighted(1), semaphore.NewWeighted(2)
-	u.follow.turn = semaphore.NewWeighted(1)
+	u.searches = semaphore.NewWeighted(int64(max(1, min(4, runtime.GOMAXPROCS(0))-1))) // one core is left for writes and lists
+	u.importing, u.alone, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(2), semaphore.NewWeighted(1)
 	u.cache = listcache.New(u.engine, listMemory)
 	u.queue = u.startQueue()
 	return u, nil
@@ -244,9 +246,6 @@ func (u *Users) Close(ctx context.Context) error {
 	u.cache.Close(ctx)
 	return u.engine.close(ctx)
 }
-
-// NewTempFile returns a temporary file for an import or export. The error is [ErrNoRoom], or of the disk.
-func (u *Users) NewTempFile() (*TempFile, error) { return u.temp.New() }
 
 // storageError returns an error of a statement as a client sees it.
 func (u *Users) storageError(ctx context.Context, err error) error {

@@ -94,8 +94,7 @@ func (u *Users) commit(batch []*write) {
 		case isLocked:
 			err, batch[0].refusal = nil, err
 		}
-		_, isEnded := errors.AsType[endedError](err)
-		if isEnded || len(batch) > 1 && u.isRefusal(err) { // or what is checked at the commit refuses one
+		if len(batch) > 1 && u.isRefusal(err) { // what is checked at the commit refuses one
 			for _, w := range batch {
 				u.queue.writers.Go(func() { u.commitAlone(w) })
 			}
@@ -172,24 +171,23 @@ func (u *Users) runSingly(tx *gorm.DB, batch []*write) error {
 			}
 			return w.run(tx)
 		})
-		_, isEnded := errors.AsType[endedError](w.refusal)
-		if isEnded || isDatabase(w.refusal) && !u.isRefusal(w.refusal) && !u.engine.locked(w.refusal) {
+		if isDatabase(w.refusal) && !u.isRefusal(w.refusal) && !u.engine.locked(w.refusal) {
 			return w.refusal
 		}
 	}
 	return nil
 }
 
-// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it notices that
-// RAISE(ROLLBACK) has ended the transaction on SQLite, and undone what came before: the error is an [endedError] then. And it
-// releases the savepoint: SQLite keeps the old pages of each open one, 10 GB in an import of 1,000,000 users.
+// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it releases the
+// savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices that a
+// trigger has ended the transaction (RAISE(ROLLBACK)): then all that share the transaction fail, not only what is refused.
 func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	if err := tx.Exec("SAVEPOINT one").Error; err != nil {
 		return err
 	}
 	err := run()
 	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil && u.isRefusal(err) { // RollbackTo hides errors of SQLite
-		return endedError{err}
+		return u.engine.failed(err) // which is no refusal
 	}
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
@@ -240,11 +238,6 @@ func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 const maxParameters = 800
 
 var errSingly = errors.New("writes cannot share a statement")
-
-// endedError is what the database refused when it ended the transaction as well: others must not share one with it.
-type endedError struct{ refusal error }
-
-func (e endedError) Error() string { return e.refusal.Error() }
 
 // lockedError says that a write could not begin, because another program held the lock for as long as the write waits.
 type lockedError struct{ error }

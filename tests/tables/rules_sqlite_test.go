@@ -2,6 +2,13 @@
 
 package tables
 
+import (
+	"fmt"
+	"testing"
+
+	"users-api/tests/program"
+)
+
 // refusesBad is a trigger that leaves a trace in another table before it refuses a name.
 func refusesBad(how string) string {
 	return "CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'bad' BEGIN INSERT INTO trace VALUES ('left'); " + how + "; END"
@@ -11,23 +18,17 @@ func refusesBad(how string) string {
 var tableRules = []tableRule{
 	{"a trigger that aborts", "not him", []string{refusesBad("SELECT RAISE(ABORT, 'not him')")}},
 	{"a trigger that fails", "not him", []string{refusesBad("SELECT RAISE(FAIL, 'not him')")}},
-	{"a trigger that rolls back", "not him", []string{refusesBad("SELECT RAISE(ROLLBACK, 'not him')")}},
 	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{refusesBad("SELECT RAISE(IGNORE)")}},
 	{"a trigger whose own statement fails", "UNIQUE constraint failed: audit.what", []string{
 		"CREATE TABLE audit (what TEXT UNIQUE)", "INSERT INTO audit VALUES ('bad')", refusesBad("INSERT INTO audit VALUES ('bad')")}},
 	{"a check", "CHECK constraint failed", []string{"DROP TABLE users", `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT,
 		name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`}},
-	{"a uniqueness that rolls back", "UNIQUE constraint failed", []string{"DROP TABLE users", `CREATE TABLE users (
-		id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE ON CONFLICT ROLLBACK, email TEXT, created_at TEXT)`,
-		"INSERT INTO users (id, name, email, created_at) VALUES (1, 'bad', '', '')"}},
 }
 
 // Rules that refuse to change the name to "bad", and what the client is told.
 var changeRules = []tableRule{
 	{"a trigger that aborts", "not him", []string{`CREATE TRIGGER r BEFORE UPDATE ON users
 		WHEN new.name = 'bad' BEGIN SELECT RAISE(ABORT, 'not him'); END`}},
-	{"a trigger that rolls back", "not him", []string{`CREATE TRIGGER r BEFORE UPDATE ON users
-		WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`}},
 	{"a table that fails on conflict", "UNIQUE constraint failed: audit.what", []string{
 		"CREATE TABLE audit (what TEXT UNIQUE ON CONFLICT FAIL)", "INSERT INTO audit VALUES ('bad')",
 		`CREATE TRIGGER r AFTER UPDATE ON users WHEN new.name = 'bad' BEGIN INSERT INTO audit VALUES ('bad'); END`}},
@@ -54,4 +55,28 @@ var tracedDeletions = []string{
 	"CREATE TABLE audit (what TEXT UNIQUE ON CONFLICT FAIL)", "INSERT INTO audit VALUES ('taken')",
 	"CREATE TABLE trace (what TEXT)", `CREATE TRIGGER r BEFORE DELETE ON users BEGIN
 		INSERT INTO trace VALUES ('left'); INSERT INTO audit VALUES ('taken'); END`,
+}
+
+// RAISE(ROLLBACK) ends the transaction: the writes that share it fail, too, and no one of them is stored.
+func TestARowThatEndsTheTransactionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("CREATE TABLE trace (what text)", refusesBad("SELECT RAISE(ROLLBACK, 'not him')"))
+	answers := program.AtOnce(t, p, other, 20, func(i int) (string, string) {
+		name := map[bool]string{true: "bad", false: fmt.Sprint("n", i)}[i == 7 || i == 13]
+		return "POST /api/users", program.Body(name, fmt.Sprintf("%d@example.org", i))
+	})
+	for _, answer := range answers {
+		if answer.Status != 201 {
+			answer.Expect(t, 500, program.ErrorBody("…not him…"))
+		}
+	}
+	program.ExpectStored(t, p, answers, 0)
+	p.Do(t, "POST", program.CSV, "name,email\nn7,imported\nbad,b\nn13,also\n").Expect(t, 500, program.ErrorBody("…not him…"))
+	program.ExpectStored(t, p, answers, 0)
+	if traces := other.Ask("SELECT count(*) FROM trace"); traces != "0" {
+		t.Errorf("refused writes have left %s traces in another table", traces)
+	}
+	p.Create(t, "Ada", "ada@example.org")
 }
