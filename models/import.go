@@ -242,7 +242,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	var did step
 	err := i.savepoint(i.tx, func() error { return i.try(rows, &did) })
 	failed, _ := errors.AsType[*StorageError](i.engine.failed(err))
-	switch isDuplicate := failed != nil && failed.Duplicate; {
+	switch isTaken := failed != nil && failed.Unique; { // not always by the email, but the catalog, which knows, may be unreachable
 	case err == nil:
 		i.done.Created += did.created
 		i.done.Updated += did.updated
@@ -257,7 +257,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 		return nil
 	case !i.isRefusal(err):
 		return err
-	case isDuplicate && !i.finds:
+	case isTaken && !i.finds:
 		i.finds = true
 		return i.storeDifferent(rows, 0)
 	case len(rows) > 1:
@@ -266,7 +266,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 			return err
 		}
 		return i.storeDifferent(rows[half:], 0)
-	case isDuplicate && i.options.OnConflict != ConflictFails && tries < 3:
+	case isTaken && i.options.OnConflict != ConflictFails && tries < 3:
 		return i.storeDifferent(rows, tries+1)
 	}
 	i.refused.Add(&RowError{Line: rows[0].Line, Err: i.engine.failed(err)})
