@@ -255,8 +255,8 @@ func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error)
 		return context.Cause(ctx)
 	}
 	defer func() { <-s.underWay }()
-	// With a page cache of 64 MB, 1,000,000 users with random emails take 16 s, and 36 s with SQLite's own 2 MB.
-	err := s.writer.Exec("PRAGMA cache_size = -64000").Error
+	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34 MiB more.
+	err := s.writer.Exec("PRAGMA cache_size = -48000").Error
 	if err != nil {
 		return err
 	}
