@@ -242,7 +242,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	var did step
 	err := i.savepoint(i.tx, func() error { return i.try(rows, &did) })
 	failed, _ := errors.AsType[*StorageError](i.engine.failed(err))
-	switch isTaken := failed != nil && failed.Unique; { // not always by the email, but the catalog, which knows, may be unreachable
+	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
 	case err == nil:
 		i.done.Created += did.created
 		i.done.Updated += did.updated

@@ -101,7 +101,7 @@ func isGone(err error) bool {
 	return false
 }
 
-// isLost reports whether an error is that of a connection. To database/sql, one that was closed is a bad one, and then done.
+// isLost reports whether an error is that of a connection. A closed one is first bad to database/sql, and then done.
 func isLost(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||

@@ -427,7 +427,7 @@ func TestARequestThatGoesAwayHoldsNoList(t *testing.T) {
 // Storage closes its connections after the cache. A stop has little time, and reading every row may take long.
 func TestTheEndWaitsForTheRefreshUnderWayAsLongAsItMay(t *testing.T) {
 	t.Parallel()
-	for _, inAHurry := range []bool{false, true} {
+	for _, isCancelled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			source, cache := open(1 << 20)
 			source.during = func(ctx context.Context) error { return pass(ctx, time.Hour) }
@@ -436,14 +436,14 @@ func TestTheEndWaitsForTheRefreshUnderWayAsLongAsItMay(t *testing.T) {
 			synctest.Wait()
 			stop, cancel := context.WithCancel(ctx)
 			defer cancel()
-			if inAHurry {
+			if isCancelled {
 				cancel()
 			}
 			began := time.Now()
 			cache.Close(stop)
 			took, err := time.Since(began), <-asked
-			if (took >= time.Hour) == inAHurry || errors.Is(err, ErrClosed) != inAHurry {
-				t.Errorf("in a hurry: %t: it took %s, and the list got %v", inAHurry, took, err)
+			if (took >= time.Hour) == isCancelled || errors.Is(err, ErrClosed) != isCancelled {
+				t.Errorf("with the context ended %t: it took %s, and the list got %v", isCancelled, took, err)
 			}
 			if _, _, err := cache.List(ctx); !errors.Is(err, ErrClosed) {
 				t.Errorf("a list afterwards: %v", err)

@@ -4,7 +4,6 @@ package files
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"users-api/tests/postgresql"
@@ -18,11 +17,10 @@ func TestARowUpdatesAUserThatAnotherProgramCreatesMeanwhile(t *testing.T) {
 	directory := t.TempDir()
 	url := program.DatabaseURL(t, directory)
 	program.Serve(t, "DATABASE_URL="+url).Stop(t)
-	role := "r" + url[strings.LastIndex(url, "/")+1:]
-	postgresql.SQL(t, url, "CREATE ROLE "+role+" LOGIN", "GRANT ALL ON users TO "+role, "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO "+role,
-		"REVOKE SELECT ON pg_catalog.pg_namespace FROM PUBLIC")
-	defer postgresql.SQL(t, url, "GRANT SELECT ON pg_catalog.pg_namespace TO PUBLIC", "DROP OWNED BY "+role, "DROP ROLE "+role)
-	p := program.Serve(t, "DATABASE_URL="+postgresql.As(t, url, role))
+	as, role := postgresql.AsAnotherRole(t, url)
+	postgresql.SQL(t, url, "REVOKE SELECT ON pg_catalog.pg_namespace FROM PUBLIC")
+	defer postgresql.SQL(t, url, "GRANT SELECT ON pg_catalog.pg_namespace TO PUBLIC")
+	p := program.Serve(t, "DATABASE_URL="+as)
 	defer p.Stop(t)
 	other := program.OpenOther(t, filepath.Join(directory, "users.db"))
 	other.Do("BEGIN", "INSERT INTO users (name, email) VALUES ('Ada', 'ada')")

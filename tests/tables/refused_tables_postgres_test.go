@@ -3,7 +3,6 @@
 package tables
 
 import (
-	"strings"
 	"testing"
 
 	"users-api/tests/postgresql"
@@ -61,12 +60,9 @@ func TestATableThatHidesUsersEndsTheStartOfWhoDoesNotSeeThem(t *testing.T) {
 	directory := t.TempDir()
 	url := program.DatabaseURL(t, directory)
 	program.Serve(t, "DATABASE_URL="+url).Stop(t)
-	role := "r" + url[strings.LastIndex(url, "/")+1:]
-	postgresql.SQL(t, url, "CREATE ROLE "+role+" LOGIN", "GRANT USAGE ON SCHEMA public TO "+role, "GRANT ALL ON users TO "+role,
-		"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO "+role,
-		"ALTER TABLE users ENABLE ROW LEVEL SECURITY", "CREATE POLICY all_of_them ON users USING (true)")
-	defer postgresql.SQL(t, url, "DROP OWNED BY "+role, "DROP ROLE "+role)
-	p := program.Launch(t, program.Path(), "DATABASE_URL="+postgresql.As(t, url, role))
+	as, _ := postgresql.AsAnotherRole(t, url)
+	postgresql.SQL(t, url, "ALTER TABLE users ENABLE ROW LEVEL SECURITY", "CREATE POLICY all_of_them ON users USING (true)")
+	p := program.Launch(t, program.Path(), "DATABASE_URL="+as)
 	program.ExpectRefusal(t, p, "the table users cannot be served: row security hides users from the user in DATABASE_URL")
 	program.Serve(t, "DATABASE_URL="+url).Create(t, "Ada", "ada@example.org")
 }
