@@ -46,6 +46,8 @@ const (
 	idBits = 9
 	// rowBytes is what a row takes besides its JSON: its place in ids and starts, and in the map of keys.
 	rowBytes = 2 + 4 + 40
+	// segmentBytes is what a segment takes besides its rows. Where ids are far apart, each row has one of its own.
+	segmentBytes = 256
 	// usualBytes fits the JSON of most rows. Growing the buffer would take a tenth of the time to read a segment.
 	usualBytes = 128
 )
@@ -58,7 +60,7 @@ func newSegment(number int64, bytes int) *segment {
 }
 
 // size returns how much of the memory for lists the segment takes.
-func (p *segment) size() int { return len(p.json) + rowBytes*len(p.ids) }
+func (p *segment) size() int { return segmentBytes + len(p.json) + rowBytes*len(p.ids) }
 
 // add adds a row, and subtracts its bytes from room. One segment of long rows can be larger than room, or than an offset says.
 func (p *segment) add(id int64, json []byte, room *int) error {
@@ -70,13 +72,13 @@ func (p *segment) add(id int64, json []byte, room *int) error {
 	return nil
 }
 
-// finish gives back the memory that was reserved for more rows. The segment includes the end of the array: a separate write
-// of that byte took a tenth of the time of a list of 1,000. Its checksum is computed when a list is first sent: pages need none.
+// finish returns the segment without the memory that was reserved for more rows. It includes the end of the array: a separate
+// write of that byte took a tenth of the time of a list of 1,000. Its checksum is computed when a list is first sent: pages need
+// none.
 func (p *segment) finish() *segment {
-	p.json = slices.Clone(append(p.json, ']'))
-	p.ids, p.starts = slices.Clone(p.ids), slices.Clone(p.starts)
-	p.sum = sync.OnceValue(func() [sha256.Size]byte { return sha256.Sum256(p.json[:len(p.json)-1]) })
-	return p
+	done := &segment{number: p.number, json: slices.Clone(append(p.json, ']')), ids: slices.Clone(p.ids), starts: slices.Clone(p.starts)}
+	done.sum = sync.OnceValue(func() [sha256.Size]byte { return sha256.Sum256(done.json[:len(done.json)-1]) })
+	return done
 }
 
 func (p *segment) id(at int) int64 { return p.number<<idBits | int64(p.ids[at]) }
@@ -177,26 +179,29 @@ func (l *List) find(number int64) (index int, found bool) {
 // readAll cuts rows into the segments of a new list, and ends with errTooLarge as soon as they are too large together.
 func readAll(s Snapshot, room int) (l *List, keys map[uint64]int64, err error) {
 	var segments []*segment
+	next := newSegment(0, usualBytes<<idBits)
+	end := func() {
+		if len(next.ids) > 0 {
+			segments = append(segments, next.finish())
+			room -= segmentBytes
+			next.json, next.ids, next.starts = next.json[:0], next.ids[:0], next.starts[:0]
+		}
+	}
 	keys = map[uint64]int64{}
 	for row, err := range s.Rows(math.MinInt64, math.MaxInt64) {
 		if err != nil {
 			return nil, nil, err
 		}
-		number := row.ID >> idBits
-		if n := len(segments); n == 0 || segments[n-1].number != number {
-			if n > 0 {
-				segments[n-1].finish()
-			}
-			segments = append(segments, newSegment(number, usualBytes<<idBits))
+		if number := row.ID >> idBits; number != next.number {
+			end()
+			next.number = number
 		}
-		if err := segments[len(segments)-1].add(row.ID, row.JSON, &room); err != nil {
+		if err := next.add(row.ID, row.JSON, &room); err != nil {
 			return nil, nil, err
 		}
 		keys[row.Key] = row.ID
 	}
-	if n := len(segments); n > 0 {
-		segments[n-1].finish()
-	}
+	end()
 	return newList(segments, s.Cursor), keys, nil
 }
 
@@ -225,6 +230,7 @@ func (l *List) patch(s Snapshot, room int, note func(Row)) (*List, error) {
 		}
 		if len(patched.ids) > 0 {
 			next.segments = slices.Insert(next.segments, index, patched.finish())
+			room -= segmentBytes
 		}
 		changed = changed[n:]
 	}

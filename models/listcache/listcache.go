@@ -62,9 +62,10 @@ type Cache struct {
 	turn     chan struct{} // holds a value while a refresh is under way, and after Close
 
 	mu   sync.Mutex
-	next *refresh         // the refresh that has not begun, if a request has asked for one
-	long chan struct{}    // closed while there is no list to ask about, or every row is read: pages do not wait for that
-	keys map[uint64]int64 // the ids of rows by their keys; some may be of rows that were changed since
+	next *refresh // the refresh that has not begun, if a request has asked for one
+	// bypass is closed while pages must be read from storage: there is no list to ask about, or every row is being read.
+	bypass chan struct{}
+	keys   map[uint64]int64 // the ids of rows by their keys; some may be of rows that were changed since
 
 	spent  atomic.Int64 // how many rows pages have read from storage since every row was last read
 	beside atomic.Bool  // every row is being read for pages
@@ -81,9 +82,8 @@ type Cache struct {
 
 // refresh is one question whether the list is still right, and its answer, for every request that asked before it began.
 type refresh struct {
-	asked  time.Time // by the first of them
-	whole  bool      // one of them wants the whole list, whatever that costs
-	lists  int32     // how many do
+	whole  bool  // one of them wants the whole list, whatever that costs
+	lists  int32 // how many do
 	done   chan struct{}
 	list   *List
 	err    error
@@ -92,8 +92,8 @@ type refresh struct {
 
 // New returns a cache for a list of at most maxBytes, and for older lists that slow readers still use, with as many again.
 func New(source Source, maxBytes int) *Cache {
-	c := &Cache{source: source, maxBytes: maxBytes, turn: make(chan struct{}, 1), long: make(chan struct{})}
-	close(c.long)
+	c := &Cache{source: source, maxBytes: maxBytes, turn: make(chan struct{}, 1), bypass: make(chan struct{})}
+	close(c.bypass)
 	c.reading, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -135,6 +135,7 @@ func (c *Cache) Peek(ctx context.Context, cost int) (*List, error) {
 	if c.spent.Add(int64(cost)) > int64(worth*rows) && c.beside.CompareAndSwap(false, true) {
 		go func() {
 			defer c.beside.Store(false)
+			c.spent.Store(0)                              // also if no list can be cached
 			if l, _ := c.get(c.reading, true); l != nil { // an error is found again by the next list
 				l.readers.Add(-1)
 			}
@@ -163,32 +164,36 @@ func (c *Cache) Find(ctx context.Context, key uint64, cost int) (row []byte, cur
 // get joins the refresh that has not begun yet: the one under way could miss a commit that the client already knows of. The
 // first request to get the turn runs it, on its own goroutine: waking another one would take longer than most refreshes.
 func (c *Cache) get(ctx context.Context, whole bool) (*List, error) {
+	arrived := time.Now()
 	c.mu.Lock()
-	if c.next == nil {
-		c.next = &refresh{asked: time.Now(), done: make(chan struct{})}
-	}
-	joined, long := c.next, c.long
+	bypass := c.bypass
 	if whole {
-		joined.whole, long = true, nil
+		bypass = nil
+	}
+	select {
+	case <-bypass:
+		c.mu.Unlock()
+		return nil, nil
+	default:
+	}
+	if c.next == nil {
+		c.next = &refresh{done: make(chan struct{})}
+	}
+	joined := c.next
+	if whole {
+		joined.whole = true
 		joined.lists++
 	}
 	c.mu.Unlock()
-	if !whole {
-		select {
-		case <-long:
-			return nil, nil
-		default:
-		}
-	}
 	select {
 	case <-joined.done:
-	case <-long:
+	case <-bypass:
 		return nil, nil
 	case c.turn <- struct{}{}:
-		if c.run(joined, whole); !whole {
+		if c.run(joined, whole, arrived); !whole {
 			select {
 			case <-joined.done:
-			case <-long:
+			case <-bypass:
 				return nil, nil
 			}
 		}
@@ -214,8 +219,9 @@ func (c *Cache) get(ctx context.Context, whole bool) (*List, error) {
 	return joined.list, joined.err
 }
 
-// run runs a refresh, unless another request has, and gives the turn back. A page does not wait for every row to be read.
-func (c *Cache) run(joined *refresh, whole bool) {
+// run runs a refresh, unless another request has, and gives the turn back. A page does not wait for every row to be read. Requests
+// get the turn in the order in which they arrived.
+func (c *Cache) run(joined *refresh, whole bool, arrived time.Time) {
 	select {
 	case <-joined.done:
 		<-c.turn
@@ -229,7 +235,7 @@ func (c *Cache) run(joined *refresh, whole bool) {
 	read := func() {
 		defer func() { <-c.turn }()
 		defer close(joined.done)
-		if joined.err = c.stillFails(joined.asked); joined.err == nil {
+		if joined.err = c.stillFails(arrived); joined.err == nil {
 			joined.list, joined.served, joined.err = c.latest(joined.whole)
 			c.failure = joined.err
 		}
@@ -249,12 +255,12 @@ func (c *Cache) run(joined *refresh, whole bool) {
 
 // stillFails returns the failure of the last refresh, if the source does not answer in time now. A source takes about as long
 // to fail again, and requests that have waited for one failure must not wait for another: each is answered within 5 s.
-func (c *Cache) stillFails(asked time.Time) error {
+func (c *Cache) stillFails(arrived time.Time) error {
 	const answerTime = 4200 * time.Millisecond
 	if c.failure == nil {
 		return nil
 	}
-	ctx, cancel := context.WithDeadline(c.reading, asked.Add(answerTime))
+	ctx, cancel := context.WithDeadline(c.reading, arrived.Add(answerTime))
 	defer cancel()
 	_, err := c.source.Unchanged(ctx)
 	switch {
@@ -315,7 +321,7 @@ func (c *Cache) latest(whole bool) (l *List, served *atomic.Uint64, err error) {
 	if served == &c.Read {
 		c.spent.Store(0)
 		c.mu.Lock()
-		c.keys, c.long = keys, make(chan struct{})
+		c.keys, c.bypass = keys, make(chan struct{})
 		c.mu.Unlock()
 	}
 	return l, served, nil
@@ -326,9 +332,9 @@ func (c *Cache) sendPagesToStorage() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
-	case <-c.long: // they go there already
+	case <-c.bypass: // they go there already
 	default:
-		close(c.long)
+		close(c.bypass)
 	}
 }
 

@@ -237,7 +237,7 @@ func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 		for id := range test.rows {
 			source.put(id, "name x")
 		}
-		cache.maxBytes = test.most * (len(array(source.rows)) + int(test.rows)*rowBytes)
+		cache.maxBytes = test.most * (len(array(source.rows)) + int(test.rows)*rowBytes + int((test.rows+511)/512)*segmentBytes)
 		var releases []func()
 		for i := range test.held + 1 {
 			source.put(0, fmt.Sprint("name ", i))
@@ -344,6 +344,38 @@ func pass(ctx context.Context, howLong time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// After a failure, pages and clients that leave must not make later lists fail for the same reason.
+func TestAListIsReadAgainOnceStorageAnswers(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*Cache){
+		"after a page": func(cache *Cache) { _, _ = cache.Peek(ctx, 1) },
+		"after a client that left": func(cache *Cache) {
+			cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
+			gone, leave := context.WithCancel(ctx)
+			leave()
+			_, _, _ = cache.List(gone)
+			<-cache.turn
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source, cache := open(1 << 20)
+				defer cache.Close(ctx)
+				source.silent = func(context.Context) error { return errors.New("storage is away") }
+				if _, _, err := cache.List(ctx); err == nil {
+					t.Error("a list succeeded while storage was away")
+				}
+				source.silent = nil
+				before(cache)
+				time.Sleep(time.Minute)
+				if !isCached(t, source, cache) {
+					t.Error("the list is not in memory")
+				}
+			})
+		})
 	}
 }
 

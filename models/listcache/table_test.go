@@ -35,6 +35,9 @@ func (t *table) Unchanged(ctx context.Context) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked++
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	return !t.changed.Anything && len(t.changed.ids) == 0, nil
 }
 
