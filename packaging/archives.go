@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
+	"strings"
 )
 
 // A file of an archive or a package.
@@ -31,7 +31,7 @@ func (r release) archive(t target, program []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.directory, name+extension), archive, 0o644)
+	return r.save(name+extension, archive)
 }
 
 // files returns what is in an archive.
@@ -41,7 +41,7 @@ func (r release) files(t target, prefix string, program []byte) ([]file, error) 
 		name += ".exe"
 	}
 	files := []file{{prefix + name, 0o755, program}}
-	for _, document := range []string{"CHANGELOG.md", "README.md"} {
+	for _, document := range strings.Fields(r.documents) {
 		content, err := os.ReadFile("../" + document)
 		if err != nil {
 			return nil, err

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -32,12 +32,11 @@ func (r release) writeBill() error {
 	}
 	bill.Components = &parts
 	bill.Dependencies = &[]cdx.Dependency{{Ref: "users-api", Dependencies: &uses}}
-	out, err := os.Create(filepath.Join(r.directory, fmt.Sprintf("users-api_%s_sbom.cdx.json", r.version)))
-	if err != nil {
+	var text bytes.Buffer
+	if err := cdx.NewBOMEncoder(&text, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6); err != nil {
 		return err
 	}
-	defer out.Close() //nolint:errcheck // Encode fails if it cannot be written
-	return cdx.NewBOMEncoder(out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bill, cdx.SpecVersion1_6)
+	return r.save(fmt.Sprintf("users-api_%s_sbom.cdx.json", r.version), text.Bytes())
 }
 
 // part returns a component as CycloneDX describes it.

@@ -54,7 +54,7 @@ func (r release) write(format string, info *nfpm.Info) error {
 	if err := packager.Package(info, &content); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.directory, packager.ConventionalFileName(info)), content.Bytes(), 0o644)
+	return r.save(packager.ConventionalFileName(info), content.Bytes())
 }
 
 // stage writes what a package contains into a temporary directory, because nfpm reads files.

@@ -17,6 +17,7 @@ type release struct {
 	version   string
 	revision  string
 	date      time.Time // of the commit: no file has a later one
+	documents string    // the names of README.md and all that it leads to, one per line
 	manual    []file
 }
 
@@ -58,7 +59,7 @@ func makeRelease(directory string) error {
 	if err := r.writeBill(); err != nil {
 		return err
 	}
-	return writeSums(directory)
+	return r.writeSums()
 }
 
 // describe asks git for what is being released.
@@ -76,9 +77,19 @@ func describe(directory string) (release, error) {
 	if err != nil {
 		return release{}, err
 	}
+	documents, err := output("git", "-C", "..", "ls-files", "*.md", "docs", ":!bench", ":!.github")
+	if err != nil {
+		return release{}, err
+	}
 	date := time.Unix(unix, 0).UTC()
 	manual, err := makeManual(version, date)
-	return release{directory, version, revision, date, manual}, err
+	return release{directory, version, revision, date, documents, manual}, err
+}
+
+// save writes a file of the release, and says so: the whole takes minutes.
+func (r release) save(name string, content []byte) error {
+	fmt.Println(filepath.Join(r.directory, name))
+	return os.WriteFile(filepath.Join(r.directory, name), content, 0o644)
 }
 
 // output runs a command and returns what it printed.
@@ -126,18 +137,18 @@ func (t target) String() string {
 }
 
 // writeSums writes SHA256SUMS, which "sha256sum --check" reads.
-func writeSums(directory string) error {
-	entries, err := os.ReadDir(directory) // sorted by name
+func (r release) writeSums() error {
+	entries, err := os.ReadDir(r.directory) // sorted by name
 	if err != nil {
 		return err
 	}
 	var sums strings.Builder
 	for _, entry := range entries {
-		content, err := os.ReadFile(filepath.Join(directory, entry.Name()))
+		content, err := os.ReadFile(filepath.Join(r.directory, entry.Name()))
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), entry.Name())
 	}
-	return os.WriteFile(filepath.Join(directory, "SHA256SUMS"), []byte(sums.String()), 0o644)
+	return r.save("SHA256SUMS", []byte(sums.String()))
 }

@@ -159,7 +159,7 @@ func TestAnArchiveHasTheProgramItsManualAndNoPathOfThisMachine(t *testing.T) {
 					t.Errorf("it contains %s", path)
 				}
 			}
-			for _, name := range []string{"README.md", "CHANGELOG.md", "man/users-api.1", "completions/users-api.bash"} {
+			for _, name := range []string{"README.md", "docs/api.md", "docs/decisions/1-gorm.md", "man/users-api.1", "completions/users-api.bash"} {
 				if _, err := os.Stat(filepath.Join(filepath.Dir(program), name)); err != nil {
 					t.Error(err)
 				}
