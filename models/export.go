@@ -38,7 +38,7 @@ func (u *Users) Export(ctx context.Context, query Query, send func(Export) error
 		if err != nil {
 			return err
 		}
-		export.Users = ahead(u.each(selected))
+		export.Users = u.ahead(u.each(selected))
 		return send(export)
 	}))
 }

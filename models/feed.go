@@ -47,7 +47,9 @@ type Changes struct {
 
 // Changes returns entries after a cursor, or the oldest; the error is [ErrNoFeed], [ErrCursorGone], or as for every read.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes Changes, err error) {
-	err = u.storageError(ctx, u.engine.snapshot(ctx, func(tx *gorm.DB) (err error) {
+	limited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err = u.storageError(ctx, u.engine.snapshot(limited, func(tx *gorm.DB) (err error) {
 		if changes, err = u.engine.changes(tx, after, limit); err != nil {
 			return err
 		}

@@ -108,10 +108,10 @@ var errTakenBack = errors.New("a dry run was taken back")
 // must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import. The error is
 // [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end of the context takes all back.
 func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (done Imported, err error) {
-	if err := u.importing.Acquire(ctx, 1); err != nil {
+	if err := u.imports.Acquire(ctx, 1); err != nil {
 		return done, err
 	}
-	defer u.importing.Release(1)
+	defer u.imports.Release(1)
 	err = u.queue.whileOpen(func() error {
 		return u.engine.importing(ctx, func(tx *gorm.DB) error {
 			i := fileImport{Users: u, tx: tx, options: options, together: 16, seen: idSet{}}
@@ -283,7 +283,7 @@ func (i *fileImport) try(rows []ImportRow, did *step) error {
 		}
 		column := "email"
 		if i.table.ignoresCase {
-			column = i.engine.foldedEmail()
+			column = i.folded
 		}
 		same := i.tx.Where(column+" IN ?", emails)
 		if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit

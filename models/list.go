@@ -131,7 +131,7 @@ func (u *Users) rows(tx *gorm.DB) func(from, to int64) iter.Seq2[listcache.Row, 
 		}
 		return func(yield func(listcache.Row, error) bool) {
 			var text []byte
-			for user, err := range ahead(u.each(users)) {
+			for user, err := range u.ahead(u.each(users)) {
 				if err != nil {
 					yield(listcache.Row{}, err)
 					return

@@ -41,7 +41,6 @@ type postgresServer struct {
 	database, username string
 	noLimit            string // lifts the server's time limit in a transaction, unless the URL sets one
 
-	onEmail   sync.Map      // which unique constraints are on the email alone, by name
 	last      postgresState // when the list was last read
 	timelines sync.Mutex    // guards newest
 	newest    map[string]string
@@ -62,7 +61,7 @@ const (
 	startTime = 30 * time.Second
 	// triesAtMost is how often a transaction is tried that was taken back because of others.
 	triesAtMost = 3
-	// fewestConnections is how many a process needs: two for the writers, one for an import or a search, and one for reads.
+	// fewestConnections is how many a process needs: two for the writers, one for a search or an import, and one for other reads.
 	fewestConnections = 4
 )
 
@@ -144,7 +143,7 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 		return nil, err
 	}
 	if err = p.createTable(ctx); err == nil {
-		err = p.read(ctx, false, func(db *gorm.DB) error {
+		err = p.read(ctx, func(db *gorm.DB) error {
 			if _, err := p.describe(db); err != nil {
 				return err
 			}
@@ -162,12 +161,14 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
 	// a second with three.
 	u.writers = 2
+	u.searchers = min(3, int(p.pool.Config().MaxConns)-u.writers-1) // one connection is left for other reads
 	return p, nil
 }
 
 // connectPostgres connects to the database, whatever is in it. It retries a server that is starting or not there yet: a
 // container may start at the same moment as its database.
 func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer, error) {
+	u.folded = `lower(email COLLATE "C")`
 	p := &postgresServer{Users: u, logger: d.Logger, newest: map[string]string{}}
 	config, err := p.parse(d.URL)
 	if err != nil {
@@ -177,7 +178,7 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = ownSession
 	config.ConnConfig.OnNotice = noteUnconfirmed
-	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+	config.ConnConfig.DialFunc = (&net.Dialer{Timeout: config.ConnConfig.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
 	}}).DialContext
 	if len(p.hosts) > 1 { // otherwise there is no other server to turn to
@@ -210,6 +211,8 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 // end its statements, nor make them see an earlier moment. A pooler reports a process number of its own, and not that of the
 // server's process.
 func ownSession(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the pool's context has no deadline
+	defer cancel()
 	given := make([]string, 0, len(conn.Config().RuntimeParams))
 	for name := range conn.Config().RuntimeParams {
 		given = append(given, name)
@@ -320,54 +323,47 @@ func (p *postgresServer) passOverOld(validate pgconn.ValidateConnectFunc) pgconn
 	}
 }
 
-// read calls run. A search runs in a transaction, because it sets how it is planned: a plan that is kept for all texts does
-// not know whether a text is rare. It waits for a lock no longer than any other read.
-func (p *postgresServer) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
-	limit := answerTime
-	try := func(ctx context.Context) error {
+func (p *postgresServer) read(ctx context.Context, run func(db *gorm.DB) error) error {
+	return p.tell(p.repeat(ctx, time.Now().Add(answerTime), func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
-	}
-	if isSearch {
-		limit = searchTime
-		try = func(ctx context.Context) error {
-			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; "+p.noLimit+
-				"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan", run)
-		}
-	}
-	return p.tell(p.repeat(ctx, time.Now().Add(limit), try), errSlow)
+	}), errSlow)
 }
 
 // snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a snapshot that
-// is older than their commit sees an empty table. So the table is locked before the snapshot is taken.
+// is older than their commit sees an empty table. So the table is locked before the snapshot is taken. A plan that is kept for
+// all texts would not know whether the text of a search is rare.
 func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begins := time.AfterFunc(answerTime, cancel)
+	defer begins.Stop()
 	var failed error
 	begun := false
 	err := p.repeat(ctx, time.Now().Add(searchTime), func(ctx context.Context) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		begins := time.AfterFunc(answerTime, cancel)
-		defer begins.Stop()
 		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.noLimit+
 			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+
 			"LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
 			if begun = begins.Stop(); !begun {
-				return ctx.Err()
+				return context.Canceled // in a moment, ctx is too
 			}
 			failed = run(tx)
 			return failed
 		})
-		if begun {
-			return nil // what run has read is used already: it cannot run again, and the end of the transaction is no matter
+		if !begun {
+			return err
 		}
-		return err
+		if ctx.Err() != nil && isLost(failed) {
+			failed = ctx.Err() // the server says that it has cancelled the statement
+		}
+		return nil // what run has read is used already: it cannot run again, and the end of the transaction is no matter
 	})
 	return p.tell(cmp.Or(err, failed), errSlow)
 }
 
 // write calls run in a transaction, and commits it.
-func (p *postgresServer) write(ctx context.Context, since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error {
+func (p *postgresServer) write(since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error {
 	deadline := since.Add(answerTime)
-	err := p.repeat(ctx, deadline, func(ctx context.Context) error {
+	err := p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		wait := time.Until(deadline) - lockMargin
 		if locks > 0 {
 			wait = min(wait, locks)
@@ -380,7 +376,7 @@ func (p *postgresServer) write(ctx context.Context, since time.Time, locks time.
 	if locks > 0 && p.locked(err) {
 		return err
 	}
-	return p.tell(err, errTooLate)
+	return p.tell(err, gaveUpError{errTooLate})
 }
 
 // importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock while
@@ -471,6 +467,9 @@ func (p *postgresServer) connection(ctx context.Context, run func(db *gorm.DB, s
 				<-cancelled
 				end.HandleUnwatchAfterCancel()
 			}
+			if server.IsClosed() { // pgx would wait for the server's end of it, and the pool for pgx
+				_ = server.PgConn().Conn().Close()
+			}
 		}()
 		db.Statement.Context = context.WithoutCancel(ctx)
 		return run(db.Session(&gorm.Session{NewDB: true}), server)
@@ -506,8 +505,6 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 }
 
 func (p *postgresServer) wrote(int64) {} // the feed or the snapshot tell it
-
-func (p *postgresServer) foldedEmail() string { return `lower(email COLLATE "C")` }
 
 func (p *postgresServer) storable(text string) bool {
 	return !strings.Contains(text, "\x00") && utf8.ValidString(text)

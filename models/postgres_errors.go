@@ -16,7 +16,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"gorm.io/gorm"
 )
 
 // SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) that are told apart here.
@@ -166,7 +165,7 @@ func (p *postgresServer) failed(err error) error {
 	case isServers:
 		return &StorageError{
 			Text: server.Error(), Code: server.Code,
-			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && p.isOnEmail(server),
+			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && isOnEmail(server),
 		}
 	case isLost(err):
 		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}
@@ -174,24 +173,12 @@ func (p *postgresServer) failed(err error) error {
 	return err
 }
 
-// isOnEmail reports whether the constraint that was violated is on the email alone. PostgreSQL names the constraint, and not
-// its columns, so it is asked for these once.
-func (p *postgresServer) isOnEmail(failed *pgconn.PgError) (found bool) {
-	name := failed.SchemaName + "." + failed.TableName + "." + failed.ConstraintName
-	if known, ok := p.onEmail.Load(name); ok {
-		return known == true
-	}
-	err := p.read(context.Background(), false, func(db *gorm.DB) error {
-		return db.Raw(`SELECT EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			JOIN pg_namespace n ON n.oid = index.relnamespace
-			JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'email'
-			WHERE i.indrelid = to_regclass('users') AND n.nspname = ? AND index.relname = ? AND i.indisunique AND i.indnkeyatts = 1
-			AND (i.indkey[0] = a.attnum OR `+isCaseIndex+`))`, failed.SchemaName, failed.ConstraintName).Row().Scan(&found)
-	})
-	if err == nil {
-		p.onEmail.Store(name, found)
-	}
-	return found
+// isOnEmail reports whether the constraint that was violated is on the email alone. The detail is, in the language of the server,
+// "Key (email)=(ada@example.org) already exists."
+func isOnEmail(failed *pgconn.PgError) bool {
+	_, key, _ := strings.Cut(failed.Detail, "(")
+	columns, _, _ := strings.Cut(key, ")=(")
+	return failed.TableName == "users" && (columns == "email" || failed.ConstraintName == "users_email_nocase")
 }
 
 // reason says in a few words why there is no connection. It names no host, user or password.

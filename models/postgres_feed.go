@@ -371,7 +371,7 @@ func (s *postgresState) read(db *gorm.DB) error {
 // Unchanged asks for the snapshot outside of any transaction.
 func (p *postgresServer) Unchanged(ctx context.Context) (bool, error) {
 	var now postgresState
-	err := p.failed(p.read(ctx, false, now.read))
+	err := p.failed(p.read(ctx, now.read))
 	return err == nil && now.snapshot == p.last.snapshot && now.server == p.last.server, err
 }
 

@@ -20,7 +20,7 @@ const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND
 func (p *postgresServer) expectServer(ctx context.Context) error {
 	var version int
 	var encoding string
-	err := p.read(ctx, false, func(db *gorm.DB) error {
+	err := p.read(ctx, func(db *gorm.DB) error {
 		return db.Raw("SELECT current_setting('server_version_num')::int8, current_setting('server_encoding')").Row().Scan(&version, &encoding)
 	})
 	switch {
@@ -165,12 +165,12 @@ func (p *postgresServer) changeSchema(ctx context.Context, change func(tx *gorm.
 // ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same. The error
 // is [*SameEmails] if there are such emails.
 func (p *postgresServer) ignoreEmailCase(ctx context.Context) error {
-	err := p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+p.foldedEmail()+`)`)
+	err := p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+p.folded+`)`)
 	if sqlState(err) != codeDuplicate {
 		return err
 	}
 	same := &SameEmails{}
-	failed := p.read(ctx, true, func(db *gorm.DB) error {
+	failed := p.snapshot(ctx, func(db *gorm.DB) error {
 		return db.Raw(`SELECT u.id FROM users u JOIN (SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users
 				GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT ?) AS same ON lower(u.email COLLATE "C") = same.email
 			ORDER BY same.first, u.id LIMIT ?`, MostListed+1, MostListed+1).Scan(&same.IDs).Error
@@ -211,16 +211,14 @@ func (p *postgresServer) indexSearch(ctx context.Context, columns []string) erro
 }
 
 // dropSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
-func (p *postgresServer) dropSearchIndex(ctx context.Context) error {
-	return p.changeSchema(ctx, func(tx *gorm.DB) error {
-		var names []string
-		err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			WHERE i.indrelid = to_regclass('users') AND starts_with(index.relname, 'users_search_')`).Scan(&names).Error
-		if err != nil || len(names) == 0 {
-			return err
-		}
-		return tx.Exec("DROP INDEX " + strings.Join(names, ", ")).Error
-	})
+func (p *postgresServer) dropSearchIndex(tx *gorm.DB) error {
+	var names []string
+	err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+		WHERE i.indrelid = to_regclass('users') AND starts_with(index.relname, 'users_search_')`).Scan(&names).Error
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return tx.Exec("DROP INDEX " + strings.Join(names, ", ")).Error
 }
 
 // build builds an index, unless it is there. No write waits for it: PostgreSQL builds the index beside them, which no

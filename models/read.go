@@ -49,20 +49,21 @@ func (u *Users) each(query *gorm.DB) iter.Seq2[*User, error] {
 }
 
 // ahead yields many users, while a goroutine reads on: the driver takes as long for a user as what is done with it.
-func ahead(users iter.Seq2[*User, error]) iter.Seq2[*User, error] {
+func (u *Users) ahead(users iter.Seq2[*User, error]) iter.Seq2[*User, error] {
 	return func(yield func(*User, error) bool) {
 		parts, stop, failed := make(chan []User), make(chan struct{}), error(nil)
 		go func() {
 			defer close(parts)
-			part := make([]User, 0, 256)
+			part, room := make([]User, 0, 256), pageBytes
 			for user, err := range users {
 				if failed = err; err != nil {
 					break
 				}
-				if part = append(part, *user); len(part) == cap(part) {
+				part = append(part, *user)
+				if room -= u.fields.Bytes(&user.NewUser); len(part) == cap(part) || room < 0 {
 					select {
 					case parts <- part:
-						part = make([]User, 0, cap(part))
+						part, room = make([]User, 0, cap(part)), pageBytes
 					case <-stop:
 						return
 					}
@@ -114,7 +115,7 @@ func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
 		case !u.engine.storable(*value):
 			matching = matching.Where("1 = 0")
 		case field.Unique && table.ignoresCase:
-			matching = matching.Where(u.engine.foldedEmail()+" = ?", LowerASCII(*value))
+			matching = matching.Where(u.folded+" = ?", LowerASCII(*value))
 		default:
 			matching = matching.Where(clause.Eq{Column: column, Value: *value})
 		}
@@ -161,15 +162,16 @@ func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
 	return selected.Order(order), nil
 }
 
-// read runs a read on a connection. A search waits for others first.
+// read runs a read on a connection. A search may look at every user, and waits for others first.
 func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
-	if isSearch {
-		if err := u.searches.Acquire(ctx, 1); err != nil {
-			return err
-		}
-		defer u.searches.Release(1)
+	if !isSearch {
+		return u.storageError(ctx, u.engine.read(ctx, run))
 	}
-	return u.storageError(ctx, u.engine.read(ctx, isSearch, run))
+	if err := u.searches.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer u.searches.Release(1)
+	return u.storageError(ctx, u.engine.snapshot(ctx, run))
 }
 
 // Get returns the user with the id.

@@ -61,7 +61,7 @@ func (d Database) IndexSearch(ctx context.Context) error {
 
 // DropSearchIndex removes the index of searches.
 func (d Database) DropSearchIndex(ctx context.Context) error {
-	return d.command(ctx, nil, func(e engine) error { return e.dropSearchIndex(ctx) })
+	return d.command(ctx, nil, func(e engine) error { return e.changeSchema(ctx, e.dropSearchIndex) })
 }
 
 // command opens the database for a command that needs the table to have the columns of some fields.

@@ -90,7 +90,7 @@ func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
 		return nil, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
 	}
 	s := &sqliteFile{Users: u, underWay: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
-	u.writers = 1
+	u.folded, u.writers, u.searchers = "email COLLATE NOCASE", 1, maxReaders-1
 	if err := s.connect(d, path); err != nil {
 		return nil, dbfile.Explain(d.Path, err)
 	}
@@ -178,7 +178,8 @@ func (s *sqliteFile) connect(d Database, path string) (err error) {
 	return err
 }
 
-// noticeOthers notes that anything may have changed, also the table, if another connection has committed since the last call.
+// noticeOthers notes that anything may have changed if another connection has committed since the last call. It returns an error
+// if the table cannot be served any more: then nothing is written to it.
 func (s *sqliteFile) noticeOthers(db *gorm.DB) error {
 	var version, schema int64
 	err := db.Raw("PRAGMA data_version").Row().Scan(&version)
@@ -202,7 +203,7 @@ func (s *sqliteFile) wrote(id int64) {
 	}
 }
 
-func (s *sqliteFile) write(ctx context.Context, since time.Time, _ time.Duration, run func(tx *gorm.DB) error) error {
+func (s *sqliteFile) write(since time.Time, _ time.Duration, run func(tx *gorm.DB) error) error {
 	s.underWay <- struct{}{}
 	defer func() {
 		<-s.underWay
@@ -211,7 +212,7 @@ func (s *sqliteFile) write(ctx context.Context, since time.Time, _ time.Duration
 		default: // a signal is pending already
 		}
 	}()
-	return s.transaction(ctx, since, run)
+	return s.transaction(context.Background(), since, run)
 }
 
 func (s *sqliteFile) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) error {
@@ -223,7 +224,7 @@ func (s *sqliteFile) transaction(ctx context.Context, since time.Time, run func(
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Since(since) > dbfile.BusyTimeout:
-			return lockedError{tx.Error}
+			return gaveUpError{tx.Error}
 		}
 	}
 	err := s.noticeOthers(tx)
@@ -260,7 +261,7 @@ func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	if err != nil {
 		return err
 	}
-	if err = s.transaction(ctx, time.Now(), run); ctx.Err() != nil {
+	if err = s.transaction(ctx, time.Now(), run); err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
@@ -269,13 +270,8 @@ func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	return err
 }
 
-// read runs reads on any connection. A context costs two goroutines for each statement, which only a search is worth.
-func (s *sqliteFile) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
-	if !isSearch {
-		ctx = context.Background()
-	}
-	return run(s.reader.WithContext(ctx))
-}
+// read runs reads on any connection. A context would cost two goroutines for each statement.
+func (s *sqliteFile) read(_ context.Context, run func(db *gorm.DB) error) error { return run(s.reader) }
 
 func (s *sqliteFile) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
 	tx := s.reader.Begin(&sql.TxOptions{ReadOnly: true})
@@ -368,7 +364,6 @@ func (s *sqliteFile) refuses(err error) bool {
 }
 
 func (s *sqliteFile) locked(error) bool    { return false }
-func (s *sqliteFile) foldedEmail() string  { return "email COLLATE NOCASE" }
 func (s *sqliteFile) storable(string) bool { return true }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite would

@@ -47,7 +47,7 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 // indexSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
 func (s *sqliteFile) indexSearch(ctx context.Context, columns []string) error {
 	return s.changeSchema(ctx, func(tx *gorm.DB) error {
-		if err := dropIndex(tx); err != nil {
+		if err := s.dropSearchIndex(tx); err != nil {
 			return err
 		}
 		statements, fill := indexStatements(columns)
@@ -55,11 +55,7 @@ func (s *sqliteFile) indexSearch(ctx context.Context, columns []string) error {
 	})
 }
 
-func (s *sqliteFile) dropSearchIndex(ctx context.Context) error {
-	return s.changeSchema(ctx, dropIndex)
-}
-
-func dropIndex(tx *gorm.DB) error {
+func (s *sqliteFile) dropSearchIndex(tx *gorm.DB) error {
 	const isForeign = `NOT EXISTS (SELECT 1 FROM sqlite_schema
 		WHERE sql LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`
 	if err := expectOwn(tx, "users_search", isForeign); err != nil {

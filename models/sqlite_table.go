@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -79,10 +80,10 @@ func (s *sqliteFile) changeSchema(ctx context.Context, change func(tx *gorm.DB) 
 		if _, err := s.describe(tx); err != nil {
 			return err
 		}
-		return change(tx.WithContext(ctx))
+		return cmp.Or(change(tx.WithContext(ctx)), ctx.Err()) // the driver may end without an error when the context does
 	})
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case dbfile.PrimaryCode(err) == dbfile.CodeBusy:
 		return fmt.Errorf("nothing was changed, because another program held the lock for more than %s, as the service does "+

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -262,5 +263,34 @@ func TestTheContextOfAWriteEndsItsWaitForAFullQueue(t *testing.T) {
 	}
 	if err, users := <-created, s.stored(t); err != nil || len(users) != stored+3 {
 		t.Errorf("%d writes were stored, and there are %d users, %v", stored, len(users), err)
+	}
+}
+
+// A client may leave while the commit of its import is under way: what the import says must be what is stored.
+func TestAnImportThatIsCommittedIsNotReportedAsCancelled(t *testing.T) {
+	t.Parallel()
+	const n = 30_000 // some megabytes, which fit into the page cache, so that the -wal file is written by the commit
+	s := sqlite.open(t, plain())
+	leaving, leave := context.WithCancel(ctx)
+	go func() {
+		for leaving.Err() == nil {
+			if wal, err := os.Stat(s.at.Path + "-wal"); err == nil && wal.Size() > 1<<20 {
+				leave()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	defer leave()
+	done, err := s.Import(leaving, func(yield func(models.ImportRow, error) bool) {
+		for i := range n {
+			row := models.ImportRow{Line: i + 2, Values: values(s.fields, "name", "N", "email", fmt.Sprint("e", i))}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}, models.ImportOptions{})
+	stored, failed := s.Count(ctx, models.Query{})
+	if failed != nil || int(stored) != done.Created || (err == nil) != (stored == n) {
+		t.Errorf("%d users are stored (%v), and the import says %d, %v", stored, failed, done.Created, err)
 	}
 }

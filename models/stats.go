@@ -52,7 +52,7 @@ func (u *Users) Stats() Stats {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 	defer cancel()
-	_ = u.engine.read(ctx, false, func(db *gorm.DB) error {
+	_ = u.engine.read(ctx, func(db *gorm.DB) error {
 		u.engine.measure(db, &stats)
 		return nil
 	})

@@ -14,7 +14,7 @@ import (
 	"log/slog"
 	"reflect"
 	"runtime"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -50,38 +50,38 @@ type Users struct {
 
 	fields    Fields
 	columns   []string // of a user, as every statement reads them
+	folded    string   // the expression that the index on emails without their case has
 	engine    engine
 	queue     *queue
 	cache     *listcache.Cache
 	writers   int                // how many transactions can write at once
+	searchers int                // how many searches can run at once
 	ended     context.Context    // ends all waiting
 	endAll    context.CancelFunc // ends it
 	replaced  chan struct{}      // closed once the database file was found removed or replaced
 	commits   commits
 	follow    follower
 	searches  *semaphore.Weighted // held by a query that looks at every user
-	importing *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
+	imports   *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
 	alone     *semaphore.Weighted // held by a write that waits for a lock of another program
 
 	seed maphash.Seed // of the keys in the list
 
-	checking sync.Mutex
-	table    table // as it was when it was last checked
-	checked  time.Time
+	known atomic.Pointer[knownTable]
 }
 
 // engine is what SQLite and PostgreSQL do in different ways.
 type engine interface {
 	listcache.Source
 
-	// read calls run, perhaps again, with a connection for a few statements that need not see one moment. A search may take longer.
-	read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error
-	// snapshot calls run in a transaction that sees one moment.
+	// read calls run, perhaps again, with a connection for a few statements that look at few users and need not see one moment.
+	read(ctx context.Context, run func(db *gorm.DB) error) error
+	// snapshot calls run in a transaction that sees one moment, and may look at every user.
 	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
 	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says that
-	// this is not known. It waits for some 5 s since a moment, and a statement for a lock at most as long as locks says, if not 0.
-	write(ctx context.Context, since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error
-	// importing is write for an import, which takes as long as it takes, and changeSchema for a command.
+	// this is not known. It gives up about 5 s after since. No statement waits for a lock longer than locks, unless locks is 0.
+	write(since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error
+	// importing is like write, for an import, without its time limit. changeSchema is for a command.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
 	wrote(id int64) // notes that the transaction under way has changed a user
 	changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error
@@ -91,7 +91,6 @@ type engine interface {
 	failed(err error) error              // an error of GORM as a client sees it; others stay as they are
 	describe(db *gorm.DB) (table, error) // what the table is now, or why it cannot be served
 
-	foldedEmail() string       // the expression that the index on emails without their case has
 	storable(text string) bool // the database can hold a text
 	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
 	contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB
@@ -109,7 +108,7 @@ type engine interface {
 	dropFeed(tx *gorm.DB) error
 	ignoreEmailCase(ctx context.Context) error
 	indexSearch(ctx context.Context, columns []string) error
-	dropSearchIndex(ctx context.Context) error
+	dropSearchIndex(tx *gorm.DB) error
 
 	close(ctx context.Context) error // closes the connections
 }
@@ -137,8 +136,9 @@ func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.searches = semaphore.NewWeighted(int64(max(1, min(4, runtime.GOMAXPROCS(0))-1))) // one core is left for writes and lists
-	u.importing, u.alone, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(2), semaphore.NewWeighted(1)
+	u.searchers = min(u.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
+	u.searches = semaphore.NewWeighted(int64(u.searchers))
+	u.imports, u.alone, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(2), semaphore.NewWeighted(1)
 	u.cache = listcache.New(u.engine, listMemory)
 	u.queue = u.startQueue()
 	return u, nil
@@ -195,32 +195,36 @@ func addColumns(db *gorm.DB, fields Fields) error {
 
 const checkEvery = time.Second
 
+// knownTable is what the table was at a moment.
+type knownTable struct {
+	table
+	at time.Time
+}
+
+func (k *knownTable) isFresh() bool { return k != nil && time.Since(k.at) < checkEvery }
+
 // described returns what the table is, as of the last second: another program may change it at any time.
 func (u *Users) described(db *gorm.DB) (table, error) {
-	u.checking.Lock()
-	defer u.checking.Unlock()
-	if time.Since(u.checked) < checkEvery {
-		return u.table, nil
+	if known := u.known.Load(); known.isFresh() {
+		return known.table, nil
 	}
 	began := time.Now()
 	described, err := u.engine.describe(db)
 	if err == nil {
-		u.table, u.checked = described, began
+		u.known.Store(&knownTable{described, began})
 	}
 	return described, err
 }
 
 // tableNow is described for a caller that needs no connection otherwise.
 func (u *Users) tableNow(ctx context.Context) (t table, err error) {
-	u.checking.Lock()
-	t, isNew := u.table, time.Since(u.checked) < checkEvery
-	u.checking.Unlock()
-	if !isNew {
-		err = u.read(ctx, false, func(db *gorm.DB) (err error) {
-			t, err = u.described(db)
-			return err
-		})
+	if known := u.known.Load(); known.isFresh() {
+		return known.table, nil
 	}
+	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+		t, err = u.described(db)
+		return err
+	})
 	return t, err
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"users-api/models/dbfile"
 )
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
@@ -87,10 +89,10 @@ func (u *Users) commit(batch []*write) {
 	})
 	for len(batch) > 0 {
 		first := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-		err := u.engine.write(context.Background(), first, lockTogether, func(tx *gorm.DB) error { return u.runTogether(tx, batch) })
+		err := u.engine.write(first, lockTogether, func(tx *gorm.DB) error { return u.runTogether(tx, batch) })
 		switch isLocked := u.engine.locked(err); {
 		case len(batch) > 1 && (isLocked || u.isRefusal(err)):
-			err = u.engine.write(context.Background(), first, lockSingly, func(tx *gorm.DB) error { return u.runSingly(tx, batch) })
+			err = u.engine.write(first, lockSingly, func(tx *gorm.DB) error { return u.runSingly(tx, batch) })
 		case isLocked:
 			err, batch[0].refusal = nil, err
 		}
@@ -100,10 +102,10 @@ func (u *Users) commit(batch []*write) {
 			}
 			return
 		}
-		_, isLocked := errors.AsType[lockedError](err)
+		_, gaveUp := errors.AsType[gaveUpError](err)
 		stored := uint(0)
 		batch = slices.DeleteFunc(batch, func(w *write) bool {
-			if isLocked && w.arrived.After(first) {
+			if gaveUp && w.arrived.After(first) && time.Since(w.arrived) < dbfile.BusyTimeout {
 				return false // it has not waited for as long
 			}
 			if err == nil && u.engine.locked(w.refusal) {
@@ -133,7 +135,7 @@ func (u *Users) commitAlone(w *write) {
 	if u.alone.Acquire(ctx, 1) == nil {
 		defer u.alone.Release(1)
 	}
-	err := u.engine.write(ctx, w.arrived, 0, func(tx *gorm.DB) error { return u.runTogether(tx, []*write{w}) })
+	err := u.engine.write(w.arrived, 0, func(tx *gorm.DB) error { return u.runTogether(tx, []*write{w}) })
 	if err == nil && w.refusal == nil {
 		u.commits.count(1)
 	}
@@ -217,11 +219,15 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 	default:
 		return errSingly // one of them was ignored
 	}
-	for i, user := range users {
+	for _, user := range users {
 		w := sent[user.Email]
-		if w == nil {
-			w = writes[i] // a trigger has changed the email
+		if len(writes) == 1 {
+			w = writes[0] // a trigger may have changed the email
 		}
+		if w == nil {
+			return errSingly
+		}
+		delete(sent, user.Email)
 		w.user.ID = user.ID
 		u.engine.wrote(user.ID)
 	}
@@ -239,10 +245,10 @@ const maxParameters = 800
 
 var errSingly = errors.New("writes cannot share a statement")
 
-// lockedError says that a write could not begin, because another program held the lock for as long as the write waits.
-type lockedError struct{ error }
+// gaveUpError says that nothing was stored within the time of the write that had waited longest.
+type gaveUpError struct{ error }
 
-func (e lockedError) Unwrap() error { return e.error }
+func (e gaveUpError) Unwrap() error { return e.error }
 
 // conditionError is the error of a [Condition].
 type conditionError struct{ error }
