@@ -36,7 +36,7 @@ func healthcheck() error {
 	}
 	host := net.JoinHostPort(settings.LocalHost(), strconv.Itoa(int(settings.Port)))
 	url := (&url.URL{Scheme: "http", Host: host, Path: "/health"}).String()
-	client := &http.Client{Timeout: 2 * time.Second}
+	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{}} // without HTTP_PROXY
 	answer, err := client.Get(url)
 	if err != nil {
 		return fmt.Errorf("unhealthy: %w", err)

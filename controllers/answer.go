@@ -32,16 +32,23 @@ func send(c *gin.Context, status int, contentType string, body []byte) error {
 	return err
 }
 
-// sendValue sends a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
-// trailing newline. Gin's JSON escapes, and its PureJSON adds a newline.
+// sendValue sends a value as JSON.
 func sendValue(c *gin.Context, status int, contentType string, value any) error {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	body, err := toJSON(value)
+	if err != nil {
 		return err
 	}
-	return send(c, status, contentType, bytes.TrimSuffix(body.Bytes(), []byte("\n")))
+	return send(c, status, contentType, body)
+}
+
+// toJSON returns a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a trailing newline.
+// Gin's JSON escapes, and its PureJSON adds a newline.
+func toJSON(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
 // keptPrivate is the Cache-Control of what only the requesting client may keep, and must revalidate each time.

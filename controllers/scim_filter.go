@@ -21,7 +21,8 @@ func parseFilter(filter string) (conditions []condition, err error) {
 	for at := 0; at < len(words); at += 4 {
 		path, operator, value := words[at], words[at+1], words[at+2]
 		isLast := at+3 == len(words)
-		if !strings.EqualFold(operator, "eq") || !json.Valid([]byte(value)) || !isLast && !strings.EqualFold(words[at+3], "and") {
+		isValue := json.Valid([]byte(value)) && strings.TrimSpace(value) == value
+		if !strings.EqualFold(operator, "eq") || !isValue || !isLast && !strings.EqualFold(words[at+3], "and") {
 			return nil, errFilter
 		}
 		conditions = append(conditions, condition{path, value})

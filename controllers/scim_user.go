@@ -47,7 +47,7 @@ var attributes = []struct{ path, field string }{
 	{enterpriseSchema + ":department", "department"},
 }
 
-// droppedAttributes are those that clients may send, but for the parts above, although no field holds them.
+// droppedAttributes are accepted and dropped, except those of their sub-attributes that are listed above.
 var droppedAttributes = []string{"name", "emails", "schemas", "meta", "nickName", "profileUrl", "password", "phoneNumbers", "ims",
 	"photos", "addresses", "groups", "entitlements", "roles", "x509Certificates", enterpriseSchema + ":manager"}
 
@@ -211,7 +211,7 @@ func truth(value []byte) (is, ok bool) {
 }
 
 // values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one before. Where
-// one field holds two attributes, the one that was changed counts.
+// one field holds two attributes, the changed one wins. A user without a userName keeps its name and email rather than lose them.
 func (s *SCIM) values(r, before resource) (values models.Values) {
 	name, other, email := r["displayName"], r["name.formatted"], r["emails.value"]
 	if name == before["displayName"] {
@@ -231,7 +231,7 @@ func (s *SCIM) values(r, before resource) (values models.Values) {
 		}
 	}
 	fullName := strings.Trim(r["name.givenName"]+" "+r["name.familyName"], " ")
-	values.Set(s.held["displayName"], cmp.Or(name, other, fullName, r["userName"]))
-	values.Set(s.held["emails.value"], cmp.Or(email, r["userName"]))
+	values.Set(s.held["displayName"], cmp.Or(name, other, fullName, r["userName"], before["displayName"]))
+	values.Set(s.held["emails.value"], cmp.Or(email, r["userName"], before["emails.value"]))
 	return values
 }
