@@ -53,9 +53,8 @@ const callerKey = "caller" // names the caller in a request's context
 
 // callerOf returns the caller of a request; its zero value where no key is needed.
 func callerOf(c *gin.Context) caller {
-	value, _ := c.Get(callerKey)
-	caller, _ := value.(caller)
-	return caller
+	by, _ := c.Value(callerKey).(caller)
+	return by
 }
 
 // checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow them. It checks

@@ -61,10 +61,7 @@ func (s Service) observe(c *gin.Context) {
 
 // route returns the route of a request, or one value for all paths without a route.
 func route(c *gin.Context) string {
-	if path := c.FullPath(); path != "" {
-		return path
-	}
-	return "unknown"
+	return cmp.Or(c.FullPath(), "unknown")
 }
 
 // reasons describes what went wrong with a request, and reports whether the service itself failed. It never includes

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
 	"slices"
@@ -66,16 +67,8 @@ func (m *Metrics) count(c *gin.Context, took time.Duration) {
 	method, route := method(c.Request.Method), route(c)
 	m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
-	m.countKey(callerOf(c))
-}
-
-// countKey counts a request with a key. The names are those in the files of keys, so that clients cannot create labels.
-func (m *Metrics) countKey(by caller) {
-	switch {
-	case by.name != "":
-		m.byKey.WithLabelValues(by.name).Inc()
-	case by.access != "":
-		m.byKey.WithLabelValues("unnamed").Inc()
+	if by := callerOf(c); by.name != "" || by.access != "" { // the names are those in the files of keys: clients cannot create labels
+		m.byKey.WithLabelValues(cmp.Or(by.name, "unnamed")).Inc()
 	}
 }
 
@@ -122,18 +115,13 @@ func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	send("users_api_commits_total", "Commits that held writes.", counter, float64(commits))
 	send("users_api_database_bytes", "Size of the database file.", gauge, float64(stats.DatabaseBytes))
 	send("users_api_wal_bytes", "Size of the database's -wal file.", gauge, float64(stats.WALBytes))
-	sendFeed(send, stats.Feed)
-}
-
-// sendFeed sends the metrics of the feed of changes, which are 0 while changes are not recorded.
-func sendFeed(send func(name, help string, kind prometheus.ValueType, value float64), feed models.FeedStats) {
+	// What follows is 0 while changes are not recorded.
 	oldest := 0.0
-	if !feed.Oldest.IsZero() {
-		oldest = float64(feed.Oldest.Unix())
+	if !stats.Feed.Oldest.IsZero() {
+		oldest = float64(stats.Feed.Oldest.Unix())
 	}
-	const gauge = prometheus.GaugeValue
-	send("users_api_changes_entries", "About how many entries the feed of changes has.", gauge, float64(feed.Entries))
+	send("users_api_changes_entries", "About how many entries the feed of changes has.", gauge, float64(stats.Feed.Entries))
 	send("users_api_changes_oldest_timestamp_seconds", "When the oldest entry was written; 0 when there is none.", gauge, oldest)
 	send("users_api_changes_lag_seconds", "How long the feed has been held back by an open transaction on the PostgreSQL server.",
-		gauge, feed.Lag.Seconds())
+		gauge, stats.Feed.Lag.Seconds())
 }

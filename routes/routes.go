@@ -51,33 +51,34 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	scim := controllers.NewSCIM(s.Users, s.Fields)
 	engine.Use(scim.Check)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
-	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		engine.Handle(method, "/health", controllers.Handle(controllers.Health))
-		engine.Handle(method, "/api/users", controllers.Handle(api.List))
-		engine.Handle(method, "/api/users/:id", controllers.Handle(api.Get))
-		engine.Handle(method, "/api/changes", controllers.Handle(changes.Get))
-		engine.Handle(method, csvPath, controllers.Handle(api.ExportCSV))
-		engine.Handle(method, ndjsonPath, controllers.Handle(api.ExportNDJSON))
-		engine.Handle(method, "/scim/v2/Users", controllers.Handle(scim.List))
-		engine.Handle(method, "/scim/v2/Users/:id", controllers.Handle(scim.Get))
-		engine.Handle(method, "/scim/v2/Groups", controllers.Handle(scim.Groups))
-		for _, path := range []string{"ServiceProviderConfig", "ResourceTypes", "ResourceTypes/:id", "Schemas", "Schemas/:id"} {
-			engine.Handle(method, "/scim/v2/"+path, controllers.Handle(scim.Describe))
-		}
+	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
+
+	engine.Match(reads, "/health", handle(controllers.Health))
+	engine.Match(reads, "/api/users", handle(api.List))
+	engine.POST("/api/users", handle(api.Create))
+	engine.Match(reads, "/api/users/:id", handle(api.Get))
+	engine.PATCH("/api/users/:id", handle(api.Patch))
+	engine.PUT("/api/users/:id", handle(api.Put))
+	engine.DELETE("/api/users/:id", handle(api.Delete))
+	engine.Match(reads, "/api/changes", handle(changes.Get))
+	engine.Match(reads, csvPath, handle(api.ExportCSV))
+	engine.POST(csvPath, handle(api.ImportCSV))
+	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))
+	engine.POST(ndjsonPath, handle(api.ImportNDJSON))
+
+	engine.Match(reads, "/scim/v2/Users", handle(scim.List))
+	engine.POST("/scim/v2/Users", handle(scim.Create))
+	engine.Match(reads, "/scim/v2/Users/:id", handle(scim.Get))
+	engine.PUT("/scim/v2/Users/:id", handle(scim.Put))
+	engine.PATCH("/scim/v2/Users/:id", handle(scim.Patch))
+	engine.DELETE("/scim/v2/Users/:id", handle(api.Delete))
+	engine.Match(reads, "/scim/v2/Groups", handle(scim.Groups))
+	for _, path := range []string{"ServiceProviderConfig", "ResourceTypes", "ResourceTypes/:id", "Schemas", "Schemas/:id"} {
+		engine.Match(reads, "/scim/v2/"+path, handle(scim.Describe))
 	}
-	engine.POST("/api/users", controllers.Handle(api.Create))
-	engine.POST(csvPath, controllers.Handle(api.ImportCSV))
-	engine.POST(ndjsonPath, controllers.Handle(api.ImportNDJSON))
-	engine.PATCH("/api/users/:id", controllers.Handle(api.Patch))
-	engine.PUT("/api/users/:id", controllers.Handle(api.Put))
-	engine.DELETE("/api/users/:id", controllers.Handle(api.Delete))
-	engine.POST("/scim/v2/Users", controllers.Handle(scim.Create))
-	engine.PUT("/scim/v2/Users/:id", controllers.Handle(scim.Put))
-	engine.PATCH("/scim/v2/Users/:id", controllers.Handle(scim.Patch))
-	engine.DELETE("/scim/v2/Users/:id", controllers.Handle(api.Delete))
+
 	for path, file := range web.Files(s.Version, s.Fields) {
-		engine.GET(path, gin.WrapH(file))
-		engine.HEAD(path, gin.WrapH(file))
+		engine.Match(reads, path, gin.WrapH(file))
 	}
 	return engine
 }
