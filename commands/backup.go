@@ -18,10 +18,11 @@ import (
 func newBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE|-",
-		Short: "Make a checked copy of the database, while the service runs or not",
-		Long: `Makes a copy of the database in DATA_DIR, while the service runs or not, and checks it. The copy holds
-every user that was stored before it began. FILE must not exist yet; it appears once it is whole and on
-disk. With - the copy goes to the standard output, through a file in DATA_DIR that needs as much room.
+		Short: "Make a checked copy of the database, whether the service runs or not",
+		Long: `Makes a copy of the database in DATA_DIR, whether the service runs or not, and checks it. The copy holds
+every user that was stored before it began. FILE must not exist yet: the copy gets this name once it is
+complete and on disk. With - the copy goes to the standard output, through a file in DATA_DIR that needs
+as much room.
 
   users-api backup /mnt/backups/users.db
   docker compose exec -T users-api /app/users-api backup - > users.db`,
@@ -60,7 +61,7 @@ func backUp(ctx context.Context, target string) error {
 	return err
 }
 
-// databaseInFile returns the database, which must be a file, and becomes the user that serves it.
+// databaseInFile returns the database, which must be a file, after switching the process to the service's user.
 func databaseInFile() (models.Database, error) {
 	database, err := databaseForCommand()
 	if err == nil && database.URL != "" {

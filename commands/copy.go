@@ -14,17 +14,17 @@ import (
 func newCopy() *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy",
-		Short: "Move the users from the file in DATA_DIR to PostgreSQL, while the service is stopped",
+		Short: "Copy the users from the file in DATA_DIR to PostgreSQL, while the service is stopped",
 		Long: `Copies all users from the file in DATA_DIR to the PostgreSQL database that DATABASE_URL names, with their
 ids, times and the fields in USER_FIELDS, and counts them before it says that it is done: all of them or
-none. Columns that it leaves behind are named. New users get ids that were never given, not even to
-users who are deleted by now.
+none. Columns that it leaves behind are named. New users get ids that no user ever had, deleted ones
+included.
 
 Stop the service first: what it stores meanwhile would not be copied. The table users in PostgreSQL is
 made when there is none, and must be empty. The file is only read; keep it until you no longer need it.
 
-  systemctl stop users-api
-  DATABASE_URL=postgres://users:password@db.example.org/users users-api copy`,
+  sudo systemctl stop users-api
+  sudo DATA_DIR=/var/lib/users-api DATABASE_URL=postgres://users:password@db.example.org/users users-api copy`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return copyUsers(command.Context()) },
 	}

@@ -26,7 +26,7 @@ func findDatabase(settings config.Config, logger *slog.Logger) (d models.Databas
 
 var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
 
-// databaseForCommand returns the database that the settings name, and becomes the user that serves it.
+// databaseForCommand returns the database that the settings name, after switching the process to the service's user.
 func databaseForCommand() (d models.Database, err error) {
 	settings, err := config.Read()
 	if err == nil {

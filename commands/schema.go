@@ -89,7 +89,7 @@ The service may run meanwhile, and needs no restart. To undo it: DROP INDEX user
 		RunE: func(command *cobra.Command, _ []string) error {
 			return changeSchema(command.Context(),
 				"creating the unique index users_email_nocase, which ignores the case of A to Z, on",
-				"done: a running service follows it within a second, without a restart", models.Database.IgnoreEmailCase)
+				"done: a running service follows it within 5 s, without a restart", models.Database.IgnoreEmailCase)
 		},
 	}
 }

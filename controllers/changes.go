@@ -51,7 +51,7 @@ func (f *Changes) Get(c *gin.Context) error {
 	if !asked.has("limit") {
 		asked.Limit = mostChanges
 	}
-	if quality(c, eventStream) > quality(c, "application/json") { // who accepts both alike gets JSON, as from every server
+	if quality(c, eventStream) > quality(c, "application/json") { // a client that accepts both equally gets JSON
 		return f.stream(c, asked)
 	}
 	changes, err := f.read(c.Request.Context(), asked)

@@ -20,7 +20,7 @@ type Copied struct {
 }
 
 // CopyTo copies all users of a file that nothing else uses, with ids and times, to an empty table of a PostgreSQL database:
-// all of them, or none. Progress receives how many users are done; it may be nil.
+// all of them, or none.
 func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, err error) {
 	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
 		return copied, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", d.Path)

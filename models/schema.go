@@ -29,7 +29,8 @@ func (d Database) AddField(ctx context.Context, name string) error {
 	})
 }
 
-// IgnoreEmailCase makes emails the same that differ only in the case of ASCII letters; [*SameEmails] if there are any.
+// IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist, the error is
+// [*SameEmails].
 func (d Database) IgnoreEmailCase(ctx context.Context) error {
 	return d.command(ctx, nil, func(e engine) error { return e.ignoreEmailCase(ctx) })
 }
@@ -54,7 +55,8 @@ func (d Database) ForgetChanges(ctx context.Context) error {
 	return d.command(ctx, nil, func(e engine) error { return e.changeSchema(ctx, e.dropFeed) })
 }
 
-// IndexSearch creates the index of searches, for the fields of the database; one that exists is made anew.
+// IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew, and
+// PostgreSQL adds what is missing.
 func (d Database) IndexSearch(ctx context.Context) error {
 	return d.command(ctx, d.Fields, func(e engine) error { return e.indexSearch(ctx, d.Fields.Names()) })
 }

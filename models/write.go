@@ -142,7 +142,7 @@ func (u *Users) commitAlone(w *write) {
 	w.done <- u.engine.failed(cmp.Or(err, w.refusal))
 }
 
-// runTogether runs writes in a transaction: first all creations, as one statement.
+// runTogether runs writes in a transaction: first all creations, in as few statements as possible.
 func (u *Users) runTogether(tx *gorm.DB, batch []*write) error {
 	var created []*write
 	for _, w := range batch {
@@ -194,7 +194,7 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
 
-// create stores users with one statement. No order of the ids that it returns is promised, so they come with the emails.
+// create stores users. No order of the ids that a statement returns is promised, so they come with the emails.
 func (u *Users) create(tx *gorm.DB, writes []*write) error {
 	if len(writes) == 0 {
 		return nil
@@ -234,7 +234,7 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 	return nil
 }
 
-// insert stores users, and reads back their ids and emails.
+// insert stores users, up to 266 in a statement and fewer if they have more fields, and reads back their ids and emails.
 func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: "email"}}}
 	return tx.Clauses(returning).CreateInBatches(users, maxParameters/(len(u.fields)+1))

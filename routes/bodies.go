@@ -14,7 +14,7 @@ import (
 )
 
 // bodies limits what requests may hold: a body has limited time to arrive, and only a few bodies at once may be large.
-// Before, 1,000 connections that each held back the last byte of 1 MiB took 1.1 GiB.
+// Without these limits, 1,000 connections that each held back the last byte of 1 MiB took 1.1 GiB.
 type bodies struct {
 	limits  limits
 	large   *semaphore.Weighted // one slot per large body, taken when it turns out to be large

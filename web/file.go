@@ -56,7 +56,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set(name, value)
 	}
 	content, tag := f.plain, f.tag
-	// Browsers list gzip without a quality. Who refuses something ("gzip;q=0") gets the plain file, which is right for all.
+	// Browsers list gzip without a quality. A client that refuses a coding ("gzip;q=0") gets the plain file.
 	codings := strings.Join(r.Header.Values("Accept-Encoding"), ",")
 	if strings.Contains(codings, "gzip") && !strings.Contains(codings, "q=0") {
 		content, tag = f.packed, f.tag+"-gzip" // different bytes need a different strong tag (RFC 9110, section 8.8.3)

@@ -1,5 +1,5 @@
-// Package backup makes backups of the database file, also beside services, and puts a backup in its place, without services.
-// Both write a partial file beside the target, check it, and then give it its final name.
+// Package backup makes backups of the database file, even while services run, and restores one while none runs. Both
+// write a partial file beside the target, check it, and then give it its final name.
 package backup
 
 import (

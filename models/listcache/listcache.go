@@ -3,7 +3,7 @@
 //
 // The list is never stale. Before each response the [Cache] asks its [Source]: was anything committed since the list was read?
 // Requests that arrive together share the question. If only known rows were committed, these are read again. Otherwise every
-// row is: at once for a list, and for pages when they have read enough rows from storage to make it worth the while.
+// row is: at once for a list, and for pages when they have read enough rows from storage to make it worthwhile.
 package listcache
 
 import (
@@ -76,7 +76,8 @@ type Cache struct {
 
 	tooLarge atomic.Bool // the list did not fit into maxBytes when it was last read
 
-	// How lists were served: from memory, after changed rows were read again, after every row was, and not, for want of room.
+	// How lists were served: from memory, after changed rows were read again, after every row was, and not at all, because there
+	// is no room.
 	Cached, Patched, Read, Streamed atomic.Uint64
 }
 

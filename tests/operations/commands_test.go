@@ -64,7 +64,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "changes ",
 			"index-search ", "key ",
 			"healthcheck ", "CHANGES_KEEP "},
-		"backup": {"while the service runs", "must not exist",
+		"backup": {"whether the service runs or not", "must not exist",
 			"docker compose exec -T users-api /app/users-api backup - > users.db"},
 		"copy":              {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
 		"add-field":         {"USER_FIELDS", "users-api add-field phone"},

@@ -18,7 +18,7 @@ func ignoreCase(t *testing.T, p *program.Program) {
 	t.Helper()
 	p.Create(t, "probe", "probe")
 	expectDone(t, p.Run(t, "ignore-email-case"), ignoringCase,
-		"done: a running service follows it within a second, without a restart")
+		"done: a running service follows it within 5 s, without a restart")
 	var found []program.User
 	program.WaitFor(t, "the case is ignored", func() bool {
 		found = p.Do(t, "GET", "/api/users?email=PROBE", "").Users(t)
