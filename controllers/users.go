@@ -52,21 +52,9 @@ func (a *API) Get(c *gin.Context) error {
 	if !ok {
 		return errNoUser
 	}
-	page, err := a.users.Page(c.Request.Context(), models.From(id)) // of one, cut out of the list if that is in memory
-	var body []byte
-	switch {
-	case err != nil:
+	body, err := a.users.JSON(c.Request.Context(), id)
+	if err != nil {
 		return err
-	case page == nil:
-		user, err := a.users.Get(c.Request.Context(), id)
-		if err != nil {
-			return err
-		}
-		body = a.fields.AppendUser(nil, &user)
-	case page.Users == 0 || page.Last != id:
-		return errNoUser
-	default:
-		body = page.JSON[1 : len(page.JSON)-1]
 	}
 	revalidate(c)
 	if notModified(c, entityTag(body)) {

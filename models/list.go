@@ -59,6 +59,22 @@ func (u *Users) streamed(ctx context.Context) iter.Seq2[[]byte, error] {
 	}
 }
 
+// JSON returns the user with an id as JSON, which must not be changed: from memory, or else from storage.
+func (u *Users) JSON(ctx context.Context, id int64) ([]byte, error) {
+	list, err := u.cache.Peek(ctx, seekCost)
+	switch {
+	case err != nil:
+		return nil, u.storageError(ctx, err)
+	case list == nil:
+		user, err := u.Get(ctx, id)
+		return u.fields.AppendUser(nil, &user), err
+	}
+	if user := list.Row(id); user != nil {
+		return user, nil
+	}
+	return nil, ErrNotFound
+}
+
 // Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an email.
 // Otherwise it returns nil, and [Users.Select] reads the users.
 func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {

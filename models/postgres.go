@@ -123,15 +123,6 @@ func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// postgresLocation returns the hosts, ports and name of the database in a URL, never the user and password.
-func postgresLocation(url string) string {
-	var p postgresServer
-	if _, err := p.parse(url); err != nil {
-		return "PostgreSQL"
-	}
-	return "postgres://" + strings.Join(p.hosts, ",") + "/" + p.database
-}
-
 func (p *postgresServer) String() string {
 	return fmt.Sprintf("%s (database %q, user %q)", strings.Join(p.hosts, ", "), p.database, p.username)
 }
@@ -177,7 +168,11 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = ownSession
-	config.ConnConfig.OnNotice = noteUnconfirmed
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
+		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but the name of the function never changes
+			conn.CustomData()[unconfirmed] = true
+		}
+	}
 	config.ConnConfig.DialFunc = (&net.Dialer{Timeout: config.ConnConfig.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
 	}}).DialContext

@@ -30,7 +30,6 @@ const (
 	codeNoRight       = "42501"
 	codeNoTable       = "42P01"
 	codeSameStatement = "42P05"
-	codeTableExists   = "42P07"
 	codeTooMany       = "53300"
 	codeLocked        = "55P03"
 	codeCancelled     = "57014"
@@ -52,13 +51,6 @@ var (
 
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
-
-// noteUnconfirmed marks a connection. The message may be in any language, but the name of the function never changes.
-func noteUnconfirmed(conn *pgconn.PgConn, notice *pgconn.Notice) {
-	if notice.Routine == "SyncRepWaitForLSN" {
-		conn.CustomData()[unconfirmed] = true
-	}
-}
 
 // outcome returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A cancel or a
 // shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before it; a pooler that

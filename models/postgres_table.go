@@ -38,19 +38,13 @@ func (p *postgresServer) expectServer(ctx context.Context) error {
 
 // createTable creates the table if nothing of its name is found on the search path. If two processes create it at once,
 // PostgreSQL refuses one of them midway: so processes take turns, and each looks again.
-func (p *postgresServer) createTable(ctx context.Context) (err error) {
-	for range triesAtMost {
-		err = p.repeat(ctx, time.Now().Add(searchTime), func(ctx context.Context) error {
-			// A statement that opens a table makes the session notice what others have committed to the catalog.
-			const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
-			begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)", createLock)
-			return p.transaction(ctx, begin, func(tx *gorm.DB) error { return createTable(tx, exists) })
-		})
-		if code := sqlState(err); code != codeTableExists && code != codeDuplicate { // another program creates it, and takes no turns
-			break
-		}
-	}
-	return err
+func (p *postgresServer) createTable(ctx context.Context) error {
+	return p.repeat(ctx, time.Now().Add(searchTime), func(ctx context.Context) error {
+		// A statement that opens a table makes the session notice what others have committed to the catalog.
+		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
+		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)", createLock)
+		return p.transaction(ctx, begin, func(tx *gorm.DB) error { return createTable(tx, exists) })
+	})
 }
 
 // describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by itself.

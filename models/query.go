@@ -1,9 +1,6 @@
 package models
 
-import (
-	"iter"
-	"math"
-)
+import "iter"
 
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
@@ -16,15 +13,6 @@ type Query struct {
 	Limit      int    // the maximum number of users; 0 selects all that match
 	Descending bool   // the highest id first
 	Count      bool   // an export counts the users that match, too
-}
-
-// From returns the query for the first user whose id is at least the given one.
-func From(id int64) Query {
-	if id == math.MinInt64 {
-		return Query{Limit: 1}
-	}
-	before := id - 1
-	return Query{After: &before, Limit: 1}
 }
 
 // isSearch reports whether a query may look at every user: it has a condition, and no index finds those that match.

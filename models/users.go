@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +39,11 @@ func (d Database) String() string {
 	if d.URL == "" {
 		return d.Path
 	}
-	return postgresLocation(d.URL)
+	var p postgresServer
+	if _, err := p.parse(d.URL); err != nil {
+		return "PostgreSQL"
+	}
+	return "postgres://" + strings.Join(p.hosts, ",") + "/" + p.database
 }
 
 // Users is the table of users in its database. Many goroutines may call its methods at once.
@@ -67,7 +72,7 @@ type Users struct {
 
 	seed maphash.Seed // of the keys in the list
 
-	known atomic.Pointer[knownTable]
+	known atomic.Pointer[table] // as it was when it was last described
 }
 
 // engine is what SQLite and PostgreSQL do in different ways.
@@ -120,6 +125,7 @@ type table struct {
 	ignoresCase bool // and on the email without the case of ASCII letters
 	feed        bool // changes are recorded
 	indexed     bool // searches have an index
+	at          time.Time
 }
 
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
@@ -195,23 +201,17 @@ func addColumns(db *gorm.DB, fields Fields) error {
 
 const checkEvery = time.Second
 
-// knownTable is what the table was at a moment.
-type knownTable struct {
-	table
-	at time.Time
-}
-
-func (k *knownTable) isFresh() bool { return k != nil && time.Since(k.at) < checkEvery }
+func (t *table) isFresh() bool { return t != nil && time.Since(t.at) < checkEvery }
 
 // described returns what the table is, as of the last second: another program may change it at any time.
 func (u *Users) described(db *gorm.DB) (table, error) {
 	if known := u.known.Load(); known.isFresh() {
-		return known.table, nil
+		return *known, nil
 	}
 	began := time.Now()
 	described, err := u.engine.describe(db)
-	if err == nil {
-		u.known.Store(&knownTable{described, began})
+	if described.at = began; err == nil {
+		u.known.Store(&described)
 	}
 	return described, err
 }
@@ -219,7 +219,7 @@ func (u *Users) described(db *gorm.DB) (table, error) {
 // tableNow is described for a caller that needs no connection otherwise.
 func (u *Users) tableNow(ctx context.Context) (t table, err error) {
 	if known := u.known.Load(); known.isFresh() {
-		return known.table, nil
+		return *known, nil
 	}
 	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
 		t, err = u.described(db)

@@ -171,6 +171,19 @@ func (l *List) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
 	}
 }
 
+// Row returns the JSON of the row with an id, which must not be changed, or nil.
+func (l *List) Row(id int64) []byte {
+	index, found := l.find(id >> idBits)
+	if !found {
+		return nil
+	}
+	at, found := slices.BinarySearch(l.segments[index].ids, uint16(id&(1<<idBits-1)))
+	if !found {
+		return nil
+	}
+	return l.segments[index].row(at)
+}
+
 // find returns the index of the segment with a number, or where it would be inserted.
 func (l *List) find(number int64) (index int, found bool) {
 	return slices.BinarySearchFunc(l.segments, number, func(p *segment, number int64) int { return cmp.Compare(p.number, number) })

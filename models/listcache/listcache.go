@@ -154,10 +154,8 @@ func (c *Cache) Find(ctx context.Context, key uint64, cost int) (row []byte, cur
 	c.mu.Lock()
 	id, found := c.keys[key]
 	c.mu.Unlock()
-	if index, ok := l.find(id >> idBits); found && ok {
-		if at, ok := slices.BinarySearch(l.segments[index].ids, uint16(id&(1<<idBits-1))); ok {
-			row = l.segments[index].row(at)
-		}
+	if found {
+		row = l.Row(id)
 	}
 	return row, l.Cursor, nil
 }
