@@ -32,7 +32,7 @@ type Answer struct {
 func (a Answer) Expect(t testing.TB, status int, body string) {
 	t.Helper()
 	if a.Status != status || !Matches(a.Body, body) {
-		t.Errorf("%s is answered %d %.2000s, want %d %.2000s", a.request, a.Status, a.Body, status, body)
+		t.Errorf("%s is answered %d %.1000s, want %d %.1000s", a.request, a.Status, a.Body, status, body)
 	}
 }
 
@@ -87,7 +87,7 @@ func (p *Program) Do(t testing.TB, method, path, body string, header ...string) 
 	t.Helper()
 	answer, err := p.Send(method, path, body, header...)
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", method, path, err, p.Log())
+		t.Fatalf("%s %s: %v\n%s", method, path, err, tail(p.Log()))
 	}
 	return answer
 }
@@ -136,8 +136,8 @@ func (p *Program) ExpectUsers(t testing.TB, names ...string) []User {
 	for _, user := range users {
 		found = append(found, user.Name)
 	}
-	if strings.Join(found, ", ") != strings.Join(names, ", ") {
-		t.Errorf("the users are %q, want %q", found, names)
+	if got, want := fmt.Sprintf("%q", found), fmt.Sprintf("%q", names); got != want {
+		t.Errorf("%d users are %.500s, want %.500s", len(users), got, want)
 	}
 	return users
 }

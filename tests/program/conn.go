@@ -104,7 +104,7 @@ func (c *Conn) Answers() (answers []Answer) {
 	for {
 		answer, err := c.read()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.t.Fatalf("the connection is not closed after %v", answers)
+			c.t.Fatalf("the connection is not closed after %.500v", answers)
 		}
 		if err != nil {
 			return answers

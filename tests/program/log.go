@@ -12,6 +12,9 @@ import (
 // Log returns what the program has written to stderr.
 func (p *Program) Log() string { return p.log.String() }
 
+// tail returns the end of a log, for a message that must not push the name of its test out of sight.
+func tail(log string) string { return log[max(0, len(log)-4000):] }
+
 // WaitForLog returns once the log contains text.
 func (p *Program) WaitForLog(t testing.TB, text string) {
 	t.Helper()
@@ -27,7 +30,7 @@ func (p *Program) Line(t testing.TB, text string) string {
 			return line
 		}
 	}
-	t.Fatalf("%q is not within one line:\n%s", text, p.Log())
+	t.Fatalf("%q is not within one line:\n%s", text, tail(p.Log()))
 	return ""
 }
 
@@ -77,7 +80,7 @@ func (b *logBuffer) waitFor(t testing.TB, text string) {
 	defer b.mu.Unlock()
 	for !strings.Contains(b.text.String(), text) {
 		if deadline.Err() != nil {
-			t.Fatalf("the log never says %q:\n%s", text, b.text.String())
+			t.Fatalf("the log never says %q:\n%s", text, tail(b.text.String()))
 		}
 		b.changed.Wait()
 	}

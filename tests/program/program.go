@@ -190,7 +190,7 @@ func (p *Program) Wait(t testing.TB) int {
 	case <-p.exited:
 		return p.command.ProcessState.ExitCode()
 	case <-time.After(Patience):
-		t.Fatalf("the program does not end:\n%s", p.Log())
+		t.Fatalf("the program does not end:\n%s", tail(p.Log()))
 		return 0
 	}
 }
@@ -201,11 +201,11 @@ func (p *Program) ExpectEnd(t testing.TB, code int, says ...string) {
 	got := p.Wait(t)
 	for _, text := range says {
 		if !strings.Contains(p.Log(), text) {
-			t.Errorf("%q is not in the log:\n%s", text, p.Log())
+			t.Errorf("%q is not in the log:\n%s", text, tail(p.Log()))
 		}
 	}
 	if got != code {
-		t.Errorf("the exit code is %d, want %d:\n%s", got, code, p.Log())
+		t.Errorf("the exit code is %d, want %d:\n%s", got, code, tail(p.Log()))
 	}
 }
 
