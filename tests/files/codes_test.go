@@ -65,7 +65,7 @@ func TestAFormAndALargeFileHaveCodes(t *testing.T) {
 	for code, answer := range map[string]program.Answer{
 		"form_refused": p.Do(t, "POST", program.CSV, "--x--", "Content-Type: multipart/form-data; boundary=x",
 			"Accept: application/problem+json"),
-		"body_too_large": p.Do(t, "POST", program.CSV, "name,email\n"+strings.Repeat("A,b\n", 1<<19), "Accept: application/problem+json"),
+		"body_too_large": program.ImportRefused(t, p, program.CSV, "name,email\n"+strings.Repeat("A,b\n", 1<<19), "Accept: application/problem+json"),
 	} {
 		if !strings.Contains(answer.Body, `"code":"`+code+`"`) {
 			t.Errorf("answered %d %s, want %s", answer.Status, answer.Body, code)

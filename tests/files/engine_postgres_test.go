@@ -19,10 +19,10 @@ var exported = []string{
 		(5, '=1+2', '''@x', NULL), (7, 'A' || chr(13) || chr(10) || 'B', 'lines', NULL)`,
 }
 
-// slowTable makes users so slow to store that an import of many takes minutes.
+// slowTable makes users so slow to store that an import of many takes minutes. Some are in its transaction soon.
 var slowTable = []string{
 	"CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN NULL; END $$",
-	"CREATE TRIGGER r AFTER INSERT ON users FOR EACH ROW WHEN (NEW.id > 10) EXECUTE FUNCTION r()",
+	"CREATE TRIGGER r AFTER INSERT ON users FOR EACH ROW WHEN (NEW.id > 20) EXECUTE FUNCTION r()",
 }
 
 // storing reports whether the program is in the middle of a large import.

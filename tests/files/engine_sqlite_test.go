@@ -19,12 +19,12 @@ var exported = []string{
 		(5, '=1+2', '''@x', NULL), (7, 'A' || char(13, 10) || 'B', 'lines', '')`,
 }
 
-// slowTable makes users so slow to store that an import of many takes minutes.
+// slowTable makes users so slow to store that an import of many takes minutes. Some are in its transaction soon.
 var slowTable = []string{
-	`CREATE VIEW slow AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 100000)
+	`CREATE VIEW slow AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 30000)
 		SELECT count(*) AS rows FROM n`,
 	"CREATE TABLE work (rows)",
-	"CREATE TRIGGER r AFTER INSERT ON users WHEN new.id > 10 BEGIN INSERT INTO work SELECT rows FROM slow; END",
+	"CREATE TRIGGER r AFTER INSERT ON users WHEN new.id > 20 BEGIN INSERT INTO work SELECT rows FROM slow; END",
 }
 
 // storing reports whether the program is in the middle of a large import.

@@ -23,9 +23,10 @@ func namesAndEmails(t *testing.T, p *program.Program) (all [][2]string) {
 func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	const ada, alan = "1 Ada ada", "2 Alan alan"
-	const roster = "?on_conflict=update&on_missing=delete&max_deletes="
 	const emptyCSV = `{"error":"The file is empty: its first line must name the columns, name and email among them"}`
 	const emptyNDJSON = `{"error":"The file is empty: each line must be a JSON object with a name and an email"}`
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
 	for _, test := range []struct {
 		name, path, body string
 		status           int
@@ -105,8 +106,7 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 			`{"error":"The parameter max_deletes must come with on_missing=delete"}`, []string{ada, alan}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
+			other.Empty()
 			p.Create(t, "Ada", "ada")
 			p.Create(t, "Alan", "alan")
 			p.Do(t, "POST", test.path, test.body).Expect(t, test.status, test.answer)
@@ -184,15 +184,9 @@ func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
 	p := program.Serve(t, "IMPORT_MAX_MIB=2")
 	fits := "name,email\n" + strings.Repeat("n", 1<<20) + ",e\n"
 	p.Do(t, "POST", program.CSV, fits).Expect(t, 200, "…")
-	request := p.Dial(t)
-	request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", program.CSV, 3<<20,
-		"name,email\n"+strings.Repeat("n,e\n", 3<<18))
-	request.Answer().Expect(t, 413, `{"error":"The request body is larger than 2 MiB"}`)
-	if answer := p.Do(t, "POST", program.NDJSON, strings.Repeat("\n", 2<<20+1)); answer.Status != 413 {
-		t.Errorf("an NDJSON file is answered %d %s", answer.Status, answer.Body)
+	for path, file := range map[string]string{program.CSV: "name,email\n" + strings.Repeat("n,e\n", 3<<18), program.NDJSON: strings.Repeat("\n", 2<<20+1)} {
+		program.ImportRefused(t, p, path, file).Expect(t, 413, `{"error":"The request body is larger than 2 MiB"}`)
 	}
-	if answer := p.Do(t, "POST", "/api/users", fits); answer.Status != 413 { // which other bodies may not be
-		t.Errorf("a creation is answered %d %s", answer.Status, answer.Body)
-	}
+	program.ImportRefused(t, p, "/api/users", fits).Expect(t, 413, "…") // which other bodies may not be
 	program.ExpectNoSpool(t, p)
 }

@@ -39,7 +39,7 @@ func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 		p.Create(t, strings.Repeat("n", 900_000), fmt.Sprint("during ", i))
 	}
 	people := program.ManyRows(400_000) // more than is left beside the readers
-	expectNoRoom(t, p.Do(t, "POST", program.CSV, people))
+	expectNoRoom(t, program.ImportRefused(t, p, program.CSV, people))
 	for _, reader := range readers {
 		_ = reader.Close()
 	}

@@ -34,6 +34,16 @@ func BeginImport(t *testing.T, p *Program, path, text string) *Conn {
 	return conn
 }
 
+// ImportRefused sends a file that is refused before all of it has arrived, and returns the answer. [Program.Do] may lose it:
+// an HTTP client that is still sending when the connection is closed reports that alone.
+func ImportRefused(t *testing.T, p *Program, path, text string, header ...string) Answer {
+	t.Helper()
+	conn := p.Dial(t)
+	lines := strings.Join(append(header, ""), "\r\n")
+	conn.Send("POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", path, lines, len(text), text)
+	return conn.Answer().To("POST " + path)
+}
+
 // Imported is the answer to an import.
 func Imported(created, updated, skipped, deleted int) string {
 	return fmt.Sprintf(`{"created":%d,"updated":%d,"skipped":%d,"deleted":%d,"ignored_columns":[]}`,
