@@ -31,32 +31,29 @@ func TestARunningServiceIgnoresTheCaseOfEmails(t *testing.T) {
 	t.Parallel()
 	const ada = `[{"id":1,"name":"Ada","email":"ada@example.org",…}]`
 	const used = `…Email is already used by another user…`
-	for name, test := range map[string]struct {
-		method, path, body string
-		status             int
-		want               string
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Alan", "alan@example.org")
+	for range 8 { // each connection knows the table as it was
+		p.Do(t, "GET", "/api/users?email=ADA@EXAMPLE.org", "")
+		p.Do(t, "GET", "/api/users", "")
+	}
+	ignoreCase(t, p)
+	for _, test := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string
 	}{
-		"a search by email": {"GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
-		"a count":           {"GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
-		"an export":         {"GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
-		"a creation":        {"POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
-		"a change":          {"PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, used},
-		"a replacement":     {"PUT", "/api/users/2", program.Body("n", "adA@example.org"), 409, used},
-		"a change of the own": {"PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200,
-			`{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
-		"an import": {"POST", "/api/users.csv?on_conflict=update", "name,email\nAda K,ADA@example.org\n", 200,
-			program.Imported(0, 1, 0, 0)},
+		{"a search by email", "GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
+		{"a count", "GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
+		{"an export", "GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
+		{"a creation", "POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
+		{"a change", "PATCH", "/api/users/2", `{"email":"Ada@example.org"}`, 409, used},
+		{"a replacement", "PUT", "/api/users/2", program.Body("n", "adA@example.org"), 409, used},
+		{"a change of the own", "PATCH", "/api/users/1", `{"email":"ADA@example.org"}`, 200, `{"id":1,"name":"Ada","email":"ADA@example.org",…}`},
+		{"an import", "POST", "/api/users.csv?on_conflict=update", "name,email\nAda K,ada@EXAMPLE.org\n", 200, program.Imported(0, 1, 0, 0)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
-			p.Create(t, "Ada", "ada@example.org")
-			p.Create(t, "Alan", "alan@example.org")
-			for range 8 { // each connection knows the table as it was
-				p.Do(t, "GET", "/api/users?email=ADA@EXAMPLE.org", "")
-				p.Do(t, "GET", "/api/users", "")
-			}
-			ignoreCase(t, p)
+		t.Run(test.name, func(t *testing.T) {
 			p.Do(t, test.method, test.path, test.body, problem).Expect(t, test.status, test.want)
 		})
 	}
@@ -85,6 +82,9 @@ func TestEmailsAreShownAsTheyWereSent(t *testing.T) {
 func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
 	t.Parallel()
 	const rows = "name,email\nAda K,ADA@example.org\nNew,new@example.org\nNew N,NEW@example.org\n"
+	p := program.Serve(t)
+	ignoreCase(t, p)
+	other := program.OpenOther(t, p.DatabasePath())
 	for name, test := range map[string]struct{ parameters, want, users string }{
 		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`,
 			"Ada ada@, Alan alan@, Zoe zoe@"},
@@ -98,12 +98,10 @@ func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
 			"Ada ada@, Alan alan@, Zoe zoe@"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
+			other.Empty()
 			for _, name := range []string{"Ada", "Alan", "Zoe"} {
 				p.Create(t, name, strings.ToLower(name)+"@example.org")
 			}
-			ignoreCase(t, p)
 			if answer := p.Do(t, "POST", program.CSV+test.parameters, rows); !program.Matches(answer.Body, test.want) {
 				t.Errorf("it is answered %d %s, want %s", answer.Status, answer.Body, test.want)
 			}

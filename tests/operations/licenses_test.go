@@ -15,9 +15,7 @@ func TestTheLicenseOfEverythingLinkedInIsPrinted(t *testing.T) {
 	if done.Code != 0 || done.Stderr != "" {
 		t.Fatalf("it ended with %d and %q", done.Code, done.Stderr)
 	}
-	path, err := program.Build(t.TempDir())
-	program.Must(t, err)
-	info, err := buildinfo.ReadFile(path)
+	info, err := buildinfo.ReadFile(program.Path())
 	if err != nil || len(info.Deps) < 50 {
 		t.Fatalf("the program does not say what is linked in: %v, %v", info, err)
 	}

@@ -128,9 +128,9 @@ func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 // startQuietly starts a program whose log does not say where it listens.
 func startQuietly(t *testing.T, settings ...string) *program.Program {
 	t.Helper()
-	port := freePort(t)
-	p := program.Launch(t, program.Path(), append(settings, "PORT="+port)...)
-	p.URL = "http://127.0.0.1:" + port
+	apart, url := listenApart(t)
+	p := program.Launch(t, program.Path(), append(settings, apart...)...)
+	p.URL = url
 	program.WaitFor(t, "the program answers", func() bool {
 		_, err := p.Send("GET", "/health", "")
 		return err == nil

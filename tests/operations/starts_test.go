@@ -61,27 +61,23 @@ func TestSeveralProcessesStartAtOnceOnAnEmptyDirectory(t *testing.T) {
 	}
 }
 
-// takePort listens on a port, until it is freed.
-func takePort(t *testing.T) (port string, free func() error) {
+func occupiedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", ":0")
 	program.Must(t, err)
-	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port), listener.Close
+	t.Cleanup(func() { _ = listener.Close() })
+	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
 }
 
-func occupiedPort(t *testing.T) string {
+// listenApart returns settings with which a program listens at a URL that is known before it says so. No client has this
+// address, so that none can take the port meanwhile.
+func listenApart(t *testing.T) (settings []string, url string) {
 	t.Helper()
-	port, free := takePort(t)
-	t.Cleanup(func() { _ = free() })
-	return port
-}
-
-// freePort returns a port that nobody listens on. It is known before the program says that it listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	port, free := takePort(t)
-	program.Must(t, free())
-	return port
+	listener, err := net.Listen("tcp", "127.0.0.77:0")
+	program.Must(t, err)
+	program.Must(t, listener.Close())
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return []string{"LISTEN_ADDRESS=127.0.0.77", "PORT=" + port}, "http://" + listener.Addr().String()
 }
 
 func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
@@ -91,6 +87,7 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 		{"a port of letters", "PORT=abc", "PORT…abc…65535"},
 		{"a port out of range", "PORT=65536", "PORT…65536"},
 		{"a port that is taken", "PORT=" + port, port + "…address already in use…set PORT"},
+		{"a field that users have", "USER_FIELDS=email", "USER_FIELDS is…email…every user has the field email already"},
 		{"an unknown format", "LOG_FORMAT=xml", "level=ERROR…LOG_FORMAT…xml"},
 		{"an unknown level", "LOG_LEVEL=loud", "LOG_LEVEL…loud"},
 	} {

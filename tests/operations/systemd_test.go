@@ -35,12 +35,12 @@ func notifySocket(t *testing.T) (path string, next func() string) {
 func TestSystemdIsToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T) {
 	t.Parallel()
 	path, next := notifySocket(t)
-	port := freePort(t)
-	p := program.Launch(t, program.Path(), "NOTIFY_SOCKET="+path, "PORT="+port)
+	apart, url := listenApart(t)
+	p := program.Launch(t, program.Path(), append(apart, "NOTIFY_SOCKET="+path)...)
 	if state := next(); state != "READY=1" {
 		t.Fatalf("the first state is %q", state)
 	}
-	p.At("http://127.0.0.1:"+port).Do(t, "GET", "/health", "").Expect(t, 200, "…")
+	p.At(url).Do(t, "GET", "/health", "").Expect(t, 200, "…")
 	p.WaitForAddress(t)
 	busy := p.BeginRequest(t, "POST /api/users", "{}")
 	p.Signal(syscall.SIGTERM)
