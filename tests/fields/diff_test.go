@@ -1,8 +1,7 @@
 package fields
 
 import (
-	"os"
-	"os/exec"
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,13 +12,36 @@ import (
 
 const root = "../.."
 
-// buildWithPhone makes the change that CONTRIBUTING.md shows, which adds an optional phone to users, in a copy of the
-// program. It returns the path of the built copy, and how many Go files and lines the change touches.
+// buildWithPhone builds the program with the change that CONTRIBUTING.md shows, which adds an optional phone to users. It returns
+// the path of the program, and how many Go files and lines the change touches. Go keeps what it has built: an overlay leaves
+// every file that does not change where it is.
 func buildWithPhone(t *testing.T) (binary string, files, lines int) {
 	t.Helper()
-	changed := copyTree(t)
-	files, lines = applyDiff(t, changed, adding(t))
-	return build(t, changed), files, lines
+	directory, replace := t.TempDir(), map[string]string{}
+	for _, part := range strings.Split(adding(t), "--- ")[1:] {
+		name, hunks, _ := strings.Cut(part, "\n")
+		text := program.ReadFile(t, filepath.Join(root, name))
+		if name == "tests/program/fields.go" { // as it is before the change, whatever was added here
+			text = ownFields.ReplaceAllString(text, "var ownFields = []string{}")
+		}
+		for _, change := range hunk.Split(hunks, -1)[1:] {
+			lines += strings.Count("\n"+change, "\n+") + strings.Count("\n"+change, "\n-")
+			text = applyHunk(t, name, text, change)
+		}
+		if filepath.Ext(name) == ".go" {
+			files++
+		}
+		original, err := filepath.Abs(filepath.Join(root, name))
+		program.Must(t, err)
+		replace[original] = filepath.Join(directory, filepath.Base(name))
+		program.WriteFile(t, replace[original], text)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	program.Must(t, err)
+	program.WriteFile(t, filepath.Join(directory, "overlay.json"), string(overlay))
+	binary, err = program.Build(t.TempDir(), "-overlay="+filepath.Join(directory, "overlay.json"))
+	program.Must(t, err)
+	return binary, files, lines
 }
 
 // adding returns the change that CONTRIBUTING.md shows.
@@ -35,49 +57,12 @@ func adding(t *testing.T) string {
 	return diff
 }
 
-// copyTree copies what the program is built from, and tests/program, which says what the tests expect.
-func copyTree(t *testing.T) string {
-	t.Helper()
-	directory := t.TempDir()
-	program.Must(t, os.Mkdir(filepath.Join(directory, "tests"), 0o700))
-	for _, name := range []string{"main.go", "go.mod", "go.sum", "commands", "config", "controllers", "models", "routes",
-		"tests/program", "web"} {
-		from, to := filepath.Join(root, name), filepath.Join(directory, name)
-		if output, err := exec.Command("cp", "-r", from, to).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-	}
-	path := filepath.Join(directory, "tests/program/fields.go") // as it is before the change, whatever was added here
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, ownFields.ReplaceAll(text, []byte("var ownFields = []string{}")), 0o600)
-	}
-	program.Must(t, err)
-	return directory
-}
-
 var ownFields = regexp.MustCompile(`var ownFields = \[\]string\{.*\}`)
 
 var hunk = regexp.MustCompile(`(?m)^@@.*\n`)
 
-// applyDiff applies a diff to the files of a directory, and returns how many Go files and lines it changes.
-func applyDiff(t *testing.T, directory, diff string) (files, lines int) {
-	t.Helper()
-	for _, part := range strings.Split(diff, "--- ")[1:] {
-		name, hunks, _ := strings.Cut(part, "\n")
-		if filepath.Ext(name) == ".go" {
-			files++
-		}
-		for _, change := range hunk.Split(hunks, -1)[1:] {
-			lines += strings.Count("\n"+change, "\n+") + strings.Count("\n"+change, "\n-")
-			applyHunk(t, filepath.Join(directory, name), change)
-		}
-	}
-	return files, lines
-}
-
-// applyHunk replaces the lines of a hunk that are there by those that shall be, unless the tree has these already.
-func applyHunk(t *testing.T, path, change string) {
+// applyHunk replaces the lines of a hunk that are in a text by those that shall be, unless it has these already.
+func applyHunk(t *testing.T, name, text, change string) string {
 	t.Helper()
 	var before, after strings.Builder
 	for line := range strings.Lines(change) {
@@ -88,23 +73,11 @@ func applyHunk(t *testing.T, path, change string) {
 			after.WriteString(line[1:])
 		}
 	}
-	text, err := os.ReadFile(path)
-	if strings.Count(string(text), after.String()) == 1 {
-		return
+	if strings.Count(text, after.String()) == 1 {
+		return text
 	}
-	if err != nil || strings.Count(string(text), before.String()) != 1 {
-		t.Fatalf("%s does not have these lines once, %v:\n%s", path, err, before.String())
+	if strings.Count(text, before.String()) != 1 {
+		t.Fatalf("%s does not have these lines once:\n%s", name, before.String())
 	}
-	program.Must(t, os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o600))
-}
-
-func build(t *testing.T, directory string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "users-api")
-	command := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".")
-	command.Dir = directory
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	return path
+	return strings.Replace(text, before.String(), after.String(), 1)
 }
