@@ -19,7 +19,7 @@ const (
 	ada       = `{"id":1,"name":"Ada","email":"ada@example.org","created_at":"…"}`
 )
 
-// Each is a request to a program that has the users 1, Ada, and 2, Alan.
+// Each is a request to a program that has the users 1, ada@example.org, and 2, alan@example.org.
 var changes = []scenario{
 	// The fields that are sent are changed.
 	{"a name is changed", patch, `{"name":"B"}`, 200, `{"id":1,"name":"B","email":"ada@example.org","created_at":"…"}`},
@@ -110,7 +110,7 @@ var changes = []scenario{
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	try(t, changes, "alan@example.org")
+	try(t, changes, "ada@example.org", "alan@example.org")
 }
 
 func TestAChangeIsAnsweredWithTheUserAsGETShowsIt(t *testing.T) {
