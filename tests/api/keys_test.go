@@ -193,24 +193,6 @@ func TestAKeyIsTakenInEveryForm(t *testing.T) {
 	}
 }
 
-func TestAKeyIsTakenFromEveryFile(t *testing.T) {
-	t.Parallel()
-	for name, keys := range map[string]string{
-		"without a newline": fullKey, "with a newline": fullKey + "\n", "from Windows": fullKey + "\r\n",
-		"of two keys": otherKey + "\n" + fullKey + "\n", "with blank lines": "\n\r\n" + fullKey + "\n\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := withKeys(t, keys)
-			for key, status := range map[string]int{fullKey: 400, readKey: 403, fullKey[:18]: 401} {
-				if answer := p.Do(t, "POST", "/api/users", "", "X-API-Key: "+key); answer.Status != status {
-					t.Errorf("%s is answered %d %s", key, answer.Status, answer.Body)
-				}
-			}
-		})
-	}
-}
-
 func TestAMistakeInTheKeysEndsTheStartWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	empty, good := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "good")

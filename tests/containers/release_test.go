@@ -11,14 +11,12 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"users-api/tests/ledger"
 	"users-api/tests/program"
 )
 
@@ -73,39 +71,6 @@ func TestAServiceThatHangsIsUnhealthyUntilItGoesOn(t *testing.T) {
 	service.becomes("unhealthy", 30*time.Second)
 	docker(t, "kill", "--signal", "CONT", service.name)
 	service.becomes("healthy", 10*time.Second)
-}
-
-func TestTheHealthCheckSaysWhyItFails(t *testing.T) {
-	if noEngine != "" {
-		t.Skip(noEngine)
-	}
-	output, err := exec.Command("docker", "run", "--rm", "--env", "PORT=8080", image, "healthcheck").CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("it ended with %v, and not with 1", err)
-	}
-	if text := strings.TrimSpace(string(output)); strings.Contains(text, "\n") || !strings.Contains(text, "127.0.0.1:8080") {
-		t.Errorf("it did not say in one line what it asked: %s", text)
-	}
-}
-
-func TestAStopKeepsEveryUserThatWasAnswered201(t *testing.T) {
-	service := startHealthy(t, data(newVolume(t))...)
-	l := ledger.New()
-	wait := l.StartWriters(service.api(), 20, "w")
-	eventually(t, 10*time.Second, "2000 users", func() bool { return l.Size() > 2000 })
-
-	begin := time.Now()
-	docker(t, "stop", service.name)
-	took := time.Since(begin)
-	wait()
-	if code := service.inspect("{{.State.ExitCode}}"); took > 2*time.Second || code != "0" {
-		t.Errorf("the stop took %s and ended with %s", took, code)
-	}
-	docker(t, "start", service.name)
-	service.becomes("healthy", 10*time.Second)
-	l.ExpectKept(t, service.api())
-	t.Logf("stopped in %s; %d users were answered 201", took.Round(time.Millisecond), l.Size())
 }
 
 // Process managers, and air, send one signal to the process and another to its group.

@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -145,7 +144,8 @@ func TestFilesHaveAField(t *testing.T) {
 			"name,email,room\nAda,ada,8\n", `200 {"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":[]}`},
 		exchange{"the column may be in any letter case", "POST /api/users.csv?on_conflict=update", "NAME,Email, Room \nAda,ada,9\n",
 			`200 {"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":[]}`},
-		exchange{"after both", "GET /api/users/1", "", `200 {"id":1,"name":"Ada","email":"ada","created_at":"T","room":"9"}`},
+		exchange{"it is no parameter of an import", "POST /api/users.csv?room=1", "name,email\nn,n\n", `400 {"error":"Unknown parameter \"room\": …"}`},
+		exchange{"after these", "GET /api/users/1", "", `200 {"id":1,"name":"Ada","email":"ada","created_at":"T","room":"9"}`},
 	)
 }
 
@@ -162,20 +162,4 @@ func TestASpreadsheetFindsNoFormulaInAField(t *testing.T) {
 		exchange{"again", "GET /api/users?room=%3D2", "",
 			`200 [{"id":1,"name":"n","email":"e","created_at":"T","room":"=2"}]`},
 	)
-}
-
-func TestThePageAndTheDocumentHaveTheFieldsOfTheSetting(t *testing.T) {
-	t.Parallel()
-	with, without := program.Serve(t, "USER_FIELDS=room,city"), program.Serve(t)
-	for path, texts := range map[string][]string{
-		"/":             {`data-field="room"`, `data-field="city"`},
-		"/openapi.json": {`"room"`, `"city"`},
-	} {
-		for _, text := range texts {
-			if !strings.Contains(with.Do(t, "GET", path, "").Body, text) {
-				t.Errorf("%s has no %s", path, text)
-			}
-		}
-		program.Forbid(t, without.Do(t, "GET", path, "").Body, texts...)
-	}
 }

@@ -62,37 +62,21 @@ func TestAPageOfLongUsersIsShorter(t *testing.T) {
 		exchange{"the others follow", "GET /Users?startIndex=4", "", `200 {…"totalResults":5,"startIndex":4,"itemsPerPage":2,…}`})
 }
 
+// What the parser of oracles_test.go does not know, or its filters leave out.
 func TestAFilterFindsUsers(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
 	for filter, want := range map[string]string{
-		`userName eq "Ada@x"`:                                            list(1, 1, ada),
-		`userName eq "ada@x"`:                                            list(0, 1),
-		`USERNAME EQ "Ada@x"`:                                            list(1, 1, ada),
-		core + `:userName eq "Ada@x"`:                                    list(1, 1, ada),
-		`userName eq "\u0041da@x"`:                                       list(1, 1, ada),
-		`userName eq "grace@x"`:                                          list(1, 1, grace),
-		`externalId eq "b"`:                                              list(1, 1, alan),
-		`externalId eq "B"`:                                              list(0, 1),
-		`id eq "2"`:                                                      list(1, 1, grace),
-		`id eq "02"`:                                                     list(0, 1),
-		`id eq "x"`:                                                      list(0, 1),
-		`active eq false`:                                                list(1, 1, alan),
-		`active eq "True"`:                                               list(2, 1, ada, grace),
-		`displayName eq "Alan"`:                                          list(1, 1, alan),
-		`emails eq "alan@x"`:                                             list(1, 1, alan),
-		`emails.value eq "alan@x"`:                                       list(1, 1, alan),
-		`Emails[Type eq "work"].Value eq "alan@x"`:                       list(1, 1, alan),
-		`emails[primary eq true].value eq "alan@x"`:                      list(1, 1, alan),
-		`userName eq "Ada@x" and externalId eq "a"`:                      list(1, 1, ada),
-		`userName eq "Ada@x" and externalId eq "b"`:                      list(0, 1),
-		`active eq true AND id eq "1" and displayName eq "Ada"`:          list(1, 1, ada),
-		`active eq true and active eq false`:                             list(0, 1),
-		`userName eq "Ada@x" and emails.value eq "Ada@x"`:                list(1, 1, ada),
-		`userName eq "Ada@x" and userName eq "alan@x"`:                   list(0, 1),
-		`userName eq "Ada@x" and userName eq "Ada@x"`:                    list(1, 1, ada),
-		`id eq "1" and id eq "2"`:                                        list(0, 1),
-		`userName eq "a \" and ] b" and externalId eq "and eq"`:          list(0, 1),
+		`userName eq "ada@x"`:                                   list(0, 1),
+		`userName eq "\u0041da@x"`:                              list(1, 1, ada),
+		`externalId eq "B"`:                                     list(0, 1),
+		`id eq "02"`:                                            list(0, 1),
+		`id eq "x"`:                                             list(0, 1),
+		`active eq "True"`:                                      list(2, 1, ada, grace),
+		`Emails[Type eq "work"].Value eq "alan@x"`:              list(1, 1, alan),
+		`emails[primary eq true].value eq "alan@x"`:             list(1, 1, alan),
+		`userName eq "Ada@x" and emails.value eq "Ada@x"`:       list(1, 1, ada),
+		`userName eq "a \" and ] b" and externalId eq "and eq"`: list(0, 1),
 		`externalId eq "x" and externalId eq "\\" and externalId eq "x"`: list(0, 1),
 	} {
 		expect(t, p, exchange{filter, "GET /Users?filter=" + filter, "", "200 " + want})

@@ -93,7 +93,7 @@ func TestFiltersFindWhatAnotherParserReads(t *testing.T) {
 	}
 	seed := rand.Uint64()
 	random, counts := rand.New(rand.NewPCG(seed, 0)), map[string]int{}
-	for range program.Times(3000, 100_000) {
+	for range program.Times(800, 100_000) {
 		text := randomFilter(random, 3)
 		got := p.Do(t, "GET", users+"?filter="+url.QueryEscape(text), "")
 		// The parser does not know emails[type eq "work"].value, which Entra ID sends.
@@ -123,7 +123,7 @@ func TestFiltersFindWhatAnotherParserReads(t *testing.T) {
 		}
 		counts[fmt.Sprint(got.Status, " ", min(len(ids), 1))]++
 	}
-	if counts["200 1"] < 50 || counts["200 0"] < 50 || counts["400 0"] < 50 {
+	if counts["200 1"] < 15 || counts["200 0"] < 15 || counts["400 0"] < 15 {
 		t.Errorf("with seed %d, the filters were %v", seed, counts)
 	}
 }
