@@ -33,6 +33,9 @@ func TestUsersSurviveTheContainerThatStoredThem(t *testing.T) {
 			first := startHealthy(t, options...)
 			first.api().Create(t, "Ada", "ada@example.com")
 			docker(t, "stop", first.name)
+			if code := first.inspect("{{.State.ExitCode}}"); code != "0" {
+				t.Errorf("a stop ends with %s", code)
+			}
 			docker(t, "start", first.name)
 			first.becomes("healthy", 10*time.Second)
 			first.api().ExpectUsers(t, "Ada")
