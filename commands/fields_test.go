@@ -73,6 +73,8 @@ func TestAMistakeInTheFieldsIsNamedWithTheSetting(t *testing.T) {
 		"order is a parameter":                     {"order", fmt.Sprintf(taken, "order")},
 		"q is a parameter":                         {"q", fmt.Sprintf(taken, "q")},
 		"max_deletes is a parameter of imports":    {"max_deletes", fmt.Sprintf(taken, "max_deletes")},
+		"wait is a parameter of the feed":          {"wait", fmt.Sprintf(taken, "wait")},
+		"filter is a parameter of SCIM":            {"filter", fmt.Sprintf(taken, "filter")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := fieldsOf(t, test.setting)

@@ -129,6 +129,10 @@ func TestAUserWithoutAUserNameIsShownWithTheEmail(t *testing.T) {
 	expect(t, p,
 		exchange{"the email is shown", "GET /Users/1", "", `200 {…"userName":"ada@x"}`},
 		exchange{"what changes nothing", "PATCH /Users/1", operations(`{"op":"replace","path":"displayName","value":"Ada"}`), `200 {…"userName":"ada@x"}`})
+	for _, operation := range []string{`{"op":"remove","path":"emails"}`, `{"op":"replace","path":"emails","value":[]}`,
+		`{"op":"replace","path":"emails[type eq \"work\"].value","value":""}`, `{"op":"remove","path":"displayName"},{"op":"remove","path":"name"}`} {
+		expect(t, p, exchange{"it keeps its name and email", "PATCH /Users/1", operations(operation), `200 {…"displayName":"Ada",…"value":"ada@x"…}`})
+	}
 	expectFeed(t, p, "a PATCH that changes nothing", []string{"created 1"})
 	expect(t, p,
 		exchange{"it is not the userName", `GET /Users?filter=userName eq "ada@x"`, "", "200 " + list(0, 1)},
