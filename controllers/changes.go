@@ -15,18 +15,19 @@ import (
 
 // Changes handles the feed of changes, for clients that keep a copy.
 type Changes struct {
-	users   *models.Users
-	fields  models.Fields
-	stop    context.Context // ends when the service stops: no client waits any longer
-	waiting atomic.Int64
+	users     *models.Users
+	fields    models.Fields
+	stop      context.Context // ends when the service stops: no client waits any longer
+	heartbeat time.Duration   // how often a stream without changes has a comment: proxies close connections on which nothing moves
+	waiting   atomic.Int64
 }
 
 // maxWaiting is how many clients can wait for changes at once.
 const maxWaiting = 64
 
 // NewChanges returns the handler for the feed of a storage, until stop is done.
-func NewChanges(stop context.Context, users *models.Users, fields models.Fields) *Changes {
-	return &Changes{users: users, fields: fields, stop: stop}
+func NewChanges(stop context.Context, users *models.Users, fields models.Fields, heartbeat time.Duration) *Changes {
+	return &Changes{users: users, fields: fields, stop: stop, heartbeat: heartbeat}
 }
 
 // mostChanges is how many changes a response has at most.
@@ -114,9 +115,6 @@ func (f *Changes) Waiting() int64 { return f.waiting.Load() }
 
 const eventStream = "text/event-stream"
 
-// heartbeat is how often a stream without changes has a comment: proxies close connections on which nothing moves.
-const heartbeat = 15 * time.Second
-
 // stream sends changes as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the client goes or the service
 // stops. A browser that connects again says with Last-Event-ID where it was.
 func (f *Changes) stream(c *gin.Context, asked request) error {
@@ -146,7 +144,7 @@ func (f *Changes) stream(c *gin.Context, asked request) error {
 		case len(changes.Entries) == asked.Limit: // others follow
 			changes, err = f.users.Changes(ctx, changes.Next, asked.Limit)
 		default:
-			changes, err = f.await(ctx, changes.Next, asked.Limit, heartbeat)
+			changes, err = f.await(ctx, changes.Next, asked.Limit, f.heartbeat)
 		}
 	}
 	if errors.Is(err, models.ErrNoFeed) || errors.Is(err, models.ErrCursorGone) {

@@ -33,6 +33,27 @@ func TestNoTimeLimitEndsARequestThatWaits(t *testing.T) {
 	}
 }
 
+func TestAStreamWithoutChangesHasACommentNowAndThen(t *testing.T) {
+	t.Parallel()
+	const every = 200 * time.Millisecond
+	s := start(t, func(l *limits) { l.heartbeat = every })
+	s.record(t)
+	conn, began := s.dial(t), time.Now()
+	conn.send("GET /api/changes HTTP/1.0\r\nAccept: text/event-stream\r\n\r\n")
+	for comments := 0; comments < 3; {
+		line, err := conn.reader.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == ":\n" {
+			comments++
+		}
+	}
+	if took := time.Since(began); took < 2*every || took > 50*every { // the first comes at once
+		t.Errorf("three comments came in %s", took)
+	}
+}
+
 // A storage that is lost ends the service, and those that wait with it.
 func TestALostStorageEndsAStream(t *testing.T) {
 	t.Parallel()

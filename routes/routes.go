@@ -47,7 +47,7 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
-	changes := controllers.NewChanges(ending, s.Users, s.Fields)
+	changes := controllers.NewChanges(ending, s.Users, s.Fields, l.heartbeat)
 	scim := controllers.NewSCIM(s.Users, s.Fields)
 	engine.Use(scim.Check)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)

@@ -22,6 +22,7 @@ type limits struct {
 	idle        time.Duration // between two requests; longer than proxies keep theirs, so that proxies close first
 	probe       time.Duration // for storage to respond to a probe
 	stop        time.Duration // to finish a request after the service was asked to stop
+	heartbeat   time.Duration // between two comments of a stream without changes
 	rate        int           // how many bytes per second a client must send of a file, and take of a response
 	behind      time.Duration // how far it may fall behind that
 	connections int           // how many there may be before those that have been idle longest are closed
@@ -36,7 +37,7 @@ type limits struct {
 func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
-		probe: 2 * time.Second, stop: 6 * time.Second,
+		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
 		rate: 1 << 10, behind: time.Minute, connections: 4096,
 		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
 	}

@@ -17,7 +17,7 @@ import (
 func TestNoClientKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
 	t.Parallel()
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
-		probe: 2 * time.Second, stop: 6 * time.Second,
+		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
 		rate: 1024, behind: time.Minute, connections: 4096,
 		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20}
 	if got := usual(); got != want {

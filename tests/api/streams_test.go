@@ -83,17 +83,6 @@ func TestAStreamHasChangesAsTheyComeAndGoesOnWhereItWas(t *testing.T) {
 	program.Forbid(t, p.Log(), "Ada", "a@b")
 }
 
-func TestAStreamWithoutChangesHasACommentEvery15Seconds(t *testing.T) {
-	t.Parallel()
-	s := follow(t, program.ServeFeed(t), "")
-	expectBlock(t, s, ":\n")
-	began := time.Now()
-	expectBlock(t, s, ":\n")
-	if took := time.Since(began); took < 10*time.Second || took > 30*time.Second {
-		t.Errorf("the comments are %s apart", took)
-	}
-}
-
 func TestAStreamIsForClientsThatPreferIt(t *testing.T) {
 	t.Parallel()
 	p := program.ServeFeed(t)
