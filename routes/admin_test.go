@@ -33,7 +33,7 @@ func TestTheSizesOfCommitsAreCountedUpToEach(t *testing.T) {
 // The admin port gives a client no more time than the public one, and does not count the time of a profile.
 func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	t.Parallel()
-	const short = 100 * time.Millisecond
+	const short = 300 * time.Millisecond
 	l, accept := usual(), listen(t)
 	l.header, l.body, l.idle, l.behind = short, short, short, 3*short
 	t.Cleanup(silent(nil).admin(l, t.Context(), accept))
@@ -45,6 +45,7 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 		"an idle one":    "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			conn := s.dial(t)
 			conn.send("%s", request)
 			if text, err := conn.rest(); err != nil {
@@ -53,6 +54,7 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 		})
 	}
 	t.Run("a reader that stalls", func(t *testing.T) {
+		t.Parallel()
 		conn := s.dial(t)
 		many := []byte(strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 1000))
 		var err error
@@ -64,6 +66,7 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 		}
 	})
 	t.Run("a profile", func(t *testing.T) {
+		t.Parallel()
 		if got := s.do(t, "GET", "/debug/pprof/trace?seconds=1", ""); got.status != 200 || got.body == "" {
 			t.Errorf("answered %d with %d bytes", got.status, len(got.body))
 		}

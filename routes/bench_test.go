@@ -50,7 +50,7 @@ func BenchmarkPage(b *testing.B) {
 	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
 	database := newDatabase(b)
 	_ = openUsers(b, database, 0)
-	(&service{Database: database}).others(b, strings.Replace(ordinaryUsers, "50000", "100000", 1))
+	(&service{Database: database}).others(b, strings.Replace(ordinaryUsers, "20000", "100000", 1))
 	for _, from := range []struct {
 		name   string
 		memory int

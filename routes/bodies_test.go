@@ -33,9 +33,18 @@ func reader(grown chan<- struct{}, goOn <-chan struct{}) gin.HandlerFunc {
 func (s *service) large(t *testing.T) *wire {
 	t.Helper()
 	conn := s.dial(t)
-	conn.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", 2*smallBody)
-	conn.send("%s", strings.Repeat("x", 2*smallBody-1))
+	conn.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 2*smallBody, strings.Repeat("x", 2*smallBody-1))
 	return conn
+}
+
+// await ends the test if something does not happen.
+func await(t *testing.T, happens <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-happens:
+	case <-time.After(patience):
+		t.Fatal("it does not happen")
+	}
 }
 
 func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
@@ -43,8 +52,8 @@ func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 	grown, goOn := make(chan struct{}, 9), make(chan struct{})
 	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies = 2 })
 	first, second := s.large(t), s.large(t)
-	<-grown
-	<-grown
+	await(t, grown)
+	await(t, grown)
 	third := s.large(t)
 	for _, size := range []int{0, 1, smallBody} {
 		if got := s.do(t, "POST", "/", strings.Repeat("x", size)); got.status != 204 {
@@ -61,7 +70,7 @@ func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 	if got := first.answer(); got.status != 204 {
 		t.Errorf("the first is answered %d %s", got.status, got.body)
 	}
-	<-grown
+	await(t, grown)
 	goOn <- struct{}{}
 	third.send("x")
 	if got := third.answer(); got.status != 204 {
@@ -83,7 +92,7 @@ func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
 	}), func(l *limits) { l.largeBodies = 1 })
 	first := s.large(t)
 	first.send("x")
-	<-whole
+	await(t, whole)
 	second := s.large(t)
 	second.send("x")
 	for range 20 {
@@ -94,7 +103,7 @@ func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
 	}
 	goOn <- struct{}{}
 	first.answer()
-	<-whole
+	await(t, whole)
 	goOn <- struct{}{}
 	second.answer()
 }
@@ -102,9 +111,9 @@ func TestALargeBodyKeepsItsPlaceWhileItIsWorkedOn(t *testing.T) {
 func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	t.Parallel()
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
-	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 150*time.Millisecond })
+	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies, l.body = 1, 500*time.Millisecond })
 	first := s.large(t)
-	<-grown
+	await(t, grown)
 	got := s.large(t).answer()
 	want := `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`
 	if got.status != 503 || got.body != want || got.header.Get("Retry-After") != "5" {
@@ -120,7 +129,7 @@ func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	grown, goOn := make(chan struct{}, 1), make(chan struct{})
 	s := startWith(t, reader(grown, goOn), func(l *limits) { l.largeBodies, l.stop = 1, 50*time.Millisecond })
 	s.large(t)
-	<-grown
+	await(t, grown)
 	waiting := s.dial(t)
 	waiting.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", 2*smallBody)
 	if line, err := waiting.reader.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
@@ -187,7 +196,7 @@ func TestAClientThatWentAwayIsNotAnswered(t *testing.T) {
 	}))
 	conn := s.dial(t)
 	conn.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-	<-begun
+	await(t, begun)
 	_ = conn.Close()
 	s.waitForLog(t, "level=INFO msg=request method=GET route=/ status=499")
 	s.waitForLog(t, "cut_by=client")

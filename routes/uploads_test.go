@@ -78,16 +78,19 @@ func TestAFileThatComesTooSlowlyIsGivenUp(t *testing.T) {
 // The time that a file has to arrive ends with it, also where its last line has no end: a reader asks once more then.
 func TestTheTimeForAFileEndsWithIt(t *testing.T) {
 	t.Parallel()
-	const (
-		withLength = "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
-		inChunks   = "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
-	)
+	requests := map[string]string{
+		"of a known length": "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+		"in chunks":         "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
+	}
 	for path, file := range map[string]string{csvPath: "name,email\nn,1", ndjsonPath: `{"name":"n","email":"1"}`} {
-		for _, request := range []string{withLength, inChunks} {
-			for _, text := range []string{file, file + "\n"} {
-				if got := storeSlowly(t, fmt.Sprintf(request, path, len(text), text)); got.status != 200 {
-					t.Errorf("%q for %s is answered %d %s", text, path, got.status, got.body)
-				}
+		for kind, request := range requests {
+			for end, text := range map[string]string{"a last line without an end": file, "a last line": file + "\n"} {
+				t.Run(fmt.Sprintf("%s %s, with %s", path, kind, end), func(t *testing.T) {
+					t.Parallel()
+					if got := storeSlowly(t, fmt.Sprintf(request, path, len(text), text)); got.status != 200 {
+						t.Errorf("it is answered %d %s", got.status, got.body)
+					}
+				})
 			}
 		}
 	}
