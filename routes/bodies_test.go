@@ -174,6 +174,64 @@ func TestTheDeadlineOfABodyDoesNotEndTheWaitForStorage(t *testing.T) {
 	}
 }
 
+// A request without a body to wait for is answered at once, and its connection is closed all the same.
+func TestABodyThatStallsIsAnswered408(t *testing.T) {
+	t.Parallel()
+	const late = `{"error":"The request body did not arrive in time"}`
+	const post, begun = "POST /api/users", " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+	const chunks = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+	s := start(t, func(l *limits) { l.body, l.behind = 300*time.Millisecond, 300*time.Millisecond })
+	for name, test := range map[string]struct {
+		beginning string
+		status    int
+		says      string
+	}{
+		"with a length":                   {post + begun + "\r\n" + `{"name":`, 408, late},
+		"in chunks":                       {post + chunks + "\r\n8\r\n" + `{"name":` + "\r\n", 408, late},
+		"in the size of a chunk":          {"PUT /api/users/1" + chunks + "\r\n5", 408, late},
+		"of HTTP/1.0":                     {post + " HTTP/1.0\r\nContent-Length: 100\r\n\r\n{", 408, late},
+		"of a change":                     {"PATCH /api/users/1" + begun + "\r\n", 408, late},
+		"of a deletion, which needs none": {"DELETE /api/users/7" + begun + "\r\n", 404, `{"error":"User not found"}`},
+		"of a list":                       {"GET /api/users" + chunks + "\r\n", 200, "[]"},
+		"of health":                       {"GET /health" + begun + "\r\nx", 200, `{"status":"ok"}`},
+		"of an unknown path":              {"POST /nothing" + begun + "\r\n", 404, `{"error":"Not found"}`},
+		"of another site":                 {post + begun + "Origin: http://y\r\n\r\n", 403, "another site"},
+		"of a file of another site":       {"POST " + csvPath + chunks + "Origin: http://y\r\n\r\n", 403, "another site"},
+		"of a form":                       {"POST " + csvPath + begun + "Content-Type: multipart/form-data; boundary=x\r\n\r\n", 415, ""},
+		"of a file that is announced":     {"POST " + ndjsonPath + "?x" + begun + "Expect: 100-continue\r\n\r\n", 400, ""},
+		"after an unknown expectation":    {post + begun + "Expect: miracles\r\n\r\n", 417, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := s.dial(t)
+			conn.send("%s", test.beginning)
+			if got := conn.answer(); got.status != test.status || !strings.Contains(got.body, test.says) {
+				t.Errorf("answered %d %s", got.status, got.body)
+			}
+			if text, _ := conn.rest(); text != "" { // nothing can follow half a body
+				t.Errorf("then comes %q", text)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if _ = s.end(t); strings.Contains(s.log.String(), "level=ERROR") {
+			t.Errorf("the log says %s", s.log)
+		}
+	})
+}
+
+func TestHeadersThatStallCloseTheConnection(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(l *limits) { l.header = 300 * time.Millisecond })
+	for _, beginning := range []string{"", "GET /health HTTP/1.1\r\nHost:"} {
+		conn := s.dial(t)
+		conn.send("%s", beginning)
+		if text, _ := conn.rest(); text != "" {
+			t.Errorf("after %q comes %q", beginning, text)
+		}
+	}
+}
+
 func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t)

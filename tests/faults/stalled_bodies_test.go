@@ -9,61 +9,6 @@ import (
 	"users-api/tests/program"
 )
 
-// A request without a body to wait for is answered at once, and its connection is closed all the same.
-func TestABodyThatStallsIsAnswered408(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	t.Cleanup(func() { program.Forbid(t, p.Log(), "level=ERROR") })
-	const late = `{"error":"The request body did not arrive in time"}`
-	const begun = " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
-	const chunks = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
-	tests := []struct {
-		name, beginning string
-		status          int
-		answer          string
-	}{
-		{"with a length", program.PostUsers + "Content-Length: 100\r\n\r\n" + `{"name":`, 408, late},
-		{"in chunks", program.PostChunks + "8\r\n" + `{"name":` + "\r\n", 408, late},
-		{"in the size of a chunk", "PUT /api/users/1" + chunks + "\r\n5", 408, late},
-		{"of HTTP/1.0", "POST /api/users HTTP/1.0\r\nContent-Length: 100\r\n\r\n{", 408, late},
-		{"of a change", "PATCH /api/users/1" + begun + "\r\n", 408, late},
-		{"of a deletion, which needs none", "DELETE /api/users/7" + begun + "\r\n", 404, `{"error":"User not found"}`},
-		{"of a list", "GET /api/users" + chunks + "\r\n", 200, "[]"},
-		{"of health", "GET /health" + begun + "\r\nx", 200, `{"status":"ok"}`},
-		{"of an unknown path", "POST /nothing" + begun + "\r\n", 404, `{"error":"Not found"}`},
-		{"of another site", "POST /api/users" + begun + "Origin: http://y\r\n\r\n", 403, `{"error":"…another site…"}`},
-		{"of a file of another site", "POST " + program.CSV + chunks + "Origin: http://y\r\n\r\n", 403, `{"error":"…another site…"}`},
-		{"of a form", "POST " + program.CSV + begun + "Content-Type: multipart/form-data; boundary=x\r\n\r\n", 415, `{"error":"…"}`},
-		{"of a file that is announced", "POST " + program.NDJSON + "?x" + begun + "Expect: 100-continue\r\n\r\n", 400, `{"error":"…"}`},
-		{"after an unknown expectation", "POST /api/users" + begun + "Expect: miracles\r\n\r\n", 417, ""},
-	}
-	conns := make([]*program.Conn, len(tests)) // they stall at once
-	for i, test := range tests {
-		conns[i] = p.Dial(t)
-		conns[i].Send("%s", test.beginning)
-	}
-	for i, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			answers := conns[i].Answers() // until the close: nothing can follow half a body
-			if len(answers) != 1 || answers[0].Status != test.status || !program.Matches(answers[0].Body, test.answer) {
-				t.Fatalf("the answers are %v", answers)
-			}
-		})
-	}
-}
-
-func TestHeadersThatStallCloseTheConnection(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	silent, begun := p.Dial(t), p.Dial(t)
-	begun.Send("GET /health HTTP/1.1\r\nHost:")
-	for _, conn := range []*program.Conn{silent, begun} {
-		if answers := conn.Answers(); program.Count(answers, 200) > 0 {
-			t.Errorf("the answers are %v", answers)
-		}
-	}
-}
-
 func TestLargeBodiesThatNeverEndTakeLittleMemoryAndDelayNoSmallOne(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
