@@ -76,24 +76,22 @@ func (p *piped) ask(t *testing.T, requests int) {
 	}
 }
 
-// stop asks the program to stop and returns its exit code and how long that took.
-func (p *piped) stop(t *testing.T) (code int, took time.Duration) {
+// expectStop fails the test unless the program ends as it should within 20 s of being asked to.
+func (p *piped) expectStop(t *testing.T) {
 	t.Helper()
-	begin := time.Now()
 	program.Must(t, p.command.Process.Signal(syscall.SIGTERM))
-	timer := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
+	timer := time.AfterFunc(20*time.Second, func() { _ = p.command.Process.Kill() })
 	defer timer.Stop()
-	_ = p.command.Wait()
-	return p.command.ProcessState.ExitCode(), time.Since(begin)
+	if err := p.command.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestALogThatIsNotReadDelaysNothing(t *testing.T) {
 	t.Parallel()
 	p := startPiped(t)
 	p.ask(t, 1000)
-	if code, took := p.stop(t); code != 0 || took > 8*time.Second {
-		t.Errorf("the stop took %s and ended with %d", took, code)
-	}
+	p.expectStop(t)
 }
 
 func TestALogWhoseReaderGoesAwayDoesNotEndTheProgram(t *testing.T) {
@@ -102,9 +100,7 @@ func TestALogWhoseReaderGoesAwayDoesNotEndTheProgram(t *testing.T) {
 	_ = p.log.Close()
 	p.ask(t, 1000)
 	// The last lines are written before the end: if one of them were the end, the exit code would tell.
-	if code, took := p.stop(t); code != 0 || took > 8*time.Second {
-		t.Errorf("the stop took %s and ended with %d", took, code)
-	}
+	p.expectStop(t)
 }
 
 var droppedLines = regexp.MustCompile(`level=WARN msg="log lines were dropped" count=(\d+)$`)

@@ -46,7 +46,7 @@ func TestAStopDoesNotWaitForClientsThatDoNothing(t *testing.T) {
 		p.Dial(t).Send("%s", request)
 	}
 	p.Do(t, "GET", "/health", "")
-	if took := p.Stop(t); took > 8*time.Second {
+	if took := p.Stop(t); took > 15*time.Second {
 		t.Errorf("it took %s to stop", took)
 	}
 }
