@@ -111,21 +111,6 @@ func TestAFileOfKeysMayHave256KiB(t *testing.T) {
 	}
 }
 
-func TestAKeyEndsWithItsLastDay(t *testing.T) {
-	keys := read(keyB).with(Key{Until: endOf(2027, 1, 31)}, keyA)
-	midnight := time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)
-	for key, ends := range map[string]bool{keyA: true, keyB: false} {
-		found, ok := keys.Find(key)
-		early, ended, later := found.Ended(midnight.Add(-1)), found.Ended(midnight), found.Ended(midnight.AddDate(9, 0, 0))
-		if !ok || early || ended != ends || later != ends {
-			t.Errorf("%s is found: %v, and ends: %v", key, ok, found)
-		}
-	}
-	if found, _ := keys.Find(keyA); found.Ended(midnight.Add(-time.Second).In(time.FixedZone("east", 14*60*60))) {
-		t.Error("the day ends earlier in the east")
-	}
-}
-
 // The least of many measurements is the cost without what else the machine does.
 func TestAThousandKeysCostNoMoreThanOne(t *testing.T) {
 	cost := func(keys Keys) time.Duration {

@@ -6,19 +6,6 @@ import (
 	"users-api/tests/program"
 )
 
-// A backup is the whole file: with the columns of all fields, whatever USER_FIELDS is now.
-func TestABackupHasTheFieldsAndIsRestoredWithoutThem(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Backups)
-	p := program.Serve(t, "USER_FIELDS=room")
-	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada","room":"1815"}`)
-	want := p.Do(t, "GET", "/api/users", "").Body
-	backup := program.BackUp(t, p.DataDir)
-	p.Stop(t)
-	program.RunCommand(t, p.DataDir, nil, "restore", backup).MustSucceed(t)
-	program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=room").Do(t, "GET", "/api/users", "").Expect(t, 200, want)
-}
-
 func TestABackupWithoutTheColumnIsRestoredAndTheNextStartSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)

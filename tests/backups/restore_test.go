@@ -62,8 +62,8 @@ func TestARestoreFromAFileOrTheStandardInputIsServedAndKeepsTheOldDatabase(t *te
 	source := program.Serve(t)
 	source.Create(t, "New", "new@example.org")
 	backup := program.BackUp(t, source.DataDir)
-	for _, argument := range []string{backup, "-"} {
-		t.Run(argument, func(t *testing.T) {
+	for name, argument := range map[string]string{"a file": backup, "the standard input": "-"} {
+		t.Run(name, func(t *testing.T) {
 			p := program.Serve(t)
 			p.Create(t, "Old", "old@example.org")
 			p.Kill(t)
@@ -118,6 +118,10 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 			}
 		})
 	}
+	killed, err := os.Open(p.DatabasePath()) // the files beside it are looked at although it is the standard input
+	program.Must(t, err)
+	defer killed.Close() //nolint:errcheck // it was only read
+	program.RunCommand(t, t.TempDir(), killed, "restore", "-").ExpectFailure(t, "restoring … to …", p.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
 	program.RunCommand(t, p.DataDir, nil, "restore", "/nowhere/backup.db").ExpectMistake(t, "/nowhere/backup.db", "no such file")
 }
 
@@ -143,23 +147,6 @@ func contentOf(t *testing.T, directory string) map[string]string {
 		content[name] = string(text)
 	}
 	return content
-}
-
-// The files beside a backup are also looked at when it is redirected to the standard input.
-func TestTheDatabaseOfAKilledServiceIsNoBackup(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Backups)
-	killed := program.Serve(t)
-	killed.Create(t, "In the -wal file", "wal@example.org")
-	killed.Kill(t)
-	link, target := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
-	program.Must(t, os.Symlink(killed.DatabasePath(), link))
-	file, err := os.Open(link)
-	program.Must(t, err)
-	defer file.Close() //nolint:errcheck // it was only read
-	for _, argument := range []string{link, "-"} {
-		program.RunCommand(t, target, file, "restore", argument).ExpectFailure(t, "restoring … to "+target+"/users.db", killed.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
-	}
 }
 
 func TestADiskThatIsFullDuringARestoreHarmsNothing(t *testing.T) {
