@@ -42,9 +42,8 @@ func environment(t *testing.T, set map[string]string) {
 	}
 }
 
-// full and read are keys without a name that never end.
+// full are keys without a name that never end.
 func full(keys ...string) Keys { return Keys{}.with(Key{Full: true}, keys...) }
-func read(keys ...string) Keys { return Keys{}.with(Key{}, keys...) }
 
 // with adds keys of which a line says the same.
 func (k Keys) with(says Key, keys ...string) Keys {

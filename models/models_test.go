@@ -27,7 +27,6 @@ type database struct {
 	// other opens it as another program does.
 	other   func(t testing.TB, at models.Database) *sql.DB
 	noNUL   bool // a text with a NUL is refused
-	gaps    bool // an id that was given to what was taken back is not given again
 	delayed bool // the feed shows a commit only once all older transactions have ended
 }
 
@@ -38,8 +37,9 @@ var databases []database
 var atEnd []func()
 
 // TestMain tries 20 random sequences of actions in each test that tries some, 5 with -short, or as many as -rapid.checks
-// says. It sets that flag before any test reads it.
+// says. It sets that flag before any test reads it. More tests run at a time than there are processors: most wait for a disk.
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // it is a number
 	flag.Parse()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		some := "20"
@@ -61,6 +61,7 @@ type storage struct {
 	database
 	at     models.Database
 	fields models.Fields
+	seen   map[string]bool // of expectTable
 }
 
 // command changes a schema, as a command of the program does.
@@ -286,21 +287,4 @@ func exported(users *models.Users, query models.Query) (export models.Export, al
 func refusal(err error) *models.StorageError {
 	failed, _ := errors.AsType[*models.StorageError](err)
 	return failed
-}
-
-func expectDuplicate(t testing.TB, what string, err error) {
-	t.Helper()
-	if failed := refusal(err); failed == nil || !failed.Duplicate || failed.Code == "" || failed.Text == "" {
-		t.Errorf("%s is refused with %#v", what, err)
-	}
-}
-
-// expectSame expects that the list stays as it was.
-func (s *storage) expectSame(t testing.TB, change func()) {
-	t.Helper()
-	before, version := s.list(t)
-	change()
-	if after, now := s.list(t); after != before || now != version {
-		t.Errorf("the list was %.500s and is %.500s, with the version %s and %s", before, after, version, now)
-	}
 }

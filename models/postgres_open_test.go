@@ -25,7 +25,7 @@ var postgres = database{
 		t.Cleanup(func() { _ = db.Close() })
 		return db
 	},
-	noNUL: true, gaps: true, delayed: true,
+	noNUL: true, delayed: true,
 }
 
 func init() {

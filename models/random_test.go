@@ -139,7 +139,8 @@ func (m *machine) json(all []models.User) string {
 func (m *machine) text(r *rapid.T, label string) string {
 	text := rapid.OneOf(
 		rapid.StringN(1, 10, -1),
-		rapid.SampledFrom([]string{"Ada", "\x1f", "\x00", `"`, `\`, "<&>", "\u2028", "%", "_", "abc", "aBcd", strings.Repeat("long", 50_000)}),
+		rapid.SampledFrom([]string{"Ada", "\x1f", "\x00", `"`, `\`, "<&>", "\u2028", "%", "_", "abc", "aBcd", "?", "@name", "$1", "NULL",
+			`x","email":"user1`, strings.Repeat("long", 50_000)}),
 	).Draw(r, label)
 	if m.noNUL {
 		text = strings.ReplaceAll(text, "\x00", "NUL")
@@ -148,7 +149,7 @@ func (m *machine) text(r *rapid.T, label string) string {
 }
 
 func anEmail(r *rapid.T) string {
-	return rapid.SampledFrom([]string{"user", "User"}).Draw(r, "letters") + fmt.Sprint(rapid.IntRange(0, 20).Draw(r, "email"))
+	return rapid.SampledFrom([]string{"user", "User", `"\user`}).Draw(r, "letters") + fmt.Sprint(rapid.IntRange(0, 20).Draw(r, "email"))
 }
 
 // someAdded returns values for a few of the added fields.
@@ -159,7 +160,7 @@ func (m *machine) someAdded(r *rapid.T) (values models.Values) {
 	for range rapid.IntRange(0, 3).Draw(r, "values") {
 		field := rapid.SampledFrom(m.added()).Draw(r, "field")
 		if values.SetNull(field); rapid.Bool().Draw(r, "is text") {
-			values.Set(field, m.text(r, "value"))
+			values.Set(field, rapid.SampledFrom([]string{"", m.text(r, "value")}).Draw(r, "or empty"))
 		}
 	}
 	return values

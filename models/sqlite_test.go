@@ -38,7 +38,8 @@ func openTable(t testing.TB, statements ...string) (*storage, *sql.DB) {
 	return sqlite.openAt(t, at, plain()), other
 }
 
-// expectTable expects that lists, pages, single users and exports are what another program reads from the table.
+// expectTable expects that lists, pages and single users are what another program reads from the table. Users that were the
+// same the last time are not read alone again.
 func (s *storage) expectTable(t testing.TB, when string, other *sql.DB) {
 	t.Helper()
 	rows, err := other.Query("SELECT id, coalesce(name, ''), coalesce(email, ''), coalesce(created_at || '', '') FROM users ORDER BY id")
@@ -47,18 +48,24 @@ func (s *storage) expectTable(t testing.TB, when string, other *sql.DB) {
 	}
 	defer rows.Close() //nolint:errcheck // it was only read
 	var texts []string
+	seen := s.seen
+	s.seen = map[string]bool{}
 	for rows.Next() {
 		var want models.User
 		if err := rows.Scan(&want.ID, &want.Name, &want.Email, &want.CreatedAt); err != nil {
 			t.Fatal(err)
 		}
 		want.CreatedAt = models.ShownTime(want.CreatedAt)
-		texts = append(texts, string(s.fields.AppendUser(nil, &want)))
+		text := string(s.fields.AppendUser(nil, &want))
+		texts, s.seen[text] = append(texts, text), true
+		if seen[text] {
+			continue
+		}
 		if got, err := s.Get(ctx, want.ID); !s.same(got, want) || err != nil {
 			t.Errorf("%s: the user is %v, %v, want %v", when, got, err, want)
 		}
 		page, err := s.Page(ctx, models.Query{Equal: values(s.fields, "email", want.Email), Limit: 1})
-		if err != nil || page != nil && string(page.JSON) != "["+texts[len(texts)-1]+"]" {
+		if err != nil || page != nil && string(page.JSON) != "["+text+"]" {
 			t.Errorf("%s: by email the user is %s, %v, want %v", when, page.JSON, err, want)
 		}
 	}
