@@ -2,6 +2,7 @@ package histories
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -16,7 +17,9 @@ func TestOneProcess(t *testing.T) {
 
 func TestManyProcessesOnOneDatabase(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, processes, database(t))
+	settings := slices.Repeat([][]string{{database(t)}}, processes)
+	settings[0] = append(settings[0], "LIST_MEMORY_MIB=0") // it reads each list while it sends it
+	s := newSetupOf(t, settings...)
 	s.faults = []fault{none, killed, none, paused}
 	s.run()
 }

@@ -19,7 +19,6 @@ const (
 	enough  = 350 // requests in a round
 	most    = 500 // more take porcupine longer
 	unknown = 16  // so many outcomes may be unknown: with a hundred, porcupine does not come to an end
-	short   = 5 * time.Second
 )
 
 // A setup is what the clients of one test ask, and what befalls it.
@@ -101,15 +100,13 @@ func (s *setup) entries() (networks []*network) {
 // any returns one of the processes.
 func (s *setup) any() *place { return s.places[s.random.IntN(len(s.places))] }
 
-// run lets one round follow the other until the time is over. Each begins with what the one before has left.
+// run lets one round follow the other until each fault has come once, and -long is over. Each begins with what the one before
+// has left.
 func (s *setup) run() {
-	during, began := short, time.Now()
-	if *program.Long > 0 {
-		during = *program.Long
-	}
+	began := time.Now()
 	requests, open, longest := 0, 0, time.Duration(0)
 	n := 0
-	for ; (time.Since(began) < during || n < len(s.faults)) && !s.t.Failed(); n++ {
+	for ; (time.Since(began) < *program.Long || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
 		r := judge.New(s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)

@@ -5,7 +5,6 @@ package ledger
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"testing"
 
@@ -27,13 +26,13 @@ type Ledger struct {
 
 // A Fate is what is known for certain of one user.
 type Fate struct {
-	Email    string
+	email    string
 	version  int  // the newest that was answered or shown
 	sent     int  // the newest that was sent
-	answered bool // its creation was answered, and no other client has plans for it
+	answered bool // its creation was answered
 	changing bool // a change was sent
-	Leaving  bool // a deletion was sent
-	Gone     bool // and answered
+	leaving  bool // a deletion was sent
+	gone     bool // and answered
 }
 
 // New returns an empty ledger.
@@ -41,29 +40,13 @@ func New() *Ledger { return &Ledger{users: map[int64]Fate{}, refused: map[string
 
 // Created notes that a creation was answered.
 func (l *Ledger) Created(id int64, email string) {
-	l.note(id, func(f *Fate) { f.Email, f.answered = email, true })
+	l.note(id, func(f *Fate) { f.email, f.answered = email, true })
 }
 
 // seen notes that a user was shown.
 func (l *Ledger) seen(id int64, email string, version int) {
-	l.note(id, func(f *Fate) { f.Email, f.version = email, max(f.version, version) })
+	l.note(id, func(f *Fate) { f.email, f.version = email, max(f.version, version) })
 }
-
-// Changed notes how a change ended.
-func (l *Ledger) Changed(id int64, version int, done bool) {
-	l.note(id, func(f *Fate) {
-		f.changing = false
-		if done {
-			f.version = max(f.version, version)
-		}
-	})
-}
-
-// Deleting notes that a deletion is about to be sent.
-func (l *Ledger) Deleting(id int64) { l.note(id, func(f *Fate) { f.Leaving = true }) }
-
-// Deleted notes that a deletion was answered 204.
-func (l *Ledger) Deleted(id int64) { l.note(id, func(f *Fate) { f.Leaving, f.Gone = true, true }) }
 
 func (l *Ledger) note(id int64, what func(*Fate)) {
 	l.mu.Lock()
@@ -73,36 +56,20 @@ func (l *Ledger) note(id int64, what func(*Fate)) {
 	l.users[id] = f
 }
 
-// ClaimDeletion picks a user that no other client is deleting, and notes that its deletion is about to be sent.
-func (l *Ledger) ClaimDeletion() (id int64, found bool) {
-	return l.claim(func(f *Fate) { f.Leaving = true })
-}
-
-// ClaimChange picks a user that no other client is changing or deleting, and notes that its next version is about to be
+// claimChange picks a user that no other client is changing or deleting, and notes that its next version is about to be
 // sent.
-func (l *Ledger) ClaimChange() (id int64, version int, found bool) {
-	id, found = l.claim(func(f *Fate) {
-		f.changing = true
-		f.sent++
-		version = f.sent
-	})
-	return id, version, found
-}
-
-// Twice begins the emails that are created twice. No client claims their users: without the first the second would be stored.
-const Twice = "twice-"
-
-func (l *Ledger) claim(what func(*Fate)) (int64, bool) {
+func (l *Ledger) claimChange() (id int64, version int, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, f := range l.users {
-		if f.answered && !f.changing && !f.Leaving && !strings.HasPrefix(f.Email, Twice) {
-			what(&f)
+		if f.answered && !f.changing && !f.leaving {
+			f.changing = true
+			f.sent++
 			l.users[id] = f
-			return id, true
+			return id, f.sent, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // Snapshot returns what is known now. What is read afterwards must agree with it.
@@ -135,44 +102,34 @@ func (l *Ledger) Check(users []program.User, before map[int64]Fate) error {
 		if user.ID <= previous {
 			return fmt.Errorf("%d is listed after %d", user.ID, previous)
 		}
-		if err := l.CheckUser(user, before[user.ID]); err != nil {
+		if err := l.checkUser(user, before[user.ID]); err != nil {
 			return err
 		}
 		previous = user.ID
 		listed[user.ID] = true
 	}
 	for id := range before {
-		if !listed[id] {
-			if err := l.CheckMissing(id); err != nil {
-				return err
-			}
+		if !listed[id] && !l.now(id).leaving {
+			return fmt.Errorf("%d is not shown, although it was stored before", id)
 		}
 	}
 	return nil
 }
 
-// CheckUser compares a user that was shown with what was known before, and notes it.
-func (l *Ledger) CheckUser(user program.User, known Fate) error {
+// checkUser compares a user that was shown with what was known before, and notes it.
+func (l *Ledger) checkUser(user program.User, known Fate) error {
 	version := 0
 	_, _ = fmt.Sscanf(user.Name, "v%d", &version)
 	switch sent := l.now(user.ID).sent; {
-	case known.Gone:
+	case known.gone:
 		return fmt.Errorf("%d is shown, although its deletion was answered before", user.ID)
-	case known.Email != "" && known.Email != user.Email:
-		return fmt.Errorf("%d is shown as %s and was created as %s", user.ID, user.Email, known.Email)
+	case known.email != "" && known.email != user.Email:
+		return fmt.Errorf("%d is shown as %s and was created as %s", user.ID, user.Email, known.email)
 	case version < known.version || version > sent:
 		return fmt.Errorf("%d is shown in version %d; %d was known and %d sent", user.ID, version, known.version, sent)
 	}
 	l.seen(user.ID, user.Email, version)
 	return l.checkRefused(user)
-}
-
-// CheckMissing reports a user that was not shown, although it was known and no client deletes it.
-func (l *Ledger) CheckMissing(id int64) error {
-	if !l.now(id).Leaving {
-		return fmt.Errorf("%d is not shown, although it was stored before", id)
-	}
-	return nil
 }
 
 // ExpectKept compares the program's list with the ledger.

@@ -39,11 +39,10 @@ func (l *Ledger) write(p *program.Program, client string, stop <-chan struct{}) 
 func (l *Ledger) Write(p *program.Program, client string, i int) (id int64, err error) {
 	id, err = l.Create(p, fmt.Sprintf("%s-%d", client, i))
 	if err == nil && id != 0 && i%3 == 0 {
-		err = l.Change(p)
+		err = l.change(p)
 	}
 	if err == nil && id != 0 && i%5 == 0 {
-		l.Deleting(id)
-		err = l.Delete(p, id)
+		err = l.delete(p, id)
 	}
 	return id, err
 }
@@ -65,9 +64,9 @@ func (l *Ledger) Create(p *program.Program, email string) (id int64, err error) 
 	return id, nil
 }
 
-// Change gives one user its next version. The user may be deleted meanwhile.
-func (l *Ledger) Change(p *program.Program) error {
-	id, version, found := l.ClaimChange()
+// change gives one user its next version. The user may be deleted meanwhile.
+func (l *Ledger) change(p *program.Program) error {
+	id, version, found := l.claimChange()
 	if !found {
 		return nil
 	}
@@ -75,27 +74,33 @@ func (l *Ledger) Change(p *program.Program) error {
 	if err != nil {
 		return err
 	}
-	l.Changed(id, version, answer.Status == 200)
+	l.note(id, func(f *Fate) {
+		f.changing = false
+		if answer.Status == 200 {
+			f.version = max(f.version, version)
+		}
+	})
 	if answer.Status >= 500 && l.Faults {
 		l.refuse(answer, change(id, fmt.Sprint("v", version)))
 		return nil
 	}
-	if answer.Status != 200 && !(answer.Status == 404 && l.now(id).Leaving) {
+	if answer.Status != 200 && !(answer.Status == 404 && l.now(id).leaving) {
 		return fmt.Errorf("changing %d is answered %d %s", id, answer.Status, answer.Body)
 	}
 	return nil
 }
 
-// Delete deletes a user whose deletion was noted.
-func (l *Ledger) Delete(p *program.Program, id int64) error {
+// delete deletes a user.
+func (l *Ledger) delete(p *program.Program, id int64) error {
+	l.note(id, func(f *Fate) { f.leaving = true })
 	answer, err := p.Send("DELETE", "/api/users/"+strconv.FormatInt(id, 10), "")
 	switch {
 	case err != nil:
 		return err
 	case answer.Status == 204:
-		l.Deleted(id)
+		l.note(id, func(f *Fate) { f.gone = true })
 	case !strings.Contains(answer.Body, "not known"):
-		l.note(id, func(f *Fate) { f.Leaving = false }) // it was refused: the user stays
+		l.note(id, func(f *Fate) { f.leaving = false }) // it was refused: the user stays
 	}
 	return nil
 }
