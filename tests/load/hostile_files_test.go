@@ -10,7 +10,7 @@ import (
 
 func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
 	t.Parallel()
-	size := int64(32 << 20)
+	size := int64(8 << 20)
 	if *program.Long > 0 {
 		size = 256 << 20 // more than the bound below
 	}
