@@ -11,7 +11,7 @@ func database(t *testing.T) string { return "DATA_DIR=" + filepath.Join(t.TempDi
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, 1, database(t))
-	s.faults = []fault{none, killed, none, paused}
+	s.faults = []fault{none, killed, paused}
 	s.run()
 }
 
@@ -20,7 +20,7 @@ func TestManyProcessesOnOneDatabase(t *testing.T) {
 	settings := slices.Repeat([][]string{{database(t)}}, processes)
 	settings[0] = append(settings[0], "LIST_MEMORY_MIB=0") // it reads each list while it sends it
 	s := newSetupOf(t, settings...)
-	s.faults = []fault{none, killed, none, paused}
+	s.faults = []fault{none, killed, paused}
 	s.run()
 }
 
