@@ -70,7 +70,7 @@ func (m *machine) run(r *rapid.T) {
 	actions := map[string]func(*rapid.T){
 		"":       m.compare,
 		"create": m.create, "create many": m.createMany, "change": m.change, "delete": m.delete,
-		"select": m.selectSome, "page": m.page, "import": m.importSome,
+		"select": m.selectSome, "page": m.page, "one": m.one, "import": m.importSome,
 		"create, and page": func(r *rapid.T) { m.create(r); m.page(r) }, "change, and page": func(r *rapid.T) { m.change(r); m.page(r) },
 		"by email": m.byEmail, "change, and by email": func(r *rapid.T) { m.change(r); m.byEmail(r) },
 	}
@@ -317,6 +317,16 @@ func (m *machine) page(r *rapid.T) {
 	}
 	want.JSON = []byte(m.json(users))
 	m.comparePage(r, query, want)
+}
+
+// one compares a user, or none, with the model.
+func (m *machine) one(r *rapid.T) {
+	id := rapid.OneOf(rapid.Int64Range(-1100, 1100), rapid.Int64()).Draw(r, "id")
+	got, err := m.JSON(ctx, id)
+	if user, exists := m.model[id]; exists && (err != nil || "["+string(got)+"]" != m.json([]models.User{user})) ||
+		!exists && !errors.Is(err, models.ErrNotFound) {
+		r.Fatalf("%d is %.500s, %v; the user exists: %t", id, got, err, exists)
+	}
 }
 
 // byEmail compares the user with an email with the model, if it is in memory.
