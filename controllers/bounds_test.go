@@ -10,8 +10,8 @@ import (
 func TestARowOfAFileMayBeAsLargeAsIsSaid(t *testing.T) {
 	const tooLong = "refused: The row in line 2 is longer than 4 MiB: a quote that ends a value may be missing"
 	name := strings.Repeat("n", largestRow-len(",a"))
-	columns := strings.Repeat(",", mostColumns-1)
-	wrongCount := fmt.Sprintf("2: The row has %d values, and the header 2 columns; 3 B|b", mostColumns)
+	columns := strings.Repeat(",", maxColumns-1)
+	wrongCount := fmt.Sprintf("2: The row has %d values, and the header 2 columns; 3 B|b", maxColumns)
 	for _, test := range []struct{ name, row, want string }{
 		{"4 MiB", name + ",a", "2 " + name + "|a; 3 B|b"},
 		{"4 MiB and a byte", name + "n,a", tooLong},

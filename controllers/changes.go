@@ -30,8 +30,8 @@ func NewChanges(stop context.Context, users *models.Users, fields models.Fields,
 	return &Changes{users: users, fields: fields, stop: stop, heartbeat: heartbeat}
 }
 
-// mostChanges is how many changes a response has at most.
-const mostChanges = 1000
+// maxChanges is how many changes a response has at most.
+const maxChanges = 1000
 
 // changesParameters are the parameters of GET /api/changes.
 var changesParameters = parameters{"the feed of changes", []parameter{
@@ -39,7 +39,7 @@ var changesParameters = parameters{"the feed of changes", []parameter{
 		asked.cursor = value
 		return value != ""
 	}},
-	number("limit", 1, mostChanges, func(asked *request, value int) { asked.Limit = value }),
+	number("limit", 1, maxChanges, func(asked *request, value int) { asked.Limit = value }),
 	number("wait", 0, 60, func(asked *request, value int) { asked.wait = time.Duration(value) * time.Second }),
 }}
 
@@ -50,7 +50,7 @@ func (f *Changes) Get(c *gin.Context) error {
 		return err
 	}
 	if !asked.has("limit") {
-		asked.Limit = mostChanges
+		asked.Limit = maxChanges
 	}
 	if quality(c, eventStream) > quality(c, "application/json") { // a client that accepts both equally gets JSON
 		return f.stream(c, asked)

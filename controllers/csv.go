@@ -206,8 +206,8 @@ func (r *csvRows) Read(into []byte) (int, error) {
 		case char == r.delimiter && !r.quoted:
 			r.columns++
 		}
-		if r.columns >= mostColumns {
-			err = newError("file_invalid", "The row in line %d has more than %d values", r.begin+1, mostColumns)
+		if r.columns >= maxColumns {
+			err = newError("file_invalid", "The row in line %d has more than %d values", r.begin+1, maxColumns)
 		} else if r.bytes > largestRow {
 			err = newError("file_invalid",
 				"The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", r.begin+1)

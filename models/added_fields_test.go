@@ -12,7 +12,7 @@ var addedNames = []string{"group", "select", "from", "ordinality", "n", "u", "us
 	"where", "table", "user", "default", "null", "text", "unnest", "returning", "excluded", "old", "new", "collate",
 	"updated_at", "deleted_at", "ids", "emails", "i", "l", "c", "column1", "a_name_of_40_characters_which_is_the_most"}
 
-// withAdded returns a table of fields with n that a setting adds, at most [models.MostAdded].
+// withAdded returns a table of fields with n that a setting adds, at most [models.MaxAdded].
 func withAdded(n int) models.Fields { return models.NewFields(addedNames[:n]...) }
 
 // added returns the fields that the setting adds.

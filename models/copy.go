@@ -90,7 +90,7 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		}
 		return dbfile.ExpectUnused(path) // a service that has started meanwhile may have stored more users
 	})
-	if failed := to.engine.failed(err); failed != nil {
+	if failed := to.engine.translate(err); failed != nil {
 		return copied, fmt.Errorf("nothing was copied to %s: %w", target, failed)
 	}
 	return copied, nil

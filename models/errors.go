@@ -45,12 +45,12 @@ func unserved(why string) error {
 }
 
 // SameEmails are users whose emails differ only in the case of ASCII letters, so that no index can ignore the case.
-type SameEmails struct{ IDs []int64 } // those with the same email follow each other; one more than [MostListed] if there are others
+type SameEmails struct{ IDs []int64 } // those with the same email follow each other; one more than [MaxListed] if there are others
 
 func (e *SameEmails) Error() string {
 	ids, more := e.IDs, ""
-	if len(ids) > MostListed {
-		ids, more = ids[:MostListed], " and others"
+	if len(ids) > MaxListed {
+		ids, more = ids[:MaxListed], " and others"
 	}
 	return "nothing was changed, because some emails differ only in the case of their letters: change or delete all but " +
 		"one of each, and try again; the users have the ids " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]") + more

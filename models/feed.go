@@ -25,7 +25,7 @@ type Change struct {
 // Op says what was done to a user.
 type Op string
 
-// The ops. A statement that writes more than [MostRecorded] users is one entry, OpMany: a client exports again.
+// The ops. A statement that writes more than [MaxRecorded] users is one entry, OpMany: a client exports again.
 const (
 	OpCreated Op = "created"
 	OpChanged Op = "changed"
@@ -34,7 +34,7 @@ const (
 )
 
 const (
-	MostRecorded = 10_000    // users that a statement may write before it is recorded as one entry
+	MaxRecorded  = 10_000    // users that a statement may write before it is recorded as one entry
 	PruneStep    = 1000      // old entries that are deleted in one commit
 	changesBytes = 128 << 10 // of JSON in one response; what follows takes another
 )
@@ -47,7 +47,7 @@ type Changes struct {
 
 // Changes returns entries after a cursor, or the oldest; the error is [ErrNoFeed], [ErrCursorGone], or as for every read.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes Changes, err error) {
-	limited, cancel := context.WithTimeout(ctx, answerTime)
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	err = u.storageError(ctx, u.engine.snapshot(limited, func(tx *gorm.DB) (err error) {
 		if changes, err = u.engine.changes(tx, after, limit); err != nil {

@@ -78,7 +78,7 @@ func feedMany(t *testing.T, s *storage) {
 	follower := s.follower(t)
 	s.create(t, "before")
 	run(t, s.other(t, s.at), fmt.Sprintf("INSERT INTO users (name, email) "+
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= %d) SELECT 'n', 'many' || i FROM n", models.MostRecorded))
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= %d) SELECT 'n', 'many' || i FROM n", models.MaxRecorded))
 	follower.expect(t, s.everyone(t))
 	last := follower.entries[len(follower.entries)-1]
 	if last.Op != models.OpMany || last.ID != 0 || last.User != nil || len(follower.entries) > 3 {

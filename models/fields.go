@@ -218,5 +218,5 @@ func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
 	return differing
 }
 
-// MostAdded is how many fields a setting may add.
-const MostAdded = 32
+// MaxAdded is how many fields a setting may add.
+const MaxAdded = 32

@@ -53,8 +53,8 @@ type DeletedUser struct {
 	Email string `json:"email"`
 }
 
-// MostListed is how many refused rows, and how many deleted users, an import names at most.
-const MostListed = 100
+// MaxListed is how many refused rows, and how many deleted users, an import names at most.
+const MaxListed = 100
 
 // RowError is why a row of a file is refused: it cannot be read, or the table does not accept it.
 type RowError struct {
@@ -82,7 +82,7 @@ func (r *RefusedRows) Add(row *RowError) {
 		return cmp.Compare(listed.Line, line)
 	})
 	r.Listed = slices.Insert(r.Listed, at, row)
-	r.Listed = r.Listed[:min(len(r.Listed), MostListed)]
+	r.Listed = r.Listed[:min(len(r.Listed), MaxListed)]
 }
 
 // TooManyDeletes refuses an import that would delete more users than its MaxDeletes. Users are the first of them.
@@ -101,8 +101,8 @@ const (
 	chunkBytes = 1 << 20
 )
 
-// errTakenBack rolls back the transaction of a dry run that succeeded.
-var errTakenBack = errors.New("a dry run was taken back")
+// errDryRun rolls back the transaction of a dry run that succeeded.
+var errDryRun = errors.New("a dry run was taken back")
 
 // Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again, so they
 // must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import. The error is
@@ -117,13 +117,13 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 			i := fileImport{Users: u, tx: tx, options: options, together: 16, seen: idSet{}}
 			err := i.run(ctx, rows)
 			if done = i.done; err == nil && options.DryRun {
-				err = errTakenBack
+				err = errDryRun
 			}
 			return err
 		})
 	})
 	switch {
-	case errors.Is(err, errTakenBack):
+	case errors.Is(err, errDryRun):
 		return done, nil
 	case err != nil:
 		return Imported{}, u.storageError(ctx, err)
@@ -241,7 +241,7 @@ type step struct {
 func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	var did step
 	err := i.savepoint(i.tx, func() error { return i.try(rows, &did) })
-	failed, _ := errors.AsType[*StorageError](i.engine.failed(err))
+	failed, _ := errors.AsType[*StorageError](i.engine.translate(err))
 	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
 	case err == nil:
 		i.done.Created += did.created
@@ -252,7 +252,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 		}
 		for _, id := range did.seen {
 			i.seen.add(id)
-			i.engine.wrote(id)
+			i.engine.noteWrite(id)
 		}
 		return nil
 	case !i.isRefusal(err):
@@ -269,7 +269,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	case isTaken && i.options.OnConflict != ConflictFails && tries < 3:
 		return i.storeDifferent(rows, tries+1)
 	}
-	i.refused.Add(&RowError{Line: rows[0].Line, Err: i.engine.failed(err)})
+	i.refused.Add(&RowError{Line: rows[0].Line, Err: i.engine.translate(err)})
 	return nil
 }
 
@@ -354,7 +354,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 		after = ids[len(ids)-1]
 		gone := slices.DeleteFunc(ids, i.seen.has)
 		missing += len(gone)
-		if room := MostListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {
+		if room := MaxListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {
 			for user, err := range i.each(i.tx.Where("id IN ?", gone).Order("id").Limit(room)) {
 				if err != nil {
 					return err
@@ -371,7 +371,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 		}
 		i.done.Deleted += int(deleted.RowsAffected)
 		for _, id := range gone {
-			i.engine.wrote(id)
+			i.engine.noteWrite(id)
 		}
 	}
 	if missing > i.options.MaxDeletes {

@@ -72,7 +72,7 @@ func importsRefused(t *testing.T, s *storage) {
 	for _, options := range []models.ImportOptions{{}, {DryRun: true}} {
 		_, err := s.Import(ctx, rows, options)
 		refused, ok := errors.AsType[*models.RefusedRows](err)
-		if !ok || refused.Refused != 200 || refused.All != 300 || len(refused.Listed) != models.MostListed {
+		if !ok || refused.Refused != 200 || refused.All != 300 || len(refused.Listed) != models.MaxListed {
 			t.Fatalf("got %v", err)
 		}
 		for i, row := range refused.Listed {

@@ -47,22 +47,22 @@ type postgresServer struct {
 }
 
 const (
-	// answerTime is how long a statement that looks at few users may take, with its wait for a connection, and cancelTime
+	// answerTimeout is how long a statement that looks at few users may take, with its wait for a connection, and cancelTimeout
 	// how long the server then has to confirm that it has ended the statement: a client learns within 5 s that the server
 	// does not answer.
-	answerTime = 4200 * time.Millisecond
-	cancelTime = 500 * time.Millisecond
+	answerTimeout = 4200 * time.Millisecond
+	cancelTimeout = 500 * time.Millisecond
 	// lockMargin is how long before the end of its time a write no longer waits for a lock: then it is certain that nothing was
 	// stored.
 	lockMargin = 700 * time.Millisecond
-	// searchTime is how long a statement that looks at every user may take.
-	searchTime = 2 * time.Minute
-	// startTime is how long startup tries a server that is not there yet.
-	startTime = 30 * time.Second
-	// triesAtMost is how often a transaction is tried that was taken back because of others.
-	triesAtMost = 3
-	// fewestConnections is how many a process needs: two for the writers, one for a search or an import, and one for other reads.
-	fewestConnections = 4
+	// searchTimeout is how long a statement that looks at every user may take.
+	searchTimeout = 2 * time.Minute
+	// startTimeout is how long startup tries a server that is not there yet.
+	startTimeout = 30 * time.Second
+	// maxTries is how often a transaction is tried that was rolled back because of others.
+	maxTries = 3
+	// minConnections is how many a process needs: two for the writers, one for a search or an import, and one for other reads.
+	minConnections = 4
 )
 
 // parse reads DATABASE_URL. The error never repeats it: the password may be anywhere in it.
@@ -100,9 +100,9 @@ func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
 		}
 		return nil, errors.New(what + why)
 	}
-	if config.MaxConns < fewestConnections {
+	if config.MaxConns < minConnections {
 		return nil, fmt.Errorf(what+"pool_max_conns is %d, and a process needs at least %d connections: raise it, or leave it out",
-			config.MaxConns, fewestConnections)
+			config.MaxConns, minConnections)
 	}
 	// What is read must not depend on the settings of a role, a database or a server. Every pooler knows these parameters.
 	for name, value := range map[string]string{
@@ -167,7 +167,7 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
-	config.AfterConnect = ownSession
+	config.AfterConnect = setSessionDefaults
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but the name of the function never changes
 			conn.CustomData()[unconfirmed] = true
@@ -202,10 +202,10 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	return p, nil
 }
 
-// ownSession sets up a session that belongs to this process alone: the defaults of a role, a database or a server must not
+// setSessionDefaults sets up a session that belongs to this process alone: the defaults of a role, a database or a server must not
 // end its statements, nor make them see an earlier moment. A pooler reports a process number of its own, and not that of the
 // server's process.
-func ownSession(ctx context.Context, conn *pgx.Conn) error {
+func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the pool's context has no deadline
 	defer cancel()
 	given := make([]string, 0, len(conn.Config().RuntimeParams))
@@ -256,7 +256,7 @@ func (p *postgresServer) adaptGORM() error {
 func (p *postgresServer) reach(ctx context.Context) error {
 	const pause, sayAgain = time.Second, 10 * time.Second
 	said := time.Time{}
-	for until := time.Now().Add(startTime); ; {
+	for until := time.Now().Add(startTimeout); ; {
 		conn, err := p.pool.Acquire(ctx)
 		if err == nil {
 			conn.Release()
@@ -266,7 +266,7 @@ func (p *postgresServer) reach(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stopped while waiting for the server: %w", err)
 		}
-		if !mayCome(err) || left < pause {
+		if !isTransient(err) || left < pause {
 			return err
 		}
 		if time.Since(said) >= sayAgain {
@@ -319,7 +319,7 @@ func (p *postgresServer) passOverOld(validate pgconn.ValidateConnectFunc) pgconn
 }
 
 func (p *postgresServer) read(ctx context.Context, run func(db *gorm.DB) error) error {
-	return p.tell(p.repeat(ctx, time.Now().Add(answerTime), func(ctx context.Context) error {
+	return p.orLate(p.repeat(ctx, time.Now().Add(answerTimeout), func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
 	}), errSlow)
 }
@@ -330,11 +330,11 @@ func (p *postgresServer) read(ctx context.Context, run func(db *gorm.DB) error) 
 func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	begins := time.AfterFunc(answerTime, cancel)
+	begins := time.AfterFunc(answerTimeout, cancel)
 	defer begins.Stop()
 	var failed error
 	begun := false
-	err := p.repeat(ctx, time.Now().Add(searchTime), func(ctx context.Context) error {
+	err := p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.noLimit+
 			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+
 			"LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
@@ -347,17 +347,17 @@ func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) err
 		if !begun {
 			return err
 		}
-		if ctx.Err() != nil && isLost(failed) {
+		if ctx.Err() != nil && isConnectionError(failed) {
 			failed = ctx.Err() // the server says that it has cancelled the statement
 		}
 		return nil // what run has read is used already: it cannot run again, and the end of the transaction is no matter
 	})
-	return p.tell(cmp.Or(err, failed), errSlow)
+	return p.orLate(cmp.Or(err, failed), errSlow)
 }
 
 // write calls run in a transaction, and commits it.
 func (p *postgresServer) write(since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error {
-	deadline := since.Add(answerTime)
+	deadline := since.Add(answerTimeout)
 	err := p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		wait := time.Until(deadline) - lockMargin
 		if locks > 0 {
@@ -371,7 +371,7 @@ func (p *postgresServer) write(since time.Time, locks time.Duration, run func(tx
 	if locks > 0 && p.locked(err) {
 		return err
 	}
-	return p.tell(err, gaveUpError{errTooLate})
+	return p.orLate(err, gaveUpError{errTooLate})
 }
 
 // importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock while
@@ -392,7 +392,7 @@ func (p *postgresServer) importing(ctx context.Context, run func(tx *gorm.DB) er
 			err := run(tx)
 			if err == nil { // from here on, the client's end is no reason to break off: that would leave the outcome open
 				stay()
-				time.AfterFunc(searchTime, cancel)
+				time.AfterFunc(searchTimeout, cancel)
 				err = ctx.Err()
 			}
 			return err
@@ -401,7 +401,7 @@ func (p *postgresServer) importing(ctx context.Context, run func(tx *gorm.DB) er
 	if p.locked(err) {
 		return err // it says for which lock it has waited
 	}
-	return p.tell(err, errTooLate)
+	return p.orLate(err, errTooLate)
 }
 
 // The numbers of advisory locks are what takes turns, in ASCII.
@@ -420,15 +420,15 @@ func (p *postgresServer) repeat(ctx context.Context, deadline time.Time, try fun
 	for tries, lost := 1, false; ; tries++ {
 		err := try(ctx)
 		_, connecting := errors.AsType[*pgconn.ConnectError](err)
-		again := tries < triesAtMost && class(sqlState(err)) == "40"
-		if isGone(err) || isOutOfDate(err) {
+		again := tries < maxTries && class(sqlState(err)) == "40"
+		if isServerGone(err) || isOutOfDate(err) {
 			p.pool.Reset() // the other connections lead to the same server, and have the same view of its tables
 			again, lost = again || !lost, true
 		}
 		switch {
 		case err == nil, isUnknown(err):
 			return err
-		case ctx.Err() != nil && isLost(err):
+		case ctx.Err() != nil && isConnectionError(err):
 			return ctx.Err()
 		case sqlState(err) == codeTooMany:
 			_ = sleep(ctx, 20*time.Millisecond)
@@ -452,7 +452,7 @@ func (p *postgresServer) connection(ctx context.Context, run func(db *gorm.DB, s
 			return err
 		}
 		cancelled := make(chan struct{})
-		end := &pgconn.CancelRequestContextWatcherHandler{Conn: server.PgConn(), DeadlineDelay: cancelTime}
+		end := &pgconn.CancelRequestContextWatcherHandler{Conn: server.PgConn(), DeadlineDelay: cancelTimeout}
 		stop := context.AfterFunc(ctx, func() {
 			end.HandleCancel(ctx)
 			close(cancelled)
@@ -495,11 +495,11 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 			delete(notes, unconfirmed)
 			err = errUnconfirmed
 		}
-		return outcome(err)
+		return commitError(err)
 	})
 }
 
-func (p *postgresServer) wrote(int64) {} // the feed or the snapshot tell it
+func (p *postgresServer) noteWrite(int64) {} // the feed or the snapshot tell it
 
 func (p *postgresServer) storable(text string) bool {
 	return !strings.Contains(text, "\x00") && utf8.ValidString(text)

@@ -52,10 +52,10 @@ var (
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
 
-// outcome returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A cancel or a
+// commitError returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A cancel or a
 // shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before it; a pooler that
 // has lost the server says so in class 08, and any other error comes from a broken connection.
-func outcome(err error) error {
+func commitError(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	isError := isServers && server.SeverityUnlocalized == "ERROR"
 	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || isError && class(server.Code) != "08" && class(server.Code) != "57" {
@@ -80,27 +80,27 @@ func sqlState(err error) string {
 
 func class(code string) string { return code[:min(2, len(code))] }
 
-// isGone reports whether the server behind a connection is going away, or no longer accepts writes: another may have taken its
+// isServerGone reports whether the server behind a connection is going away, or no longer accepts writes: another may have taken its
 // place.
-func isGone(err error) bool {
+func isServerGone(err error) bool {
 	switch sqlState(err) {
 	case codeShutdown, codeCrash, codeStarting, codeReadOnly:
 		return true
 	case "":
-		return err != nil && isLost(err) && !isBrokenOff(err)
+		return err != nil && isConnectionError(err) && !isTimeoutOrCancel(err)
 	}
 	return false
 }
 
-// isLost reports whether an error is that of a connection. A closed one is first bad to database/sql, and then done.
-func isLost(err error) bool {
+// isConnectionError reports whether an error is that of a connection. A closed one is first bad to database/sql, and then done.
+func isConnectionError(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
-		pgconn.SafeToRetry(err) || isBrokenOff(err)
+		pgconn.SafeToRetry(err) || isTimeoutOrCancel(err)
 }
 
-func isBrokenOff(err error) bool {
+func isTimeoutOrCancel(err error) bool {
 	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
@@ -129,22 +129,22 @@ func (p *postgresServer) refuses(err error) bool {
 	return !p.locked(err) && !isOutOfDate(err)
 }
 
-// tell returns the error of a read or a write as the callers of the engine know it: late, if it was ended by its own deadline.
-func (p *postgresServer) tell(err, late error) error {
+// orLate returns the error of a read or a write as the callers of the engine know it: late, if it was ended by its own deadline.
+func (p *postgresServer) orLate(err, late error) error {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
 	case err == nil, isUnknown(err):
 		return err
-	case p.ended.Err() != nil && isLost(err):
+	case p.ended.Err() != nil && isConnectionError(err):
 		return ErrClosed
-	case p.locked(err), sqlState(err) == "" && isBrokenOff(err) && !connecting:
+	case p.locked(err), sqlState(err) == "" && isTimeoutOrCancel(err) && !connecting:
 		return late
 	}
 	return err
 }
 
-// failed returns an error as a client sees it: it names no host, user or password.
-func (p *postgresServer) failed(err error) error {
+// translate returns an error as a client sees it: it names no host, user or password.
+func (p *postgresServer) translate(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, isStorage := errors.AsType[*StorageError](err)
@@ -159,7 +159,7 @@ func (p *postgresServer) failed(err error) error {
 			Text: server.Error(), Code: server.Code,
 			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && isOnEmail(server),
 		}
-	case isLost(err):
+	case isConnectionError(err):
 		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}
 	}
 	return err
@@ -193,7 +193,7 @@ func reason(err error) string {
 		return "the PostgreSQL server cannot be reached: its name is not known"
 	case isNumber:
 		return "the PostgreSQL server cannot be reached: " + number.Error()
-	case isBrokenOff(err) || errors.Is(err, os.ErrDeadlineExceeded):
+	case isTimeoutOrCancel(err) || errors.Is(err, os.ErrDeadlineExceeded):
 		return "the PostgreSQL server did not answer in time"
 	}
 	return "the connection to the PostgreSQL server was lost"
@@ -205,14 +205,14 @@ func isUntrusted(err error) bool {
 	return untrusted
 }
 
-// mayCome reports whether a server that could not be reached may be there in a moment: it is starting, its name is not known
+// isTransient reports whether a server that could not be reached may be there in a moment: it is starting, its name is not known
 // yet, it has no room, or another is about to take its place. A pooler reports all of this as a violation of the protocol.
-func mayCome(err error) bool {
+func isTransient(err error) bool {
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return class(failed.Code) == "57" || failed.Code == codeTooMany ||
 			failed.Code == "08P01" && !strings.Contains(failed.Message, "startup parameter")
 	}
-	return isLost(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
+	return isConnectionError(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
 // explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class 08.
@@ -229,7 +229,7 @@ func (p *postgresServer) explain(err error) error {
 		code = storage.Code
 	case isServers:
 		why = server.Message
-	case isLost(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+	case isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
 		why = reason(err)
 	}
 	help := map[string]string{
@@ -250,7 +250,7 @@ func (p *postgresServer) explain(err error) error {
 		help = "start the service, which creates the table with the columns that USER_FIELDS names"
 	case isUntrusted(err):
 		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate has it"
-	case !isStorage && !isServers && isLost(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+	case !isStorage && !isServers && isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
 		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: the primary, or all hosts, separated by commas"
 	}
 	if help != "" {

@@ -108,7 +108,7 @@ END $keep$;
 		REVOKE ALL ON FUNCTION SCHEMA.users_changes_record() FROM PUBLIC;
 		CREATE TRIGGER users_changes_keep BEFORE DELETE OR TRUNCATE ON SCHEMA.users_changes
 			FOR EACH STATEMENT EXECUTE FUNCTION SCHEMA.users_changes_keep();
-		ALTER TABLE SCHEMA.users_changes ENABLE ALWAYS TRIGGER users_changes_keep;`, OpMany, OpChanged, OpDeleted, OpCreated, MostRecorded)
+		ALTER TABLE SCHEMA.users_changes ENABLE ALWAYS TRIGGER users_changes_keep;`, OpMany, OpChanged, OpDeleted, OpCreated, MaxRecorded)
 	for _, t := range feedTriggers() {
 		script += fmt.Sprintf("CREATE TRIGGER %[1]s AFTER %[2]s FOR EACH STATEMENT EXECUTE FUNCTION SCHEMA.users_changes_record();"+
 			"ALTER TABLE users ENABLE ALWAYS TRIGGER %[1]s;", t[0], t[1])
@@ -371,7 +371,7 @@ func (s *postgresState) read(db *gorm.DB) error {
 // Unchanged asks for the snapshot outside of any transaction.
 func (p *postgresServer) Unchanged(ctx context.Context) (bool, error) {
 	var now postgresState
-	err := p.failed(p.read(ctx, now.read))
+	err := p.translate(p.read(ctx, now.read))
 	return err == nil && now.snapshot == p.last.snapshot && now.server == p.last.server, err
 }
 
@@ -384,13 +384,13 @@ func (p *postgresServer) Unchanged(ctx context.Context) (bool, error) {
 func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snapshot) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stall := time.AfterFunc(searchTime, cancel) // no row for as long as any read may take: the server does not answer
+	stall := time.AfterFunc(searchTimeout, cancel) // no row for as long as any read may take: the server does not answer
 	defer stall.Stop()
 	before := p.last
 	p.last = postgresState{}
 	var now postgresState
 	err := p.snapshot(ctx, func(tx *gorm.DB) error {
-		stall.Reset(answerTime)
+		stall.Reset(answerTimeout)
 		if err := now.read(tx); err != nil {
 			return err
 		}
@@ -408,10 +408,10 @@ func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snaps
 			Rows: func(from, to int64) iter.Seq2[listcache.Row, error] {
 				return func(yield func(listcache.Row, error) bool) {
 					n := 0
-					stall.Reset(answerTime)
+					stall.Reset(answerTimeout)
 					for row, err := range rows(from, to) {
 						if n++; n%pageUsers == 0 {
-							stall.Reset(answerTime)
+							stall.Reset(answerTimeout)
 						}
 						if !yield(row, err) {
 							return
@@ -424,7 +424,7 @@ func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snaps
 	if err == nil {
 		p.last = now
 	}
-	return p.failed(err)
+	return p.translate(err)
 }
 
 // changedSince returns the users in entries that are visible now, and were not in an earlier snapshot. NULL stands for

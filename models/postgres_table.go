@@ -39,7 +39,7 @@ func (p *postgresServer) expectServer(ctx context.Context) error {
 // createTable creates the table if nothing of its name is found on the search path. If two processes create it at once,
 // PostgreSQL refuses one of them midway: so processes take turns, and each looks again.
 func (p *postgresServer) createTable(ctx context.Context) error {
-	return p.repeat(ctx, time.Now().Add(searchTime), func(ctx context.Context) error {
+	return p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		// A statement that opens a table makes the session notice what others have committed to the catalog.
 		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
 		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)", createLock)
@@ -127,28 +127,28 @@ func (p *postgresServer) expectRights(db *gorm.DB) error {
 	return nil
 }
 
-// schemaTime is how long a change of the schema waits for other programs.
-const schemaTime = 30 * time.Second
+// schemaTimeout is how long a change of the schema waits for other programs.
+const schemaTimeout = 30 * time.Second
 
 // changeSchema makes a change of the table in its own transaction, and beside no other change: it begins with a lock that
 // only other changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it waits for no
 // more than half a second, and is tried again while another program holds the table.
 func (p *postgresServer) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
-	for until := time.Now().Add(schemaTime); ; {
-		err := p.repeat(ctx, until.Add(schemaTime), func(ctx context.Context) error {
+	for until := time.Now().Add(schemaTimeout); ; {
+		err := p.repeat(ctx, until.Add(schemaTimeout), func(ctx context.Context) error {
 			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+"SET LOCAL lock_timeout = '5s'; "+
 				"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'", change)
 		})
 		// A build of an index that a killed command has begun lets go of its lock just before its end.
-		isBusy := p.locked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTime/2
+		isBusy := p.locked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
 		switch {
-		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !isLost(err):
+		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !isConnectionError(err):
 			return cmp.Or(ctx.Err(), err)
 		case !isBusy:
 			return p.explain(err)
 		case time.Until(until) < time.Second:
 			return fmt.Errorf("nothing was changed, because another program was using users for %s (pg_stat_activity shows which): "+
-				"try again when it has ended", schemaTime)
+				"try again when it has ended", schemaTimeout)
 		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
@@ -167,7 +167,7 @@ func (p *postgresServer) ignoreEmailCase(ctx context.Context) error {
 	failed := p.snapshot(ctx, func(db *gorm.DB) error {
 		return db.Raw(`SELECT u.id FROM users u JOIN (SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users
 				GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT ?) AS same ON lower(u.email COLLATE "C") = same.email
-			ORDER BY same.first, u.id LIMIT ?`, MostListed+1, MostListed+1).Scan(&same.IDs).Error
+			ORDER BY same.first, u.id LIMIT ?`, MaxListed+1, MaxListed+1).Scan(&same.IDs).Error
 	})
 	if failed != nil || len(same.IDs) == 0 { // another program has changed them meanwhile
 		return cmp.Or(failed, err)
@@ -226,7 +226,7 @@ func (p *postgresServer) build(ctx context.Context, name, create string) error {
 	err = p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error {
 		defer p.pool.Reset()
 		unlimited := false
-		// In a session that is this process's own: see ownSession.
+		// In a session that is this process's own: see setSessionDefaults.
 		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '3500ms'").Error
 		if err == nil {
 			err = db.Raw("SELECT current_setting('lock_timeout') = '0' AND current_setting('statement_timeout') = '0'").Row().Scan(&unlimited)
@@ -241,7 +241,7 @@ func (p *postgresServer) build(ctx context.Context, name, create string) error {
 		return err
 	})
 	if err != nil {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*schemaTime)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*schemaTimeout)
 		defer cancel()
 		exists, failed := p.removeUnfinished(limited, name)
 		if failed != nil {

@@ -12,8 +12,8 @@ import (
 // A disk takes as long to flush one row as a hundred. So the writes that arrive during a commit go into the next one together,
 // and each returns after its own commit is on disk. A write that finds a writer idle is committed at once.
 
-// mostTogether bounds the writes in one commit, and so how long the first of them waits for the last.
-const mostTogether = 512
+// maxBatch bounds the writes in one commit, and so how long the first of them waits for the last.
+const maxBatch = 512
 
 // write is one write on its way to disk.
 type write struct {
@@ -35,13 +35,13 @@ type queue struct {
 
 // startQueue starts the writers.
 func (u *Users) startQueue() *queue {
-	q := &queue{waiting: make(chan *write, mostTogether)}
+	q := &queue{waiting: make(chan *write, maxBatch)}
 	for range u.writers {
 		q.writers.Go(func() {
 			for first := range q.waiting {
 				runtime.Gosched() // let requests that are ready join
 				batch := []*write{first}
-				for more := true; more && len(batch) < mostTogether; {
+				for more := true; more && len(batch) < maxBatch; {
 					select {
 					case next, open := <-q.waiting:
 						if more = open; open {

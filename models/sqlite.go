@@ -31,8 +31,8 @@ type sqliteFile struct {
 	files                 files
 	checkpoints           *checkpoints
 
-	// underWay holds a value while a write or the end of a checkpoint is under way. What follows belongs to its holder.
-	underWay    chan struct{}
+	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its holder.
+	writeLock   chan struct{}
 	changed     listcache.Changes // what was committed since the list was last read; by another program: anything
 	dataVersion int64             // of the writer, at the last look for commits of others
 	schema      int64             // the schema version for which triggers is known
@@ -89,7 +89,7 @@ func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
 	if err := u.Temp.Clear(); err != nil {
 		return nil, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
 	}
-	s := &sqliteFile{Users: u, underWay: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
+	s := &sqliteFile{Users: u, writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
 	u.folded, u.writers, u.searchers = "email COLLATE NOCASE", 1, maxReaders-1
 	if err := s.connect(d, path); err != nil {
 		return nil, dbfile.Explain(d.Path, err)
@@ -198,16 +198,16 @@ func (s *sqliteFile) noticeOthers(db *gorm.DB) error {
 	return err
 }
 
-func (s *sqliteFile) wrote(id int64) {
+func (s *sqliteFile) noteWrite(id int64) {
 	if s.changed.Add(id); s.triggers {
 		s.changed.Anything = true
 	}
 }
 
 func (s *sqliteFile) write(since time.Time, _ time.Duration, run func(tx *gorm.DB) error) error {
-	s.underWay <- struct{}{}
+	s.writeLock <- struct{}{}
 	defer func() {
-		<-s.underWay
+		<-s.writeLock
 		select {
 		case s.checkpoints.commit <- struct{}{}:
 		default: // a signal is pending already
@@ -252,11 +252,11 @@ func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ended, func() { cancel(ErrClosed) })()
 	select {
-	case s.underWay <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-s.underWay }()
+	defer func() { <-s.writeLock }()
 	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34 MiB more.
 	err := s.writer.Exec("PRAGMA cache_size = -48000").Error
 	if err != nil {
@@ -308,7 +308,7 @@ func (s *sqliteFile) Snapshot(ctx context.Context, read func(listcache.Snapshot)
 	}
 	var err error
 	select {
-	case s.underWay <- struct{}{}:
+	case s.writeLock <- struct{}{}:
 		if err = s.noticeOthers(s.writer); err == nil {
 			err = begin()
 		}
@@ -319,7 +319,7 @@ func (s *sqliteFile) Snapshot(ctx context.Context, read func(listcache.Snapshot)
 				since.Anything = true
 			}
 		}
-		<-s.underWay
+		<-s.writeLock
 	case <-time.After(longerThanACommit):
 		err = begin()
 	}
@@ -339,8 +339,8 @@ func (s *sqliteFile) Snapshot(ctx context.Context, read func(listcache.Snapshot)
 	return read(listcache.Snapshot{Changed: since, Cursor: cursor, Rows: s.rows(tx.WithContext(ctx))})
 }
 
-// failed returns SQLite's errors with their own text.
-func (s *sqliteFile) failed(err error) error {
+// translate returns SQLite's errors with their own text.
+func (s *sqliteFile) translate(err error) error {
 	failed, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		return err
@@ -373,8 +373,8 @@ func (s *sqliteFile) storable(string) bool { return true }
 func (s *sqliteFile) close(context.Context) error {
 	defer s.endAll()
 	s.checkpoints.close()
-	s.underWay <- struct{}{}
-	defer func() { <-s.underWay }()
+	s.writeLock <- struct{}{}
+	defer func() { <-s.writeLock }()
 	if err := s.checkFiles(); err != nil {
 		return err
 	}

@@ -61,9 +61,9 @@ func (c *checkpoints) loop(s *sqliteFile) {
 			return
 		case <-watch.C:
 			select {
-			case s.underWay <- struct{}{}:
+			case s.writeLock <- struct{}{}:
 				_ = s.checkFiles()
-				<-s.underWay
+				<-s.writeLock
 			default: // a commit looks
 			}
 			continue
@@ -87,9 +87,9 @@ func (c *checkpoints) loop(s *sqliteFile) {
 		if pages > walLimit {
 			mode = "RESTART" // costs a needless refresh of the cached list
 		}
-		s.underWay <- struct{}{}
+		s.writeLock <- struct{}{}
 		c.run(c.db, mode)
-		<-s.underWay
+		<-s.writeLock
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *sqliteFile) createFeed(tx *gorm.DB) error {
 			"WHEN new.at = (SELECT at FROM users_changes WHERE cursor = new.cursor - %[1]d) "+
 			"OR '%[2]s' = (SELECT op FROM users_changes WHERE cursor = new.cursor - 1 AND at = new.at) "+
 			"BEGIN DELETE FROM users_changes WHERE cursor BETWEEN new.cursor - %[1]d AND new.cursor - 1; "+
-			"UPDATE users_changes SET op = '%[2]s', id = NULL WHERE cursor = new.cursor; END", MostRecorded, OpMany))
+			"UPDATE users_changes SET op = '%[2]s', id = NULL WHERE cursor = new.cursor; END", MaxRecorded, OpMany))
 }
 
 func (s *sqliteFile) dropFeed(tx *gorm.DB) error {

@@ -59,7 +59,7 @@ func (n namedFile) size() int64 {
 	return info.Size()
 }
 
-// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds underWay.
+// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds writeLock.
 func (s *sqliteFile) checkFiles() error {
 	f := &s.files
 	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
@@ -121,7 +121,7 @@ func CheckFile(db *gorm.DB, fields Fields) (n int64, err error) {
 	fields = slices.DeleteFunc(slices.Clone(fields), func(f *Field) bool { return !f.Required }) // the next start says which others it lacks
 	s := &sqliteFile{Users: &Users{fields: fields, columns: fields.selected()}}
 	if _, err := s.describe(db); err != nil {
-		return 0, s.failed(err)
+		return 0, s.translate(err)
 	}
 	for _, err := range s.each(db) {
 		if err != nil {

@@ -89,7 +89,7 @@ func (s *sqliteFile) changeSchema(ctx context.Context, change func(tx *gorm.DB) 
 		return fmt.Errorf("nothing was changed, because another program held the lock for more than %s, as the service does "+
 			"during an import: try again afterwards", dbfile.BusyTimeout)
 	}
-	return s.failed(err)
+	return s.translate(err)
 }
 
 func (s *sqliteFile) ignoreEmailCase(ctx context.Context) error {
@@ -99,10 +99,10 @@ func (s *sqliteFile) ignoreEmailCase(ctx context.Context) error {
 			return err
 		}
 		err := tx.Exec("CREATE UNIQUE INDEX users_email_nocase ON users (email COLLATE NOCASE)").Error
-		if failed, _ := s.failed(err).(*StorageError); failed != nil && failed.Code == fmt.Sprint(dbfile.CodeUnique) { //nolint:errorlint // failed does not wrap
+		if failed, _ := s.translate(err).(*StorageError); failed != nil && failed.Code == fmt.Sprint(dbfile.CodeUnique) { //nolint:errorlint // failed does not wrap
 			return tx.Raw(`SELECT id FROM users WHERE email COLLATE NOCASE IN
 					(SELECT email FROM users WHERE email IS NOT NULL GROUP BY email COLLATE NOCASE HAVING count(*) > 1)
-				ORDER BY email COLLATE NOCASE, id LIMIT ?`, MostListed+1).Scan(&same.IDs).Error
+				ORDER BY email COLLATE NOCASE, id LIMIT ?`, MaxListed+1).Scan(&same.IDs).Error
 		}
 		return err
 	})

@@ -18,8 +18,8 @@ type TempFiles struct {
 	free       func(directory string) (int64, error)
 }
 
-// mostTempFiles is how many there may be at once: each takes a file descriptor.
-const mostTempFiles = 256
+// maxTempFiles is how many there may be at once: each takes a file descriptor.
+const maxTempFiles = 256
 
 // NewTempFiles returns a maker of files whose names begin with prefix, for as long as they have names.
 func NewTempFiles(prefix string) *TempFiles { return &TempFiles{prefix: prefix, free: freeBytes} }
@@ -46,7 +46,7 @@ func removeFile(path string) error {
 
 // New returns an empty file, which loses its name at once, so that a kill leaves none. The error is [ErrNoRoom], or of the disk.
 func (t *TempFiles) New() (*TempFile, error) {
-	if t.open.Add(1) > mostTempFiles {
+	if t.open.Add(1) > maxTempFiles {
 		t.open.Add(-1)
 		return nil, ErrNoRoom
 	}

@@ -80,7 +80,7 @@ func TestATempFileHasNoNameAndIsReadTwice(t *testing.T) {
 
 func TestOnlySoManyTempFilesAreOpen(t *testing.T) {
 	files := NewTempFiles(filepath.Join(t.TempDir(), "users.db-spool-"))
-	for range mostTempFiles {
+	for range maxTempFiles {
 		file, err := files.New()
 		if err != nil {
 			t.Fatal(err)

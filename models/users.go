@@ -88,12 +88,12 @@ type engine interface {
 	write(since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit. changeSchema is for a command.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
-	wrote(id int64) // notes that the transaction under way has changed a user
+	noteWrite(id int64) // notes that the transaction under way has changed a user
 	changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error
 
 	refuses(err error) bool              // the database refuses what a statement asked for
 	locked(err error) bool               // a statement has waited too long for a lock that another program holds
-	failed(err error) error              // an error of GORM as a client sees it; others stay as they are
+	translate(err error) error           // an error of GORM as a client sees it; others stay as they are
 	describe(db *gorm.DB) (table, error) // what the table is now, or why it cannot be served
 
 	storable(text string) bool // the database can hold a text
@@ -261,7 +261,7 @@ func (u *Users) storageError(ctx context.Context, err error) error {
 	case ctx.Err() != nil && !isUnknown(err):
 		return ctx.Err() // the client is gone
 	}
-	return u.engine.failed(err)
+	return u.engine.translate(err)
 }
 
 func isUnknown(err error) bool {

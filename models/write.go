@@ -23,10 +23,10 @@ func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
 	err = u.queue.do(ctx, &write{run: func(tx *gorm.DB) (err error) {
-		if user, err = u.allowed(tx, id, allow); err != nil || change.Fields == 0 {
+		if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
 			return err
 		}
-		u.engine.wrote(id)
+		u.engine.noteWrite(id)
 		if err = u.update(tx, &user, change.Fields, &change.User); err == nil {
 			user, err = u.one(tx, id)
 		}
@@ -50,11 +50,11 @@ func (u *Users) update(tx *gorm.DB, user *User, fields FieldSet, from *NewUser) 
 func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
 	return u.queue.do(ctx, &write{run: func(tx *gorm.DB) error {
 		if allow != nil {
-			if _, err := u.allowed(tx, id, allow); err != nil {
+			if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
 				return err
 			}
 		}
-		u.engine.wrote(id)
+		u.engine.noteWrite(id)
 		deleted := tx.Where("id = ?", id).Delete(&User{})
 		if deleted.Error == nil && deleted.RowsAffected == 0 {
 			return ErrNotFound
@@ -63,8 +63,8 @@ func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
 	}})
 }
 
-// allowed returns a user, which nothing else can change until the transaction ends, if a condition allows that it is written.
-func (u *Users) allowed(tx *gorm.DB, id int64, allow Condition) (User, error) {
+// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a condition allows that it is written.
+func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, error) {
 	user, err := u.one(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
 	if err == nil && allow != nil {
 		if refusal := allow(user); refusal != nil {
@@ -92,7 +92,7 @@ func (u *Users) commit(batch []*write) {
 		err := u.engine.write(first, lockTogether, func(tx *gorm.DB) error { return u.runTogether(tx, batch) })
 		switch isLocked := u.engine.locked(err); {
 		case len(batch) > 1 && (isLocked || u.isRefusal(err)):
-			err = u.engine.write(first, lockSingly, func(tx *gorm.DB) error { return u.runSingly(tx, batch) })
+			err = u.engine.write(first, lockOneByOne, func(tx *gorm.DB) error { return u.runOneByOne(tx, batch) })
 		case isLocked:
 			err, batch[0].refusal = nil, err
 		}
@@ -115,7 +115,7 @@ func (u *Users) commit(batch []*write) {
 			if err == nil && w.refusal == nil {
 				stored++
 			}
-			w.done <- u.engine.failed(cmp.Or(err, w.refusal))
+			w.done <- u.engine.translate(cmp.Or(err, w.refusal))
 			return true
 		})
 		u.commits.count(stored)
@@ -125,12 +125,12 @@ func (u *Users) commit(batch []*write) {
 // How long writes that share a transaction wait for another program's lock. One that has waited for so long leaves the queue.
 const (
 	lockTogether = 200 * time.Millisecond
-	lockSingly   = 20 * time.Millisecond
+	lockOneByOne = 20 * time.Millisecond
 )
 
 // commitAlone runs a write that waits for a lock of another program, for what is left of its time.
 func (u *Users) commitAlone(w *write) {
-	ctx, cancel := context.WithDeadline(context.Background(), w.arrived.Add(answerTime))
+	ctx, cancel := context.WithDeadline(context.Background(), w.arrived.Add(answerTimeout))
 	defer cancel()
 	if u.alone.Acquire(ctx, 1) == nil {
 		defer u.alone.Release(1)
@@ -139,7 +139,7 @@ func (u *Users) commitAlone(w *write) {
 	if err == nil && w.refusal == nil {
 		u.commits.count(1)
 	}
-	w.done <- u.engine.failed(cmp.Or(err, w.refusal))
+	w.done <- u.engine.translate(cmp.Or(err, w.refusal))
 }
 
 // runTogether runs writes in a transaction: first all creations, in as few statements as possible.
@@ -164,8 +164,8 @@ func (u *Users) runTogether(tx *gorm.DB, batch []*write) error {
 	return nil
 }
 
-// runSingly runs writes in a transaction, each so that it leaves no trace if it is refused.
-func (u *Users) runSingly(tx *gorm.DB, batch []*write) error {
+// runOneByOne runs writes in a transaction, each so that it leaves no trace if it is refused.
+func (u *Users) runOneByOne(tx *gorm.DB, batch []*write) error {
 	for _, w := range batch {
 		w.refusal = u.savepoint(tx, func() error {
 			if w.user != nil {
@@ -189,7 +189,7 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	}
 	err := run()
 	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil && u.isRefusal(err) { // RollbackTo hides errors of SQLite
-		return u.engine.failed(err) // which is no refusal
+		return u.engine.translate(err) // which is no refusal
 	}
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
@@ -207,7 +207,7 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 		sent[w.user.Email] = w
 	}
 	if len(sent) < len(writes) {
-		return errSingly // the ids could not be told apart
+		return errOneByOne // the ids could not be told apart
 	}
 	created := u.insert(tx, users)
 	switch {
@@ -217,7 +217,7 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 	case len(writes) == 1:
 		return ErrIgnored
 	default:
-		return errSingly // one of them was ignored
+		return errOneByOne // one of them was ignored
 	}
 	for _, user := range users {
 		w := sent[user.Email]
@@ -225,11 +225,11 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 			w = writes[0] // a trigger may have changed the email
 		}
 		if w == nil {
-			return errSingly
+			return errOneByOne
 		}
 		delete(sent, user.Email)
 		w.user.ID = user.ID
-		u.engine.wrote(user.ID)
+		u.engine.noteWrite(user.ID)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 // maxParameters is how many values a statement has: SQLite's driver takes time that grows with their square.
 const maxParameters = 800
 
-var errSingly = errors.New("writes cannot share a statement")
+var errOneByOne = errors.New("writes cannot share a statement")
 
 // gaveUpError says that nothing was stored within the time of the write that had waited longest.
 type gaveUpError struct{ error }
@@ -263,5 +263,5 @@ func isDatabase(err error) bool {
 
 // isRefusal reports whether the database refuses what a write asks for: then it has stored nothing, and others may be stored.
 func (u *Users) isRefusal(err error) bool {
-	return errors.Is(err, errSingly) || errors.Is(err, ErrIgnored) || u.engine.refuses(err)
+	return errors.Is(err, errOneByOne) || errors.Is(err, ErrIgnored) || u.engine.refuses(err)
 }

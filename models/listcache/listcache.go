@@ -255,11 +255,11 @@ func (c *Cache) run(joined *refresh, whole bool, arrived time.Time) {
 // stillFails returns the failure of the last refresh, if the source does not answer in time now. A source takes about as long
 // to fail again, and requests that have waited for one failure must not wait for another: each is answered within 5 s.
 func (c *Cache) stillFails(arrived time.Time) error {
-	const answerTime = 4200 * time.Millisecond
+	const answerTimeout = 4200 * time.Millisecond
 	if c.failure == nil {
 		return nil
 	}
-	ctx, cancel := context.WithDeadline(c.reading, arrived.Add(answerTime))
+	ctx, cancel := context.WithDeadline(c.reading, arrived.Add(answerTimeout))
 	defer cancel()
 	_, err := c.source.Unchanged(ctx)
 	switch {
