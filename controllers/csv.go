@@ -67,7 +67,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 		if field == nil {
 			ignored = append(ignored, header[i])
 		} else if slices.Contains(f.columns, field) {
-			return nil, nil, newError("file_invalid", "The header has the column %s twice", field.Name)
+			return nil, nil, newError("file_invalid", `The header has the column "%s" twice`, field.Name)
 		} else {
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == field.Name })
 		}

@@ -77,7 +77,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
 		{"a header without email", "name,mail\nA,a\n", refused + `it has "name" and "mail", and not "email"`},
 		{"a header without name", "nom,email\nA,a\n", refused + `it has "nom" and "email", and not "name"`},
-		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column name twice"},
+		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column \"name\" twice"},
 		{"a header with an open quote", "name,email,\"x\nA,a,b\n", "refused: " + errOneLine.Message},
 		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: " + errOneLine.Message},
 		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n",

@@ -16,11 +16,7 @@ type Export struct {
 
 // Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for a client.
 func (u *Users) Export(ctx context.Context, query Query, send func(Export) error) error {
-	if err := u.searches.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer u.searches.Release(1)
-	return u.storageError(ctx, u.engine.snapshot(ctx, func(tx *gorm.DB) (err error) {
+	return u.read(ctx, true, func(tx *gorm.DB) (err error) {
 		var export Export
 		if export.Cursor, err = u.engine.cursor(tx); err != nil {
 			return err
@@ -40,5 +36,5 @@ func (u *Users) Export(ctx context.Context, query Query, send func(Export) error
 		}
 		export.Users = u.ahead(u.each(selected))
 		return send(export)
-	}))
+	})
 }

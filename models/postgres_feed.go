@@ -100,13 +100,13 @@ END $record$;
 		CREATE FUNCTION SCHEMA.users_changes_keep() RETURNS trigger LANGUAGE plpgsql AS $keep$
 BEGIN
 	IF current_setting('users_api.prunes', true) IS DISTINCT FROM 'on' THEN
-		RAISE EXCEPTION 'entries of users_changes are not deleted one by one, because clients that follow them would miss what they tell: they '
+		RAISE EXCEPTION 'entries of users_changes are neither changed nor deleted one by one, because clients that follow them would miss what they tell: they '
 			'hold no personal data, and "users-api changes off" removes them all';
 	END IF;
 	RETURN NULL;
 END $keep$;
 		REVOKE ALL ON FUNCTION SCHEMA.users_changes_record() FROM PUBLIC;
-		CREATE TRIGGER users_changes_keep BEFORE DELETE OR TRUNCATE ON SCHEMA.users_changes
+		CREATE TRIGGER users_changes_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON SCHEMA.users_changes
 			FOR EACH STATEMENT EXECUTE FUNCTION SCHEMA.users_changes_keep();
 		ALTER TABLE SCHEMA.users_changes ENABLE ALWAYS TRIGGER users_changes_keep;`, OpMany, OpChanged, OpDeleted, OpCreated, MaxRecorded)
 	for _, t := range feedTriggers() {
@@ -338,8 +338,8 @@ func (p *postgresServer) measure(db *gorm.DB, stats *Stats) {
 		FROM pg_class, (SELECT at FROM users_changes ORDER BY xid, seq LIMIT 1) AS first
 		LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
 			ORDER BY xid, seq LIMIT 1) AS held ON true
-		WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.Feed.Entries, &stats.Feed.Oldest, &lag)
-	stats.Feed.Lag = time.Duration(lag * float64(time.Second))
+		WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.FeedEntries, &stats.FeedOldest, &lag)
+	stats.FeedLag = time.Duration(lag * float64(time.Second))
 }
 
 // postgresState is what is known about a transaction that has read the list.

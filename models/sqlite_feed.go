@@ -16,12 +16,15 @@ import (
 // The triggers are part of the database, so the SQLite of any program that writes runs them: they use nothing newer than
 // SQLite 3.8. REPLACE removes users without the triggers of deletions.
 
+// firstKey is the lowest key of an entry: an end below it means that another program has made SQLite forget the highest.
+const firstKey = 1 << 40
+
 // thisMoment is the same for all rows of a statement (sqlite.org/lang_datefunc.html), in milliseconds since 1970.
 const thisMoment = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 
 // firstChange stores the entry at which a feed begins, which is never shown. JavaScript can count on from its key.
 func firstChange() string {
-	return fmt.Sprintf("INSERT INTO users_changes (cursor, op, at) VALUES (%d, 'begin', %s)", 1+rand.Int64N(1<<52), thisMoment)
+	return fmt.Sprintf("INSERT INTO users_changes (cursor, op, at) VALUES (%d, 'begin', %s)", firstKey+rand.Int64N(1<<52), thisMoment)
 }
 
 // createFeed creates the table and the triggers. The rows of a statement have the same time. Once there are too many of them,
@@ -74,13 +77,13 @@ func feedEnd(db *gorm.DB) (end int64, err error) {
 	if err != nil || !exists {
 		return -1, err
 	}
-	err = db.Raw("SELECT seq FROM sqlite_sequence WHERE name = 'users_changes'").Row().Scan(&end)
+	err = db.Raw("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'users_changes'").Row().Scan(&end)
 	return end, err
 }
 
 func (s *sqliteFile) cursor(tx *gorm.DB) (string, error) {
 	end, err := feedEnd(tx)
-	if err != nil || end < 0 {
+	if err != nil || end < firstKey {
 		return "", err
 	}
 	return strconv.FormatInt(end, 10), nil
@@ -88,11 +91,13 @@ func (s *sqliteFile) cursor(tx *gorm.DB) (string, error) {
 
 func (s *sqliteFile) changes(tx *gorm.DB, after string, limit int) (changes Changes, err error) {
 	end, err := feedEnd(tx)
-	if err == nil && end < 0 {
-		err = ErrNoFeed
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return changes, err
+	case end < 0:
+		return changes, ErrNoFeed
+	case end < firstKey: // until it begins again
+		return changes, ErrCursorGone
 	}
 	var oldest sql.NullInt64
 	if err = tx.Raw("SELECT min(cursor) FROM users_changes").Row().Scan(&oldest); err != nil {
@@ -120,8 +125,12 @@ func (s *sqliteFile) changes(tx *gorm.DB, after string, limit int) (changes Chan
 
 // prune deletes up to the first young entry, and never the newest. One from the future was written while the clock was ahead.
 func (s *sqliteFile) prune(tx *gorm.DB, before time.Time) (int64, error) {
-	if end, err := feedEnd(tx); err != nil || end < 0 {
+	end, err := feedEnd(tx)
+	switch {
+	case err != nil || end < 0:
 		return 0, err
+	case end < firstKey:
+		return 0, BeginFeedAgain(tx)
 	}
 	done := tx.Exec(`WITH oldest AS (SELECT cursor, at FROM users_changes ORDER BY cursor LIMIT ?)
 		DELETE FROM users_changes WHERE cursor IN (SELECT cursor FROM oldest) AND cursor < coalesce(
@@ -134,7 +143,7 @@ func (s *sqliteFile) measure(db *gorm.DB, stats *Stats) {
 	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
 	var oldest int64
 	const feed = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
-	if db.Raw(feed).Row().Scan(&stats.Feed.Entries, &oldest) == nil {
-		stats.Feed.Oldest = time.UnixMilli(oldest)
+	if db.Raw(feed).Row().Scan(&stats.FeedEntries, &oldest) == nil {
+		stats.FeedOldest = time.UnixMilli(oldest)
 	}
 }

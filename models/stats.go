@@ -17,14 +17,10 @@ type Stats struct {
 	Cached, Patched, Read, Streamed uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
-	Feed                    FeedStats
-}
-
-// FeedStats are metrics of the feed of changes. They are zero if changes are not recorded.
-type FeedStats struct {
-	Entries int64         // about how many there are
-	Oldest  time.Time     // when the oldest was written
-	Lag     time.Duration // how old the oldest entry is that is not shown yet
+	// Of the feed: about how many entries there are, when the oldest was written, and how old the oldest is that is not shown yet.
+	FeedEntries int64
+	FeedOldest  time.Time
+	FeedLag     time.Duration
 }
 
 // commits counts commits for [Stats].

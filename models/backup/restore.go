@@ -26,8 +26,8 @@ type Restored struct {
 
 // Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any process
 // has that open. The candidate is copied beside the database and checked. Then one rename replaces the database: whenever
-// this process is killed, path leads to the old or the new database, complete.
-func Restore(ctx context.Context, path string, fields models.Fields, from *os.File) (r Restored, err error) {
+// this process is killed, path leads to the old or the new database, complete. It calls begin before it reads anything.
+func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, begin func()) (r Restored, err error) {
 	// What would be refused later is refused before anything is read.
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return r, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
@@ -51,6 +51,7 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 		return r, err
 	}
 
+	begin()
 	file, err := newPartial(target)
 	if err == nil {
 		defer os.Remove(file.Name()) //nolint:errcheck // it has another name once it is restored

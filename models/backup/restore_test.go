@@ -22,7 +22,7 @@ func restore(t testing.TB, path, from string) (backup.Restored, error) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return backup.Restore(t.Context(), path, models.NewFields(), file)
+	return backup.Restore(t.Context(), path, models.NewFields(), file, func() {})
 }
 
 // mustRestore restores a file that has only the user new, and expects that all is well.
@@ -76,7 +76,7 @@ func TestADatabaseThatAProcessOpensDuringTheRestoreIsNotReplaced(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := backup.Restore(t.Context(), path, models.NewFields(), out)
+		_, err := backup.Restore(t.Context(), path, models.NewFields(), out, func() {})
 		ended <- err
 	}()
 	content := read(t, from)

@@ -173,15 +173,12 @@ func (l *List) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
 
 // Row returns the JSON of the row with an id, which must not be changed, or nil.
 func (l *List) Row(id int64) []byte {
-	index, found := l.find(id >> idBits)
-	if !found {
-		return nil
+	if index, ok := l.find(id >> idBits); ok {
+		if at, ok := slices.BinarySearch(l.segments[index].ids, uint16(id&(1<<idBits-1))); ok {
+			return l.segments[index].row(at)
+		}
 	}
-	at, found := slices.BinarySearch(l.segments[index].ids, uint16(id&(1<<idBits-1)))
-	if !found {
-		return nil
-	}
-	return l.segments[index].row(at)
+	return nil
 }
 
 // find returns the index of the segment with a number, or where it would be inserted.

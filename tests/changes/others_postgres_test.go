@@ -25,6 +25,7 @@ func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
 	for _, erase := range []string{
 		"DELETE FROM users WHERE id = 3; DELETE FROM users_changes WHERE id = 3",
 		"DELETE FROM users_changes WHERE id = 3",
+		"UPDATE users SET name = 'n' WHERE id = 3; UPDATE users_changes SET id = 1 WHERE id = 3",
 		"SET session_replication_role = replica; DELETE FROM users_changes",
 		"TRUNCATE users_changes",
 		"TRUNCATE users, users_changes",
