@@ -105,17 +105,18 @@ func restore(ctx context.Context, source string) error {
 	}
 	from, shown := os.Stdin, "the standard input"
 	if source != "-" {
-		if from, err = os.Open(source); err != nil {
-			return fmt.Errorf("cannot read the backup: %w", err)
-		}
-		defer from.Close() //nolint:errcheck // it was only read
 		if shown, err = filepath.Abs(source); err != nil {
 			return err
 		}
+		if from, err = os.Open(shown); err != nil {
+			return fmt.Errorf("cannot read the backup: %w", err)
+		}
+		defer from.Close() //nolint:errcheck // it was only read
 	}
-	fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
 	began := time.Now()
-	restored, err := backup.Restore(ctx, database.Path, models.NewFields(), from)
+	restored, err := backup.Restore(ctx, database.Path, models.NewFields(), from, func() {
+		fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
+	})
 	if err != nil {
 		return err
 	}

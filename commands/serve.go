@@ -229,7 +229,7 @@ func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger)
 	inFiles, err := config.KeysInFiles()
 	if err != nil { // such as a file that root has read, before RUN_AS
 		logger.Warn("a change to the files of keys needs a restart", "reason", err,
-			"help", fmt.Sprintf("make it a file that uid %d can read", os.Geteuid()))
+			"help", fmt.Sprintf("make it a regular file that uid %d can read", os.Geteuid()))
 	}
 	for inFiles && err == nil {
 		select {

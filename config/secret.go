@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
@@ -44,7 +45,14 @@ func readFile(path string, again bool) (string, error) {
 	if again {
 		flags |= syscall.O_NONBLOCK
 	}
+	// The open of a pipe waits for its writer, and a signal does not end that. After 5 s, this is the writer, of an empty text.
+	late := time.AfterFunc(5*time.Second, func() {
+		if writer, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			_ = writer.Close()
+		}
+	})
 	file, err := os.OpenFile(path, flags, 0)
+	late.Stop()
 	if err != nil {
 		return "", withoutPath(err)
 	}

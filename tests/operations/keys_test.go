@@ -124,7 +124,7 @@ func TestAFileOfKeysThatOnlyRootReadsIsAWarningAndNoError(t *testing.T) {
 		p.WaitForAddress(t)
 		expectKey(t, p, fullKey, 200)
 		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names ` +
-			`cannot be read: permission denied" help="make it a file that uid 65532 can read"`
+			`cannot be read: permission denied" help="make it a regular file that uid 65532 can read"`
 		if n := strings.Count(p.Log(), says); n != c.warnings || strings.Contains(p.Log(), "ERROR") {
 			t.Errorf("the file of %d is warned of %d times:\n%s", c.owner, n, p.Log())
 		}
@@ -147,4 +147,12 @@ func TestTheServiceStartsNoProcess(t *testing.T) {
 	if files < 80 {
 		t.Errorf("the program has %d files", files)
 	}
+}
+
+// The open of a pipe waits for a program that writes it, and no signal ends that.
+func TestAPipeThatNoProgramWritesEndsTheStart(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "keys")
+	program.Must(t, syscall.Mkfifo(pipe, 0o600))
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "API_KEY_FILE="+pipe), "API_KEY_FILE is set and has no key")
 }
