@@ -1,7 +1,7 @@
 #!/bin/sh
 # Keeps copy.json the same as the service: {"next":"CURSOR","users":{"ID":{…},…}}
 # KEY is a key that may read, if the service requires one.
-api=${API:-http://localhost:3000/api} new=new.$$
+api=${API:-http://localhost:3000/api} new=copy.json.new.$$
 ask() { curl -sS ${KEY:+-H "Authorization: Bearer $KEY"} "$@"; }
 export_all() {
   next=$(ask -f -o $new -w '%header{changes-cursor}' $api/users.ndjson) || return
@@ -9,7 +9,7 @@ export_all() {
   jq -cn --arg next "$next" '{$next, users: (reduce inputs as $u ({}; .["\($u.id)"] = $u))}' $new >$new.json &&
     mv $new.json copy.json
 }
-rm -f new.*
+rm -f copy.json.new.*
 while sleep 1; do
   [ -e copy.json ] || export_all || continue
   answer=$(ask -G -m 90 -w '%{http_code}' -d wait=60 -d "after=$(jq -r .next copy.json)" $api/changes) || continue

@@ -43,6 +43,7 @@ func makeRelease(directory string) error {
 		return fmt.Errorf("the release needs a new directory: %w", err)
 	}
 	for _, t := range targets {
+		fmt.Println("building for", t)
 		program, err := r.build(t)
 		if err != nil {
 			return err

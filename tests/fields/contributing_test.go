@@ -10,7 +10,7 @@ import (
 
 func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
 	t.Parallel()
-	binary, files, lines := buildWithPhone(t)
+	binary, files, lines := buildWithBadge(t)
 	if files > 3 || lines > 30 {
 		t.Errorf("the change touches %d Go files and %d lines", files, lines)
 	}
@@ -18,22 +18,22 @@ func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
 	p = p.At(p.URL) // the tests do not know the document of the copy
 	expect(t, p,
 		exchange{"a user has it before those of the setting", "POST /api/users",
-			`{"name":"Ada","email":"ada","phone":"1815","room":"7"}`,
-			`201 {"id":1,"name":"Ada","email":"ada","phone":"1815","room":"7"}`},
-		exchange{"an empty text is one", "POST /api/users", `{"name":"Alan","email":"alan","phone":""}`,
-			`201 {"id":2,"name":"Alan","email":"alan","phone":"","room":null}`},
-		exchange{"a number is refused", "PATCH /api/users/1", `{"phone":1}`, `400 {"error":"phone must be text or null"}`},
-		exchange{"a filter finds it", "GET /api/users?phone=1815", "",
-			`200 [{"id":1,"name":"Ada","email":"ada","created_at":"T","phone":"1815","room":"7"}]`},
+			`{"name":"Ada","email":"ada","badge":"1815","room":"7"}`,
+			`201 {"id":1,"name":"Ada","email":"ada","badge":"1815","room":"7"}`},
+		exchange{"an empty text is one", "POST /api/users", `{"name":"Alan","email":"alan","badge":""}`,
+			`201 {"id":2,"name":"Alan","email":"alan","badge":"","room":null}`},
+		exchange{"a number is refused", "PATCH /api/users/1", `{"badge":1}`, `400 {"error":"badge must be text or null"}`},
+		exchange{"a filter finds it", "GET /api/users?badge=1815", "",
+			`200 [{"id":1,"name":"Ada","email":"ada","created_at":"T","badge":"1815","room":"7"}]`},
 		exchange{"a file has it", "GET /api/users.csv", "",
-			"200 id,name,email,created_at,phone,room\r\n1,Ada,ada,T,1815,7\r\n2,Alan,alan,T,,\r\n"},
-		exchange{"an import changes it", "POST /api/users.csv?on_conflict=update", "name,email,phone\nAlan,alan,1912\n",
+			program.WithoutOwn("200 id,name,email,created_at,badge,room\r\n1,Ada,ada,T,1815,7\r\n2,Alan,alan,T,,\r\n")},
+		exchange{"an import changes it", "POST /api/users.csv?on_conflict=update", "name,email,badge\nAlan,alan,1912\n",
 			`200 {"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":[]}`},
-		exchange{"the page asks for it", "GET /", "", `200 …data-field="phone"…`},
-		exchange{"the document explains it", "GET /openapi.json", "", `200 …"phone"…`},
+		exchange{"the page asks for it", "GET /", "", `200 …data-field="badge"…`},
+		exchange{"the document explains it", "GET /openapi.json", "", `200 …"badge"…`},
 	)
-	refused := program.Launch(t, binary, "USER_FIELDS=phone")
-	program.ExpectRefusal(t, refused, `USER_FIELDS is \"phone\": every user has the field phone already`)
+	refused := program.Launch(t, binary, "USER_FIELDS=badge")
+	program.ExpectRefusal(t, refused, `USER_FIELDS is \"badge\": every user has the field badge already`)
 	expectWayOn(t, binary)
 }
 
@@ -47,11 +47,11 @@ func expectWayOn(t *testing.T, binary string) {
 	program.OpenOther(t, filepath.Join(directory, "users.db")).Do("CREATE TABLE IF NOT EXISTS users (id "+id+
 		" PRIMARY KEY, name text, email text UNIQUE, created_at "+created+")", "INSERT INTO users (name, email) VALUES ('Ada', 'ada')")
 	refused := program.Launch(t, binary, "DATA_DIR="+directory)
-	program.ExpectRefusal(t, refused, "the table users has no column", "run `users-api add-field phone`")
+	program.ExpectRefusal(t, refused, "the table users has no column", "run `users-api add-field badge`")
 	program.Forbid(t, refused.Log(), "USER_FIELDS")
-	for name := range strings.SplitSeq(strings.Trim("phone,"+strings.ReplaceAll(program.OwnColumns(), "phone,", ""), ","), ",") {
+	for name := range strings.SplitSeq(strings.Trim("badge,"+strings.ReplaceAll(program.OwnColumns(), "badge,", ""), ","), ",") {
 		refused.Run(t, "add-field", name).MustSucceed(t)
 	}
 	p := program.Start(t, binary, "DATA_DIR="+directory)
-	expect(t, p.At(p.URL), exchange{"the value", "PATCH /api/users/1", `{"phone":"1815"}`, `200 {"id":1,…"phone":"1815"}`})
+	expect(t, p.At(p.URL), exchange{"the value", "PATCH /api/users/1", `{"badge":"1815"}`, `200 {"id":1,…"badge":"1815"}`})
 }

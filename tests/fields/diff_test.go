@@ -12,10 +12,10 @@ import (
 
 const root = "../.."
 
-// buildWithPhone builds the program with the change that CONTRIBUTING.md shows, which adds an optional phone to users. It returns
+// buildWithBadge builds the program with the change that CONTRIBUTING.md shows, which adds an optional badge to users. It returns
 // the path of the program, and how many Go files and lines the change touches. Go keeps what it has built: an overlay leaves
 // every file that does not change where it is.
-func buildWithPhone(t *testing.T) (binary string, files, lines int) {
+func buildWithBadge(t *testing.T) (binary string, files, lines int) {
 	t.Helper()
 	directory, replace := t.TempDir(), map[string]string{}
 	for _, part := range strings.Split(adding(t), "--- ")[1:] {
