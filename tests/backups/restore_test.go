@@ -22,7 +22,7 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	refused := func(t *testing.T, dataDir string, pid int) {
 		t.Helper()
 		before := program.NamesIn(t, dataDir)
-		program.RunCommand(t, dataDir, nil, "restore", backup).ExpectFailure(t, "restoring "+backup+" to "+dataDir+"/users.db",
+		program.RunCommand(t, dataDir, nil, "restore", backup).ExpectMistake(t,
 			fmt.Sprintf("the process %d has the database", pid), dataDir, "open: stop the service")
 		program.ExpectNames(t, dataDir, before...)
 	}
@@ -121,7 +121,7 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	killed, err := os.Open(p.DatabasePath()) // the files beside it are looked at although it is the standard input
 	program.Must(t, err)
 	defer killed.Close() //nolint:errcheck // it was only read
-	program.RunCommand(t, t.TempDir(), killed, "restore", "-").ExpectFailure(t, "restoring … to …", p.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
+	program.RunCommand(t, t.TempDir(), killed, "restore", "-").ExpectMistake(t, p.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
 	program.RunCommand(t, p.DataDir, nil, "restore", "/nowhere/backup.db").ExpectMistake(t, "/nowhere/backup.db", "no such file")
 }
 
