@@ -344,7 +344,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 	missing, after := 0, int64(math.MinInt64)
 	for {
 		var ids []int64
-		page := i.tx.Model(&User{}).Where("id > ?", after).Order("id").Limit(maxParameters).Pluck("id", &ids)
+		page := i.tx.Model(&User{}).Where("id > ?", after).Order("id").Limit(i.maxParameters).Pluck("id", &ids)
 		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
 			return err
 		}

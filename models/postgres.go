@@ -151,7 +151,7 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
 	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
 	// a second with three.
-	u.writers = 2
+	u.writers, u.maxParameters = 2, 800
 	u.searchers = min(3, int(p.pool.Config().MaxConns)-u.writers-1) // one connection is left for other reads
 	return p, nil
 }

@@ -185,8 +185,7 @@ func (u *Users) Get(ctx context.Context, id int64) (user User, err error) {
 
 // Count returns how many users match a query, regardless of its Limit and After.
 func (u *Users) Count(ctx context.Context, query Query) (n int64, err error) {
-	isSearch := u.fields.isSearch(query) || query.Equal.Fields == 0
-	err = u.read(ctx, isSearch, func(db *gorm.DB) error {
+	err = u.read(ctx, u.fields.isSearch(query) || query.Equal.Fields == 0, func(db *gorm.DB) error {
 		matching, err := u.matching(db, query)
 		if err == nil {
 			err = matching.Count(&n).Error

@@ -32,14 +32,13 @@ type sqliteFile struct {
 	checkpoints           *checkpoints
 
 	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its holder.
-	writeLock   chan struct{}
-	changed     listcache.Changes // what was committed since the list was last read; by another program: anything
-	dataVersion int64             // of the writer, at the last look for commits of others
-	schema      int64             // the schema version for which triggers is known
-	triggers    bool              // the table has triggers of another program, which may change other users than a statement names
-	isLost      bool              // the file was found removed or replaced
-
-	freshVersion int64 // data_version of fresh when the list was last read
+	writeLock    chan struct{}
+	changed      listcache.Changes // what was committed since the list was last read; by another program: anything
+	dataVersion  int64             // of the writer, at the last look for commits of others
+	schema       int64             // the schema version for which triggers is known
+	triggers     bool              // the table has triggers of another program, which may change other users than a statement names
+	isLost       bool              // the file was found removed or replaced
+	freshVersion int64             // data_version of fresh when the list was last read
 }
 
 const (
@@ -91,6 +90,7 @@ func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
 	}
 	s := &sqliteFile{Users: u, writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
 	u.folded, u.writers, u.searchers = "email COLLATE NOCASE", 1, maxReaders-1
+	u.maxParameters = 240 // the driver takes time that grows with their square: with 800, an import takes half as long again
 	if err := s.connect(d, path); err != nil {
 		return nil, dbfile.Explain(d.Path, err)
 	}
@@ -179,8 +179,7 @@ func (s *sqliteFile) connect(d Database, path string) (err error) {
 }
 
 // noticeOthers notes that anything may have changed if another connection has committed since the last call. It returns an error
-// if the table cannot be served any more: then nothing is written to it. That takes a thirtieth of a creation by one client, and
-// otherwise a table that another program has put in its place would get users who are told a wrong id.
+// if the table cannot be served any more: then nothing is written to it, which takes a thirtieth of a creation by one client.
 func (s *sqliteFile) noticeOthers(db *gorm.DB) error {
 	var version, schema int64
 	err := db.Raw("PRAGMA data_version").Row().Scan(&version)

@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,26 +54,26 @@ func (d Database) String() string {
 type Users struct {
 	Temp *TempFiles // for imports and exports
 
-	fields    Fields
-	columns   []string // of a user, as every statement reads them
-	folded    string   // the expression that the index on emails without their case has
-	engine    engine
-	queue     *queue
-	cache     *listcache.Cache
-	writers   int                // how many transactions can write at once
-	searchers int                // how many searches can run at once
-	ended     context.Context    // ends all waiting
-	endAll    context.CancelFunc // ends it
-	replaced  chan struct{}      // closed once the database file was found removed or replaced
-	commits   commits
-	follow    follower
-	searches  *semaphore.Weighted // held by a query that looks at every user
-	imports   *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
-	alone     *semaphore.Weighted // held by a write that waits for a lock of another program
-
-	seed maphash.Seed // of the keys in the list
-
-	known atomic.Pointer[table] // as it was when it was last described
+	fields        Fields
+	columns       []string // of a user, as every statement reads them
+	folded        string   // the expression that the index on emails without their case has
+	engine        engine
+	queue         *queue
+	cache         *listcache.Cache
+	writers       int                // how many transactions can write at once
+	searchers     int                // how many searches can run at once
+	maxParameters int                // how many values a statement has
+	ended         context.Context    // ends all waiting
+	endAll        context.CancelFunc // ends it
+	replaced      chan struct{}      // closed once the database file was found removed or replaced
+	commits       commits
+	follow        follower
+	searches      *semaphore.Weighted   // held by a query that looks at every user
+	imports       *semaphore.Weighted   // held by an import: many that wait would take the connections of all other requests
+	alone         *semaphore.Weighted   // held by a write that waits for a lock of another program
+	seed          maphash.Seed          // of the keys in the list
+	known         atomic.Pointer[table] // as it was when it was last described
+	describing    sync.Mutex            // held while it is described again
 }
 
 // engine is what SQLite and PostgreSQL do in different ways.
@@ -205,13 +206,18 @@ func (t *table) isFresh() bool { return t != nil && time.Since(t.at) < checkEver
 
 // described returns what the table is, as of the last second: another program may change it at any time.
 func (u *Users) described(db *gorm.DB) (table, error) {
-	if known := u.known.Load(); known.isFresh() {
-		return *known, nil
+	if known := u.known.Load(); known != nil {
+		if known.isFresh() || !u.describing.TryLock() { // another request asks: it takes some milliseconds on PostgreSQL
+			return *known, nil
+		}
+		defer u.describing.Unlock()
 	}
 	began := time.Now()
 	described, err := u.engine.describe(db)
 	if described.at = began; err == nil {
 		u.known.Store(&described)
+	} else {
+		u.known.Store(nil)
 	}
 	return described, err
 }

@@ -237,11 +237,8 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 // insert stores users, up to 266 in a statement and fewer if they have more fields, and reads back their ids and emails.
 func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: "email"}}}
-	return tx.Clauses(returning).CreateInBatches(users, maxParameters/(len(u.fields)+1))
+	return tx.Clauses(returning).CreateInBatches(users, u.maxParameters/(len(u.fields)+1))
 }
-
-// maxParameters is how many values a statement has: SQLite's driver takes time that grows with their square.
-const maxParameters = 800
 
 var errOneByOne = errors.New("writes cannot share a statement")
 
