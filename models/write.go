@@ -234,7 +234,7 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 	return nil
 }
 
-// insert stores users, up to 266 in a statement and fewer if they have more fields, and reads back their ids and emails.
+// insert stores users, up to 80 in a statement (266 on PostgreSQL), and reads back their ids and emails.
 func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: "email"}}}
 	return tx.Clauses(returning).CreateInBatches(users, u.maxParameters/(len(u.fields)+1))
