@@ -102,7 +102,7 @@ const (
 )
 
 // errDryRun rolls back the transaction of a dry run that succeeded.
-var errDryRun = errors.New("a dry run was taken back")
+var errDryRun = errors.New("a dry run is rolled back")
 
 // Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again, so they
 // must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import. The error is
