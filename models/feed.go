@@ -106,17 +106,19 @@ func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
 	return cursor, err
 }
 
-// PruneChanges deletes entries that are older than a time, in small commits.
+// PruneChanges deletes entries that are older than a time, in small commits that write no user.
 func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
 	table, err := u.tableNow(ctx)
-	for more := table.feed; more && err == nil; {
-		err = u.queue.do(ctx, &write{run: func(tx *gorm.DB) error {
-			deleted, err := u.engine.prune(tx, before)
-			more = deleted >= PruneStep
-			return err
-		}})
+	for more := table.feed; more && err == nil && ctx.Err() == nil; {
+		err = u.queue.whileOpen(func() error {
+			return u.engine.write(time.Now(), 0, func(tx *gorm.DB) error {
+				deleted, err := u.engine.prune(tx, before)
+				more = deleted >= PruneStep
+				return err
+			})
+		})
 	}
-	return err
+	return u.storageError(ctx, err)
 }
 
 // follower lets many clients wait for the next change: however many wait, the newest cursor is read once per interval.

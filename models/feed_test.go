@@ -1,12 +1,15 @@
 package models_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +23,7 @@ func TestTheFeed(t *testing.T) {
 		{"a cursor that is not of the feed is gone", feedCursors},
 		{"an import is recorded, and what is refused or tried is not", feedRefused},
 		{"old entries are deleted, and cursors before them are gone", feedPruned},
+		{"deletions of old entries leave those of writes beside them", feedPrunedBesideWrites},
 		{"a client that starts with a list or an export at any moment misses nothing", feedFollowed},
 	}, plain(), recordChanges)
 }
@@ -211,6 +215,64 @@ func feedPruned(t *testing.T, s *storage) {
 	}
 }
 
+// feedPrunedBesideWrites deletes old entries all the time, of which there are none, while many clients of two processes write.
+func feedPrunedBesideWrites(t *testing.T, s *storage) {
+	const writers, each = 24, 30
+	processes := []*models.Users{s.Users, s.open(t, 8<<20)}
+	follower := s.follower(t)
+	writing, wrote := context.WithCancel(ctx)
+	var writes, prunes sync.WaitGroup
+	for i := range writers {
+		writes.Go(func() {
+			for n := range each {
+				id, err := processes[i%2].Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint(i, " ", n)})
+				if err == nil && n%2 == 0 {
+					_, err = processes[n/2%2].Change(ctx, id, values(s.fields, "name", "changed"), nil)
+				}
+				if err == nil && n%3 == 0 {
+					err = processes[i%2].Delete(ctx, id, nil)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, process := range processes {
+		prunes.Go(func() {
+			for writing.Err() == nil {
+				if err := process.PruneChanges(ctx, time.Now().Add(-time.Hour)); err != nil {
+					t.Error(err)
+				}
+				_ = process.List(ctx, func(models.List) error { return nil }) // the next is made of it and the feed
+			}
+		})
+	}
+	writes.Wait()
+	wrote()
+	prunes.Wait()
+	want := s.everyone(t)
+	follower.expect(t, want)
+	for i, process := range processes {
+		err := process.List(ctx, func(list models.List) error {
+			text, err := join(list)
+			var all []json.RawMessage
+			if err = cmp.Or(err, json.Unmarshal([]byte(text), &all)); err == nil && len(all) != len(want) {
+				t.Errorf("process %d lists %d users, and there are %d", i, len(all), len(want))
+			}
+			for _, user := range want {
+				if !strings.Contains(text, string(s.fields.AppendUser(nil, &user))) {
+					t.Errorf("process %d does not list %+v", i, user)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // feedFollowed writes from many clients at once, while others take exports and go on from their cursors.
 func feedFollowed(t *testing.T, s *storage) {
 	const writers, each = 8, 30
@@ -334,7 +396,7 @@ func (f *follower) expect(t interface{ Fatalf(string, ...any) }, want map[int64]
 			err = f.AwaitChanges(limited, f.cursor)
 		}
 		if err != nil || !f.delayed {
-			t.Fatalf("the copy is\n%.2000v\nwant\n%.2000v: %v", f.copy, want, err)
+			t.Fatalf("the copy is\n%.2000s\nwant\n%.2000s: %v", fmt.Sprint(f.copy), fmt.Sprint(want), err)
 		}
 	}
 }

@@ -307,7 +307,7 @@ func (p *postgresServer) changes(tx *gorm.DB, after string, limit int) (changes 
 // prune deletes entries from the oldest on, up to the first that is young, and makes the last of them the place where the feed
 // begins. Entries of different transactions are not in the order of their times, and one from a moment when the clock was
 // ahead does not keep those after it. Entries of transactions that this server has not had yet were brought by a dump of
-// another.
+// another; so are those of the transaction that prunes, for all that the server says: it must write no user.
 func (p *postgresServer) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	if feed, err := p.feed(tx); err != nil || feed.epoch == "" {
 		return 0, err
