@@ -26,8 +26,7 @@ func (a *API) change(c *gin.Context, sent change) error {
 	if !ok {
 		return errNoUser
 	}
-	sent.match = a.ifMatch(c)
-	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.allows)
+	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.condition(a.ifMatch(c)))
 	if isDuplicate(err) {
 		return errEmailUsed
 	}
@@ -60,7 +59,6 @@ type change struct {
 	fields        models.Fields
 	whole         bool   // a field that is not sent becomes NULL
 	id, createdAt []byte // as they were sent; nil if they were not
-	match         models.Condition
 }
 
 func (s *change) take(sent object) error {
@@ -89,17 +87,22 @@ func (s *change) take(sent object) error {
 	return nil
 }
 
-// allows refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what they
+// condition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what they
 // have read, so equal values are accepted.
-func (s *change) allows(user models.User) error {
-	if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) ||
-		s.createdAt != nil && (s.createdAt[0] != '"' || decodeText(s.createdAt) != user.CreatedAt) {
-		return errFixed
+func (s *change) condition(match models.Condition) models.Condition {
+	if s.id == nil && s.createdAt == nil {
+		return match
 	}
-	if s.match == nil {
-		return nil
+	return func(user models.User) error {
+		if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) ||
+			s.createdAt != nil && (s.createdAt[0] != '"' || decodeText(s.createdAt) != user.CreatedAt) {
+			return errFixed
+		}
+		if match == nil {
+			return nil
+		}
+		return match(user)
 	}
-	return s.match(user)
 }
 
 // ifMatch returns the condition that a request sets for a write, or nil if there is none (RFC 9110, section 13.1.1).

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/sync/semaphore"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -40,6 +41,8 @@ type postgresServer struct {
 	hosts              []string // with their ports
 	database, username string
 	noLimit            string // lifts the server's time limit in a transaction, unless the URL sets one
+
+	writing, waiting *semaphore.Weighted // held by a write under way, and by one that waits for another program's lock
 
 	last      postgresState // when the list was last read
 	timelines sync.Mutex    // guards newest
@@ -151,7 +154,7 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
 	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
 	// a second with three.
-	u.writers, u.maxParameters = 2, 800
+	u.writers, u.apart, u.maxParameters = 2, true, 800
 	u.searchers = min(3, int(p.pool.Config().MaxConns)-u.writers-1) // one connection is left for other reads
 	return p, nil
 }
@@ -179,6 +182,7 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	if len(p.hosts) > 1 { // otherwise there is no other server to turn to
 		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
 	}
+	p.writing, p.waiting = semaphore.NewWeighted(int64(config.MaxConns/2)), semaphore.NewWeighted(int64(config.MaxConns/4))
 	p.timelines.Lock() // a connection that is made at once needs the pool
 	p.pool, err = pgxpool.NewWithConfig(p.ended, config)
 	p.timelines.Unlock()
@@ -355,23 +359,52 @@ func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) err
 	return p.orLate(cmp.Or(err, failed), errSlow)
 }
 
-// write calls run in a transaction, and commits it.
-func (p *postgresServer) write(since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error {
-	deadline := since.Add(answerTimeout)
-	err := p.repeat(context.Background(), deadline, func(ctx context.Context) error {
-		wait := time.Until(deadline) - lockMargin
-		if locks > 0 {
-			wait = min(wait, locks)
-		}
-		// The warning that no standby has confirmed the commit must arrive. Constraints that are checked at the commit would
-		// refuse the writes that share it.
-		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
-			"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d; SET CONSTRAINTS ALL IMMEDIATE", max(1, wait.Milliseconds())), run)
-	})
-	if locks > 0 && p.locked(err) {
-		return err
+// write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection every 20 ms,
+// so that those that wait take turns, and all others have connections left.
+func (p *postgresServer) write(since time.Time, waits bool, run func(tx *gorm.DB) error) error {
+	turn := p.writing
+	if waits {
+		turn = p.waiting
 	}
-	return p.orLate(err, gaveUpError{errTooLate})
+	for {
+		if turn.Acquire(p.ended, 1) != nil {
+			return ErrClosed
+		}
+		err := p.tryWrite(since.Add(answerTimeout), run)
+		turn.Release(1)
+		if !p.locked(err) {
+			return p.orLate(err, gaveUpError{errTooLate})
+		}
+		if !waits {
+			return errLocked
+		}
+		if time.Since(since) > answerTimeout-lockMargin {
+			if !p.isImporting() {
+				return errTooLate
+			}
+			since = time.Now()
+		}
+	}
+}
+
+// tryWrite calls run in a transaction that waits for a lock of the table until its time is over, and for one of a user or an
+// email for 20 ms. The warning that no standby has confirmed the commit must arrive. Constraints that are checked at the commit
+// would refuse the writes that share it.
+func (p *postgresServer) tryWrite(deadline time.Time, run func(tx *gorm.DB) error) error {
+	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
+		wait := max(1, (time.Until(deadline) - lockMargin).Milliseconds())
+		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
+			"SET LOCAL client_min_messages = warning; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL lock_timeout = %d; "+
+			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)), run)
+	})
+}
+
+// isImporting reports whether any process imports a file, which may hold locks for long.
+func (p *postgresServer) isImporting() (imports bool) {
+	_ = p.read(p.ended, func(db *gorm.DB) error { // if it fails, the next write says why
+		return db.Raw("SELECT NOT pg_try_advisory_xact_lock_shared(?)", importLock).Scan(&imports).Error
+	})
+	return imports
 }
 
 // importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock while
@@ -500,6 +533,11 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 }
 
 func (p *postgresServer) noteWrite(int64) {} // the feed or the snapshot tell it
+
+func (p *postgresServer) hasTriggers(tx *gorm.DB) bool {
+	table, _ := p.described(tx) // a connection that is lost fails the next statement, too
+	return table.triggers
+}
 
 func (p *postgresServer) storable(text string) bool {
 	return !strings.Contains(text, "\x00") && utf8.ValidString(text)

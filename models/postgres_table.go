@@ -71,9 +71,10 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_'))
+			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_')),
+		EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal AND NOT starts_with(tgname, 'users_changes_'))
 		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(p.fields.Names(), ",")).
-		Row().Scan(&why, &columns, &t.uniqueEmail, &t.ignoresCase, &t.feed, &t.indexed)
+		Row().Scan(&why, &columns, &t.uniqueEmail, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {
 		return table{}, nil
 	}

@@ -137,6 +137,96 @@ func TestOnlyTheWriteThatWaitsForALockIsRefused(t *testing.T) {
 	s.create(t, "same")
 }
 
+// A short lock does not wait behind a long one: user 1 stays locked while 40 clients change it.
+func TestAWriteThatWaitsForALockWaitsForNoOther(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	held, other := s.create(t, "held"), s.create(t, "other")
+	long := begin(t, s, fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", held))
+	short := begin(t, s, fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", other))
+	var wait sync.WaitGroup
+	refused := make(chan error, 40)
+	for i := range cap(refused) {
+		wait.Go(func() { refused <- s.rename(held, fmt.Sprint(i)) })
+	}
+	awaitWaiting(t, s, 1)
+	changed := make(chan error, 1)
+	began := time.Now()
+	go func() { changed <- s.rename(other, "changed") }()
+	time.AfterFunc(400*time.Millisecond, func() { _ = short.Rollback() })
+	if err := <-changed; err != nil || time.Since(began) > 2*time.Second || len(refused) > 0 {
+		t.Errorf("the change took %s, and %d others had waited long enough, %v", time.Since(began), len(refused), err)
+	}
+	wait.Wait()
+	for range cap(refused) {
+		if err := <-refused; refusal(err) == nil || refusal(err).Unknown {
+			t.Errorf("a change of a user who stays locked is answered %v", err)
+		}
+	}
+	if err := long.Rollback(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A refused write holds up no other, also where a round trip to the server takes 3 ms. Of each group all are sent at once.
+func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
+	t.Parallel()
+	const n, most = 200, 500
+	server := postgresql.Shared(t)
+	far := func(t *testing.T, statements ...string) *storage {
+		url := server.NewDatabase(t)
+		s := postgres.openAt(t, models.Database{URL: server.Distant(t, url, 3*time.Millisecond)}, plain())
+		postgresql.SQL(t, url, statements...)
+		return s
+	}
+	atOnce := func(t *testing.T, n, refused int, write func(i int) error) {
+		t.Helper()
+		var wait sync.WaitGroup
+		errs := make([]error, n)
+		began := time.Now()
+		for i := range n {
+			wait.Go(func() { errs[i] = write(i) })
+		}
+		wait.Wait()
+		for i, err := range errs {
+			if isRefused := i == refused; isRefused != (refusal(err) != nil && refusal(err).Duplicate) || !isRefused && err != nil {
+				t.Fatalf("write %d, of which %d should be refused, is answered %v", i, refused, err)
+			}
+		}
+		t.Logf("%d writes took %s", n, time.Since(began))
+	}
+	const lower = `CREATE FUNCTION lower_email() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.email := lower(NEW.email); RETURN NEW; END $$;
+		CREATE TRIGGER lower_email BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION lower_email()`
+	for name, test := range map[string]struct {
+		n, refused int
+		statements []string
+		write      func(s *storage, i int) error
+	}{
+		"creations": {most, -1, nil, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("new", i)})
+			return err
+		}},
+		"creations, one of which is a duplicate": {most, 77, nil, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: map[bool]string{true: "1", false: fmt.Sprint("new", i)}[i == 77]})
+			return err
+		}},
+		"creations, whose emails a trigger changes": {n, -1, []string{lower}, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("NEW", i)})
+			return err
+		}},
+		"changes": {n, -1, nil, func(s *storage, i int) error { return s.rename(int64(i+1), "new") }},
+		"changes, one of which is refused": {n, 77, nil, func(s *storage, i int) error {
+			_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", map[bool]string{true: "501", false: fmt.Sprint("new", i)}[i == 77]), nil)
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := far(t, append(test.statements, "INSERT INTO users (name, email) SELECT 'n', n FROM generate_series(1, 501) n")...)
+			atOnce(t, test.n, test.refused, func(i int) error { return test.write(s, i) })
+		})
+	}
+}
+
 // What PostgreSQL ends for the sake of another transaction is done again, whatever its defaults are.
 func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ type write struct {
 	user    *User                   // to create; nil for another write
 	run     func(tx *gorm.DB) error // what another write does
 	refusal error                   // why it is refused, in a transaction that is committed without it
+	skipped bool                    // a creation that a statement for many has passed over
 	done    chan error
 }
 
@@ -58,15 +59,20 @@ func (u *Users) startQueue() *queue {
 	return q
 }
 
-// do puts a write into the queue, and returns its outcome. The context ends only the wait for a place in a full queue.
-func (q *queue) do(ctx context.Context, w *write) error {
+// write carries out a write, and returns its outcome. The context ends only the wait for a place in a full queue. On PostgreSQL
+// a change or deletion has a transaction of its own, because the server lets transactions share a flush by itself.
+func (u *Users) write(ctx context.Context, w *write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	w.arrived, w.done = time.Now(), make(chan error, 1)
-	err := q.whileOpen(func() error {
+	err := u.queue.whileOpen(func() error {
+		if w.user == nil && u.apart {
+			u.queue.writers.Go(func() { u.commit([]*write{w}) })
+			return nil
+		}
 		select {
-		case q.waiting <- w:
+		case u.queue.waiting <- w:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

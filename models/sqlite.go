@@ -38,6 +38,7 @@ type sqliteFile struct {
 	schema       int64             // the schema version for which triggers is known
 	triggers     bool              // the table has triggers of another program, which may change other users than a statement names
 	isLost       bool              // the file was found removed or replaced
+	imported     time.Time         // when the last import ended
 	freshVersion int64             // data_version of fresh when the list was last read
 }
 
@@ -203,8 +204,11 @@ func (s *sqliteFile) noteWrite(id int64) {
 	}
 }
 
-func (s *sqliteFile) write(since time.Time, _ time.Duration, run func(tx *gorm.DB) error) error {
+func (s *sqliteFile) write(since time.Time, _ bool, run func(tx *gorm.DB) error) error {
 	s.writeLock <- struct{}{}
+	if since.Before(s.imported) {
+		since = s.imported
+	}
 	defer func() {
 		<-s.writeLock
 		select {
@@ -255,7 +259,7 @@ func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-s.writeLock }()
+	defer func() { s.imported = time.Now(); <-s.writeLock }()
 	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34 MiB more.
 	err := s.writer.Exec("PRAGMA cache_size = -48000").Error
 	if err != nil {
@@ -346,8 +350,12 @@ func (s *sqliteFile) translate(err error) error {
 	}
 	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
 	isUnique := failed.Code() == dbfile.CodeUnique
+	hint := ""
+	if isOutOfStep(err) {
+		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
+	}
 	return &StorageError{
-		Text: failed.Error(), Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
+		Text: failed.Error() + hint, Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
 		// SQLite names the columns only in its text.
 		Unique: isUnique, Duplicate: isUnique && strings.HasSuffix(text, "unique constraint failed: users.email"),
 	}
@@ -355,6 +363,9 @@ func (s *sqliteFile) translate(err error) error {
 
 // refuses reports whether an error comes from a statement, and not from the disk, the file or the machine.
 func (s *sqliteFile) refuses(err error) bool {
+	if isOutOfStep(err) {
+		return true
+	}
 	switch dbfile.PrimaryCode(err) {
 	case 0, dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO, dbfile.CodeCorrupt,
 		dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
@@ -363,8 +374,8 @@ func (s *sqliteFile) refuses(err error) bool {
 	return true
 }
 
-func (s *sqliteFile) locked(error) bool    { return false }
-func (s *sqliteFile) storable(string) bool { return true }
+func (s *sqliteFile) hasTriggers(*gorm.DB) bool { return s.triggers }
+func (s *sqliteFile) storable(string) bool      { return true }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite would
 // delete the -wal file by its name, which may be another database's by now. So the names are checked at the end again, when

@@ -2,12 +2,16 @@ package models
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
+
+	"users-api/models/dbfile"
 )
 
 // The index of searches is the table users_search: FTS5 with the three characters at each place of each field, and no texts.
@@ -42,6 +46,13 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 	statements, _ := indexStatements(columns)
 	isMissing := func(statement string) bool { return !slices.Contains(stored, statement) }
 	return err == nil && !slices.ContainsFunc(statements, isMissing), err
+}
+
+// isOutOfStep reports whether FTS5 refuses to remove from the index what is not there, because another program has written
+// users without the triggers.
+func isOutOfStep(err error) bool {
+	failed, ok := errors.AsType[*driver.Error](err)
+	return ok && failed.Code() == dbfile.CodeCorruptIndex
 }
 
 // indexSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.

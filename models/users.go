@@ -2,6 +2,7 @@
 //
 // A creation goes from [Users.Create] into a queue (queue.go), and with all others that wait there into one transaction
 // (write.go), which one of two engines begins and commits: sqlite.go or postgres.go. Its answer follows when that is on disk.
+// On PostgreSQL each change and deletion has a transaction of its own.
 //
 // A list comes from memory (list.go, and package listcache) after one question to the engine: was anything committed since?
 // Other reads are in read.go. What only one of the databases has is in the files that begin with its name.
@@ -60,7 +61,8 @@ type Users struct {
 	engine        engine
 	queue         *queue
 	cache         *listcache.Cache
-	writers       int                // how many transactions can write at once
+	writers       int                // how many batches can be committed at once
+	apart         bool               // changes and deletions share no transaction
 	searchers     int                // how many searches can run at once
 	maxParameters int                // how many values a statement has
 	ended         context.Context    // ends all waiting
@@ -70,7 +72,6 @@ type Users struct {
 	follow        follower
 	searches      *semaphore.Weighted   // held by a query that looks at every user
 	imports       *semaphore.Weighted   // held by an import: many that wait would take the connections of all other requests
-	alone         *semaphore.Weighted   // held by a write that waits for a lock of another program
 	seed          maphash.Seed          // of the keys in the list
 	known         atomic.Pointer[table] // as it was when it was last described
 	describing    sync.Mutex            // held while it is described again
@@ -85,15 +86,16 @@ type engine interface {
 	// snapshot calls run in a transaction that sees one moment, and may look at every user.
 	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
 	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says that
-	// this is not known. It gives up about 5 s after since. No statement waits for a lock longer than locks, unless locks is 0.
-	write(since time.Time, locks time.Duration, run func(tx *gorm.DB) error) error
+	// this is not known. It gives up about 5 s after since, without the time of imports. If another program holds what run
+	// needs, it waits if waits is true, and otherwise returns errLocked.
+	write(since time.Time, waits bool, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit. changeSchema is for a command.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
 	noteWrite(id int64) // notes that the transaction under way has changed a user
 	changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error
 
 	refuses(err error) bool              // the database refuses what a statement asked for
-	locked(err error) bool               // a statement has waited too long for a lock that another program holds
+	hasTriggers(tx *gorm.DB) bool        // triggers of other programs may change, ignore or undo what is written
 	translate(err error) error           // an error of GORM as a client sees it; others stay as they are
 	describe(db *gorm.DB) (table, error) // what the table is now, or why it cannot be served
 
@@ -124,6 +126,7 @@ type table struct {
 	columns     []string
 	uniqueEmail bool // a unique index is on the email alone
 	ignoresCase bool // and on the email without the case of ASCII letters
+	triggers    bool // there are triggers of other programs; on PostgreSQL alone
 	feed        bool // changes are recorded
 	indexed     bool // searches have an index
 	at          time.Time
@@ -145,7 +148,7 @@ func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
 	}
 	u.searchers = min(u.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches = semaphore.NewWeighted(int64(u.searchers))
-	u.imports, u.alone, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(2), semaphore.NewWeighted(1)
+	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
 	u.cache = listcache.New(u.engine, listMemory)
 	u.queue = u.startQueue()
 	return u, nil

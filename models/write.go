@@ -16,21 +16,30 @@ import (
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 	w := &write{user: &User{NewUser: user}}
-	err := u.queue.do(ctx, w)
+	err := u.write(ctx, w)
 	return w.user.ID, err
 }
 
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
-	err = u.queue.do(ctx, &write{run: func(tx *gorm.DB) (err error) {
-		if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
+	err = u.write(ctx, &write{run: func(tx *gorm.DB) (err error) {
+		if allow != nil || change.Fields == 0 || u.engine.hasTriggers(tx) {
+			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
+				return err
+			}
+		}
+		user.ID = id
+		u.engine.noteWrite(id)
+		if err = u.update(tx, &user, change.Fields, &change.User); err != nil {
 			return err
 		}
-		u.engine.noteWrite(id)
-		if err = u.update(tx, &user, change.Fields, &change.User); err == nil {
-			user, err = u.one(tx, id)
+		switch stored, err := u.one(tx, id); {
+		case err == nil:
+			user = stored
+		case !errors.Is(err, ErrNotFound): // a trigger may delete the user after the change
+			return err
 		}
-		return err
+		return nil
 	}})
 	return user, err
 }
@@ -43,24 +52,30 @@ func (u *Users) update(tx *gorm.DB, user *User, fields FieldSet, from *NewUser) 
 		field.Copy(&user.NewUser, from)
 		columns = append(columns, field.Name)
 	}
-	return tx.Model(&User{}).Where("id = ?", user.ID).Select(columns).Updates(user).Error
+	updated := tx.Model(&User{}).Where("id = ?", user.ID).Select(columns).Updates(user)
+	return u.orNothing(updated, user.ID)
 }
 
 // Delete removes the user with the id.
 func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
-	return u.queue.do(ctx, &write{run: func(tx *gorm.DB) error {
+	return u.write(ctx, &write{run: func(tx *gorm.DB) error {
 		if allow != nil {
 			if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
 				return err
 			}
 		}
 		u.engine.noteWrite(id)
-		deleted := tx.Where("id = ?", id).Delete(&User{})
-		if deleted.Error == nil && deleted.RowsAffected == 0 {
-			return ErrNotFound
-		}
-		return deleted.Error
+		return u.orNothing(tx.Where("id = ?", id).Delete(&User{}), id)
 	}})
+}
+
+// orNothing returns the error of a statement for one user, also if it has done nothing.
+func (u *Users) orNothing(done *gorm.DB, id int64) error {
+	if done.Error != nil || done.RowsAffected > 0 {
+		return done.Error
+	}
+	_, err := u.one(done.Session(&gorm.Session{NewDB: true}), id)
+	return cmp.Or(err, error(ErrIgnored))
 }
 
 // lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a condition allows that it is written.
@@ -74,8 +89,9 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, err
 	return user, err
 }
 
-// commit runs writes in one transaction, and answers each. If the database refuses one of them, all run again, each in a
-// savepoint, so that a refused write leaves no trace and refuses no other.
+// commit runs writes in one transaction, and answers each when that is on disk. Where the database refuses a statement and it
+// is not known which write is to blame, each half has a transaction of its own. What a statement for many creations has passed
+// over, and what waits for another program, goes on by itself: no other waits for it.
 func (u *Users) commit(batch []*write) {
 	// In this order two processes that store the same emails, perhaps in another case, do not wait for each other.
 	email := func(w *write) string {
@@ -87,67 +103,55 @@ func (u *Users) commit(batch []*write) {
 	slices.SortStableFunc(batch, func(a, b *write) int {
 		return cmp.Or(cmp.Compare(LowerASCII(email(a)), LowerASCII(email(b))), cmp.Compare(email(a), email(b)))
 	})
-	for len(batch) > 0 {
-		first := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-		err := u.engine.write(first, lockTogether, func(tx *gorm.DB) error { return u.runTogether(tx, batch) })
-		switch isLocked := u.engine.locked(err); {
-		case len(batch) > 1 && (isLocked || u.isRefusal(err)):
-			err = u.engine.write(first, lockOneByOne, func(tx *gorm.DB) error { return u.runOneByOne(tx, batch) })
-		case isLocked:
-			err, batch[0].refusal = nil, err
+	first := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
+	err := u.engine.write(first, false, func(tx *gorm.DB) error { return u.run(tx, batch) })
+	if half := len(batch) / 2; half > 0 && u.isRefusal(err) {
+		u.commit(batch[:half])
+		u.commit(batch[half:])
+		return
+	}
+	_, gaveUp := errors.AsType[gaveUpError](err)
+	var stored, younger []*write
+	for _, w := range batch {
+		switch {
+		case errors.Is(err, errLocked), errors.Is(err, errRewritten), err == nil && w.skipped:
+			u.queue.writers.Go(func() { u.commitAlone(w) })
+		case gaveUp && w.arrived.After(first) && time.Since(w.arrived) < dbfile.BusyTimeout:
+			younger = append(younger, w) // it has not waited for as long
+		default:
+			stored = append(stored, w)
 		}
-		if len(batch) > 1 && u.isRefusal(err) { // what is checked at the commit refuses one
-			for _, w := range batch {
-				u.queue.writers.Go(func() { u.commitAlone(w) })
-			}
-			return
-		}
-		_, gaveUp := errors.AsType[gaveUpError](err)
-		stored := uint(0)
-		batch = slices.DeleteFunc(batch, func(w *write) bool {
-			if gaveUp && w.arrived.After(first) && time.Since(w.arrived) < dbfile.BusyTimeout {
-				return false // it has not waited for as long
-			}
-			if err == nil && u.engine.locked(w.refusal) {
-				u.queue.writers.Go(func() { u.commitAlone(w) })
-				return true
-			}
-			if err == nil && w.refusal == nil {
-				stored++
-			}
-			w.done <- u.engine.translate(cmp.Or(err, w.refusal))
-			return true
-		})
-		u.commits.count(stored)
+	}
+	u.answer(stored, err)
+	if len(younger) > 0 {
+		u.commit(younger)
 	}
 }
 
-// How long writes that share a transaction wait for another program's lock. One that has waited for so long leaves the queue.
-const (
-	lockTogether = 200 * time.Millisecond
-	lockOneByOne = 20 * time.Millisecond
-)
-
-// commitAlone runs a write that waits for a lock of another program, for what is left of its time.
+// commitAlone runs a write that another program's lock may hold up for as long as a write may wait.
 func (u *Users) commitAlone(w *write) {
-	ctx, cancel := context.WithDeadline(context.Background(), w.arrived.Add(answerTimeout))
-	defer cancel()
-	if u.alone.Acquire(ctx, 1) == nil {
-		defer u.alone.Release(1)
-	}
-	err := u.engine.write(w.arrived, 0, func(tx *gorm.DB) error { return u.runTogether(tx, []*write{w}) })
-	if err == nil && w.refusal == nil {
-		u.commits.count(1)
-	}
-	w.done <- u.engine.translate(cmp.Or(err, w.refusal))
+	err := u.engine.write(w.arrived, true, func(tx *gorm.DB) error { return u.run(tx, []*write{w}) })
+	u.answer([]*write{w}, err)
 }
 
-// runTogether runs writes in a transaction: first all creations, in as few statements as possible.
-func (u *Users) runTogether(tx *gorm.DB, batch []*write) error {
+// answer tells writes how their transaction has ended.
+func (u *Users) answer(batch []*write, err error) {
+	stored := uint(0)
+	for _, w := range batch {
+		if err == nil && w.refusal == nil {
+			stored++
+		}
+		w.done <- u.engine.translate(cmp.Or(err, w.refusal))
+	}
+	u.commits.count(stored)
+}
+
+// run runs writes in a transaction: first all creations, in as few statements as possible. With an error, all are rolled back. On
+// SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program has done something before.
+func (u *Users) run(tx *gorm.DB, batch []*write) error {
 	var created []*write
 	for _, w := range batch {
-		w.refusal = nil
-		if w.user != nil {
+		if w.refusal, w.skipped = nil, false; w.user != nil {
 			created = append(created, w)
 		}
 	}
@@ -156,7 +160,8 @@ func (u *Users) runTogether(tx *gorm.DB, batch []*write) error {
 	}
 	for _, w := range batch {
 		if w.user == nil {
-			if w.refusal = w.run(tx); isDatabase(w.refusal) {
+			w.refusal = w.run(tx)
+			if isDatabase(w.refusal) && (u.apart || !u.isRefusal(w.refusal) || u.engine.hasTriggers(tx)) {
 				return w.refusal
 			}
 		}
@@ -164,75 +169,59 @@ func (u *Users) runTogether(tx *gorm.DB, batch []*write) error {
 	return nil
 }
 
-// runOneByOne runs writes in a transaction, each so that it leaves no trace if it is refused.
-func (u *Users) runOneByOne(tx *gorm.DB, batch []*write) error {
-	for _, w := range batch {
-		w.refusal = u.savepoint(tx, func() error {
-			if w.user != nil {
-				return u.create(tx, []*write{w})
-			}
-			return w.run(tx)
-		})
-		if isDatabase(w.refusal) && !u.isRefusal(w.refusal) && !u.engine.locked(w.refusal) {
-			return w.refusal
+// create stores users, and skips those whose email is taken. No order of the ids that a statement returns is promised, so they
+// come with the emails, which must differ and stay as they are: triggers of other programs may do anything with them.
+func (u *Users) create(tx *gorm.DB, writes []*write) error {
+	hasTriggers := len(writes) > 1 && u.engine.hasTriggers(tx)
+	if len(writes) > 1 && !hasTriggers {
+		tx = tx.Clauses(skipTaken{})
+	}
+	var users []*User
+	sent, now := map[string]*write{}, time.Now().UTC().Format(time.DateTime)
+	for _, w := range writes {
+		w.user.ID = 0
+		if w.skipped = sent[w.user.Email] != nil; !w.skipped {
+			users = append(users, &User{NewUser: w.user.NewUser, CreatedAt: now})
+			sent[w.user.Email] = w
 		}
 	}
-	return nil
-}
-
-// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it releases the
-// savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices that a
-// trigger has ended the transaction (RAISE(ROLLBACK)): then all that share the transaction fail, not only what is refused.
-func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
-	if err := tx.Exec("SAVEPOINT one").Error; err != nil {
-		return err
-	}
-	err := run()
-	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil && u.isRefusal(err) { // RollbackTo hides errors of SQLite
-		return u.engine.translate(err) // which is no refusal
-	}
-	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
-}
-
-// create stores users. No order of the ids that a statement returns is promised, so they come with the emails.
-func (u *Users) create(tx *gorm.DB, writes []*write) error {
-	if len(writes) == 0 {
+	if len(users) == 0 {
 		return nil
 	}
-	users := make([]*User, len(writes))
-	sent := make(map[string]*write, len(writes))
-	now := time.Now().UTC().Format(time.DateTime)
-	for i, w := range writes {
-		users[i] = &User{NewUser: w.user.NewUser, CreatedAt: now}
-		sent[w.user.Email] = w
-	}
-	if len(sent) < len(writes) {
-		return errOneByOne // the ids could not be told apart
-	}
 	created := u.insert(tx, users)
-	switch {
+	switch isShort := created.RowsAffected < int64(len(users)); {
 	case created.Error != nil:
 		return created.Error
-	case created.RowsAffected == int64(len(writes)):
-	case len(writes) == 1:
+	case isShort && len(writes) == 1:
 		return ErrIgnored
-	default:
-		return errOneByOne // one of them was ignored
+	case isShort && hasTriggers:
+		return errRewritten
 	}
 	for _, user := range users {
 		w := sent[user.Email]
-		if len(writes) == 1 {
+		switch {
+		case user.ID == 0: // as many are left as were skipped
+			continue
+		case len(writes) == 1:
 			w = writes[0] // a trigger may have changed the email
+		case w == nil || w.user.ID != 0:
+			return errRewritten
 		}
-		if w == nil {
-			return errOneByOne
-		}
-		delete(sent, user.Email)
 		w.user.ID = user.ID
 		u.engine.noteWrite(user.ID)
 	}
+	for _, w := range sent {
+		w.skipped = w.user.ID == 0
+	}
 	return nil
 }
+
+// skipTaken makes an INSERT pass over the users that a unique index refuses. GORM reads what RETURNING brings back into the first
+// of the users, but after its own clause.OnConflict only into those without values.
+type skipTaken struct{ clause.OnConflict }
+
+func (s skipTaken) Build(builder clause.Builder)      { clause.OnConflict{DoNothing: true}.Build(builder) }
+func (s skipTaken) MergeClause(merged *clause.Clause) { merged.Expression = s }
 
 // insert stores users, up to 80 in a statement (266 on PostgreSQL), and reads back their ids and emails.
 func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
@@ -240,7 +229,10 @@ func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 	return tx.Clauses(returning).CreateInBatches(users, u.maxParameters/(len(u.fields)+1))
 }
 
-var errOneByOne = errors.New("writes cannot share a statement")
+var (
+	errLocked    = errors.New("another program holds a lock")
+	errRewritten = errors.New("a trigger has changed or ignored some of the users")
+)
 
 // gaveUpError says that nothing was stored within the time of the write that had waited longest.
 type gaveUpError struct{ error }
@@ -260,5 +252,5 @@ func isDatabase(err error) bool {
 
 // isRefusal reports whether the database refuses what a write asks for: then it has stored nothing, and others may be stored.
 func (u *Users) isRefusal(err error) bool {
-	return errors.Is(err, errOneByOne) || errors.Is(err, ErrIgnored) || u.engine.refuses(err)
+	return errors.Is(err, ErrIgnored) || u.engine.refuses(err)
 }

@@ -1,9 +1,14 @@
 package models_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"users-api/models"
 )
@@ -12,6 +17,7 @@ func TestWrites(t *testing.T) {
 	onEach(t, []test{
 		{"what is closed says so", closed},
 		{"a context that has ended ends the wait", cancelled},
+		{"a write waits for an import, however long that takes", writesBesideImport},
 	}, plain())
 }
 
@@ -66,5 +72,73 @@ func cancelled(t *testing.T, s *storage) {
 	}
 	if stored := s.stored(t); len(stored) != 1 {
 		t.Errorf("stored are %v", stored)
+	}
+}
+
+// writesBesideImport imports a file whose last row comes only after longer than any write may wait for another program. What it
+// has written waits for it, and then for another program that holds a lock for a moment.
+func writesBesideImport(t *testing.T, s *storage) {
+	const waits = 6 * time.Second
+	changed, deleted := s.create(t, "changed"), s.create(t, "deleted")
+	stored, last := make(chan bool), make(chan bool)
+	imported := make(chan error, 1)
+	go func() {
+		_, err := s.Import(ctx, func(yield func(models.ImportRow, error) bool) {
+			for i := range 2000 {
+				if i == 1900 { // the others are stored
+					close(stored)
+					<-last
+				}
+				email := map[int]string{0: "changed", 1: "deleted"}[i]
+				row := values(s.fields, "name", "imported", "email", cmp.Or(email, fmt.Sprint("file", i)))
+				if !yield(models.ImportRow{Line: i + 2, Values: row}, nil) {
+					return
+				}
+			}
+		}, models.ImportOptions{OnConflict: updates})
+		imported <- err
+	}()
+	<-stored
+	writes := map[string]func() error{
+		"a change":   func() error { return s.rename(changed, "after") },
+		"a deletion": func() error { return s.Delete(ctx, deleted, nil) },
+		"a creation": func() error { _, err := s.Create(ctx, models.NewUser{Name: "n", Email: "file7"}); return err },
+	}
+	answers := make(chan string, len(writes))
+	for name, write := range writes {
+		go func() { answers <- fmt.Sprintf("%s: %v", name, write()) }()
+	}
+	if s.delayed { // on SQLite, all writes wait
+		s.create(t, "of no row")
+	}
+	select {
+	case answer := <-answers:
+		t.Errorf("during the import, %s", answer)
+	case <-time.After(waits):
+	}
+	other := s.other(t, s.at)
+	locked := make(chan bool)
+	go func() {
+		for locks := false; !locks; { // SQLite has no way to wait for a lock that many want
+			_, err := other.Exec(map[bool]string{true: "BEGIN; LOCK TABLE users", false: "BEGIN IMMEDIATE"}[s.delayed])
+			locks = err == nil
+		}
+		time.Sleep(300 * time.Millisecond)
+		run(t, other, "COMMIT")
+		close(locked)
+	}()
+	close(last)
+	if err := <-imported; err != nil {
+		t.Error(err)
+	}
+	<-locked
+	var got []string
+	for range writes {
+		got = append(got, <-answers)
+	}
+	slices.Sort(got)
+	want := []string{"a change: <nil>", "a creation: ", "a deletion: <nil>"}
+	if got[0] != want[0] || !strings.Contains(strings.ToLower(got[1]), "unique constraint") || got[2] != want[2] {
+		t.Errorf("after the import: %q", got)
 	}
 }

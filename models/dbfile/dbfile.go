@@ -80,7 +80,8 @@ const (
 	CodeProtocol   = 15
 	CodeNotADB     = 26
 
-	CodeUnique = 2067
+	CodeUnique       = 2067
+	CodeCorruptIndex = 267 // a virtual table, such as that of searches
 )
 
 // PrimaryCode returns the primary result code that an error of SQLite carries, or 0 if it is not SQLite's.

@@ -2,8 +2,10 @@ package postgresql
 
 import (
 	"net"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A gate passes on what comes to an address, until it is closed. Then connections stay open, and nothing arrives any more,
@@ -11,6 +13,15 @@ import (
 type gate struct {
 	sync.RWMutex // held for reading by what passes, and for writing while it is closed
 	listener     net.Listener
+	roundTrip    time.Duration // how far away the address is
+}
+
+// Distant returns the URL of the database of another, as if the server were far away.
+func (s *Server) Distant(t testing.TB, url string, roundTrip time.Duration) string {
+	t.Helper()
+	port := freePort(t)
+	openGate(t, address(port), address(s.Port)).roundTrip = roundTrip
+	return strings.Replace(url, address(s.Port), address(port), 1)
 }
 
 func openGate(t testing.TB, from, to string) *gate {
@@ -40,12 +51,12 @@ func (g *gate) connect(client net.Conn, to string) {
 		return
 	}
 	defer server.Close() //nolint:errcheck // it has ended
-	go g.pass(server, client)
-	g.pass(client, server)
+	go g.pass(server, client, g.roundTrip)
+	g.pass(client, server, 0)
 }
 
 // pass passes on what one side sends, and ends both when it ends.
-func (g *gate) pass(from, to net.Conn) {
+func (g *gate) pass(from, to net.Conn, after time.Duration) {
 	defer from.Close() //nolint:errcheck // it has ended
 	defer to.Close()   //nolint:errcheck // it has ended
 	buffer := make([]byte, 32<<10)
@@ -54,6 +65,7 @@ func (g *gate) pass(from, to net.Conn) {
 		if err != nil {
 			return
 		}
+		time.Sleep(after)
 		g.RLock()
 		_, err = to.Write(buffer[:n])
 		g.RUnlock()

@@ -51,6 +51,8 @@ var changeRules = []tableRule{
 	{"a trigger that raises", "not him", []string{trigger("BEFORE UPDATE", raisesBad)}},
 	{"a trigger that raises afterwards", "not him", []string{trigger("AFTER UPDATE", raisesBad)}},
 	{"a trigger that raises when its transaction commits", "not him", []string{atCommit("UPDATE", raisesBad)}},
+	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{
+		trigger("BEFORE UPDATE", "IF NEW.name = 'bad' THEN RETURN NULL; END IF")}},
 	{"a trigger that writes to a table which refuses it", ofAudit, append(audited,
 		trigger("AFTER UPDATE", "IF NEW.name = 'bad' THEN INSERT INTO audit VALUES ('bad'); END IF"))},
 	{"a check", "violates check constraint", []string{"ALTER TABLE users ADD CHECK (name <> 'bad')"}},
@@ -60,6 +62,8 @@ var changeRules = []tableRule{
 var deleteRules = []tableRule{
 	{"a trigger that raises afterwards", "not him", []string{trigger("AFTER DELETE", raisesOld)}},
 	{"a trigger that raises when its transaction commits", "not him", []string{atCommit("DELETE", raisesOld)}},
+	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{
+		trigger("BEFORE DELETE", "IF OLD.id = 1 THEN RETURN NULL; END IF")}},
 	{"a trigger that writes to a table which refuses it", ofAudit, append(audited,
 		trigger("AFTER DELETE", "IF OLD.id = 1 THEN INSERT INTO audit VALUES ('bad'); END IF"))},
 	{"another table's foreign key", "violates foreign key constraint", []string{
@@ -72,3 +76,9 @@ var upperEmails = trigger("BEFORE UPDATE OF name", "NEW.email = upper(NEW.email)
 // tracedDeletions make a deletion fail after it has left a trace in another table.
 var tracedDeletions = append(audited, "CREATE TABLE trace (what text)",
 	trigger("BEFORE DELETE", "INSERT INTO trace VALUES ('left'); INSERT INTO audit VALUES ('bad')"))
+
+// ignoresWrites ignores changes of the first user, and that it is deleted.
+var ignoresWrites = []string{trigger("BEFORE UPDATE OR DELETE", "IF OLD.id = 1 THEN RETURN NULL; END IF")}
+
+// deletesWhatIsChanged deletes each user who is changed.
+var deletesWhatIsChanged = trigger("AFTER UPDATE", "DELETE FROM users WHERE id = NEW.id")

@@ -32,6 +32,14 @@ var changeRules = []tableRule{
 	{"a table that fails on conflict", "UNIQUE constraint failed: audit.what", []string{
 		"CREATE TABLE audit (what TEXT UNIQUE ON CONFLICT FAIL)", "INSERT INTO audit VALUES ('bad')",
 		`CREATE TRIGGER r AFTER UPDATE ON users WHEN new.name = 'bad' BEGIN INSERT INTO audit VALUES ('bad'); END`}},
+	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{`CREATE TRIGGER r BEFORE UPDATE ON users
+		WHEN new.name = 'bad' BEGIN SELECT RAISE(IGNORE); END`}},
+	{"a trigger that ends the transaction", "not him", []string{`CREATE TRIGGER r AFTER UPDATE ON users
+		WHEN new.name = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'not him'); END`}},
+	{"an index of searches that is out of step", "run `users-api index-search`", []string{
+		"CREATE VIRTUAL TABLE users_search USING fts5(_name, content='', detail=none, tokenize='trigram')",
+		`CREATE TRIGGER users_search_changed AFTER UPDATE ON users WHEN new.name = 'bad' BEGIN
+			INSERT INTO users_search (users_search, rowid, _name) VALUES ('delete', old.id, old.name); END`}},
 	{"a check", "CHECK constraint failed", []string{"ALTER TABLE users RENAME TO old",
 		`CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)`,
 		"INSERT INTO users (id, name, email, created_at) SELECT id, name, email, created_at FROM old"}},
@@ -41,6 +49,8 @@ var changeRules = []tableRule{
 var deleteRules = []tableRule{
 	{"a trigger that fails afterwards", "not him", []string{`CREATE TRIGGER r AFTER DELETE ON users
 		WHEN old.id = 1 BEGIN SELECT RAISE(FAIL, 'not him'); END`}},
+	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{`CREATE TRIGGER r BEFORE DELETE ON users
+		WHEN old.id = 1 BEGIN SELECT RAISE(IGNORE); END`}},
 	{"a table that fails on conflict", "UNIQUE constraint failed: audit.what", []string{
 		"CREATE TABLE audit (what TEXT UNIQUE ON CONFLICT FAIL)", "INSERT INTO audit VALUES ('taken')",
 		`CREATE TRIGGER r AFTER DELETE ON users WHEN old.id = 1 BEGIN INSERT INTO audit VALUES ('taken'); END`}},
@@ -57,8 +67,8 @@ var tracedDeletions = []string{
 		INSERT INTO trace VALUES ('left'); INSERT INTO audit VALUES ('taken'); END`,
 }
 
-// RAISE(ROLLBACK) ends the transaction: the writes that share it fail, too, and none of them is stored.
-func TestARowThatEndsTheTransactionLeavesNothing(t *testing.T) {
+// RAISE(ROLLBACK) ends the transaction, and an import with it.
+func TestARowThatEndsTheTransactionFailsAlone(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	other := program.OpenOther(t, p.DatabasePath())
@@ -67,10 +77,11 @@ func TestARowThatEndsTheTransactionLeavesNothing(t *testing.T) {
 		name := map[bool]string{true: "bad", false: fmt.Sprint("n", i)}[i == 7 || i == 13]
 		return "POST /api/users", program.Body(name, fmt.Sprintf("%d@example.org", i))
 	})
-	for i, answer := range answers {
-		if i == 7 || i == 13 || answer.Status != 201 { // those that share no transaction with them are stored
-			answer.Expect(t, 500, program.ErrorBody("…not him…"))
-		}
+	for _, bad := range []int{7, 13} {
+		answers[bad].Expect(t, 500, program.ErrorBody("…not him…"))
+	}
+	if n := program.Count(answers, 201); n != 18 {
+		t.Errorf("%d of 18 others were created", n)
 	}
 	program.ExpectStored(t, p, answers, 0)
 	p.Do(t, "POST", program.CSV, "name,email\nn7,imported\nbad,b\nn13,also\n").Expect(t, 500, program.ErrorBody("…not him…"))
@@ -80,3 +91,12 @@ func TestARowThatEndsTheTransactionLeavesNothing(t *testing.T) {
 	}
 	p.Create(t, "Ada", "ada@example.org")
 }
+
+// ignoresWrites ignores changes of the first user, and that it is deleted.
+var ignoresWrites = []string{
+	"CREATE TRIGGER r BEFORE UPDATE ON users WHEN old.id = 1 BEGIN SELECT RAISE(IGNORE); END",
+	"CREATE TRIGGER s BEFORE DELETE ON users WHEN old.id = 1 BEGIN SELECT RAISE(IGNORE); END",
+}
+
+// deletesWhatIsChanged deletes each user who is changed.
+const deletesWhatIsChanged = "CREATE TRIGGER r AFTER UPDATE ON users BEGIN DELETE FROM users WHERE id = new.id; END"
