@@ -58,11 +58,12 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 			WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'id'
 				WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
 				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)) THEN 'its id is no integer that is the primary key'
-			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be text, varchar, char or citext', a.attname,
-					format_type(a.atttypid, NULL), CASE WHEN a.attgenerated <> '' THEN ', generated' END)
-				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ','))
-				AND (a.attgenerated <> '' OR COALESCE(b.typname, t.typname) NOT IN ('text', 'varchar', 'bpchar', 'citext')) LIMIT 1), '') END,
+			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be plain text or varchar', a.attname,
+					format_type(a.atttypid, NULL), CASE WHEN a.attgenerated <> '' THEN ', generated'
+						WHEN NOT o.collisdeterministic THEN ', with a nondeterministic collation' END)
+				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_collation o ON o.oid = a.attcollation
+				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ',')) AND (a.attgenerated <> '' OR NOT o.collisdeterministic
+					OR COALESCE(NULLIF(t.typbasetype, 0), t.oid) NOT IN ('text'::regtype, 'varchar'::regtype)) LIMIT 1), '') END,
 		(SELECT COALESCE(string_agg(attname, ','), '') FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'email'

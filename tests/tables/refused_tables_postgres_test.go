@@ -32,6 +32,13 @@ var refusedTables = map[string]struct{ schema, why string }{
 	"a name of bytes":   {"CREATE TABLE users (id bigserial PRIMARY KEY, name bytea, email text, created_at timestamptz)", "its column name is of type bytea"},
 	"an email that is computed": {`CREATE TABLE users (id bigserial PRIMARY KEY, name text, created_at timestamptz,
 		email text GENERATED ALWAYS AS (lower(name)) STORED)`, "its column email is of type text, generated"},
+	"an email whose type ignores the case": {"CREATE EXTENSION citext; CREATE TABLE users (id bigserial PRIMARY KEY, name text, " +
+		"email citext UNIQUE, created_at timestamptz)", "its column email is of type citext, and it must be plain text or varchar"},
+	"an email whose collation ignores the case": {"CREATE COLLATION same (provider = icu, locale = 'und-u-ks-level2', deterministic = false); " +
+		"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text COLLATE same UNIQUE, created_at timestamptz)",
+		"its column email is of type text, with a nondeterministic collation"},
+	"a name of a fixed length": {"CREATE TABLE users (id bigserial PRIMARY KEY, name char(40), email text UNIQUE, created_at timestamptz)",
+		"its column name is of type character, and it must be plain text or varchar"},
 	"a missing column": {"CREATE TABLE users (id bigserial PRIMARY KEY, name text, email text)", "it has no column created_at: add it"},
 }
 
