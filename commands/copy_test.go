@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"users-api/models"
@@ -253,6 +254,13 @@ func trigger(body string) []string {
 
 const inFile = "INSERT INTO users (id, name, email) VALUES "
 
+// createdAt returns the statement for a user with a time.
+func createdAt(time string) []string {
+	return []string{"INSERT INTO users (id, name, email, created_at) VALUES (6, 'n', '1', NULL), (7, 'n', 'secret', " + time + ")"}
+}
+
+var noTime = []string{"nothing was copied to ", "the created_at of the user with the id 7 is no time"}
+
 // refusals are copies that cannot be made: what the file holds, what is in the database, and what the command says.
 var refusals = []struct {
 	name       string
@@ -264,8 +272,12 @@ var refusals = []struct {
 		[]string{"it is not an ordinary table"}},
 	{"a NUL", []string{inFile + "(1, 'n', '1'), (2, 'secret' || char(0), '2')"}, nil, []string{"nothing was copied to ", "SQLSTATE 22021"}},
 	{"bytes that are no text", []string{inFile + "(1, 'secret', CAST(x'ff' AS TEXT))"}, nil, []string{"SQLSTATE 22021"}},
-	{"a time that is none", []string{"INSERT INTO users (name, email, created_at) VALUES ('n', '1', 'yesterday at noon')"}, nil,
-		[]string{"SQLSTATE 22007"}},
+	{"a time that is none", createdAt("'yesterday at noon'"), nil, noTime},
+	{"a time that PostgreSQL takes for that of the copy", createdAt("'now'"), nil, noTime},
+	{"a time in seconds, which PostgreSQL takes for a year", createdAt("'1700010101'"), nil, noTime},
+	{"a time whose day PostgreSQL takes for its month", createdAt("'01/02/2024'"), nil, noTime},
+	{"a time that PostgreSQL takes for the next day", createdAt("'2024-01-01 24:00:00'"), nil, noTime},
+	{"a time whose bytes are no text", createdAt("x'ff'"), nil, noTime},
 	{"an id that is too high", []string{inFile + "(7, 'n', '1'), (3000000000, 'n', '2')"}, []string{made}, []string{"nothing was copied to "}},
 	{"an email that is there twice", []string{"DROP TABLE users",
 		"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
@@ -336,6 +348,27 @@ func expectOneLine(t *testing.T, code int, says string, want ...string) {
 			t.Errorf("%q is not in: %s", text, says)
 		}
 	}
+}
+
+// The server has the users and says that it has stored them, but a standby that takes over may not have them.
+func TestACopyThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	f, url := newFile(t, inFile+"(1, 'n', '1')"), server.NewDatabase(t)
+	postgresql.SQL(t, url, made, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+	server.Reload(t)
+	var code int
+	var says string
+	var copying sync.WaitGroup
+	copying.Go(func() { code, says = f.copyTo(t, url) })
+	server.WaitUntil(t, "1", "SELECT count(pg_cancel_backend(pid))::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	copying.Wait()
+	expectOneLine(t, code, says, "the outcome of the copy to ", "is unknown: no standby has confirmed the commit")
+	if strings.Contains(says, "nothing was copied") || count(t, url) != "1" {
+		t.Errorf("%s users were copied, and it said %s", count(t, url), says)
+	}
+	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
+	server.Reload(t)
 }
 
 func TestACopyNeedsATargetAndAFileThatHasTheFieldsAndThatNoProgramUses(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -90,7 +91,9 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		}
 		return dbfile.ExpectUnused(path) // a service that has started meanwhile may have stored more users
 	})
-	if failed := to.engine.translate(err); failed != nil {
+	if failed := to.engine.translate(err); isUnknown(failed) {
+		return copied, fmt.Errorf("the outcome of the copy to %s is unknown: %w: copy again, which refuses a table that has users", target, failed)
+	} else if failed != nil {
 		return copied, fmt.Errorf("nothing was copied to %s: %w", target, failed)
 	}
 	return copied, nil
@@ -105,6 +108,11 @@ func (u *Users) sendTo(to, from *gorm.DB, total int64) error {
 			return err
 		}
 		user := *next // the values point into it
+		// PostgreSQL would make a time of what is none, such as now, 1700010101 or 24:00:00.
+		if _, err := time.Parse(time.DateTime, user.CreatedAt); err != nil && user.CreatedAt != "" {
+			return fmt.Errorf("the created_at of the user with the id %d is no time: in the file, set it to one such as "+
+				"2026-01-31 12:00:00, or to NULL", user.ID)
+		}
 		row := map[string]any{"id": user.ID, "created_at": sql.NullString{String: user.CreatedAt, Valid: user.CreatedAt != ""}}
 		for _, field := range u.fields {
 			row[field.Name] = field.Value(&user.NewUser)
