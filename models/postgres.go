@@ -207,7 +207,7 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 }
 
 // setSessionDefaults sets up a session that belongs to this process alone: the defaults of a role, a database or a server must not
-// end its statements, nor make them see an earlier moment. A pooler reports a process number of its own, and not that of the
+// end it or its statements, nor make them see an earlier moment. A pooler reports a process number of its own, and not that of the
 // server's process.
 func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the pool's context has no deadline
@@ -217,7 +217,8 @@ func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 		given = append(given, name)
 	}
 	_, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
-		('statement_timeout', '0'), ('lock_timeout', '3500ms'), ('transaction_timeout', '0')) AS defaults (name, value)
+		('statement_timeout', '0'), ('lock_timeout', '3500ms'), ('transaction_timeout', '0'),
+		('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
 		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL AND name <> ALL (string_to_array($2::text, ','))`,
 		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
 	return err

@@ -36,6 +36,7 @@ const (
 	codeShutdown      = "57P01"
 	codeCrash         = "57P02"
 	codeStarting      = "57P03"
+	codeIdle          = "57P05"
 )
 
 var (
@@ -80,11 +81,11 @@ func sqlState(err error) string {
 
 func class(code string) string { return code[:min(2, len(code))] }
 
-// isServerGone reports whether the server behind a connection is going away, or no longer accepts writes: another may have taken its
-// place.
+// isServerGone reports whether the server behind a connection has ended it, is going away, or no longer accepts writes: another may
+// have taken its place.
 func isServerGone(err error) bool {
 	switch sqlState(err) {
-	case codeShutdown, codeCrash, codeStarting, codeReadOnly:
+	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
 		return true
 	case "":
 		return err != nil && isConnectionError(err) && !isTimeoutOrCancel(err)

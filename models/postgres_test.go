@@ -379,6 +379,51 @@ func TestAServerThatWasAwayIsFoundAgain(t *testing.T) {
 	server.Resume(t)
 }
 
+// Neither the limits of a role, a database or a server nor one that the URL gives end what waits between two statements.
+func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
+	t.Parallel()
+	for name, parameters := range map[string]string{"of the database": "", "of the URL": "?idle_session_timeout=200ms"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := postgres.empty(t)
+			database := postgresql.Ask(t, at.URL, "SELECT current_database()")
+			for _, limit := range []string{"idle_session_timeout", "idle_in_transaction_session_timeout"} {
+				postgresql.SQL(t, at.URL, fmt.Sprintf("ALTER DATABASE %s SET %s = '200ms'", database, limit))
+			}
+			at.URL += parameters
+			s := postgres.openAt(t, at, plain())
+			id := s.create(t, "ada")
+			awaitIdle(t, s)
+			if _, err := s.Get(ctx, id); err != nil {
+				t.Error("a read:", err)
+			}
+			awaitIdle(t, s)
+			if err := s.rename(id, "Ada"); err != nil {
+				t.Error("a write:", err)
+			}
+			done, err := s.Import(ctx, func(yield func(models.ImportRow, error) bool) {
+				awaitIdle(t, s) // a disk may stand still
+				yield(models.ImportRow{Line: 1, Values: values(s.fields, "name", "n", "email", "alan")}, nil)
+			}, models.ImportOptions{})
+			if err != nil || done.Created != 1 {
+				t.Errorf("an import: %+v, %v", done, err)
+			}
+		})
+	}
+}
+
+// awaitIdle waits until no session of the program has done anything for half a second.
+func awaitIdle(t testing.TB, s *storage) {
+	t.Helper()
+	const idle = "SELECT (coalesce(min(now() - state_change), '1h') > '500ms')::text FROM pg_stat_activity " +
+		"WHERE datname = current_database() AND application_name = 'users-api'"
+	for deadline := time.Now().Add(20 * time.Second); postgresql.Ask(t, s.at.URL, idle) != "true"; {
+		if time.Now().After(deadline) {
+			t.Fatal("the sessions are never idle")
+		}
+	}
+}
+
 // A transaction that began first commits last: a client that follows waits for it, and misses nothing.
 func TestNothingIsMissedOfATransactionThatCommitsLate(t *testing.T) {
 	t.Parallel()

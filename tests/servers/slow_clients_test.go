@@ -14,9 +14,9 @@ import (
 // Administrators let PostgreSQL end transactions that do nothing for a while. A slow client has none.
 func TestASlowClientHoldsNoTransactionThatPostgreSQLCouldEnd(t *testing.T) {
 	t.Parallel()
-	server := postgresql.Start(t, "idle_in_transaction_session_timeout=2s")
+	server := postgresql.Start(t)
 	url := server.NewDatabase(t)
-	p := program.Serve(t, "DATABASE_URL="+url)
+	p := program.Serve(t, "DATABASE_URL="+url+"?idle_in_transaction_session_timeout=2s")
 	const fill = "INSERT INTO users (name, email) SELECT repeat('n', 200), i::text FROM generate_series(1, 100000) AS i"
 	postgresql.SQL(t, url, fill)
 	export := p.Dial(t)
