@@ -40,7 +40,7 @@ type postgresServer struct {
 
 	hosts              []string // with their ports
 	database, username string
-	noLimit            string // lifts the server's time limit in a transaction, unless the URL sets one
+	noLimit            string // lifts the server's time limits in a transaction, unless the URL sets them
 
 	writing, waiting *semaphore.Weighted // held by a write under way, and by one that waits for another program's lock
 
@@ -120,8 +120,10 @@ func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
 		}
 	}
 	p.database, p.username = config.ConnConfig.Database, config.ConnConfig.User
-	if config.ConnConfig.RuntimeParams["statement_timeout"] == "" {
-		p.noLimit = "SET LOCAL statement_timeout = 0; "
+	for _, limit := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
+		if config.ConnConfig.RuntimeParams[limit] == "" {
+			p.noLimit += "SET LOCAL " + limit + " = 0; "
+		}
 	}
 	return config, nil
 }

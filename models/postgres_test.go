@@ -382,27 +382,30 @@ func TestAServerThatWasAwayIsFoundAgain(t *testing.T) {
 // Neither the limits of a role, a database or a server nor one that the URL gives end what waits between two statements.
 func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 	t.Parallel()
-	for name, parameters := range map[string]string{"of the database": "", "of the URL": "?idle_session_timeout=200ms"} {
+	for name, as := range map[string]func(url string) string{
+		"of the database":                func(url string) string { return url },
+		"of the URL":                     func(url string) string { return url + "?idle_session_timeout=200ms" },
+		"of the database, with a pooler": postgresql.Shared(t).PgBouncer(t),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			at := postgres.empty(t)
-			database := postgresql.Ask(t, at.URL, "SELECT current_database()")
+			direct := postgres.empty(t).URL
+			database := postgresql.Ask(t, direct, "SELECT current_database()")
 			for _, limit := range []string{"idle_session_timeout", "idle_in_transaction_session_timeout"} {
-				postgresql.SQL(t, at.URL, fmt.Sprintf("ALTER DATABASE %s SET %s = '200ms'", database, limit))
+				postgresql.SQL(t, direct, fmt.Sprintf("ALTER DATABASE %s SET %s = '200ms'", database, limit))
 			}
-			at.URL += parameters
-			s := postgres.openAt(t, at, plain())
+			s := postgres.openAt(t, models.Database{URL: as(direct)}, plain())
 			id := s.create(t, "ada")
-			awaitIdle(t, s)
+			awaitIdle(t, direct)
 			if _, err := s.Get(ctx, id); err != nil {
 				t.Error("a read:", err)
 			}
-			awaitIdle(t, s)
+			awaitIdle(t, direct)
 			if err := s.rename(id, "Ada"); err != nil {
 				t.Error("a write:", err)
 			}
 			done, err := s.Import(ctx, func(yield func(models.ImportRow, error) bool) {
-				awaitIdle(t, s) // a disk may stand still
+				awaitIdle(t, direct) // a disk may stand still
 				yield(models.ImportRow{Line: 1, Values: values(s.fields, "name", "n", "email", "alan")}, nil)
 			}, models.ImportOptions{})
 			if err != nil || done.Created != 1 {
@@ -413,11 +416,11 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 }
 
 // awaitIdle waits until no session of the program has done anything for half a second.
-func awaitIdle(t testing.TB, s *storage) {
+func awaitIdle(t testing.TB, url string) {
 	t.Helper()
 	const idle = "SELECT (coalesce(min(now() - state_change), '1h') > '500ms')::text FROM pg_stat_activity " +
 		"WHERE datname = current_database() AND application_name = 'users-api'"
-	for deadline := time.Now().Add(20 * time.Second); postgresql.Ask(t, s.at.URL, idle) != "true"; {
+	for deadline := time.Now().Add(20 * time.Second); postgresql.Ask(t, url, idle) != "true"; {
 		if time.Now().After(deadline) {
 			t.Fatal("the sessions are never idle")
 		}
