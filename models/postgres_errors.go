@@ -50,6 +50,9 @@ var (
 	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
 )
 
+// oldPooler says what to do where a statement that this process has prepared is unknown, or another has prepared it.
+const oldPooler = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
+
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
 
@@ -127,7 +130,7 @@ func (p *postgresServer) refuses(err error) bool {
 	case "", "08", "25", "28", "40", "53", "57", "58", "XX":
 		return false
 	}
-	return !p.locked(err) && !isOutOfDate(err)
+	return !p.locked(err) && !isOutOfDate(err) && code != codeSameStatement
 }
 
 // orLate returns the error of a read or a write as the callers of the engine know it: late, if it was ended by its own deadline.
@@ -156,8 +159,12 @@ func (p *postgresServer) translate(err error) error {
 		why := reason(err)
 		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}
 	case isServers:
+		text := server.Error()
+		if server.Code == codeNoStatement || server.Code == codeSameStatement {
+			text += ": " + oldPooler
+		}
 		return &StorageError{
-			Text: server.Error(), Code: server.Code,
+			Text: text, Code: server.Code,
 			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && isOnEmail(server),
 		}
 	case isConnectionError(err):
@@ -241,8 +248,8 @@ func (p *postgresServer) explain(err error) error {
 		"57": "look at the log of the server",
 	}[class(code)]
 	switch {
-	case code == codeNoStatement, code == codeSameStatement: // prepared statements
-		help = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
+	case code == codeNoStatement, code == codeSameStatement:
+		help = oldPooler
 	case code == codeNoRight:
 		help = fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run `GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, "+
 			"`GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, where users exists, "+

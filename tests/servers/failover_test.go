@@ -132,8 +132,9 @@ func TestBehindAPoolerEverythingIsAnswered(t *testing.T) {
 	l.ExpectKept(t, both[1])
 }
 
-// PgBouncer before 1.21 has no prepared statements, and one of this process is another's: what to do is said at startup.
-func TestAnOldPoolerWithoutTheParameterThatItNeedsEndsTheStart(t *testing.T) {
+// PgBouncer before 1.21 has no prepared statements, and one of this process is another's: what to do is said at startup, and by an
+// import of which it is no row's fault.
+func TestAnOldPoolerWithoutTheParameterThatItNeedsEndsTheStartAndEachImport(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
 	pooler := server.Pooler(t, "default_pool_size=1")
@@ -142,9 +143,18 @@ func TestAnOldPoolerWithoutTheParameterThatItNeedsEndsTheStart(t *testing.T) {
 	}
 	database := server.NewDatabase(t)
 	program.Serve(t, "DATABASE_URL="+pooler.Through(database)).Stop(t)
-	program.Launch(t, program.Path(), "DATABASE_URL="+pooler.Plain(database)).WaitForAddress(t)
-	second := program.Launch(t, program.Path(), "DATABASE_URL="+pooler.Plain(database))
-	program.ExpectRefusal(t, second, "already exists", "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL")
+	launch := func() *program.Program {
+		return program.Launch(t, program.Path(), "DATABASE_URL="+pooler.Plain(database))
+	}
+	const says = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
+	first := launch()
+	first.WaitForAddress(t)
+	program.ExpectRefusal(t, launch(), "already exists", says)
+	postgresql.SQL(t, database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'users-api'")
+	second := launch() // has prepared what a start needs in another session of the server
+	second.WaitForAddress(t)
+	second.Do(t, "POST", program.CSV, "name,email\nAda,ada\n").Expect(t, 200, "…")
+	first.Do(t, "POST", program.CSV, "name,email\nAlan,alan\n").Expect(t, 500, "…(SQLSTATE 42P05): "+says+"…")
 }
 
 // The certificate is checked when the URL asks for it, and a server that wants encryption gets it.
