@@ -168,14 +168,14 @@ func TestAWriteThatWaitsForALockWaitsForNoOther(t *testing.T) {
 	}
 }
 
-// A refused write holds up no other, also where a round trip to the server takes 3 ms. Of each group all are sent at once.
+// A refused write holds up no other, also where the server is far away. Of each group all are sent at once.
 func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 	t.Parallel()
-	const n, most = 200, 500
+	const n, most = 40, 100
 	server := postgresql.Shared(t)
 	far := func(t *testing.T, statements ...string) *storage {
 		url := server.NewDatabase(t)
-		s := postgres.openAt(t, models.Database{URL: server.Distant(t, url, 3*time.Millisecond)}, plain())
+		s := postgres.openAt(t, models.Database{URL: server.Distant(t, url, 20*time.Millisecond)}, plain())
 		postgresql.SQL(t, url, statements...)
 		return s
 	}
@@ -206,8 +206,8 @@ func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("new", i)})
 			return err
 		}},
-		"creations, one of which is a duplicate": {most, 77, nil, func(s *storage, i int) error {
-			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: map[bool]string{true: "1", false: fmt.Sprint("new", i)}[i == 77]})
+		"creations, one of which is a duplicate": {most, 37, nil, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: map[bool]string{true: "1", false: fmt.Sprint("new", i)}[i == 37]})
 			return err
 		}},
 		"creations, whose emails a trigger changes": {n, -1, []string{lower}, func(s *storage, i int) error {
@@ -215,13 +215,13 @@ func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 			return err
 		}},
 		"changes": {n, -1, nil, func(s *storage, i int) error { return s.rename(int64(i+1), "new") }},
-		"changes, one of which is refused": {n, 77, nil, func(s *storage, i int) error {
-			_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", map[bool]string{true: "501", false: fmt.Sprint("new", i)}[i == 77]), nil)
+		"changes, one of which is refused": {n, 37, nil, func(s *storage, i int) error {
+			_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", map[bool]string{true: "101", false: fmt.Sprint("new", i)}[i == 37]), nil)
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := far(t, append(test.statements, "INSERT INTO users (name, email) SELECT 'n', n FROM generate_series(1, 501) n")...)
+			s := far(t, append(test.statements, "INSERT INTO users (name, email) SELECT 'n', n FROM generate_series(1, 101) n")...)
 			atOnce(t, test.n, test.refused, func(i int) error { return test.write(s, i) })
 		})
 	}
