@@ -13,6 +13,9 @@ import (
 )
 
 func findDatabase(settings config.Config, logger *slog.Logger) (d models.Database, err error) {
+	for variable, setting := range config.Misspelt() {
+		logger.Warn("a variable is set that is no setting", "variable", variable, "help", "did you mean "+setting+"?")
+	}
 	d = models.Database{Path: settings.DatabasePath(), Logger: logger}
 	if err := controllers.CheckAdded(settings.UserFields); err != nil {
 		return d, fmt.Errorf("USER_FIELDS is %q: %w", strings.Join(settings.UserFields, ","), err)

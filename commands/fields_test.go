@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ func fieldsOf(t *testing.T, setting string) (names []string, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	database, err := findDatabase(settings, nil)
+	database, err := findDatabase(settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

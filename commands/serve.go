@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -129,6 +130,9 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if settings.NodeEnv != "" {
 		started = append(started, "node_env", settings.NodeEnv)
 	}
+	full, read := keys.Count()
+	started = append(started, "keys", full, "read_keys", read, "backups", settings.Backups.String(),
+		"fields", strings.Join(database.Fields.Names(), ","))
 	logger.Info("listening", started...)
 	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		logger.Warn("anyone who can reach this port can read, change and delete all users",

@@ -35,10 +35,7 @@ type Config struct {
 // LogFormat and LogLevel are still as requested, or the defaults if they are the mistake, so that the error can be
 // logged the way the deployer reads logs.
 func Read() (Config, error) {
-	env := newVariables(map[string]string{
-		"PORT": "3000", "DATA_DIR": "data", "LIST_MEMORY_MIB": "32", "IMPORT_MAX_MIB": "512",
-		"LOG_FORMAT": "text", "LOG_LEVEL": "info", "BACKUP_KEEP": "7", "RUN_AS": "0", "CHANGES_KEEP": "720h",
-	})
+	env := newVariables()
 	config := Config{
 		LogFormat:     env.logFormat(),
 		LogLevel:      env.logLevel(),

@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"maps"
 	"math"
 	"net/netip"
 	"path/filepath"
@@ -94,6 +95,46 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 				t.Errorf("the error names neither the variable nor the value: %v", err)
 			}
 		})
+	}
+}
+
+func TestAVariableThatIsNearlyASettingIsNamedWithIt(t *testing.T) {
+	for name, setting := range map[string]string{
+		"API_KYE": "API_KEY", "API_KEYS": "API_KEY", "APIKEY": "API_KEY", "API_KEX": "API_KEY", "PAI_KEY": "API_KEY", "XAPI_KEY": "API_KEY",
+		"API_REDA_KEY": "API_READ_KEY", "API_KEY_FIEL": "API_KEY_FILE", "API_READ_KEY_FIL": "API_READ_KEY_FILE",
+		"DATABASE_URI": "DATABASE_URL", "DATABASE_URL_FILES": "DATABASE_URL_FILE", "DATADIR": "DATA_DIR",
+		"BACKUP_EVRY": "BACKUP_EVERY", "USERS_FIELDS": "USER_FIELDS", "ALLOWED_HOST": "ALLOWED_HOSTS", "LOG_LEVLE": "LOG_LEVEL",
+
+		"API_YEK": "", "AIP_KYE": "", "API_KEY_1": "", "GOOGLE_API_KEY": "", "API": "", // more than one slip
+		"PORTS": "", "PROT": "", "RUNAS": "", "RUN_AT": "", // too few letters
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "secret")
+			if got := Misspelt()[name]; got != setting {
+				t.Errorf("it is taken for %q, and not for %q", got, setting)
+			}
+		})
+	}
+}
+
+func TestNoSettingIsTakenForAnother(t *testing.T) {
+	clear(t)
+	before := Misspelt()
+	for _, secret := range []string{"API_KEY", "API_KEY_FILE", "API_READ_KEY", "API_READ_KEY_FILE", "DATABASE_URL", "DATABASE_URL_FILE"} {
+		t.Setenv(secret, "")
+	}
+	if got := Misspelt(); !maps.Equal(got, before) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestATimeIsShownAsPeopleWriteIt(t *testing.T) {
+	for every, want := range map[string]string{"24h": "24h", "90m": "1h30m", "60s": "1m", "600m": "10h", "1h30s": "1h0m30s", "": "off"} {
+		clear(t)
+		t.Setenv("BACKUP_EVERY", every)
+		if got, err := Read(); err != nil || got.Backups.String() != want {
+			t.Errorf("%q is shown as %s, want %s, %v", every, got.Backups, want, err)
+		}
 	}
 }
 

@@ -199,6 +199,21 @@ func ReadKeys() (*Keyring, error) {
 // Find returns the key that a client has sent, if there is one at the moment.
 func (r *Keyring) Find(sent string) (key Key, found bool) { return r.keys.Load().Find(sent) }
 
+// Count returns how many keys have full access, and how many can only read. A nil keyring has none.
+func (r *Keyring) Count() (full, read int) {
+	if r == nil {
+		return 0, 0
+	}
+	for _, key := range *r.keys.Load() {
+		if key.Full {
+			full++
+		} else {
+			read++
+		}
+	}
+	return full, read
+}
+
 // Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they cannot
 // be used, and then the keys stay as they were. A file may be read while it is being written, so a change counts once
 // two calls have seen the same. Reread must not be called by two goroutines at once.

@@ -3,8 +3,10 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,13 +22,53 @@ type variables struct {
 	mistake error // the first
 }
 
-func newVariables(defaults map[string]string) *variables {
+func newVariables() *variables {
 	v := &variables{Viper: viper.New()}
 	v.AutomaticEnv() // an empty variable counts as unset
-	for name, value := range defaults {
+	for name, value := range defaults() {
 		v.SetDefault(name, value)
 	}
 	return v
+}
+
+// defaults has every setting except the secret ones.
+func defaults() map[string]string {
+	return map[string]string{
+		"PORT": "3000", "LISTEN_ADDRESS": "", "ALLOWED_HOSTS": "", "ADMIN_PORT": "", "NODE_ENV": "", "DATA_DIR": "data",
+		"LIST_MEMORY_MIB": "32", "IMPORT_MAX_MIB": "512", "LOG_FORMAT": "text", "LOG_LEVEL": "info", "USER_FIELDS": "",
+		"CHANGES_KEEP": "720h", "BACKUP_EVERY": "", "BACKUP_KEEP": "7", "BACKUP_DIR": "", "RUN_AS": "0",
+	}
+}
+
+// Misspelt returns the variables that are set and nearly have the name of a setting, each with that setting. Where a setting
+// has fewer than six letters, such names are likely to be those of other programs.
+func Misspelt() map[string]string {
+	settings := slices.Collect(maps.Keys(defaults()))
+	for _, secret := range []string{"API_KEY", "API_READ_KEY", "DATABASE_URL"} {
+		settings = append(settings, secret, secret+"_FILE")
+	}
+	misspelt := map[string]string{}
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		for _, setting := range settings {
+			if len(setting) > len("RUN_AS") && isSlip(name, setting) {
+				misspelt[name] = setting
+			}
+		}
+	}
+	return misspelt
+}
+
+// isSlip reports whether two texts differ in one letter that is wrong, missing or too many, or in two neighbours that are
+// swapped.
+func isSlip(a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return max(len(a), len(b)) == 1 || len(a) == 2 && a[1:]+a[:1] == b
 }
 
 func (v *variables) refuse(name, problem string) {
@@ -53,7 +95,7 @@ func (v *variables) duration(name string, least time.Duration, examples string) 
 
 // short writes a time without the parts that are zero: 1h, not 1h0m0s.
 func short(duration time.Duration) string {
-	return strings.NewReplacer("m0s", "m", "h0m", "h").Replace(duration.String())
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(duration.String())
 }
 
 func (v *variables) mebibytes(name string) (bytes int64) { return int64(v.number(name, 0)) << 20 }
@@ -160,6 +202,14 @@ type Backups struct {
 	Every time.Duration // BACKUP_EVERY, the time from one backup to the next; 0 makes none
 	Keep  int           // BACKUP_KEEP, how many backups are kept; older ones are deleted
 	Dir   string        // BACKUP_DIR as an absolute path; if unset, backups in the data directory
+}
+
+// String says how often the service makes a backup.
+func (b Backups) String() string {
+	if b.Every == 0 {
+		return "off"
+	}
+	return short(b.Every)
 }
 
 // minEvery is the least value of BACKUP_EVERY: a backup of 1,000,000 users takes seconds.

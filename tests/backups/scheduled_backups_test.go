@@ -30,6 +30,7 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	longAgo := time.Now().Add(-48 * time.Hour)
 	program.Must(t, os.Chtimes(filepath.Join(directory, partial), longAgo, longAgo))
 	p := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory)
+	p.WaitForLog(t, " backups=24h ")
 	p.WaitForLog(t, "backup made")
 	p.WaitForLog(t, "users=0")
 	p.Stop(t)

@@ -20,12 +20,48 @@ func TestTheFirstRunSaysWhereEverythingIs(t *testing.T) {
 	for _, text := range []string{"address=http://localhost:", database, "node_env=development"} {
 		p.WaitForLog(t, text)
 	}
+	program.Forbid(t, p.Log(), "no setting")
 	p.Do(t, "GET", "/api/users", "").Expect(t, 200, "[]")
 }
 
 func TestANodeEnvThatIsNotSetIsNotLogged(t *testing.T) {
 	t.Parallel()
 	program.Forbid(t, program.Serve(t).Log(), "node_env")
+}
+
+func TestTheFirstLineSaysWhatIsOn(t *testing.T) {
+	t.Parallel()
+	keys := filepath.Join(t.TempDir(), "keys")
+	program.WriteFile(t, keys, "full-key-0123456789\nother-key-0123456789\n")
+	for name, c := range map[string]struct {
+		settings []string
+		says     string
+	}{
+		"nothing": {nil, " keys=0 read_keys=0 backups=off fields=name,email"},
+		"keys":    {[]string{"API_KEY_FILE=" + keys, "API_READ_KEY=read-key-0123456789"}, " keys=2 read_keys=1 "},
+		"fields":  {[]string{"USER_FIELDS=room,city"}, ",room,city\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t, c.settings...)
+			if line := p.Line(t, "msg=listening"); !strings.Contains(line, c.says) {
+				t.Errorf("%q is not in %s", c.says, line)
+			}
+		})
+	}
+}
+
+func TestAMistypedSettingIsNamedAndItsValueIsNot(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "API_KYE=secret-0123456789")
+	if line := p.Line(t, "variable=API_KYE"); !strings.Contains(line, "level=WARN") || !strings.Contains(line, `"did you mean API_KEY?"`) {
+		t.Errorf("it says %s", line)
+	}
+	_, says, _ := program.Run(t, []string{"DATA_DRI=/secret"}, "index-search")
+	if !strings.Contains(says, `variable=DATA_DRI help="did you mean DATA_DIR?"`) {
+		t.Errorf("a command says %s", says)
+	}
+	program.Forbid(t, p.Log()+says, "secret")
 }
 
 func TestADataDirectoryMayHaveAnyName(t *testing.T) {
