@@ -91,7 +91,9 @@ func (o *Other) MustWait() bool {
 			_, err = o.conn.ExecContext(context.Background(), statement)
 		}
 	}
-	_, _ = o.conn.ExecContext(context.Background(), "ROLLBACK")
+	for _, statement := range hasTried {
+		_, _ = o.conn.ExecContext(context.Background(), statement)
+	}
 	return err != nil
 }
 

@@ -25,6 +25,7 @@ const PostgreSQL = true
 var (
 	holdWrites  = []string{"BEGIN", "LOCK TABLE users IN EXCLUSIVE MODE"}
 	tryToWrite  = []string{"BEGIN", "LOCK TABLE users IN EXCLUSIVE MODE NOWAIT"}
+	hasTried    = []string{"ROLLBACK"}
 	afterInsert = []string{"SELECT setval(pg_get_serial_sequence('users', 'id'), max(id)) FROM users"}
 	empty       = []string{"TRUNCATE users RESTART IDENTITY"}
 )

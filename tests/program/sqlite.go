@@ -19,7 +19,8 @@ const PostgreSQL = false
 // Statements that differ between the engines.
 var (
 	holdWrites  = []string{"BEGIN IMMEDIATE"}
-	tryToWrite  = holdWrites
+	tryToWrite  = []string{"PRAGMA busy_timeout = 0", "BEGIN IMMEDIATE"}
+	hasTried    = []string{"ROLLBACK", "PRAGMA busy_timeout = 500"}
 	afterInsert []string
 	empty       = []string{"DELETE FROM users", "DELETE FROM sqlite_sequence"}
 )
