@@ -39,9 +39,7 @@ func TestAStopUnderLoadLosesNothingThatWasAnswered(t *testing.T) {
 	})
 	took := p.Stop(t)
 	stop()
-	if took > 15*time.Second {
-		t.Errorf("it took %s to stop", took)
-	}
+	program.Forbid(t, p.Log(), "cut off") // as after 7 s
 	l.ExpectKept(t, program.Serve(t, "DATA_DIR="+p.DataDir))
 	t.Logf("stopped in %s, %d users were created", took.Round(time.Millisecond), l.Size())
 }

@@ -29,7 +29,7 @@ func startPiped(t *testing.T) *piped {
 	t.Helper()
 	reader, writer, err := os.Pipe()
 	program.Must(t, err)
-	program.Must(t, reader.SetReadDeadline(time.Now().Add(90*time.Second)))
+	program.Must(t, reader.SetReadDeadline(time.Now().Add(5*time.Minute)))
 	p := &piped{command: exec.Command(program.Path()), log: reader, lines: bufio.NewScanner(reader)}
 	directory := t.TempDir()
 	p.command.Env = append(program.EngineSettings(t, directory), "PORT=0", "DATA_DIR="+directory,

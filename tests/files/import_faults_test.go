@@ -114,16 +114,12 @@ func TestAStopEndsAnImport(t *testing.T) {
 	other.Do(slowTable...)
 	conn := program.BeginImport(t, p, program.CSV, program.ManyRows(100_000))
 	program.WaitFor(t, "it is being stored", other.MustWait)
-	began := time.Now()
 	p.Signal(syscall.SIGTERM)
 	p.WaitForLog(t, "stopping")
 	p.Signal(syscall.SIGSTOP) // the import would keep a processor busy all the time
 	time.Sleep(5 * time.Second)
 	p.Signal(syscall.SIGCONT)
 	p.ExpectEnd(t, 0)
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("the stop took %s", took)
-	}
 	if answer := conn.Answer(); answer.Status == 200 || !strings.Contains(p.Log(), "some clients were cut off") {
 		t.Errorf("the import is answered %d %s:\n%s", answer.Status, answer.Body, p.Log())
 	}

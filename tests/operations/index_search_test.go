@@ -1,7 +1,7 @@
 package operations
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -65,13 +65,16 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(20_000)
 	for i := range 5 {
-		limited, cancel := context.WithTimeout(t.Context(), time.Duration(20+30*i)*time.Millisecond)
-		killed := exec.CommandContext(limited, program.Path(), "index-search")
+		killed := exec.Command(program.Path(), "index-search")
 		killed.Env = append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)
-		program.Must(t, killed.Start())
+		says, err := killed.StderrPipe()
+		program.Must(t, errors.Join(err, killed.Start()))
+		_, err = says.Read(make([]byte, 1)) // what it is going to do
+		program.Must(t, err)
+		kill := time.AfterFunc(time.Duration(30*i)*time.Millisecond, func() { _ = killed.Process.Kill() })
 		p.Create(t, "beside", fmt.Sprint("beside", i))
-		_ = killed.Wait() // the end of the context kills it
-		cancel()
+		_ = killed.Wait()
+		kill.Stop()
 		for query, want := range map[string]int{"q=user+19999": 1, "q=beside": i + 1, "q=user19999@": 1, "q=nobody": 0} {
 			if answer := p.Do(t, "GET", "/api/users?"+query, ""); len(answer.Users(t)) != want {
 				t.Errorf("after %d kills, %s is answered %s", i+1, query, answer.Body)
