@@ -86,7 +86,7 @@ func expectNoAnswer(t *testing.T, p *program.Program, request string) {
 	if err != nil || answer.Status != 500 || !strings.Contains(answer.Body, `{"error":"`) {
 		t.Errorf("%s is answered %d %s, %v", request, answer.Status, answer.Body, err)
 	}
-	if took := time.Since(began); took > 8*time.Second { // 5, on a machine that is not busy
+	if took := time.Since(began); took > 9*time.Second { // 5, on a machine that is not busy; 10, if it waited for another first
 		t.Errorf("%s is answered after %s", request, took)
 	}
 }

@@ -50,7 +50,7 @@ func TestAStopTakesAtMost8sDuringAnyRead(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if took := p.Stop(t); took > 8500*time.Millisecond { // 5 to 7.8, on a machine that is not busy
+			if took := p.Stop(t); took > 10*time.Second { // then a container engine kills; 5 to 7.8, on a machine that is not busy
 				t.Errorf("it took %s:\n%s", took, p.Log())
 			}
 			server.Resume(t)
