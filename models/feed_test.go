@@ -31,7 +31,7 @@ func TestTheFeed(t *testing.T) {
 // feed returns the n entries after a cursor, and fails if there are others.
 func (s *storage) feed(t testing.TB, after string, n int) []models.Change {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		changes, err := s.Changes(ctx, after, 1000)
 		if err != nil {
 			t.Fatal(err)
@@ -385,7 +385,7 @@ func (f *follower) follow(limit int) error {
 
 // expect follows the feed until the copy is what it should be. It waits for that only where the feed may be delayed.
 func (f *follower) expect(t interface{ Fatalf(string, ...any) }, want map[int64]models.User) {
-	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		err := f.follow(1000)

@@ -44,7 +44,7 @@ func begin(t testing.TB, s *storage, statements ...string) *sql.Tx {
 func awaitWaiting(t testing.TB, s *storage, n int) {
 	t.Helper()
 	const waiting = "SELECT (count(*) >= %d)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	for deadline := time.Now().Add(20 * time.Second); postgresql.Ask(t, s.at.URL, fmt.Sprintf(waiting, n)) != "true"; {
+	for deadline := time.Now().Add(time.Minute); postgresql.Ask(t, s.at.URL, fmt.Sprintf(waiting, n)) != "true"; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d sessions never waited", n)
 		}

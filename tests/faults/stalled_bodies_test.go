@@ -35,7 +35,7 @@ func TestSlowReadersOfTheFeedTakeLittleMemory(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&rows, "{\"name\":%q,\"email\":\"%d\"}\n", strings.Repeat("\u001f", 10_000), i)
 	}
-	p.Do(t, "POST", program.NDJSON, strings.ReplaceAll(rows.String(), `\x1f`, `\u001f`))
+	p.Do(t, "POST", program.NDJSON, strings.ReplaceAll(rows.String(), `\x1f`, `\u001f`)).Expect(t, 200, program.Imported(100, 0, 0, 0))
 	var readers []*program.Conn
 	for range 150 {
 		conn := p.Dial(t)
