@@ -11,42 +11,6 @@ import (
 	"users-api/tests/program"
 )
 
-// Documents and comments are written as one would say it to a colleague.
-func TestDocumentsAreInPlainEnglish(t *testing.T) {
-	t.Parallel()
-	stilted := regexp.MustCompile(`(?i)\b(who(m|ever|mever)|those +who|the +house)\b`)
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/decisions/*.md", "../../bench/*.md", "../../.github/*.md",
-		"../../*.go", "../../*/*.go", "../../*/*/*.go", "../../web/page/*.*"} {
-		for _, path := range glob(t, pattern) {
-			for line := range strings.Lines(read(t, path)) {
-				if word := stilted.FindString(line); word != "" {
-					t.Errorf("%s has %q: %s", path, word, line)
-				}
-			}
-		}
-	}
-}
-
-// Documents that are long are not read.
-func TestDocumentsAreShort(t *testing.T) {
-	t.Parallel()
-	all := 0
-	for _, path := range slices.Concat(glob(t, "../../docs/*.md"), glob(t, "../../docs/*/*.md")) {
-		all += len(strings.Fields(read(t, path)))
-	}
-	readme, contributing := read(t, "../../README.md"), read(t, "../../CONTRIBUTING.md")
-	for what, counts := range map[string][2]int{
-		"docs/ has %d words, and at most %d are read":           {all, 14_700},
-		"README.md has %d words, and at most %d are read":       {len(strings.Fields(readme)), 1200},
-		"README.md has %d lines, and at most %d are read":       {strings.Count(readme, "\n"), 200},
-		"CONTRIBUTING.md has %d lines, and at most %d are read": {strings.Count(contributing, "\n"), 120},
-	} {
-		if counts[0] > counts[1] {
-			t.Errorf(what, counts[0], counts[1])
-		}
-	}
-}
-
 // docs/errors.md has a row for every error that the API's document has, and no other.
 func TestTheTableOfErrorsHasEveryStatus(t *testing.T) {
 	t.Parallel()
