@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,15 @@ func shell(p *program.Program, directory, script string) *exec.Cmd {
 	path := filepath.Dir(program.Path()) + ":" + os.Getenv("PATH")
 	command.Dir, command.Env = directory, append(os.Environ(), "PATH="+path, "DATA_DIR="+p.DataDir)
 	return command
+}
+
+// paste types a script of a document into a shell, as people do: then nothing but the script itself stops at a step that fails.
+// The program's commands are there, and its data directory is not.
+func paste(p *program.Program, directory, script string) {
+	pasted := shell(p, directory, "")
+	pasted.Args, pasted.Stdin = []string{"sh", "-i"}, strings.NewReader(strings.ReplaceAll(script, "http://localhost:3000", p.URL))
+	pasted.Env = append(pasted.Env, "DATA_DIR=data")
+	_ = pasted.Run()
 }
 
 var anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
@@ -157,15 +167,39 @@ func TestTheREADMEsRecipeDeletesOnlyTheUserWithTheEmail(t *testing.T) {
 		if output, err := shell(p, directory, changed).CombinedOutput(); err == nil {
 			t.Errorf("%s: it goes on to the end: %s", name, output)
 		}
-		// People paste lines, and then nothing stops at the first that fails.
-		pasted := strings.NewReader(strings.ReplaceAll(changed, "http://localhost:3000", p.URL))
-		interactive := exec.Command("sh", "-i")
-		interactive.Dir, interactive.Stdin = directory, pasted
-		_ = interactive.Run()
+		paste(p, directory, changed)
 		if after := p.Do(t, "GET", "/api/users", "").Body; after != before {
 			t.Fatalf("%s: %s became %s", name, before, after)
 		}
 	}
+}
+
+// Where the backup fails, nobody is deleted; where the user does not come back, the backup stays.
+func TestTheRecipeWithABackupDeletesNobodyWithoutOne(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	needTools(t, "sqlite3")
+	recipes := recipesOf(t, "../../docs/recipes.md", 8)
+	at := slices.IndexFunc(recipes, func(r recipe) bool { return strings.Contains(r.script, "users-api backup monday.db") })
+	if at < 0 || !strings.Contains(recipes[at].script, "-X DELETE") {
+		t.Fatal("docs/recipes.md has no recipe that makes a backup and deletes a user")
+	}
+	const api = "api=http://localhost:3000/api/users\n"
+	p := program.ServeFeed(t, "USER_FIELDS=department,room")
+	for _, email := range []string{"ada", "bob", "grace"} {
+		p.Do(t, "POST", "/api/users", program.Body("Somebody", email)).Expect(t, 201, "…")
+	}
+	before, directory := p.Do(t, "GET", "/api/users", "").Body, t.TempDir()
+	paste(p, directory, api+recipes[at].script)
+	if after := p.Do(t, "GET", "/api/users", "").Body; after != before {
+		t.Errorf("without a backup %s became %s", before, after)
+	}
+	script := strings.ReplaceAll(recipes[at].script, "users-api backup", "DATA_DIR="+p.DataDir+" users-api backup")
+	paste(p, directory, api+script) // the backup has nobody with the email
+	if _, err := os.Stat(filepath.Join(directory, "monday.db")); err != nil {
+		t.Error(err)
+	}
+	p.Do(t, "GET", "/api/users/3", "").Expect(t, 404, "…")
 }
 
 // docs/recipes.md is run from top to bottom, each recipe after the lines that it says each begins with.
@@ -174,13 +208,13 @@ func TestEachRecipeDoesWhatItSays(t *testing.T) {
 	program.NeedsFile(t, program.Readme)
 	needTools(t, "sqlite3")
 	const path = "../../docs/recipes.md"
-	begin := regexp.MustCompile("(?s)```shell\n(set -e\n.*?)```").FindStringSubmatch(read(t, path))
+	begin := regexp.MustCompile("(?s)```shell\n(api=.*?)```").FindStringSubmatch(read(t, path))
 	if begin == nil {
 		t.Fatalf("%s does not say how each recipe begins", path)
 	}
 	recipes := recipesOf(t, path, 8)
 	inEachPlace(t, func(t *testing.T, directory string) {
-		p := program.ServeFeed(t, "USER_FIELDS=department,phone")
+		p := program.ServeFeed(t, "USER_FIELDS=department,room")
 		for _, r := range recipes {
 			expectRecipe(t, p, directory, begin[1], r)
 		}
