@@ -30,7 +30,7 @@ func TestTheUsersOfTheFileMoveToPostgreSQLAsDocumented(t *testing.T) {
 	file.Create(t, "Ada", "ada@example.com")
 	before := file.Do(t, "GET", "/api/users", "").Body
 	p.writeURL()
-	p.run(p.shown(regexp.MustCompile("```shell\n(.*\n.* copy\n.*)\n```"))[1])
+	p.run(p.shown(regexp.MustCompile("```shell\n(.*\n.* copy &&\n.*)\n```"))[1])
 	service, _ := p.pair()
 	service.api().Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 	service.api().Create(t, "After the move", "move@example.com")

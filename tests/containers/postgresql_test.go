@@ -24,7 +24,7 @@ const slowStart = time.Minute
 const document = "docs/postgresql.md"
 
 // beginning is what it shows first: build, write database_url, and start.
-var beginning = regexp.MustCompile("```shell\n(.*\n.*>database_url\\))\n(docker compose up .*)\n")
+var beginning = regexp.MustCompile("```shell\n(.*\n.*>database_url\\)) &&\n(docker compose up .*)\n")
 
 // newPostgreSQLProject starts docker-compose.yml with PostgreSQL, as the document says.
 func newPostgreSQLProject(t *testing.T) project {

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +37,31 @@ func begin(t *testing.T, p *program.Program, directory, name string, settings ..
 	program.Must(t, command.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() }) // its curl, too
 	return command
+}
+
+// README.md's start with Go is one command.
+func TestTheStartWithGoServes(t *testing.T) {
+	t.Parallel()
+	shown := regexp.MustCompile(`(?m)^[A-Z_=0-9. ]*go run \.$`).FindString(read(t, "../../README.md"))
+	if shown == "" {
+		t.Fatal("README.md does not start the service with Go")
+	}
+	command := exec.Command("sh", "-c", shown)
+	command.Dir, command.Env = "../..", append(os.Environ(), "PORT=0", "DATA_DIR="+t.TempDir())
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	log, err := command.StderrPipe()
+	program.Must(t, err)
+	program.Must(t, command.Start())
+	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() })
+	line := bufio.NewScanner(log)
+	for line.Scan() {
+		if address := regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(line.Text()); address != nil {
+			program.At(address[1]).Do(t, "GET", "/health", "").Expect(t, 200, `{"status":"ok"}`)
+			return
+		}
+		t.Log(line.Text())
+	}
+	t.Errorf("%s does not listen", shown)
 }
 
 // The script keeps a copy, however often it and the service are killed.
