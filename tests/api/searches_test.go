@@ -132,7 +132,7 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	for _, bad := range badQueries {
 		want := `{"error":"The parameter ` + bad.parameter + ` must be …` + bad.expects + `…"}`
 		if bad.expects == "" {
-			want = `{"error":"Unknown parameter \"` + bad.parameter + `\": a list takes email, …limit, after, order and count"}`
+			want = program.ErrorBody(program.UnknownParameter(bad.parameter, "a list"))
 		}
 		for query := range strings.FieldsSeq(bad.queries) {
 			for _, method := range []string{"GET", "HEAD"} {

@@ -97,11 +97,11 @@ func TestAnExportRefusesParametersThatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	for path, want := range map[string]string{
-		program.CSV + "?lmit=1":              `Unknown parameter "lmit": an export takes email…, q, limit, after, order, count and spreadsheet`,
-		program.CSV + "?dry_run=true":        `Unknown parameter "dry_run": an export takes email…, q, limit, after, order, count and spreadsheet`,
+		program.CSV + "?lmit=1":              program.UnknownParameter("lmit", "an export", "spreadsheet"),
+		program.CSV + "?dry_run=true":        program.UnknownParameter("dry_run", "an export", "spreadsheet"),
 		program.CSV + "?spreadsheet=1":       "The parameter spreadsheet must be true or false",
 		program.CSV + "?limit=0":             "The parameter limit must be a whole number from 1 to 1000",
-		program.NDJSON + "?spreadsheet=true": `Unknown parameter "spreadsheet": a list takes email…, q, limit, after, order and count`,
+		program.NDJSON + "?spreadsheet=true": program.UnknownParameter("spreadsheet", "a list"),
 	} {
 		body, err := json.Marshal(map[string]string{"error": want})
 		program.Must(t, err)

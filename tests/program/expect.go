@@ -1,7 +1,9 @@
 package program
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -104,6 +106,16 @@ func Count(answers []Answer, status int) (n int) {
 
 // ErrorBody is the body of an error with this text.
 func ErrorBody(text string) string { return `{"error":` + strconv.Quote(text) + `}` }
+
+// listParameters are those of a list, after its fields. CONTRIBUTING.md, "Adding a parameter of a list", adds a name here.
+var listParameters = []string{"q", "limit", "after", "order", "count"}
+
+// UnknownParameter is the sentence about a parameter that a list does not take, or an export, which takes more.
+func UnknownParameter(name, of string, more ...string) string {
+	names := slices.Concat(listParameters, more)
+	last := len(names) - 1
+	return fmt.Sprintf(`Unknown parameter "%s": %s takes email…, %s and %s`, name, of, strings.Join(names[:last], ", "), names[last])
+}
 
 var timeShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`)
 
