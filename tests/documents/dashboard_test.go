@@ -2,6 +2,7 @@ package documents
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -25,6 +26,29 @@ type dashboard struct {
 	Panels []struct {
 		Title   string
 		Targets []struct{ Expr, LegendFormat string }
+	}
+}
+
+func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
+	t.Parallel()
+	key := "a-key-of-the-test"
+	p := program.Serve(t, "ADMIN_PORT=0", "API_KEY="+key)
+	p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key)
+	program.WaitFor(t, "the request is counted", func() bool { return len(program.Scrape(t, p)["http_requests_by_key_total"]) > 0 })
+	shown, own := map[string]bool{}, regexp.MustCompile(`^((?:http|users_api)_\w+?)(?:_sum|_count|_bucket)?$`)
+	for figure := range program.Scrape(t, p) {
+		if name := own.FindStringSubmatch(figure); name != nil {
+			shown[name[1]] = true
+		}
+	}
+	documented := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`(?:http|users_api)_.*?) \\|").FindAllStringSubmatch(read(t, "../../docs/operating.md"), -1) {
+		for _, name := range regexp.MustCompile("`(\\w+)").FindAllStringSubmatch(row[1], -1) {
+			documented[name[1]] = true
+		}
+	}
+	if !maps.Equal(shown, documented) {
+		t.Errorf("a scrape has\n%v\nand docs/operating.md\n%v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(documented)))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"users-api/tests/program"
 )
 
@@ -27,6 +29,71 @@ func TestTheTableOfErrorsHasEveryStatus(t *testing.T) {
 	slices.Sort(documented)
 	if shown := statuses(read(t, "../../docs/errors.md"), `(?m)^\| ([45]\d\d(?:, [45]\d\d)*) \|`); !slices.Equal(shown, slices.Compact(documented)) {
 		t.Errorf("docs/errors.md has %v, and web/openapi.yaml %v", shown, documented)
+	}
+}
+
+// What a route takes, by its own sentence, is what web/openapi.yaml describes, and docs/api.md explains each of it.
+func TestEveryParameterIsDescribed(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	document, err := openapi3.NewLoader().LoadFromData([]byte(p.Do(t, "GET", "/openapi.json", "").Body))
+	program.Must(t, err)
+	explained, asked := read(t, "../../docs/api.md"), 0
+	for path, item := range document.Paths.Map() {
+		if !strings.HasPrefix(path, "/api/") {
+			continue
+		}
+		for method, operation := range item.Operations() {
+			_, says, takes := strings.Cut(p.Do(t, method, path+"?_=1", "").Body, " takes ")
+			if !takes {
+				continue
+			}
+			asked++
+			taken := regexp.MustCompile(`\w+`).FindAllString(strings.Replace(says, " and ", ", ", 1), -1)
+			var described []string
+			for _, parameter := range operation.Parameters {
+				if parameter.Value.In == "query" {
+					described = append(described, parameter.Value.Name)
+				}
+			}
+			if !slices.Equal(taken, described) {
+				t.Errorf("%s %s takes %v, and web/openapi.yaml has %v", method, path, taken, described)
+			}
+			for _, name := range taken {
+				if !strings.Contains(explained, "`"+name+"=") && !strings.Contains(program.OwnColumns(), name+",") {
+					t.Errorf("docs/api.md does not explain %s, which %s takes", name, path)
+				}
+			}
+		}
+	}
+	if asked < 6 {
+		t.Errorf("%d routes say what they take", asked)
+	}
+}
+
+// A command or a target of make that a document names exists.
+func TestEveryCommandInADocumentExists(t *testing.T) {
+	t.Parallel()
+	named := map[string]bool{}
+	targets := regexp.MustCompile(`(?m)^[a-z]+:`).FindAllString(read(t, "../../Makefile"), -1)
+	for _, path := range slices.Concat(glob(t, "../../*.md"), glob(t, "../../docs/*.md"), glob(t, "../../docs/decisions/*.md")) {
+		text := read(t, path)
+		for _, command := range regexp.MustCompile("`users-api ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
+			named[command[1]] = true
+		}
+		for _, target := range regexp.MustCompile("(?m)(?:`|^)make ([a-z]+)").FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(targets, target[1]+":") {
+				t.Errorf("%s names make %s, which Makefile does not have", path, target[1])
+			}
+		}
+	}
+	if len(named) < 8 {
+		t.Errorf("the documents name %v alone", named)
+	}
+	for command := range named {
+		if _, stderr, code := program.Run(t, nil, "help", command); code != 0 {
+			t.Errorf("a document names users-api %s: %s", command, stderr)
+		}
 	}
 }
 
