@@ -1,6 +1,7 @@
-# The checks of CONTRIBUTING.md under short names. `make check` is the gate.
+# The checks of CONTRIBUTING.md under short names. `make` lists them, and `make check` is the gate.
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.0
-.PHONY: test race lint postgres browser containers bench image release licenses check
+.PHONY: help test race lint postgres browser containers bench image release licenses check
+help:       ; @sed -n '/^help/!s/^\([a-z]*\):\( *\);/make \1\2/p' Makefile
 test:       ; go test ./...
 race:       ; go test -race -short ./...
 lint:       ; $(GOLANGCI) run ./... && $(GOLANGCI) run --build-tags browser,cluster,containers,postgres,release,strace,systemd,wine ./tests/... ./models/... ./commands && cd packaging && $(GOLANGCI) run ./...
