@@ -243,7 +243,7 @@ func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger)
 		}
 		changed, failure := keys.Reread()
 		if failure != nil {
-			logger.Error("the keys stay as they were", "error", failure)
+			logger.Error("the new keys cannot be used: the old ones stay valid", "error", failure)
 		} else if changed != nil {
 			logger.Info("the keys were reread", "keys", len(changed))
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// clear makes the environment of the test that of a machine where nothing is set.
+// clear unsets every setting until the test ends.
 func clear(t *testing.T) {
 	for _, name := range []string{
 		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "IMPORT_MAX_MIB",

@@ -81,7 +81,7 @@ func TestAMistakeInALineIsNamedWithItsNumberAndWithoutTheKey(t *testing.T) {
 		after = "something else than a date after a key"
 		sum   = "a key that begins with sha256: and does not go on with 64 hexadecimal digits"
 		char  = "a key with a character that keys cannot have"
-		twice = "a key for the second time"
+		twice = "a key that is already listed"
 	)
 	for title, c := range map[string]struct{ lines, has string }{
 		"a short key":                  {"b", "1 " + short},

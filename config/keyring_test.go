@@ -147,7 +147,7 @@ func TestTheRulesOfBothFilesHoldAtEachReading(t *testing.T) {
 	both := full(keyA).with(Key{}, keyB)
 	put(t, readPath, keyB+"\n"+keyA)
 	expectNothing(t, ring, both)
-	const says = "line 2 of API_READ_KEY_FILE has a key for the second time"
+	const says = "line 2 of API_READ_KEY_FILE has a key that is already listed"
 	if _, err := ring.Reread(); err == nil || !strings.HasPrefix(err.Error(), says) {
 		t.Errorf("the error is %v", err)
 	}

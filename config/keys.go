@@ -77,7 +77,7 @@ func (k Keys) add(s secret, full bool) error {
 		}
 		sum, key, err := parseKey(words)
 		if _, repeated := k[sum]; err == nil && repeated {
-			err = errors.New("a key for the second time: it may either write or only read, and has one name and one last day")
+			err = errors.New("a key that is already listed: list it once, in API_KEY or in API_READ_KEY")
 		}
 		if err != nil {
 			return fmt.Errorf("line %d of %s has %w", number, s.variable, err)
@@ -215,7 +215,7 @@ func (r *Keyring) Count() (full, read int) {
 }
 
 // Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they cannot
-// be used, and then the keys stay as they were. A file may be read while it is being written, so a change counts once
+// be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
 // two calls have seen the same. Reread must not be called by two goroutines at once.
 func (r *Keyring) Reread() (Keys, error) {
 	read := readSources(true)

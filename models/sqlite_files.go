@@ -112,7 +112,7 @@ func mayWrite(path string) error {
 	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		err = failed.Err // the name of a probe helps nobody
 	}
-	return fmt.Errorf("%s cannot be written (%w): this process is uid %d; `chown -R %[3]d %[1]s` helps where it belongs to another, "+
+	return fmt.Errorf("%s cannot be written (%w): this process runs as uid %d; run `chown -R %[3]d %[1]s` if another user owns it, "+
 		"mount it writable, or set DATA_DIR to another directory", refused, err, os.Geteuid())
 }
 

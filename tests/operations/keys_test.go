@@ -46,7 +46,7 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 
 	program.Must(t, os.Remove(path))
 	program.Must(t, syscall.Mkfifo(path, 0o600)) // who opens it waits for who writes into it
-	p.WaitForLog(t, "level=ERROR msg=\"the keys stay as they were\" error=\"the file that API_KEY_FILE names cannot be read: not a regular file\"")
+	p.WaitForLog(t, "level=ERROR msg=\"the new keys cannot be used: the old ones stay valid\" error=\"the file that API_KEY_FILE names cannot be read: not a regular file\"")
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, "", 401)
 	p.Stop(t)

@@ -10,7 +10,7 @@ import (
 // NULL, and compare what is left of an answer without them. CONTRIBUTING.md, "Adding a field", adds a name here.
 var ownFields = []string{}
 
-// WithoutOwn returns JSON, NDJSON or CSV without the own fields, all of which are NULL.
+// WithoutOwn returns JSON, NDJSON or CSV without the fields in ownFields, which are all NULL.
 func WithoutOwn(text string) string {
 	for _, name := range ownFields {
 		text = strings.ReplaceAll(text, `,"`+name+`":null`, "")
@@ -39,10 +39,10 @@ func WithoutOwn(text string) string {
 	return string(kept)
 }
 
-// OwnCells are the values of the own fields in a row of a CSV file.
+// OwnCells are the cells of ownFields in a row of a CSV file, all of them empty.
 func OwnCells() string { return strings.Repeat(",", len(ownFields)) }
 
-// OwnColumns are the names of the own fields, with a comma behind each.
+// OwnColumns are the names in ownFields, with a comma behind each.
 func OwnColumns() (names string) {
 	for _, name := range ownFields {
 		names += name + ","
@@ -52,7 +52,7 @@ func OwnColumns() (names string) {
 
 var createsUsers = regexp.MustCompile(`(?i)^create table "?users"? `)
 
-// withOwn returns a statement and, if it creates the table of users, those that give it the columns of the own fields.
+// withOwn returns a statement and, if it creates the table of users, those that add a column for each of ownFields.
 func withOwn(statement string) []string {
 	statements := []string{statement}
 	if createsUsers.MatchString(statement) {
