@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"users-api/config"
 )
 
 // sameSignal is how long a second signal counts as the first. air, for example, sends one to the process and another to
@@ -45,7 +47,7 @@ func NewRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "users-api",
 		Short:   "a registry of users as JSON over HTTP",
-		Long:    about,
+		Long:    about(),
 		Version: readBuild().String(),
 		Args:    noArguments,
 		RunE:    func(root *cobra.Command, _ []string) error { return Serve(root.Context()) },
@@ -66,30 +68,21 @@ func NewRoot() *cobra.Command {
 	return root
 }
 
-const about = `users-api serves a registry of users as JSON over HTTP, from one SQLite file or from PostgreSQL.
+// about returns what the help says of users-api, with all settings.
+func about() string {
+	text := `users-api serves a registry of users as JSON over HTTP, from one SQLite file or from PostgreSQL.
 Without a command it serves until SIGTERM or SIGINT (Ctrl+C).
 
 Settings are environment variables:
-
-  PORT             the port to listen on; 0 lets the system choose (3000)
-  LISTEN_ADDRESS   the one address to listen on (every address)
-  ALLOWED_HOSTS    the host names that the service answers for, separated by commas (any)
-  API_KEY          require this key; API_KEY_FILE names a file with one per line (none: full access for anyone)
-  API_READ_KEY     a key that can only read; API_READ_KEY_FILE names a file with one per line (none)
-  ADMIN_PORT       a port for metrics, probes and profiles; do not publish it (none)
-  DATA_DIR         the directory of users.db (data)
-  DATABASE_URL     keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)
-  USER_FIELDS      serve these columns of users, separated by commas, as fields besides name and email (none)
-  CHANGES_KEEP     how long the feed of changes keeps an entry, where changes are recorded (720h)
-  LIST_MEMORY_MIB  the list of users is cached in memory up to this size (32)
-  IMPORT_MAX_MIB   the largest file that can be imported (512)
-  BACKUP_EVERY     make a backup this often while serving, such as 24h (none)
-  BACKUP_KEEP      how many of these backups to keep (7)
-  BACKUP_DIR       their directory, for this service alone (backups in DATA_DIR)
-  LOG_FORMAT       text or json (text)
-  LOG_LEVEL        debug, info, warn or error (info)
-  NODE_ENV         logged at startup, no other effect
-  RUN_AS           the uid and gid to switch to when started as root; the container image sets it`
+`
+	for _, setting := range config.Settings() {
+		text += fmt.Sprintf("\n  %-15s  %s", setting.Name, setting.Meaning)
+		if setting.Default != "" {
+			text += " (" + setting.Default + ")"
+		}
+	}
+	return text
+}
 
 // noArguments refuses arguments to a command that takes none. An argument to users-api itself is an unknown command.
 func noArguments(command *cobra.Command, arguments []string) error {

@@ -15,12 +15,8 @@ import (
 
 // clear unsets every setting until the test ends.
 func clear(t *testing.T) {
-	for _, name := range []string{
-		"PORT", "LISTEN_ADDRESS", "ALLOWED_HOSTS", "ADMIN_PORT", "NODE_ENV", "DATA_DIR", "LIST_MEMORY_MIB", "IMPORT_MAX_MIB",
-		"LOG_FORMAT", "LOG_LEVEL", "RUN_AS", "BACKUP_EVERY", "BACKUP_KEEP", "BACKUP_DIR", "USER_FIELDS",
-		"CHANGES_KEEP",
-	} {
-		t.Setenv(name, "")
+	for _, setting := range Settings() {
+		t.Setenv(setting.Name, "")
 	}
 }
 

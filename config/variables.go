@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -25,27 +24,49 @@ type variables struct {
 func newVariables() *variables {
 	v := &variables{Viper: viper.New()}
 	v.AutomaticEnv() // an empty variable counts as unset
-	for name, value := range defaults() {
-		v.SetDefault(name, value)
+	for _, setting := range Settings() {
+		v.SetDefault(setting.Name, setting.Default)
 	}
 	return v
 }
 
-// defaults has every setting except the secret ones.
-func defaults() map[string]string {
-	return map[string]string{
-		"PORT": "3000", "LISTEN_ADDRESS": "", "ALLOWED_HOSTS": "", "ADMIN_PORT": "", "NODE_ENV": "", "DATA_DIR": "data",
-		"LIST_MEMORY_MIB": "32", "IMPORT_MAX_MIB": "512", "LOG_FORMAT": "text", "LOG_LEVEL": "info", "USER_FIELDS": "",
-		"CHANGES_KEEP": "720h", "BACKUP_EVERY": "", "BACKUP_KEEP": "7", "BACKUP_DIR": "", "RUN_AS": "0",
+// Setting is a variable of the environment that the program reads, as the help shows it.
+type Setting struct{ Name, Default, Meaning string }
+
+// Settings are all of them. The meaning of one that has no default says what holds without it.
+func Settings() []Setting {
+	return []Setting{
+		{"PORT", "3000", "the port to listen on; 0 lets the system choose"},
+		{"LISTEN_ADDRESS", "", "the one address to listen on (every address)"},
+		{"ALLOWED_HOSTS", "", "the host names that the service answers for, separated by commas (any)"},
+		{"API_KEY", "", "require this key; API_KEY_FILE names a file with one per line (none: full access for anyone)"},
+		{"API_READ_KEY", "", "a key that can only read; API_READ_KEY_FILE names a file with one per line (none)"},
+		{"ADMIN_PORT", "", "a port for metrics, probes and profiles; do not publish it (none)"},
+		{"DATA_DIR", "data", "the directory of users.db"},
+		{"DATABASE_URL", "", "keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)"},
+		{"USER_FIELDS", "", "serve these columns of users, separated by commas, as fields besides name and email (none)"},
+		{"CHANGES_KEEP", "720h", "how long the feed of changes keeps an entry, where changes are recorded"},
+		{"LIST_MEMORY_MIB", "32", "the list of users is cached in memory up to this size"},
+		{"IMPORT_MAX_MIB", "512", "the largest file that can be imported"},
+		{"BACKUP_EVERY", "", "make a backup this often while serving, such as 24h (none)"},
+		{"BACKUP_KEEP", "7", "how many of these backups to keep"},
+		{"BACKUP_DIR", "", "their directory, for this service alone (backups in DATA_DIR)"},
+		{"LOG_FORMAT", "text", "text or json"},
+		{"LOG_LEVEL", "info", "debug, info, warn or error"},
+		{"NODE_ENV", "", "logged at startup, no other effect"},
+		{"RUN_AS", "0", "the uid and gid to switch to when started as root, 0 stays root; the container image sets it"},
 	}
 }
 
 // Misspelt returns the variables that are set and nearly have the name of a setting, each with that setting. Where a setting
 // has fewer than six letters, such names are likely to be those of other programs.
 func Misspelt() map[string]string {
-	settings := slices.Collect(maps.Keys(defaults()))
+	var settings []string
+	for _, setting := range Settings() {
+		settings = append(settings, setting.Name)
+	}
 	for _, secret := range []string{"API_KEY", "API_READ_KEY", "DATABASE_URL"} {
-		settings = append(settings, secret, secret+"_FILE")
+		settings = append(settings, secret+"_FILE")
 	}
 	misspelt := map[string]string{}
 	for _, variable := range os.Environ() {

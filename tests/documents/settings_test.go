@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"users-api/config"
 	"users-api/tests/program"
 )
 
@@ -32,6 +33,11 @@ func TestTheHelpAndTheTableOfSettingsHaveEverySetting(t *testing.T) {
 			if !strings.Contains(help, "\n  "+name[1]+" ") {
 				t.Errorf("%s is not in the help", name[1])
 			}
+		}
+	}
+	for _, setting := range config.Settings() {
+		if row := "\n| `" + setting.Name + "` | `" + setting.Default + "` |"; setting.Default != "" && !strings.Contains(table, row) {
+			t.Errorf("docs/settings.md does not have the default of %s, %s", setting.Name, setting.Default)
 		}
 	}
 	for _, row := range regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|").FindAllStringSubmatch(table, -1) {
