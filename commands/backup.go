@@ -88,8 +88,8 @@ The old database is kept beside the new one as users.db.replaced- and the time. 
 longer need it.
 
   users-api restore /mnt/backups/users.db
-  docker compose stop users-api
-  docker compose run --rm -T users-api restore - < users.db
+  docker compose stop users-api &&
+  docker compose run --rm -T users-api restore - < users.db &&
   docker compose start users-api`,
 		Args: oneFile,
 		RunE: func(command *cobra.Command, arguments []string) error {

@@ -23,7 +23,7 @@ included.
 Stop the service first: what it stores meanwhile would not be copied. The table users in PostgreSQL is
 made when there is none, and must be empty. The file is only read; keep it until you no longer need it.
 
-  sudo systemctl stop users-api
+  sudo systemctl stop users-api &&
   sudo DATA_DIR=/var/lib/users-api DATABASE_URL=postgres://users:password@db.example.org/users users-api copy`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return copyUsers(command.Context()) },

@@ -17,8 +17,8 @@ var licenses string
 func newLicenses() *cobra.Command {
 	return &cobra.Command{
 		Use:   "licenses",
-		Short: "Print the licences of everything that the program contains",
-		Long:  "Prints the licences of everything that the program contains: the modules that are linked in, Go, and Swagger UI.",
+		Short: "Print the licences of all software in the program",
+		Long:  "Prints the licences of all software in the program: the modules that are linked in, Go, and Swagger UI.",
 		Args:  noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			text, err := gzip.NewReader(strings.NewReader(licenses))

@@ -20,7 +20,7 @@ func writeLicenses(path string) error {
 	return os.WriteFile(path, compressed, 0o644)
 }
 
-// licenses returns the licences of everything that the program contains.
+// licenses returns the licences of all software in the program.
 func licenses() (string, error) {
 	all, err := components()
 	if err != nil {
