@@ -175,6 +175,7 @@ func (s *sqliteFile) connect(d Database, path string) (err error) {
 	if err = s.noticeOthers(s.writer); err != nil {
 		return err
 	}
+	s.warnOfUnused(d.Logger)
 	s.checkpoints, err = s.startCheckpoints(path)
 	return err
 }

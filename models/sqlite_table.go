@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -55,6 +56,22 @@ func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
 // hasOtherTriggers asks whether the table has triggers of another program, or replaces users on a conflict.
 const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger'
 	AND name NOT LIKE 'users\_changes\_%' ESCAPE '\' AND name NOT LIKE 'users\_search\_%' ESCAPE '\' OR sql LIKE '%ON CONFLICT%'))`
+
+// warnOfUnused warns of what commands have made, and this program does not use.
+func (s *sqliteFile) warnOfUnused(logger *slog.Logger) {
+	t, err := s.describe(s.writer)
+	for _, made := range []struct {
+		table, warning, command string
+		isUsed                  bool
+	}{
+		{"users_changes", "changes are not recorded: users_changes is another version's", "changes on", t.feed},
+		{"users_search", "searches look at every user: users_search is another version's, or for other fields", "index-search", t.indexed},
+	} {
+		if err == nil && !made.isUsed && s.writer.Migrator().HasTable(made.table) {
+			logger.Warn(made.warning, "help", "run `users-api "+made.command+"`, which makes it anew")
+		}
+	}
+}
 
 // connectSQLite opens the database file for a command, beside running services.
 func connectSQLite(d Database, u *Users) (*sqliteFile, error) {
