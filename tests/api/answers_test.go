@@ -226,9 +226,9 @@ func TestAPartOfAPageCanBeAskedFor(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	for _, path := range []string{"/", "/docs", "/openapi.json"} {
-		whole := p.Do(t, "GET", path, "").Body
-		p.Do(t, "GET", path, "", "Range: bytes=5-14").Expect(t, 206, whole[5:15])
-		beyond := fmt.Sprintf("Range: bytes=%d-", len(whole))
+		whole := p.Do(t, "GET", path, "")
+		p.Do(t, "GET", path, "", "Range: bytes=5-14").Expect(t, 206, whole.Body[5:15])
+		beyond := fmt.Sprintf("Range: bytes=%s-", whole.Header.Get("Content-Length"))
 		for _, method := range []string{"GET", "HEAD"} {
 			p.Do(t, method, path, "", beyond).Expect(t, 416, "…")
 		}

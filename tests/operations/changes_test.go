@@ -110,7 +110,7 @@ func TestFollowersGoOnUntilTheFeedIsMadeAnew(t *testing.T) {
 		body     string
 	}{
 		{[][]string{{"ignore-email-case"}}, 200, `{"changes":[],…`},
-		{[][]string{{"add-field", "phone"}}, 200, `{"changes":[],…`},
+		{[][]string{{"add-field", "room"}}, 200, `{"changes":[],…`},
 		{[][]string{{"changes", "off"}, {"changes", "on"}}, 410, `{"error":"…export all users again…"}`},
 	} {
 		email := fmt.Sprint("before ", test.commands)

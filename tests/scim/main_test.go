@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { program.Main(m) }
 const (
 	needed = "external_id,active"
 	all    = needed + ",user_name,given_name,family_name,title,user_type,preferred_language,locale,timezone," +
-		"employee_number,cost_center,organization,division,department,phone"
+		"employee_number,cost_center,organization,division,department,room"
 	core       = "urn:ietf:params:scim:schemas:core:2.0:User"
 	enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 	users      = "/scim/v2/Users"

@@ -17,7 +17,7 @@ func TestATableThatAnotherProgramChangesIsServedAsItIs(t *testing.T) {
 	other := program.OpenOther(t, p.DatabasePath())
 	for round, statement := range []string{
 		"TRUNCATE users",
-		"ALTER TABLE users ADD COLUMN phone text DEFAULT '-'",
+		"ALTER TABLE users ADD COLUMN room text DEFAULT '-'",
 		"ALTER TABLE users ALTER COLUMN name TYPE varchar(99)",
 		"ALTER TABLE users ALTER COLUMN id TYPE integer",
 		"ALTER TABLE users ALTER COLUMN created_at TYPE timestamp",
