@@ -17,10 +17,9 @@ import (
 
 // SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644).
 type SCIM struct {
-	users     *models.Users
-	fields    models.Fields
-	held      map[string]*models.Field // the field that holds an attribute, by its path
-	documents map[string]any           // that describe the service, by their URL path
+	users  *models.Users
+	fields models.Fields
+	held   map[string]*models.Field // the field that holds an attribute, by its path
 }
 
 // NewSCIM returns the handlers for the users in a storage.
@@ -34,7 +33,6 @@ func NewSCIM(users *models.Users, fields models.Fields) *SCIM {
 	if s.held["userName"] == nil {
 		s.held["userName"] = fields.Find("email")
 	}
-	s.documents = describe(s.held)
 	return s
 }
 
@@ -104,9 +102,13 @@ func sendSCIM(c *gin.Context, status int, value any) error {
 	return sendValue(c, status, scimType, value)
 }
 
-// Describe handles GET and HEAD of ServiceProviderConfig, ResourceTypes and Schemas (RFC 7644, section 4): 200 or 404.
+// Describe handles GET and HEAD of ServiceProviderConfig, ResourceTypes and Schemas (RFC 7644, section 4): 200, 404 or 500.
 func (s *SCIM) Describe(c *gin.Context) error {
-	document, found := s.documents[c.Request.URL.Path]
+	unique, ignoresCase, err := s.users.Uniqueness(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	document, found := describe(s.held, unique, ignoresCase)[c.Request.URL.Path]
 	if !found {
 		return ErrNoPath
 	}

@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"users-api/models"
@@ -27,7 +29,7 @@ const userType = `{
 	"schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
 	"id": "User", "name": "User", "description": "A user", "endpoint": "/Users",
 	"schema": "` + coreSchema + `",
-	"schemaExtensions": [{"schema": "` + enterpriseSchema + `", "required": false}],
+	"schemaExtensions": [%s],
 	"meta": {"resourceType": "ResourceType", "location": "ResourceTypes/User"}
 }`
 
@@ -60,42 +62,49 @@ func newAttribute(name, kind string, parts ...schemaAttribute) schemaAttribute {
 }
 
 // describe returns the documents that describe the service, by their URL paths. The schemas have the attributes that a field
-// holds.
-func describe(held map[string]*models.Field) map[string]any {
-	var core, name []schemaAttribute
-	enterprise := []schemaAttribute{}
+// holds, and say what the table enforces: which columns are unique, and whether the case of emails does not matter.
+func describe(held map[string]*models.Field, unique []string, ignoresCase bool) map[string]any {
+	var core, name, emails, enterprise []schemaAttribute
 	for _, known := range attributes {
-		if held[known.path] == nil {
+		field := held[known.path]
+		if field == nil || known.path == "externalId" { // which is an attribute of every resource
 			continue
 		}
-		if part, ok := strings.CutPrefix(known.path, "name."); ok {
-			name = append(name, newAttribute(part, "string"))
-		} else if part, ok := strings.CutPrefix(known.path, enterpriseSchema+":"); ok {
-			enterprise = append(enterprise, newAttribute(part, "string"))
-		} else if known.path == "active" {
-			core = append(core, newAttribute(known.path, "boolean"))
-		} else if known.path != "emails.value" && known.path != "externalId" { // which is an attribute of every resource
-			core = append(core, newAttribute(known.path, "string"))
+		attribute := newAttribute(known.path, "string")
+		attribute.CaseExact = !(field.Unique && ignoresCase)
+		if slices.Contains(unique, field.Name) {
+			attribute.Uniqueness = "server"
 		}
+		to := &core
+		if part, ok := strings.CutPrefix(known.path, "name."); ok {
+			attribute.Name, to = part, &name
+		} else if part, ok := strings.CutPrefix(known.path, "emails."); ok {
+			attribute.Name, to = part, &emails
+		} else if part, ok := strings.CutPrefix(known.path, enterpriseSchema+":"); ok {
+			attribute.Name, to = part, &enterprise
+		} else if known.path == "active" {
+			attribute = newAttribute(known.path, "boolean")
+		}
+		*to = append(*to, attribute)
 	}
-	core[0].Uniqueness = "server" // the userName
-	emails := newAttribute("emails", "complex", newAttribute("value", "string"), newAttribute("type", "string"),
-		newAttribute("primary", "boolean"))
-	emails.MultiValued = true
-	core = append(core, newAttribute("name", "complex", name...), emails)
-	documents := map[string]any{
-		scimRoot + "/ServiceProviderConfig": json.RawMessage(serviceProviderConfig),
-		scimRoot + "/ResourceTypes":         newSCIMList(1, 1, []any{json.RawMessage(userType)}),
-		scimRoot + "/ResourceTypes/User":    json.RawMessage(userType),
+	emails = append(emails, newAttribute("type", "string"), newAttribute("primary", "boolean"))
+	emails[1].Mutability = "readOnly" // it is always work
+	all := newAttribute("emails", "complex", emails...)
+	all.MultiValued = true
+	documents, schemas := map[string]any{scimRoot + "/ServiceProviderConfig": json.RawMessage(serviceProviderConfig)}, []any{}
+	add := func(id, name string, attributes ...schemaAttribute) {
+		schema := scimSchema{[]string{"urn:ietf:params:scim:schemas:core:2.0:Schema"}, id, name, attributes,
+			map[string]string{"resourceType": "Schema", "location": "Schemas/" + id}}
+		documents[scimRoot+"/Schemas/"+id], schemas = schema, append(schemas, schema)
 	}
-	var schemas []any
-	for _, schema := range []scimSchema{{ID: coreSchema, Name: "User", Attributes: core},
-		{ID: enterpriseSchema, Name: "EnterpriseUser", Attributes: enterprise}} {
-		schema.Schemas = []string{"urn:ietf:params:scim:schemas:core:2.0:Schema"}
-		schema.Meta = map[string]string{"resourceType": "Schema", "location": "Schemas/" + schema.ID}
-		documents[scimRoot+"/Schemas/"+schema.ID] = schema
-		schemas = append(schemas, schema)
+	add(coreSchema, "User", append(core, newAttribute("name", "complex", name...), all)...)
+	extension := ""
+	if len(enterprise) > 0 {
+		add(enterpriseSchema, "EnterpriseUser", enterprise...)
+		extension = `{"schema": "` + enterpriseSchema + `", "required": false}`
 	}
-	documents[scimRoot+"/Schemas"] = newSCIMList(2, 1, schemas)
+	user := json.RawMessage(fmt.Sprintf(userType, extension))
+	documents[scimRoot+"/ResourceTypes"], documents[scimRoot+"/ResourceTypes/User"] = newSCIMList(1, 1, []any{user}), user
+	documents[scimRoot+"/Schemas"] = newSCIMList(int64(len(schemas)), 1, schemas)
 	return documents
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (p *postgresServer) createTable(ctx context.Context) error {
 
 // describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by itself.
 func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
-	var why, columns string
+	var why, columns, unique string
 	err = db.Raw(`SELECT CASE
 			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
 			WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid) THEN 'it has rules'
@@ -65,21 +66,22 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ',')) AND (a.attgenerated <> '' OR NOT o.collisdeterministic
 					OR COALESCE(NULLIF(t.typbasetype, 0), t.oid) NOT IN ('text'::regtype, 'varchar'::regtype)) LIMIT 1), '') END,
 		(SELECT COALESCE(string_agg(attname, ','), '') FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
-		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'email'
+		(SELECT COALESCE(string_agg(a.attname, ','), '') FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+			JOIN pg_attribute a ON a.attrelid = i.indrelid
 			WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
-			AND i.indnkeyatts = 1 AND (i.indkey[0] = a.attnum OR `+isCaseIndex+`)),
+			AND i.indnkeyatts = 1 AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND `+isCaseIndex+`)),
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_')),
 		EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal AND NOT starts_with(tgname, 'users_changes_'))
 		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(p.fields.Names(), ",")).
-		Row().Scan(&why, &columns, &t.uniqueEmail, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
+		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {
 		return table{}, nil
 	}
-	t.columns = strings.Split(columns, ",")
+	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
+	t.uniqueEmail = slices.Contains(t.unique, "email")
 	if err == nil && why != "" {
 		err = unserved(why + ": change that, or give users-api a database or a schema of its own")
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -17,10 +18,10 @@ import (
 
 // describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the rowid if no
 // index stands behind it (sqlite.org/lang_createtable.html#rowid).
-const describeTable = `WITH on_email AS (
-		SELECT lower(i.name) = 'users_email_nocase' AND upper(max(c.coll)) = 'NOCASE' AS ignores_case
+const describeTable = `WITH alone AS (
+		SELECT lower(max(c.name)) AS name, lower(i.name) = 'users_email_nocase' AND upper(max(c.coll)) = 'NOCASE' AS ignores_case
 		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
-		WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1 AND lower(max(c.name)) = 'email')
+		WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1)
 	SELECT CASE
 			WHEN l.type = 'view' THEN 'it is a view'
 			WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
@@ -29,13 +30,13 @@ const describeTable = `WITH on_email AS (
 				OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
 			ELSE '' END,
 		(SELECT group_concat(lower(name)) FROM pragma_table_xinfo('users')),
-		EXISTS (SELECT 1 FROM on_email), EXISTS (SELECT 1 FROM on_email WHERE ignores_case),
+		(SELECT COALESCE(group_concat(name), '') FROM alone), EXISTS (SELECT 1 FROM alone WHERE name = 'email' AND ignores_case),
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')
 	FROM pragma_table_list('users') AS l`
 
 func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
-	why, columns := "", ""
-	err = db.Raw(describeTable).Row().Scan(&why, &columns, &t.uniqueEmail, &t.ignoresCase, &t.feed)
+	var why, columns, unique string
+	err = db.Raw(describeTable).Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil // each statement will say that there is no table
 	}
@@ -45,7 +46,8 @@ func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
 	if why != "" {
 		return t, unserved(why + "; make it an ordinary table with id INTEGER PRIMARY KEY, or set DATA_DIR to another directory")
 	}
-	t.columns = strings.Split(columns, ",")
+	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
+	t.uniqueEmail = slices.Contains(t.unique, "email")
 	if err := s.fields.expect(t.columns); err != nil {
 		return t, err
 	}

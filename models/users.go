@@ -121,9 +121,11 @@ type engine interface {
 	close(ctx context.Context) error // closes the connections
 }
 
-// table is what must be known about the table users, which another program may have created.
+// table is what must be known about the table users, which another program may have created. Each column in unique has a unique
+// index of its own.
 type table struct {
 	columns     []string
+	unique      []string
 	uniqueEmail bool // a unique index is on the email alone
 	ignoresCase bool // and on the email without the case of ASCII letters
 	triggers    bool // there are triggers of other programs; on PostgreSQL alone
@@ -235,6 +237,13 @@ func (u *Users) tableNow(ctx context.Context) (t table, err error) {
 		return err
 	})
 	return t, err
+}
+
+// Uniqueness returns the names of the fields of which no two users have the same value, and whether emails that differ only in
+// the case of ASCII letters are the same.
+func (u *Users) Uniqueness(ctx context.Context) (unique []string, ignoresCase bool, err error) {
+	t, err := u.tableNow(ctx)
+	return t.unique, t.ignoresCase, u.storageError(ctx, err)
 }
 
 // createTable creates the table users unless that name exists. AutoMigrate would change an existing table on any difference.

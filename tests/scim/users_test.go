@@ -181,7 +181,8 @@ func TestTheServiceSaysWhatItCanDo(t *testing.T) {
 	t.Parallel()
 	few, many := serve(t, needed), serve(t, all)
 	kind := `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"User",…"endpoint":"/Users","schema":"` + core +
-		`","schemaExtensions":[{"schema":"` + enterprise + `","required":false}],…}`
+		`","schemaExtensions":[],…}`
+	extended := strings.Replace(kind, "[]", `[{"schema":"`+enterprise+`","required":false}]`, 1)
 	expect(t, few,
 		exchange{"patch and filter, and nothing else", "GET /ServiceProviderConfig", "", `200 {…"patch":{"supported":true},` +
 			`"bulk":{"supported":false,…},"filter":{"supported":true,"maxResults":1000},"changePassword":{"supported":false},` +
@@ -191,13 +192,40 @@ func TestTheServiceSaysWhatItCanDo(t *testing.T) {
 		exchange{"the schema has what fields hold", "GET /Schemas/" + core, "", `200 {…"id":"` + core + `",…"name":"userName","type":"string",` +
 			`"multiValued":false,"required":true,…"uniqueness":"server"…"name":"displayName"…"name":"active","type":"boolean"…"name":"name",` +
 			`"type":"complex"…"subAttributes":[{"name":"formatted",…}]}…"name":"emails","type":"complex","multiValued":true,…}`},
-		exchange{"the extension, too", "GET /Schemas/" + enterprise, "", `200 {…"attributes":[],…}`},
-		exchange{"both", "GET /Schemas", "", `200 {…"totalResults":2,…"id":"` + core + `",…"id":"` + enterprise + `",…}`},
+		exchange{"the type of an email is always work", "GET /Schemas/" + core, "", `200 {…"name":"type",…"mutability":"readOnly",…"name":"primary",…}`},
+		exchange{"the extension is not there without a field of it", "GET /Schemas/" + enterprise, "", refused(404, "", "Not found")},
+		exchange{"nor among all", "GET /Schemas", "", `200 {…"totalResults":1,…"id":"` + core + `",…}`},
 	)
-	expect(t, many, exchange{"more fields are more attributes", "GET /Schemas", "", `200 {…"name":"title"…"name":"givenName"…"name":"costCenter"…}`})
+	expect(t, many,
+		exchange{"more fields are more attributes", "GET /Schemas", "", `200 {…"totalResults":2,…"name":"title"…"name":"givenName"…"id":"` + enterprise + `",…"name":"costCenter"…}`},
+		exchange{"the extension is there with a field of it", "GET /Schemas/" + enterprise, "", `200 {…"name":"costCenter"…}`},
+		exchange{"and announced", "GET /ResourceTypes/User", "", "200 " + extended})
 	if body := send(t, few, "GET /Schemas", ""); strings.Contains(body, "title") || strings.Contains(body, "externalId") {
 		t.Errorf("the schemas are %s", body)
 	}
+}
+
+// Another program may create an index at any time.
+func TestASchemaSaysWhatTheTableEnforces(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed+",user_name,title,locale,employee_number")
+	attribute := func(name string, required bool, caseExact, uniqueness string) string {
+		return fmt.Sprintf(`"name":"%s","type":"string","multiValued":false,"required":%t,"caseExact":%s,"mutability":"readWrite",`+
+			`"returned":"default","uniqueness":"%s"}`, name, required, caseExact, uniqueness)
+	}
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("CREATE UNIQUE INDEX of_two ON users (title, locale)", "CREATE UNIQUE INDEX of_some ON users (title) WHERE title <> ''",
+		"CREATE UNIQUE INDEX of_an_expression ON users (lower(locale))", "CREATE INDEX of_all ON users (user_name)")
+	expect(t, p, exchange{"only the email is unique", "GET /Schemas", "", `200 {…` + attribute("userName", true, "true", "none") + `,…` +
+		attribute("title", false, "true", "none") + `,…` + attribute("locale", false, "true", "none") + `,…` + attribute("value", false, "true", "server") +
+		`,…` + attribute("employeeNumber", false, "true", "none") + `…}`})
+	other.Do("CREATE UNIQUE INDEX one ON users (user_name)", "CREATE UNIQUE INDEX two ON users (employee_number)")
+	if done := p.Run(t, "ignore-email-case"); done.Code != 0 {
+		t.Fatal(done)
+	}
+	wanted := `200 {…` + attribute("userName", true, "true", "server") + `,…` + attribute("title", false, "true", "none") + `,…` +
+		attribute("value", false, "false", "server") + `,…` + attribute("employeeNumber", false, "true", "server") + `…}`
+	program.WaitFor(t, "the schemas follow the indexes", func() bool { return program.Matches(send(t, p, "GET /Schemas", ""), wanted) })
 }
 
 func TestKeysAndHostsAreThoseOfTheAPI(t *testing.T) {
