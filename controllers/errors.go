@@ -68,6 +68,7 @@ var Codes = map[string]int{
 	"outcome_unknown":    http.StatusInternalServerError,
 	"storage_failed":     http.StatusInternalServerError,
 	"groups_refused":     http.StatusNotImplemented,
+	"search_refused":     http.StatusNotImplemented,
 	"no_room":            http.StatusServiceUnavailable,
 	"too_many_bodies":    http.StatusServiceUnavailable,
 	"too_many_imports":   http.StatusServiceUnavailable,
@@ -96,6 +97,7 @@ var (
 	errNoSCIM = newError("scim_off", "SCIM needs the fields external_id and active: run `users-api add-field external_id` and "+
 		"`users-api add-field active`, and add both to USER_FIELDS")
 	errNoGroups   = newError("groups_refused", "There are no groups: only users can be provisioned")
+	errNoSearch   = newError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
 	errNoUserName = newError("field_missing", "userName must be a text that is not empty")
 	errTaken      = newError("email_used", "Another user has this userName, email or externalId")
 	errFilter     = newError("filter_invalid", `A filter must be conditions such as userName eq "ada@example.org", joined by and, on `+

@@ -44,8 +44,8 @@ const (
 // IsSCIM reports whether a URL path belongs to SCIM.
 func IsSCIM(path string) bool { return path == scimRoot || strings.HasPrefix(path, scimRoot+"/") }
 
-// Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, and those on groups that are more than
-// a list.
+// Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, those on groups that are more than a list,
+// and searches by POST (RFC 7644, section 3.4.3).
 func (s *SCIM) Check(c *gin.Context) {
 	const groups = scimRoot + "/Groups"
 	path, reads := c.Request.URL.Path, c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
@@ -55,6 +55,8 @@ func (s *SCIM) Check(c *gin.Context) {
 		Refuse(c, errNoSCIM)
 	case strings.HasPrefix(path, groups+"/"), path == groups && !reads:
 		Refuse(c, errNoGroups)
+	case strings.HasSuffix(path, "/.search"):
+		Refuse(c, errNoSearch)
 	}
 }
 
@@ -178,7 +180,7 @@ func (s *SCIM) List(c *gin.Context) error {
 	query.Unequal.SetNull(s.held["externalId"])
 	isNone := false
 	if asked.has("filter") {
-		if query, isNone, err = s.find(asked.filter); err != nil {
+		if query, isNone, err = s.find(c.Request.Context(), asked.filter); err != nil {
 			return err
 		}
 	}

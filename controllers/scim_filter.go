@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -55,9 +57,10 @@ func splitFilter(filter string) (words []string) {
 var filterAttributes = []string{"userName", "externalId", "id", "active", "displayName", "emails.value"}
 
 // find returns the query for a filter. isNone says that no user can match, because its conditions contradict each other.
-func (s *SCIM) find(filter string) (query models.Query, isNone bool, err error) {
+func (s *SCIM) find(ctx context.Context, filter string) (query models.Query, isNone bool, err error) {
 	conditions, err := parseFilter(filter)
-	if err != nil {
+	_, ignoresCase, failed := s.users.Uniqueness(ctx)
+	if err = cmp.Or(err, failed); err != nil {
 		return query, false, err
 	}
 	for _, c := range conditions {
@@ -77,7 +80,9 @@ func (s *SCIM) find(filter string) (query models.Query, isNone bool, err error) 
 		case attribute == "active" && text == "true": // also where the field says something else, or nothing
 			query.Unequal.Set(field, "false")
 		case query.Equal.Fields.Has(field):
-			isNone = isNone || *field.Value(&query.Equal.User) != text
+			before := *field.Value(&query.Equal.User)
+			isSame := before == text || field.Unique && ignoresCase && models.LowerASCII(before) == models.LowerASCII(text)
+			isNone = isNone || !isSame
 		default:
 			query.Equal.Set(field, text)
 		}

@@ -31,6 +31,8 @@ func (p *patch) apply(r resource) error {
 			return newError("body_invalid", `An op must be add, replace or remove, not "%s"`, shorten(operation.Op))
 		case !ok && (path != "" || op == "remove"):
 			return newError("field_unknown", `No attribute of a user has the path "%s"`, shorten(path))
+		case attribute == "active" && (op == "remove" || string(value) == "null"):
+			return newError("field_read_only", "active cannot be taken away")
 		case op == "remove":
 			value = json.RawMessage("null")
 		case len(value) == 0, path == "" && value[0] != '{':

@@ -68,16 +68,17 @@ func TestAFilterFindsUsers(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
 	for filter, want := range map[string]string{
-		`userName eq "ada@x"`:                                   list(0, 1),
-		`userName eq "\u0041da@x"`:                              list(1, 1, ada),
-		`externalId eq "B"`:                                     list(0, 1),
-		`id eq "02"`:                                            list(0, 1),
-		`id eq "x"`:                                             list(0, 1),
-		`active eq "True"`:                                      list(2, 1, ada, grace),
-		`Emails[Type eq "work"].Value eq "alan@x"`:              list(1, 1, alan),
-		`emails[primary eq true].value eq "alan@x"`:             list(1, 1, alan),
-		`userName eq "Ada@x" and emails.value eq "Ada@x"`:       list(1, 1, ada),
-		`userName eq "a \" and ] b" and externalId eq "and eq"`: list(0, 1),
+		`userName eq "ada@x"`:                                            list(0, 1),
+		`userName eq "\u0041da@x"`:                                       list(1, 1, ada),
+		`externalId eq "B"`:                                              list(0, 1),
+		`id eq "02"`:                                                     list(0, 1),
+		`id eq "x"`:                                                      list(0, 1),
+		`active eq "True"`:                                               list(2, 1, ada, grace),
+		`Emails[Type eq "work"].Value eq "alan@x"`:                       list(1, 1, alan),
+		`emails[primary eq true].value eq "alan@x"`:                      list(1, 1, alan),
+		`userName eq "Ada@x" and emails.value eq "Ada@x"`:                list(1, 1, ada),
+		`userName eq "Ada@x" and emails.value eq "ada@x"`:                list(0, 1),
+		`userName eq "a \" and ] b" and externalId eq "and eq"`:          list(0, 1),
 		`externalId eq "x" and externalId eq "\\" and externalId eq "x"`: list(0, 1),
 	} {
 		expect(t, p, exchange{filter, "GET /Users?filter=" + filter, "", "200 " + want})
@@ -115,6 +116,8 @@ func TestAUserNameInAnotherCaseFindsTheUserWhereItsCaseDoesNotMatter(t *testing.
 	expect(t, p,
 		exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
 		exchange{"with others", `GET /Users?filter=userName eq "ADA@X" and externalId eq "a"`, "", "200 " + list(1, 1, ada)},
+		exchange{"as an email in another case", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "ada@x"`, "", "200 " + list(1, 1, ada)},
+		exchange{"as another email", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "alan@x"`, "", "200 " + list(0, 1)},
 		exchange{"a second one", "POST /Users", `{"userName":"ADA@x"}`, refused(409, "uniqueness", "…")},
 		exchange{"another case of one's own", "PUT /Users/1", `{"userName":"ADA@x","externalId":"a"}`, `200 {…"userName":"ADA@x"}`})
 }

@@ -168,6 +168,9 @@ func TestWhatIsRefused(t *testing.T) {
 		expect(t, p, exchange{"groups", request, "{}", refused(501, "", "There are no groups: only users can be provisioned")})
 	}
 	expect(t, p, exchange{"a list of groups", `GET /Groups?filter=displayName eq "x"`, "", "200 " + list(0, 1)})
+	for _, path := range []string{"/.search", "/Users/.search"} {
+		expect(t, p, exchange{"a search by POST", "POST " + path, "{}", refused(501, "", "There is no /.search: use GET /scim/v2/Users?filter=…")})
+	}
 	if after := send(t, p, "GET /api/users", ""); after != before {
 		t.Errorf("the users are\n%s, and were\n%s", after, before)
 	}
