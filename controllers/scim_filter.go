@@ -69,7 +69,7 @@ func (s *SCIM) find(ctx context.Context, filter string) (query models.Query, isN
 			attribute = "emails.value"
 		}
 		wanted := resource{}
-		if !slices.Contains(filterAttributes, attribute) || wanted.set(attribute, []byte(c.value)) != nil || len(wanted) == 0 {
+		if !slices.Contains(filterAttributes, attribute) || wanted.set(attribute, []byte(c.value), false) != nil || len(wanted) == 0 {
 			return query, false, errFilter
 		}
 		switch field, text := s.held[attribute], wanted[attribute]; {

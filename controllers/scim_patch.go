@@ -20,7 +20,7 @@ func (p *patch) take(sent object) error {
 	return nil
 }
 
-// apply changes a resource. To replace a value and to add one are the same, because no attribute has several.
+// apply changes a resource. To replace a value and to add one are the same, but for emails: no other attribute has several.
 func (p *patch) apply(r resource) error {
 	id, userName := r["id"], r["userName"]
 	for _, operation := range p.Operations {
@@ -40,9 +40,9 @@ func (p *patch) apply(r resource) error {
 		}
 		var err error
 		if path == "" {
-			err = r.take(object(value))
+			err = r.takeParts("", object(value), op == "add")
 		} else {
-			err = r.set(attribute, value)
+			err = r.set(attribute, value, op == "add" && !strings.Contains(path, "["))
 		}
 		if err != nil {
 			return err

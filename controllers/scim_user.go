@@ -118,7 +118,10 @@ func (s *SCIM) render(user *models.User) map[string]any {
 		schemas, all[enterpriseSchema] = append(schemas, enterpriseSchema), enterprise
 	}
 	all["schemas"], all["name"], all["active"] = schemas, name, all["active"] == "true"
-	all["emails"] = []any{map[string]any{"value": user.Email, "type": "work", "primary": true}}
+	all["emails"] = []any{}
+	if strings.Contains(user.Email, "@") { // otherwise it is no address, and providers parse those that they read
+		all["emails"] = []any{map[string]any{"value": user.Email, "type": "work", "primary": true}}
+	}
 	delete(all, "emails.value")
 	meta := map[string]string{"resourceType": "User", "location": location(user.ID)}
 	if created, err := time.Parse(time.DateTime, user.CreatedAt); err == nil {
@@ -133,20 +136,20 @@ func (s *SCIM) render(user *models.User) map[string]any {
 func location(id int64) string { return "Users/" + strconv.FormatInt(id, 10) }
 
 // take sets the attributes of an object. What no schema has is dropped.
-func (r resource) take(sent object) error { return r.takeParts("", sent) }
+func (r resource) take(sent object) error { return r.takeParts("", sent, false) }
 
-func (r resource) takeParts(parent string, sent object) error {
+func (r resource) takeParts(parent string, sent object, adds bool) error {
 	for name, value := range sent.fields() {
 		attribute, _ := findAttribute(parent + name)
-		if err := r.set(attribute, value); err != nil {
+		if err := r.set(attribute, value, adds && !strings.Contains(name, "[")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// set gives an attribute a value of JSON. null takes it away, with its parts.
-func (r resource) set(attribute string, value []byte) error {
+// set gives an attribute a value of JSON. null takes it away, with its parts. Emails may be added to the one that is there.
+func (r resource) set(attribute string, value []byte, adds bool) error {
 	switch {
 	case attribute == "":
 	case value[0] == 'n':
@@ -154,7 +157,7 @@ func (r resource) set(attribute string, value []byte) error {
 			return path == attribute || strings.HasPrefix(path, attribute+".") || strings.HasPrefix(path, attribute+":")
 		})
 	case attribute == "emails":
-		return r.setEmail(value)
+		return r.setEmail(value, adds)
 	case attribute == "active":
 		active, ok := truth(value)
 		if !ok {
@@ -162,9 +165,9 @@ func (r resource) set(attribute string, value []byte) error {
 		}
 		r["active"] = strconv.FormatBool(active)
 	case attribute == "name" && value[0] == '{':
-		return r.takeParts("name.", value)
+		return r.takeParts("name.", value, false)
 	case attribute == enterpriseSchema && value[0] == '{':
-		return r.takeParts(enterpriseSchema+":", value)
+		return r.takeParts(enterpriseSchema+":", value, false)
 	case attribute == "name" || attribute == enterpriseSchema:
 		return newError("field_invalid", "%s must be an object, not %s", attribute, kind(value))
 	case value[0] != '"':
@@ -175,8 +178,8 @@ func (r resource) set(attribute string, value []byte) error {
 	return nil
 }
 
-// setEmail takes the primary one of several emails, or else the first.
-func (r resource) setEmail(value []byte) error {
+// setEmail takes the primary one of several emails, or else the first: of those that are added, the one that is there.
+func (r resource) setEmail(value []byte, adds bool) error {
 	if value[0] == '{' {
 		value = bytes.Join([][]byte{[]byte("["), value, []byte("]")}, nil)
 	}
@@ -187,10 +190,13 @@ func (r resource) setEmail(value []byte) error {
 	if json.Unmarshal(value, &sent) != nil {
 		return newError("field_invalid", "emails must be a list of objects, each with a value that is a text")
 	}
-	delete(r, "emails.value")
-	for i, email := range sent {
-		if isPrimary, _ := truth(email.Primary); isPrimary || i == 0 {
-			r["emails.value"] = email.Value
+	if !adds {
+		delete(r, "emails.value")
+	}
+	hasFirst := strings.Contains(r["emails.value"], "@")
+	for _, email := range sent {
+		if isPrimary, _ := truth(email.Primary); isPrimary || !hasFirst {
+			r["emails.value"], hasFirst = email.Value, true
 			if isPrimary {
 				break
 			}

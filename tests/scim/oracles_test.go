@@ -141,9 +141,9 @@ require("readline").createInterface({input: process.stdin}).on("line", line => {
 // randomOperation returns an operation that scim-patch and the service understand in the same way. It leaves out
 //   - what the service refuses and scim-patch does not know: other attributes, values of another type, a user without a userName;
 //   - name.formatted, which is another word for displayName here;
-//   - an added list of emails: a user has one email, and an added one takes its place;
 //   - the schema of the extension alone as a path, which scim-patch takes apart at its last colon;
-//   - active that is taken away: the service leaves it.
+//   - active that is taken away: the service refuses that;
+//   - emails without an @, which the service does not show.
 func randomOperation(random *rand.Rand) map[string]any {
 	text := pick(random, "A", "B", "", "ü\"\\", "c@x", "d@x")
 	operation := map[string]any{"op": pick(random, "add", "Add", "replace", "Replace", "remove", "Remove"), "value": text}
@@ -152,8 +152,10 @@ func randomOperation(random *rand.Rand) map[string]any {
 		`emails[type eq "work"].value`, "displayName", "userName", "active", "name", "", "emails")
 	operation["path"] = path
 	switch path {
-	case "userName", "displayName", `emails[type eq "work"].value`:
+	case "userName", "displayName":
 		operation["op"], operation["value"] = pick(random, "add", "replace"), "x"+text
+	case `emails[type eq "work"].value`:
+		operation["op"], operation["value"] = pick(random, "add", "replace"), fmt.Sprintf("w%d@x", random.Uint32())
 	case "active":
 		operation["op"], operation["value"] = "replace", random.IntN(2) == 0
 		if random.IntN(2) == 0 {
@@ -165,9 +167,9 @@ func randomOperation(random *rand.Rand) map[string]any {
 		operation["op"], operation["value"] = pick(random, "add", "replace"), map[string]any{
 			pick(random, "title", "name.givenName", core+":locale"): text, enterprise + ":division": text, "displayName": "y" + text}
 	case "emails":
-		operation["op"] = "replace"
-		operation["value"] = []any{map[string]any{"value": "f" + text, "type": "work"},
-			map[string]any{"value": "p" + text, "type": "work", "primary": random.IntN(2) == 0}}
+		operation["op"] = pick(random, "add", "replace")
+		operation["value"] = []any{map[string]any{"value": fmt.Sprintf("f%d@x", random.Uint32()), "type": "work"},
+			map[string]any{"value": fmt.Sprintf("p%d@x", random.Uint32()), "type": "work", "primary": random.IntN(2) == 0}}
 	}
 	if isRemoval = isRemoval && strings.EqualFold(fmt.Sprint(operation["op"]), "remove"); isRemoval {
 		delete(operation, "value")

@@ -49,7 +49,7 @@ func TestEveryAttributeThatAFieldHoldsComesBack(t *testing.T) {
 			`"organization":"RS","division":"M","department":"A","room":null}`},
 		exchange{"a field that SCIM does not know", "PATCH /api/users/1", `{"room":"1815"}`, "200 …"},
 		exchange{"is left by a PUT, as is active", "PUT /Users/1", `{"userName":"ADA.L","displayName":"Ada","title":null,"locale":""}`,
-			`200 {"active":false,"displayName":"Ada","emails":[{"primary":true,"type":"work","value":"ADA.L"}],"id":"1","locale":"",` +
+			`200 {"active":false,"displayName":"Ada","emails":[],"id":"1","locale":"",` +
 				`"meta":{"created":"T","location":"Users/1","resourceType":"User"},"name":{"formatted":"Ada"},"schemas":["` + core + `"],` +
 				`"userName":"ADA.L"}`},
 		exchange{"and all others are taken away", "GET /api/users/1", "",
@@ -89,9 +89,24 @@ func TestANameAndAnEmailAreFoundInWhatIsSent(t *testing.T) {
 		{"also for an email without a value", `"emails":[{"type":"work"}]`, "user-7"},
 		{"also for another email", `"emails[type eq \"home\"].value":"10@x"`, "user-8"},
 	} {
-		expect(t, emails, exchange{test.name, "POST /Users", fmt.Sprintf(`{"userName":"user-%d",%s}`, i, test.members),
-			fmt.Sprintf(`201 {…"value":"%s"}],…"userName":"user-%d"}`, test.want, i)})
+		id := fmt.Sprint(i + 1)
+		expect(t, emails,
+			exchange{test.name, "POST /Users", fmt.Sprintf(`{"userName":"user-%d",%s}`, i, test.members), fmt.Sprintf(`201 {…"userName":"user-%d"}`, i)},
+			exchange{test.name, "GET /api/users/" + id, "", `200 {…"email":"` + test.want + `",…}`})
 	}
+}
+
+// A provider that parses each email would stop at it.
+func TestAnEmailWithoutAnAtIsNotShownAsOne(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed+",user_name")
+	const none, one = `{…"emails":[],…"userName":"akadmin"}`, `{…"emails":[{"primary":true,"type":"work","value":"a@x"}],…"userName":"akadmin"}`
+	expect(t, p,
+		exchange{"of a user without an email", "POST /Users", `{"userName":"akadmin","externalId":"1","emails":[]}`, "201 " + none},
+		exchange{"also where it was sent so", "PUT /Users/1", `{"userName":"akadmin","externalId":"1","emails":[{"value":"akadmin"}]}`, "200 " + none},
+		exchange{"also in a list", "GET /Users", "", "200 {…" + `"emails":[],` + "…}"},
+		exchange{"the first email that is added is it", "PATCH /Users/1", operations(`{"op":"add","path":"emails","value":[{"value":"a@x"}]}`), "200 " + one},
+		exchange{"the second is not", "PATCH /Users/1", operations(`{"op":"add","path":"emails","value":[{"value":"b@x"}]}`), "200 " + one})
 }
 
 func TestActiveIsFalseOnlyIfTheFieldSaysFalse(t *testing.T) {
