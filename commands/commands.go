@@ -96,7 +96,11 @@ func noArguments(command *cobra.Command, arguments []string) error {
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
-	if similar := root.SuggestionsFor(name); len(similar) > 0 {
+	similar := root.SuggestionsFor(name)
+	if root.Flags().Lookup(name) != nil {
+		similar = append(similar, "--"+name)
+	}
+	if len(similar) > 0 {
 		meant := strings.Join(similar, " or ")
 		return fmt.Errorf("there is no command %q; did you mean %s? See `users-api help`", name, meant)
 	}
@@ -123,10 +127,12 @@ func newHelp() *cobra.Command {
 		Short: "Explain a command, or all of them",
 		Long:  "Explains a command, or shows all commands and settings.",
 		RunE: func(help *cobra.Command, arguments []string) error {
+			help.Root().InitDefaultVersionFlag()
 			command, rest, err := help.Root().Find(arguments)
 			if err != nil || len(rest) > 0 {
 				return unknownCommand(help.Root(), strings.Join(arguments, " "))
 			}
+			command.InitDefaultHelpFlag()
 			return command.Help()
 		},
 	}

@@ -21,6 +21,8 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{[]string{"bakup"}, []string{`there is no command "bakup"; did you mean backup?`}},
 		{[]string{"restor", "x.db"}, []string{"did you mean restore?"}},
 		{[]string{"help", "bakup"}, []string{"did you mean backup?"}},
+		{[]string{"version"}, []string{`there is no command "version"; did you mean --version?`}},
+		{[]string{"help", "version"}, []string{"did you mean --version?"}},
 		{[]string{"--port=1"}, []string{"unknown flag: --port", "users-api --help"}},
 		{[]string{"backup", "--fast", "x"}, []string{"unknown flag: --fast", "users-api backup --help"}},
 		{[]string{"backup"}, []string{"backup needs one argument, FILE or -"}},
@@ -63,7 +65,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	for command, says := range map[string][]string{
 		"": {"PORT ", "DATA_DIR ", "BACKUP_EVERY ", "backup ", "restore ", "copy ", "add-field ", "ignore-email-case ", "changes ",
 			"index-search ", "key ",
-			"healthcheck ", "CHANGES_KEEP "},
+			"healthcheck ", "CHANGES_KEEP ", "--version "},
 		"backup": {"whether the service runs or not", "must not exist",
 			"docker compose exec -T users-api /app/users-api backup - > users.db"},
 		"copy":              {"Stop the service first", "DATABASE_URL=postgres://", "users-api copy"},
