@@ -134,7 +134,11 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	started = append(started, "keys", full, "read_keys", read, "backups", settings.Backups.String(),
 		"fields", strings.Join(database.Fields.Names(), ","))
 	logger.Info("listening", started...)
-	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+	if keys != nil {
+		if ended := keys.Ended(); len(ended) > 0 {
+			logger.Warn("the last day of some keys is over: they are refused", "names", ended)
+		}
+	} else if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		logger.Warn("anyone who can reach this port can read, change and delete all users",
 			"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, set LISTEN_ADDRESS=127.0.0.1, "+
 				"or PUBLISH=127.0.0.1:3000 with compose")

@@ -52,6 +52,9 @@ func Read() (Config, error) {
 	}
 	config.ChangesKeep = env.duration("CHANGES_KEEP", time.Hour, "720h or 48h")
 	config.Backups = env.backups(config.DataDir)
+	if config.AdminPort != nil && *config.AdminPort == config.Port && config.Port != 0 {
+		env.refuse("ADMIN_PORT", ", and PORT is the same: give each a port of its own")
+	}
 	return config, env.mistake
 }
 

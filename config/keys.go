@@ -214,6 +214,17 @@ func (r *Keyring) Count() (full, read int) {
 	return full, read
 }
 
+// Ended returns the names of the keys whose last day is over.
+func (r *Keyring) Ended() (names []string) {
+	for _, key := range *r.keys.Load() {
+		if key.Ended(time.Now()) {
+			names = append(names, key.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they cannot
 // be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
 // two calls have seen the same. Reread must not be called by two goroutines at once.

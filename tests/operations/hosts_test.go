@@ -117,10 +117,11 @@ func TestABadOrForeignAddressEndsTheStart(t *testing.T) {
 		{"ALLOWED_HOSTS=a.example:80", `ALLOWED_HOSTS is…a.example:80…without ports`},
 		{"ADMIN_PORT=metrics", `ADMIN_PORT is…metrics…65535`},
 		{"ADMIN_PORT=" + occupiedPort(t), "address already in use…set ADMIN_PORT"},
+		{"PORT=3999 ADMIN_PORT=3999", "ADMIN_PORT is…3999…PORT is the same"},
 	} {
 		t.Run(bad.setting, func(t *testing.T) {
 			t.Parallel()
-			program.ExpectRefusal(t, program.Launch(t, program.Path(), bad.setting), strings.Split(bad.says, "…")...)
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), strings.Fields(bad.setting)...), strings.Split(bad.says, "…")...)
 		})
 	}
 }

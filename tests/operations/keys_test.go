@@ -33,6 +33,7 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 	program.WriteFile(t, path, "old "+fullKey)
 	p := program.Serve(t, "API_KEY_FILE="+path, "ADMIN_PORT=0")
 	expectKey(t, p, otherKey, 401)
+	program.Forbid(t, p.Log(), "last day")
 	conn := beginRequest(t, p, fullKey)
 	program.WriteFile(t, path+".new", addKey(t, otherKey))
 	program.Must(t, os.Rename(path+".new", path))
@@ -69,6 +70,7 @@ func TestAKeyFromTheCommandIsTakenByTheServiceAndItsNameIsLoggedAndCounted(t *te
 	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n"+addKey(t, second))
 	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY=report "+reads, "ADMIN_PORT=0")
 	named := strings.TrimSpace(made.Stderr)
+	p.WaitForLog(t, `level=WARN msg="the last day of some keys is over: they are refused" names=[ended]`)
 	for id, c := range map[string]struct {
 		method string
 		keys   []string
