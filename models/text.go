@@ -20,16 +20,19 @@ func LowerASCII(text string) string {
 	return string(lower)
 }
 
-// storedTimes are the formats in which times are stored. A fraction may follow the seconds; without an offset it is UTC.
+// storedTimes are the formats in which times are stored, but for the T, which may be a space. A fraction may follow the
+// seconds. Without an offset it is UTC.
 var storedTimes = []string{
-	"2006-01-02 15:04:05Z07",        // PostgreSQL
-	"2006-01-02T15:04:05Z07:00",     // ISO 8601: JavaScript, Python
-	"2006-01-02 15:04:05Z07:00",     // GORM and mattn's driver
-	"2006-01-02 15:04:05 -0700 MST", // Go's time.Time.String
+	"2006-01-02T15:04:05Z07:00", // ISO 8601: JavaScript, Python, GORM
+	"2006-01-02T15:04:05Z07",    // PostgreSQL
+	"2006-01-02T15:04:05Z0700",
 	"2006-01-02T15:04:05",
-	"2006-01-02 15:04:05",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04Z07",
+	"2006-01-02T15:04Z0700",
 	"2006-01-02T15:04",
-	"2006-01-02 15:04",
+	"2006-01-02T15:04:05 -0700 MST", // Go's time.Time.String
+	"2006-01-02T15:04:05 -0700",     // Ruby
 	"2006-01-02",
 }
 
@@ -46,8 +49,9 @@ func ShownTime(stored string) string {
 			return text
 		}
 	}
+	withT := strings.Replace(stored, " ", "T", 1)
 	for _, form := range storedTimes {
-		if parsed, err := time.Parse(form, stored); err == nil {
+		if parsed, err := time.Parse(form, withT); err == nil {
 			return parsed.UTC().Format(time.DateTime)
 		}
 	}
