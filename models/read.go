@@ -177,7 +177,9 @@ func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) e
 // Get returns the user with the id.
 func (u *Users) Get(ctx context.Context, id int64) (user User, err error) {
 	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
-		user, err = u.one(db, id)
+		if _, err = u.described(db); err == nil {
+			user, err = u.one(db, id)
+		}
 		return err
 	})
 	return user, err

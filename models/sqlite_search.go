@@ -87,7 +87,7 @@ func (s *sqliteFile) contains(db *gorm.DB, columns []string, text string, indexe
 	}
 	conditions, values := make([]string, len(columns)), make([]any, len(columns))
 	for i, column := range columns {
-		conditions[i], values[i] = fmt.Sprintf("instr(lower(%s), lower(?))", quote(column)), text
+		conditions[i], values[i] = fmt.Sprintf("instr(lower(users.%s), lower(?))", quote(column)), text
 	}
 	return db.Where(strings.Join(conditions, " OR "), values...)
 }

@@ -49,3 +49,29 @@ func TestAColumnOfAnotherProgramIsServedAsAField(t *testing.T) {
 		})
 	}
 }
+
+// SQLite takes an unknown name in double quotes for a text: a column that is gone would be shown as its own name.
+func TestAColumnThatIsGoneWhileTheServiceRunsIsNeverShownAsItsName(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ column, statement string }{
+		"a field that is renamed":     {"room", "ALTER TABLE users RENAME COLUMN room TO chamber"},
+		"a field that is dropped":     {"room", "ALTER TABLE users DROP COLUMN room"},
+		"the time when it is renamed": {"created_at", "ALTER TABLE users RENAME COLUMN created_at TO made_at"},
+		"the name when it is renamed": {"name", "ALTER TABLE users RENAME COLUMN name TO label"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.ServeFeed(t, "USER_FIELDS=room")
+			p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada@example.org","room":"12"}`).Expect(t, 201, "…")
+			p.Do(t, "GET", "/api/changes?wait=10", "").Expect(t, 200, `{"changes":[{…`)
+			program.OpenOther(t, p.DatabasePath()).Do(test.statement)
+			paths := []string{"/api/changes", "/api/users/1", "/api/users", "/api/users?limit=1&q=12", "/api/users?limit=1&email=ada@example.org", "/api/users.csv",
+				"/api/users?limit=1&room=12", "/api/users.ndjson?q=" + test.column}
+			for range 50 { // while the description of the table is of the last second, and afterwards
+				for _, path := range paths {
+					p.Do(t, "GET", path, "").Expect(t, 500, "…"+test.column+"…")
+				}
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ package tables
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -59,6 +60,8 @@ func TestATableThatCannotBeServedAnyMoreIsAClear500(t *testing.T) {
 			p := program.Serve(t)
 			p.Create(t, "Ada", "ada@example.org")
 			p.List(t)
+			alone := program.Serve(t, "DATA_DIR="+p.DataDir, "LIST_MEMORY_MIB=0") // reads one user without a list
+			alone.Do(t, "GET", "/api/users/1", "").Expect(t, 200, "…")
 			other := program.OpenOther(t, p.DatabasePath())
 			other.Do("DROP TABLE users", table.schema)
 			for _, request := range [][3]string{
@@ -68,6 +71,11 @@ func TestATableThatCannotBeServedAnyMoreIsAClear500(t *testing.T) {
 				p.Do(t, request[0], request[1], request[2]).Expect(t, 500, "…the table users cannot be served: "+table.why+"…")
 			}
 			p.WaitForLog(t, `storage_error="the table users cannot be served"`)
+			one := func() program.Answer { return alone.Do(t, "GET", "/api/users/1", "") }
+			program.WaitFor(t, "the table is looked at again", func() bool { return strings.Contains(one().Body, "cannot be served") })
+			for range 50 {
+				one().Expect(t, 500, "…the table users cannot be served: "+table.why+"…")
+			}
 			other.Do(table.drop, usersOfAnother)
 			p.Create(t, "Grace", "grace@example.org")
 			p.ExpectUsers(t, "Grace")
