@@ -55,9 +55,10 @@ func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
 	return t, err
 }
 
-// hasOtherTriggers asks whether the table has triggers of another program, or replaces users on a conflict.
+// hasOtherTriggers asks whether the table has triggers of another program, or may replace users on a conflict.
 const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger'
-	AND name NOT LIKE 'users\_changes\_%' ESCAPE '\' AND name NOT LIKE 'users\_search\_%' ESCAPE '\' OR sql LIKE '%ON CONFLICT%'))`
+	AND name NOT IN ('users_changes_created', 'users_changes_changed', 'users_changes_moved', 'users_changes_deleted',
+		'users_search_created', 'users_search_changed', 'users_search_deleted') OR sql LIKE '%CONFLICT%'))`
 
 // warnOfUnused warns of what commands have made, and this program does not use.
 func (s *sqliteFile) warnOfUnused(logger *slog.Logger) {

@@ -108,7 +108,11 @@ func TestWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 				"BEGIN; DELETE FROM users WHERE id = 9; ROLLBACK", "VACUUM",
 				"CREATE TRIGGER t AFTER INSERT ON users BEGIN UPDATE users SET name = name || '!' WHERE id = 1; END",
 				"CREATE TRIGGER u AFTER UPDATE ON users WHEN old.id <> 600 BEGIN UPDATE users SET name = name || '?' WHERE id = 600; END",
-				"DROP TRIGGER t; DROP TRIGGER u", "REPLACE INTO users (id, name, email) VALUES (20, 'replaced', '21')",
+				"DROP TRIGGER t; DROP TRIGGER u",
+				"CREATE TRIGGER users_changes_by_us AFTER INSERT ON users BEGIN UPDATE users SET name = name || '+' WHERE id = 1; END",
+				"DROP TRIGGER users_changes_by_us",
+				"CREATE TRIGGER users_search_by_us AFTER INSERT ON users BEGIN UPDATE users SET name = name || '-' WHERE id = 1; END",
+				"DROP TRIGGER users_search_by_us", "REPLACE INTO users (id, name, email) VALUES (20, 'replaced', '21')",
 				"ALTER TABLE users RENAME TO old; CREATE TABLE users (created_at, email UNIQUE, name, id INTEGER PRIMARY KEY); " +
 					"INSERT INTO users SELECT created_at, email, 'copied', id FROM old;" + ownColumns(),
 			} {
@@ -124,11 +128,13 @@ func TestWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 // A clause of the table lets a creation take away a user that no request named.
 func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
 	t.Parallel()
-	s, other := openTable(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE ON CONFLICT REPLACE, created_at)",
-		"INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT 'n', i FROM n")
-	s.list(t)
-	s.create(t, "1")
-	s.expectTable(t, "after a creation that replaces", other)
+	for _, clause := range []string{"ON CONFLICT REPLACE", "on\nconflict replace", "ON/**/CONFLICT REPLACE"} {
+		s, other := openTable(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE "+clause+", created_at)",
+			"INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT 'n', i FROM n")
+		s.list(t)
+		s.create(t, "1")
+		s.expectTable(t, "after a creation that replaces by "+clause, other)
+	}
 }
 
 // Only what an index on the email alone refuses is the email of another user.
