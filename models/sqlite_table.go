@@ -19,7 +19,7 @@ import (
 // describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the rowid if no
 // index stands behind it (sqlite.org/lang_createtable.html#rowid).
 const describeTable = `WITH alone AS (
-		SELECT lower(max(c.name)) AS name, lower(i.name) = 'users_email_nocase' AND upper(max(c.coll)) = 'NOCASE' AS ignores_case
+		SELECT lower(max(c.name)) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
 		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
 		WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1)
 	SELECT CASE

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -134,6 +135,40 @@ func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
 		s.list(t)
 		s.create(t, "1")
 		s.expectTable(t, "after a creation that replaces by "+clause, other)
+	}
+}
+
+// Other programs make columns and indexes that ignore the case, under names of their own.
+func TestAnIndexThatIgnoresTheCaseOfEmailsIsFollowedWhateverItsName(t *testing.T) {
+	t.Parallel()
+	for name, statements := range map[string][]string{
+		"of the column":            {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT COLLATE NOCASE UNIQUE, created_at)"},
+		"of the table":             {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at, UNIQUE (email COLLATE nocase))"},
+		"of another name":          {noKeys, "CREATE UNIQUE INDEX by_email ON users (email COLLATE NOCASE)"},
+		"beside one that does not": {odd, "CREATE UNIQUE INDEX by_email ON users (email COLLATE NOCASE)"},
+	} {
+		s, other := openTable(t, append(statements, "INSERT INTO users (name, email) VALUES ('Ada', 'Ada@x'), ('Alan', 'alan@x')")...)
+		for _, email := range []string{"Ada@x", "ADA@x"} {
+			if ids := s.ids(t, models.Query{Equal: values(s.fields, "email", email)}); !slices.Equal(ids, []int64{1}) {
+				t.Errorf("%s: %s finds %v", name, email, ids)
+			}
+		}
+		for _, test := range []struct {
+			options models.ImportOptions
+			want    models.Imported
+		}{
+			{models.ImportOptions{OnConflict: skips}, models.Imported{Skipped: 1}},
+			{models.ImportOptions{OnConflict: updates}, models.Imported{Updated: 1}},
+			{becomes(1), models.Imported{Skipped: 1, Deleted: 1, DeletedUsers: []models.DeletedUser{{ID: 2, Email: "alan@x"}}}},
+		} {
+			if done, err := s.Import(ctx, lines(file("Ada L:ADA@X")), test.options); !reflect.DeepEqual(done, test.want) || err != nil {
+				t.Errorf("%s: an import with %+v: %+v, %v %s", name, test.options, done, err, refusals(err))
+			}
+		}
+		if _, err := s.Create(ctx, models.NewUser{Name: "n", Email: "aDA@x"}); refusal(err) == nil || !refusal(err).Duplicate {
+			t.Errorf("%s: a second user with the email: %v", name, err)
+		}
+		s.expectTable(t, name, other)
 	}
 }
 
