@@ -207,8 +207,8 @@ func TestACopyHasWhatAKilledServiceStored(t *testing.T) {
 
 // withColumns are the statements that give users three more columns, and values of every kind.
 var withColumns = []string{
-	"ALTER TABLE users ADD COLUMN room TEXT", "ALTER TABLE users ADD COLUMN floor INTEGER",
-	"ALTER TABLE users ADD COLUMN photo BLOB",
+	"ALTER TABLE users ADD COLUMN room TEXT", "ALTER TABLE users ADD COLUMN floor TEXT",
+	"ALTER TABLE users ADD COLUMN photo TEXT",
 	`INSERT INTO users (name, email, room, floor, photo) VALUES ('Ada', 'ada', '7', 2, x'00'), ('Alan', 'alan', NULL, NULL, NULL),
 		('Grace', 'grace', '', 0, NULL), ('Max', 'max', '\N', 3, NULL), ('Emmy', 'emmy', char(10) || '"{}', '4a', NULL)`,
 }
@@ -280,7 +280,7 @@ var refusals = []struct {
 	{"a time whose bytes are no text", createdAt("x'ff'"), nil, noTime},
 	{"an id that is too high", []string{inFile + "(7, 'n', '1'), (3000000000, 'n', '2')"}, []string{made}, []string{"nothing was copied to "}},
 	{"an email that is there twice", []string{"DROP TABLE users",
-		"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)",
+		"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)",
 		"INSERT INTO users VALUES (1, 'n', 'secret', NULL), (2, 'n', 'b', NULL), (3, 'n', 'secret', NULL)"}, nil,
 		[]string{"SQLSTATE 23505"}},
 	{"a trigger that refuses", []string{inFile + "(1, 'n', '1')"}, trigger("RAISE 'not now';"), []string{"not now (SQLSTATE P0001)"}},

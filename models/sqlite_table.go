@@ -17,18 +17,27 @@ import (
 )
 
 // describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the rowid if no
-// index stands behind it (sqlite.org/lang_createtable.html#rowid).
+// index stands behind it (sqlite.org/lang_createtable.html#rowid). Only columns of text show what a filter compares; their types
+// are those of section 3.1 of sqlite.org/datatype3.html.
 const describeTable = `WITH alone AS (
-		SELECT lower(max(c.name)) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
+		SELECT max(c.name) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
 		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
 		WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1)
-	SELECT CASE
+	SELECT coalesce(CASE
 			WHEN l.type = 'view' THEN 'it is a view'
 			WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
 			WHEN l.wr THEN 'it was created WITHOUT ROWID'
 			WHEN (SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS NOT 'idINTEGER'
 				OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
-			ELSE '' END,
+			END || ': make it an ordinary table with id INTEGER PRIMARY KEY',
+			(SELECT 'its column ' || name || CASE
+				WHEN name <> lower(name) THEN ' is not spelled ' || lower(name) || ': rename it'
+				WHEN hidden > 1 THEN ' is generated: make it an ordinary column'
+				ELSE ' has no type of text: make the table anew with ' || name || ' TEXT' END
+				|| CASE WHEN lower(name) NOT IN ('id', 'name', 'email', 'created_at') THEN ', take it out of USER_FIELDS' ELSE '' END
+			FROM pragma_table_xinfo('users') WHERE lower(name) IN ? AND (name <> lower(name) OR hidden > 1
+				OR name NOT IN ('id', 'created_at') AND (type LIKE '%INT%'
+					OR type NOT LIKE '%CHAR%' AND type NOT LIKE '%CLOB%' AND type NOT LIKE '%TEXT%'))), ''),
 		(SELECT group_concat(lower(name)) FROM pragma_table_xinfo('users')),
 		(SELECT COALESCE(group_concat(name), '') FROM alone), EXISTS (SELECT 1 FROM alone WHERE name = 'email' AND ignores_case),
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')
@@ -36,7 +45,7 @@ const describeTable = `WITH alone AS (
 
 func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
 	var why, columns, unique string
-	err = db.Raw(describeTable).Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
+	err = db.Raw(describeTable, s.fields.Columns()).Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil // each statement will say that there is no table
 	}
@@ -44,7 +53,7 @@ func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
 		return t, err
 	}
 	if why != "" {
-		return t, unserved(why + "; make it an ordinary table with id INTEGER PRIMARY KEY, or set DATA_DIR to another directory")
+		return t, unserved(why + ", or set DATA_DIR to another directory")
 	}
 	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
 	t.uniqueEmail = slices.Contains(t.unique, "email")

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	odd    = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"
-	noKeys = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)"
+	odd    = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at)"
+	noKeys = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)"
 )
 
 // ownColumns adds the columns of the optional fields that the model has, if it has any.
@@ -114,7 +114,7 @@ func TestWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 				"DROP TRIGGER users_changes_by_us",
 				"CREATE TRIGGER users_search_by_us AFTER INSERT ON users BEGIN UPDATE users SET name = name || '-' WHERE id = 1; END",
 				"DROP TRIGGER users_search_by_us", "REPLACE INTO users (id, name, email) VALUES (20, 'replaced', '21')",
-				"ALTER TABLE users RENAME TO old; CREATE TABLE users (created_at, email UNIQUE, name, id INTEGER PRIMARY KEY); " +
+				"ALTER TABLE users RENAME TO old; CREATE TABLE users (created_at, email TEXT UNIQUE, name TEXT, id INTEGER PRIMARY KEY); " +
 					"INSERT INTO users SELECT created_at, email, 'copied', id FROM old;" + ownColumns(),
 			} {
 				run(t, other, statements)
@@ -130,7 +130,7 @@ func TestWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
 	t.Parallel()
 	for _, clause := range []string{"ON CONFLICT REPLACE", "on\nconflict replace", "ON/**/CONFLICT REPLACE"} {
-		s, other := openTable(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE "+clause+", created_at)",
+		s, other := openTable(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE "+clause+", created_at)",
 			"INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT 'n', i FROM n")
 		s.list(t)
 		s.create(t, "1")

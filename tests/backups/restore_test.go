@@ -89,7 +89,7 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	p := program.Serve(t)
 	p.Create(t, "Old", "old@example.org")
 	p.Kill(t) // the user is in the -wal file
-	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"
+	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at)"
 	whole := databaseOf(t, table, `INSERT INTO users (name, email)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'n', i FROM n`)
 	half := len(whole) / 2

@@ -23,7 +23,7 @@ func TestTheDatabaseMayBeASymbolicLink(t *testing.T) {
 		statements []string // that make the target
 		served     []string
 	}{
-		"to a database": {[]string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)",
+		"to a database": {[]string{"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at)",
 			"INSERT INTO users (id, name, email, created_at) VALUES (7, 'Ada', 'ada@example.org', '')"}, []string{"Ada", "Alan"}},
 		"to a file that does not exist yet": {nil, []string{"Alan"}},
 	} {

@@ -2,12 +2,6 @@
 
 package tables
 
-import (
-	"testing"
-
-	"users-api/tests/program"
-)
-
 const (
 	tableWithRoom = `CREATE EXTENSION IF NOT EXISTS citext; CREATE TYPE mood AS ENUM ('ok'); CREATE DOMAIN floor AS text;
 		CREATE DOMAIN wing AS varchar(4); CREATE DOMAIN side AS citext;
@@ -37,15 +31,4 @@ var refusedRooms = []struct{ name, column, says string }{
 	{"a text without regard to case", "room citext", "its column room is of type citext, and it must be plain text or varchar"},
 	{"a domain of such a text", "room side", "its column room is of type side"},
 	{"a column that is computed", "other text, room text GENERATED ALWAYS AS (upper(other)) STORED", "generated"},
-}
-
-func TestAColumnThatIsNoFieldEndsTheStart(t *testing.T) {
-	t.Parallel()
-	for _, test := range refusedRooms {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			directory, _ := withRoom(t, test.column)
-			program.ExpectRefusal(t, program.Launch(t, program.Path(), directory, "USER_FIELDS=room"), "room", test.says)
-		})
-	}
 }

@@ -50,6 +50,17 @@ func TestAColumnOfAnotherProgramIsServedAsAField(t *testing.T) {
 	}
 }
 
+func TestAColumnThatIsNoFieldEndsTheStart(t *testing.T) {
+	t.Parallel()
+	for _, test := range refusedRooms {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			directory, _ := withRoom(t, test.column)
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), directory, "USER_FIELDS=room"), "room", test.says)
+		})
+	}
+}
+
 // SQLite takes an unknown name in double quotes for a text: a column that is gone would be shown as its own name.
 func TestAColumnThatIsGoneWhileTheServiceRunsIsNeverShownAsItsName(t *testing.T) {
 	t.Parallel()

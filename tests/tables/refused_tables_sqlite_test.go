@@ -24,8 +24,24 @@ var refusedTables = map[string]struct{ drop, schema, why, remedy string }{
 	"an id that is no key":    {"DROP TABLE users", otherID("id INTEGER"), noOrdinaryID, "make it an ordinary table"},
 	"a key of two columns": {"DROP TABLE users", "CREATE TABLE users (id INTEGER, name, email, created_at, PRIMARY KEY (id, name))",
 		noOrdinaryID, "make it an ordinary table"},
-	"a missing column": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email)",
+	"a missing column": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT)",
 		"it has no column created_at", "add it"},
+	"an id in another letter case": {"DROP TABLE users", "CREATE TABLE users (iD INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at TEXT)",
+		"its column iD is not spelled id", "rename it"},
+	"an email in another letter case": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, Email TEXT, created_at TEXT)",
+		"its column Email is not spelled email", "rename it"},
+	"a time in another letter case": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, Created_At)",
+		"its column Created_At is not spelled created_at", "rename it"},
+	"a name without a type": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email TEXT, created_at TEXT)",
+		"its column name has no type of text", "name TEXT"},
+	"an email of numbers": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email NUMERIC, created_at TEXT)",
+		"its column email has no type of text", "email TEXT"},
+	"a name that SQLite takes for an integer": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name CHARINT, email TEXT, created_at TEXT)",
+		"its column name has no type of text", "name TEXT"},
+	"an email that is computed": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT AS (name || '@x'), created_at TEXT)",
+		"its column email is generated", "an ordinary column"},
+	"a time that is computed": {"DROP TABLE users", "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at AS (name) STORED)",
+		"its column created_at is generated", "an ordinary column"},
 }
 
 const noOrdinaryID = "its id is no INTEGER PRIMARY KEY"
@@ -35,7 +51,7 @@ func otherID(column string) string {
 	return "CREATE TABLE users (" + column + ", name, email, created_at)"
 }
 
-const usersOfAnother = "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email UNIQUE, created_at)"
+const usersOfAnother = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at)"
 
 func TestATableThatCannotBeServedEndsTheStartWithOneLine(t *testing.T) {
 	t.Parallel()

