@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"time"
 
@@ -355,17 +354,17 @@ func (i *fileImport) try(rows []ImportRow, did *step) error {
 // deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the rest.
 func (i *fileImport) deleteMissing(ctx context.Context) error {
 	i.done.DeletedUsers = []DeletedUser{}
-	missing, after := 0, int64(math.MinInt64)
+	missing, rest := 0, i.tx.Model(&User{})
 	for {
 		var ids []int64
-		page := i.tx.Model(&User{}).Where("id > ?", after).Order("id").Limit(i.maxParameters).Pluck("id", &ids)
+		page := rest.Order("id").Limit(i.maxParameters).Pluck("id", &ids)
 		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
 			return err
 		}
 		if len(ids) == 0 {
 			break
 		}
-		after = ids[len(ids)-1]
+		rest = i.tx.Model(&User{}).Where("id > ?", ids[len(ids)-1])
 		gone := slices.DeleteFunc(ids, i.seen.has)
 		missing += len(gone)
 		if room := MaxListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {

@@ -16,6 +16,7 @@ func TestFiles(t *testing.T) {
 		{"every row that cannot be imported is named, whatever refuses it", importsRefused},
 		{"a file that breaks off stores nothing", importsCutOff},
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
+		{"every user who is not in the file is deleted, also one with the lowest id there is", lowestIDs},
 	}, plain())
 }
 
@@ -137,5 +138,25 @@ func repeatedRows(t *testing.T, s *storage) {
 		if last < users*(times-1) || last*9%users != email {
 			t.Fatalf("%+v is stored", user)
 		}
+	}
+}
+
+// lowestIDs deletes users whose ids another program has given, more of them than are looked at together.
+func lowestIDs(t *testing.T, s *storage) {
+	const lowest = -9223372036854775808
+	var want []models.DeletedUser
+	var rows []string
+	for i := range 600 {
+		want = append(want, models.DeletedUser{ID: lowest + int64(i), Email: fmt.Sprint(i)})
+		rows = append(rows, fmt.Sprintf("(%d, 'n', '%d')", want[i].ID, i))
+	}
+	run(t, s.other(t, s.at), "INSERT INTO users (id, name, email) VALUES "+strings.Join(rows, ", "))
+	kept := s.create(t, "kept")
+	done, err := s.Import(ctx, lines(file("kept:kept")), becomes(len(want)))
+	if err != nil || done.Deleted != len(want) || !reflect.DeepEqual(done.DeletedUsers, want[:models.MaxListed]) {
+		t.Errorf("%d are deleted, and %d of them named, %v", done.Deleted, len(done.DeletedUsers), err)
+	}
+	if left := s.ids(t, models.Query{}); !reflect.DeepEqual(left, []int64{kept}) {
+		t.Errorf("the ids %v are left", left)
 	}
 }
