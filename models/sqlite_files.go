@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"gorm.io/gorm"
@@ -106,8 +107,11 @@ func mayWrite(path string) error {
 			}
 		}
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Errorf("%s is a directory: move it away, or set DATA_DIR to another directory", refused)
 	}
 	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		err = failed.Err // the name of a probe helps nobody

@@ -127,6 +127,13 @@ func check(ctx context.Context, path, by string, count func(*gorm.DB) (int64, er
 		first, _, _ := strings.Cut(strings.TrimPrefix(result, "*** in database main ***\n"), "\n")
 		err = fmt.Errorf("%s says: %s", by, first)
 	}
+	hasUsers := false
+	if err == nil {
+		err = db.Raw("SELECT EXISTS (SELECT 1 FROM pragma_table_list('users'))").Row().Scan(&hasUsers)
+	}
+	if err == nil && !hasUsers {
+		err = errors.New("it has no table users")
+	}
 	if err == nil {
 		checked.Bytes = info.Size()
 		checked.Users, err = count(db)

@@ -191,7 +191,7 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 		"no database":                          {path + "x", nil, nil, "there is no database"},
 		"a file that is no database":           {garbage, nil, nil, "file is not a database (26)"},
 		"a page of zeros":                      {zeroed, nil, nil, "malformed"},
-		"no users":                             {file(t, "CREATE TABLE people (id)"), nil, nil, "no such table: users"},
+		"no users":                             {file(t, "CREATE TABLE people (id)"), nil, nil, "it has no table users"},
 		"a stop":                               {path, func(_ string, stop func()) { stop() }, nil, "context canceled"},
 		"a stop during the copy":               {path, nil, func(_ string, stop func()) { stop() }, "context canceled"},
 	} {

@@ -102,7 +102,7 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	before := contentOf(t, p.DataDir)
 	for name, candidate := range map[string]struct{ text, says string }{
 		"empty": {"", "it is empty"}, "no database": {strings.Repeat("name,email\n", 999), "it is not an SQLite database"},
-		"a short text": {"hello", "not an SQLite database"}, "no users": {databaseOf(t, "CREATE TABLE people (id)"), "no such table: users"},
+		"a short text": {"hello", "not an SQLite database"}, "no users": {databaseOf(t, "CREATE TABLE people (id)"), "nothing was changed: it has no table users"},
 		"the first half": {whole[:half], "damaged"}, "all but the last page": {whole[:len(whole)-4096], "damaged"},
 		"a page of zeros":    {whole[:half] + strings.Repeat("\x00", 4096) + whole[half+4096:], "integrity_check says: "},
 		"an index of others": {brokenIndex, "integrity_check says: row 1 missing from index"},

@@ -139,6 +139,8 @@ func TestADirectoryThatCannotBeUsedEndsTheStart(t *testing.T) {
 	program.NeedsFile(t, program.Files)
 	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR=/dev/null"), "/dev/null", "directory")
 	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR=/proc/none"), "/proc/none", "DATA_DIR")
+	long := filepath.Join(t.TempDir(), strings.Repeat("a", 250), strings.Repeat("b", 250))
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+long), long+"/users.db", "SQLite takes no more than 504", "DATA_DIR to a shorter")
 }
 
 func TestAFileThatIsNotADatabaseEndsTheStart(t *testing.T) {
@@ -153,7 +155,11 @@ func TestAFileThatIsNotADatabaseEndsTheStart(t *testing.T) {
 func TestADirectoryInThePlaceOfTheFileEndsTheStart(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	directory := t.TempDir()
-	program.Must(t, os.Mkdir(filepath.Join(directory, "users.db"), 0o755))
-	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+directory), "users.db cannot be written (is a directory)")
+	for _, name := range []string{"users.db", "users.db-wal"} {
+		directory := t.TempDir()
+		program.Must(t, os.Mkdir(filepath.Join(directory, name), 0o755))
+		p := program.Launch(t, program.Path(), "DATA_DIR="+directory)
+		program.ExpectRefusal(t, p, filepath.Join(directory, name)+" is a directory: move it away, or set DATA_DIR to another directory")
+		program.Forbid(t, p.Log(), "chown")
+	}
 }
