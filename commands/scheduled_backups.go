@@ -40,15 +40,22 @@ func (b *backups) run(ctx context.Context) {
 		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
 			"backups", b.Dir)
 	}
-	for {
+	for made, said := false, false; ; {
 		b.look()
-		wait := time.Until(b.lastBackup().Add(b.Every))
-		if wait <= 0 {
-			if b.makeOne(ctx) {
+		next := b.lastBackup().Add(b.Every)
+		wait := time.Until(next)
+		switch {
+		case wait <= 0:
+			if made = b.makeOne(ctx); made {
 				continue
 			}
 			wait = min(b.Every, retryTime)
+		case !made && !said: // the newest is of an earlier start, of another process, or of another database
+			said = true
+			b.logger.Info("no backup is due: if the newest is of another database, set BACKUP_DIR to another directory",
+				"backups", b.Dir, "newest", b.lastBackup().UTC(), "next", next.UTC())
 		}
+		made = false
 		select {
 		case <-ctx.Done():
 			return

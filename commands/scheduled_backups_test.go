@@ -23,7 +23,8 @@ func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		b := &backups{Backups: settings.Backups, database: settings.DatabasePath(), logger: slog.New(slog.DiscardHandler)}
+		var log bytes.Buffer
+		b := &backups{Backups: settings.Backups, database: settings.DatabasePath(), logger: slog.New(slog.NewTextHandler(&log, nil))}
 		write := func(began time.Time) {
 			if err := os.WriteFile(filepath.Join(b.Dir, began.UTC().Format(backupName)), nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -41,6 +42,9 @@ func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 		synctest.Wait()
 		if names := b.look(); len(names) != 3 || !b.lastBackup().Equal(other.Add(b.Every)) {
 			t.Errorf("%s after the other there are %v", b.Every, names)
+		}
+		if said := bytes.Count(log.Bytes(), []byte("no backup is due")); said != 1 { // it may be of another database
+			t.Errorf("that another service makes backups there is said %d times:\n%s", said, &log)
 		}
 	})
 }

@@ -34,6 +34,7 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	p.WaitForLog(t, "backup made")
 	p.WaitForLog(t, "users=0")
 	p.Stop(t)
+	program.Forbid(t, p.Log(), "no backup is due")
 	names := program.NamesIn(t, directory)
 	made := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return name < prefix+"202" || name > prefix+"3" || slices.Contains(foreign, name)
@@ -55,7 +56,8 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 		t.Errorf("the backup holds %v", users)
 	}
 	again := program.Serve(t, "BACKUP_EVERY=24h", "BACKUP_KEEP=2", "BACKUP_DIR="+directory, "DATA_DIR="+p.DataDir)
-	again.Create(t, "Ada", "ada@example.org")
+	again.WaitForLog(t, "no backup is due")
+	again.WaitForLog(t, "backups="+directory)
 	again.Stop(t)
 	program.Forbid(t, again.Log(), "backup made")
 }
