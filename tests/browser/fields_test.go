@@ -74,7 +74,7 @@ func TestThePageHasAnAddedField(t *testing.T) {
 	ada.clicks("button", "Close")
 	ada.clicks("button", "Import")
 	ada.picks(file(t, "people.csv", "name,email,PHONE,fax\nBen,ben@example.org,1,\n"))
-	ada.clicks("radio", "Give the user the name and other fields from the file")
+	ada.clicks("radio", "Update the name and other fields from the file")
 	ada.reads("Ignored columns: fax")
 	ada.clicks("button", "Import 1 user")
 	ada.stores(p, 2, `"phone":"1"`)

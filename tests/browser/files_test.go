@@ -51,7 +51,7 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.reads("1 user would stay as they are")
 	ada.reads("Ignored columns: phone")
 	p.ExpectUsers(t, "Ada")
-	ada.clicks("radio", "Give the user the name from the file")
+	ada.clicks("radio", "Update the name from the file")
 	ada.reads("1 user would be changed")
 	ada.clicks("button", "Import 3 users")
 	ada.reads("2 users added, 1 changed, 0 skipped")
