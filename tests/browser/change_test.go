@@ -4,6 +4,7 @@ package browser
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -176,6 +177,27 @@ func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
 	ada.reads("Augusta was deleted")
 	ada.lists("Ben")
 	ada.isAt("button", "Delete Ben")
+}
+
+func TestWhatWasDoneIsSaidBesideTheButtonsOfTheSelection(t *testing.T) {
+	p := start(t)
+	create(t, p, 2)
+	p.Create(t, strings.Repeat("A long name ", 10), "long@example.org")
+	ada := visit(t, p, "/")
+	for _, look := range looks {
+		ada.look(look.scheme, look.width, 740)
+		ada.open("/")
+		for _, button := range []string{"Clear", "Delete 1 user"} {
+			ada.clicks("checkbox", "Select User 000")
+			ada.sees("button", "Delete 1 user")
+			ada.clicks("button", "Change "+strings.Repeat("A long name ", 5)+"…")
+			ada.sees("dialog", "Change user")
+			ada.clicks("button", "Save")
+			ada.reads("… was saved")
+			ada.clicks("button", button)
+		}
+		ada.sees("dialog", "Delete this user?")
+	}
 }
 
 func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
