@@ -45,6 +45,28 @@ func TestAnyNumberOfFieldsFits(t *testing.T) {
 	}
 }
 
+func TestWhatIsCutHasATooltip(t *testing.T) {
+	long := strings.Repeat("long ", 100)
+	email := strings.Repeat("x", 300) + "@example.org"
+	ada, _ := withFields(t, "room", `{"name":"`+long+`","email":"`+email+`","room":"`+long+`"}`)
+	for _, look := range looks {
+		ada.look(look.scheme, look.width, 740)
+		ada.open("/")
+		ada.lists(long)
+		if cut := evaluate[string](ada, `[...document.querySelectorAll('tbody :is(bdi, td[data-field], .email span)')].filter(
+			({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => scrollWidth > clientWidth || scrollHeight > clientHeight).map(
+			(element) => [element.closest('td').className || 'room', (element.closest('[title]') ?? element.querySelector('[title]'))?.title
+				.includes(element.innerText)]).join('; ')`); cut != "name,true; email,true; room,true" {
+			t.Errorf("%d wide, these are cut and have a tooltip: %s", look.width, cut)
+		}
+	}
+	ada.clicks("button", "Delete "+long[:60]+"…")
+	ada.sees("dialog", "Delete this user?")
+	if got := evaluate[string](ada, `document.querySelector('#delete li bdi').title`); got != long {
+		t.Errorf("in the dialog the name has the tooltip %q", got)
+	}
+}
+
 // fits fails the test if the page scrolls sideways, or for what axe-core finds.
 func (p *person) fits(width int64) {
 	p.Helper()

@@ -73,7 +73,10 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 	ada.picks(file(t, "people.csv", text))
 	ada.sees("cell", "200002")
 	ada.sees("cell", "Émilie,")
-	ada.sees("cell", strings.Repeat("x", 120))
+	cut := ada.sees("cell", strings.Repeat("x", 120)+"…")
+	if title := on[string](ada, cut, `function() { return this.title; }`); !strings.HasPrefix(title, strings.Repeat("x", 500)) {
+		t.Errorf("the line that is cut has the tooltip %q", title)
+	}
 }
 
 func TestAFileIsDroppedOnThePage(t *testing.T) {

@@ -2,7 +2,7 @@
 
 import { call, readUser } from './api.js';
 import { load, userOnScreen } from './list.js';
-import { count, inputs, say, short } from './show.js';
+import { count, inputs, say, short, showText } from './show.js';
 
 const most = 6; // people that are named; the others are counted
 const mostValues = 5; // of a person
@@ -57,7 +57,7 @@ function person(user) {
   const fields = [...inputs].filter(([field, { dataset }]) => user[field] || !('optional' in dataset));
   for (const [field] of fields.slice(0, mostValues)) {
     const part = item.appendChild(document.createElement(field === 'name' ? 'strong' : 'span'));
-    part.appendChild(document.createElement('bdi')).textContent = short(user[field], longest);
+    showText(part.appendChild(document.createElement('bdi')), user[field], longest);
   }
   return item;
 }

@@ -3,7 +3,7 @@
 import { Refusal, upload } from './api.js';
 import { readLines } from './lines.js';
 import { load } from './list.js';
-import { count, say } from './show.js';
+import { count, say, showText } from './show.js';
 
 const dialog = document.querySelector('#import');
 const find = (selector) => dialog.querySelector(selector);
@@ -13,6 +13,8 @@ const bar = find('progress');
 const result = find('#import-result');
 const refused = find('.scroll');
 const button = find('.primary');
+
+const mostOfLine = 120; // characters that are shown
 
 let file = null;
 let sending = new AbortController();
@@ -128,5 +130,5 @@ async function showError(error, { dry_run: isLook }) {
   if (rows.length === 0) return;
   const shown = [...body.rows];
   const lines = await readLines(file, rows.map(({ line }) => line));
-  rows.forEach(({ line }, i) => { shown[i].cells[1].textContent = lines.get(line); });
+  rows.forEach(({ line }, i) => showText(shown[i].cells[1], lines.get(line), mostOfLine));
 }

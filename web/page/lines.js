@@ -1,6 +1,6 @@
 // The lines of a file, to show what is in a row that was refused.
 
-const most = 120; // characters of a line
+const most = 1000; // characters of a line
 
 /** Returns the beginnings of some lines by their numbers. A large file is read in pieces, no further than needed. */
 export async function readLines(file, numbers) {

@@ -3,7 +3,7 @@
 import { readAddress, writeAddress } from './address.js';
 import { Unreachable, countUsers, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
-import { count, initial, short, showEmail, showNumber, showTime } from './show.js';
+import { count, initial, short, showEmail, showNumber, showText, showTime } from './show.js';
 
 const pageSize = 50;
 const longestWait = 15_000; // between two tries to reach the service, in ms
@@ -148,10 +148,10 @@ function row(user, isChosen) {
   const letter = tr.querySelector('.initial');
   letter.textContent = initial(user.name);
   letter.dataset.tint = Math.abs(user.id % 6);
-  tr.querySelector('.name bdi').textContent = user.name;
+  showText(tr.querySelector('.name bdi'), user.name);
   showEmail(tr.querySelector('.email bdi'), user.email);
   showTime(tr.querySelector('time'), user.created_at);
-  for (const cell of tr.querySelectorAll('[data-field]')) cell.firstElementChild.textContent = user[cell.dataset.field];
+  for (const cell of tr.querySelectorAll('[data-field]')) showText(cell.firstElementChild, user[cell.dataset.field]);
   for (const button of tr.querySelectorAll('button')) {
     const word = button.dataset.action === 'change' ? 'Change' : 'Delete';
     button.title = word;

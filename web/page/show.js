@@ -15,6 +15,12 @@ export function showTime(element, text) {
   element.dateTime = isTime ? date.toISOString() : '';
 }
 
+/** Shows a text, cut to so many characters. A tooltip has what is cut, here or by the style. */
+export function showText(element, text, most = Infinity) {
+  element.textContent = short(text ?? '', most);
+  element.title = (text ?? '').slice(0, 1000);
+}
+
 /** Shows an email, which may break before its @ and nowhere else. */
 export function showEmail(element, email) {
   const at = Math.max(email.lastIndexOf('@'), 0);
