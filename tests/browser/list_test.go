@@ -72,6 +72,42 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 	ada.isAt("searchbox", "Search names and emails")
 }
 
+// The log speaks of ids. Who has the one that is searched for comes first, whatever else has these digits.
+func TestDigitsFindTheUserWithThatID(t *testing.T) {
+	p := start(t)
+	names := create(t, p, 200)
+	ada := visit(t, p, "/?q=1")
+	var matching []string
+	for _, name := range slices.Backward(names) {
+		if strings.Contains(name, "1") {
+			matching = append(matching, name)
+		}
+	}
+	ada.shows(append([]string{"User 000"}, matching[:50]...), "1–50 of 119")
+	ada.reads("119 of 200 users match, and one has this ID")
+	ada.sees("cell", "User 000 ID 1")
+	ada.clicks("button", "Next")
+	ada.shows(matching[50:100], "51–100 of 119")
+	ada.clicks("button", "Next")
+	ada.shows(matching[100:], "101–119 of 119")
+	ada.fills("Search names and emails", "195") // which is an email's and a name's, too
+	ada.lists("User 194", "User 195")
+	ada.fills("Search names and emails", " 200 ")
+	ada.lists("User 199")
+	ada.reads("0 of 200 users match, and one has this ID")
+	ada.clicks("button", "Change User 199")
+	ada.sees("dialog", "Change user")
+	ada.reads("ID 200")
+	ada.clicks("button", "Cancel")
+	p.Create(t, "Ada", "201@example.org")
+	ada.fills("Search names and emails", "201")
+	ada.lists("Ada") // once
+	ada.sees("cell", "Ada ID 201")
+	ada.fills("Search names and emails", "202")
+	ada.reads("No user matches")
+	ada.reads("No name or email contains 202.")
+}
+
 func TestTheLastAnswerWins(t *testing.T) {
 	ada, _ := visitWith(t, "Ada", "Ben")
 	held := chromedp.Events(ada.ctx, fetch.RequestPaused)

@@ -29,6 +29,7 @@ var states = []struct {
 		p.clicks("button", "Save")
 		p.describes("Name", required)
 	}},
+	{"found by the id", func(p *person) { p.open("/?q=1"); p.reads("and one has this ID") }},
 	{"changing", func(p *person) { p.clicks("button", "Change Ada Lovelace"); p.sees("dialog", "Change user") }},
 	{"deleting", func(p *person) { p.clicks("button", "Delete Ada Lovelace"); p.sees("dialog", "Delete this user?") }},
 	{"importing", func(p *person) {

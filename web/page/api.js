@@ -64,9 +64,20 @@ export async function readUsers(query, signal) {
 }
 
 /** Returns a user and its entity tag. */
-export async function readUser(id) {
-  const answer = await call('GET', `api/users/${id}`);
-  return { user: await whole(answer.json()), tag: answer.headers.get('ETag') };
+export async function readUser(id, signal) {
+  const answer = await call('GET', `api/users/${id}`, { signal });
+  return { user: await whole(answer.json(), signal), tag: answer.headers.get('ETag') };
+}
+
+/** Returns the user whose id a search may mean, or null. */
+export async function findUser(q, signal) {
+  if (!/^-?\d{1,15}$/.test(q)) return null;
+  try {
+    return (await readUser(q, signal)).user;
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    return null;
+  }
 }
 
 /** Returns how many users match. A HEAD with a limit of 1 reads no more than it must. */

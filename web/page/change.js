@@ -31,6 +31,7 @@ export async function changeUser(id) {
 
 function open(title) {
   dialog.querySelector('h2').textContent = title;
+  dialog.querySelector('#user-id').textContent = read ? `ID ${read.user.id}` : '';
   for (const [field, input] of inputs) input.value = shown(stored(field));
   showErrors(new Map());
   dialog.showModal();

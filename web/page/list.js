@@ -1,7 +1,7 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
 import { readAddress, writeAddress } from './address.js';
-import { Unreachable, countUsers, readUsers } from './api.js';
+import { Unreachable, countUsers, findUser, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
 import { count, initial, short, showEmail, showNumber, showText, showTime } from './show.js';
 
@@ -16,6 +16,8 @@ const summary = find('#summary');
 const trouble = find('#trouble');
 
 let place = readAddress();
+let page = []; // the users whom the service listed
+let sought = null; // the user whose id is searched for: the log speaks of ids
 let users = new Map(); // those on screen, by id, which is text in the table's rows
 let hasMore = false;
 let total = null;
@@ -61,11 +63,14 @@ export async function load({ counts = true } = {}) {
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
-    const page = await readUsers(query(place.q, place.order, place.after, pageSize), signal)
-      .finally(() => clearTimeout(slow));
+    const [listed, found] = await Promise.all([
+      readUsers(query(place.q, place.order, place.after, pageSize), signal),
+      place.after === null ? findUser(place.q.trim(), signal) : null,
+    ]).finally(() => clearTimeout(slow));
     if (signal.aborted) return;
-    showPage(page);
-    followFrom(page.headers.get('Changes-Cursor'), users);
+    [page, sought] = [listed.users, found];
+    showPage(listed.headers);
+    followFrom(listed.headers.get('Changes-Cursor'), users);
     if (counts || total === null) await loadCounts(signal);
   } catch (error) {
     if (!signal.aborted) showTrouble(error);
@@ -86,25 +91,26 @@ async function loadCounts(signal) {
   if (signal.aborted) return;
   [matches, total] = [found, everybody];
   showRange();
-  summary.textContent = q ? `${showNumber(matches)} of ${count(total)} match` : count(total);
+  const also = sought ? ', and one has this ID' : '';
+  summary.textContent = q ? `${showNumber(matches)} of ${count(total)} match${also}` : count(total);
 }
 
-function showPage({ users: page, headers }) {
+function showPage(headers) {
   trouble.hidden = true;
   wait = 1000;
-  showRows(page);
+  showRows();
   hasMore = headers.has('Link');
   showRange();
   find('#pages').hidden = !hasMore && place.after === null;
   enable('#first', place.after !== null);
   enable('#previous', place.after !== null);
   enable('#next', hasMore);
-  showBlank(page.length > 0 ? null : blankFor(place));
+  showBlank(users.size > 0 ? null : blankFor(place));
 }
 
 /** Says which part of the list this page is. How far a bookmark leads into it is only known of the last page. */
 function showRange() {
-  const n = users.size;
+  const n = page.length;
   if (!hasMore && matches !== null && place.after !== null) place.from = Math.max(matches - n + 1, 1);
   const range = place.from === null ? showNumber(n) : `${showNumber(place.from)}–${showNumber(place.from + n - 1)}`;
   const of = matches === null ? '' : ` of ${showNumber(matches)}`;
@@ -130,11 +136,12 @@ function enable(selector, enabled) {
   button.disabled = !enabled;
 }
 
-function showRows(page) {
+/** Shows the page, below the user whose id is searched for. */
+function showRows() {
   const focused = focusInRows();
   const chosen = new Set(isChosen());
-  users = new Map(page.map((user) => [String(user.id), user]));
-  body.replaceChildren(...page.map((user) => row(user, chosen.has(String(user.id)))));
+  users = new Map([sought ?? [], page].flat().map((user) => [String(user.id), user]));
+  body.replaceChildren(...[...users].map(([id, user]) => row(user, chosen.has(id))));
   showChosen();
   if (focused) focusAgain(focused);
 }
@@ -145,6 +152,7 @@ function row(user, isChosen) {
   const box = tr.querySelector('input');
   box.checked = isChosen;
   box.ariaLabel = `Select ${short(user.name)}`;
+  if (user.id === sought?.id) tr.querySelector('.name small').textContent = `ID ${user.id}`;
   const letter = tr.querySelector('.initial');
   letter.textContent = initial(user.name);
   letter.dataset.tint = Math.abs(user.id % 6);
@@ -205,8 +213,8 @@ function showTrouble(error) {
 
 /** Goes to the next page: what comes after the last user of this one. */
 export function goToNext() {
-  const last = [...users.values()].at(-1);
-  return last ? turnTo(last.id, place.from && place.from + users.size) : undefined;
+  const last = page.at(-1);
+  return last ? turnTo(last.id, place.from && place.from + page.length) : undefined;
 }
 
 /**
