@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
@@ -43,6 +45,72 @@ func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 	ada.lists("Ben", "Ada")
 	ada.isAt("button", "Add user")
 	ada.reads("2 users")
+}
+
+func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
+	ada, p := visitWith(t, "Ben")
+	ada.clicks("button", "Add user")
+	ada.fills("Name", "  ")
+	ada.fills("Email", " ada@example.org")
+	ada.types(kb.Enter)
+	ada.describes("Name", "This name is blank; save again to keep it")
+	ada.describes("Email", "This email has spaces around it; save again to keep them")
+	ada.isAt("textbox", "Name")
+	p.ExpectUsers(t, "Ben")
+	ada.fills("Name", "Ada")
+	ada.fills("Email", "ada@example.org ")
+	ada.types(kb.Enter)
+	ada.describes("Name", "")
+	ada.describes("Email", "This email has spaces around it; save again to keep them")
+	ada.isAt("textbox", "Email")
+	p.ExpectUsers(t, "Ben")
+	ada.clicks("button", "Save")
+	ada.lists("Ada", "Ben")
+	if email := p.List(t)[1].Email; email != "ada@example.org " {
+		t.Errorf("stored is %q", email)
+	}
+	ada.clicks("button", "Change Ada") // the email is as it was, and nobody typed it
+	ada.sees("dialog", "Change user")
+	ada.fills("Name", "Augusta")
+	ada.types(kb.Enter)
+	ada.lists("Augusta", "Ben")
+}
+
+func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {
+	ada, p := visitWith(t, "Ada")
+	for _, open := range []struct{ button, dialog string }{{"Add user", "Add user"}, {"Change Ada", "Change user"}} {
+		ada.clicks("button", open.button)
+		ada.sees("dialog", open.dialog)
+		ada.fills("Name", "Augusta")
+		for range 3 { // a browser lets a page keep a dialog open only so often
+			ada.escapes(false)
+			ada.isAt("textbox", "Name")
+			if got := ada.value("Name"); got != "Augusta" {
+				t.Errorf("%s: the name that was typed is %q", open.dialog, got)
+			}
+		}
+		ada.escapes(true)
+		ada.seesNo("dialog", open.dialog)
+		ada.isAt("button", open.button)
+	}
+	p.ExpectUsers(t, "Ada")
+}
+
+// escapes presses Escape, and answers whether what was typed may be lost.
+func (p *person) escapes(mayBeLost bool) {
+	p.Helper()
+	questions := chromedp.Events(p.ctx, page.JavascriptDialogOpening)
+	pressed := make(chan error, 1)
+	go func() { pressed <- chromedp.Do(p.ctx, chromedp.KeyEvent(kb.Escape)) }() // until there is an answer
+	for question, err := range questions {
+		p.must(err)
+		if question.Message != "Discard what you typed?" {
+			p.Errorf("the question is %q", question.Message)
+		}
+		call(p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: mayBeLost})
+		break
+	}
+	p.must(<-pressed)
 }
 
 // describes waits until a field is described by a sentence, and is invalid when there is one.

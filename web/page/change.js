@@ -12,6 +12,7 @@ const required = [...inputs.values()].filter(({ dataset }) => !('optional' in da
 
 let read = null; // the user and the tag that are changed; null while one is added
 let isBusy = false;
+let doubted = ''; // the name and the email of which the person was warned
 
 export function addUser() {
   read = null;
@@ -33,6 +34,7 @@ function open(title) {
   dialog.querySelector('h2').textContent = title;
   dialog.querySelector('#user-id').textContent = read ? `ID ${read.user.id}` : '';
   for (const [field, input] of inputs) input.value = shown(stored(field));
+  doubted = '';
   showErrors(new Map());
   dialog.showModal();
 }
@@ -42,7 +44,7 @@ const stored = (field) => (read ? read.user[field] : undefined);
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  if (isBusy) return;
+  if (isBusy || warn()) return;
   isBusy = true;
   try {
     await (read ? saveChange() : saveNew());
@@ -56,12 +58,40 @@ form.addEventListener('submit', async (event) => {
 /** Returns what an input shows of a value: null looks like an empty text, and an input has one line. */
 const shown = (value) => (value ?? '').replace(/[\r\n]/g, '');
 
+const isEdited = (field) => inputs.get(field).value !== shown(stored(field));
+
 /** Returns the user that the form describes. An input that shows what is stored leaves it as it is. */
 function written() {
   return Object.fromEntries([...inputs].map(
-    ([field, { value }]) => [field, value === shown(stored(field)) ? stored(field) : value],
+    ([field, { value }]) => [field, isEdited(field) ? value : stored(field)],
   ));
 }
+
+/** Warns, once, of what the service stores as it is and nobody means. Reports whether there is a new warning. */
+function warn() {
+  const [name, email] = [inputs.get('name'), inputs.get('email')];
+  const doubts = new Map();
+  if (isEdited('name') && /^\s+$/.test(name.value)) doubts.set(name, 'This name is blank; save again to keep it');
+  if (isEdited('email') && /^\s|\s$/.test(email.value)) {
+    doubts.set(email, 'This email has spaces around it; save again to keep them');
+  }
+  const values = JSON.stringify([name.value, email.value]);
+  if (doubts.size === 0 || doubted === values) return false;
+  doubted = values;
+  showErrors(doubts);
+  return true;
+}
+
+/** Asks before what was typed is lost, unless it is just being saved. Escape is easily hit by mistake; Cancel is not. */
+function leave(event) {
+  if (![...inputs.keys()].some(isEdited)) return;
+  event.preventDefault();
+  if (!isBusy && confirm('Discard what you typed?')) dialog.close();
+}
+
+// A browser lets a page refuse a cancel only now and then, so Escape is caught before. A phone that goes back has no key.
+dialog.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) leave(event); });
+dialog.addEventListener('cancel', leave);
 
 async function saveNew() {
   showErrors(new Map());
