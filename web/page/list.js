@@ -204,6 +204,7 @@ export function choose(isChosen) {
 function showTrouble(error) {
   const isAway = error instanceof Unreachable;
   trouble.hidden = false;
+  find('#again').textContent = error.status === 401 ? 'Enter the key' : 'Try again';
   trouble.querySelector('p').textContent = isAway ? `${error.message}. Trying again…` : error.message;
   showBlank(users.size > 0 ? null : 'none');
   if (!isAway) return;
