@@ -4,6 +4,7 @@ package browser
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,25 @@ func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
 	ada.sees("dialog", "Delete this user?")
 	if n := evaluate[int](ada, `document.querySelectorAll('#delete .people li > *').length`); n != 5 {
 		t.Errorf("%d values of a user who would be deleted are shown", n)
+	}
+}
+
+// The last row would look higher with a scrollbar below it that is of the same ground.
+func TestTheLastRowLooksAsHighAsTheOthers(t *testing.T) {
+	names, user := manyFields(1)
+	ada, _ := withFields(t, names, user, strings.ReplaceAll(user, "ada@", "ada.king@"), strings.ReplaceAll(user, "ada@", "augusta@"))
+	for _, look := range looks {
+		ada.look(look.scheme, look.width, 740)
+		ada.open("/")
+		ada.reads("3 users")
+		if bottoms := evaluate[[]string](ada, `(({ rows, parentElement: { parentElement: list } }) => {
+			const track = getComputedStyle(list).scrollbarColor.match(/rgb[^)]*\)/g)?.[1];
+			const same = rows[1].offsetHeight === rows[2].offsetHeight && list.scrollHeight === list.firstElementChild.offsetHeight;
+			const apart = [getComputedStyle(list).backgroundColor, undefined].includes(track) ? 'the ground of the card' : 'apart';
+			return [same ? 'as high' : 'higher', innerWidth > 704 ? apart : 'apart'];
+		})(document.querySelector('#list tbody'))`); !slices.Equal(bottoms, []string{"as high", "apart"}) {
+			t.Errorf("%s, %d wide: the last row is %s, and below it the scrollbar is %s", look.scheme, look.width, bottoms[0], bottoms[1])
+		}
 	}
 }
 

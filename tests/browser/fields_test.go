@@ -156,6 +156,10 @@ func TestAConflictShowsAnAddedField(t *testing.T) {
 	if got := strings.Join(differs, " "); got != "Name Phone Null" {
 		t.Errorf("shown to differ are %s", got)
 	}
+	if broad := evaluate[string](ada, `[...document.querySelectorAll('#conflict th')].filter(
+		({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`); broad != "" {
+		t.Errorf("these names run into the values: %s", broad)
+	}
 	ada.check()
 	ada.clicks("button", "Save mine")
 	ada.stores(p, 1, `"phone":"mine",`+strings.Replace(nulls(oddNames), `"form":null`, `"form":"f"`, 1))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +215,24 @@ func TestEmailsBreakBeforeTheAtOrNotAtAll(t *testing.T) {
 	ada.clicks("button", "Delete Cleo")
 	ada.sees("dialog", "Delete this user?")
 	ada.reads(strings.Repeat("l", 70) + "@" + strings.Repeat("d", 70)) // the list cuts it, and the dialog does not
+}
+
+func TestANameInAnyScriptStandsBesideItsAvatar(t *testing.T) {
+	for _, fields := range []string{"", "room"} {
+		var users []string
+		for i, name := range []string{"Ada", "שרה לוי", "مرحبا", "\u202eright to left"} {
+			users = append(users, program.Body(name, fmt.Sprint(i, "@example.org")))
+		}
+		ada, _ := withFields(t, fields, users...)
+		ada.reads("4 users")
+		if gaps := evaluate[[]float64](ada, `[...document.querySelectorAll('.name')].map((cell) => {
+			const text = document.createRange();
+			text.selectNodeContents(cell.querySelector('bdi'));
+			return text.getBoundingClientRect().left - cell.querySelector('.initial').getBoundingClientRect().right;
+		})`); slices.Min(gaps) < 1 || slices.Max(gaps) > 20 {
+			t.Errorf("%q: from the avatars to the names are %.0f pixels", fields, gaps)
+		}
+	}
 }
 
 // check fails for what axe-core finds.
