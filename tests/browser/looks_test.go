@@ -106,7 +106,7 @@ const edge = `(() => {
 // touches makes a finger of the pointer.
 func (p *person) touches() {
 	p.Helper()
-	p.look("light", 390, 844)
+	p.look("light", 360, 740)
 	call(p, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
 	p.open("/")
 }
