@@ -214,7 +214,7 @@ func TestAMistakeInTheKeysEndsTheStartWithoutTheKey(t *testing.T) {
 		{"a directory", "API_KEY_FILE=/", "API_KEY_FILE names cannot be read"},
 		{"the key where the file belongs", "API_KEY_FILE=" + fullKey, "API_KEY_FILE names cannot be read"},
 		{"only a key that reads", "API_READ_KEY=" + readKey, "API_READ_KEY is set without API_KEY"},
-		{"one key in both", "API_KEY_FILE=" + good + "|API_READ_KEY=" + fullKey, "line 1 of API_READ_KEY has a key for the"},
+		{"one key in both", "API_KEY_FILE=" + good + "|API_READ_KEY=" + fullKey, "line 1 of API_READ_KEY has a key that is already listed"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
