@@ -3,14 +3,16 @@ package models
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"gorm.io/gorm"
 )
 
-// A disk takes as long to flush one row as a hundred. So the writes that arrive during a commit go into the next one together,
-// and each returns after its own commit is on disk. A write that finds a writer idle is committed at once.
+// A disk takes as long to flush one row as a hundred. So the writes that arrive during a commit go into the next one together
+// (group commit): each waits for its outcome or for the turn, and the one that gets the turn commits all that wait, its own
+// included. A write that finds the turn free is committed at once, on the goroutine of its request.
 
 // maxBatch bounds the writes in one commit, and so how long the first of them waits for the last.
 const maxBatch = 512
@@ -27,61 +29,78 @@ type write struct {
 
 // queue holds the writes that wait for a commit.
 type queue struct {
-	waiting chan *write
-	// closing is held for reading while a write is put into the queue, or runs beside it, and for writing to close the queue.
+	mu      sync.Mutex // guards waiting
+	waiting []*write
+	turn    chan struct{} // holds a value for each commit under way
+	// closing is held for reading during a write, and for writing to close the queue.
 	closing sync.RWMutex
 	closed  bool
-	writers sync.WaitGroup
 }
 
-// startQueue starts the writers.
-func (u *Users) startQueue() *queue {
-	q := &queue{waiting: make(chan *write, maxBatch)}
-	for range u.writers {
-		q.writers.Go(func() {
-			for first := range q.waiting {
-				runtime.Gosched() // let requests that are ready join
-				batch := []*write{first}
-				for more := true; more && len(batch) < maxBatch; {
-					select {
-					case next, open := <-q.waiting:
-						if more = open; open {
-							batch = append(batch, next)
-						}
-					default:
-						more = false
-					}
-				}
-				u.commit(batch)
-			}
-		})
-	}
-	return q
-}
-
-// write carries out a write, and returns its outcome. The context ends only the wait for a place in a full queue. On PostgreSQL
-// a change or deletion has a transaction of its own, because the server lets transactions share a flush by itself.
+// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On PostgreSQL a change
+// or deletion has a transaction of its own, because the server lets transactions share a flush by itself.
 func (u *Users) write(ctx context.Context, w *write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	w.arrived, w.done = time.Now(), make(chan error, 1)
-	err := u.queue.whileOpen(func() error {
+	return u.queue.whileOpen(func() error {
 		if w.user == nil && u.apart {
-			u.queue.writers.Go(func() { u.commit([]*write{w}) })
-			return nil
+			u.commit([]*write{w})
+			return <-w.done
 		}
-		select {
-		case u.queue.waiting <- w:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+		for waits := u.queue.add(w); waits; {
+			select {
+			case u.queue.turn <- struct{}{}:
+				waits = u.commitWaiting(w)
+			case err := <-w.done:
+				return err
+			case <-ctx.Done():
+				if u.queue.remove(w) {
+					return ctx.Err()
+				}
+				waits = false
+			}
 		}
+		return <-w.done
 	})
-	if err != nil {
-		return err
+}
+
+// commitWaiting commits the writes that wait, gives the turn back, and reports whether one of them still waits.
+func (u *Users) commitWaiting(w *write) bool {
+	defer func() { <-u.queue.turn }()
+	runtime.Gosched() // let requests that are ready join
+	batch, waits := u.queue.take(w)
+	if len(batch) > 0 {
+		u.commit(batch)
 	}
-	return <-w.done
+	return waits
+}
+
+// take takes the writes that wait the longest out of the queue, and reports whether one of them still waits.
+func (q *queue) take(w *write) (batch []*write, waits bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(q.waiting), maxBatch)
+	batch = slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return batch, slices.Contains(q.waiting, w)
+}
+
+func (q *queue) add(w *write) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, w)
+	return true
+}
+
+// remove takes a write out of the queue, unless its commit has begun.
+func (q *queue) remove(w *write) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	before := len(q.waiting)
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *write) bool { return other == w })
+	return len(q.waiting) < before
 }
 
 // whileOpen calls run, unless the queue is closed, which waits for run.
@@ -106,11 +125,7 @@ func (q *queue) close(ctx context.Context) bool {
 		q.closing.Lock()
 		defer q.closing.Unlock()
 		wasOpen := !q.closed
-		if wasOpen {
-			q.closed = true
-			close(q.waiting)
-			q.writers.Wait()
-		}
+		q.closed = true
 		ended <- wasOpen
 	}()
 	select {

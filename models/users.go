@@ -152,7 +152,7 @@ func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
 	u.searches = semaphore.NewWeighted(int64(u.searchers))
 	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
 	u.cache = listcache.New(u.engine, listMemory)
-	u.queue = u.startQueue()
+	u.queue = &queue{turn: make(chan struct{}, u.writers)}
 	return u, nil
 }
 

@@ -115,7 +115,7 @@ func (u *Users) commit(batch []*write) {
 	for _, w := range batch {
 		switch {
 		case errors.Is(err, errLocked), errors.Is(err, errRewritten), err == nil && w.skipped:
-			u.queue.writers.Go(func() { u.commitAlone(w) })
+			go u.commitAlone(w)
 		case gaveUp && w.arrived.After(first) && time.Since(w.arrived) < dbfile.BusyTimeout:
 			younger = append(younger, w) // it has not waited for as long
 		default:
