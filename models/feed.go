@@ -111,7 +111,7 @@ func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
 	table, err := u.tableNow(ctx)
 	for more := table.feed; more && err == nil && ctx.Err() == nil; {
 		err = u.queue.whileOpen(func() error {
-			return u.engine.write(time.Now(), true, func(tx *gorm.DB) error {
+			return u.engine.write(time.Now(), untilFree, func(tx *gorm.DB) error {
 				deleted, err := u.engine.prune(tx, before)
 				more = deleted >= PruneStep
 				return err

@@ -333,7 +333,7 @@ func (i *fileImport) try(rows []ImportRow, did *step) error {
 			continue
 		}
 		did.updated++
-		if err := i.update(i.tx, &user, differing, &row.User); err != nil {
+		if _, err := i.update(i.tx, user.ID, differing, &row.User); err != nil {
 			return err
 		}
 	}

@@ -157,6 +157,7 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
 	// a second with three.
 	u.writers, u.apart, u.maxParameters = 2, true, 800
+	u.maxBatch = u.maxParameters / (len(u.fields) + 1)              // one INSERT
 	u.searchers = min(3, int(p.pool.Config().MaxConns)-u.writers-1) // one connection is left for other reads
 	return p, nil
 }
@@ -173,6 +174,8 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = setSessionDefaults
+	// A statement that commits by itself must not meet a connection that the server has ended: its outcome would not be known.
+	config.ShouldPing = func(_ context.Context, c pgxpool.ShouldPingParams) bool { return c.IdleDuration > 5*time.Millisecond }
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but the name of the function never changes
 			conn.CustomData()[unconfirmed] = true
@@ -218,11 +221,12 @@ func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	for name := range conn.Config().RuntimeParams {
 		given = append(given, name)
 	}
-	_, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
-		('statement_timeout', '0'), ('lock_timeout', '3500ms'), ('transaction_timeout', '0'),
+	set, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
+		('statement_timeout', '0'), ('lock_timeout', '20ms'), ('client_min_messages', 'warning'), ('transaction_timeout', '0'),
 		('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
 		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL AND name <> ALL (string_to_array($2::text, ','))`,
 		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
+	conn.PgConn().CustomData()[own] = set.RowsAffected() > 0
 	return err
 }
 
@@ -326,9 +330,15 @@ func (p *postgresServer) passOverOld(validate pgconn.ValidateConnectFunc) pgconn
 }
 
 func (p *postgresServer) read(ctx context.Context, run func(db *gorm.DB) error) error {
-	return p.orLate(p.repeat(ctx, time.Now().Add(answerTimeout), func(ctx context.Context) error {
-		return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
-	}), errSlow)
+	deadline := time.Now().Add(answerTimeout)
+	for {
+		err := p.repeat(ctx, deadline, func(ctx context.Context) error {
+			return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
+		})
+		if !p.locked(err) || time.Until(deadline) < lockMargin {
+			return p.orLate(err, errSlow)
+		}
+	}
 }
 
 // snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a snapshot that
@@ -364,21 +374,27 @@ func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) err
 
 // write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection every 20 ms,
 // so that those that wait take turns, and all others have connections left.
-func (p *postgresServer) write(since time.Time, waits bool, run func(tx *gorm.DB) error) error {
+func (p *postgresServer) write(since time.Time, how writing, run func(tx *gorm.DB) error) error {
 	turn := p.writing
-	if waits {
+	if how == untilFree {
 		turn = p.waiting
 	}
 	for {
 		if turn.Acquire(p.ended, 1) != nil {
 			return ErrClosed
 		}
-		err := p.tryWrite(since.Add(answerTimeout), run)
+		err := errNeedsTransaction
+		if how == asOneStatement {
+			err = p.tryStatement(since.Add(answerTimeout), run)
+		}
+		if errors.Is(err, errNeedsTransaction) || p.locked(err) {
+			err = p.tryWrite(since.Add(answerTimeout), run)
+		}
 		turn.Release(1)
 		if !p.locked(err) {
 			return p.orLate(err, gaveUpError{errTooLate})
 		}
-		if !waits {
+		if how != untilFree {
 			return errLocked
 		}
 		if time.Since(since) > answerTimeout-lockMargin {
@@ -388,6 +404,23 @@ func (p *postgresServer) write(since time.Time, waits bool, run func(tx *gorm.DB
 			since = time.Now()
 		}
 	}
+}
+
+// tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of three. Behind a pooler
+// the session has no time limit for locks, and what a trigger has changed can only be taken back in a transaction.
+func (p *postgresServer) tryStatement(deadline time.Time, run func(tx *gorm.DB) error) error {
+	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
+		return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
+			if server.PgConn().CustomData()[own] != true || p.hasTriggers(db) {
+				return errNeedsTransaction
+			}
+			err := run(db)
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrIgnored) || pgconn.SafeToRetry(err) { // it has done nothing, or was not sent
+				return err
+			}
+			return confirmed(server, err)
+		})
+	})
 }
 
 // tryWrite calls run in a transaction that waits for a lock of the table until its time is over, and for one of a user or an
@@ -525,14 +558,18 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err = tx.Commit(sent)
-		notes := server.PgConn().CustomData()
-		if notes[unconfirmed] == true {
-			delete(notes, unconfirmed)
-			err = errUnconfirmed
-		}
-		return commitError(err)
+		return confirmed(server, tx.Commit(sent))
 	})
+}
+
+// confirmed returns the error of a commit, also if no standby has confirmed it.
+func confirmed(server *pgx.Conn, err error) error {
+	notes := server.PgConn().CustomData()
+	if notes[unconfirmed] == true {
+		delete(notes, unconfirmed)
+		err = errUnconfirmed
+	}
+	return commitError(err)
 }
 
 func (p *postgresServer) noteWrite(int64) {} // the feed or the snapshot tell it

@@ -56,6 +56,11 @@ const oldPooler = "before PgBouncer 1.21, add default_query_exec_mode=exec to DA
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
 
+// own marks a connection whose session belongs to this process alone.
+const own = "own"
+
+var errNeedsTransaction = errors.New("a single statement would not do")
+
 // commitError returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A cancel or a
 // shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before it; a pooler that
 // has lost the server says so in class 08, and any other error comes from a broken connection.

@@ -183,7 +183,8 @@ func (p *postgresServer) ignoreEmailCase(ctx context.Context) error {
 // It is on the expression that searches compare, and the server compares what it finds, so searches find the same.
 func (p *postgresServer) indexSearch(ctx context.Context, columns []string) error {
 	var schema string
-	err := p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error {
+	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
+	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
 		err := db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
 		if err != nil {
 			return &StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib modules on the server "+
@@ -203,7 +204,7 @@ func (p *postgresServer) indexSearch(ctx context.Context, columns []string) erro
 			"WITH (gin_pending_list_limit = 512)", name, column, schema))
 	}
 	if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
-		err = p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return db.Exec("ANALYZE users").Error })
+		err = p.transaction(ctx, begin, func(db *gorm.DB) error { return db.Exec("ANALYZE users").Error })
 	}
 	return p.explain(err)
 }
@@ -231,7 +232,7 @@ func (p *postgresServer) build(ctx context.Context, name, create string) error {
 		defer p.pool.Reset()
 		unlimited := false
 		// In a session that is this process's own: see setSessionDefaults.
-		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '3500ms'").Error
+		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '20ms'").Error
 		if err == nil {
 			err = db.Raw("SELECT current_setting('lock_timeout') = '0' AND current_setting('statement_timeout') = '0'").Row().Scan(&unlimited)
 		}

@@ -14,17 +14,16 @@ import (
 // (group commit): each waits for its outcome or for the turn, and the one that gets the turn commits all that wait, its own
 // included. A write that finds the turn free is committed at once, on the goroutine of its request.
 
-// maxBatch bounds the writes in one commit, and so how long the first of them waits for the last.
-const maxBatch = 512
-
 // write is one write on its way to disk.
 type write struct {
-	arrived time.Time
-	user    *User                   // to create; nil for another write
-	run     func(tx *gorm.DB) error // what another write does
-	refusal error                   // why it is refused, in a transaction that is committed without it
-	skipped bool                    // a creation that a statement for many has passed over
-	done    chan error
+	arrived        time.Time
+	user           *User                   // to create; nil for another write
+	deleted        *int64                  // the id of a user to delete; likewise
+	run            func(tx *gorm.DB) error // what another write does
+	isOneStatement bool                    // run writes with one statement, and needs nothing before it
+	refusal        error                   // why it is refused, in a transaction that is committed without it
+	skipped        bool                    // a creation or deletion that a statement for many has passed over
+	done           chan error
 }
 
 // queue holds the writes that wait for a commit.
@@ -45,7 +44,7 @@ func (u *Users) write(ctx context.Context, w *write) error {
 	}
 	w.arrived, w.done = time.Now(), make(chan error, 1)
 	return u.queue.whileOpen(func() error {
-		if w.user == nil && u.apart {
+		if w.run != nil && u.apart {
 			u.commit([]*write{w})
 			return <-w.done
 		}
@@ -70,7 +69,7 @@ func (u *Users) write(ctx context.Context, w *write) error {
 func (u *Users) commitWaiting(w *write) bool {
 	defer func() { <-u.queue.turn }()
 	runtime.Gosched() // let requests that are ready join
-	batch, waits := u.queue.take(w)
+	batch, waits := u.queue.take(w, u.maxBatch)
 	if len(batch) > 0 {
 		u.commit(batch)
 	}
@@ -78,10 +77,10 @@ func (u *Users) commitWaiting(w *write) bool {
 }
 
 // take takes the writes that wait the longest out of the queue, and reports whether one of them still waits.
-func (q *queue) take(w *write) (batch []*write, waits bool) {
+func (q *queue) take(w *write, most int) (batch []*write, waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := min(len(q.waiting), maxBatch)
+	n := min(len(q.waiting), most)
 	batch = slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
 	return batch, slices.Contains(q.waiting, w)

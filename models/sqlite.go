@@ -91,6 +91,7 @@ func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
 	}
 	s := &sqliteFile{Users: u, writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
 	u.folded, u.writers, u.searchers = "email COLLATE NOCASE", 1, maxReaders-1
+	u.maxBatch = 512
 	u.maxParameters = 240 // the driver takes time that grows with their square: with 800, an import takes half as long again
 	if err := s.connect(d, path); err != nil {
 		return nil, dbfile.Explain(d.Path, err)
@@ -205,7 +206,7 @@ func (s *sqliteFile) noteWrite(id int64) {
 	}
 }
 
-func (s *sqliteFile) write(since time.Time, _ bool, run func(tx *gorm.DB) error) error {
+func (s *sqliteFile) write(since time.Time, _ writing, run func(tx *gorm.DB) error) error {
 	s.writeLock <- struct{}{}
 	if since.Before(s.imported) {
 		since = s.imported

@@ -23,7 +23,6 @@ import (
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
-	"gorm.io/gorm/schema"
 
 	"users-api/models/listcache"
 )
@@ -62,6 +61,7 @@ type Users struct {
 	queue         *queue
 	cache         *listcache.Cache
 	writers       int                // how many batches can be committed at once
+	maxBatch      int                // how many writes share a commit: they bound how long the first waits for the last
 	apart         bool               // changes and deletions share no transaction
 	searchers     int                // how many searches can run at once
 	maxParameters int                // how many values a statement has
@@ -87,8 +87,8 @@ type engine interface {
 	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
 	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says that
 	// this is not known. It gives up about 5 s after since, without the time of imports. If another program holds what run
-	// needs, it waits if waits is true, and otherwise returns errLocked.
-	write(since time.Time, waits bool, run func(tx *gorm.DB) error) error
+	// needs, it waits with untilFree, and otherwise returns errLocked.
+	write(since time.Time, how writing, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit. changeSchema is for a command.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
 	noteWrite(id int64) // notes that the transaction under way has changed a user
@@ -171,36 +171,35 @@ func openGORM(dialector gorm.Dialector, fields Fields) (*gorm.DB, error) {
 
 // addColumns makes GORM see each field that a setting adds as a column of [User]: a text that may be NULL.
 func addColumns(db *gorm.DB, fields Fields) error {
-	statement := &gorm.Statement{DB: db}
-	if err := statement.Parse(&User{}); err != nil {
+	users, texts := &gorm.Statement{DB: db}, &gorm.Statement{DB: db}
+	type nullable struct{ Text *string }
+	if err := errors.Join(users.Parse(&User{}), texts.Parse(&nullable{})); err != nil {
 		return err
 	}
-	parsed := statement.Schema
 	user := func(row reflect.Value) *NewUser { return &reflect.Indirect(row).Addr().Interface().(*User).NewUser }
 	for _, field := range fields {
 		if !field.Added {
 			continue
 		}
-		column := &schema.Field{
-			Name: field.Name, DBName: field.Name, Schema: parsed, TagSettings: map[string]string{},
-			DataType: schema.String, GORMDataType: schema.String, Creatable: true, Updatable: true, Readable: true,
-			FieldType: reflect.TypeFor[*string](), IndirectFieldType: reflect.TypeFor[string](),
-			ValueOf: func(_ context.Context, row reflect.Value) (any, bool) {
-				value := field.Value(user(row))
-				return value, value == nil
-			},
-			Set: func(_ context.Context, row reflect.Value, value any) error {
-				if text, _ := value.(*string); text != nil {
-					field.Set(user(row), *text)
-				} else {
-					field.SetNull(user(row))
-				}
-				return nil
-			},
+		column := new(*texts.Schema.Fields[0])
+		column.Name, column.DBName, column.Schema = field.Name, field.Name, users.Schema
+		column.ValueOf = func(_ context.Context, row reflect.Value) (any, bool) {
+			value := field.Value(user(row))
+			return value, value == nil
 		}
-		parsed.Fields = append(parsed.Fields, column)
-		parsed.DBNames = append(parsed.DBNames, column.DBName)
-		parsed.FieldsByName[column.Name], parsed.FieldsByDBName[column.DBName] = column, column
+		column.Set = func(_ context.Context, row reflect.Value, value any) error {
+			text, _ := value.(*string)
+			if scanned, ok := value.(**string); ok {
+				text = *scanned
+			}
+			if field.SetNull(user(row)); text != nil {
+				field.Set(user(row), *text)
+			}
+			return nil
+		}
+		users.Schema.Fields = append(users.Schema.Fields, column)
+		users.Schema.DBNames = append(users.Schema.DBNames, column.DBName)
+		users.Schema.FieldsByName[column.Name], users.Schema.FieldsByDBName[column.DBName] = column, column
 	}
 	return nil
 }

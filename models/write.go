@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,47 +23,50 @@ func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
-	err = u.write(ctx, &write{run: func(tx *gorm.DB) (err error) {
-		if allow != nil || change.Fields == 0 || u.engine.hasTriggers(tx) {
+	isOne := allow == nil && change.Fields != 0
+	err = u.write(ctx, &write{isOneStatement: isOne, run: func(tx *gorm.DB) (err error) {
+		if !isOne {
 			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
 				return err
 			}
 		}
-		user.ID = id
 		u.engine.noteWrite(id)
-		if err = u.update(tx, &user, change.Fields, &change.User); err != nil {
+		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil || !u.engine.hasTriggers(tx) {
 			return err
 		}
-		switch stored, err := u.one(tx, id); {
-		case err == nil:
-			user = stored
-		case !errors.Is(err, ErrNotFound): // a trigger may delete the user after the change
-			return err
+		stored, err := u.one(tx, id)
+		if errors.Is(err, ErrNotFound) {
+			return nil // a trigger has deleted the user, after the change
 		}
-		return nil
+		user = stored
+		return err
 	}})
 	return user, err
 }
 
-// update gives a user the values that another one has in some fields.
-func (u *Users) update(tx *gorm.DB, user *User, fields FieldSet, from *NewUser) error {
-	user.Added = slices.Clone(user.Added)
+// update gives a user the values that another one has in some fields, and returns the user before triggers do something with it.
+func (u *Users) update(tx *gorm.DB, id int64, fields FieldSet, from *NewUser) (user User, err error) {
 	var columns []string
 	for field := range u.fields.In(fields) {
-		field.Copy(&user.NewUser, from)
 		columns = append(columns, field.Name)
 	}
-	updated := tx.Model(&User{}).Where("id = ?", user.ID).Select(columns).Updates(user)
-	return u.orNothing(updated, user.ID)
+	returning := clause.Returning{}
+	for _, column := range u.columns {
+		returning.Columns = append(returning.Columns, clause.Column{Name: column, Raw: true})
+	}
+	updated := tx.Model(&user).Clauses(returning).Where("id = ?", id).Select(columns).Updates(&User{NewUser: *from})
+	user.ID, user.CreatedAt = id, ShownTime(user.CreatedAt)
+	return user, u.orNothing(updated, id)
 }
 
 // Delete removes the user with the id.
 func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
+	if allow == nil {
+		return u.write(ctx, &write{deleted: &id})
+	}
 	return u.write(ctx, &write{run: func(tx *gorm.DB) error {
-		if allow != nil {
-			if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
-				return err
-			}
+		if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
+			return err
 		}
 		u.engine.noteWrite(id)
 		return u.orNothing(tx.Where("id = ?", id).Delete(&User{}), id)
@@ -103,8 +107,14 @@ func (u *Users) commit(batch []*write) {
 	slices.SortStableFunc(batch, func(a, b *write) int {
 		return cmp.Or(cmp.Compare(LowerASCII(email(a)), LowerASCII(email(b))), cmp.Compare(email(a), email(b)))
 	})
+	how := asOneStatement
+	if slices.ContainsFunc(batch, func(w *write) bool {
+		return w.run != nil && !w.isOneStatement || (w.user == nil) != (batch[0].user == nil)
+	}) {
+		how = inTransaction
+	}
 	first := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-	err := u.engine.write(first, false, func(tx *gorm.DB) error { return u.run(tx, batch) })
+	err := u.engine.write(first, how, func(tx *gorm.DB) error { return u.run(tx, batch) })
 	if half := len(batch) / 2; half > 0 && u.isRefusal(err) {
 		u.commit(batch[:half])
 		u.commit(batch[half:])
@@ -128,9 +138,18 @@ func (u *Users) commit(batch []*write) {
 	}
 }
 
+// writing is how writes are run.
+type writing int
+
+const (
+	inTransaction  writing = iota
+	asOneStatement         // they are one statement, which may commit by itself
+	untilFree              // it is one write, which waits for the locks of other programs
+)
+
 // commitAlone runs a write that another program's lock may hold up for as long as a write may wait.
 func (u *Users) commitAlone(w *write) {
-	err := u.engine.write(w.arrived, true, func(tx *gorm.DB) error { return u.run(tx, []*write{w}) })
+	err := u.engine.write(w.arrived, untilFree, func(tx *gorm.DB) error { return u.run(tx, []*write{w}) })
 	u.answer([]*write{w}, err)
 }
 
@@ -146,20 +165,24 @@ func (u *Users) answer(batch []*write, err error) {
 	u.commits.count(stored)
 }
 
-// run runs writes in a transaction: first all creations, in as few statements as possible. With an error, all are rolled back. On
-// SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program has done something before.
+// run runs writes in a transaction: first all creations and deletions, in as few statements as possible. With an error, all are
+// rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program has done
+// something before.
 func (u *Users) run(tx *gorm.DB, batch []*write) error {
-	var created []*write
+	var created, deleted []*write
 	for _, w := range batch {
-		if w.refusal, w.skipped = nil, false; w.user != nil {
+		switch w.refusal, w.skipped = nil, false; {
+		case w.user != nil:
 			created = append(created, w)
+		case w.deleted != nil:
+			deleted = append(deleted, w)
 		}
 	}
-	if err := u.create(tx, created); err != nil {
+	if err := cmp.Or(u.create(tx, created), u.delete(tx, deleted)); err != nil {
 		return err
 	}
 	for _, w := range batch {
-		if w.user == nil {
+		if w.run != nil {
 			w.refusal = w.run(tx)
 			if isDatabase(w.refusal) && (u.apart || !u.isRefusal(w.refusal) || u.engine.hasTriggers(tx)) {
 				return w.refusal
@@ -167,6 +190,36 @@ func (u *Users) run(tx *gorm.DB, batch []*write) error {
 		}
 	}
 	return nil
+}
+
+// delete removes users, and skips those who are not there.
+func (u *Users) delete(tx *gorm.DB, writes []*write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	ids := map[int64]*write{}
+	for _, w := range writes {
+		w.skipped = true
+		ids[*w.deleted] = w
+		u.engine.noteWrite(*w.deleted)
+	}
+	var gone []User
+	deleted := tx.Clauses(clause.Returning{Columns: []clause.Column{{Name: "id"}}}).Where("id IN ?", slices.Collect(maps.Keys(ids))).Delete(&gone)
+	switch {
+	case len(writes) == 1:
+		writes[0].skipped = false
+		writes[0].refusal = u.orNothing(deleted, *writes[0].deleted)
+		if isDatabase(writes[0].refusal) {
+			return writes[0].refusal
+		}
+		return nil
+	case deleted.Error == nil && len(gone) < len(ids) && u.engine.hasTriggers(tx):
+		return errRewritten
+	}
+	for _, user := range gone {
+		ids[user.ID].skipped = false
+	}
+	return deleted.Error
 }
 
 // create stores users, and skips those whose email is taken. No order of the ids that a statement returns is promised, so they
