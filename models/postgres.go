@@ -64,7 +64,7 @@ const (
 	startTimeout = 30 * time.Second
 	// maxTries is how often a transaction is tried that was rolled back because of others.
 	maxTries = 3
-	// minConnections is how many a process needs: two for the writers, one for a search or an import, and one for other reads.
+	// minConnections is how many a process needs: two for writes, one for a search or an import, and one for other reads.
 	minConnections = 4
 )
 
@@ -154,10 +154,10 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 		return nil, p.explain(err)
 	}
 	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
-	// One writer goes on while the other waits because another program stores the same email. 64 clients create as many users
-	// a second with three.
+	// One batch is committed while the next one arrives. 64 clients create as many users a second with three.
 	u.writers, u.apart, u.maxParameters = 2, true, 800
-	u.maxBatch = u.maxParameters / (len(u.fields) + 1)              // one INSERT
+	u.maxBatch = u.maxParameters / (len(u.fields) + 1) // one INSERT
+
 	u.searchers = min(3, int(p.pool.Config().MaxConns)-u.writers-1) // one connection is left for other reads
 	return p, nil
 }

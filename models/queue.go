@@ -2,7 +2,9 @@ package models
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -36,70 +38,71 @@ type queue struct {
 	closed  bool
 }
 
-// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On PostgreSQL a change
-// or deletion has a transaction of its own, because the server lets transactions share a flush by itself.
+// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On PostgreSQL a change,
+// or a deletion with a condition, has a transaction of its own: the server lets transactions share a flush by itself.
 func (u *Users) write(ctx context.Context, w *write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	q := u.queue
 	w.arrived, w.done = time.Now(), make(chan error, 1)
-	return u.queue.whileOpen(func() error {
+	return q.whileOpen(func() error {
 		if w.run != nil && u.apart {
 			u.commit([]*write{w})
 			return <-w.done
 		}
-		for waits := u.queue.add(w); waits; {
+		q.mu.Lock()
+		q.waiting = append(q.waiting, w)
+		q.mu.Unlock()
+		for {
 			select {
-			case u.queue.turn <- struct{}{}:
-				waits = u.commitWaiting(w)
+			case q.turn <- struct{}{}:
+				if u.commitWaiting(w) {
+					return <-w.done
+				}
 			case err := <-w.done:
 				return err
 			case <-ctx.Done():
-				if u.queue.remove(w) {
+				if q.remove(w) {
 					return ctx.Err()
 				}
-				waits = false
+				return <-w.done
 			}
 		}
-		return <-w.done
 	})
 }
 
-// commitWaiting commits the writes that wait, gives the turn back, and reports whether one of them still waits.
+// commitWaiting commits the writes that wait the longest, gives the turn back, and reports whether one of them waits no more.
 func (u *Users) commitWaiting(w *write) bool {
-	defer func() { <-u.queue.turn }()
+	q := u.queue
+	defer func() {
+		<-q.turn
+		if failed := recover(); failed != nil { // others wait for its transaction, which is open: only a restart helps
+			go panic(fmt.Sprintf("%v\n%s", failed, debug.Stack()))
+		}
+	}()
 	runtime.Gosched() // let requests that are ready join
-	batch, waits := u.queue.take(w, u.maxBatch)
-	if len(batch) > 0 {
+	q.mu.Lock()
+	n := min(len(q.waiting), u.maxBatch)
+	batch := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	isTaken := !slices.Contains(q.waiting, w)
+	q.mu.Unlock()
+	if n > 0 {
 		u.commit(batch)
 	}
-	return waits
-}
-
-// take takes the writes that wait the longest out of the queue, and reports whether one of them still waits.
-func (q *queue) take(w *write, most int) (batch []*write, waits bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.waiting), most)
-	batch = slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	return batch, slices.Contains(q.waiting, w)
-}
-
-func (q *queue) add(w *write) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting = append(q.waiting, w)
-	return true
+	return isTaken
 }
 
 // remove takes a write out of the queue, unless its commit has begun.
 func (q *queue) remove(w *write) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	before := len(q.waiting)
-	q.waiting = slices.DeleteFunc(q.waiting, func(other *write) bool { return other == w })
-	return len(q.waiting) < before
+	at := slices.Index(q.waiting, w)
+	if at >= 0 {
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+	}
+	return at >= 0
 }
 
 // whileOpen calls run, unless the queue is closed, which waits for run.

@@ -1,8 +1,7 @@
 // Package models is the user and the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of HTTP.
 //
-// A creation goes from [Users.Create] into a queue (queue.go), and with all others that wait there into one transaction
-// (write.go), which one of two engines begins and commits: sqlite.go or postgres.go. Its answer follows when that is on disk.
-// On PostgreSQL each change and deletion has a transaction of its own.
+// A creation goes from [Users.Create] into a queue (queue.go). The one that gets the turn commits all writes that wait (write.go),
+// through one of two engines: sqlite.go or postgres.go. Their answers follow when that is on disk.
 //
 // A list comes from memory (list.go, and package listcache) after one question to the engine: was anything committed since?
 // Other reads are in read.go. What only one of the databases has is in the files that begin with its name.
