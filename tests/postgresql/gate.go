@@ -20,16 +20,16 @@ type gate struct {
 func (s *Server) Distant(t testing.TB, url string, roundTrip time.Duration) string {
 	t.Helper()
 	port := freePort(t)
-	openGate(t, address(port), address(s.Port)).roundTrip = roundTrip
+	openGate(t, address(port), address(s.Port), roundTrip)
 	return strings.Replace(url, address(s.Port), address(port), 1)
 }
 
-func openGate(t testing.TB, from, to string) *gate {
+func openGate(t testing.TB, from, to string, roundTrip time.Duration) *gate {
 	t.Helper()
 	listener, err := net.Listen("tcp", from)
 	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	g := &gate{listener: listener}
+	g := &gate{listener: listener, roundTrip: roundTrip}
 	go func() {
 		for {
 			client, err := listener.Accept()
