@@ -415,6 +415,9 @@ func (p *postgresServer) tryStatement(deadline time.Time, run func(tx *gorm.DB) 
 				return errNeedsTransaction
 			}
 			err := run(db)
+			if errors.Is(err, errRewritten) {
+				return errMeanwhile
+			}
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrIgnored) || pgconn.SafeToRetry(err) { // it has done nothing, or was not sent
 				return err
 			}

@@ -24,7 +24,7 @@ type write struct {
 	run            func(tx *gorm.DB) error // what another write does
 	isOneStatement bool                    // run writes with one statement, and needs nothing before it
 	refusal        error                   // why it is refused, in a transaction that is committed without it
-	skipped        bool                    // a creation or deletion that a statement for many has passed over
+	skipped        bool                    // a creation or deletion that a statement for many has skipped
 	done           chan error
 }
 

@@ -295,7 +295,7 @@ func TestTheContextOfAWriteEndsItsWaitForACommitToBegin(t *testing.T) {
 		<-arrived
 	}
 	cancel()
-	stored := 3 // with those of lockedOut
+	stored := 3         // with those of lockedOut
 	for range n - 512 { // while the lock is held; the others may share the commit that waits for it
 		if err := <-errs; !errors.Is(err, context.Canceled) {
 			t.Fatalf("a write that does not wait any more: %v", err)

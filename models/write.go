@@ -94,8 +94,8 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, err
 }
 
 // commit runs writes in one transaction, and answers each when that is on disk. Where the database refuses a statement and it
-// is not known which write is to blame, each half has a transaction of its own. What a statement for many creations has passed
-// over, and what waits for another program, goes on by itself: no other waits for it.
+// is not known which write is to blame, each half has a transaction of its own. What a statement for many writes has skipped, and
+// what waits for another program, goes on by itself: no other waits for it.
 func (u *Users) commit(batch []*write) {
 	// In this order two processes that store the same emails, perhaps in another case, do not wait for each other.
 	email := func(w *write) string {
@@ -124,8 +124,10 @@ func (u *Users) commit(batch []*write) {
 	var stored, younger []*write
 	for _, w := range batch {
 		switch {
-		case errors.Is(err, errLocked), errors.Is(err, errRewritten), err == nil && w.skipped:
+		case errors.Is(err, errLocked):
 			go u.commitAlone(w)
+		case errors.Is(err, errRewritten), err == nil && w.skipped:
+			go u.commit([]*write{w})
 		case gaveUp && w.arrived.After(first) && time.Since(w.arrived) < dbfile.BusyTimeout:
 			younger = append(younger, w) // it has not waited for as long
 		default:
