@@ -555,6 +555,7 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 			return err
 		}
 		defer func() { _ = tx.Rollback(sent) }() // unless it is committed; if this fails, the connection is discarded
+		db.Statement.ConnPool = begun{db.Statement.ConnPool.(*sql.Conn), tx}
 		if err := run(db); err != nil {
 			return err
 		}
@@ -564,6 +565,15 @@ func (p *postgresServer) transaction(ctx context.Context, begin string, run func
 		return confirmed(server, tx.Commit(sent))
 	})
 }
+
+// begun is a connection on which a transaction has begun. GORM sets a savepoint for one that begins inside it.
+type begun struct {
+	*sql.Conn
+	tx pgx.Tx
+}
+
+func (b begun) Commit() error   { return b.tx.Commit(context.Background()) }
+func (b begun) Rollback() error { return b.tx.Rollback(context.Background()) }
 
 // confirmed returns the error of a commit, also if no standby has confirmed it.
 func confirmed(server *pgx.Conn, err error) error {
