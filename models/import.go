@@ -100,8 +100,13 @@ const (
 	chunkBytes = 1 << 20
 )
 
-// errDryRun rolls back the transaction of a dry run that succeeded.
-var errDryRun = errors.New("a dry run is rolled back")
+var (
+	// errDryRun rolls back the transaction of a dry run that succeeded.
+	errDryRun = errors.New("a dry run is rolled back")
+	// errInSteps ends a run in which the database has refused a row: only one with savepoints can name each such row. They take
+	// a third of the time of an import on SQLite, and most files need none.
+	errInSteps = errors.New("a row was refused")
+)
 
 // Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again, so they
 // must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import. The error is
@@ -111,15 +116,22 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 		return done, err
 	}
 	defer u.imports.Release(1)
-	err = u.queue.whileOpen(func() error {
+	run := func(inSteps bool) error {
 		return u.engine.importing(ctx, func(tx *gorm.DB) error {
-			i := fileImport{Users: u, tx: tx, options: options, together: 16, seen: idSet{}}
+			i := fileImport{Users: u, tx: tx, options: options, inSteps: inSteps, together: 16, seen: idSet{}}
 			err := i.run(ctx, rows)
 			if done = i.done; err == nil && options.DryRun {
 				err = errDryRun
 			}
 			return err
 		})
+	}
+	err = u.queue.whileOpen(func() error {
+		err := run(false)
+		if errors.Is(err, errInSteps) {
+			err = run(true)
+		}
+		return err
 	})
 	switch {
 	case errors.Is(err, errDryRun):
@@ -138,6 +150,7 @@ type fileImport struct {
 	*Users
 	tx       *gorm.DB
 	options  ImportOptions
+	inSteps  bool // a savepoint stands before each step
 	table    table
 	together int  // how many rows are stored together: more as long as that is fast, because a statement cannot be interrupted
 	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
@@ -239,7 +252,14 @@ type step struct {
 // row is tried again.
 func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	var did step
-	err := i.savepoint(i.tx, func() error { return i.try(rows, &did) })
+	var err error
+	if !i.inSteps {
+		if err = i.try(rows, &did); i.isRefusal(err) {
+			return errInSteps
+		}
+	} else {
+		err = i.savepoint(i.tx, func() error { return i.try(rows, &did) })
+	}
 	failed, _ := errors.AsType[*StorageError](i.engine.translate(err))
 	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
 	case err == nil:
