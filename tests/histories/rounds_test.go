@@ -29,6 +29,7 @@ type setup struct {
 	faults []fault
 	other  func(*judge.Recorder, *rand.Rand) // one request of another program, if there is one
 	settle func()                            // ends what storage still does for processes that are gone
+	moved  bool                              // the processes do not know where storage is now
 
 	history *judge.Recorder // of the round under way
 }
@@ -110,8 +111,9 @@ func (s *setup) run() {
 		what := s.faults[n%len(s.faults)]
 		r := judge.New(s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
-		if r.Unknown() > 0 {
+		if r.Unknown() > 0 || s.moved {
 			s.restart()
+			s.moved = false
 		}
 		judged := time.Now()
 		r.Judge(s.t, s.places[0].Load().List(s.t))

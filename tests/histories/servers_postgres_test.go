@@ -67,6 +67,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 			for _, each := range s.places {
 				each.settings = setting()
 			}
+			s.moved = true
 		}
 	}}}
 	s.run()
