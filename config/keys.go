@@ -41,9 +41,9 @@ type sources struct {
 	err        error
 }
 
-func readSources(again bool) sources {
-	full, fullErr := readSecret("API_KEY", again)
-	read, readErr := readSecret("API_READ_KEY", again)
+func readSources() sources {
+	full, fullErr := readSecret("API_KEY")
+	read, readErr := readSecret("API_READ_KEY")
 	return sources{full, read, cmp.Or(fullErr, readErr)}
 }
 
@@ -185,7 +185,7 @@ func NewKeyring(keys Keys) *Keyring {
 // ReadKeys returns the keys, nil if none is set, or an error that names the variable and never a key. The keys are not
 // part of [Config]: that may be printed, and `users-api healthcheck` reads it and needs no key.
 func ReadKeys() (*Keyring, error) {
-	read := readSources(false)
+	read := readSources()
 	keys, err := read.keys()
 	if err != nil || len(keys) == 0 {
 		return nil, err
@@ -229,7 +229,7 @@ func (r *Keyring) Ended() (names []string) {
 // be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
 // two calls have seen the same. Reread must not be called by two goroutines at once.
 func (r *Keyring) Reread() (Keys, error) {
-	read := readSources(true)
+	read := readSources()
 	before := r.latest
 	r.latest = read.sum()
 	if r.latest != before || r.latest == r.used {
@@ -254,5 +254,5 @@ func KeysInFiles() (inFiles bool, err error) {
 		_, set := os.LookupEnv(name + "_FILE")
 		inFiles = inFiles || set
 	}
-	return inFiles, readSources(true).err
+	return inFiles, readSources().err
 }

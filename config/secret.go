@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
@@ -19,7 +18,7 @@ type secret struct {
 
 // readSecret reads a variable in either form. The error does not contain the path of the file: the secret itself may
 // have been put there by mistake.
-func readSecret(name string, again bool) (secret, error) {
+func readSecret(name string) (secret, error) {
 	text, set := os.LookupEnv(name)
 	path, inFile := os.LookupEnv(name + "_FILE")
 	switch {
@@ -30,35 +29,24 @@ func readSecret(name string, again bool) (secret, error) {
 	case !inFile:
 		return secret{}, nil
 	}
-	text, err := readFile(path, again)
+	text, err := readFile(path)
 	if err != nil {
 		return secret{}, fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
 	}
 	return secret{name + "_FILE", text}, nil
 }
 
-// readFile returns the text of a small file. A file that is read again must be a regular one: a pipe has its text only once,
-// and opening one waits for its writer. The error does not contain the path.
-func readFile(path string, again bool) (string, error) {
+// readFile returns the text of a small regular file. The open of a pipe would wait for its writer, which no signal ends.
+// The error does not contain the path.
+func readFile(path string) (string, error) {
 	const most = 256 << 10 // more than 1,000 keys with names, dates, hashes and comments
-	flags := os.O_RDONLY
-	if again {
-		flags |= syscall.O_NONBLOCK
-	}
-	// The open of a pipe waits for its writer, and a signal does not end that. After 5 s, this is the writer, of an empty text.
-	late := time.AfterFunc(5*time.Second, func() {
-		if writer, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
-			_ = writer.Close()
-		}
-	})
-	file, err := os.OpenFile(path, flags, 0)
-	late.Stop()
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", withoutPath(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	if info, err := file.Stat(); again && (err != nil || !info.Mode().IsRegular()) {
-		return "", errors.New("not a regular file")
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.New("not a regular file: write the text into one")
 	}
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if len(text) > most {
@@ -82,7 +70,7 @@ func withoutPath(err error) error {
 // to arrive.
 func ReadDatabaseURL() (string, error) {
 	const rule = "such as postgres://users:password@db.example.org/users"
-	secret, err := readSecret("DATABASE_URL", false)
+	secret, err := readSecret("DATABASE_URL")
 	if err != nil || secret.variable == "" {
 		return "", err
 	}

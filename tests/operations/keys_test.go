@@ -47,7 +47,8 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 
 	program.Must(t, os.Remove(path))
 	program.Must(t, syscall.Mkfifo(path, 0o600)) // who opens it waits for who writes into it
-	p.WaitForLog(t, "level=ERROR msg=\"the new keys cannot be used: the old ones stay valid\" error=\"the file that API_KEY_FILE names cannot be read: not a regular file\"")
+	p.WaitForLog(t, `level=ERROR msg="the new keys cannot be used: the old ones stay valid" `+
+		`error="the file that API_KEY_FILE names cannot be read: not a regular file: write the text into one"`)
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, "", 401)
 	p.Stop(t)
@@ -151,10 +152,13 @@ func TestTheServiceStartsNoProcess(t *testing.T) {
 	}
 }
 
-// The open of a pipe waits for a program that writes it, and no signal ends that.
-func TestAPipeThatNoProgramWritesEndsTheStart(t *testing.T) {
+// The open of a pipe would wait for a program that writes it, and no signal ends that.
+func TestAPipeInPlaceOfAFileOfASecretEndsTheStart(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "keys")
 	program.Must(t, syscall.Mkfifo(pipe, 0o600))
-	program.ExpectRefusal(t, program.Launch(t, program.Path(), "API_KEY_FILE="+pipe), "API_KEY_FILE is set and has no key")
+	for _, name := range []string{"API_KEY_FILE", "API_READ_KEY_FILE", "DATABASE_URL_FILE"} {
+		p := program.Launch(t, program.Path(), name+"="+pipe)
+		program.ExpectRefusal(t, p, "the file that "+name+" names cannot be read: not a regular file: write the text into one")
+	}
 }
