@@ -59,11 +59,11 @@ func Serve(stop context.Context) error {
 }
 
 func serve(stop context.Context, settings config.Config, logger *slog.Logger) (err error) {
-	ended := context.AfterFunc(stop, func() {
+	forget := context.AfterFunc(stop, func() {
 		logger.Info("stopping", "reason", "signal")
 		tellSystemd(logger, daemon.SdNotifyStopping)
 	})
-	defer ended() // another end is not logged as a signal
+	defer forget() // another end is not logged as a signal
 
 	keys, err := config.ReadKeys() // before becomeUser: secrets may be readable by root alone
 	if err != nil {
@@ -130,15 +130,14 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if settings.NodeEnv != "" {
 		started = append(started, "node_env", settings.NodeEnv)
 	}
-	full, read := keys.Count()
+	full, read, ended := keys.Count()
 	started = append(started, "keys", full, "read_keys", read, "backups", settings.Backups.String(),
 		"fields", strings.Join(database.Fields.Names(), ","))
 	logger.Info("listening", started...)
-	if keys != nil {
-		if ended := keys.Ended(); len(ended) > 0 {
-			logger.Warn("the last day of some keys is over: they are refused", "names", ended)
-		}
-	} else if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+	if len(ended) > 0 {
+		logger.Warn("the last day of some keys is over: they are refused", "names", ended)
+	}
+	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		logger.Warn("anyone who can reach this port can read, change and delete all users",
 			"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, set LISTEN_ADDRESS=127.0.0.1, "+
 				"or PUBLISH=127.0.0.1:3000 with compose")

@@ -27,14 +27,6 @@ type Key struct {
 // Ended reports whether the last day of a key is over.
 func (k Key) Ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
 
-// Find returns the key that a client has sent, if there is one. A lookup takes as long with 1,000 keys as with one, but its
-// time is not constant. That reveals nothing about a key: the map compares SHA-256 sums, and a client cannot choose what it
-// sends so that its sum comes closer to that of a key.
-func (k Keys) Find(sent string) (key Key, found bool) {
-	key, found = k[sha256.Sum256([]byte(sent))]
-	return key, found
-}
-
 // sources are the texts of API_KEY and API_READ_KEY, or of the files that they name, or why they cannot be read.
 type sources struct {
 	full, read secret
@@ -191,38 +183,35 @@ func ReadKeys() (*Keyring, error) {
 		return nil, err
 	}
 	ring := NewKeyring(keys)
-	ring.used = read.sum()
-	ring.latest = ring.used
+	ring.used, ring.latest = read.sum(), read.sum()
 	return ring, nil
 }
 
-// Find returns the key that a client has sent, if there is one at the moment.
-func (r *Keyring) Find(sent string) (key Key, found bool) { return r.keys.Load().Find(sent) }
-
-// Count returns how many keys have full access, and how many can only read. A nil keyring has none.
-func (r *Keyring) Count() (full, read int) {
-	if r == nil {
-		return 0, 0
-	}
-	for _, key := range *r.keys.Load() {
-		if key.Full {
-			full++
-		} else {
-			read++
-		}
-	}
-	return full, read
+// Find returns the key that a client has sent, if there is one. A lookup takes as long with 1,000 keys as with one, but its
+// time is not constant. That reveals nothing about a key: the map compares SHA-256 sums, and a client cannot choose what it
+// sends so that its sum comes closer to that of a key.
+func (r *Keyring) Find(sent string) (key Key, found bool) {
+	key, found = (*r.keys.Load())[sha256.Sum256([]byte(sent))]
+	return key, found
 }
 
-// Ended returns the names of the keys whose last day is over.
-func (r *Keyring) Ended() (names []string) {
-	for _, key := range *r.keys.Load() {
-		if key.Ended(time.Now()) {
-			names = append(names, key.Name)
+// Count returns how many keys have full access, how many can only read, and the names of those whose last day is over. A nil
+// keyring has none.
+func (r *Keyring) Count() (full, read int, ended []string) {
+	if r == nil {
+		return 0, 0, nil
+	}
+	keys, now := *r.keys.Load(), time.Now()
+	for _, key := range keys {
+		if key.Full {
+			full++
+		}
+		if key.Ended(now) {
+			ended = append(ended, key.Name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(ended)
+	return full, len(keys) - full, ended
 }
 
 // Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they cannot

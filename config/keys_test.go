@@ -113,11 +113,11 @@ func TestAFileOfKeysMayHave256KiB(t *testing.T) {
 // The least of many measurements is the cost without what else the machine does.
 func TestAThousandKeysCostNoMoreThanOne(t *testing.T) {
 	cost := func(keys Keys) time.Duration {
-		least := time.Hour
+		ring, least := NewKeyring(keys), time.Hour
 		for range 200 {
 			start := time.Now()
 			for range 100 {
-				keys.Find(keyC)
+				ring.Find(keyC)
 			}
 			least = min(least, time.Since(start)/100)
 		}

@@ -30,6 +30,9 @@ func readSecret(name string) (secret, error) {
 		return secret{}, nil
 	}
 	text, err := readFile(path)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failure.Err
+	}
 	if err != nil {
 		return secret{}, fmt.Errorf("the file that %s_FILE names cannot be read: %w", name, err)
 	}
@@ -37,12 +40,11 @@ func readSecret(name string) (secret, error) {
 }
 
 // readFile returns the text of a small regular file. The open of a pipe would wait for its writer, which no signal ends.
-// The error does not contain the path.
 func readFile(path string) (string, error) {
 	const most = 256 << 10 // more than 1,000 keys with names, dates, hashes and comments
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", withoutPath(err)
+		return "", err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -52,14 +54,7 @@ func readFile(path string) (string, error) {
 	if len(text) > most {
 		err = errors.New("it is larger than 256 KiB")
 	}
-	return string(text), withoutPath(err)
-}
-
-func withoutPath(err error) error {
-	if failure, ok := errors.AsType[*fs.PathError](err); ok {
-		return failure.Err
-	}
-	return err
+	return string(text), err
 }
 
 // ReadDatabaseURL returns DATABASE_URL, the PostgreSQL database that stores the users, or "" for the file in DATA_DIR.
