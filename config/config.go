@@ -8,15 +8,17 @@ package config
 import (
 	"log/slog"
 	"math"
-	"net/netip"
+	"net"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
 )
 
 // Config holds the checked settings.
 type Config struct {
 	Port          uint16        // PORT, the TCP port to listen on; 0 lets the system choose a free one
-	ListenAddress netip.Addr    // LISTEN_ADDRESS, the one address to listen on; the zero value means all addresses
+	ListenAddress string        // LISTEN_ADDRESS, the one IP address to listen on; "" means all addresses
 	AllowedHosts  []string      // ALLOWED_HOSTS, the hosts that requests may be for, in lower case; none means any host
 	AdminPort     *uint16       // ADMIN_PORT, for metrics and probes; 0 lets the system choose one, nil means none
 	NodeEnv       string        // NODE_ENV, logged at startup; it changes nothing (specification, section 1)
@@ -49,8 +51,8 @@ func Read() (Config, error) {
 		RunAs:         env.number("RUN_AS", 0),
 		DataDir:       env.absolutePath("DATA_DIR"),
 		UserFields:    env.list("USER_FIELDS"),
+		ChangesKeep:   env.duration("CHANGES_KEEP", time.Hour, "720h or 48h"),
 	}
-	config.ChangesKeep = env.duration("CHANGES_KEEP", time.Hour, "720h or 48h")
 	config.Backups = env.backups(config.DataDir)
 	if config.AdminPort != nil && *config.AdminPort == config.Port && config.Port != 0 {
 		env.refuse("ADMIN_PORT", ", and PORT is the same: give each a port of its own")
@@ -60,3 +62,16 @@ func Read() (Config, error) {
 
 // DatabasePath returns the absolute path of the database file.
 func (c Config) DatabasePath() string { return filepath.Join(c.DataDir, "users.db") }
+
+// ListensTo returns the address to listen on with a port: "10.0.0.7:3000", or ":3000" for all addresses.
+func (c Config) ListensTo(port uint16) string {
+	return net.JoinHostPort(c.ListenAddress, strconv.Itoa(int(port)))
+}
+
+// LocalHost returns the address at which programs on this machine reach the service.
+func (c Config) LocalHost() string {
+	if slices.Contains([]string{"", "0.0.0.0", "::"}, c.ListenAddress) {
+		return "127.0.0.1"
+	}
+	return c.ListenAddress
+}

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"maps"
 	"math"
-	"net/netip"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -53,7 +52,7 @@ func TestEverySettingIsRead(t *testing.T) {
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, ImportMax: 2 << 20, LogFormat: "json",
 		LogLevel: slog.LevelWarn, RunAs: 65532, ChangesKeep: 48 * time.Hour,
 		Backups:       Backups{Every: 90 * time.Minute, Keep: 1, Dir: "/mnt/backups"},
-		ListenAddress: netip.IPv6Loopback(), AdminPort: new(uint16),
+		ListenAddress: "::1", AdminPort: new(uint16),
 		UserFields:   []string{"phone", "department", "order"},
 		AllowedHosts: []string{"users.example.org", "localhost", "::1", "::2", "192.0.2.1", "xn--bcher-kva.example"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -149,6 +148,7 @@ func TestTheServiceIsReachedWhereItListens(t *testing.T) {
 	for _, c := range []struct{ set, listens, local string }{
 		{"", ":3000", "127.0.0.1"}, {"0.0.0.0", "0.0.0.0:3000", "127.0.0.1"}, {"::", "[::]:3000", "127.0.0.1"},
 		{"127.0.0.2", "127.0.0.2:3000", "127.0.0.2"}, {"::1", "[::1]:3000", "::1"},
+		{"0:0:0:0:0:0:0:0", "[::]:3000", "127.0.0.1"},
 		{"fe80::1%eth0", "[fe80::1%eth0]:3000", "fe80::1%eth0"},
 	} {
 		clear(t)

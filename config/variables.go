@@ -3,12 +3,10 @@ package config
 import (
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,50 +146,33 @@ func (v *variables) list(name string) (parts []string) {
 }
 
 func (v *variables) logFormat() string {
-	format := v.GetString("LOG_FORMAT")
-	if format != "text" && format != "json" {
-		v.refuse("LOG_FORMAT", ": it must be text or json")
-		return "text"
+	if format := v.GetString("LOG_FORMAT"); format == "text" || format == "json" {
+		return format
 	}
-	return format
+	v.refuse("LOG_FORMAT", ": it must be text or json")
+	return "text"
 }
 
 func (v *variables) logLevel() (level slog.Level) {
 	value := v.GetString("LOG_LEVEL")
 	// slog also accepts "error+4", which hides errors.
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(value)) {
+	if strings.ContainsAny(value, "+-") || level.UnmarshalText([]byte(value)) != nil {
 		v.refuse("LOG_LEVEL", ": it must be debug, info, warn or error")
 		return slog.LevelInfo
 	}
-	_ = level.UnmarshalText([]byte(value)) // one of those
 	return level
 }
 
-// ListensTo returns the address to listen on with a port: "10.0.0.7:3000", or ":3000" for all addresses.
-func (c Config) ListensTo(port uint16) string {
-	host := ""
-	if c.ListenAddress.IsValid() {
-		host = c.ListenAddress.String()
+func (v *variables) listenAddress() string {
+	value := v.GetString("LISTEN_ADDRESS")
+	if value == "" {
+		return ""
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(port)))
-}
-
-// LocalHost returns the address at which programs on this machine reach the service.
-func (c Config) LocalHost() string {
-	if !c.ListenAddress.IsValid() || c.ListenAddress.IsUnspecified() {
-		return "127.0.0.1"
+	address, err := netip.ParseAddr(value)
+	if err != nil {
+		v.refuse("LISTEN_ADDRESS", ": it must be an IP address of this machine without a port, such as 127.0.0.1 or ::1")
 	}
-	return c.ListenAddress.String()
-}
-
-func (v *variables) listenAddress() (address netip.Addr) {
-	if value := v.GetString("LISTEN_ADDRESS"); value != "" {
-		var err error
-		if address, err = netip.ParseAddr(value); err != nil {
-			v.refuse("LISTEN_ADDRESS", ": it must be an IP address of this machine without a port, such as 127.0.0.1 or ::1")
-		}
-	}
-	return address
+	return address.String()
 }
 
 // hostName matches a name as browsers write it in Host: letters beyond ASCII are encoded as xn--.
@@ -233,15 +214,11 @@ func (b Backups) String() string {
 	return short(b.Every)
 }
 
-// minEvery is the least value of BACKUP_EVERY: a backup of 1,000,000 users takes seconds.
-const minEvery = time.Minute
-
 func (v *variables) backups(dataDir string) Backups {
-	backups := Backups{Dir: filepath.Join(dataDir, "backups")}
+	backups := Backups{Keep: int(v.number("BACKUP_KEEP", 1)), Dir: filepath.Join(dataDir, "backups")}
 	if v.GetString("BACKUP_EVERY") != "" {
-		backups.Every = v.duration("BACKUP_EVERY", minEvery, "24h or 90m")
+		backups.Every = v.duration("BACKUP_EVERY", time.Minute, "24h or 90m") // one of 1,000,000 users takes seconds
 	}
-	backups.Keep = int(v.number("BACKUP_KEEP", 1))
 	if v.GetString("BACKUP_DIR") != "" {
 		backups.Dir = v.absolutePath("BACKUP_DIR")
 	}
