@@ -48,12 +48,11 @@ func withFields(document string, names []string) string {
 var repeated = regexp.MustCompile(`<[^<>]*>`)
 
 // repeat returns a text once for each name.
-func repeat(text string, names []string) string {
-	var all strings.Builder
+func repeat(text string, names []string) (all string) {
 	for _, name := range names {
-		all.WriteString(strings.ReplaceAll(text, "FIELD", name))
+		all += strings.ReplaceAll(text, "FIELD", name)
 	}
-	return all.String()
+	return all
 }
 
 // toJSON converts YAML to JSON, in the same order. The document is embedded and tested, so only a broken build makes it

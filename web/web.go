@@ -7,6 +7,7 @@
 package web
 
 import (
+	"cmp"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -23,7 +24,7 @@ var embedded embed.FS
 // Files returns the handlers of GET and HEAD, by path. version is the program's, for the document. What is shown and
 // described follows from the fields of a user.
 func Files(version string, fields models.Fields) map[string]http.Handler {
-	texts := readAll("page", "docs")
+	texts := readAll()
 	tag := hash(texts)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
@@ -33,7 +34,10 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 	}
 	for name, text := range texts {
 		if path.Ext(name) != ".html" {
-			files["/"+assets+"/"+strings.TrimSuffix(path.Base(name), ".gz")] = newAsset(name, tag, text)
+			asset := "/" + assets + "/" + strings.TrimSuffix(path.Base(name), ".gz")
+			files[asset] = newFile(name, tag, func() string { return text }, map[string]string{
+				"Cache-Control": "public, max-age=31536000, immutable", // its path changes with its content
+			})
 		}
 	}
 	return files
@@ -69,29 +73,17 @@ func label(name string) string {
 	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
 }
 
-// newAsset returns a handler that serves a file whose path changes with its content.
-func newAsset(name, tag, text string) http.Handler {
-	return newFile(name, tag, func() string { return text }, map[string]string{
-		"Cache-Control": "public, max-age=31536000, immutable",
-	})
-}
-
-// readAll returns the content of each file in some directories, by name. Only a broken build makes it panic: reading an
-// embedded file cannot fail later.
-func readAll(directories ...string) map[string]string {
+// readAll returns the content of each embedded file, by name. Only a broken build makes it panic: reading an embedded file
+// cannot fail later.
+func readAll() map[string]string {
 	texts := map[string]string{}
-	for _, directory := range directories {
-		names, err := fs.Glob(embedded, directory+"/*")
-		if err != nil {
-			panic(err)
-		}
-		for _, name := range names {
-			text, err := embedded.ReadFile(name)
-			if err != nil {
-				panic(err)
-			}
-			texts[name] = string(text)
-		}
+	names, err := fs.Glob(embedded, "*/*")
+	for _, name := range names {
+		text, failure := embedded.ReadFile(name)
+		texts[name], err = string(text), cmp.Or(err, failure)
+	}
+	if err != nil {
+		panic(err)
 	}
 	return texts
 }
