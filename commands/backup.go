@@ -42,16 +42,14 @@ func backUp(ctx context.Context, target string) error {
 	began := time.Now()
 	var made backup.Copy
 	if target == "-" {
-		if exists(database) {
-			fmt.Fprintf(os.Stderr, "backing up %s to the standard output\n", database)
-		}
+		announce(database, "backing up %s to the standard output", database)
 		made, err = backup.Write(ctx, database.Path, os.Stdout)
 	} else {
 		if target, err = filepath.Abs(target); err != nil {
 			return err
 		}
-		if _, err := os.Lstat(target); err != nil && exists(database) { // it must not be there
-			fmt.Fprintf(os.Stderr, "backing up %s to %s\n", database, target)
+		if _, err := os.Lstat(target); err != nil { // it must not be there
+			announce(database, "backing up %s to %s", database, target)
 		}
 		made, err = backup.Make(ctx, database.Path, target)
 	}

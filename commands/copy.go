@@ -41,9 +41,7 @@ func copyUsers(ctx context.Context) error {
 	}
 	began, source := time.Now(), target
 	source.URL = ""
-	if exists(source) {
-		fmt.Fprintf(os.Stderr, "copying the users from %s to %s\n", source, target)
-	}
+	announce(source, "copying the users from %s to %s", source, target)
 	copied, err := source.CopyTo(ctx, target)
 	if err != nil {
 		return err

@@ -41,8 +41,9 @@ func databaseForCommand() (d models.Database, err error) {
 	return d, err
 }
 
-// exists tells whether a command may say what it is going to do: without a file it fails.
-func exists(d models.Database) bool {
-	_, err := os.Stat(d.Path)
-	return d.URL != "" || err == nil
+// announce says what a command is going to do with a database. Without a file the command fails, and so nothing is said.
+func announce(d models.Database, format string, values ...any) {
+	if _, err := os.Stat(d.Path); d.URL != "" || err == nil {
+		fmt.Fprintf(os.Stderr, format+"\n", values...)
+	}
 }

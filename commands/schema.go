@@ -20,9 +20,7 @@ func changeSchema(ctx context.Context, will, done string, change func(models.Dat
 	if err != nil {
 		return err
 	}
-	if exists(database) {
-		fmt.Fprintf(os.Stderr, "%s users in %s\n", will, database)
-	}
+	announce(database, "%s users in %s", will, database)
 	err = change(database, ctx)
 	if failed, ok := errors.AsType[*models.StorageError](err); ok {
 		return fmt.Errorf("cannot change users in %s: %w", database, failed)
