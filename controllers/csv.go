@@ -58,9 +58,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 	case err != nil:
 		return nil, nil, err
 	}
-	missing := fields.RequiredNames()
 	ignored := []string{}
-	f.columns = make([]*models.Field, len(header))
 	for i, title := range header {
 		header[i] = strings.TrimSpace(title)
 		field := fields.Find(strings.ToLower(header[i]))
@@ -68,11 +66,12 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 			ignored = append(ignored, header[i])
 		} else if slices.Contains(f.columns, field) {
 			return nil, nil, newError("file_invalid", `The header has the column "%s" twice`, field.Name)
-		} else {
-			missing = slices.DeleteFunc(missing, func(name string) bool { return name == field.Name })
 		}
-		f.columns[i] = field
+		f.columns = append(f.columns, field)
 	}
+	missing := slices.DeleteFunc(fields.RequiredNames(), func(name string) bool {
+		return slices.Contains(f.columns, fields.Find(name))
+	})
 	if len(missing) > 0 {
 		return nil, nil, newError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
 			join(quoted(header), "and"), join(quoted(missing), "and"))

@@ -143,34 +143,33 @@ type refusedRow struct {
 
 // importRefusal returns the error that the client sees if an import is refused because of the file.
 func importRefusal(err error, asProblem bool) error {
-	var refused *Error
-	why := refusedFile{Rows: []refusedRow{}}
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
-		refused = newError("too_many_deletions",
+		refused := newError("too_many_deletions",
 			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
-		why.DeletedUsers = many.Users
-	} else if rows, ok := errors.AsType[*models.RefusedRows](err); ok {
-		refused = newError("rows_refused", "%d of %s cannot be imported; nothing was stored",
-			rows.Refused, count(rows.All, "row", "rows"))
-		for _, row := range rows.Listed {
-			why.Rows = append(why.Rows, refusedRow{Line: row.Line})
-			last := &why.Rows[len(why.Rows)-1]
-			cause := refusal(row.Err)
-			switch {
-			case errors.Is(row.Err, models.ErrRepeated):
-				cause = errRepeated
-			case isDuplicate(row.Err):
-				cause = errEmailUsed
-			}
-			if last.Error = cause.Message; asProblem {
-				last.Code = cause.code
-			}
-		}
-	} else {
+		refused.refusedFile = refusedFile{[]refusedRow{}, many.Users}
+		return refused
+	}
+	rows, ok := errors.AsType[*models.RefusedRows](err)
+	if !ok {
 		return err
 	}
-	refused.refusedFile = why
+	refused := newError("rows_refused", "%d of %s cannot be imported; nothing was stored",
+		rows.Refused, count(rows.All, "row", "rows"))
+	for _, row := range rows.Listed {
+		cause := refusal(row.Err)
+		switch {
+		case errors.Is(row.Err, models.ErrRepeated):
+			cause = errRepeated
+		case isDuplicate(row.Err):
+			cause = errEmailUsed
+		}
+		listed := refusedRow{Line: row.Line, Error: cause.Message}
+		if asProblem {
+			listed.Code = cause.code
+		}
+		refused.Rows = append(refused.Rows, listed)
+	}
 	return refused
 }
 
