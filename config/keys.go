@@ -27,32 +27,21 @@ type Key struct {
 // Ended reports whether the last day of a key is over.
 func (k Key) Ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
 
-// sources are the texts of API_KEY and API_READ_KEY, or of the files that they name, or why they cannot be read.
-type sources struct {
-	full, read secret
-	err        error
-}
-
-func readSources() sources {
+// readKeys returns the keys of both settings, or an error that names the variable and never a key. The sum tells whether
+// anything has changed, without keeping the keys.
+func readKeys() (keys Keys, sum [sha256.Size]byte, err error) {
 	full, fullErr := readSecret("API_KEY")
 	read, readErr := readSecret("API_READ_KEY")
-	return sources{full, read, cmp.Or(fullErr, readErr)}
-}
-
-// keys returns the keys, or an error that names the variable and never a key.
-func (s sources) keys() (Keys, error) {
-	if s.err != nil {
-		return nil, s.err
+	err = cmp.Or(fullErr, readErr)
+	sum = sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", full.text, read.text, err))
+	keys = Keys{}
+	if err == nil {
+		err = cmp.Or(keys.add(full, true), keys.add(read, false))
 	}
-	keys := Keys{}
-	if err := cmp.Or(keys.add(s.full, true), keys.add(s.read, false)); err != nil {
-		return nil, err
+	if err == nil && full.variable == "" && read.variable != "" {
+		err = fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too", read.variable)
 	}
-	if s.full.variable == "" && s.read.variable != "" {
-		return nil, fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
-			s.read.variable)
-	}
-	return keys, nil
+	return keys, sum, err
 }
 
 // add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank.
@@ -177,13 +166,12 @@ func NewKeyring(keys Keys) *Keyring {
 // ReadKeys returns the keys, nil if none is set, or an error that names the variable and never a key. The keys are not
 // part of [Config]: that may be printed, and `users-api healthcheck` reads it and needs no key.
 func ReadKeys() (*Keyring, error) {
-	read := readSources()
-	keys, err := read.keys()
+	keys, sum, err := readKeys()
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
 	ring := NewKeyring(keys)
-	ring.used, ring.latest = read.sum(), read.sum()
+	ring.used, ring.latest = sum, sum
 	return ring, nil
 }
 
@@ -218,30 +206,26 @@ func (r *Keyring) Count() (full, read int, ended []string) {
 // be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
 // two calls have seen the same. Reread must not be called by two goroutines at once.
 func (r *Keyring) Reread() (Keys, error) {
-	read := readSources()
+	keys, sum, err := readKeys()
 	before := r.latest
-	r.latest = read.sum()
-	if r.latest != before || r.latest == r.used {
+	r.latest = sum
+	if sum != before || sum == r.used {
 		return nil, nil
 	}
-	r.used = r.latest
-	keys, err := read.keys()
-	if err == nil {
-		r.keys.Store(&keys)
+	r.used = sum
+	if err != nil {
+		return nil, err
 	}
-	return keys, err
-}
-
-// sum tells whether anything has changed, without keeping the keys.
-func (s sources) sum() [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", s.full.text, s.read.text, s.err))
+	r.keys.Store(&keys)
+	return keys, nil
 }
 
 // KeysInFiles reports whether keys come from files, and returns why the service cannot reread one of them.
 func KeysInFiles() (inFiles bool, err error) {
 	for _, name := range []string{"API_KEY", "API_READ_KEY"} {
 		_, set := os.LookupEnv(name + "_FILE")
-		inFiles = inFiles || set
+		_, failure := readSecret(name)
+		inFiles, err = inFiles || set, cmp.Or(err, failure)
 	}
-	return inFiles, readSources().err
+	return inFiles, err
 }
