@@ -47,15 +47,17 @@ func Read() (Config, error) {
 		Port:          env.number("PORT", 0),
 		ListenAddress: env.listenAddress(),
 		AllowedHosts:  env.allowedHosts(),
-		AdminPort:     env.adminPort(),
 		RunAs:         env.number("RUN_AS", 0),
 		DataDir:       env.absolutePath("DATA_DIR"),
 		UserFields:    env.list("USER_FIELDS"),
 		ChangesKeep:   env.duration("CHANGES_KEEP", time.Hour, "720h or 48h"),
 	}
 	config.Backups = env.backups(config.DataDir)
-	if config.AdminPort != nil && *config.AdminPort == config.Port && config.Port != 0 {
-		env.refuse("ADMIN_PORT", ", and PORT is the same: give each a port of its own")
+	if env.GetString("ADMIN_PORT") != "" {
+		config.AdminPort = new(env.number("ADMIN_PORT", 0))
+		if *config.AdminPort == config.Port && config.Port != 0 {
+			env.refuse("ADMIN_PORT", ", and PORT is the same: give each a port of its own")
+		}
 	}
 	return config, env.mistake
 }

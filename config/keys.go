@@ -87,6 +87,8 @@ func words(line string) []string {
 const (
 	keyRule  = "a key has at least 16 printable ASCII characters and no spaces; `users-api key` prints one"
 	lineRule = "; a line is KEY, NAME KEY or NAME KEY YYYY-MM-DD"
+
+	sumPrefix = "sha256:" // begins a key that is written as its SHA-256 sum
 )
 
 // keyName matches names. They are logged: being shorter than what `users-api key` prints, a name cannot be such a key, put
@@ -121,9 +123,6 @@ func parseKey(words []string) (sum [sha256.Size]byte, key Key, err error) {
 	sum, err = sumOf(text)
 	return sum, key, err
 }
-
-// sumPrefix begins a key that is written as its SHA-256 sum.
-const sumPrefix = "sha256:"
 
 // sumOf returns the sum of a key, which may be written as its sum.
 func sumOf(key string) (sum [sha256.Size]byte, err error) {

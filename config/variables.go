@@ -119,13 +119,6 @@ func short(duration time.Duration) string {
 
 func (v *variables) mebibytes(name string) (bytes int64) { return int64(v.number(name, 0)) << 20 }
 
-func (v *variables) adminPort() *uint16 {
-	if v.GetString("ADMIN_PORT") == "" {
-		return nil
-	}
-	return new(v.number("ADMIN_PORT", 0))
-}
-
 func (v *variables) absolutePath(name string) string {
 	path, err := filepath.Abs(v.GetString(name))
 	if err != nil {
