@@ -56,10 +56,8 @@ func (b *backups) run(ctx context.Context) {
 				"backups", b.Dir, "newest", b.lastBackup().UTC(), "next", next.UTC())
 		}
 		made = false
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, wait) {
 			return
-		case <-time.After(wait):
 		}
 	}
 }

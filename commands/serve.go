@@ -238,12 +238,7 @@ func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger)
 		logger.Warn("a change to the files of keys needs a restart", "reason", err,
 			"help", fmt.Sprintf("make it a regular file that uid %d can read", os.Geteuid()))
 	}
-	for inFiles && err == nil {
-		select {
-		case <-stop.Done():
-			return
-		case <-time.After(rereadTime):
-		}
+	for inFiles && err == nil && sleep(stop, rereadTime) {
 		changed, failure := keys.Reread()
 		if failure != nil {
 			logger.Error("the new keys cannot be used: the old ones stay valid", "error", failure)
@@ -255,14 +250,19 @@ func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger)
 
 // pruneChanges deletes the entries of the feed that are older than keep, until the context ends.
 func pruneChanges(ctx context.Context, users *models.Users, keep time.Duration, logger *slog.Logger) {
-	for {
+	for on := true; on; on = sleep(ctx, pruneTime) {
 		if err := users.PruneChanges(ctx, time.Now().Add(-keep)); err != nil && ctx.Err() == nil {
 			logger.Warn("old changes were not deleted: the next attempt follows in a minute", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pruneTime):
-		}
+	}
+}
+
+// sleep waits for a time, and reports whether it has passed before the context ended.
+func sleep(ctx context.Context, duration time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(duration):
+		return true
 	}
 }
