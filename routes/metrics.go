@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/http"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -74,11 +73,9 @@ func (m *Metrics) count(c *gin.Context, took time.Duration) {
 
 // method returns one value for all methods unknown to HTTP, so that clients cannot create labels.
 func method(sent string) string {
-	known := []string{
-		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
-		http.MethodConnect, http.MethodOptions, http.MethodTrace,
-	}
-	if slices.Contains(known, sent) {
+	switch sent {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace:
 		return sent
 	}
 	return "unknown"
