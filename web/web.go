@@ -21,6 +21,17 @@ import (
 //go:embed page docs
 var embedded embed.FS
 
+// pagePolicy lets the page load its own files and talk to its own service, and nothing else. Trusted Types make the
+// browser itself refuse to turn text into markup, and no policy makes an exception, so a user's name never becomes
+// markup.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types 'none'"
+
+// docsPolicy also allows what Swagger UI needs: it sets style attributes, and its style sheet contains images.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 // Files returns the handlers of GET and HEAD, by path. version is the program's, for the document. What is shown and
 // described follows from the fields of a user.
 func Files(version string, fields models.Fields) map[string]http.Handler {
@@ -28,8 +39,8 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 	tag := hash(texts)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
-		"/":             newPage("page/index.html", texts, assets, fields, pagePolicy),
-		"/docs":         newPage("docs/index.html", texts, assets, fields, docsPolicy),
+		"/":             newPage(texts["page/index.html"], assets, fields, pagePolicy),
+		"/docs":         newPage(texts["docs/index.html"], assets, fields, docsPolicy),
 		"/openapi.json": newDocument(version, fields),
 	}
 	for name, text := range texts {
@@ -43,19 +54,9 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 	return files
 }
 
-// newPage returns a handler that serves a page.
-func newPage(name string, texts map[string]string, assets string, fields models.Fields, policy string) http.Handler {
-	html := render(texts[name], assets, fields)
-	return newFile(name, hash(map[string]string{name: html}), func() string { return html }, map[string]string{
-		"Content-Security-Policy":    policy,
-		"Cross-Origin-Opener-Policy": "same-origin",
-		"Referrer-Policy":            "no-referrer",
-	})
-}
-
-// render returns the HTML of a page with the path of its scripts and styles, and with the fields of a user. The templates
-// are embedded and tested, so only a broken build makes it panic.
-func render(text, assets string, fields models.Fields) string {
+// newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user. The
+// templates are embedded and tested, so only a broken build makes it panic.
+func newPage(text, assets string, fields models.Fields, policy string) http.Handler {
 	var html strings.Builder
 	page := template.Must(template.New("").Funcs(template.FuncMap{"label": label}).Parse(text))
 	err := page.Execute(&html, struct {
@@ -65,7 +66,11 @@ func render(text, assets string, fields models.Fields) string {
 	if err != nil {
 		panic(err)
 	}
-	return html.String()
+	return newFile("index.html", hash(map[string]string{"": html.String()}), html.String, map[string]string{
+		"Content-Security-Policy":    policy,
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"Referrer-Policy":            "no-referrer",
+	})
 }
 
 // label returns what people call a field: "Job title" for job_title.
