@@ -197,10 +197,11 @@ func Refuse(c *gin.Context, refusal *Error) {
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
 // (specification, section 7), and never Go's.
 func refusal(err error) *Error {
-	if refusal, ok := errors.AsType[*Error](err); ok {
-		return refusal
-	}
+	refusal, isRefusal := errors.AsType[*Error](err)
+	failure, isStorages := errors.AsType[*models.StorageError](err)
 	switch {
+	case isRefusal:
+		return refusal
 	case errors.Is(err, models.ErrNotFound):
 		return errNoUser
 	case errors.Is(err, models.ErrNoRoom):
@@ -209,9 +210,6 @@ func refusal(err error) *Error {
 		return errNoFeed
 	case errors.Is(err, models.ErrCursorGone):
 		return errCursorGone
-	}
-	failure, isStorages := errors.AsType[*models.StorageError](err)
-	switch {
 	case !isStorages:
 		return ErrUnexpected
 	case failure.Unknown:

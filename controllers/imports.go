@@ -36,6 +36,9 @@ func (a *API) ImportNDJSON(c *gin.Context) error {
 // nextRow returns the next row of a file, or [io.EOF].
 type nextRow func() (models.ImportRow, error)
 
+// openFile opens a file, and returns the columns of it that are ignored.
+type openFile func(io.Reader, request) (next nextRow, ignored []string, err error)
+
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
 type imported struct {
 	models.Imported
@@ -46,9 +49,7 @@ type imported struct {
 
 // importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take a
 // long time.
-func (a *API) importFile(
-	c *gin.Context, parameters parameters, open func(io.Reader, request) (next nextRow, ignored []string, err error),
-) error {
+func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) error {
 	asked, err := parseImport(c, parameters)
 	if err != nil {
 		return err
@@ -57,10 +58,7 @@ func (a *API) importFile(
 	log.Info("import started", "route", c.FullPath(), "dry_run", asked.DryRun)
 	begun := time.Now()
 	done := imported{arrived: begun}
-	err = a.store(c, &done, asked.ImportOptions, func(file io.Reader) (next nextRow, err error) {
-		next, done.IgnoredColumns, err = open(file, asked)
-		return next, err
-	})
+	err = a.store(c, &done, asked, open)
 	stored := err == nil && !asked.DryRun
 	counts := slog.Group("", // adds them without a prefix
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted)
@@ -77,9 +75,7 @@ func (a *API) importFile(
 
 // store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before anything is
 // locked, and to import it.
-func (a *API) store(
-	c *gin.Context, done *imported, options models.ImportOptions, open func(io.Reader) (nextRow, error),
-) error {
+func (a *API) store(c *gin.Context, done *imported, asked request, open openFile) error {
 	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
@@ -93,7 +89,7 @@ func (a *API) store(
 		_, err := file.Seek(0, io.SeekStart)
 		var next nextRow
 		if err == nil {
-			next, err = open(file)
+			next, done.IgnoredColumns, err = open(file, asked)
 		}
 		if err != nil {
 			yield(models.ImportRow{}, err)
@@ -107,10 +103,10 @@ func (a *API) store(
 		}
 		done.rows++
 	}
-	if done.rows == 0 && options.DeleteMissing {
+	if done.rows == 0 && asked.DeleteMissing {
 		return errNoRows
 	}
-	done.Imported, err = a.users.Import(c.Request.Context(), rows, options)
+	done.Imported, err = a.users.Import(c.Request.Context(), rows, asked.ImportOptions)
 	return err
 }
 
