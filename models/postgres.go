@@ -411,10 +411,14 @@ func (p *postgresServer) write(since time.Time, how writing, run func(tx *gorm.D
 func (p *postgresServer) tryStatement(deadline time.Time, run func(tx *gorm.DB) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
-			if server.PgConn().CustomData()[own] != true || p.hasTriggers(db) {
+			triggers, err := p.hasTriggers(db)
+			if err != nil {
+				return err
+			}
+			if triggers || server.PgConn().CustomData()[own] != true {
 				return errNeedsTransaction
 			}
-			err := run(db)
+			err = run(db)
 			if errors.Is(err, errRewritten) {
 				return errMeanwhile
 			}
@@ -587,9 +591,9 @@ func confirmed(server *pgx.Conn, err error) error {
 
 func (p *postgresServer) noteWrite(int64) {} // the feed or the snapshot tell it
 
-func (p *postgresServer) hasTriggers(tx *gorm.DB) bool {
-	table, _ := p.described(tx) // a connection that is lost fails the next statement, too
-	return table.triggers
+func (p *postgresServer) hasTriggers(tx *gorm.DB) (bool, error) {
+	table, err := p.described(tx)
+	return table.triggers, err
 }
 
 func (p *postgresServer) storable(text string) bool {

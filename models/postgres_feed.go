@@ -39,8 +39,11 @@ func feedTriggers() [][2]string {
 	}
 }
 
+// isOurs is true of a trigger g that records changes: another program's may have a name that only begins like one.
+const isOurs = `g.tgname IN ('users_changes_created', 'users_changes_changed', 'users_changes_deleted', 'users_changes_truncated')`
+
 // isRecorded is true of a table c whose changes are recorded.
-const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g WHERE g.tgrelid = c.oid AND starts_with(g.tgname, 'users_changes_') AND g.tgenabled = 'A')
+const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g WHERE g.tgrelid = c.oid AND ` + isOurs + ` AND g.tgenabled = 'A')
 	AND NOT EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = c.oid)
 	AND EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users_changes') AND relnamespace = c.relnamespace))`
 

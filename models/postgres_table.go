@@ -74,7 +74,7 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_')),
-		EXISTS (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal AND NOT starts_with(tgname, 'users_changes_'))
+		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+`)
 		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(p.fields.Names(), ",")).
 		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -227,6 +227,37 @@ func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 	}
 }
 
+// A trigger may have a name that begins like those of the feed. What it makes of a write is what is answered.
+func TestOnPostgreSQLATriggerOfAnotherProgramMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	s := openServer(t, postgresql.Shared(t))
+	run(t, s.other(t, s.at), `CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF TG_OP = 'INSERT' THEN NEW.email := lower(NEW.email); RETURN NEW; END IF;
+			IF NEW.name NOT LIKE '%!' THEN UPDATE users SET name = NEW.name || '!' WHERE id = NEW.id; END IF; RETURN NULL; END $$`,
+		"CREATE TRIGGER users_changes_low BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION change()",
+		"CREATE TRIGGER users_changes_mine AFTER UPDATE ON users FOR EACH ROW EXECUTE FUNCTION change()")
+	s.reopen(t, recordChanges)
+	if cursor, err := s.Cursor(ctx); cursor == "" || err != nil {
+		t.Errorf("the feed is off: %q, %v", cursor, err)
+	}
+	var wait sync.WaitGroup
+	for i := range 40 {
+		wait.Go(func() {
+			id, err := s.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("UP", i)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			changed, err := s.Change(ctx, id, values(s.fields, "name", "new"), nil)
+			stored, failed := s.Get(ctx, id)
+			if err != nil || failed != nil || !s.same(changed, stored) || stored.Email != fmt.Sprint("up", i) || stored.Name != "new!" {
+				t.Errorf("the change is answered with %+v, %v, and stored is %+v, %v", changed, err, stored, failed)
+			}
+		})
+	}
+	wait.Wait()
+}
+
 // What PostgreSQL ends for the sake of another transaction is done again, whatever its defaults are.
 func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 	t.Parallel()

@@ -19,12 +19,12 @@ import (
 // write is one write on its way to disk.
 type write struct {
 	arrived        time.Time
-	user           *User                   // to create; nil for another write
-	deleted        *int64                  // the id of a user to delete; likewise
-	run            func(tx *gorm.DB) error // what another write does
-	isOneStatement bool                    // run writes with one statement, and needs nothing before it
-	refusal        error                   // why it is refused, in a transaction that is committed without it
-	skipped        bool                    // a creation or deletion that a statement for many has skipped
+	user           *User                                     // to create; nil for another write
+	deleted        *int64                                    // the id of a user to delete; likewise
+	run            func(tx *gorm.DB, hasTriggers bool) error // what another write does
+	isOneStatement bool                                      // run writes with one statement, and needs nothing before it
+	refusal        error                                     // why it is refused, in a transaction that is committed without it
+	skipped        bool                                      // a creation or deletion that a statement for many has skipped
 	done           chan error
 }
 

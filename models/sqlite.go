@@ -376,8 +376,8 @@ func (s *sqliteFile) refuses(err error) bool {
 	return true
 }
 
-func (s *sqliteFile) hasTriggers(*gorm.DB) bool { return s.triggers }
-func (s *sqliteFile) storable(string) bool      { return true }
+func (s *sqliteFile) hasTriggers(*gorm.DB) (bool, error) { return s.triggers, nil }
+func (s *sqliteFile) storable(string) bool               { return true }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite would
 // delete the -wal file by its name, which may be another database's by now. So the names are checked at the end again, when

@@ -93,10 +93,10 @@ type engine interface {
 	noteWrite(id int64) // notes that the transaction under way has changed a user
 	changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error
 
-	refuses(err error) bool              // the database refuses what a statement asked for
-	hasTriggers(tx *gorm.DB) bool        // triggers of other programs may change, ignore or undo what is written
-	translate(err error) error           // an error of GORM as a client sees it; others stay as they are
-	describe(db *gorm.DB) (table, error) // what the table is now, or why it cannot be served
+	refuses(err error) bool                // the database refuses what a statement asked for
+	hasTriggers(tx *gorm.DB) (bool, error) // triggers of other programs may change, ignore or undo what is written
+	translate(err error) error             // an error of GORM as a client sees it; others stay as they are
+	describe(db *gorm.DB) (table, error)   // what the table is now, or why it cannot be served
 
 	storable(text string) bool // the database can hold a text
 	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
@@ -207,13 +207,16 @@ const checkEvery = time.Second
 
 func (t *table) isFresh() bool { return t != nil && time.Since(t.at) < checkEvery }
 
-// described returns what the table is, as of the last second: another program may change it at any time.
+// described returns what the table is, as of the last two seconds: another program may change it at any time.
 func (u *Users) described(db *gorm.DB) (table, error) {
-	if known := u.known.Load(); known != nil {
-		if known.isFresh() || !u.describing.TryLock() { // another request asks: it takes some milliseconds on PostgreSQL
-			return *known, nil
-		}
+	known := u.known.Load()
+	if known.isFresh() {
+		return *known, nil
+	}
+	if u.describing.TryLock() {
 		defer u.describing.Unlock()
+	} else if known != nil && time.Since(known.at) < 2*checkEvery {
+		return *known, nil // another request asks: it takes some milliseconds on PostgreSQL
 	}
 	began := time.Now()
 	described, err := u.engine.describe(db)

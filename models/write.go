@@ -24,14 +24,14 @@ func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
 	isOne := allow == nil && change.Fields != 0
-	err = u.write(ctx, &write{isOneStatement: isOne, run: func(tx *gorm.DB) (err error) {
+	err = u.write(ctx, &write{isOneStatement: isOne, run: func(tx *gorm.DB, hasTriggers bool) (err error) {
 		if !isOne {
 			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
 				return err
 			}
 		}
 		u.engine.noteWrite(id)
-		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil || !u.engine.hasTriggers(tx) {
+		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil || !hasTriggers {
 			return err
 		}
 		stored, err := u.one(tx, id)
@@ -64,7 +64,7 @@ func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
 	if allow == nil {
 		return u.write(ctx, &write{deleted: &id})
 	}
-	return u.write(ctx, &write{run: func(tx *gorm.DB) error {
+	return u.write(ctx, &write{run: func(tx *gorm.DB, _ bool) error {
 		if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
 			return err
 		}
@@ -171,6 +171,10 @@ func (u *Users) answer(batch []*write, err error) {
 // rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program has done
 // something before.
 func (u *Users) run(tx *gorm.DB, batch []*write) error {
+	hasTriggers, err := u.engine.hasTriggers(tx)
+	if err != nil {
+		return err
+	}
 	var created, deleted []*write
 	for _, w := range batch {
 		switch w.refusal, w.skipped = nil, false; {
@@ -180,13 +184,16 @@ func (u *Users) run(tx *gorm.DB, batch []*write) error {
 			deleted = append(deleted, w)
 		}
 	}
-	if err := cmp.Or(u.create(tx, created), u.delete(tx, deleted)); err != nil {
+	if err = u.create(tx, created, hasTriggers); err == nil {
+		err = u.delete(tx, deleted, hasTriggers)
+	}
+	if err != nil {
 		return err
 	}
 	for _, w := range batch {
 		if w.run != nil {
-			w.refusal = w.run(tx)
-			if isDatabase(w.refusal) && (u.apart || !u.isRefusal(w.refusal) || u.engine.hasTriggers(tx)) {
+			w.refusal = w.run(tx, hasTriggers)
+			if isDatabase(w.refusal) && (u.apart || hasTriggers || !u.isRefusal(w.refusal)) {
 				return w.refusal
 			}
 		}
@@ -195,7 +202,7 @@ func (u *Users) run(tx *gorm.DB, batch []*write) error {
 }
 
 // delete removes users, and skips those who are not there.
-func (u *Users) delete(tx *gorm.DB, writes []*write) error {
+func (u *Users) delete(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 	if len(writes) == 0 {
 		return nil
 	}
@@ -215,7 +222,7 @@ func (u *Users) delete(tx *gorm.DB, writes []*write) error {
 			return writes[0].refusal
 		}
 		return nil
-	case deleted.Error == nil && len(gone) < len(ids) && u.engine.hasTriggers(tx):
+	case deleted.Error == nil && len(gone) < len(ids) && hasTriggers:
 		return errRewritten
 	}
 	for _, user := range gone {
@@ -226,8 +233,7 @@ func (u *Users) delete(tx *gorm.DB, writes []*write) error {
 
 // create stores users, and skips those whose email is taken. No order of the ids that a statement returns is promised, so they
 // come with the emails, which must differ and stay as they are: triggers of other programs may do anything with them.
-func (u *Users) create(tx *gorm.DB, writes []*write) error {
-	hasTriggers := len(writes) > 1 && u.engine.hasTriggers(tx)
+func (u *Users) create(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 	if len(writes) > 1 && !hasTriggers {
 		tx = tx.Clauses(skipTaken{})
 	}
@@ -245,6 +251,8 @@ func (u *Users) create(tx *gorm.DB, writes []*write) error {
 	}
 	created := u.insert(tx, users)
 	switch isShort := created.RowsAffected < int64(len(users)); {
+	case created.Error != nil && hasTriggers && u.apart && len(writes) > 1 && u.isRefusal(created.Error):
+		return errRewritten // the halves of many would take too long one after the other
 	case created.Error != nil:
 		return created.Error
 	case isShort && len(writes) == 1:
