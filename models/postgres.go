@@ -226,7 +226,11 @@ func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 		('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
 		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL AND name <> ALL (string_to_array($2::text, ','))`,
 		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
-	conn.PgConn().CustomData()[own] = set.RowsAffected() > 0
+	// What commits by itself relies on three of these. The parameter options may set any of them.
+	isGiven := func(name string) bool {
+		return slices.Contains([]string{"default_transaction_isolation", "lock_timeout", "client_min_messages", "options"}, name)
+	}
+	conn.PgConn().CustomData()[own] = set.RowsAffected() > 0 && !slices.ContainsFunc(given, isGiven)
 	return err
 }
 
@@ -406,8 +410,9 @@ func (p *postgresServer) write(since time.Time, how writing, run func(tx *gorm.D
 	}
 }
 
-// tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of three. Behind a pooler
-// the session has no time limit for locks, and what a trigger has changed can only be taken back in a transaction.
+// tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of three.
+// Behind a pooler the session has no time limit for locks, and what a trigger has changed can only be taken back in a
+// transaction.
 func (p *postgresServer) tryStatement(deadline time.Time, run func(tx *gorm.DB) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {

@@ -58,7 +58,7 @@ const oldPooler = "before PgBouncer 1.21, add default_query_exec_mode=exec to DA
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
 
-// own marks a connection whose session belongs to this process alone.
+// own marks a connection whose session belongs to this process alone, and has its settings.
 const own = "own"
 
 var errNeedsTransaction = errors.New("a single statement would not do")
