@@ -2,6 +2,7 @@ package histories
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -21,16 +22,21 @@ type network struct {
 func newNetwork(t *testing.T, to string) *network {
 	t.Helper()
 	n := &network{t: t}
-	n.begin("127.0.0.1:0", to)
+	var err error
+	for range 100 { // it begins there again later: a port that the system gives to no connection stays free
+		if err = n.begin(fmt.Sprint("127.0.0.1:", 12000+rand.IntN(20000)), to); err == nil {
+			break
+		}
+	}
+	program.Must(t, err)
 	t.Cleanup(func() { n.proxy.Stop() })
 	return n
 }
 
-func (n *network) begin(at, to string) {
-	n.t.Helper()
+func (n *network) begin(at, to string) error {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	n.proxy = toxiproxy.NewProxy(server, "network", at, to)
-	program.Must(n.t, n.proxy.Start())
+	return n.proxy.Start()
 }
 
 // address is where the network begins.
@@ -40,7 +46,7 @@ func (n *network) address() string { return n.proxy.Listen }
 func (n *network) lead(to string) {
 	n.t.Helper()
 	n.proxy.Stop()
-	n.begin(n.proxy.Listen, strings.TrimPrefix(to, "http://"))
+	program.Must(n.t, n.begin(n.proxy.Listen, strings.TrimPrefix(to, "http://")))
 }
 
 // troubles are what can befall a network, as toxiproxy calls them. A number is drawn for each %d.
