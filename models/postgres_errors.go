@@ -48,7 +48,10 @@ var (
 	// else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
 	// errMeanwhile: a trigger that was made in the last second has changed emails, by which users are told apart.
-	errMeanwhile   = &StorageError{Text: "a trigger has changed emails; whether the user was stored is not known", Code: codeUnknown, Meaning: "outcome unknown", Unknown: true}
+	errMeanwhile = &StorageError{
+		Text: "a trigger has changed emails; whether the user was stored is not known",
+		Code: codeUnknown, Meaning: "outcome unknown", Unknown: true,
+	}
 	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
 )
 

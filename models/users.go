@@ -49,7 +49,7 @@ func (d Database) String() string {
 // Users is the table of users in its database. Many goroutines may call its methods at once.
 // A method that writes returns nil only after the commit of its write is on disk. A method that reads sees every commit, of any
 // process, that was complete when it was called. An error is [ErrNotFound], the error of a [Condition], the context's, or a
-// [*StorageError]. The context ends the wait for a place in the queue; a write that has a place is carried out.
+// [*StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
 	Temp *TempFiles // for imports and exports
 
@@ -61,7 +61,7 @@ type Users struct {
 	cache         *listcache.Cache
 	writers       int                // how many batches can be committed at once
 	maxBatch      int                // how many writes share a commit: they bound how long the first waits for the last
-	apart         bool               // changes and deletions share no transaction
+	apart         bool               // changes share no transaction
 	searchers     int                // how many searches can run at once
 	maxParameters int                // how many values a statement has
 	ended         context.Context    // ends all waiting

@@ -213,7 +213,8 @@ func (u *Users) delete(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 		u.engine.noteWrite(*w.deleted)
 	}
 	var gone []User
-	deleted := tx.Clauses(clause.Returning{Columns: []clause.Column{{Name: "id"}}}).Where("id IN ?", slices.Collect(maps.Keys(ids))).Delete(&gone)
+	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}}}
+	deleted := tx.Clauses(returning).Where("id IN ?", slices.Collect(maps.Keys(ids))).Delete(&gone)
 	switch {
 	case len(writes) == 1:
 		writes[0].skipped = false
