@@ -120,6 +120,9 @@ func writesBesideImport(t *testing.T, s *storage) {
 	}
 	other := s.other(t, s.at)
 	locked := make(chan bool)
+	if !s.delayed {
+		run(t, other, "PRAGMA busy_timeout = 0") // it tries again at once, and so before the writes that wait
+	}
 	go func() {
 		for locks := false; !locks; { // SQLite has no way to wait for a lock that many want
 			_, err := other.Exec(map[bool]string{true: "BEGIN; LOCK TABLE users", false: "BEGIN IMMEDIATE"}[s.delayed])
