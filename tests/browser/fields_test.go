@@ -74,6 +74,7 @@ func TestThePageHasAnAddedField(t *testing.T) {
 	ada.clicks("button", "Close")
 	ada.clicks("button", "Import")
 	ada.picks(file(t, "people.csv", "name,email,PHONE,fax\nBen,ben@example.org,1,\n"))
+	ada.reads("1 of 1 row cannot be imported") // the answer moves the buttons: a click before it may miss them
 	ada.clicks("radio", "Update the name and other fields from the file")
 	ada.reads("Ignored columns: fax")
 	ada.clicks("button", "Import 1 user")
