@@ -50,8 +50,7 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		return copied, dbfile.Explain(path, from.Error)
 	}
 	defer from.Rollback()
-	source := &sqliteFile{Users: &Users{fields: d.Fields, columns: d.Fields.selected()}}
-	described, err := source.describe(from)
+	described, err := sqliteDialect{}.describe(from, d.Fields)
 	if err != nil {
 		return copied, fmt.Errorf("cannot read the database %s: %w; for this file, run that without DATABASE_URL", path, err)
 	}
@@ -67,14 +66,15 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		return copied, err
 	}
 	defer to.Close(ctx) //nolint:errcheck // nothing is in progress
-	err = to.engine.importing(ctx, func(tx *gorm.DB) error {
+	err = to.pool.importing(ctx, func(writing *transaction) error {
+		tx := writing.DB
 		if err := execute(tx, "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return err
 		}
 		if err := expectCount(tx, 0, "name an empty database in the URL, or delete them first"); err != nil {
 			return err
 		}
-		if err := source.sendTo(tx, from, copied.Users); err != nil {
+		if err := newReader(d.Fields).sendTo(tx, from, copied.Users); err != nil {
 			return err
 		}
 		if err := expectCount(tx, copied.Users, "look for triggers of users"); err != nil {
@@ -91,7 +91,7 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		}
 		return dbfile.ExpectUnused(path) // a service that has started meanwhile may have stored more users
 	})
-	if failed := to.engine.translate(err); isUnknown(failed) {
+	if failed, _ := to.classify(err); isUnknown(failed) {
 		return copied, fmt.Errorf("the outcome of the copy to %s is unknown: %w: copy again, which refuses a table that has users",
 			target, failed)
 	} else if failed != nil {
@@ -101,10 +101,10 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 }
 
 // sendTo creates the users that one transaction sees in another.
-func (u *Users) sendTo(to, from *gorm.DB, total int64) error {
+func (r reader) sendTo(to, from *gorm.DB, total int64) error {
 	var batch []map[string]any // GORM would give a [User] with the id 0 or without a time what the database gives a new one
 	done := int64(0)
-	for next, err := range u.each(from.Order("id")) {
+	for next, err := range r.each(from.Order("id")) {
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (u *Users) sendTo(to, from *gorm.DB, total int64) error {
 				"2026-01-31 12:00:00, or to NULL", user.ID)
 		}
 		row := map[string]any{"id": user.ID, "created_at": sql.NullString{String: user.CreatedAt, Valid: user.CreatedAt != ""}}
-		for _, field := range u.fields {
+		for _, field := range r.fields {
 			row[field.Name] = field.Value(&user.NewUser)
 		}
 		batch = append(batch, row)

@@ -18,7 +18,7 @@ type Export struct {
 func (u *Users) Export(ctx context.Context, query Query, send func(Export) error) error {
 	return u.read(ctx, true, func(tx *gorm.DB) (err error) {
 		var export Export
-		if export.Cursor, err = u.engine.cursor(tx); err != nil {
+		if export.Cursor, err = u.dialect.cursor(tx); err != nil {
 			return err
 		}
 		if query.Count {

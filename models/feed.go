@@ -49,8 +49,8 @@ type Changes struct {
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes Changes, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	err = u.storageError(ctx, u.engine.snapshot(limited, func(tx *gorm.DB) (err error) {
-		if changes, err = u.engine.changes(tx, after, limit); err != nil {
+	err = u.storageError(ctx, u.pool.snapshot(limited, func(tx *gorm.DB) (err error) {
+		if changes, err = u.dialect.changes(tx, after, limit); err != nil {
 			return err
 		}
 		return u.addUsers(tx, &changes)
@@ -100,7 +100,7 @@ func (u *Users) addUsers(tx *gorm.DB, changes *Changes) error {
 // Cursor returns where the feed ends now, or "" if changes are not recorded.
 func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
 	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
-		cursor, err = u.engine.cursor(db)
+		cursor, err = u.dialect.cursor(db)
 		return err
 	})
 	return cursor, err
@@ -108,11 +108,11 @@ func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
 
 // PruneChanges deletes entries that are older than a time, in small commits that write no user.
 func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
-	table, err := u.tableNow(ctx)
+	table, err := u.table(ctx)
 	for more := table.feed; more && err == nil && ctx.Err() == nil; {
 		err = u.queue.whileOpen(func() error {
-			return u.engine.write(time.Now(), untilFree, func(tx *gorm.DB) error {
-				deleted, err := u.engine.prune(tx, before)
+			return u.pool.write(time.Now(), untilFree, func(tx *transaction) error {
+				deleted, err := u.dialect.prune(tx.DB, before)
 				more = deleted >= PruneStep
 				return err
 			})

@@ -117,7 +117,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 	}
 	defer u.imports.Release(1)
 	run := func(inSteps bool) error {
-		return u.engine.importing(ctx, func(tx *gorm.DB) error {
+		return u.pool.importing(ctx, func(tx *transaction) error {
 			i := fileImport{Users: u, tx: tx, options: options, inSteps: inSteps, together: 16, seen: idSet{}}
 			err := i.run(ctx, rows)
 			if done = i.done; err == nil && options.DryRun {
@@ -148,7 +148,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 // fileImport is the import of one file in its transaction.
 type fileImport struct {
 	*Users
-	tx       *gorm.DB
+	tx       *transaction
 	options  ImportOptions
 	inSteps  bool // a savepoint stands before each step
 	table    table
@@ -166,7 +166,7 @@ func (s idSet) add(id int64)      { s[id>>6] |= 1 << (id & 63) }
 func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
 
 func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) (err error) {
-	if i.table, err = i.engine.describe(i.tx); err != nil {
+	if i.table, err = i.dialect.describe(i.tx.DB, i.fields); err != nil {
 		return err
 	}
 	i.finds = i.options.OnConflict != ConflictFails
@@ -258,9 +258,10 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 			return errInSteps
 		}
 	} else {
-		err = i.savepoint(i.tx, func() error { return i.try(rows, &did) })
+		err = i.savepoint(i.tx.DB, func() error { return i.try(rows, &did) })
 	}
-	failed, _ := errors.AsType[*StorageError](i.engine.translate(err))
+	shown, isRefusal := i.classify(err)
+	failed, _ := errors.AsType[*StorageError](shown)
 	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
 	case err == nil:
 		i.done.Created += did.created
@@ -271,10 +272,10 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 		}
 		for _, id := range did.seen {
 			i.seen.add(id)
-			i.engine.noteWrite(id)
+			i.tx.wrote.Add(id)
 		}
 		return nil
-	case !i.isRefusal(err):
+	case !isRefusal:
 		return err
 	case isTaken && !i.finds:
 		i.finds = true
@@ -288,7 +289,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	case isTaken && i.options.OnConflict != ConflictFails && tries < 3:
 		return i.storeDifferent(rows, tries+1)
 	}
-	i.refused.Add(&RowError{Line: rows[0].Line, Err: i.engine.translate(err)})
+	i.refused.Add(&RowError{Line: rows[0].Line, Err: shown})
 	return nil
 }
 
@@ -301,7 +302,8 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	}
 	err := run()
 	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil && u.isRefusal(err) { // RollbackTo hides errors of SQLite
-		return u.engine.translate(err) // which is no refusal
+		shown, _ := u.dialect.classify(err)
+		return shown // which is no refusal
 	}
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
@@ -316,7 +318,7 @@ func (i *fileImport) try(rows []ImportRow, did *step) error {
 		}
 		column := "email"
 		if i.table.ignoresCase {
-			column = i.folded
+			column = i.limits.foldedEmail
 		}
 		same := i.tx.Where(column+" IN ?", emails)
 		if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
@@ -353,14 +355,14 @@ func (i *fileImport) try(rows []ImportRow, did *step) error {
 			continue
 		}
 		did.updated++
-		if _, err := i.update(i.tx, user.ID, differing, &row.User); err != nil {
+		if _, err := i.update(i.tx.DB, user.ID, differing, &row.User); err != nil {
 			return err
 		}
 	}
 	if len(created) == 0 {
 		return nil
 	}
-	done := i.insert(i.tx, created)
+	done := i.insert(i.tx.DB, created)
 	if done.Error == nil && done.RowsAffected < int64(len(created)) {
 		return ErrIgnored
 	}
@@ -377,7 +379,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 	missing, rest := 0, i.tx.Model(&User{})
 	for {
 		var ids []int64
-		page := rest.Order("id").Limit(i.maxParameters).Pluck("id", &ids)
+		page := rest.Order("id").Limit(i.limits.maxParameters).Pluck("id", &ids)
 		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
 			return err
 		}
@@ -409,7 +411,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 		}
 		i.done.Deleted += int(deleted.RowsAffected)
 		for _, id := range gone {
-			i.engine.noteWrite(id)
+			i.tx.wrote.Add(id)
 		}
 	}
 	if missing > i.options.MaxDeletes {

@@ -115,7 +115,7 @@ func (u *Users) pageByEmail(ctx context.Context, query Query) (*Page, error) {
 	if query.Equal.Fields != email.bit || query.Contains != "" || query.After != nil {
 		return nil, nil
 	}
-	table, err := u.tableNow(ctx)
+	table, err := u.table(ctx)
 	if err != nil || !table.uniqueEmail {
 		return nil, err
 	}
@@ -137,6 +137,9 @@ func (u *Users) pageByEmail(ctx context.Context, query Query) (*Page, error) {
 
 // key returns the hash by which the list finds a user by email.
 func (u *Users) key(email string) uint64 { return maphash.String(u.seed, LowerASCII(email)) }
+
+// listRows returns the rows of the list with ids from one to another, as a transaction sees them.
+type listRows func(tx *gorm.DB) func(from, to int64) iter.Seq2[listcache.Row, error]
 
 // rows returns the users as rows of the list, as a transaction sees them.
 func (u *Users) rows(tx *gorm.DB) func(from, to int64) iter.Seq2[listcache.Row, error] {

@@ -37,12 +37,12 @@ func expectSavepoints(t *testing.T, at Database) {
 		"the outer one takes the other":     {broken, nil, 0},
 		"both are taken back by themselves": {broken, broken, 0},
 	} {
-		err := u.engine.write(time.Now(), inTransaction, func(tx *gorm.DB) error { return tx.Exec("DELETE FROM users").Error })
+		err := u.pool.write(time.Now(), inTransaction, func(tx *transaction) error { return tx.Exec("DELETE FROM users").Error })
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = u.engine.write(time.Now(), inTransaction, func(tx *gorm.DB) error {
-			outer := create(tx, "outer")
+		err = u.pool.write(time.Now(), inTransaction, func(tx *transaction) error {
+			outer := create(tx.DB, "outer")
 			inner := tx.Transaction(func(tx *gorm.DB) error { return errors.Join(create(tx, "inner"), test.inner) })
 			if outer != nil || !errors.Is(inner, test.inner) {
 				t.Errorf("%s: %v, %v", name, outer, inner)

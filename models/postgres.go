@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,20 +26,19 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// postgresServer is the engine on a PostgreSQL database, version 13 or newer. Other programs may use it at the same time, so
+// postgresPool is the connections to a PostgreSQL database, version 13 or newer. Other programs may use it at the same time, so
 // little is kept here.
 //
 // Nothing is stored in a session, because behind a pooler the next transaction may run in another one: no advisory lock that
 // outlives its transaction, no temporary table, no LISTEN. What a session sets is set in each transaction that needs it.
-type postgresServer struct {
-	*Users
-	logger *slog.Logger
-	pool   *pgxpool.Pool
-	db     *gorm.DB
-
-	hosts              []string // with their ports
-	database, username string
-	noLimit            string // lifts the server's time limits in a transaction, unless the URL sets them
+type postgresPool struct {
+	address postgresAddress
+	logger  *slog.Logger
+	pool    *pgxpool.Pool
+	db      *gorm.DB
+	catalog *catalog
+	rows    listRows
+	ended   context.Context // ends all waiting
 
 	writing, waiting *semaphore.Weighted // held by a write under way, and by one that waits for another program's lock
 
@@ -68,82 +66,19 @@ const (
 	minConnections = 4
 )
 
-// parse reads DATABASE_URL. The error never repeats it: the password may be anywhere in it.
-func (p *postgresServer) parse(text string) (*pgxpool.Config, error) {
-	const what = "DATABASE_URL cannot be used: "
-	unreadable := errors.New(what + "it must be postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the password " +
-		"the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
-	// An unescaped character in a password could make a part of it a host or the name of a database, which are shown.
-	rest, isURL := strings.CutPrefix(strings.Replace(text, "postgresql://", "postgres://", 1), "postgres://")
-	place, parameters, _ := strings.Cut(rest, "?")
-	_, path, _ := strings.Cut(place, "/")
-	query, err := url.ParseQuery(parameters)
-	if !isURL || err != nil || strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(place, "@") > 1 {
-		return nil, unreadable
-	}
-	for name, value := range map[string]string{
-		"target_session_attrs": "read-write", // of several hosts the primary, after a failover another
-		"pool_max_conns":       "8",          // a statement takes 0.1 ms: more would only wait for the server's cores
-		"connect_timeout":      "2",          // so that the second host is reached while a request waits
-		"application_name":     "users-api",
-	} {
-		if !query.Has(name) {
-			query.Set(name, value)
-		}
-	}
-	config, err := pgxpool.ParseConfig("postgres://" + place + "?" + query.Encode())
-	if err != nil {
-		_, isParsing := errors.AsType[*pgconn.ParseConfigError](err)
-		_, why, found := strings.Cut(err.Error(), "`: ")
-		switch {
-		case !isParsing:
-			return nil, errors.New(what + err.Error()) // the pool's: it names only its parameter
-		case !found, strings.Contains(why, "parse as URL"):
-			return nil, unreadable
-		}
-		return nil, errors.New(what + why)
-	}
-	if config.MaxConns < minConnections {
-		return nil, fmt.Errorf(what+"pool_max_conns is %d, and a process needs at least %d connections: raise it, or leave it out",
-			config.MaxConns, minConnections)
-	}
-	// What is read must not depend on the settings of a role, a database or a server. Every pooler knows these parameters.
-	for name, value := range map[string]string{
-		"client_encoding": "UTF8", "timezone": "UTC", "datestyle": "ISO", "standard_conforming_strings": "on",
-	} {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
-	first := &pgconn.FallbackConfig{Host: config.ConnConfig.Host, Port: config.ConnConfig.Port}
-	for _, host := range append([]*pgconn.FallbackConfig{first}, config.ConnConfig.Fallbacks...) {
-		if _, place := pgconn.NetworkAddress(host.Host, host.Port); !slices.Contains(p.hosts, place) {
-			p.hosts = append(p.hosts, place)
-		}
-	}
-	p.database, p.username = config.ConnConfig.Database, config.ConnConfig.User
-	for _, limit := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
-		if config.ConnConfig.RuntimeParams[limit] == "" {
-			p.noLimit += "SET LOCAL " + limit + " = 0; "
-		}
-	}
-	return config, nil
-}
-
-func (p *postgresServer) String() string {
-	return fmt.Sprintf("%s (database %q, user %q)", strings.Join(p.hosts, ", "), p.database, p.username)
-}
-
 // openPostgres connects to the database, and creates the table users if there is none.
-func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
-	p, err := connectPostgres(ctx, d, u)
+func openPostgres(ctx context.Context, d Database, ended context.Context, rows listRows) (opened storage, err error) {
+	p, err := connectPostgres(ctx, d, ended)
 	if err != nil {
-		return nil, err
+		return opened, err
 	}
+	p.rows = rows
 	if err = p.createTable(ctx); err == nil {
 		err = p.read(ctx, func(db *gorm.DB) error {
-			if _, err := p.describe(db); err != nil {
+			if _, err := (postgresDialect{}).describe(db, d.Fields); err != nil {
 				return err
 			}
-			if _, err := p.cursor(db); err != nil {
+			if _, err := (postgresDialect{}).cursor(db); err != nil {
 				return err
 			}
 			return p.expectRights(db)
@@ -151,25 +86,29 @@ func openPostgres(ctx context.Context, d Database, u *Users) (engine, error) {
 	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
-		return nil, p.explain(err)
+		return opened, p.explain(err)
 	}
-	u.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to the other engine
 	// One batch is committed while the next one arrives. 64 clients create as many users a second with three.
-	u.writers, u.apart, u.maxParameters = 2, true, 800
-	u.maxBatch = u.maxParameters / (len(u.fields) + 1) // one INSERT
-
-	u.searchers = min(3, int(p.pool.Config().MaxConns)-u.writers-1) // one connection is left for other reads
-	return p, nil
+	limits := limits{foldedEmail: foldedEmail, ownChanges: true, writers: 2, maxParameters: 800}
+	limits.maxBatch = limits.maxParameters / (len(d.Fields) + 1)              // one INSERT
+	limits.searchers = min(3, int(p.pool.Config().MaxConns)-limits.writers-1) // one connection is left for other reads
+	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-"))     // DATA_DIR belongs to SQLite
+	return storage{pool: p, dialect: postgresDialect{}, limits: limits, catalog: p.catalog, Temp: temp}, nil
 }
+
+// foldedEmail is an email without the case of its ASCII letters.
+const foldedEmail = `lower(email COLLATE "C")`
 
 // connectPostgres connects to the database, whatever is in it. It retries a server that is starting or not there yet: a
 // container may start at the same moment as its database.
-func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer, error) {
-	u.folded = `lower(email COLLATE "C")`
-	p := &postgresServer{Users: u, logger: d.Logger, newest: map[string]string{}}
-	config, err := p.parse(d.URL)
+func connectPostgres(ctx context.Context, d Database, ended context.Context) (*postgresPool, error) {
+	address, config, err := parseURL(d.URL)
 	if err != nil {
 		return nil, err
+	}
+	p := &postgresPool{
+		address: address, logger: d.Logger, catalog: &catalog{dialect: postgresDialect{}, fields: d.Fields}, ended: ended,
+		newest: map[string]string{},
 	}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
@@ -184,7 +123,7 @@ func connectPostgres(ctx context.Context, d Database, u *Users) (*postgresServer
 	config.ConnConfig.DialFunc = (&net.Dialer{Timeout: config.ConnConfig.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
 	}}).DialContext
-	if len(p.hosts) > 1 { // otherwise there is no other server to turn to
+	if len(address.hosts) > 1 { // otherwise there is no other server to turn to
 		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
 	}
 	p.writing, p.waiting = semaphore.NewWeighted(int64(config.MaxConns/2)), semaphore.NewWeighted(int64(config.MaxConns/4))
@@ -244,11 +183,11 @@ func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.State
 	}
 }
 
-// hideLimit is the setting of a query whose limit the planner must not see: see [postgresServer.contains].
+// hideLimit is the setting of a query whose limit the planner must not see: see [postgresDialect.contains].
 const hideLimit = "users:hide_limit"
 
 // adaptGORM gives the time PostgreSQL's own type, and lets a query hide its limit.
-func (p *postgresServer) adaptGORM() error {
+func (p *postgresPool) adaptGORM() error {
 	statement := &gorm.Statement{DB: p.db}
 	if err := statement.Parse(&User{}); err != nil {
 		return err
@@ -268,7 +207,7 @@ func (p *postgresServer) adaptGORM() error {
 }
 
 // reach returns when the server can be reached, or why it cannot.
-func (p *postgresServer) reach(ctx context.Context) error {
+func (p *postgresPool) reach(ctx context.Context) error {
 	const pause, sayAgain = time.Second, 10 * time.Second
 	said := time.Time{}
 	for until := time.Now().Add(startTimeout); ; {
@@ -286,7 +225,7 @@ func (p *postgresServer) reach(ctx context.Context) error {
 		}
 		if time.Since(said) >= sayAgain {
 			said = time.Now()
-			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.hosts, ", "), "database", p.database, "user", p.username,
+			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.address.hosts, ", "), "database", p.address.database, "user", p.address.username,
 				"error", reason(err), "tried_for_another", left.Round(time.Second).String())
 		}
 		_ = sleep(ctx, pause)
@@ -304,7 +243,7 @@ func sleep(ctx context.Context, howLong time.Duration) error {
 
 // passOverOld makes a connection to a server fail that is on an older timeline of the same cluster than this process has seen.
 // A server that stood still while a standby took its place goes on as if nothing had happened, and what it shows is old.
-func (p *postgresServer) passOverOld(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+func (p *postgresPool) passOverOld(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if validate != nil {
 			if err := validate(ctx, conn); err != nil {
@@ -333,13 +272,13 @@ func (p *postgresServer) passOverOld(validate pgconn.ValidateConnectFunc) pgconn
 	}
 }
 
-func (p *postgresServer) read(ctx context.Context, run func(db *gorm.DB) error) error {
+func (p *postgresPool) read(ctx context.Context, run func(db *gorm.DB) error) error {
 	deadline := time.Now().Add(answerTimeout)
 	for {
 		err := p.repeat(ctx, deadline, func(ctx context.Context) error {
 			return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
 		})
-		if !p.locked(err) || time.Until(deadline) < lockMargin {
+		if !isLocked(err) || time.Until(deadline) < lockMargin {
 			return p.orLate(err, errSlow)
 		}
 	}
@@ -348,7 +287,7 @@ func (p *postgresServer) read(ctx context.Context, run func(db *gorm.DB) error) 
 // snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a snapshot that
 // is older than their commit sees an empty table. So the table is locked before the snapshot is taken. A plan that is kept for
 // all texts would not know whether the text of a search is rare.
-func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
+func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	begins := time.AfterFunc(answerTimeout, cancel)
@@ -356,7 +295,7 @@ func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) err
 	var failed error
 	begun := false
 	err := p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
-		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.noLimit+
+		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.address.noLimit+
 			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+
 			"LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
 			if begun = begins.Stop(); !begun {
@@ -378,7 +317,7 @@ func (p *postgresServer) snapshot(ctx context.Context, run func(tx *gorm.DB) err
 
 // write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection every 20 ms,
 // so that those that wait take turns, and all others have connections left.
-func (p *postgresServer) write(since time.Time, how writing, run func(tx *gorm.DB) error) error {
+func (p *postgresPool) write(since time.Time, how writing, run func(tx *transaction) error) error {
 	turn := p.writing
 	if how == untilFree {
 		turn = p.waiting
@@ -391,11 +330,11 @@ func (p *postgresServer) write(since time.Time, how writing, run func(tx *gorm.D
 		if how == asOneStatement {
 			err = p.tryStatement(since.Add(answerTimeout), run)
 		}
-		if errors.Is(err, errNeedsTransaction) || p.locked(err) {
+		if errors.Is(err, errNeedsTransaction) || isLocked(err) {
 			err = p.tryWrite(since.Add(answerTimeout), run)
 		}
 		turn.Release(1)
-		if !p.locked(err) {
+		if !isLocked(err) {
 			return p.orLate(err, gaveUpError{errTooLate})
 		}
 		if how != untilFree {
@@ -413,17 +352,17 @@ func (p *postgresServer) write(since time.Time, how writing, run func(tx *gorm.D
 // tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of three.
 // Behind a pooler the session has no time limit for locks, and what a trigger has changed can only be taken back in a
 // transaction.
-func (p *postgresServer) tryStatement(deadline time.Time, run func(tx *gorm.DB) error) error {
+func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
-			triggers, err := p.hasTriggers(db)
+			table, err := p.catalog.table(db)
 			if err != nil {
 				return err
 			}
-			if triggers || server.PgConn().CustomData()[own] != true {
+			if table.triggers || server.PgConn().CustomData()[own] != true {
 				return errNeedsTransaction
 			}
-			err = run(db)
+			err = run(&transaction{DB: db, table: table})
 			if errors.Is(err, errRewritten) {
 				return errMeanwhile
 			}
@@ -438,17 +377,17 @@ func (p *postgresServer) tryStatement(deadline time.Time, run func(tx *gorm.DB) 
 // tryWrite calls run in a transaction that waits for a lock of the table until its time is over, and for one of a user or an
 // email for 20 ms. The warning that no standby has confirmed the commit must arrive. Constraints that are checked at the commit
 // would refuse the writes that share it.
-func (p *postgresServer) tryWrite(deadline time.Time, run func(tx *gorm.DB) error) error {
+func (p *postgresPool) tryWrite(deadline time.Time, run func(tx *transaction) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		wait := max(1, (time.Until(deadline) - lockMargin).Milliseconds())
-		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
+		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+
 			"SET LOCAL client_min_messages = warning; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL lock_timeout = %d; "+
-			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)), run)
+			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)), p.described(run))
 	})
 }
 
 // isImporting reports whether any process imports a file, which may hold locks for long.
-func (p *postgresServer) isImporting() (imports bool) {
+func (p *postgresPool) isImporting() (imports bool) {
 	_ = p.read(p.ended, func(db *gorm.DB) error { // if it fails, the next write says why
 		return db.Raw("SELECT NOT pg_try_advisory_xact_lock_shared(?)", importLock).Scan(&imports).Error
 	})
@@ -459,17 +398,17 @@ func (p *postgresServer) isImporting() (imports bool) {
 // the import holds its own, so it waits 5 s for one. Constraints are checked after each statement, so that a row that violates
 // one is refused by itself. The planner relies on what it knew about the table when the import began, which may have been
 // empty: it is told to use the index.
-func (p *postgresServer) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
+func (p *postgresPool) importing(ctx context.Context, run func(tx *transaction) error) error {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stay := context.AfterFunc(ctx, cancel)
 	defer stay()
-	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+
 		"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d); "+
 		"SET LOCAL lock_timeout = '5s'; LOCK TABLE users IN ROW EXCLUSIVE MODE; SET CONSTRAINTS ALL IMMEDIATE; "+
 		"SET LOCAL enable_seqscan = off; SET LOCAL jit = off", importLock)
 	err := p.repeat(working, time.Now().Add(24*time.Hour), func(working context.Context) error {
-		return p.transaction(working, begin, func(tx *gorm.DB) error {
+		return p.transaction(working, begin, p.described(func(tx *transaction) error {
 			err := run(tx)
 			if err == nil { // from here on, the client's end is no reason to break off: that would leave the outcome open
 				stay()
@@ -477,9 +416,9 @@ func (p *postgresServer) importing(ctx context.Context, run func(tx *gorm.DB) er
 				err = ctx.Err()
 			}
 			return err
-		})
+		}))
 	})
-	if p.locked(err) {
+	if isLocked(err) {
 		return err // it says for which lock it has waited
 	}
 	return p.orLate(err, errTooLate)
@@ -494,7 +433,7 @@ const (
 // repeat calls try until it succeeds, or fails for good: again when the connection was lost before anything can have been
 // stored, when what was prepared is out of date, and when PostgreSQL ended the transaction because of others. A server that
 // accepts no more connections is asked again until one of this process is free.
-func (p *postgresServer) repeat(ctx context.Context, deadline time.Time, try func(context.Context) error) error {
+func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	defer context.AfterFunc(p.ended, cancel)()
@@ -523,7 +462,7 @@ func (p *postgresServer) repeat(ctx context.Context, deadline time.Time, try fun
 // connection calls run with a connection of its own. When the context ends, what runs there is cancelled, and the server's answer
 // to that is waited for: then a write is known not to be stored. The statements have no context themselves, which would take
 // two goroutines for each: the user with an id takes 74 µs without, and 114 with them.
-func (p *postgresServer) connection(ctx context.Context, run func(db *gorm.DB, server *pgx.Conn) error) error {
+func (p *postgresPool) connection(ctx context.Context, run func(db *gorm.DB, server *pgx.Conn) error) error {
 	return p.db.WithContext(ctx).Connection(func(db *gorm.DB) error {
 		var server *pgx.Conn
 		if err := db.Statement.ConnPool.(*sql.Conn).Raw(func(driver any) error {
@@ -556,7 +495,7 @@ func (p *postgresServer) connection(ctx context.Context, run func(db *gorm.DB, s
 //
 // The statements that begin it travel together, and the end of it says whether a standby has confirmed it: neither can be
 // had from database/sql, so pgx begins and ends it on the connection that GORM uses in between.
-func (p *postgresServer) transaction(ctx context.Context, begin string, run func(tx *gorm.DB) error) error {
+func (p *postgresPool) transaction(ctx context.Context, begin string, run func(tx *gorm.DB) error) error {
 	return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
 		sent := context.WithoutCancel(ctx)
 		tx, err := server.BeginTx(sent, pgx.TxOptions{BeginQuery: begin})
@@ -594,16 +533,19 @@ func confirmed(server *pgx.Conn, err error) error {
 	return commitError(err)
 }
 
-func (p *postgresServer) noteWrite(int64) {} // the feed or the snapshot tell it
-
-func (p *postgresServer) hasTriggers(tx *gorm.DB) (bool, error) {
-	table, err := p.described(tx)
-	return table.triggers, err
+// described calls run with what the table is.
+func (p *postgresPool) described(run func(tx *transaction) error) func(tx *gorm.DB) error {
+	return func(tx *gorm.DB) error {
+		table, err := p.catalog.table(tx)
+		if err != nil {
+			return err
+		}
+		return run(&transaction{DB: tx, table: table})
+	}
 }
 
-func (p *postgresServer) storable(text string) bool {
-	return !strings.Contains(text, "\x00") && utf8.ValidString(text)
-}
+// postgresDialect is the SQL of PostgreSQL, and its errors.
+type postgresDialect struct{}
 
 // contains compares what the index is on, so that the planner may use it for three characters or more. It takes a rare text
 // for one that one user in 10,000 has: of 10,000,000, the first 16 would seem to be found soon among the lowest ids, and it
@@ -611,7 +553,7 @@ func (p *postgresServer) storable(text string) bool {
 //
 // Trigrams are of letters in lower case, and in some databases that of a capital beyond ASCII depends on the letters that
 // follow, such as Σ at the end of a word. The index would miss a user where others follow, so it is not used for those.
-func (p *postgresServer) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
+func (postgresDialect) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
 	text = LowerASCII(text)
 	condition := `lower(?::text COLLATE "C") LIKE ?`
 	switch {
@@ -621,7 +563,7 @@ func (p *postgresServer) contains(db *gorm.DB, columns []string, text string, in
 		db = db.Set(hideLimit, true)
 	}
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
-	anyOf := p.db
+	anyOf := db.Session(&gorm.Session{NewDB: true})
 	for _, column := range columns {
 		anyOf = anyOf.Or(condition, clause.Column{Name: column}, pattern)
 	}
@@ -630,8 +572,7 @@ func (p *postgresServer) contains(db *gorm.DB, columns []string, text string, in
 
 // close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a server that
 // does not answer does not confirm a close either.
-func (p *postgresServer) close(ctx context.Context) error {
-	defer p.endAll()
+func (p *postgresPool) close(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -642,13 +583,4 @@ func (p *postgresServer) close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// CheckURL returns an error that names DATABASE_URL if the URL cannot be used.
-func (d Database) CheckURL() error {
-	if d.URL == "" {
-		return nil
-	}
-	_, err := new(postgresServer).parse(d.URL)
-	return err
 }

@@ -126,61 +126,56 @@ func isOutOfDate(err error) bool {
 	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
 }
 
-// locked reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
-func (p *postgresServer) locked(err error) bool {
+// isLocked reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
+func isLocked(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
 }
 
-// refuses reports whether the server refused what a statement asked for. It has then stored nothing, and a single row may be
-// to blame.
-func (p *postgresServer) refuses(err error) bool {
-	code := sqlState(err)
-	switch class(code) {
-	case "", "08", "25", "28", "40", "53", "57", "58", "XX":
-		return false
-	}
-	return !p.locked(err) && !isOutOfDate(err) && code != codeSameStatement
-}
-
-// orLate returns the error of a read or a write as the callers of the engine know it: late, if it was ended by its own deadline.
-func (p *postgresServer) orLate(err, late error) error {
+// orLate returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own deadline.
+func (p *postgresPool) orLate(err, late error) error {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
 	case err == nil, isUnknown(err):
 		return err
 	case p.ended.Err() != nil && isConnectionError(err):
 		return ErrClosed
-	case p.locked(err), sqlState(err) == "" && isTimeoutOrCancel(err) && !connecting:
+	case isLocked(err), sqlState(err) == "" && isTimeoutOrCancel(err) && !connecting:
 		return late
 	}
 	return err
 }
 
-// translate returns an error as a client sees it: it names no host, user or password.
-func (p *postgresServer) translate(err error) error {
+// classify shows an error without a host, user or password. The server refuses what violates the rules of a table, and not what
+// fails because of the connection, the machine, or other transactions.
+func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, isStorage := errors.AsType[*StorageError](err)
 	switch {
 	case err == nil, isStorage:
-		return err
+		return err, false
 	case connecting:
 		why := reason(err)
-		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}
+		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}, false
 	case isServers:
 		text := server.Error()
 		if server.Code == codeNoStatement || server.Code == codeSameStatement {
 			text += ": " + oldPooler
 		}
+		switch class(server.Code) {
+		case "08", "25", "28", "40", "53", "57", "58", "XX":
+		default:
+			isRefusal = !isLocked(err) && !isOutOfDate(err) && server.Code != codeSameStatement
+		}
 		return &StorageError{
 			Text: text, Code: server.Code,
 			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && isOnEmail(server),
-		}
+		}, isRefusal
 	case isConnectionError(err):
-		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}
+		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}, false
 	}
-	return err
+	return err, false
 }
 
 // isOnEmail reports whether the constraint that was violated is on the email alone. The detail is, in the language of the server,
@@ -234,7 +229,7 @@ func isTransient(err error) bool {
 }
 
 // explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class 08.
-func (p *postgresServer) explain(err error) error {
+func (p *postgresPool) explain(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	storage, isStorage := errors.AsType[*StorageError](err)
 	_, isDone := errors.AsType[*startError](err)
@@ -253,7 +248,7 @@ func (p *postgresServer) explain(err error) error {
 	help := map[string]string{
 		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), or its server does not run",
 		"28": "check the user and the password in DATABASE_URL, and pg_hba.conf of the server",
-		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.username, p.database),
+		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.address.username, p.address.database),
 		"53": "raise max_connections of the server, or lower pool_max_conns in DATABASE_URL",
 		"57": "look at the log of the server",
 	}[class(code)]
@@ -263,7 +258,7 @@ func (p *postgresServer) explain(err error) error {
 	case code == codeNoRight:
 		help = fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run `GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, "+
 			"`GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, where users exists, "+
-			"`GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", p.database, p.username)
+			"`GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", p.address.database, p.address.username)
 	case code == codeNoTable:
 		help = "start the service, which creates the table with the columns that USER_FIELDS names"
 	case isUntrusted(err):
@@ -274,7 +269,7 @@ func (p *postgresServer) explain(err error) error {
 	if help != "" {
 		why += ": " + help
 	}
-	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p, why), err}
+	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p.address, why), err}
 }
 
 // startError is an error with the line that explains it.

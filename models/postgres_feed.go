@@ -47,9 +47,9 @@ const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g WHERE g.tgrelid = c.
 	AND NOT EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = c.oid)
 	AND EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users_changes') AND relnamespace = c.relnamespace))`
 
-// createFeed makes the table and its triggers. The function runs with the rights of its owner, and no other trigger may call
+// createPostgresFeed makes the table and its triggers. The function runs with the rights of its owner, and no other trigger may call
 // it. If the table is not found, because another program has removed it, writes succeed and the feed ends.
-func (p *postgresServer) createFeed(tx *gorm.DB) error {
+func createPostgresFeed(tx *gorm.DB) error {
 	var schema, refusal string
 	err := tx.Raw(`SELECT quote_ident(n.nspname), CASE
 		WHEN c.relpersistence <> 'p' OR EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid)
@@ -116,10 +116,10 @@ END $keep$;
 		script += fmt.Sprintf("CREATE TRIGGER %[1]s AFTER %[2]s FOR EACH STATEMENT EXECUTE FUNCTION SCHEMA.users_changes_record();"+
 			"ALTER TABLE users ENABLE ALWAYS TRIGGER %[1]s;", t[0], t[1])
 	}
-	if err := p.script(tx, strings.ReplaceAll(script, "SCHEMA", schema)); err != nil {
+	if err := runScript(tx, strings.ReplaceAll(script, "SCHEMA", schema)); err != nil {
 		return err
 	}
-	feed, err := p.feed(tx)
+	feed, err := readFeed(tx)
 	if err == nil && feed.epoch == "" {
 		err = &StorageError{Text: "a table users_changes of another schema comes first on the search path: rename it, or give " +
 			"users-api a schema of its own"}
@@ -127,8 +127,8 @@ END $keep$;
 	return err
 }
 
-// dropFeed removes what createFeed makes, as far as it exists.
-func (p *postgresServer) dropFeed(tx *gorm.DB) error {
+// dropPostgresFeed removes what createPostgresFeed makes, as far as it exists.
+func dropPostgresFeed(tx *gorm.DB) error {
 	var schema string
 	var foreign bool
 	err := tx.Raw(`SELECT quote_ident(n.nspname), f.oid IS NOT NULL AND NOT EXISTS (SELECT FROM pg_attribute
@@ -147,12 +147,12 @@ func (p *postgresServer) dropFeed(tx *gorm.DB) error {
 		script += "DROP TRIGGER IF EXISTS " + t[0] + " ON users;"
 	}
 	script += "DROP TRIGGER IF EXISTS users_changes_replicated ON users;" // of an earlier version
-	return p.script(tx, script+fmt.Sprintf("DROP FUNCTION IF EXISTS %[1]s.users_changes_record(); DROP TABLE IF EXISTS %[1]s.users_changes;"+
+	return runScript(tx, script+fmt.Sprintf("DROP FUNCTION IF EXISTS %[1]s.users_changes_record(); DROP TABLE IF EXISTS %[1]s.users_changes;"+
 		"DROP FUNCTION IF EXISTS %[1]s.users_changes_keep();", schema))
 }
 
-// script runs statements that have no values: GORM's Exec would look for placeholders in them.
-func (p *postgresServer) script(tx *gorm.DB, statements string) error {
+// runScript runs statements that have no values: GORM's Exec would look for placeholders in them.
+func runScript(tx *gorm.DB, statements string) error {
 	_, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, statements)
 	return err
 }
@@ -183,9 +183,9 @@ func (f postgresFeed) cursor(place feedPlace) string {
 	return fmt.Sprintf("%s.%d.%d", f.epoch, place.xid, place.seq)
 }
 
-// feed reads where the feed begins and ends. Each has an index that finds it, past no entries that were deleted and that
+// readFeed reads where the feed begins and ends. Each has an index that finds it, past no entries that were deleted and that
 // VACUUM has not removed yet.
-func (p *postgresServer) feed(tx *gorm.DB) (f postgresFeed, err error) {
+func readFeed(tx *gorm.DB) (f postgresFeed, err error) {
 	var identity string
 	var mayRead, hidden, standby bool
 	found := tx.Raw(`SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
@@ -240,8 +240,8 @@ func (p *postgresServer) feed(tx *gorm.DB) (f postgresFeed, err error) {
 
 // cursor returns where the feed ends. Its table may go away between the two statements, except in a transaction that holds a
 // lock of users.
-func (p *postgresServer) cursor(tx *gorm.DB) (string, error) {
-	feed, err := p.feed(tx)
+func (postgresDialect) cursor(tx *gorm.DB) (string, error) {
+	feed, err := readFeed(tx)
 	if sqlState(err) == codeNoTable {
 		return "", nil
 	}
@@ -249,8 +249,8 @@ func (p *postgresServer) cursor(tx *gorm.DB) (string, error) {
 }
 
 // changes reads the entries after a cursor. If the entry at that place is gone, later ones may be too.
-func (p *postgresServer) changes(tx *gorm.DB, after string, limit int) (changes Changes, err error) {
-	feed, err := p.feed(tx)
+func (postgresDialect) changes(tx *gorm.DB, after string, limit int) (changes Changes, err error) {
+	feed, err := readFeed(tx)
 	switch {
 	case err != nil:
 		return changes, err
@@ -311,8 +311,8 @@ func (p *postgresServer) changes(tx *gorm.DB, after string, limit int) (changes 
 // begins. Entries of different transactions are not in the order of their times, and one from a moment when the clock was
 // ahead does not keep those after it. Entries of transactions that this server has not had yet were brought by a dump of
 // another; so are those of the transaction that prunes, for all that the server says: it must write no user.
-func (p *postgresServer) prune(tx *gorm.DB, before time.Time) (int64, error) {
-	if feed, err := p.feed(tx); err != nil || feed.epoch == "" {
+func (postgresDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
+	if feed, err := readFeed(tx); err != nil || feed.epoch == "" {
 		return 0, err
 	}
 	if err := tx.Exec("SET LOCAL users_api.prunes = on; DELETE FROM users_changes WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())").Error; err != nil {
@@ -331,18 +331,21 @@ func (p *postgresServer) prune(tx *gorm.DB, before time.Time) (int64, error) {
 // measure asks how many bytes the table takes with its indexes (PostgreSQL keeps its log for the whole cluster), for about how
 // many entries the feed has, as PostgreSQL last counted them, when the oldest was written, and how long the oldest has been held
 // back. An index finds both.
-func (p *postgresServer) measure(db *gorm.DB, stats *Stats) {
-	_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
-	if table, err := p.described(db); err != nil || !table.feed {
-		return
-	}
-	lag := 0.0
-	_ = db.Raw(`SELECT GREATEST(reltuples, 0)::int8, first.at, COALESCE(extract(epoch FROM clock_timestamp() - held.at), 0)::float8
-		FROM pg_class, (SELECT at FROM users_changes ORDER BY xid, seq LIMIT 1) AS first
-		LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
-			ORDER BY xid, seq LIMIT 1) AS held ON true
-		WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.FeedEntries, &stats.FeedOldest, &lag)
-	stats.FeedLag = time.Duration(lag * float64(time.Second))
+func (p *postgresPool) measure(ctx context.Context, stats *Stats) {
+	_ = p.read(ctx, func(db *gorm.DB) error {
+		_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
+		if table, err := p.catalog.table(db); err != nil || !table.feed {
+			return err
+		}
+		lag := 0.0
+		_ = db.Raw(`SELECT GREATEST(reltuples, 0)::int8, first.at, COALESCE(extract(epoch FROM clock_timestamp() - held.at), 0)::float8
+			FROM pg_class, (SELECT at FROM users_changes ORDER BY xid, seq LIMIT 1) AS first
+			LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
+				ORDER BY xid, seq LIMIT 1) AS held ON true
+			WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.FeedEntries, &stats.FeedOldest, &lag)
+		stats.FeedLag = time.Duration(lag * float64(time.Second))
+		return nil
+	})
 }
 
 // postgresState is what is known about a transaction that has read the list.
@@ -372,19 +375,19 @@ func (s *postgresState) read(db *gorm.DB) error {
 }
 
 // Unchanged asks for the snapshot outside of any transaction.
-func (p *postgresServer) Unchanged(ctx context.Context) (bool, error) {
+func (p *postgresPool) Unchanged(ctx context.Context) (bool, error) {
 	var now postgresState
-	err := p.translate(p.read(ctx, now.read))
+	err := p.read(ctx, now.read)
 	return err == nil && now.snapshot == p.last.snapshot && now.server == p.last.server, err
 }
 
-// Snapshot reads in a transaction whose snapshot is the one that is noted.
+// ReadList reads in a transaction whose snapshot is the one that is noted.
 //
 // With the feed, only what it names is read again, whatever program wrote: an entry is committed together with what it tells
 // of, so the entries that one snapshot sees and an earlier one does not name all that was written between the two. No trigger
 // records a change of the columns or of the triggers themselves. It changes the definition of the feed, and then the whole list
 // is read again.
-func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snapshot) error) error {
+func (p *postgresPool) ReadList(ctx context.Context, read func(listcache.Snapshot) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stall := time.AfterFunc(searchTimeout, cancel) // no row for as long as any read may take: the server does not answer
@@ -398,7 +401,7 @@ func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snaps
 			return err
 		}
 		var err error
-		if now.feed, err = p.feed(tx); err != nil {
+		if now.feed, err = readFeed(tx); err != nil {
 			return err
 		}
 		changed, err := changedSince(tx, before, now)
@@ -427,7 +430,7 @@ func (p *postgresServer) Snapshot(ctx context.Context, read func(listcache.Snaps
 	if err == nil {
 		p.last = now
 	}
-	return p.translate(err)
+	return err
 }
 
 // changedSince returns the users in entries that are visible now, and were not in an earlier snapshot. NULL stands for

@@ -18,7 +18,7 @@ import (
 const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = 0)`
 
 // expectServer returns an error if the server or the database is not one that can be served.
-func (p *postgresServer) expectServer(ctx context.Context) error {
+func (p *postgresPool) expectServer(ctx context.Context) error {
 	var version int
 	var encoding string
 	err := p.read(ctx, func(db *gorm.DB) error {
@@ -32,14 +32,14 @@ func (p *postgresServer) expectServer(ctx context.Context) error {
 	case encoding != "UTF8":
 		return fmt.Errorf("its encoding is %s, which cannot hold every name: create a database with `createdb --encoding=UTF8 "+
 			"--template=template0 -O %s NAME`, move the data there with pg_dump and pg_restore, and name it in DATABASE_URL",
-			encoding, p.username)
+			encoding, p.address.username)
 	}
 	return nil
 }
 
 // createTable creates the table if nothing of its name is found on the search path. If two processes create it at once,
 // PostgreSQL refuses one of them midway: so processes take turns, and each looks again.
-func (p *postgresServer) createTable(ctx context.Context) error {
+func (p *postgresPool) createTable(ctx context.Context) error {
 	return p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		// A statement that opens a table makes the session notice what others have committed to the catalog.
 		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
@@ -49,7 +49,7 @@ func (p *postgresServer) createTable(ctx context.Context) error {
 }
 
 // describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by itself.
-func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
+func (postgresDialect) describe(db *gorm.DB, fields Fields) (t table, err error) {
 	var why, columns, unique string
 	err = db.Raw(`SELECT CASE
 			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
@@ -75,7 +75,7 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_')),
 		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+`)
-		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(p.fields.Names(), ",")).
+		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(fields.Names(), ",")).
 		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {
 		return table{}, nil
@@ -86,14 +86,14 @@ func (p *postgresServer) describe(db *gorm.DB) (t table, err error) {
 		err = unserved(why + ": change that, or give users-api a database or a schema of its own")
 	}
 	if err == nil {
-		err = p.fields.expect(t.columns)
+		err = fields.expect(t.columns)
 	}
 	return t, err
 }
 
 // expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write less
 // durable than it should be. A column of type serial takes its ids from a sequence with rights of its own.
-func (p *postgresServer) expectRights(db *gorm.DB) error {
+func (p *postgresPool) expectRights(db *gorm.DB) error {
 	var missing string
 	err := db.Raw(`SELECT concat_ws(', ',
 		CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
@@ -137,14 +137,14 @@ const schemaTimeout = 30 * time.Second
 // changeSchema makes a change of the table in its own transaction, and beside no other change: it begins with a lock that
 // only other changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it waits for no
 // more than half a second, and is tried again while another program holds the table.
-func (p *postgresServer) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
+func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
 	for until := time.Now().Add(schemaTimeout); ; {
 		err := p.repeat(ctx, until.Add(schemaTimeout), func(ctx context.Context) error {
-			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+p.noLimit+"SET LOCAL lock_timeout = '5s'; "+
+			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+"SET LOCAL lock_timeout = '5s'; "+
 				"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'", change)
 		})
 		// A build of an index that a killed command has begun lets go of its lock just before its end.
-		isBusy := p.locked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
+		isBusy := isLocked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
 		switch {
 		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !isConnectionError(err):
 			return cmp.Or(ctx.Err(), err)
@@ -160,28 +160,27 @@ func (p *postgresServer) changeSchema(ctx context.Context, change func(tx *gorm.
 	}
 }
 
-// ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same. The error
-// is [*SameEmails] if there are such emails.
-func (p *postgresServer) ignoreEmailCase(ctx context.Context) error {
-	err := p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+p.folded+`)`)
+// ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and returns
+// the ids of users for whom that fails.
+func (p *postgresPool) ignoreEmailCase(ctx context.Context) (same []int64, err error) {
+	err = p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+foldedEmail+`)`)
 	if sqlState(err) != codeDuplicate {
-		return err
+		return nil, err
 	}
-	same := &SameEmails{}
 	failed := p.snapshot(ctx, func(db *gorm.DB) error {
 		return db.Raw(`SELECT u.id FROM users u JOIN (SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users
 				GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT ?) AS same ON lower(u.email COLLATE "C") = same.email
-			ORDER BY same.first, u.id LIMIT ?`, MaxListed+1, MaxListed+1).Scan(&same.IDs).Error
+			ORDER BY same.first, u.id LIMIT ?`, MaxListed+1, MaxListed+1).Scan(&same).Error
 	})
-	if failed != nil || len(same.IDs) == 0 { // another program has changed them meanwhile
-		return cmp.Or(failed, err)
+	if failed != nil || len(same) == 0 { // another program has changed them meanwhile
+		return nil, cmp.Or(failed, err)
 	}
-	return same
+	return same, nil
 }
 
 // indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains a text.
 // It is on the expression that searches compare, and the server compares what it finds, so searches find the same.
-func (p *postgresServer) indexSearch(ctx context.Context, columns []string) error {
+func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error {
 	var schema string
 	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
 	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
@@ -209,8 +208,8 @@ func (p *postgresServer) indexSearch(ctx context.Context, columns []string) erro
 	return p.explain(err)
 }
 
-// dropSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
-func (p *postgresServer) dropSearchIndex(tx *gorm.DB) error {
+// dropPostgresSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
+func dropPostgresSearchIndex(tx *gorm.DB) error {
 	var names []string
 	err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 		WHERE i.indrelid = to_regclass('users') AND starts_with(index.relname, 'users_search_')`).Scan(&names).Error
@@ -223,7 +222,7 @@ func (p *postgresServer) dropSearchIndex(tx *gorm.DB) error {
 // build builds an index, unless it is there. No write waits for it: PostgreSQL builds the index beside them, which no
 // transaction can do. So a build that is broken off leaves an index behind that is not valid. It is removed at once, or before
 // the next build.
-func (p *postgresServer) build(ctx context.Context, name, create string) error {
+func (p *postgresPool) build(ctx context.Context, name, create string) error {
 	exists, err := p.removeUnfinished(ctx, name)
 	if err != nil || exists {
 		return err
@@ -260,7 +259,7 @@ func (p *postgresServer) build(ctx context.Context, name, create string) error {
 }
 
 // removeUnfinished removes an index that is not valid, after any build of it has ended, and reports whether there is a valid one.
-func (p *postgresServer) removeUnfinished(ctx context.Context, name string) (exists bool, err error) {
+func (p *postgresPool) removeUnfinished(ctx context.Context, name string) (exists bool, err error) {
 	err = p.changeSchema(ctx, func(tx *gorm.DB) error {
 		var found string
 		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid

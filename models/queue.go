@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"gorm.io/gorm"
 )
 
 // A disk takes as long to flush one row as a hundred. So the writes that arrive during a commit go into the next one together
@@ -19,12 +17,12 @@ import (
 // write is one write on its way to disk.
 type write struct {
 	arrived        time.Time
-	user           *User                                     // to create; nil for another write
-	deleted        *int64                                    // the id of a user to delete; likewise
-	run            func(tx *gorm.DB, hasTriggers bool) error // what another write does
-	isOneStatement bool                                      // run writes with one statement, and needs nothing before it
-	refusal        error                                     // why it is refused, in a transaction that is committed without it
-	skipped        bool                                      // a creation or deletion that a statement for many has skipped
+	user           *User                       // to create; nil for another write
+	deleted        *int64                      // the id of a user to delete; likewise
+	run            func(tx *transaction) error // what another write does
+	isOneStatement bool                        // run writes with one statement, and needs nothing before it
+	refusal        error                       // why it is refused, in a transaction that is committed without it
+	skipped        bool                        // a creation or deletion that a statement for many has skipped
 	done           chan error
 }
 
@@ -47,7 +45,7 @@ func (u *Users) write(ctx context.Context, w *write) error {
 	q := u.queue
 	w.arrived, w.done = time.Now(), make(chan error, 1)
 	return q.whileOpen(func() error {
-		if w.run != nil && u.apart {
+		if w.run != nil && u.limits.ownChanges {
 			u.commit([]*write{w})
 			return <-w.done
 		}
@@ -83,7 +81,7 @@ func (u *Users) commitWaiting(w *write) bool {
 	}()
 	runtime.Gosched() // let requests that are ready join
 	q.mu.Lock()
-	n := min(len(q.waiting), u.maxBatch)
+	n := min(len(q.waiting), u.limits.maxBatch)
 	batch := slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
 	isTaken := !slices.Contains(q.waiting, w)

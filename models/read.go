@@ -6,22 +6,32 @@ import (
 	"database/sql"
 	"iter"
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 )
 
+// reader reads users from statements of either database.
+type reader struct {
+	fields  Fields
+	columns []string // of a user, as every statement reads them
+}
+
+func newReader(fields Fields) reader { return reader{fields, fields.selected()} }
+
 // each yields the users that a query selects, each valid until the next. Rows and Scan take 1.0 µs for each, and Find 3.7.
-func (u *Users) each(query *gorm.DB) iter.Seq2[*User, error] {
+func (r reader) each(query *gorm.DB) iter.Seq2[*User, error] {
 	return func(yield func(*User, error) bool) {
-		rows, err := query.Model(&User{}).Select(u.columns).Rows()
+		rows, err := query.Model(&User{}).Select(r.columns).Rows()
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer rows.Close() //nolint:errcheck // Err says what went wrong
 		var user User
-		texts := make([]sql.NullString, len(u.columns)-1)
+		texts := make([]sql.NullString, len(r.columns)-1)
 		into := []any{&user.ID}
 		for i := range texts {
 			into = append(into, &texts[i])
@@ -32,12 +42,12 @@ func (u *Users) each(query *gorm.DB) iter.Seq2[*User, error] {
 				return
 			}
 			user.Added = nil // an earlier user keeps its own
-			for i, field := range u.fields {
+			for i, field := range r.fields {
 				if field.SetNull(&user.NewUser); texts[i].Valid {
 					field.Set(&user.NewUser, texts[i].String)
 				}
 			}
-			user.CreatedAt = ShownTime(texts[len(u.fields)].String)
+			user.CreatedAt = ShownTime(texts[len(r.fields)].String)
 			if !yield(&user, nil) {
 				return
 			}
@@ -90,9 +100,9 @@ func (u *Users) ahead(users iter.Seq2[*User, error]) iter.Seq2[*User, error] {
 }
 
 // one returns the user with an id.
-func (u *Users) one(db *gorm.DB, id int64) (user User, err error) {
+func (r reader) one(db *gorm.DB, id int64) (user User, err error) {
 	err = ErrNotFound
-	for found, failed := range u.each(db.Where("id = ?", id)) {
+	for found, failed := range r.each(db.Where("id = ?", id)) {
 		if err = failed; err == nil {
 			user = *found
 		}
@@ -102,7 +112,7 @@ func (u *Users) one(db *gorm.DB, id int64) (user User, err error) {
 
 // matching adds the conditions of a query that decide which users match.
 func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
-	table, err := u.described(db)
+	table, err := u.catalog.table(db)
 	if err != nil {
 		return nil, err
 	}
@@ -112,10 +122,10 @@ func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
 		switch {
 		case value == nil:
 			matching = matching.Where("? IS NULL OR ? = ''", column, column)
-		case !u.engine.storable(*value):
+		case !u.mayStore(*value):
 			matching = matching.Where("1 = 0")
 		case field.Unique && table.ignoresCase:
-			matching = matching.Where(u.folded+" = ?", LowerASCII(*value))
+			matching = matching.Where(u.limits.foldedEmail+" = ?", LowerASCII(*value))
 		default:
 			matching = matching.Where(clause.Eq{Column: column, Value: *value})
 		}
@@ -132,12 +142,17 @@ func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
 		matching = matching.Where("id = ?", *query.ID)
 	}
 	switch {
-	case !u.engine.storable(query.Contains):
+	case !u.mayStore(query.Contains):
 		matching = matching.Where("1 = 0")
 	case query.Contains != "":
-		matching = u.engine.contains(matching, u.fields.Names(), query.Contains, table.indexed)
+		matching = u.dialect.contains(matching, u.fields.Names(), query.Contains, table.indexed)
 	}
 	return matching, nil
+}
+
+// mayStore reports whether the database can hold a text.
+func (u *Users) mayStore(text string) bool {
+	return u.limits.storesAnyText || utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
 // selected returns the users that a query selects, in its order.
@@ -165,19 +180,19 @@ func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
 // read runs a read on a connection. A search may look at every user, and waits for others first.
 func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
 	if !isSearch {
-		return u.storageError(ctx, u.engine.read(ctx, run))
+		return u.storageError(ctx, u.pool.read(ctx, run))
 	}
 	if err := u.searches.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer u.searches.Release(1)
-	return u.storageError(ctx, u.engine.snapshot(ctx, run))
+	return u.storageError(ctx, u.pool.snapshot(ctx, run))
 }
 
 // Get returns the user with the id.
 func (u *Users) Get(ctx context.Context, id int64) (user User, err error) {
 	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
-		if _, err = u.described(db); err == nil {
+		if _, err = u.catalog.table(db); err == nil {
 			user, err = u.one(db, id)
 		}
 		return err

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"gorm.io/gorm"
-
-	"users-api/models/dbfile"
 )
 
 // The commands that change the table users, beside running services. Nothing else changes a table that exists.
@@ -17,69 +15,90 @@ func (d Database) AddField(ctx context.Context, name string) error {
 	if d.Fields = NewFields(); d.Fields.Find(name) == nil {
 		d.Fields = NewFields(name)
 	}
-	return d.command(ctx, nil, func(e engine) error {
-		return e.changeSchema(ctx, func(tx *gorm.DB) error {
-			if table, err := e.describe(tx); err != nil {
+	add := func(dialect dialect) func(tx *gorm.DB) error {
+		return func(tx *gorm.DB) error {
+			if table, err := dialect.describe(tx, nil); err != nil {
 				return err
 			} else if slices.Contains(table.columns, name) {
 				return fmt.Errorf("the table users has the column %s already: nothing was changed", name)
 			}
 			return tx.Migrator().AddColumn(&User{}, name)
-		})
-	})
+		}
+	}
+	return d.changeSchema(ctx, add(sqliteDialect{}), add(postgresDialect{}))
 }
 
 // IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist, the error is
 // [*SameEmails].
 func (d Database) IgnoreEmailCase(ctx context.Context) error {
-	return d.command(ctx, nil, func(e engine) error { return e.ignoreEmailCase(ctx) })
+	var same []int64
+	var err error
+	if d.URL == "" {
+		err = d.changeSQLite(ctx, nil, func(tx *gorm.DB) (err error) {
+			same, err = ignoreSQLiteEmailCase(tx)
+			return err
+		})
+	} else {
+		err = d.onPostgres(ctx, func(p *postgresPool) (err error) {
+			same, err = p.ignoreEmailCase(ctx)
+			return err
+		})
+	}
+	if err == nil && len(same) > 0 {
+		return &SameEmails{IDs: same}
+	}
+	return err
 }
 
 // RecordChanges begins to record changes. If they are recorded already, it goes on.
 func (d Database) RecordChanges(ctx context.Context) error {
-	return d.command(ctx, nil, func(e engine) error {
-		return e.changeSchema(ctx, func(tx *gorm.DB) error {
-			if cursor, err := e.cursor(tx); cursor != "" || err != nil {
+	record := func(dialect dialect, drop, create func(tx *gorm.DB) error) func(tx *gorm.DB) error {
+		return func(tx *gorm.DB) error {
+			if cursor, err := dialect.cursor(tx); cursor != "" || err != nil {
 				return err
 			}
-			if err := e.dropFeed(tx); err != nil {
+			if err := drop(tx); err != nil {
 				return err
 			}
-			return e.createFeed(tx)
-		})
-	})
+			return create(tx)
+		}
+	}
+	return d.changeSchema(ctx, record(sqliteDialect{}, dropSQLiteFeed, createSQLiteFeed),
+		record(postgresDialect{}, dropPostgresFeed, createPostgresFeed))
 }
 
 // ForgetChanges ends the recording of changes, and removes what was recorded.
 func (d Database) ForgetChanges(ctx context.Context) error {
-	return d.command(ctx, nil, func(e engine) error { return e.changeSchema(ctx, e.dropFeed) })
+	return d.changeSchema(ctx, dropSQLiteFeed, dropPostgresFeed)
 }
 
 // IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew, and
 // PostgreSQL adds what is missing.
 func (d Database) IndexSearch(ctx context.Context) error {
-	return d.command(ctx, d.Fields, func(e engine) error { return e.indexSearch(ctx, d.Fields.Names()) })
+	if d.URL == "" {
+		return d.changeSQLite(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields.Names()) })
+	}
+	return d.onPostgres(ctx, func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields.Names()) })
 }
 
 // DropSearchIndex removes the index of searches.
 func (d Database) DropSearchIndex(ctx context.Context) error {
-	return d.command(ctx, nil, func(e engine) error { return e.changeSchema(ctx, e.dropSearchIndex) })
+	return d.changeSchema(ctx, dropSQLiteSearchIndex, dropPostgresSearchIndex)
 }
 
-// command opens the database for a command that needs the table to have the columns of some fields.
-func (d Database) command(ctx context.Context, needs Fields, run func(engine) error) error {
-	u := &Users{fields: needs}
-	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
-	defer u.endAll()
+// changeSchema runs the change for this kind of database in a transaction.
+func (d Database) changeSchema(ctx context.Context, onSQLite, onPostgres func(tx *gorm.DB) error) error {
 	if d.URL == "" {
-		s, err := connectSQLite(d, u)
-		if err != nil {
-			return err
-		}
-		defer dbfile.Close(s.writer)
-		return run(s)
+		return d.changeSQLite(ctx, nil, onSQLite)
 	}
-	p, err := connectPostgres(ctx, d, u)
+	return d.onPostgres(ctx, func(p *postgresPool) error { return p.changeSchema(ctx, onPostgres) })
+}
+
+// onPostgres connects to the server for a command.
+func (d Database) onPostgres(ctx context.Context, run func(p *postgresPool) error) error {
+	ended, endAll := context.WithCancel(context.WithoutCancel(ctx))
+	defer endAll()
+	p, err := connectPostgres(ctx, d, ended)
 	if err != nil {
 		return err
 	}

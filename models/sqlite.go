@@ -20,26 +20,29 @@ import (
 	"users-api/models/listcache"
 )
 
-// sqliteFile is one SQLite file in WAL mode, through three pools of connections:
+// sqlitePool is one SQLite file in WAL mode, through three pools of connections:
 //
 //   - writer has one connection, whose transactions take the write lock at once;
 //   - reader has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page cache;
 //   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs), and reads the list.
-type sqliteFile struct {
-	*Users
+type sqlitePool struct {
 	writer, reader, fresh *gorm.DB
 	files                 files
 	checkpoints           *checkpoints
+	catalog               *catalog
+	rows                  listRows
+	ended                 context.Context // ends all waiting
+	replaced              chan struct{}   // closed once the file was found removed or replaced
 
 	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its holder.
 	writeLock    chan struct{}
 	changed      listcache.Changes // what was committed since the list was last read; by another program: anything
 	dataVersion  int64             // of the writer, at the last look for commits of others
-	schema       int64             // the schema version for which triggers is known
-	triggers     bool              // the table has triggers of another program, which may change other users than a statement names
-	isLost       bool              // the file was found removed or replaced
-	imported     time.Time         // when the last import ended
-	freshVersion int64             // data_version of fresh when the list was last read
+	schema       int64             // the schema version of table
+	table        table
+	isLost       bool      // the file was found removed or replaced
+	imported     time.Time // when the last import ended
+	freshVersion int64     // data_version of fresh when the list was last read
 }
 
 const (
@@ -58,45 +61,47 @@ func pragmas(busyTimeout time.Duration) []string {
 }
 
 // openSQLite opens the database file, and creates the directory, the file and the table if they are missing.
-func openSQLite(ctx context.Context, d Database, u *Users) (engine, error) {
+func openSQLite(ctx context.Context, d Database, ended context.Context, rows listRows) (opened storage, err error) {
 	if err := dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
+		return opened, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
 	path, err := dbfile.FollowLinks(d.Path)
 	if err != nil {
-		return nil, err
+		return opened, err
 	}
 	file, made := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives the files beside it the same mode
 	if made == nil {
 		made = file.Close()
 	}
 	if err := cmp.Or(mayWrite(path), made); err != nil {
-		return nil, err
+		return opened, err
 	}
 	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that commit.
 	if err := dbfile.SyncFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("cannot bring the last commits to disk: %w", err)
+		return opened, fmt.Errorf("cannot bring the last commits to disk: %w", err)
 	}
 	first, err := prepare(ctx, path, d.Fields)
 	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
+		return opened, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
 	}
 	if err != nil {
-		return nil, dbfile.Explain(d.Path, err)
+		return opened, dbfile.Explain(d.Path, err)
 	}
 	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
-	u.Temp = NewTempFiles(path + "-spool-")
-	if err := u.Temp.Clear(); err != nil {
-		return nil, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
+	temp := NewTempFiles(path + "-spool-")
+	if err := temp.Clear(); err != nil {
+		return opened, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
 	}
-	s := &sqliteFile{Users: u, writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true}}
-	u.folded, u.writers, u.searchers = "email COLLATE NOCASE", 1, maxReaders-1
-	u.maxBatch = 512
-	u.maxParameters = 240 // the driver takes time that grows with their square: with 800, an import takes half as long again
+	s := &sqlitePool{
+		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, rows: rows, ended: ended, replaced: make(chan struct{}),
+		writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true},
+	}
 	if err := s.connect(d, path); err != nil {
-		return nil, dbfile.Explain(d.Path, err)
+		return opened, dbfile.Explain(d.Path, err)
 	}
-	return s, nil
+	limits := limits{foldedEmail: "email COLLATE NOCASE", storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1}
+	limits.maxParameters = 240 // the driver takes time that grows with their square: with 800, an import takes half as long again
+	return storage{pool: s, dialect: sqliteDialect{}, limits: limits, catalog: s.catalog, Temp: temp, replaced: s.replaced}, nil
 }
 
 // prepare makes the file a database in WAL mode with a table users. It waits for locks: also for that of another process that
@@ -154,7 +159,7 @@ func openPool(path string, fields Fields, size int, pragmas []string) (*gorm.DB,
 
 // connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings that
 // durability depends on: SQLite ignores a misspelt pragma without an error.
-func (s *sqliteFile) connect(d Database, path string) (err error) {
+func (s *sqlitePool) connect(d Database, path string) (err error) {
 	for _, pool := range []struct {
 		db   **gorm.DB
 		size int
@@ -183,16 +188,14 @@ func (s *sqliteFile) connect(d Database, path string) (err error) {
 
 // noticeOthers notes that anything may have changed if another connection has committed since the last call. It returns an error
 // if the table cannot be served any more: then nothing is written to it, which takes a thirtieth of a creation by one client.
-func (s *sqliteFile) noticeOthers(db *gorm.DB) error {
+func (s *sqlitePool) noticeOthers(db *gorm.DB) error {
 	var version, schema int64
 	err := db.Raw("PRAGMA data_version").Row().Scan(&version)
 	if err != nil || version == s.dataVersion {
 		return err
 	}
 	if err = db.Raw("PRAGMA schema_version").Row().Scan(&schema); err == nil && schema != s.schema {
-		if _, err = s.describe(db); err == nil {
-			err = db.Raw(hasOtherTriggers).Row().Scan(&s.triggers)
-		}
+		s.table, err = sqliteDialect{}.describe(db, s.catalog.fields)
 	}
 	if err == nil {
 		s.changed, s.dataVersion, s.schema = listcache.Changes{Anything: true}, version, schema
@@ -200,13 +203,7 @@ func (s *sqliteFile) noticeOthers(db *gorm.DB) error {
 	return err
 }
 
-func (s *sqliteFile) noteWrite(id int64) {
-	if s.changed.Add(id); s.triggers {
-		s.changed.Anything = true
-	}
-}
-
-func (s *sqliteFile) write(since time.Time, _ writing, run func(tx *gorm.DB) error) error {
+func (s *sqlitePool) write(since time.Time, _ writing, run func(tx *transaction) error) error {
 	s.writeLock <- struct{}{}
 	if since.Before(s.imported) {
 		since = s.imported
@@ -221,7 +218,7 @@ func (s *sqliteFile) write(since time.Time, _ writing, run func(tx *gorm.DB) err
 	return s.transaction(context.Background(), since, run)
 }
 
-func (s *sqliteFile) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) error {
+func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *transaction) error) error {
 	var tx *gorm.DB
 	for tx = s.writer.Begin(); tx.Error != nil; tx = s.writer.Begin() { // SQLite has waited for busyTick
 		switch {
@@ -235,7 +232,10 @@ func (s *sqliteFile) transaction(ctx context.Context, since time.Time, run func(
 	}
 	err := s.noticeOthers(tx)
 	if err == nil {
-		err = run(tx.WithContext(ctx))
+		running := &transaction{DB: tx.WithContext(ctx), table: s.table}
+		err = run(running)
+		s.changed.Merge(running.wrote)
+		s.changed.Anything = s.changed.Anything || s.table.triggers // they may write other users than a statement names
 	}
 	if err == nil {
 		err = context.Cause(ctx)
@@ -252,7 +252,7 @@ func (s *sqliteFile) transaction(ctx context.Context, since time.Time, run func(
 }
 
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
-func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
+func (s *sqlitePool) importing(ctx context.Context, run func(tx *transaction) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ended, func() { cancel(ErrClosed) })()
@@ -277,9 +277,9 @@ func (s *sqliteFile) importing(ctx context.Context, run func(tx *gorm.DB) error)
 }
 
 // read runs reads on any connection. A context would cost two goroutines for each statement.
-func (s *sqliteFile) read(_ context.Context, run func(db *gorm.DB) error) error { return run(s.reader) }
+func (s *sqlitePool) read(_ context.Context, run func(db *gorm.DB) error) error { return run(s.reader) }
 
-func (s *sqliteFile) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
+func (s *sqlitePool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
 	tx := s.reader.Begin(&sql.TxOptions{ReadOnly: true})
 	if tx.Error != nil {
 		return tx.Error
@@ -289,15 +289,15 @@ func (s *sqliteFile) snapshot(ctx context.Context, run func(tx *gorm.DB) error) 
 }
 
 // Unchanged reports whether no connection of any process has committed since the list was read.
-func (s *sqliteFile) Unchanged(context.Context) (bool, error) {
+func (s *sqlitePool) Unchanged(context.Context) (bool, error) {
 	var version int64
 	err := s.fresh.Raw("PRAGMA data_version").Row().Scan(&version) // this never waits
 	return version == s.freshVersion, err
 }
 
-// Snapshot begins a read transaction between two commits of this process, and so knows what was committed since the last one.
+// ReadList begins a read transaction between two commits of this process, and so knows what was committed since the last one.
 // During a long commit, because of another program's lock or an import, it begins beside that: then anything may be committed.
-func (s *sqliteFile) Snapshot(ctx context.Context, read func(listcache.Snapshot) error) error {
+func (s *sqlitePool) ReadList(ctx context.Context, read func(listcache.Snapshot) error) error {
 	const longerThanACommit = 20 * time.Millisecond
 	since := listcache.Changes{Anything: true}
 	var tx *gorm.DB
@@ -334,56 +334,50 @@ func (s *sqliteFile) Snapshot(ctx context.Context, read func(listcache.Snapshot)
 	if err != nil {
 		return err
 	}
-	if _, err = s.described(tx); err != nil {
+	if _, err = s.catalog.table(tx); err != nil {
 		return err
 	}
-	cursor, err := s.cursor(tx)
+	cursor, err := sqliteDialect{}.cursor(tx)
 	if err != nil {
 		return err
 	}
 	return read(listcache.Snapshot{Changed: since, Cursor: cursor, Rows: s.rows(tx.WithContext(ctx))})
 }
 
-// translate returns SQLite's errors with their own text.
-func (s *sqliteFile) translate(err error) error {
+// sqliteDialect is the SQL of SQLite, and its errors.
+type sqliteDialect struct{}
+
+// classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file or the
+// machine.
+func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	failed, ok := errors.AsType[*driver.Error](err)
 	if !ok {
-		return err
+		return err, false
+	}
+	switch dbfile.PrimaryCode(err) {
+	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO, dbfile.CodeCorrupt,
+		dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
+	default:
+		isRefusal = true
 	}
 	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
 	isUnique := failed.Code() == dbfile.CodeUnique
 	hint := ""
 	if isOutOfStep(err) {
+		isRefusal = true
 		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
 	}
 	return &StorageError{
 		Text: failed.Error() + hint, Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
 		// SQLite names the columns only in its text.
 		Unique: isUnique, Duplicate: isUnique && strings.HasSuffix(text, "unique constraint failed: users.email"),
-	}
+	}, isRefusal
 }
-
-// refuses reports whether an error comes from a statement, and not from the disk, the file or the machine.
-func (s *sqliteFile) refuses(err error) bool {
-	if isOutOfStep(err) {
-		return true
-	}
-	switch dbfile.PrimaryCode(err) {
-	case 0, dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO, dbfile.CodeCorrupt,
-		dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
-		return false
-	}
-	return true
-}
-
-func (s *sqliteFile) hasTriggers(*gorm.DB) (bool, error) { return s.triggers, nil }
-func (s *sqliteFile) storable(string) bool               { return true }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite would
 // delete the -wal file by its name, which may be another database's by now. So the names are checked at the end again, when
 // SQLite has nothing left to do that takes time.
-func (s *sqliteFile) close(context.Context) error {
-	defer s.endAll()
+func (s *sqlitePool) close(context.Context) error {
 	s.checkpoints.close()
 	s.writeLock <- struct{}{}
 	defer func() { <-s.writeLock }()

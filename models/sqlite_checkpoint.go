@@ -36,7 +36,7 @@ type checkpoints struct {
 }
 
 // startCheckpoints replaces SQLite's own checkpoints. An idle service, too, looks at the names of the files once a second.
-func (s *sqliteFile) startCheckpoints(path string) (c *checkpoints, err error) {
+func (s *sqlitePool) startCheckpoints(path string) (c *checkpoints, err error) {
 	c = &checkpoints{commit: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 	if c.db, err = dbfile.Open(path, dbfile.ReadWrite, pragmas(busyTick)...); err == nil { // at walLimit, writes wait this long
 		err = s.writer.Exec("PRAGMA wal_autocheckpoint(0)").Error
@@ -50,7 +50,7 @@ func (s *sqliteFile) startCheckpoints(path string) (c *checkpoints, err error) {
 	return c, err
 }
 
-func (c *checkpoints) loop(s *sqliteFile) {
+func (c *checkpoints) loop(s *sqlitePool) {
 	defer close(c.ended)
 	pace, watch := time.NewTicker(walTime), time.NewTicker(time.Second)
 	defer pace.Stop()

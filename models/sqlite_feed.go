@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -27,9 +28,9 @@ func firstChange() string {
 	return fmt.Sprintf("INSERT INTO users_changes (cursor, op, at) VALUES (%d, 'begin', %s)", firstKey+rand.Int64N(1<<52), thisMoment)
 }
 
-// createFeed creates the table and the triggers. The rows of a statement have the same time. Once there are too many of them,
+// createSQLiteFeed creates the table and the triggers. The rows of a statement have the same time. Once there are too many of them,
 // one entry takes their place, and each further row takes the place of that entry: a client that has seen it sees it again.
-func (s *sqliteFile) createFeed(tx *gorm.DB) error {
+func createSQLiteFeed(tx *gorm.DB) error {
 	record := func(op Op, id string) string {
 		return fmt.Sprintf("INSERT INTO users_changes (op, id, at) VALUES ('%s', %s, %s); ", op, id, thisMoment)
 	}
@@ -48,7 +49,7 @@ func (s *sqliteFile) createFeed(tx *gorm.DB) error {
 			"UPDATE users_changes SET op = '%[2]s', id = NULL WHERE cursor = new.cursor; END", MaxRecorded, OpMany))
 }
 
-func (s *sqliteFile) dropFeed(tx *gorm.DB) error {
+func dropSQLiteFeed(tx *gorm.DB) error {
 	const isForeign = "(SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'"
 	if err := expectOwn(tx, "users_changes", isForeign); err != nil {
 		return err
@@ -81,7 +82,7 @@ func feedEnd(db *gorm.DB) (end int64, err error) {
 	return end, err
 }
 
-func (s *sqliteFile) cursor(tx *gorm.DB) (string, error) {
+func (sqliteDialect) cursor(tx *gorm.DB) (string, error) {
 	end, err := feedEnd(tx)
 	if err != nil || end < firstKey {
 		return "", err
@@ -89,7 +90,7 @@ func (s *sqliteFile) cursor(tx *gorm.DB) (string, error) {
 	return strconv.FormatInt(end, 10), nil
 }
 
-func (s *sqliteFile) changes(tx *gorm.DB, after string, limit int) (changes Changes, err error) {
+func (sqliteDialect) changes(tx *gorm.DB, after string, limit int) (changes Changes, err error) {
 	end, err := feedEnd(tx)
 	switch {
 	case err != nil:
@@ -124,7 +125,7 @@ func (s *sqliteFile) changes(tx *gorm.DB, after string, limit int) (changes Chan
 }
 
 // prune deletes up to the first young entry, and never the newest. One from the future was written while the clock was ahead.
-func (s *sqliteFile) prune(tx *gorm.DB, before time.Time) (int64, error) {
+func (sqliteDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	end, err := feedEnd(tx)
 	switch {
 	case err != nil || end < 0:
@@ -139,11 +140,11 @@ func (s *sqliteFile) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	return done.RowsAffected, done.Error
 }
 
-func (s *sqliteFile) measure(db *gorm.DB, stats *Stats) {
+func (s *sqlitePool) measure(_ context.Context, stats *Stats) {
 	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
 	var oldest int64
 	const feed = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
-	if db.Raw(feed).Row().Scan(&stats.FeedEntries, &oldest) == nil {
+	if s.reader.Raw(feed).Row().Scan(&stats.FeedEntries, &oldest) == nil {
 		stats.FeedOldest = time.UnixMilli(oldest)
 	}
 }

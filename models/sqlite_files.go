@@ -61,7 +61,7 @@ func (n namedFile) size() int64 {
 }
 
 // checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds writeLock.
-func (s *sqliteFile) checkFiles() error {
+func (s *sqlitePool) checkFiles() error {
 	f := &s.files
 	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
 		s.isLost = true
@@ -123,11 +123,11 @@ func mayWrite(path string) error {
 // CheckFile reads every user of a database file as the service will, and returns how many there are.
 func CheckFile(db *gorm.DB, fields Fields) (n int64, err error) {
 	fields = slices.DeleteFunc(slices.Clone(fields), func(f *Field) bool { return !f.Required }) // the next start says which others it lacks
-	s := &sqliteFile{Users: &Users{fields: fields, columns: fields.selected()}}
-	if _, err := s.describe(db); err != nil {
-		return 0, s.translate(err)
+	if _, err := (sqliteDialect{}).describe(db, fields); err != nil {
+		shown, _ := sqliteDialect{}.classify(err)
+		return 0, shown
 	}
-	for _, err := range s.each(db) {
+	for _, err := range newReader(fields).each(db) {
 		if err != nil {
 			return n, err
 		}

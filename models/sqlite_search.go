@@ -1,7 +1,6 @@
 package models
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,18 +54,16 @@ func isOutOfStep(err error) bool {
 	return ok && failed.Code() == dbfile.CodeCorruptIndex
 }
 
-// indexSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
-func (s *sqliteFile) indexSearch(ctx context.Context, columns []string) error {
-	return s.changeSchema(ctx, func(tx *gorm.DB) error {
-		if err := s.dropSearchIndex(tx); err != nil {
-			return err
-		}
-		statements, fill := indexStatements(columns)
-		return execute(tx, slices.Insert(statements, 1, fill)...)
-	})
+// indexSQLiteSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
+func indexSQLiteSearch(tx *gorm.DB, columns []string) error {
+	if err := dropSQLiteSearchIndex(tx); err != nil {
+		return err
+	}
+	statements, fill := indexStatements(columns)
+	return execute(tx, slices.Insert(statements, 1, fill)...)
 }
 
-func (s *sqliteFile) dropSearchIndex(tx *gorm.DB) error {
+func dropSQLiteSearchIndex(tx *gorm.DB) error {
 	const isForeign = `NOT EXISTS (SELECT 1 FROM sqlite_schema
 		WHERE sql LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`
 	if err := expectOwn(tx, "users_search", isForeign); err != nil {
@@ -78,7 +75,7 @@ func (s *sqliteFile) dropSearchIndex(tx *gorm.DB) error {
 }
 
 // contains compares with instr, because LIKE stops at a NUL in a name. lower folds only ASCII letters.
-func (s *sqliteFile) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
+func (sqliteDialect) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
 	if indexed { // as of the last second
 		indexed, _ = hasIndex(db.Session(&gorm.Session{NewDB: true}), columns)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
 
 	"users-api/models/dbfile"
@@ -43,9 +44,9 @@ const describeTable = `WITH alone AS (
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')
 	FROM pragma_table_list('users') AS l`
 
-func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
+func (sqliteDialect) describe(db *gorm.DB, fields Fields) (t table, err error) {
 	var why, columns, unique string
-	err = db.Raw(describeTable, s.fields.Columns()).Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
+	err = db.Raw(describeTable, fields.Columns()).Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil // each statement will say that there is no table
 	}
@@ -57,10 +58,12 @@ func (s *sqliteFile) describe(db *gorm.DB) (t table, err error) {
 	}
 	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
 	t.uniqueEmail = slices.Contains(t.unique, "email")
-	if err := s.fields.expect(t.columns); err != nil {
+	if err := fields.expect(t.columns); err != nil {
 		return t, err
 	}
-	t.indexed, err = hasIndex(db, s.fields.Names())
+	if t.indexed, err = hasIndex(db, fields.Names()); err == nil {
+		err = db.Raw(hasOtherTriggers).Row().Scan(&t.triggers)
+	}
 	return t, err
 }
 
@@ -70,25 +73,28 @@ const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_n
 		'users_search_created', 'users_search_changed', 'users_search_deleted') OR sql LIKE '%CONFLICT%'))`
 
 // warnOfUnused warns of what commands have made, and this program does not use.
-func (s *sqliteFile) warnOfUnused(logger *slog.Logger) {
-	t, err := s.describe(s.writer)
+func (s *sqlitePool) warnOfUnused(logger *slog.Logger) {
 	for _, made := range []struct {
 		table, warning, command string
 		isUsed                  bool
 	}{
-		{"users_changes", "changes are not recorded: users_changes is another version's", "changes on", t.feed},
-		{"users_search", "searches look at every user: users_search is another version's, or for other fields", "index-search", t.indexed},
+		{"users_changes", "changes are not recorded: users_changes is another version's", "changes on", s.table.feed},
+		{
+			"users_search", "searches look at every user: users_search is another version's, or for other fields",
+			"index-search", s.table.indexed,
+		},
 	} {
-		if err == nil && !made.isUsed && s.writer.Migrator().HasTable(made.table) {
+		if !made.isUsed && s.writer.Migrator().HasTable(made.table) {
 			logger.Warn(made.warning, "help", "run `users-api "+made.command+"`, which makes it anew")
 		}
 	}
 }
 
-// connectSQLite opens the database file for a command, beside running services.
-func connectSQLite(d Database, u *Users) (*sqliteFile, error) {
+// changeSQLite opens the database file beside running services, and runs change in one transaction. Afterwards it is on disk,
+// or nothing was changed. The table must have the columns of some fields.
+func (d Database) changeSQLite(ctx context.Context, needs Fields, change func(tx *gorm.DB) error) error {
 	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
+		return fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
 			"DATA_DIR to the directory that the service uses", d.Path)
 	}
 	path, err := dbfile.FollowLinks(d.Path)
@@ -96,17 +102,15 @@ func connectSQLite(d Database, u *Users) (*sqliteFile, error) {
 		err = mayWrite(path)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &sqliteFile{Users: u}
-	s.writer, err = openPool(path, d.Fields, 1, pragmas(dbfile.BusyTimeout))
-	return s, dbfile.Explain(d.Path, err)
-}
-
-// changeSchema runs change in one transaction. Afterwards it is on disk, or nothing was changed.
-func (s *sqliteFile) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
-	err := s.writer.Transaction(func(tx *gorm.DB) error {
-		if _, err := s.describe(tx); err != nil {
+	db, err := openPool(path, d.Fields, 1, pragmas(dbfile.BusyTimeout))
+	if err != nil {
+		return dbfile.Explain(d.Path, err)
+	}
+	defer dbfile.Close(db)
+	err = db.Transaction(func(tx *gorm.DB) error {
+		if _, err := (sqliteDialect{}).describe(tx, needs); err != nil {
 			return err
 		}
 		return cmp.Or(change(tx.WithContext(ctx)), ctx.Err()) // the driver may end without an error when the context does
@@ -118,27 +122,23 @@ func (s *sqliteFile) changeSchema(ctx context.Context, change func(tx *gorm.DB) 
 		return fmt.Errorf("nothing was changed, because another program held the lock for more than %s, as the service does "+
 			"during an import: try again afterwards", dbfile.BusyTimeout)
 	}
-	return s.translate(err)
+	shown, _ := sqliteDialect{}.classify(err)
+	return shown
 }
 
-func (s *sqliteFile) ignoreEmailCase(ctx context.Context) error {
-	same := &SameEmails{}
-	err := s.changeSchema(ctx, func(tx *gorm.DB) error {
-		if t, err := s.describe(tx); err != nil || t.ignoresCase {
-			return err
-		}
-		err := tx.Exec("CREATE UNIQUE INDEX users_email_nocase ON users (email COLLATE NOCASE)").Error
-		if failed, _ := s.translate(err).(*StorageError); failed != nil && failed.Code == fmt.Sprint(dbfile.CodeUnique) { //nolint:errorlint // failed does not wrap
-			return tx.Raw(`SELECT id FROM users WHERE email COLLATE NOCASE IN
-					(SELECT email FROM users WHERE email IS NOT NULL GROUP BY email COLLATE NOCASE HAVING count(*) > 1)
-				ORDER BY email COLLATE NOCASE, id LIMIT ?`, MaxListed+1).Scan(&same.IDs).Error
-		}
-		return err
-	})
-	if err == nil && len(same.IDs) > 0 {
-		return same
+// ignoreSQLiteEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and
+// returns the ids of users for whom that fails.
+func ignoreSQLiteEmailCase(tx *gorm.DB) (same []int64, err error) {
+	if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
+		return nil, err
 	}
-	return err
+	err = tx.Exec("CREATE UNIQUE INDEX users_email_nocase ON users (email COLLATE NOCASE)").Error
+	if failed, ok := errors.AsType[*driver.Error](err); ok && failed.Code() == dbfile.CodeUnique {
+		err = tx.Raw(`SELECT id FROM users WHERE email COLLATE NOCASE IN
+				(SELECT email FROM users WHERE email IS NOT NULL GROUP BY email COLLATE NOCASE HAVING count(*) > 1)
+			ORDER BY email COLLATE NOCASE, id LIMIT ?`, MaxListed+1).Scan(&same).Error
+	}
+	return same, err
 }
 
 // expectOwn returns an error if a table that a command would remove is another program's.

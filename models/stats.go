@@ -5,8 +5,6 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"time"
-
-	"gorm.io/gorm"
 )
 
 // Stats are metrics of the storage, counted since it was opened. They are for operators and change nothing.
@@ -48,9 +46,6 @@ func (u *Users) Stats() Stats {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 	defer cancel()
-	_ = u.engine.read(ctx, func(db *gorm.DB) error {
-		u.engine.measure(db, &stats)
-		return nil
-	})
+	u.pool.measure(ctx, &stats)
 	return stats
 }

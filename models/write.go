@@ -24,17 +24,17 @@ func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
 	isOne := allow == nil && change.Fields != 0
-	err = u.write(ctx, &write{isOneStatement: isOne, run: func(tx *gorm.DB, hasTriggers bool) (err error) {
+	err = u.write(ctx, &write{isOneStatement: isOne, run: func(tx *transaction) (err error) {
 		if !isOne {
-			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
+			if user, err = u.lockIfAllowed(tx.DB, id, allow); err != nil || change.Fields == 0 {
 				return err
 			}
 		}
-		u.engine.noteWrite(id)
-		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil || !hasTriggers {
+		tx.wrote.Add(id)
+		if user, err = u.update(tx.DB, id, change.Fields, &change.User); err != nil || !tx.table.triggers {
 			return err
 		}
-		stored, err := u.one(tx, id)
+		stored, err := u.one(tx.DB, id)
 		if errors.Is(err, ErrNotFound) {
 			return nil // a trigger has deleted the user, after the change
 		}
@@ -64,11 +64,11 @@ func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
 	if allow == nil {
 		return u.write(ctx, &write{deleted: &id})
 	}
-	return u.write(ctx, &write{run: func(tx *gorm.DB, _ bool) error {
-		if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
+	return u.write(ctx, &write{run: func(tx *transaction) error {
+		if _, err := u.lockIfAllowed(tx.DB, id, allow); err != nil {
 			return err
 		}
-		u.engine.noteWrite(id)
+		tx.wrote.Add(id)
 		return u.orNothing(tx.Where("id = ?", id).Delete(&User{}), id)
 	}})
 }
@@ -114,7 +114,7 @@ func (u *Users) commit(batch []*write) {
 		how = inTransaction
 	}
 	first := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-	err := u.engine.write(first, how, func(tx *gorm.DB) error { return u.run(tx, batch) })
+	err := u.pool.write(first, how, func(tx *transaction) error { return u.run(tx, batch) })
 	if half := len(batch) / 2; half > 0 && u.isRefusal(err) {
 		u.commit(batch[:half])
 		u.commit(batch[half:])
@@ -151,7 +151,7 @@ const (
 
 // commitAlone runs a write that another program's lock may hold up for as long as a write may wait.
 func (u *Users) commitAlone(w *write) {
-	err := u.engine.write(w.arrived, untilFree, func(tx *gorm.DB) error { return u.run(tx, []*write{w}) })
+	err := u.pool.write(w.arrived, untilFree, func(tx *transaction) error { return u.run(tx, []*write{w}) })
 	u.answer([]*write{w}, err)
 }
 
@@ -162,7 +162,8 @@ func (u *Users) answer(batch []*write, err error) {
 		if err == nil && w.refusal == nil {
 			stored++
 		}
-		w.done <- u.engine.translate(cmp.Or(err, w.refusal))
+		shown, _ := u.classify(cmp.Or(err, w.refusal))
+		w.done <- shown
 	}
 	u.commits.count(stored)
 }
@@ -170,11 +171,7 @@ func (u *Users) answer(batch []*write, err error) {
 // run runs writes in a transaction: first all creations and deletions, in as few statements as possible. With an error, all are
 // rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program has done
 // something before.
-func (u *Users) run(tx *gorm.DB, batch []*write) error {
-	hasTriggers, err := u.engine.hasTriggers(tx)
-	if err != nil {
-		return err
-	}
+func (u *Users) run(tx *transaction, batch []*write) error {
 	var created, deleted []*write
 	for _, w := range batch {
 		switch w.refusal, w.skipped = nil, false; {
@@ -184,16 +181,16 @@ func (u *Users) run(tx *gorm.DB, batch []*write) error {
 			deleted = append(deleted, w)
 		}
 	}
-	if err = u.create(tx, created, hasTriggers); err == nil {
-		err = u.delete(tx, deleted, hasTriggers)
+	if err := u.create(tx, created); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := u.delete(tx, deleted); err != nil {
 		return err
 	}
 	for _, w := range batch {
 		if w.run != nil {
-			w.refusal = w.run(tx, hasTriggers)
-			if isDatabase(w.refusal) && (u.apart || hasTriggers || !u.isRefusal(w.refusal)) {
+			w.refusal = w.run(tx)
+			if isDatabase(w.refusal) && (u.limits.ownChanges || tx.table.triggers || !u.isRefusal(w.refusal)) {
 				return w.refusal
 			}
 		}
@@ -202,7 +199,7 @@ func (u *Users) run(tx *gorm.DB, batch []*write) error {
 }
 
 // delete removes users, and skips those who are not there.
-func (u *Users) delete(tx *gorm.DB, writes []*write, hasTriggers bool) error {
+func (u *Users) delete(tx *transaction, writes []*write) error {
 	if len(writes) == 0 {
 		return nil
 	}
@@ -210,7 +207,7 @@ func (u *Users) delete(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 	for _, w := range writes {
 		w.skipped = true
 		ids[*w.deleted] = w
-		u.engine.noteWrite(*w.deleted)
+		tx.wrote.Add(*w.deleted)
 	}
 	var gone []User
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}}}
@@ -223,7 +220,7 @@ func (u *Users) delete(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 			return writes[0].refusal
 		}
 		return nil
-	case deleted.Error == nil && len(gone) < len(ids) && hasTriggers:
+	case deleted.Error == nil && len(gone) < len(ids) && tx.table.triggers:
 		return errRewritten
 	}
 	for _, user := range gone {
@@ -234,9 +231,10 @@ func (u *Users) delete(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 
 // create stores users, and skips those whose email is taken. No order of the ids that a statement returns is promised, so they
 // come with the emails, which must differ and stay as they are: triggers of other programs may do anything with them.
-func (u *Users) create(tx *gorm.DB, writes []*write, hasTriggers bool) error {
+func (u *Users) create(tx *transaction, writes []*write) error {
+	hasTriggers, db := tx.table.triggers, tx.DB
 	if len(writes) > 1 && !hasTriggers {
-		tx = tx.Clauses(skipTaken{})
+		db = db.Clauses(skipTaken{})
 	}
 	var users []*User
 	sent, now := map[string]*write{}, time.Now().UTC().Format(time.DateTime)
@@ -250,9 +248,9 @@ func (u *Users) create(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 	if len(users) == 0 {
 		return nil
 	}
-	created := u.insert(tx, users)
+	created := u.insert(db, users)
 	switch isShort := created.RowsAffected < int64(len(users)); {
-	case created.Error != nil && hasTriggers && u.apart && len(writes) > 1 && u.isRefusal(created.Error):
+	case created.Error != nil && hasTriggers && u.limits.ownChanges && len(writes) > 1 && u.isRefusal(created.Error):
 		return errRewritten // the halves of many would take too long one after the other
 	case created.Error != nil:
 		return created.Error
@@ -272,7 +270,7 @@ func (u *Users) create(tx *gorm.DB, writes []*write, hasTriggers bool) error {
 			return errRewritten
 		}
 		w.user.ID = user.ID
-		u.engine.noteWrite(user.ID)
+		tx.wrote.Add(user.ID)
 	}
 	for _, w := range sent {
 		w.skipped = w.user.ID == 0
@@ -290,7 +288,7 @@ func (s skipTaken) MergeClause(merged *clause.Clause) { merged.Expression = s }
 // insert stores users, up to 80 in a statement (266 on PostgreSQL), and reads back their ids and emails.
 func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: "email"}}}
-	return tx.Clauses(returning).CreateInBatches(users, u.maxParameters/(len(u.fields)+1))
+	return tx.Clauses(returning).CreateInBatches(users, u.limits.maxParameters/(len(u.fields)+1))
 }
 
 var (
@@ -316,5 +314,6 @@ func isDatabase(err error) bool {
 
 // isRefusal reports whether the database refuses what a write asks for: then it has stored nothing, and others may be stored.
 func (u *Users) isRefusal(err error) bool {
-	return errors.Is(err, ErrIgnored) || u.engine.refuses(err)
+	_, isRefusal := u.classify(err)
+	return isRefusal
 }

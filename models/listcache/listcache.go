@@ -21,8 +21,8 @@ import (
 type Source interface {
 	// Unchanged reports whether nothing can have been committed since the last snapshot began.
 	Unchanged(ctx context.Context) (bool, error)
-	// Snapshot calls read in a read transaction. It returns the error of read, or its own, which may be [ErrNotCached].
-	Snapshot(ctx context.Context, read func(Snapshot) error) error
+	// ReadList calls read in a read transaction. It returns the error of read, or its own, which may be [ErrNotCached].
+	ReadList(ctx context.Context, read func(Snapshot) error) error
 }
 
 // Snapshot is what a read transaction sees.
@@ -51,6 +51,14 @@ func (c *Changes) Add(id int64) {
 	if c.ids = append(c.ids, id); len(c.ids) > maxChanges {
 		*c = Changes{Anything: true}
 	}
+}
+
+// Merge adds other changes.
+func (c *Changes) Merge(other Changes) {
+	for _, id := range other.ids {
+		c.Add(id)
+	}
+	c.Anything = c.Anything || other.Anything
 }
 
 // Cache holds the list in memory.
@@ -295,7 +303,7 @@ func (c *Cache) latest(whole bool) (l *List, served *atomic.Uint64, err error) {
 		return nil, nil, nil
 	}
 	var keys map[uint64]int64
-	err = c.source.Snapshot(c.reading, func(s Snapshot) (err error) {
+	err = c.source.ReadList(c.reading, func(s Snapshot) (err error) {
 		if old != nil && !s.Changed.Anything {
 			served = &c.Patched
 			l, err = old.patch(s, c.maxBytes, c.noteKey)

@@ -41,7 +41,7 @@ func (t *table) Unchanged(ctx context.Context) (bool, error) {
 	return !t.changed.Anything && len(t.changed.ids) == 0, nil
 }
 
-func (t *table) Snapshot(ctx context.Context, read func(Snapshot) error) error {
+func (t *table) ReadList(ctx context.Context, read func(Snapshot) error) error {
 	if t.silent != nil {
 		return t.silent(ctx)
 	}
