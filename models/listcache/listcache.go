@@ -78,9 +78,9 @@ type Cache struct {
 	spent  atomic.Int64 // how many rows pages have read from storage since every row was last read
 	beside atomic.Bool  // every row is being read for pages
 
-	current *List   // this, and what follows, belongs to the refresh under way
-	retired []*List // older lists that are still being sent
-	failure error   // of the last refresh
+	current *Array   // this, and what follows, belongs to the refresh under way
+	retired []*Array // older lists that are still being sent
+	failure error    // of the last refresh
 
 	tooLarge atomic.Bool // the list did not fit into maxBytes when it was last read
 
@@ -94,7 +94,7 @@ type refresh struct {
 	whole  bool  // one of them wants the whole list, whatever that costs
 	lists  int32 // how many do
 	done   chan struct{}
-	list   *List
+	list   *Array
 	err    error
 	served *atomic.Uint64
 }
@@ -115,7 +115,7 @@ func (c *Cache) Close(ctx context.Context) {
 }
 
 // List returns the list as of a moment after the call, or nil if none can be cached. Release must be called when it is sent.
-func (c *Cache) List(ctx context.Context) (l *List, release func(), err error) {
+func (c *Cache) List(ctx context.Context) (l *Array, release func(), err error) {
 	l, err = c.get(ctx, true)
 	if l == nil {
 		if err == nil {
@@ -131,7 +131,7 @@ func (c *Cache) NoteSize(rows, bytes int) { c.tooLarge.Store(bytes+rowBytes*rows
 
 // Peek returns the list as of a moment after the call, to be used briefly, unless a page of storage is faster: then nil. Cost is
 // how many rows the caller then reads from storage.
-func (c *Cache) Peek(ctx context.Context, cost int) (*List, error) {
+func (c *Cache) Peek(ctx context.Context, cost int) (*Array, error) {
 	l, err := c.get(ctx, false)
 	if l != nil || err != nil {
 		return l, err
@@ -170,7 +170,7 @@ func (c *Cache) Find(ctx context.Context, key uint64, cost int) (row []byte, cur
 
 // get joins the refresh that has not begun yet: the one under way could miss a commit that the client already knows of. The
 // first request to get the turn runs it, on its own goroutine: waking another one would take longer than most refreshes.
-func (c *Cache) get(ctx context.Context, whole bool) (*List, error) {
+func (c *Cache) get(ctx context.Context, whole bool) (*Array, error) {
 	arrived := time.Now()
 	c.mu.Lock()
 	bypass := c.bypass
@@ -280,7 +280,7 @@ func (c *Cache) stillFails(arrived time.Time) error {
 }
 
 // latest returns the list as of now, and what counts how it was made; nil if none can be cached, or it would cost too much.
-func (c *Cache) latest(whole bool) (l *List, served *atomic.Uint64, err error) {
+func (c *Cache) latest(whole bool) (l *Array, served *atomic.Uint64, err error) {
 	if c.tooLarge.Load() || c.current == nil && !whole {
 		return nil, nil, nil
 	}
@@ -356,7 +356,7 @@ func (c *Cache) noteKey(row Row) {
 
 // retained returns how many bytes of older lists slow readers still use, and forgets lists that no request reads any more.
 func (c *Cache) retained() (total int) {
-	c.retired = slices.DeleteFunc(c.retired, func(l *List) bool { return l.readers.Load() == 0 })
+	c.retired = slices.DeleteFunc(c.retired, func(l *Array) bool { return l.readers.Load() == 0 })
 	counted := map[*segment]bool{} // lists share segments
 	for _, l := range c.retired {
 		for _, p := range l.segments {

@@ -26,7 +26,7 @@ func TestWhatIsInMemoryIsTheTable(t *testing.T) {
 		source, cache := open(rapid.SampledFrom([]int{0, 2000, 1 << 20}).Draw(r, "bytes"))
 		versions := map[string]string{}
 		type held struct {
-			list *List
+			list *Array
 			text string
 		}
 		var lists []held
@@ -442,7 +442,7 @@ func TestARequestThatGoesAwayHoldsNoList(t *testing.T) {
 	cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
 	gone, cancel := context.WithCancel(ctx)
 	arrived, stays := make(chan struct{}), make(chan struct{})
-	ended, first := make(chan error), make(chan *List)
+	ended, first := make(chan error), make(chan *Array)
 	go func() { _, _, err := cache.List(arriving{gone, arrived}); ended <- err }()
 	<-arrived
 	go func() { l, _, _ := cache.List(arriving{ctx, stays}); first <- l }()

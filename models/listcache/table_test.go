@@ -135,7 +135,7 @@ func open(maxBytes int) (*table, *Cache) {
 }
 
 // text is a list as it is sent.
-func text(l *List) string {
+func text(l *Array) string {
 	var text []byte
 	for chunk := range l.Chunks {
 		text = append(text, chunk...)

@@ -19,8 +19,9 @@ type Row struct {
 	JSON []byte // valid until the next row is read
 }
 
-// List is all rows at one moment, as one JSON array, in segments that never change: a newer list shares those that are the same.
-type List struct {
+// Array is all rows at one moment, as one JSON array, in segments that never change: a newer one shares those that are the
+// same.
+type Array struct {
 	Rows   int
 	Length int    // of the array, in bytes
 	Cursor string // of the feed of changes, at that moment
@@ -91,8 +92,8 @@ func (p *segment) row(at int) []byte {
 	return p.json[p.starts[at]+1 : end]
 }
 
-func newList(segments []*segment, cursor string) *List {
-	l := &List{segments: segments, Length: len("[]"), Cursor: cursor}
+func newArray(segments []*segment, cursor string) *Array {
+	l := &Array{segments: segments, Length: len("[]"), Cursor: cursor}
 	for _, p := range segments {
 		l.Rows += len(p.ids)
 		l.Length += len(p.json) - 1
@@ -112,7 +113,7 @@ func newList(segments []*segment, cursor string) *List {
 }
 
 // Chunks yields the array in order, in parts that must not be changed.
-func (l *List) Chunks(yield func([]byte, error) bool) {
+func (l *Array) Chunks(yield func([]byte, error) bool) {
 	if len(l.segments) == 0 {
 		yield([]byte("[]"), nil)
 		return
@@ -135,7 +136,7 @@ func (l *List) Chunks(yield func([]byte, error) bool) {
 }
 
 // After yields the id and the JSON of each row after an id, in ascending or descending order; of all rows if after is nil.
-func (l *List) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
+func (l *Array) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
 	index, at := 0, 0
 	if descending {
 		index = len(l.segments)
@@ -172,7 +173,7 @@ func (l *List) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
 }
 
 // Row returns the JSON of the row with an id, which must not be changed, or nil.
-func (l *List) Row(id int64) []byte {
+func (l *Array) Row(id int64) []byte {
 	if index, ok := l.find(id >> idBits); ok {
 		if at, ok := slices.BinarySearch(l.segments[index].ids, uint16(id&(1<<idBits-1))); ok {
 			return l.segments[index].row(at)
@@ -182,12 +183,12 @@ func (l *List) Row(id int64) []byte {
 }
 
 // find returns the index of the segment with a number, or where it would be inserted.
-func (l *List) find(number int64) (index int, found bool) {
+func (l *Array) find(number int64) (index int, found bool) {
 	return slices.BinarySearchFunc(l.segments, number, func(p *segment, number int64) int { return cmp.Compare(p.number, number) })
 }
 
 // readAll cuts rows into the segments of a new list, and ends with errTooLarge as soon as they are too large together.
-func readAll(s Snapshot, room int) (l *List, keys map[uint64]int64, err error) {
+func readAll(s Snapshot, room int) (l *Array, keys map[uint64]int64, err error) {
 	var segments []*segment
 	next := newSegment(0, usualBytes<<idBits)
 	end := func() {
@@ -212,13 +213,13 @@ func readAll(s Snapshot, room int) (l *List, keys map[uint64]int64, err error) {
 		keys[row.Key] = row.ID
 	}
 	end()
-	return newList(segments, s.Cursor), keys, nil
+	return newArray(segments, s.Cursor), keys, nil
 }
 
 // patch reads again in each segment the rows from the first changed id to the last, and copies the others.
-func (l *List) patch(s Snapshot, room int, note func(Row)) (*List, error) {
+func (l *Array) patch(s Snapshot, room int, note func(Row)) (*Array, error) {
 	changed := slices.Sorted(slices.Values(s.Changed.ids))
-	next := &List{segments: slices.Clone(l.segments)}
+	next := &Array{segments: slices.Clone(l.segments)}
 	for _, p := range l.segments {
 		room -= p.size()
 	}
@@ -244,7 +245,7 @@ func (l *List) patch(s Snapshot, room int, note func(Row)) (*List, error) {
 		}
 		changed = changed[n:]
 	}
-	return newList(next.segments, s.Cursor), nil
+	return newArray(next.segments, s.Cursor), nil
 }
 
 func (p *segment) patch(rows iter.Seq2[Row, error], first, last int64, room *int, note func(Row)) (*segment, error) {
