@@ -39,7 +39,7 @@ func (a *API) change(c *gin.Context, sent change) error {
 	return send(c, http.StatusOK, contentType, body)
 }
 
-// Delete handles DELETE /api/users/:id: 204, 404, 412 or 500.
+// Delete handles DELETE /api/users/:id, and that of /scim/v2/Users/:id: 204, 404, 412 or 500.
 func (a *API) Delete(c *gin.Context) error {
 	id, ok := parseID(c.Param("id"))
 	if !ok {

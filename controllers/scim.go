@@ -15,7 +15,8 @@ import (
 	"users-api/models"
 )
 
-// SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644).
+// SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644). Only DELETE of a user is
+// not here: it is [API.Delete].
 type SCIM struct {
 	users  *models.Users
 	fields models.Fields
