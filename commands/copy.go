@@ -46,7 +46,8 @@ func copyUsers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "copied and counted: %d users to %s, %.1f seconds\n", copied.Users, target, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "copied and counted: %d users to %s, %.1f seconds\n",
+		copied.Users, target, time.Since(began).Seconds())
 	if len(copied.Left) > 0 {
 		fmt.Fprintf(os.Stderr, "left behind, because USER_FIELDS does not name them: %s\n", strings.Join(copied.Left, ", "))
 	}

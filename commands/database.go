@@ -27,7 +27,8 @@ func findDatabase(settings config.Config, logger *slog.Logger) (d models.Databas
 	return d, err
 }
 
-var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: use pg_dump and pg_restore")
+var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreSQL and not in DATA_DIR: " +
+	"use pg_dump and pg_restore")
 
 // databaseForCommand returns the database that the settings name, after switching the process to the service's user.
 func databaseForCommand() (d models.Database, err error) {

@@ -174,7 +174,8 @@ func CheckAdded(names []string) error {
 				"with a letter", name)
 		case slices.Contains(own.Columns(), name):
 			return fmt.Errorf("every user has the field %s already", name)
-		case slices.Contains(slices.Concat(listParameters(own).names(), csvImport.names(), changesParameters.names(), scimParameters.names()), name):
+		case slices.Contains(slices.Concat(listParameters(own).names(), csvImport.names(), changesParameters.names(),
+			scimParameters.names()), name):
 			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("it names %s twice", name)
