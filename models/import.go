@@ -254,7 +254,8 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	var did step
 	var err error
 	if !i.inSteps {
-		if err = i.try(rows, &did); i.isRefusal(err) {
+		err = i.try(rows, &did)
+		if _, isRefusal := i.classify(err); isRefusal {
 			return errInSteps
 		}
 	} else {
@@ -301,8 +302,8 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 		return err
 	}
 	err := run()
-	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil && u.isRefusal(err) { // RollbackTo hides errors of SQLite
-		shown, _ := u.dialect.classify(err)
+	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil { // RollbackTo hides errors of SQLite
+		shown, _ := u.classify(err)
 		return shown // which is no refusal
 	}
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)

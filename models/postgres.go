@@ -317,9 +317,9 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 
 // write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection every 20 ms,
 // so that those that wait take turns, and all others have connections left.
-func (p *postgresPool) write(since time.Time, how writing, run func(tx *transaction) error) error {
+func (p *postgresPool) write(since time.Time, way way, run func(tx *transaction) error) error {
 	turn := p.writing
-	if how == untilFree {
+	if way == untilFree {
 		turn = p.waiting
 	}
 	for {
@@ -327,7 +327,7 @@ func (p *postgresPool) write(since time.Time, how writing, run func(tx *transact
 			return ErrClosed
 		}
 		err := errNeedsTransaction
-		if how == asOneStatement {
+		if way == asOneStatement && time.Since(since) < answerTimeout-lockMargin { // it must not be cancelled
 			err = p.tryStatement(since.Add(answerTimeout), run)
 		}
 		if errors.Is(err, errNeedsTransaction) || isLocked(err) {
@@ -337,7 +337,7 @@ func (p *postgresPool) write(since time.Time, how writing, run func(tx *transact
 		if !isLocked(err) {
 			return p.orLate(err, gaveUpError{errTooLate})
 		}
-		if how != untilFree {
+		if way != untilFree {
 			return errLocked
 		}
 		if time.Since(since) > answerTimeout-lockMargin {
@@ -363,7 +363,7 @@ func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction
 				return errNeedsTransaction
 			}
 			err = run(&transaction{DB: db, table: table})
-			if errors.Is(err, errRewritten) {
+			if errors.Is(err, errAlone) {
 				return errMeanwhile
 			}
 			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrIgnored) || pgconn.SafeToRetry(err) { // it has done nothing, or was not sent

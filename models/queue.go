@@ -2,9 +2,8 @@ package models
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -16,15 +15,28 @@ import (
 
 // write is one write on its way to disk.
 type write struct {
-	arrived        time.Time
-	user           *User                       // to create; nil for another write
-	deleted        *int64                      // the id of a user to delete; likewise
-	run            func(tx *transaction) error // what another write does
-	isOneStatement bool                        // run writes with one statement, and needs nothing before it
-	refusal        error                       // why it is refused, in a transaction that is committed without it
-	skipped        bool                        // a creation or deletion that a statement for many has skipped
-	done           chan error
+	kind    kind
+	run     func(tx *transaction) error // does all of it, with its exact error
+	user    *User                       // of a creation
+	id      int64                       // of a deletion
+	order   string                      // creations of a batch come in this order
+	arrived time.Time
+	outcome error // in a transaction that is committed
+	done    chan error
 }
+
+// kind says which statement a write is. Those of the creations in a batch are one, and so are those of the deletions.
+type kind int
+
+const (
+	isCreation kind = iota
+	isDeletion
+	isChange
+	isOther // more than one statement
+)
+
+// errAlone is the outcome of a write that its batch has left out: its caller commits it alone.
+var errAlone = errors.New("the write is to be committed alone")
 
 // queue holds the writes that wait for a commit.
 type queue struct {
@@ -36,60 +48,70 @@ type queue struct {
 	closed  bool
 }
 
-// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On PostgreSQL a change,
-// or a deletion with a condition, has a transaction of its own: the server lets transactions share a flush by itself.
+// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On PostgreSQL a
+// change, or a deletion with a condition, shares no transaction: the server lets transactions share a flush by itself.
 func (u *Users) write(ctx context.Context, w *write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q := u.queue
 	w.arrived, w.done = time.Now(), make(chan error, 1)
-	return q.whileOpen(func() error {
-		if w.run != nil && u.limits.ownChanges {
-			u.commit([]*write{w})
-			return <-w.done
+	return u.queue.whileOpen(func() error {
+		err := errAlone
+		if w.kind == isCreation || w.kind == isDeletion || !u.limits.ownChanges {
+			err = u.share(ctx, w)
 		}
-		q.mu.Lock()
-		q.waiting = append(q.waiting, w)
-		q.mu.Unlock()
-		for {
-			select {
-			case q.turn <- struct{}{}:
-				if u.commitWaiting(w) {
-					return <-w.done
-				}
-			case err := <-w.done:
-				return err
-			case <-ctx.Done():
-				if q.remove(w) {
-					return ctx.Err()
-				}
-				return <-w.done
-			}
+		alone := []*write{w}
+		if errors.Is(err, errAlone) {
+			err = u.transact(w.arrived, wayOf(alone), alone)
 		}
+		if errors.Is(err, errLocked) { // by another program, for as long as a write may wait
+			err = u.transact(w.arrived, untilFree, alone)
+		}
+		shown, _ := u.classify(err)
+		return shown
 	})
 }
 
-// commitWaiting commits the writes that wait the longest, gives the turn back, and reports whether one of them waits no more.
-func (u *Users) commitWaiting(w *write) bool {
+// share puts a write into the queue, and commits batches until one of them has held it.
+func (u *Users) share(ctx context.Context, w *write) error {
 	q := u.queue
-	defer func() {
-		<-q.turn
-		if failed := recover(); failed != nil { // others wait for its transaction, which is open: only a restart helps
-			go panic(fmt.Sprintf("%v\n%s", failed, debug.Stack()))
-		}
-	}()
-	runtime.Gosched() // let requests that are ready join
 	q.mu.Lock()
-	n := min(len(q.waiting), u.limits.maxBatch)
+	q.waiting = append(q.waiting, w)
+	q.mu.Unlock()
+	for {
+		select {
+		case q.turn <- struct{}{}:
+			runtime.Gosched() // let requests that are ready join
+			batch := q.take(w, u.limits.maxBatch)
+			if len(batch) > 0 {
+				u.commit(batch)
+			}
+			<-q.turn
+			if len(batch) == 0 || slices.Contains(batch, w) {
+				return <-w.done
+			}
+		case err := <-w.done:
+			return err
+		case <-ctx.Done():
+			if q.remove(w) {
+				return ctx.Err()
+			}
+			return <-w.done
+		}
+	}
+}
+
+// take takes the writes out of the queue that wait the longest, or none if w waits no more.
+func (q *queue) take(w *write, most int) []*write {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !slices.Contains(q.waiting, w) {
+		return nil
+	}
+	n := min(len(q.waiting), most)
 	batch := slices.Clone(q.waiting[:n])
 	q.waiting = slices.Delete(q.waiting, 0, n)
-	isTaken := !slices.Contains(q.waiting, w)
-	q.mu.Unlock()
-	if n > 0 {
-		u.commit(batch)
-	}
-	return isTaken
+	return batch
 }
 
 // remove takes a write out of the queue, unless its commit has begun.

@@ -203,7 +203,7 @@ func (s *sqlitePool) noticeOthers(db *gorm.DB) error {
 	return err
 }
 
-func (s *sqlitePool) write(since time.Time, _ writing, run func(tx *transaction) error) error {
+func (s *sqlitePool) write(since time.Time, _ way, run func(tx *transaction) error) error {
 	s.writeLock <- struct{}{}
 	if since.Before(s.imported) {
 		since = s.imported

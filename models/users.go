@@ -84,7 +84,7 @@ type pool interface {
 	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says that
 	// this is not known. It gives up about 5 s after since, without the time of imports. If another program holds what run
 	// needs, it waits with untilFree, and otherwise returns errLocked.
-	write(since time.Time, how writing, run func(tx *transaction) error) error
+	write(since time.Time, way way, run func(tx *transaction) error) error
 	// importing is like write, for an import, without its time limit.
 	importing(ctx context.Context, run func(tx *transaction) error) error
 	// measure adds the sizes of the database, and of the feed if there is one, to the metrics. What fails is missing.

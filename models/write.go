@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -16,16 +18,31 @@ import (
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
-	w := &write{user: &User{NewUser: user}}
-	err := u.write(ctx, w)
-	return w.user.ID, err
+	stored := &User{NewUser: user}
+	order := LowerASCII(user.Email) + "\x00" + user.Email
+	err := u.write(ctx, &write{kind: isCreation, user: stored, order: order, run: func(tx *transaction) error {
+		stored.ID, stored.CreatedAt = 0, now()
+		created := u.insert(tx.DB, []*User{stored})
+		if created.Error == nil && created.RowsAffected == 0 {
+			return ErrIgnored
+		}
+		tx.wrote.Add(stored.ID)
+		return created.Error
+	}})
+	return stored.ID, err
 }
+
+// now is the time as it is stored.
+func now() string { return time.Now().UTC().Format(time.DateTime) }
 
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
-	isOne := allow == nil && change.Fields != 0
-	err = u.write(ctx, &write{isOneStatement: isOne, run: func(tx *transaction) (err error) {
-		if !isOne {
+	kind := isChange
+	if allow != nil || change.Fields == 0 {
+		kind = isOther
+	}
+	err = u.write(ctx, &write{kind: kind, run: func(tx *transaction) (err error) {
+		if kind == isOther {
 			if user, err = u.lockIfAllowed(tx.DB, id, allow); err != nil || change.Fields == 0 {
 				return err
 			}
@@ -61,12 +78,15 @@ func (u *Users) update(tx *gorm.DB, id int64, fields FieldSet, from *NewUser) (u
 
 // Delete removes the user with the id.
 func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
-	if allow == nil {
-		return u.write(ctx, &write{deleted: &id})
+	kind := isDeletion
+	if allow != nil {
+		kind = isOther
 	}
-	return u.write(ctx, &write{run: func(tx *transaction) error {
-		if _, err := u.lockIfAllowed(tx.DB, id, allow); err != nil {
-			return err
+	return u.write(ctx, &write{kind: kind, id: id, run: func(tx *transaction) error {
+		if allow != nil {
+			if _, err := u.lockIfAllowed(tx.DB, id, allow); err != nil {
+				return err
+			}
 		}
 		tx.wrote.Add(id)
 		return u.orNothing(tx.Where("id = ?", id).Delete(&User{}), id)
@@ -86,99 +106,92 @@ func (u *Users) orNothing(done *gorm.DB, id int64) error {
 func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, error) {
 	user, err := u.one(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
 	if err == nil && allow != nil {
-		if refusal := allow(user); refusal != nil {
-			err = conditionError{refusal}
-		}
+		err = allow(user)
 	}
 	return user, err
 }
 
-// commit runs writes in one transaction, and answers each when that is on disk. Where the database refuses a statement and it
-// is not known which write is to blame, each half has a transaction of its own. What a statement for many writes has skipped, and
-// what waits for another program, goes on by itself: no other waits for it.
+// commit runs writes in one transaction, and gives each its outcome when that is on disk. What the database refuses, and what
+// waits for another program ([errLocked]), is left to the callers: each goes on alone, and no other waits for it. Creations come
+// in an order: two processes that store the same emails do not wait for each other.
 func (u *Users) commit(batch []*write) {
-	// In this order two processes that store the same emails, perhaps in another case, do not wait for each other.
-	email := func(w *write) string {
-		if w.user == nil {
-			return ""
-		}
-		return w.user.Email
-	}
-	slices.SortStableFunc(batch, func(a, b *write) int {
-		return cmp.Or(cmp.Compare(LowerASCII(email(a)), LowerASCII(email(b))), cmp.Compare(email(a), email(b)))
-	})
-	how := asOneStatement
-	if slices.ContainsFunc(batch, func(w *write) bool {
-		return w.run != nil && !w.isOneStatement || (w.user == nil) != (batch[0].user == nil)
-	}) {
-		how = inTransaction
-	}
-	first := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-	err := u.pool.write(first, how, func(tx *transaction) error { return u.run(tx, batch) })
-	if half := len(batch) / 2; half > 0 && u.isRefusal(err) {
-		u.commit(batch[:half])
-		u.commit(batch[half:])
-		return
+	slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.order, b.order) })
+	oldest := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
+	err := u.transact(oldest, wayOf(batch), batch)
+	if _, isRefusal := u.classify(err); isRefusal && len(batch) > 1 {
+		err = errAlone
 	}
 	_, gaveUp := errors.AsType[gaveUpError](err)
-	var stored, younger []*write
+	var younger []*write
 	for _, w := range batch {
-		switch {
-		case errors.Is(err, errLocked):
-			go u.commitAlone(w)
-		case errors.Is(err, errRewritten), err == nil && w.skipped:
-			go u.commit([]*write{w})
-		case gaveUp && w.arrived.After(first) && time.Since(w.arrived) < dbfile.BusyTimeout:
+		if gaveUp && w.arrived.After(oldest) && time.Since(w.arrived) < dbfile.BusyTimeout {
 			younger = append(younger, w) // it has not waited for as long
-		default:
-			stored = append(stored, w)
+		} else {
+			w.done <- cmp.Or(err, w.outcome)
 		}
 	}
-	u.answer(stored, err)
 	if len(younger) > 0 {
 		u.commit(younger)
 	}
 }
 
-// writing is how writes are run.
-type writing int
+// way is how a transaction of writes may run.
+type way int
 
 const (
-	inTransaction  writing = iota
-	asOneStatement         // they are one statement, which may commit by itself
-	untilFree              // it is one write, which waits for the locks of other programs
+	inTransaction  way = iota
+	asOneStatement     // its writes are one statement, which may commit by itself
+	untilFree          // it has one write, which waits for the locks of other programs
 )
 
-// commitAlone runs a write that another program's lock may hold up for as long as a write may wait.
-func (u *Users) commitAlone(w *write) {
-	err := u.pool.write(w.arrived, untilFree, func(tx *transaction) error { return u.run(tx, []*write{w}) })
-	u.answer([]*write{w}, err)
+func wayOf(batch []*write) way {
+	for _, w := range batch {
+		if w.kind == isOther || w.kind != batch[0].kind {
+			return inTransaction
+		}
+	}
+	return asOneStatement
 }
 
-// answer tells writes how their transaction has ended.
-func (u *Users) answer(batch []*write, err error) {
+// transact runs writes in a transaction, and counts those that are stored. After a panic the process ends: others wait for the
+// transaction, which is open.
+func (u *Users) transact(since time.Time, way way, batch []*write) error {
+	defer func() {
+		if failed := recover(); failed != nil {
+			go panic(fmt.Sprintf("%v\n%s", failed, debug.Stack()))
+			select {}
+		}
+	}()
+	err := u.pool.write(since, way, func(tx *transaction) error {
+		if len(batch) > 1 {
+			return u.runTogether(tx, batch)
+		}
+		batch[0].outcome = batch[0].run(tx)
+		return batch[0].outcome
+	})
 	stored := uint(0)
 	for _, w := range batch {
-		if err == nil && w.refusal == nil {
+		if err == nil && w.outcome == nil {
 			stored++
 		}
-		shown, _ := u.classify(cmp.Or(err, w.refusal))
-		w.done <- shown
 	}
 	u.commits.count(stored)
+	return err
 }
 
-// run runs writes in a transaction: first all creations and deletions, in as few statements as possible. With an error, all are
-// rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program has done
-// something before.
-func (u *Users) run(tx *transaction, batch []*write) error {
-	var created, deleted []*write
+// runTogether runs many writes in a transaction: first all creations and all deletions, in as few statements as possible. With
+// an error, all are rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program
+// has done something before.
+func (u *Users) runTogether(tx *transaction, batch []*write) error {
+	created, deleted := map[string]*write{}, map[int64]*write{}
 	for _, w := range batch {
-		switch w.refusal, w.skipped = nil, false; {
-		case w.user != nil:
-			created = append(created, w)
-		case w.deleted != nil:
-			deleted = append(deleted, w)
+		switch w.outcome = errAlone; w.kind {
+		case isCreation:
+			if w.user.ID = 0; created[w.user.Email] == nil { // a later one with the email is left out
+				created[w.user.Email] = w
+			}
+		case isDeletion:
+			deleted[w.id] = w
 		}
 	}
 	if err := u.create(tx, created); err != nil {
@@ -188,92 +201,69 @@ func (u *Users) run(tx *transaction, batch []*write) error {
 		return err
 	}
 	for _, w := range batch {
-		if w.run != nil {
-			w.refusal = w.run(tx)
-			if isDatabase(w.refusal) && (u.limits.ownChanges || tx.table.triggers || !u.isRefusal(w.refusal)) {
-				return w.refusal
-			}
+		if w.kind != isChange && w.kind != isOther {
+			continue
+		}
+		w.outcome = w.run(tx)
+		shown, isRefusal := u.classify(w.outcome)
+		if _, isStorages := errors.AsType[*StorageError](shown); isStorages && (tx.table.triggers || !isRefusal) {
+			return w.outcome
 		}
 	}
 	return nil
 }
 
-// delete removes users, and skips those who are not there.
-func (u *Users) delete(tx *transaction, writes []*write) error {
-	if len(writes) == 0 {
+// delete removes users, and leaves out those who are not there.
+func (u *Users) delete(tx *transaction, deleted map[int64]*write) error {
+	if len(deleted) == 0 {
 		return nil
 	}
-	ids := map[int64]*write{}
-	for _, w := range writes {
-		w.skipped = true
-		ids[*w.deleted] = w
-		tx.wrote.Add(*w.deleted)
+	for id := range deleted {
+		tx.wrote.Add(id)
 	}
 	var gone []User
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}}}
-	deleted := tx.Clauses(returning).Where("id IN ?", slices.Collect(maps.Keys(ids))).Delete(&gone)
-	switch {
-	case len(writes) == 1:
-		writes[0].skipped = false
-		writes[0].refusal = u.orNothing(deleted, *writes[0].deleted)
-		if isDatabase(writes[0].refusal) {
-			return writes[0].refusal
-		}
-		return nil
-	case deleted.Error == nil && len(gone) < len(ids) && tx.table.triggers:
-		return errRewritten
+	err := tx.Clauses(returning).Where("id IN ?", slices.Collect(maps.Keys(deleted))).Delete(&gone).Error
+	if err == nil && len(gone) < len(deleted) && tx.table.triggers {
+		return errAlone
 	}
 	for _, user := range gone {
-		ids[user.ID].skipped = false
+		deleted[user.ID].outcome = nil
 	}
-	return deleted.Error
+	return err
 }
 
-// create stores users, and skips those whose email is taken. No order of the ids that a statement returns is promised, so they
-// come with the emails, which must differ and stay as they are: triggers of other programs may do anything with them.
-func (u *Users) create(tx *transaction, writes []*write) error {
-	hasTriggers, db := tx.table.triggers, tx.DB
-	if len(writes) > 1 && !hasTriggers {
-		db = db.Clauses(skipTaken{})
-	}
-	var users []*User
-	sent, now := map[string]*write{}, time.Now().UTC().Format(time.DateTime)
-	for _, w := range writes {
-		w.user.ID = 0
-		if w.skipped = sent[w.user.Email] != nil; !w.skipped {
-			users = append(users, &User{NewUser: w.user.NewUser, CreatedAt: now})
-			sent[w.user.Email] = w
-		}
-	}
-	if len(users) == 0 {
+// create stores users, and leaves out those whose email is taken. No order of the ids that a statement returns is promised, so
+// they come with the emails, which must differ and stay as they are: triggers of other programs may do anything with them.
+func (u *Users) create(tx *transaction, created map[string]*write) error {
+	if len(created) == 0 {
 		return nil
 	}
-	created := u.insert(db, users)
-	switch isShort := created.RowsAffected < int64(len(users)); {
-	case created.Error != nil && hasTriggers && u.limits.ownChanges && len(writes) > 1 && u.isRefusal(created.Error):
-		return errRewritten // the halves of many would take too long one after the other
-	case created.Error != nil:
-		return created.Error
-	case isShort && len(writes) == 1:
-		return ErrIgnored
-	case isShort && hasTriggers:
-		return errRewritten
+	var users []*User
+	for _, w := range slices.SortedFunc(maps.Values(created), func(a, b *write) int { return cmp.Compare(a.order, b.order) }) {
+		users = append(users, &User{NewUser: w.user.NewUser, CreatedAt: now()})
+	}
+	db := tx.DB
+	if !tx.table.triggers {
+		db = db.Clauses(skipTaken{})
+	}
+	done := u.insert(db, users)
+	switch {
+	case done.Error != nil:
+		return done.Error
+	case tx.table.triggers && done.RowsAffected < int64(len(users)):
+		return errAlone
 	}
 	for _, user := range users {
-		w := sent[user.Email]
-		switch {
-		case user.ID == 0: // as many are left as were skipped
+		if user.ID == 0 { // as many are left as were skipped
 			continue
-		case len(writes) == 1:
-			w = writes[0] // a trigger may have changed the email
-		case w == nil || w.user.ID != 0:
-			return errRewritten
 		}
-		w.user.ID = user.ID
+		w := created[user.Email]
+		if w == nil || w.user.ID != 0 {
+			return errAlone
+		}
+		w.user.ID, w.outcome = user.ID, nil
 		tx.wrote.Add(user.ID)
-	}
-	for _, w := range sent {
-		w.skipped = w.user.ID == 0
 	}
 	return nil
 }
@@ -291,29 +281,10 @@ func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
 	return tx.Clauses(returning).CreateInBatches(users, u.limits.maxParameters/(len(u.fields)+1))
 }
 
-var (
-	errLocked    = errors.New("another program holds a lock")
-	errRewritten = errors.New("a trigger has changed or ignored some of the users")
-)
+// errLocked: another program holds what a transaction needs.
+var errLocked = errors.New("another program holds a lock")
 
 // gaveUpError says that nothing was stored within the time of the write that had waited longest.
 type gaveUpError struct{ error }
 
 func (e gaveUpError) Unwrap() error { return e.error }
-
-// conditionError is the error of a [Condition].
-type conditionError struct{ error }
-
-func (e conditionError) Unwrap() error { return e.error }
-
-// isDatabase reports whether the database is to blame for an error.
-func isDatabase(err error) bool {
-	_, isCondition := errors.AsType[conditionError](err)
-	return err != nil && !isCondition && !errors.Is(err, ErrNotFound)
-}
-
-// isRefusal reports whether the database refuses what a write asks for: then it has stored nothing, and others may be stored.
-func (u *Users) isRefusal(err error) bool {
-	_, isRefusal := u.classify(err)
-	return isRefusal
-}
