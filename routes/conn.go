@@ -27,7 +27,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{TCPConn: accepted.(*net.TCPConn), tick: l.limits.behind / 15, cut: l.cut}
+	c := &conn{TCPConn: accepted.(*net.TCPConn), period: l.limits.behind / 4, cut: l.cut}
 	c.pace = pace{spare: l.limits.behind, most: 2 * l.limits.behind, rate: l.limits.rate}
 	c.forget = context.AfterFunc(l.cut, c.reset)
 	return c, nil
@@ -39,81 +39,63 @@ func (l listener) Accept() (net.Conn, error) {
 // loopback, a client that reads 1 KiB/s takes 64 KiB every 64 s, so one minute to spare would not be enough.
 type conn struct {
 	*net.TCPConn
-	pace        pace
-	tick        time.Duration
-	sent, taken int       // bytes that this system took from us, and bytes that the client's system took
-	counted     time.Time // until when time has counted against the client
-	due         int       // bytes that were sent by then, which the client should have taken since
-	cut         context.Context
-	forget      func() bool
-	begun       bool // something of the response under way was written
-	more        bool // more of it follows at once
-	held        []byte
-	parts       [2][]byte
-	unwritten   net.Buffers // of parts
+	pace     pace
+	period   time.Duration // how long a write waits before the client's pace is checked
+	checked  time.Time     // when that was done last
+	due      int           // bytes that were sent by then
+	sent     int           // bytes that this system took from us
+	taken    int           // bytes of these that the client's system had taken when it was checked
+	cut      context.Context
+	forget   func() bool
+	isFilled bool // what net/http writes next is a full buffer, and more follows
+	held     []byte
 }
 
-// Write writes all of data, unless the client is too slow. It holds the beginning of a long response back, and sends it with
-// what follows.
+// Write writes all of data, unless the client is too slow. It sends a full buffer of net/http together with what follows.
 func (c *conn) Write(data []byte) (int, error) {
-	isFirst := !c.begun
-	c.begun = true
-	if isFirst && c.more {
+	if c.isFilled && c.held == nil && len(data) == httpBuffer {
 		c.held = bytes.Clone(data) // net/http uses its buffer again
 		return len(data), nil
 	}
 	held := len(c.held)
-	c.parts = [2][]byte{c.held, data}
-	c.held, c.unwritten = nil, c.parts[:]
-	written, err := c.write()
+	unwritten := net.Buffers{c.held, data}
+	c.held = nil
+	written, err := c.writeAll(&unwritten)
 	return max(0, written-held), err
 }
 
-// write writes what is unwritten. The kernel does not report when a byte was taken, so each tick tries again and checks. A tick
-// counts for no more than its length: the process may have been suspended meanwhile.
-func (c *conn) write() (written int, err error) {
-	began := time.Now()
-	for isLate := c.isIdleTooLong(began); !isLate; isLate = c.isTooSlow() {
-		if err := c.SetWriteDeadline(began.Add(c.tick)); err != nil {
+// writeAll lets a write wait for a period at a time, and then checks how much the client's system has taken meanwhile. It
+// also checks before a write: a client that has vanished takes nothing, although small writes go on to find space here.
+func (c *conn) writeAll(data *net.Buffers) (written int, err error) {
+	now := time.Now()
+	isTooSlow := now.Sub(c.checked) >= c.period && c.isTooSlow(now, false)
+	for !isTooSlow {
+		if err := c.SetWriteDeadline(now.Add(c.period)); err != nil {
 			return written, err
 		}
-		n, err := c.unwritten.WriteTo(c.TCPConn)
+		n, err := data.WriteTo(c.TCPConn)
 		written += int(n)
 		c.sent += int(n)
-		took := time.Since(began)
-		c.pace.spare -= min(took, c.tick)
-		c.counted = c.counted.Add(took)
-		began = began.Add(took)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}
+		now = time.Now()
+		isTooSlow = c.isTooSlow(now, true)
 	}
 	_ = c.SetLinger(0) // discard what the client has not taken
 	return written, os.ErrDeadlineExceeded
 }
 
-// isIdleTooLong counts the time since the last write against a client that has not taken what was sent before it, and reports
-// whether it has no time to spare. A client that has vanished takes nothing, although small writes go on to find space here.
-// A pause counts for four ticks at most, because the process may have been suspended.
-func (c *conn) isIdleTooLong(now time.Time) bool {
-	pause := now.Sub(c.counted)
-	if pause < c.tick {
-		return false
-	}
-	isBehind := c.sent > 0 && c.sent-unsent(c.TCPConn) < c.due
-	c.counted, c.due = now, c.sent
-	if !isBehind {
-		return false
-	}
-	c.pace.spare -= min(pause, 4*c.tick)
-	return c.isTooSlow()
-}
-
-// isTooSlow reports whether the client has no time to spare, after counting everything it has taken so far.
-func (c *conn) isTooSlow() bool {
+// isTooSlow reports whether the client has no time to spare. The time since the last check counts if it kept a write waiting,
+// or if it has not even taken what was sent before that check. A period counts at most, because the process may have been
+// suspended meanwhile.
+func (c *conn) isTooSlow(now time.Time, hasWaited bool) bool {
 	taken := c.sent - unsent(c.TCPConn)
 	c.pace.moved(taken - c.taken)
-	c.taken = taken
+	if hasWaited || taken < c.due {
+		c.pace.spare -= min(now.Sub(c.checked), c.period)
+	}
+	c.checked, c.due, c.taken = now, c.sent, taken
 	return c.pace.spare <= 0
 }
 
@@ -167,21 +149,20 @@ const httpBuffer = 4 << 10
 // bytes of the body, and sends it by a system call of its own. Without that call, a sixth more pages are sent per second.
 func coalesce(c *gin.Context) {
 	if conn, ok := c.Request.Context().Value(connKey{}).(*conn); ok {
-		conn.begun = false
 		c.Writer = &coalescing{c.Writer, conn}
 	}
 }
 
-// coalescing is a response that tells its connection that more follows what net/http writes first. The buffer is only
-// written when it is full and something is left, so another write always comes.
+// coalescing is a response that tells its connection when more follows what net/http writes. A buffer is only written when it
+// is full and something is left, so another write always comes. What does not go through the buffer is longer than it.
 type coalescing struct {
 	gin.ResponseWriter
 	conn *conn
 }
 
 func (w *coalescing) Write(data []byte) (int, error) {
-	w.conn.more = len(data) >= httpBuffer
-	defer func() { w.conn.more = false }()
+	w.conn.isFilled = len(data) >= httpBuffer
+	defer func() { w.conn.isFilled = false }()
 	return w.ResponseWriter.Write(data)
 }
 

@@ -37,7 +37,7 @@ func TestWhatAClientHasNotTakenIsKnown(t *testing.T) {
 }
 
 // A client that has vanished takes nothing, and is cut off although what is written to it finds space. One that takes all may
-// wait for us for any time. A tick is 33 ms here.
+// wait for us for any time. A period is 125 ms here.
 func TestAClientThatVanishesIsCutOffAlthoughLittleIsWritten(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
