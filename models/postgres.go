@@ -24,6 +24,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 )
 
 // postgresPool is the connections to a PostgreSQL database, version 13 or newer. Other programs may use it at the same time, so
@@ -135,9 +136,6 @@ func connectPostgres(ctx context.Context, d Database, ended context.Context) (*p
 	}
 	if p.db, err = openGORM(postgresDialector{postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)},
 		d.Fields); err == nil {
-		err = p.adaptGORM()
-	}
-	if err == nil {
 		err = p.reach(ctx)
 	}
 	if err == nil {
@@ -173,9 +171,24 @@ func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// postgresDialector is GORM's, except that a number may be beyond what a column of type integer holds.
+// postgresDialector is GORM's, with PostgreSQL's own type of a time.
 type postgresDialector struct{ *postgres.Dialector }
 
+func (d postgresDialector) DataTypeOf(field *schema.Field) string {
+	if field.DataType == "datetime" {
+		return "timestamptz(0)"
+	}
+	return d.Dialector.DataTypeOf(field)
+}
+
+// Migrator returns GORM's, which asks the dialector that it has for the types.
+func (d postgresDialector) Migrator(db *gorm.DB) gorm.Migrator {
+	migrator := d.Dialector.Migrator(db).(postgres.Migrator)
+	migrator.Dialector = d
+	return migrator
+}
+
+// BindVarTo gives numbers their type: beside an id of type integer, the server would take one beyond it for an integer, too.
 func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.Statement, value any) {
 	d.Dialector.BindVarTo(writer, statement, value)
 	if _, ok := value.(int64); ok {
@@ -183,27 +196,17 @@ func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.State
 	}
 }
 
-// hideLimit is the setting of a query whose limit the planner must not see: see [postgresDialect.contains].
-const hideLimit = "users:hide_limit"
+// hiddenLimit makes the planner not see the limit of a query: see [postgresDialect.contains].
+type hiddenLimit struct{ clause.Limit }
 
-// adaptGORM gives the time PostgreSQL's own type, and lets a query hide its limit.
-func (p *postgresPool) adaptGORM() error {
-	statement := &gorm.Statement{DB: p.db}
-	if err := statement.Parse(&User{}); err != nil {
-		return err
-	}
-	statement.Schema.FieldsByName["CreatedAt"].DataType = "timestamptz(0)"
-	p.db.ClauseBuilders["LIMIT"] = func(c clause.Clause, builder clause.Builder) {
+func (hiddenLimit) MergeClause(merged *clause.Clause) {
+	merged.Builder = func(c clause.Clause, builder clause.Builder) {
 		limit, _ := c.Expression.(clause.Limit)
-		if _, hides := builder.(*gorm.Statement).Settings.Load(hideLimit); !hides || limit.Limit == nil {
-			c.Build(builder)
-			return
+		if limit.Limit != nil {
+			clause.Expr{SQL: "LIMIT (SELECT ?) ", Vars: []any{int64(*limit.Limit)}}.Build(builder)
 		}
-		_, _ = builder.WriteString("LIMIT (SELECT ")
-		builder.AddVar(builder, int64(*limit.Limit))
-		_ = builder.WriteByte(')')
+		clause.Limit{Offset: limit.Offset}.Build(builder)
 	}
-	return nil
 }
 
 // reach returns when the server can be reached, or why it cannot.
@@ -560,7 +563,7 @@ func (postgresDialect) contains(db *gorm.DB, columns []string, text string, inde
 	case indexed && text != strings.ToLower(text):
 		condition = `lower(?::text COLLATE "C") || '' LIKE ?` // no index is on that
 	case indexed && utf8.RuneCountInString(text) >= 3:
-		db = db.Set(hideLimit, true)
+		db = db.Clauses(hiddenLimit{})
 	}
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
 	anyOf := db.Session(&gorm.Session{NewDB: true})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,34 @@ func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 		}
 		if stored := s.stored(t); len(stored) != 2 || stored[0] != "1 :" {
 			t.Errorf("%s: stored are %v", created, stored)
+		}
+	}
+}
+
+func TestOnPostgreSQLTimesHaveItsOwnType(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	const columnType = `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+		WHERE attrelid = 'users'::regclass AND attname = 'created_at'`
+	if got, want := postgresql.Ask(t, s.at.URL, columnType), "timestamp(0) with time zone"; got != want {
+		t.Errorf("created_at is a %s, want %s", got, want)
+	}
+}
+
+func TestASearchWithAnIndexReturnsOnlyTheUsersThatAreWanted(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain(), indexSearch)
+	for i := range 4 {
+		s.create(t, fmt.Sprint("sought", i))
+	}
+	for _, query := range []models.Query{{Skip: 1, Limit: 2}, {Skip: 1, Limit: 3}, {Skip: 3, Limit: 1}, {Skip: 2}} {
+		all := s.ids(t, models.Query{Contains: "sought"})
+		want := all[query.Skip:]
+		if query.Limit > 0 {
+			want = want[:query.Limit]
+		}
+		if query.Contains = "sought"; !slices.Equal(s.ids(t, query), want) {
+			t.Errorf("after %d of %v, %d are %v", query.Skip, all, query.Limit, s.ids(t, query))
 		}
 	}
 }
