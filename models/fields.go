@@ -77,15 +77,6 @@ func (f *Field) SetNull(user *NewUser) {
 	}
 }
 
-// Copy gives one user the value that another has.
-func (f *Field) Copy(to, from *NewUser) {
-	if text := f.Value(from); text != nil {
-		f.Set(to, *text)
-	} else {
-		f.SetNull(to)
-	}
-}
-
 // Fields is the table of fields.
 type Fields []*Field
 

@@ -161,7 +161,11 @@ func values(fields models.Fields, pairs ...string) (values models.Values) {
 func with(fields models.Fields, user models.NewUser, values models.Values) models.NewUser {
 	user.Added = slices.Clone(user.Added)
 	for field := range fields.In(values.Fields) {
-		field.Copy(&user, &values.User)
+		if text := field.Value(&values.User); text != nil {
+			field.Set(&user, *text)
+		} else {
+			field.SetNull(&user)
+		}
 	}
 	return user
 }
