@@ -19,7 +19,7 @@ var (
 // StorageError is a failure of storage. A response carries its text (specification, section 7).
 type StorageError struct {
 	Text          string // the database's own
-	Code, Meaning string // the database's code, and what it means, as far as they are known: for the log, as Text may hold user data
+	Code, Meaning string // the database's code, and what it means, if they are known: for the log, as Text may hold user data
 	Unique        bool   // another user has a value that must be unique
 	Duplicate     bool   // and it is the email
 	Unknown       bool   // the database may have stored the write all the same
@@ -31,7 +31,8 @@ func (e *StorageError) Error() string { return e.Text }
 var (
 	ErrClosed = ownError("the database is closed because the service is stopping")
 	// ErrReplaced: anything written from then on would be gone after a restart.
-	ErrReplaced  = ownError("the database file was removed or replaced while the service was running: nothing more is stored until it is restarted")
+	ErrReplaced = ownError("the database file was removed or replaced while the service was running: " +
+		"nothing more is stored until it is restarted")
 	ErrNotUnique = ownError("on_conflict=skip and on_conflict=update need a users table with a unique index on email alone")
 	// ErrIgnored: the database reported success for no row, because a trigger ignored the write. Nothing was stored.
 	ErrIgnored = ownError("not stored: a trigger of the table users ignored it")
@@ -45,7 +46,9 @@ func unserved(why string) error {
 }
 
 // SameEmails are users whose emails differ only in the case of ASCII letters, so that no index can ignore the case.
-type SameEmails struct{ IDs []int64 } // those with the same email follow each other; one more than [MaxListed] if there are others
+//
+// Those with the same email follow each other. There is one more than [MaxListed] if there are others.
+type SameEmails struct{ IDs []int64 }
 
 func (e *SameEmails) Error() string {
 	ids, more := e.IDs, ""

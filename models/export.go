@@ -14,7 +14,8 @@ type Export struct {
 	Users  iter.Seq2[*User, error] // in order, each valid until the next; an error ends the sequence
 }
 
-// Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for a client.
+// Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for
+// a client.
 func (u *Users) Export(ctx context.Context, query Query, send func(Export) error) error {
 	return u.read(ctx, true, func(tx *gorm.DB) (err error) {
 		var export Export

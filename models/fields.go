@@ -127,10 +127,10 @@ func (f Fields) Columns() []string {
 	return slices.Concat([]string{"id"}, f.RequiredNames(), []string{"created_at"}, f.OptionalNames())
 }
 
-// selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id, the
-// fields, and the time, as texts whatever another program has stored there. No statement that is prepared gets out of date
-// because another program gives a column another type. SQLite would take an unknown name in double quotes for a text, unless
-// it has the name of its table.
+// selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id,
+// the fields, and the time, as texts whatever another program has stored there. No statement that is prepared gets out
+// of date because another program gives a column another type. SQLite would take an unknown name in double quotes for a
+// text, unless it has the name of its table.
 func (f Fields) selected() []string {
 	columns := []string{"CAST(id AS BIGINT) AS user_id"}
 	for _, name := range append(f.Names(), "created_at") {

@@ -27,11 +27,12 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// postgresPool is the connections to a PostgreSQL database, version 13 or newer. Other programs may use it at the same time, so
-// little is kept here.
+// postgresPool is the connections to a PostgreSQL database, version 13 or newer. Other programs may use it at the same
+// time, so little is kept here.
 //
-// Nothing is stored in a session, because behind a pooler the next transaction may run in another one: no advisory lock that
-// outlives its transaction, no temporary table, no LISTEN. What a session sets is set in each transaction that needs it.
+// Nothing is stored in a session, because behind a pooler the next transaction may run in another one: no advisory lock
+// that outlives its transaction, no temporary table, no LISTEN. What a session sets is set in each transaction that
+// needs it.
 type postgresPool struct {
 	address postgresAddress
 	logger  *slog.Logger
@@ -49,13 +50,13 @@ type postgresPool struct {
 }
 
 const (
-	// answerTimeout is how long a statement that looks at few users may take, with its wait for a connection, and cancelTimeout
-	// how long the server then has to confirm that it has ended the statement: a client learns within 5 s that the server
-	// does not answer.
+	// answerTimeout is how long a statement that looks at few users may take, with its wait for a connection, and
+	// cancelTimeout how long the server then has to confirm that it has ended the statement: a client learns within 5 s
+	// that the server does not answer.
 	answerTimeout = 4200 * time.Millisecond
 	cancelTimeout = 500 * time.Millisecond
-	// lockMargin is how long before the end of its time a write no longer waits for a lock: then it is certain that nothing was
-	// stored.
+	// lockMargin is how long before the end of its time a write no longer waits for a lock: then it is certain that
+	// nothing was stored.
 	lockMargin = 700 * time.Millisecond
 	// searchTimeout is how long a statement that looks at every user may take.
 	searchTimeout = 2 * time.Minute
@@ -63,7 +64,8 @@ const (
 	startTimeout = 30 * time.Second
 	// maxTries is how often a transaction is tried that was rolled back because of others.
 	maxTries = 3
-	// minConnections is how many a process needs: two for writes, one for a search or an import, and one for other reads.
+	// minConnections is how many a process needs: two for writes, one for a search or an import, and one for other
+	// reads.
 	minConnections = 4
 )
 
@@ -108,34 +110,39 @@ func connectPostgres(ctx context.Context, d Database, ended context.Context) (*p
 		return nil, err
 	}
 	p := &postgresPool{
-		address: address, logger: d.Logger, catalog: &catalog{dialect: postgresDialect{}, fields: d.Fields}, ended: ended,
-		newest: map[string]string{},
+		address: address, logger: d.Logger, ended: ended, newest: map[string]string{},
+		catalog: &catalog{dialect: postgresDialect{}, fields: d.Fields},
 	}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = setSessionDefaults
-	// A statement that commits by itself must not meet a connection that the server has ended: its outcome would not be known.
-	config.ShouldPing = func(_ context.Context, c pgxpool.ShouldPingParams) bool { return c.IdleDuration > 5*time.Millisecond }
+	// A statement that commits by itself must not meet a connection that the server has ended: its outcome would not be
+	// known.
+	config.ShouldPing = func(_ context.Context, c pgxpool.ShouldPingParams) bool {
+		return c.IdleDuration > 5*time.Millisecond
+	}
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
-		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but the name of the function never changes
+		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but not the name of the function
 			conn.CustomData()[unconfirmed] = true
 		}
 	}
-	config.ConnConfig.DialFunc = (&net.Dialer{Timeout: config.ConnConfig.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
+	dialer := net.Dialer{Timeout: config.ConnConfig.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
-	}}).DialContext
+	}}
+	config.ConnConfig.DialFunc = dialer.DialContext
 	if len(address.hosts) > 1 { // otherwise there is no other server to turn to
 		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
 	}
-	p.writing, p.waiting = semaphore.NewWeighted(int64(config.MaxConns/2)), semaphore.NewWeighted(int64(config.MaxConns/4))
+	p.writing = semaphore.NewWeighted(int64(config.MaxConns / 2))
+	p.waiting = semaphore.NewWeighted(int64(config.MaxConns / 4))
 	p.timelines.Lock() // a connection that is made at once needs the pool
 	p.pool, err = pgxpool.NewWithConfig(p.ended, config)
 	p.timelines.Unlock()
 	if err != nil {
 		return nil, p.explain(err)
 	}
-	if p.db, err = openGORM(postgresDialector{postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)},
-		d.Fields); err == nil {
+	dialector := postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)
+	if p.db, err = openGORM(postgresDialector{dialector}, d.Fields); err == nil {
 		err = p.reach(ctx)
 	}
 	if err == nil {
@@ -148,9 +155,9 @@ func connectPostgres(ctx context.Context, d Database, ended context.Context) (*p
 	return p, nil
 }
 
-// setSessionDefaults sets up a session that belongs to this process alone: the defaults of a role, a database or a server must not
-// end it or its statements, nor make them see an earlier moment. A pooler reports a process number of its own, and not that of the
-// server's process.
+// setSessionDefaults sets up a session that belongs to this process alone: the defaults of a role, a database or a
+// server must not end it or its statements, nor make them see an earlier moment. A pooler reports a process number of
+// its own, and not that of the server's process.
 func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the pool's context has no deadline
 	defer cancel()
@@ -158,14 +165,17 @@ func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	for name := range conn.Config().RuntimeParams {
 		given = append(given, name)
 	}
-	set, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES ('default_transaction_isolation', 'read committed'),
-		('statement_timeout', '0'), ('lock_timeout', '20ms'), ('client_min_messages', 'warning'), ('transaction_timeout', '0'),
-		('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
-		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL AND name <> ALL (string_to_array($2::text, ','))`,
+	set, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES
+			('default_transaction_isolation', 'read committed'), ('statement_timeout', '0'), ('lock_timeout', '20ms'),
+			('client_min_messages', 'warning'), ('transaction_timeout', '0'),
+			('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
+		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL
+			AND name <> ALL (string_to_array($2::text, ','))`,
 		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
 	// What commits by itself relies on three of these. The parameter options may set any of them.
 	isGiven := func(name string) bool {
-		return slices.Contains([]string{"default_transaction_isolation", "lock_timeout", "client_min_messages", "options"}, name)
+		relied := []string{"default_transaction_isolation", "lock_timeout", "client_min_messages", "options"}
+		return slices.Contains(relied, name)
 	}
 	conn.PgConn().CustomData()[own] = set.RowsAffected() > 0 && !slices.ContainsFunc(given, isGiven)
 	return err
@@ -188,7 +198,8 @@ func (d postgresDialector) Migrator(db *gorm.DB) gorm.Migrator {
 	return migrator
 }
 
-// BindVarTo gives numbers their type: beside an id of type integer, the server would take one beyond it for an integer, too.
+// BindVarTo gives numbers their type: beside an id of type integer, the server would take one beyond it for an integer,
+// too.
 func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.Statement, value any) {
 	d.Dialector.BindVarTo(writer, statement, value)
 	if _, ok := value.(int64); ok {
@@ -228,7 +239,8 @@ func (p *postgresPool) reach(ctx context.Context) error {
 		}
 		if time.Since(said) >= sayAgain {
 			said = time.Now()
-			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.address.hosts, ", "), "database", p.address.database, "user", p.address.username,
+			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.address.hosts, ", "),
+				"database", p.address.database, "user", p.address.username,
 				"error", reason(err), "tried_for_another", left.Round(time.Second).String())
 		}
 		_ = sleep(ctx, pause)
@@ -244,8 +256,9 @@ func sleep(ctx context.Context, howLong time.Duration) error {
 	}
 }
 
-// passOverOld makes a connection to a server fail that is on an older timeline of the same cluster than this process has seen.
-// A server that stood still while a standby took its place goes on as if nothing had happened, and what it shows is old.
+// passOverOld makes a connection to a server fail that is on an older timeline of the same cluster than this process
+// has seen. A server that stood still while a standby took its place goes on as if nothing had happened, and what it
+// shows is old.
 func (p *postgresPool) passOverOld(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if validate != nil {
@@ -287,9 +300,9 @@ func (p *postgresPool) read(ctx context.Context, run func(db *gorm.DB) error) er
 	}
 }
 
-// snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a snapshot that
-// is older than their commit sees an empty table. So the table is locked before the snapshot is taken. A plan that is kept for
-// all texts would not know whether the text of a search is rare.
+// snapshot calls run in a transaction that sees one moment. TRUNCATE and ALTER TABLE … TYPE are not MVCC-safe: a
+// snapshot that is older than their commit sees an empty table. So the table is locked before the snapshot is taken. A
+// plan that is kept for all texts would not know whether the text of a search is rare.
 func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -313,13 +326,14 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 		if ctx.Err() != nil && isConnectionError(failed) {
 			failed = ctx.Err() // the server says that it has cancelled the statement
 		}
-		return nil // what run has read is used already: it cannot run again, and the end of the transaction is no matter
+		// What run has read is used already: it cannot run again, and the end of the transaction is no matter.
+		return nil
 	})
 	return p.orLate(cmp.Or(err, failed), errSlow)
 }
 
-// write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection every 20 ms,
-// so that those that wait take turns, and all others have connections left.
+// write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection
+// every 20 ms, so that those that wait take turns, and all others have connections left.
 func (p *postgresPool) write(since time.Time, way way, run func(tx *transaction) error) error {
 	turn := p.writing
 	if way == untilFree {
@@ -352,9 +366,9 @@ func (p *postgresPool) write(since time.Time, way way, run func(tx *transaction)
 	}
 }
 
-// tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of three.
-// Behind a pooler the session has no time limit for locks, and what a trigger has changed can only be taken back in a
-// transaction.
+// tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of
+// three. Behind a pooler the session has no time limit for locks, and what a trigger has changed can only be taken back
+// in a transaction.
 func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
@@ -369,7 +383,8 @@ func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction
 			if errors.Is(err, errAlone) {
 				return errMeanwhile
 			}
-			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrIgnored) || pgconn.SafeToRetry(err) { // it has done nothing, or was not sent
+			hasDoneNothing := errors.Is(err, ErrNotFound) || errors.Is(err, ErrIgnored)
+			if hasDoneNothing || pgconn.SafeToRetry(err) { // or was not sent
 				return err
 			}
 			return confirmed(server, err)
@@ -377,15 +392,16 @@ func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction
 	})
 }
 
-// tryWrite calls run in a transaction that waits for a lock of the table until its time is over, and for one of a user or an
-// email for 20 ms. The warning that no standby has confirmed the commit must arrive. Constraints that are checked at the commit
-// would refuse the writes that share it.
+// tryWrite calls run in a transaction that waits for a lock of the table until its time is over, and for one of a user
+// or an email for 20 ms. The warning that no standby has confirmed the commit must arrive. Constraints that are checked
+// at the commit would refuse the writes that share it.
 func (p *postgresPool) tryWrite(deadline time.Time, run func(tx *transaction) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		wait := max(1, (time.Until(deadline) - lockMargin).Milliseconds())
 		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+
 			"SET LOCAL client_min_messages = warning; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL lock_timeout = %d; "+
-			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)), p.described(run))
+			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)),
+			p.described(run))
 	})
 }
 
@@ -397,10 +413,10 @@ func (p *postgresPool) isImporting() (imports bool) {
 	return imports
 }
 
-// importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock while
-// the import holds its own, so it waits 5 s for one. Constraints are checked after each statement, so that a row that violates
-// one is refused by itself. The planner relies on what it knew about the table when the import began, which may have been
-// empty: it is told to use the index.
+// importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock
+// while the import holds its own, so it waits 5 s for one. Constraints are checked after each statement, so that a row
+// that violates one is refused by itself. The planner relies on what it knew about the table when the import began,
+// which may have been empty: it is told to use the index.
 func (p *postgresPool) importing(ctx context.Context, run func(tx *transaction) error) error {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -413,7 +429,8 @@ func (p *postgresPool) importing(ctx context.Context, run func(tx *transaction) 
 	err := p.repeat(working, time.Now().Add(24*time.Hour), func(working context.Context) error {
 		return p.transaction(working, begin, p.described(func(tx *transaction) error {
 			err := run(tx)
-			if err == nil { // from here on, the client's end is no reason to break off: that would leave the outcome open
+			// From here on, the client's end is no reason to break off: that would leave the outcome open.
+			if err == nil {
 				stay()
 				time.AfterFunc(searchTimeout, cancel)
 				err = ctx.Err()
@@ -433,9 +450,9 @@ const (
 	importLock int64 = 0x66696c6573 // files
 )
 
-// repeat calls try until it succeeds, or fails for good: again when the connection was lost before anything can have been
-// stored, when what was prepared is out of date, and when PostgreSQL ended the transaction because of others. A server that
-// accepts no more connections is asked again until one of this process is free.
+// repeat calls try until it succeeds, or fails for good: again when the connection was lost before anything can have
+// been stored, when what was prepared is out of date, and when PostgreSQL ended the transaction because of others. A
+// server that accepts no more connections is asked again until one of this process is free.
 func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -462,9 +479,9 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 	}
 }
 
-// connection calls run with a connection of its own. When the context ends, what runs there is cancelled, and the server's answer
-// to that is waited for: then a write is known not to be stored. The statements have no context themselves, which would take
-// two goroutines for each: the user with an id takes 74 µs without, and 114 with them.
+// connection calls run with a connection of its own. When the context ends, what runs there is cancelled, and the
+// server's answer to that is waited for: then a write is known not to be stored. The statements have no context
+// themselves, which would take two goroutines for each: the user with an id takes 74 µs without, and 114 with them.
 func (p *postgresPool) connection(ctx context.Context, run func(db *gorm.DB, server *pgx.Conn) error) error {
 	return p.db.WithContext(ctx).Connection(func(db *gorm.DB) error {
 		var server *pgx.Conn
@@ -494,10 +511,11 @@ func (p *postgresPool) connection(ctx context.Context, run func(db *gorm.DB, ser
 	})
 }
 
-// transaction calls run in a transaction, and commits it. Until its COMMIT is sent, nothing is stored, whatever happens.
+// transaction calls run in a transaction, and commits it. Until its COMMIT is sent, nothing is stored, whatever
+// happens.
 //
-// The statements that begin it travel together, and the end of it says whether a standby has confirmed it: neither can be
-// had from database/sql, so pgx begins and ends it on the connection that GORM uses in between.
+// The statements that begin it travel together, and the end of it says whether a standby has confirmed it: neither can
+// be had from database/sql, so pgx begins and ends it on the connection that GORM uses in between.
 func (p *postgresPool) transaction(ctx context.Context, begin string, run func(tx *gorm.DB) error) error {
 	return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
 		sent := context.WithoutCancel(ctx)
@@ -550,12 +568,13 @@ func (p *postgresPool) described(run func(tx *transaction) error) func(tx *gorm.
 // postgresDialect is the SQL of PostgreSQL, and its errors.
 type postgresDialect struct{}
 
-// contains compares what the index is on, so that the planner may use it for three characters or more. It takes a rare text
-// for one that one user in 10,000 has: of 10,000,000, the first 16 would seem to be found soon among the lowest ids, and it
-// would leave the index aside. So it does not see how many are wanted.
+// contains compares what the index is on, so that the planner may use it for three characters or more. It takes a rare
+// text for one that one user in 10,000 has: of 10,000,000, the first 16 would seem to be found soon among the lowest
+// ids, and it would leave the index aside. So it does not see how many are wanted.
 //
-// Trigrams are of letters in lower case, and in some databases that of a capital beyond ASCII depends on the letters that
-// follow, such as Σ at the end of a word. The index would miss a user where others follow, so it is not used for those.
+// Trigrams are of letters in lower case, and in some databases that of a capital beyond ASCII depends on the letters
+// that follow, such as Σ at the end of a word. The index would miss a user where others follow, so it is not used for
+// those.
 func (postgresDialect) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
 	text = LowerASCII(text)
 	condition := `lower(?::text COLLATE "C") LIKE ?`
@@ -573,8 +592,8 @@ func (postgresDialect) contains(db *gorm.DB, columns []string, text string, inde
 	return db.Where(anyOf)
 }
 
-// close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a server that
-// does not answer does not confirm a close either.
+// close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a
+// server that does not answer does not confirm a close either.
 func (p *postgresPool) close(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {

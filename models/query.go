@@ -25,16 +25,18 @@ func (f Fields) isSearch(query Query) bool {
 	return query.ID == nil && (query.Contains != "" || query.Equal.Fields != 0 || query.Unequal.Fields != 0)
 }
 
-// A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An error
-// refuses the write, and a nil Condition allows it.
+// A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An
+// error refuses the write, and a nil Condition allows it.
 type Condition func(User) error
 
 // List is all users at one moment, by ascending id, as one JSON array.
 type List struct {
-	// Version identifies the bytes of the array, even after a restart; "" if it is not known before it is read to its end.
+	// Version identifies the bytes of the array, even after a restart; "" if it is not known before it is read to its
+	// end.
 	Version string
 	Cursor  string // of the feed, where the array ends; "" if changes are not recorded or Version is empty
 	Length  int    // the size of the array in bytes, or -1 if Version is empty
-	// Chunks are the array in order, each valid until the next. An error ends the sequence: the array is then incomplete.
+	// Chunks are the array in order, each valid until the next. An error ends the sequence: the array is then
+	// incomplete.
 	Chunks iter.Seq2[[]byte, error]
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A disk takes as long to flush one row as a hundred. So the writes that arrive during a commit go into the next one together
-// (group commit): each waits for its outcome or for the turn, and the one that gets the turn commits all that wait, its own
-// included. A write that finds the turn free is committed at once, on the goroutine of its request.
+// A disk takes as long to flush one row as a hundred. So the writes that arrive during a commit go into the next one
+// together (group commit): each waits for its outcome or for the turn, and the one that gets the turn commits all that
+// wait, its own included. A write that finds the turn free is committed at once, on the goroutine of its request.
 
 // write is one write on its way to disk.
 type write struct {
@@ -48,8 +48,9 @@ type queue struct {
 	closed  bool
 }
 
-// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On PostgreSQL a
-// change, or a deletion with a condition, shares no transaction: the server lets transactions share a flush by itself.
+// write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On
+// PostgreSQL a change, or a deletion with a condition, shares no transaction: the server lets transactions share a
+// flush by itself.
 func (u *Users) write(ctx context.Context, w *write) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -139,8 +140,8 @@ func (q *queue) whileOpen(run func() error) error {
 
 func (q *queue) isClosed() bool { return q.whileOpen(func() error { return nil }) != nil }
 
-// close refuses later writes, waits for those under way, and reports whether the queue was open. It waits until a moment after
-// the context has ended: a server that does not answer does not confirm the end of a write either.
+// close refuses later writes, waits for those under way, and reports whether the queue was open. It waits until a
+// moment after the context has ended: a server that does not answer does not confirm the end of a write either.
 func (q *queue) close(ctx context.Context) bool {
 	ended := make(chan bool, 1)
 	go func() {

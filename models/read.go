@@ -21,7 +21,8 @@ type reader struct {
 
 func newReader(fields Fields) reader { return reader{fields, fields.selected()} }
 
-// each yields the users that a query selects, each valid until the next. Rows and Scan take 1.0 µs for each, and Find 3.7.
+// each yields the users that a query selects, each valid until the next. Rows and Scan take 1.0 µs for each, and Find
+// 3.7.
 func (r reader) each(query *gorm.DB) iter.Seq2[*User, error] {
 	return func(yield func(*User, error) bool) {
 		rows, err := query.Model(&User{}).Select(r.columns).Rows()
@@ -212,14 +213,15 @@ func (u *Users) Count(ctx context.Context, query Query) (n int64, err error) {
 	return n, err
 }
 
-// A page is at most this many users, or slightly more bytes than these: a slow reader holds the response bytes of one page.
+// A page is at most this many users, or slightly more bytes than these: a slow reader holds the response bytes of one
+// page.
 const (
 	pageUsers = 512
 	pageBytes = 64 << 10
 )
 
-// Select returns the users that a query selects, in its order, in pages. Nothing is held between two pages: a user that exists
-// throughout comes once, and one that is written meanwhile may come. An error ends the sequence.
+// Select returns the users that a query selects, in its order, in pages. Nothing is held between two pages: a user that
+// exists throughout comes once, and one that is written meanwhile may come. An error ends the sequence.
 func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error] {
 	return func(yield func([]User, error) bool) {
 		next, wanted := query, cmp.Or(query.Limit, math.MaxInt)
@@ -249,7 +251,8 @@ func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error
 				return
 			}
 			isLast := len(page) < next.Limit && room >= 0
-			if wanted -= len(page); !isLast { // before the page is sent: what is used later is held while a slow reader takes it
+			// This comes before the page is sent: what is used later is held while a slow reader takes it.
+			if wanted -= len(page); !isLast {
 				next.After, next.Skip = new(page[len(page)-1].ID), 0
 			}
 			if !yield(page, nil) || isLast {

@@ -23,7 +23,8 @@ import (
 // sqlitePool is one SQLite file in WAL mode, through three pools of connections:
 //
 //   - writer has one connection, whose transactions take the write lock at once;
-//   - reader has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page cache;
+//   - reader has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page
+//     cache;
 //   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs), and reads the list.
 type sqlitePool struct {
 	writer, reader, fresh *gorm.DB
@@ -34,7 +35,8 @@ type sqlitePool struct {
 	ended                 context.Context // ends all waiting
 	replaced              chan struct{}   // closed once the file was found removed or replaced
 
-	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its holder.
+	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its
+	// holder.
 	writeLock    chan struct{}
 	changed      listcache.Changes // what was committed since the list was last read; by another program: anything
 	dataVersion  int64             // of the writer, at the last look for commits of others
@@ -63,7 +65,8 @@ func pragmas(busyTimeout time.Duration) []string {
 // openSQLite opens the database file, and creates the directory, the file and the table if they are missing.
 func openSQLite(ctx context.Context, d Database, ended context.Context, rows listRows) (opened storage, err error) {
 	if err := dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
-		return opened, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
+		const help = "cannot make the data directory: %w; make it by hand, or set DATA_DIR to another"
+		return opened, fmt.Errorf(help, err)
 	}
 	path, err := dbfile.FollowLinks(d.Path)
 	if err != nil {
@@ -76,7 +79,8 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 	if err := cmp.Or(mayWrite(path), made); err != nil {
 		return opened, err
 	}
-	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that commit.
+	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that
+	// commit.
 	if err := dbfile.SyncFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return opened, fmt.Errorf("cannot bring the last commits to disk: %w", err)
 	}
@@ -90,22 +94,28 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
 	temp := NewTempFiles(path + "-spool-")
 	if err := temp.Clear(); err != nil {
-		return opened, dbfile.Explain(d.Path, fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err))
+		err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+		return opened, dbfile.Explain(d.Path, err)
 	}
 	s := &sqlitePool{
-		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, rows: rows, ended: ended, replaced: make(chan struct{}),
-		writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true},
+		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, rows: rows, ended: ended,
+		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true},
 	}
 	if err := s.connect(d, path); err != nil {
 		return opened, dbfile.Explain(d.Path, err)
 	}
-	limits := limits{foldedEmail: "email COLLATE NOCASE", storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1}
-	limits.maxParameters = 240 // the driver takes time that grows with their square: with 800, an import takes half as long again
-	return storage{pool: s, dialect: sqliteDialect{}, limits: limits, catalog: s.catalog, Temp: temp, replaced: s.replaced}, nil
+	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, Temp: temp, replaced: s.replaced}
+	opened.limits = limits{
+		foldedEmail: "email COLLATE NOCASE", storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1,
+		// The driver takes time that grows with their square: with 800, an import takes half as long again.
+		maxParameters: 240,
+	}
+	return opened, nil
 }
 
-// prepare makes the file a database in WAL mode with a table users. It waits for locks: also for that of another process that
-// prepares the same file, for which SQLite returns "locked" without waiting. A restore may have replaced the file meanwhile.
+// prepare makes the file a database in WAL mode with a table users. It waits for locks: also for that of another
+// process that prepares the same file, for which SQLite returns "locked" without waiting. A restore may have replaced
+// the file meanwhile.
 func prepare(ctx context.Context, path string, fields Fields) (*gorm.DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
@@ -116,7 +126,8 @@ func prepare(ctx context.Context, path string, fields Fields) (*gorm.DB, error) 
 		}
 		db, err := openPool(path, fields, 1, pragmas(busyTick))
 		if err == nil {
-			const exists = "SELECT count(*) FROM sqlite_schema WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')"
+			const exists = `SELECT count(*) FROM sqlite_schema
+				WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')`
 			err = db.Transaction(func(tx *gorm.DB) error { return createTable(tx, exists) })
 		}
 		if err == nil {
@@ -157,8 +168,8 @@ func openPool(path string, fields Fields, size int, pragmas []string) (*gorm.DB,
 	return db, nil
 }
 
-// connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings that
-// durability depends on: SQLite ignores a misspelt pragma without an error.
+// connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings
+// that durability depends on: SQLite ignores a misspelt pragma without an error.
 func (s *sqlitePool) connect(d Database, path string) (err error) {
 	for _, pool := range []struct {
 		db   **gorm.DB
@@ -186,8 +197,9 @@ func (s *sqlitePool) connect(d Database, path string) (err error) {
 	return err
 }
 
-// noticeOthers notes that anything may have changed if another connection has committed since the last call. It returns an error
-// if the table cannot be served any more: then nothing is written to it, which takes a thirtieth of a creation by one client.
+// noticeOthers notes that anything may have changed if another connection has committed since the last call. It returns
+// an error if the table cannot be served any more: then nothing is written to it, which takes a thirtieth of a creation
+// by one client.
 func (s *sqlitePool) noticeOthers(db *gorm.DB) error {
 	var version, schema int64
 	err := db.Raw("PRAGMA data_version").Row().Scan(&version)
@@ -262,7 +274,8 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *transaction) er
 		return context.Cause(ctx)
 	}
 	defer func() { s.imported = time.Now(); <-s.writeLock }()
-	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34 MiB more.
+	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34
+	// MiB more.
 	err := s.writer.Exec("PRAGMA cache_size = -48000").Error
 	if err != nil {
 		return err
@@ -295,8 +308,9 @@ func (s *sqlitePool) Unchanged(context.Context) (bool, error) {
 	return version == s.freshVersion, err
 }
 
-// ReadList begins a read transaction between two commits of this process, and so knows what was committed since the last one.
-// During a long commit, because of another program's lock or an import, it begins beside that: then anything may be committed.
+// ReadList begins a read transaction between two commits of this process, and so knows what was committed since the
+// last one. During a long commit, because of another program's lock or an import, it begins beside that: then anything
+// may be committed.
 func (s *sqlitePool) ReadList(ctx context.Context, read func(listcache.Snapshot) error) error {
 	const longerThanACommit = 20 * time.Millisecond
 	since := listcache.Changes{Anything: true}
@@ -319,7 +333,8 @@ func (s *sqlitePool) ReadList(ctx context.Context, read func(listcache.Snapshot)
 		}
 		if err == nil {
 			since, s.changed = s.changed, listcache.Changes{}
-			// The transaction may or may not see a commit of another program from here on: then the next must report it, too.
+			// The transaction may or may not see a commit of another program from here on: then the next must report
+			// it, too.
 			if err = s.noticeOthers(s.writer); s.changed.Anything {
 				since.Anything = true
 			}
@@ -347,16 +362,16 @@ func (s *sqlitePool) ReadList(ctx context.Context, read func(listcache.Snapshot)
 // sqliteDialect is the SQL of SQLite, and its errors.
 type sqliteDialect struct{}
 
-// classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file or the
-// machine.
+// classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file
+// or the machine.
 func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	failed, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		return err, false
 	}
 	switch dbfile.PrimaryCode(err) {
-	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO, dbfile.CodeCorrupt,
-		dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
+	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO,
+		dbfile.CodeCorrupt, dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
 	default:
 		isRefusal = true
 	}
@@ -368,15 +383,16 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
 	}
 	return &StorageError{
-		Text: failed.Error() + hint, Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
+		Text: failed.Error() + hint,
+		Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
 		// SQLite names the columns only in its text.
 		Unique: isUnique, Duplicate: isUnique && strings.HasSuffix(text, "unique constraint failed: users.email"),
 	}, isRefusal
 }
 
-// close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite would
-// delete the -wal file by its name, which may be another database's by now. So the names are checked at the end again, when
-// SQLite has nothing left to do that takes time.
+// close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite
+// would delete the -wal file by its name, which may be another database's by now. So the names are checked at the end
+// again, when SQLite has nothing left to do that takes time.
 func (s *sqlitePool) close(context.Context) error {
 	s.checkpoints.close()
 	s.writeLock <- struct{}{}

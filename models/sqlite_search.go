@@ -13,8 +13,9 @@ import (
 	"users-api/models/dbfile"
 )
 
-// The index of searches is the table users_search: FTS5 with the three characters at each place of each field, and no texts.
-// Triggers of users write it. FTS5 folds all of Unicode and knows no positions, so what it finds is compared again.
+// The index of searches is the table users_search: FTS5 with the three characters at each place of each field, and no
+// texts. Triggers of users write it. FTS5 folds all of Unicode and knows no positions, so what it finds is compared
+// again.
 
 // indexStatements returns what makes and what fills the index of columns, which get another name: FTS5 reserves some.
 func indexStatements(columns []string) (statements []string, fill string) {
@@ -47,8 +48,8 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 	return err == nil && !slices.ContainsFunc(statements, isMissing), err
 }
 
-// isOutOfStep reports whether FTS5 refuses to remove from the index what is not there, because another program has written
-// users without the triggers.
+// isOutOfStep reports whether FTS5 refuses to remove from the index what is not there, because another program has
+// written users without the triggers.
 func isOutOfStep(err error) bool {
 	failed, ok := errors.AsType[*driver.Error](err)
 	return ok && failed.Code() == dbfile.CodeCorruptIndex
@@ -89,8 +90,9 @@ func (sqliteDialect) contains(db *gorm.DB, columns []string, text string, indexe
 	return db.Where(strings.Join(conditions, " OR "), values...)
 }
 
-// trigrams returns a query of FTS5 for the users who may have a text, or "" if it is too short. FTS5 may misread a last character
-// that is not ASCII where a text is no UTF-8. Few users have all of the first 32; the others are compared anyway.
+// trigrams returns a query of FTS5 for the users who may have a text, or "" if it is too short. FTS5 may misread a last
+// character that is not ASCII where a text is no UTF-8. Few users have all of the first 32; the others are compared
+// anyway.
 func trigrams(text string) string {
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
 		return ""

@@ -17,9 +17,9 @@ import (
 	"users-api/models/dbfile"
 )
 
-// describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the rowid if no
-// index stands behind it (sqlite.org/lang_createtable.html#rowid). Only columns of text show what a filter compares; their types
-// are those of section 3.1 of sqlite.org/datatype3.html.
+// describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the
+// rowid if no index stands behind it (sqlite.org/lang_createtable.html#rowid). Only columns of text show what a filter
+// compares; their types are those of section 3.1 of sqlite.org/datatype3.html.
 const describeTable = `WITH alone AS (
 		SELECT max(c.name) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
 		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
@@ -90,8 +90,8 @@ func (s *sqlitePool) warnOfUnused(logger *slog.Logger) {
 	}
 }
 
-// changeSQLite opens the database file beside running services, and runs change in one transaction. Afterwards it is on disk,
-// or nothing was changed. The table must have the columns of some fields.
+// changeSQLite opens the database file beside running services, and runs change in one transaction. Afterwards it is on
+// disk, or nothing was changed. The table must have the columns of some fields.
 func (d Database) changeSQLite(ctx context.Context, needs Fields, change func(tx *gorm.DB) error) error {
 	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
@@ -126,8 +126,8 @@ func (d Database) changeSQLite(ctx context.Context, needs Fields, change func(tx
 	return shown
 }
 
-// ignoreSQLiteEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and
-// returns the ids of users for whom that fails.
+// ignoreSQLiteEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same,
+// and returns the ids of users for whom that fails.
 func ignoreSQLiteEmailCase(tx *gorm.DB) (same []int64, err error) {
 	if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
 		return nil, err

@@ -11,11 +11,13 @@ import (
 type Stats struct {
 	CommitWrites [10]uint64 // commits by how many writes shared them: at most 1, then at most 2, 4, 8 and so on up to 512
 	Writes       uint64     // how many writes these commits held in total
-	// How lists were served: from memory, after what had changed was read again, after all users were, or while they were.
+	// How lists were served: from memory, after what had changed was read again, after all users were, or while they
+	// were.
 	Cached, Patched, Read, Streamed uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
-	// Of the feed: about how many entries there are, when the oldest was written, and how old the oldest is that is not shown yet.
+	// Of the feed: about how many entries there are, when the oldest was written, and how old the oldest is that is not
+	// shown yet.
 	FeedEntries int64
 	FeedOldest  time.Time
 	FeedLag     time.Duration

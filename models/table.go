@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// table is what must be known about the table users, which another program may have created. Each column in unique has a unique
-// index of its own.
+// table is what must be known about the table users, which another program may have created. Each column in unique has
+// a unique index of its own.
 type table struct {
 	columns     []string
 	unique      []string
@@ -67,14 +67,15 @@ func (u *Users) table(ctx context.Context) (t table, err error) {
 	return t, err
 }
 
-// Uniqueness returns the names of the fields of which no two users have the same value, and whether emails that differ only in
-// the case of ASCII letters are the same.
+// Uniqueness returns the names of the fields of which no two users have the same value, and whether emails that differ
+// only in the case of ASCII letters are the same.
 func (u *Users) Uniqueness(ctx context.Context) (unique []string, ignoresCase bool, err error) {
 	t, err := u.table(ctx)
 	return t.unique, t.ignoresCase, err
 }
 
-// createTable creates the table users unless that name exists. AutoMigrate would change an existing table on any difference.
+// createTable creates the table users unless that name exists. AutoMigrate would change an existing table on any
+// difference.
 func createTable(tx *gorm.DB, exists string) error {
 	var n int64
 	if err := tx.Raw(exists).Scan(&n).Error; err != nil || n > 0 {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// LowerASCII returns a text with its ASCII letters in lower case: searches, and an index of emails, ignore no other case.
+// LowerASCII returns a text with its ASCII letters in lower case: searches, and an index of emails, ignore no other
+// case.
 func LowerASCII(text string) string {
 	isCapital := func(char rune) bool { return 'A' <= char && char <= 'Z' }
 	if !strings.ContainsFunc(text, isCapital) {
@@ -36,8 +37,8 @@ var storedTimes = []string{
 	"2006-01-02",
 }
 
-// ShownTime returns a stored time in UTC, as YYYY-MM-DD HH:MM:SS (specification, section 2), and anything else unchanged. The
-// two forms in which nearly all times are stored take 5 ns, and time.Parse 60.
+// ShownTime returns a stored time in UTC, as YYYY-MM-DD HH:MM:SS (specification, section 2), and anything else
+// unchanged. The two forms in which nearly all times are stored take 5 ns, and time.Parse 60.
 func ShownTime(stored string) string {
 	const shape = "0000-00-00 00:00:00"
 	if text := strings.TrimSuffix(stored, "+00"); len(text) == len(shape) {

@@ -1,7 +1,7 @@
 package models
 
-// NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User], so no
-// request can set an id or a time. Each field has an entry in [NewFields]: CONTRIBUTING.md shows how to add one.
+// NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User],
+// so no request can set an id or a time. Each field has an entry in [NewFields]: CONTRIBUTING.md shows how to add one.
 type NewUser struct {
 	Name  string `gorm:"not null"`
 	Email string `gorm:"not null;unique"`
@@ -9,9 +9,9 @@ type NewUser struct {
 	Added []*string `gorm:"-"`
 }
 
-// NewFields returns the table of the fields that a client may set, in the order in which they are shown. A setting adds those
-// with names. An optional field that every service has is an entry here and a column above. A required one also needs lines
-// in web/page/index.html and web/openapi.yaml, and a value for the users who exist.
+// NewFields returns the table of the fields that a client may set, in the order in which they are shown. A setting adds
+// those with names. An optional field that every service has is an entry here and a column above. A required one also
+// needs lines in web/page/index.html and web/openapi.yaml, and a value for the users who exist.
 func NewFields(names ...string) Fields {
 	fields := append(Fields{
 		required("name", func(u *NewUser) *string { return &u.Name }),
@@ -27,6 +27,7 @@ func NewFields(names ...string) Fields {
 type User struct {
 	ID int64 `gorm:"primaryKey;autoIncrement;generated:identity"`
 	NewUser
-	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". On PostgreSQL the column is a timestamptz(0).
+	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". On PostgreSQL the column is a
+	// timestamptz(0).
 	CreatedAt string `gorm:"type:datetime;default:(CURRENT_TIMESTAMP)"`
 }

@@ -1,11 +1,12 @@
-// Package models is the user and the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of HTTP.
+// Package models is the user and the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of
+// HTTP.
 //
 // A creation goes from [Users.Create] into a queue (queue.go). The one that gets the turn commits all writes that wait
 // (write.go), in a transaction of the pool: sqlite.go or postgres.go. Their answers follow when that is on disk.
 //
-// A list comes from memory (list.go, and package listcache) after one question to the pool: was anything committed since?
-// Other reads are in read.go. What the databases do in different ways is behind [pool] and [dialect], in the files that
-// begin with their names.
+// A list comes from memory (list.go, and package listcache) after one question to the pool: was anything committed
+// since? Other reads are in read.go. What the databases do in different ways is behind [pool] and [dialect], in the
+// files that begin with their names.
 package models
 
 import (
@@ -32,7 +33,8 @@ type Database struct {
 	Logger *slog.Logger
 }
 
-// String is for the log: the path of the file, or the hosts, ports and name of the database, never its user and password.
+// String is for the log: the path of the file, or the hosts, ports and name of the database, never its user and
+// password.
 func (d Database) String() string {
 	if d.URL == "" {
 		return d.Path
@@ -44,9 +46,9 @@ func (d Database) String() string {
 	return address.url()
 }
 
-// Users is the table of users in its database. Many goroutines may call its methods at once.
-// A method that writes returns nil only after the commit of its write is on disk. A method that reads sees every commit, of any
-// process, that was complete when it was called. An error is [ErrNotFound], the error of a [Condition], the context's, or a
+// Users is the table of users in its database. Many goroutines may call its methods at once. A method that writes
+// returns nil only after the commit of its write is on disk. A method that reads sees every commit, of any process,
+// that was complete when it was called. An error is [ErrNotFound], the error of a [Condition], the context's, or a
 // [*StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
 	storage
@@ -77,13 +79,14 @@ type storage struct {
 type pool interface {
 	listcache.Source
 
-	// read calls run, perhaps again, with a connection for a few statements that look at few users and need not see one moment.
+	// read calls run, perhaps again, with a connection for a few statements that look at few users and need not see one
+	// moment.
 	read(ctx context.Context, run func(db *gorm.DB) error) error
 	// snapshot calls run in a transaction that sees one moment, and may look at every user.
 	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
-	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says that
-	// this is not known. It gives up about 5 s after since, without the time of imports. If another program holds what run
-	// needs, it waits with untilFree, and otherwise returns errLocked.
+	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says
+	// that this is not known. It gives up about 5 s after since, without the time of imports. If another program holds
+	// what run needs, it waits with untilFree, and otherwise returns errLocked.
 	write(since time.Time, way way, run func(tx *transaction) error) error
 	// importing is like write, for an import, without its time limit.
 	importing(ctx context.Context, run func(tx *transaction) error) error
@@ -103,12 +106,14 @@ type transaction struct {
 type dialect interface {
 	// describe returns what the table is now, or why it cannot be served with these fields.
 	describe(db *gorm.DB, fields Fields) (table, error)
-	// classify returns an error of GORM as a client sees it, and whether the database refuses what a statement asked for: then
-	// that has stored nothing, and other statements may succeed. Errors that are not the database's stay as they are.
+	// classify returns an error of GORM as a client sees it, and whether the database refuses what a statement asked
+	// for: then that has stored nothing, and other statements may succeed. Errors that are not the database's stay as
+	// they are.
 	classify(err error) (shown error, isRefusal bool)
 	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
 	contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB
-	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not recorded.
+	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not
+	// recorded.
 	cursor(tx *gorm.DB) (string, error)
 	// changes returns the entries after a cursor, without their users. The error is as for [Users.Changes].
 	changes(tx *gorm.DB, after string, limit int) (Changes, error)
@@ -201,8 +206,9 @@ func addColumns(db *gorm.DB, fields Fields) error {
 // Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
 func (u *Users) Replaced() <-chan struct{} { return u.replaced }
 
-// Close finishes the writes under way and closes the database. The context ends their wait for another program's lock, and for a
-// server. Later calls fail with [ErrClosed]. Close returns [ErrReplaced] if the database file was removed or replaced.
+// Close finishes the writes under way and closes the database. The context ends their wait for another program's lock,
+// and for a server. Later calls fail with [ErrClosed]. Close returns [ErrReplaced] if the database file was removed or
+// replaced.
 func (u *Users) Close(ctx context.Context) error {
 	defer u.endAll()
 	defer context.AfterFunc(ctx, u.endAll)()

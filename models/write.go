@@ -61,7 +61,8 @@ func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condi
 	return user, err
 }
 
-// update gives a user the values that another one has in some fields, and returns the user before triggers do something with it.
+// update gives a user the values that another one has in some fields, and returns the user before triggers do something
+// with it.
 func (u *Users) update(tx *gorm.DB, id int64, fields FieldSet, from *NewUser) (user User, err error) {
 	var columns []string
 	for field := range u.fields.In(fields) {
@@ -102,7 +103,8 @@ func (u *Users) orNothing(done *gorm.DB, id int64) error {
 	return cmp.Or(err, error(ErrIgnored))
 }
 
-// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a condition allows that it is written.
+// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a condition allows that it
+// is written.
 func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, error) {
 	user, err := u.one(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
 	if err == nil && allow != nil {
@@ -111,11 +113,11 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, err
 	return user, err
 }
 
-// commit runs writes in one transaction, and gives each its outcome when that is on disk. What the database refuses, and what
-// waits for another program ([errLocked]), is left to the callers: each goes on alone, and no other waits for it. Creations come
-// in an order: two processes that store the same emails do not wait for each other.
+// commit runs writes in one transaction, and gives each its outcome when that is on disk. What the database refuses,
+// and what waits for another program ([errLocked]), is left to the callers: each goes on alone, and no other waits for
+// it. Creations come in an order: two processes that store the same emails do not wait for each other.
 func (u *Users) commit(batch []*write) {
-	slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.order, b.order) })
+	slices.SortStableFunc(batch, byOrder)
 	oldest := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
 	err := u.transact(oldest, wayOf(batch), batch)
 	if _, isRefusal := u.classify(err); isRefusal && len(batch) > 1 {
@@ -135,6 +137,8 @@ func (u *Users) commit(batch []*write) {
 	}
 }
 
+func byOrder(a, b *write) int { return cmp.Compare(a.order, b.order) }
+
 // way is how a transaction of writes may run.
 type way int
 
@@ -153,8 +157,8 @@ func wayOf(batch []*write) way {
 	return asOneStatement
 }
 
-// transact runs writes in a transaction, and counts those that are stored. After a panic the process ends: others wait for the
-// transaction, which is open.
+// transact runs writes in a transaction, and counts those that are stored. After a panic the process ends: others wait
+// for the transaction, which is open.
 func (u *Users) transact(since time.Time, way way, batch []*write) error {
 	defer func() {
 		if failed := recover(); failed != nil {
@@ -179,9 +183,9 @@ func (u *Users) transact(since time.Time, way way, batch []*write) error {
 	return err
 }
 
-// runTogether runs many writes in a transaction: first all creations and all deletions, in as few statements as possible. With
-// an error, all are rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a trigger of another program
-// has done something before.
+// runTogether runs many writes in a transaction: first all creations and all deletions, in as few statements as
+// possible. With an error, all are rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a
+// trigger of another program has done something before.
 func (u *Users) runTogether(tx *transaction, batch []*write) error {
 	created, deleted := map[string]*write{}, map[int64]*write{}
 	for _, w := range batch {
@@ -233,14 +237,15 @@ func (u *Users) delete(tx *transaction, deleted map[int64]*write) error {
 	return err
 }
 
-// create stores users, and leaves out those whose email is taken. No order of the ids that a statement returns is promised, so
-// they come with the emails, which must differ and stay as they are: triggers of other programs may do anything with them.
+// create stores users, and leaves out those whose email is taken. No order of the ids that a statement returns is
+// promised, so they come with the emails, which must differ and stay as they are: triggers of other programs may do
+// anything with them.
 func (u *Users) create(tx *transaction, created map[string]*write) error {
 	if len(created) == 0 {
 		return nil
 	}
 	var users []*User
-	for _, w := range slices.SortedFunc(maps.Values(created), func(a, b *write) int { return cmp.Compare(a.order, b.order) }) {
+	for _, w := range slices.SortedFunc(maps.Values(created), byOrder) {
 		users = append(users, &User{NewUser: w.user.NewUser, CreatedAt: now()})
 	}
 	db := tx.DB
@@ -268,8 +273,8 @@ func (u *Users) create(tx *transaction, created map[string]*write) error {
 	return nil
 }
 
-// skipTaken makes an INSERT pass over the users that a unique index refuses. GORM reads what RETURNING brings back into the first
-// of the users, but after its own clause.OnConflict only into those without values.
+// skipTaken makes an INSERT pass over the users that a unique index refuses. GORM reads what RETURNING brings back into
+// the first of the users, but after its own clause.OnConflict only into those without values.
 type skipTaken struct{ clause.OnConflict }
 
 func (s skipTaken) Build(builder clause.Builder)      { clause.OnConflict{DoNothing: true}.Build(builder) }

@@ -57,8 +57,8 @@ func callerOf(c *gin.Context) caller {
 	return by
 }
 
-// checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow them. It checks
-// the path and not the route, so that a client without a key cannot find out which paths exist.
+// checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow
+// them. It checks the path and not the route, so that a client without a key cannot find out which paths exist.
 func (a Access) checkKey(c *gin.Context) {
 	path := c.Request.URL.Path
 	if a.Keys == nil || !strings.HasPrefix(path, "/api/") && !controllers.IsSCIM(path) {
@@ -68,7 +68,7 @@ func (a Access) checkKey(c *gin.Context) {
 	caller, refusal := a.judge(c.Request)
 	c.Set(callerKey, caller)
 	if caller.access != "" {
-		c.Header("X-API-Key-Access", caller.access) // so that a client need not try a write to learn what its key may do
+		c.Header("X-API-Key-Access", caller.access) // a client need not try a write to learn what its key may do
 	}
 	if refusal != nil {
 		c.Header("WWW-Authenticate", challenges[refusal])
@@ -86,8 +86,9 @@ var challenges = map[*controllers.Error]string{
 	controllers.ErrReadKey:  `Bearer realm="users-api", error="insufficient_scope"`,
 }
 
-// judge returns who sent a request, and why it is refused, or nil. Every key that was sent must be valid, and the weakest
-// one counts: sending two different keys is a mistake, which must be noticed instead of guessing which key was meant.
+// judge returns who sent a request, and why it is refused, or nil. Every key that was sent must be valid, and the
+// weakest one counts: sending two different keys is a mistake, which must be noticed instead of guessing which key was
+// meant.
 func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
 	sent := sentKeys(request.Header)
 	if len(sent) == 0 {

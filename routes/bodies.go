@@ -33,10 +33,10 @@ func newBodies(l limits) *bodies {
 // what a handler leaves unread. net/http removes the deadline at the end of the body.
 //
 // A response that is sent before the body has arrived closes the connection. Otherwise net/http would first wait for
-// the body, and a client that sends none would not get a byte of the response. It also closes the connection of a request whose
-// end another program may see in a different place, so that nothing hidden behind it is executed. net/http removes the
-// Content-Length of a request that also has a Transfer-Encoding, and the Transfer-Encoding of an HTTP/1.0 request, before a
-// handler can see both (RFC 9112, section 6.3).
+// the body, and a client that sends none would not get a byte of the response. It also closes the connection of a
+// request whose end another program may see in a different place, so that nothing hidden behind it is executed.
+// net/http removes the Content-Length of a request that also has a Transfer-Encoding, and the Transfer-Encoding of an
+// HTTP/1.0 request, before a handler can see both (RFC 9112, section 6.3).
 func (b *bodies) receive(c *gin.Context) {
 	if c.Request.ContentLength == 0 { // -1 means chunked
 		return

@@ -51,7 +51,8 @@ type conn struct {
 	held     []byte
 }
 
-// Write writes all of data, unless the client is too slow. It sends a full buffer of net/http together with what follows.
+// Write writes all of data, unless the client is too slow. It sends a full buffer of net/http together with what
+// follows.
 func (c *conn) Write(data []byte) (int, error) {
 	if c.isFilled && c.held == nil && len(data) == httpBuffer {
 		c.held = bytes.Clone(data) // net/http uses its buffer again
@@ -64,8 +65,9 @@ func (c *conn) Write(data []byte) (int, error) {
 	return max(0, written-held), err
 }
 
-// writeAll lets a write wait for a period at a time, and then checks how much the client's system has taken meanwhile. It
-// also checks before a write: a client that has vanished takes nothing, although small writes go on to find space here.
+// writeAll lets a write wait for a period at a time, and then checks how much the client's system has taken meanwhile.
+// It also checks before a write: a client that has vanished takes nothing, although small writes go on to find space
+// here.
 func (c *conn) writeAll(data *net.Buffers) (written int, err error) {
 	now := time.Now()
 	isTooSlow := now.Sub(c.checked) >= c.period && c.isTooSlow(now, false)
@@ -86,9 +88,9 @@ func (c *conn) writeAll(data *net.Buffers) (written int, err error) {
 	return written, os.ErrDeadlineExceeded
 }
 
-// isTooSlow reports whether the client has no time to spare. The time since the last check counts if it kept a write waiting,
-// or if it has not even taken what was sent before that check. A period counts at most, because the process may have been
-// suspended meanwhile.
+// isTooSlow reports whether the client has no time to spare. The time since the last check counts if it kept a write
+// waiting, or if it has not even taken what was sent before that check. A period counts at most, because the process
+// may have been suspended meanwhile.
 func (c *conn) isTooSlow(now time.Time, hasWaited bool) bool {
 	taken := c.sent - unsent(c.TCPConn)
 	c.pace.moved(taken - c.taken)
@@ -145,16 +147,18 @@ func resetLater(ctx context.Context) {
 // httpBuffer is the size of the buffer through which net/http writes to a connection.
 const httpBuffer = 4 << 10
 
-// coalesce sends the headers of a long response together with its body. net/http fills its buffer with the headers and the first
-// bytes of the body, and sends it by a system call of its own. Without that call, a sixth more pages are sent per second.
+// coalesce sends the headers of a long response together with its body. net/http fills its buffer with the headers and
+// the first bytes of the body, and sends it by a system call of its own. Without that call, a sixth more pages are sent
+// per second.
 func coalesce(c *gin.Context) {
 	if conn, ok := c.Request.Context().Value(connKey{}).(*conn); ok {
 		c.Writer = &coalescing{c.Writer, conn}
 	}
 }
 
-// coalescing is a response that tells its connection when more follows what net/http writes. A buffer is only written when it
-// is full and something is left, so another write always comes. What does not go through the buffer is longer than it.
+// coalescing is a response that tells its connection when more follows what net/http writes. A buffer is only written
+// when it is full and something is left, so another write always comes. What does not go through the buffer is longer
+// than it.
 type coalescing struct {
 	gin.ResponseWriter
 	conn *conn

@@ -20,9 +20,9 @@ import (
 	"users-api/models"
 )
 
-// observe gives each request an id, which it returns as X-Request-Id. When the request is over, it counts it, and writes one
-// line: as an error if the service failed, and otherwise as information. The line has the route and not the path, because a path
-// may contain anything, even the email of a user. /health is not logged.
+// observe gives each request an id, which it returns as X-Request-Id. When the request is over, it counts it, and
+// writes one line: as an error if the service failed, and otherwise as information. The line has the route and not the
+// path, because a path may contain anything, even the email of a user. /health is not logged.
 func (s Service) observe(c *gin.Context) {
 	start := time.Now()
 	id := requestID(c.GetHeader("X-Request-Id"))
@@ -50,7 +50,8 @@ func (s Service) observe(c *gin.Context) {
 			if written, ok := c.Value(controllers.Written).(slog.Attr); ok {
 				attributes = append(attributes, written)
 			}
-			line := slog.NewRecord(start.Add(took), level, "request", 0) // the logger's methods would look up the line of code, too
+			// The logger's methods would look up the line of code, too.
+			line := slog.NewRecord(start.Add(took), level, "request", 0)
 			line.AddAttrs(append(attributes, reasons...)...)
 			_ = s.Logger.Handler().Handle(ctx, line)
 		}

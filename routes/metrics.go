@@ -66,7 +66,8 @@ func (m *Metrics) count(c *gin.Context, took time.Duration) {
 	method, route := method(c.Request.Method), route(c)
 	m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
-	if by := callerOf(c); by.name != "" || by.access != "" { // the names are those in the files of keys: clients cannot create labels
+	// The names are those in the files of keys: clients cannot create labels.
+	if by := callerOf(c); by.name != "" || by.access != "" {
 		m.byKey.WithLabelValues(cmp.Or(by.name, "unnamed")).Inc()
 	}
 }

@@ -27,8 +27,8 @@ type Service struct {
 }
 
 // handler returns the handler of all requests. The limits on bodies wrap Gin instead of running inside it, because
-// Gin's writer hides what net/http needs to respond with 413 before the rest has arrived. Clients that wait for changes do
-// so until the service is ending.
+// Gin's writer hides what net/http needs to respond with 413 before the rest has arrived. Clients that wait for changes
+// do so until the service is ending.
 func (s Service) handler(ending context.Context, l limits) http.Handler {
 	engine := s.routes(ending, l)
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
