@@ -27,7 +27,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{TCPConn: accepted.(*net.TCPConn), period: l.limits.behind / 4, cut: l.cut}
+	c := &conn{TCPConn: accepted.(*net.TCPConn), period: l.limits.behind / 4, checked: time.Now(), cut: l.cut}
 	c.pace = pace{spare: l.limits.behind, most: 2 * l.limits.behind, rate: l.limits.rate}
 	c.forget = context.AfterFunc(l.cut, c.reset)
 	return c, nil
