@@ -230,51 +230,39 @@ func quoted(words []string) (all []string) {
 	return all
 }
 
-// csvText is users as CSV: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
-type csvText struct {
-	bytes.Buffer
-	fields       models.Fields
-	spreadsheet  bool
-	out          *csv.Writer
-	columns, row []string
-}
-
-func (t *csvText) begin() {
-	t.Reset()
-	t.out = csv.NewWriter(&t.Buffer)
-	if t.spreadsheet {
-		t.WriteString("\xef\xbb\xbf")
+// writeCSV returns the header of a CSV file, and a function that returns the row of a user, valid until the next: RFC 4180 as
+// encoding/csv writes it, but with CRLF after each row, and not within values.
+func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*models.User) []byte) {
+	var text bytes.Buffer
+	out := csv.NewWriter(&text)
+	line := func(values []string) []byte {
+		text.Reset()
+		_ = out.Write(values) // a buffer takes everything
+		out.Flush()
+		return append(bytes.TrimSuffix(text.Bytes(), []byte("\n")), "\r\n"...)
 	}
-	t.columns = t.fields.Columns()
-	t.row = slices.Clone(t.columns)
-	t.writeRow()
-}
-
-func (t *csvText) add(user *models.User) {
-	t.row = t.row[:0]
-	for _, column := range t.columns {
-		switch column {
-		case "id":
-			t.row = append(t.row, strconv.FormatInt(user.ID, 10))
-		case "created_at":
-			t.row = append(t.row, user.CreatedAt)
-		default: // NULL is an empty text
-			t.row = append(t.row, *cmp.Or(t.fields.Find(column).Value(&user.NewUser), new("")))
+	columns := fields.Columns()
+	if spreadsheet {
+		header = []byte("\xef\xbb\xbf")
+	}
+	header = append(header, line(columns)...)
+	values := make([]string, len(columns))
+	return header, func(user *models.User) []byte {
+		for i, column := range columns {
+			switch column {
+			case "id":
+				values[i] = strconv.FormatInt(user.ID, 10)
+			case "created_at":
+				values[i] = user.CreatedAt
+			default: // NULL is an empty text
+				values[i] = *cmp.Or(fields.Find(column).Value(&user.NewUser), new(""))
+			}
+			if spreadsheet {
+				values[i] = toSpreadsheet(values[i])
+			}
 		}
+		return line(values)
 	}
-	t.writeRow()
-}
-
-func (t *csvText) writeRow() {
-	if t.spreadsheet {
-		for i, value := range t.row {
-			t.row[i] = toSpreadsheet(value)
-		}
-	}
-	_ = t.out.Write(t.row) // a buffer takes everything
-	t.out.Flush()
-	t.Truncate(t.Len() - len("\n"))
-	t.WriteString("\r\n")
 }
 
 const formulaStarts = "=+-@\t\r"

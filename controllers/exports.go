@@ -1,12 +1,11 @@
 package controllers
 
 import (
-	"bytes"
+	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -20,8 +19,8 @@ func (a *API) ExportCSV(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := &csvText{fields: a.fields, spreadsheet: asked.spreadsheet}
-	return a.export(c, asked, "csv", "text/csv; charset=utf-8", &out.Buffer, out.begin, out.add)
+	header, row := writeCSV(a.fields, asked.spreadsheet)
+	return a.export(c, asked, "csv", "text/csv; charset=utf-8", header, row)
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
@@ -30,51 +29,47 @@ func (a *API) ExportNDJSON(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	return a.export(c, asked, "ndjson", "application/x-ndjson", &out, out.Reset, func(user *models.User) {
-		out.Write(append(a.fields.AppendUser(out.AvailableBuffer(), user), '\n'))
+	var line []byte
+	return a.export(c, asked, "ndjson", "application/x-ndjson", nil, func(user *models.User) []byte {
+		line = append(a.fields.AppendUser(line[:0], user), '\n')
+		return line
 	})
 }
 
-// export sends the requested users as a file. The whole file is written before the first byte is sent: a slow client holds
-// no transaction, and can go on where it was cut off, if its file is still the same. Begin and add write to text.
-func (a *API) export(c *gin.Context, asked request, ending, contentType string, text *bytes.Buffer, begin func(),
-	add func(*models.User)) error {
+// export sends the requested users as a file: a header, and the row of each user, which is valid until the next. The whole
+// file is written before the first byte is sent: a slow client holds no transaction, and can go on where it was cut off, if
+// its file is still the same.
+func (a *API) export(c *gin.Context, asked request, ending, contentType string, header []byte,
+	row func(*models.User) []byte) error {
 	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(file, sum), models.ChunkBytes)
+	_, _ = out.Write(header) // Flush returns the error
 	query := asked.Query
 	if query.Limit > 0 {
 		query.Limit++ // to know whether others follow
 	}
 	err = a.users.Export(c.Request.Context(), query, func(export models.Export) error {
-		if asked.Query.Count {
-			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
-		}
-		c.Header("Changes-Cursor", export.Cursor)
-		begin()
-		users, last := 0, int64(0)
+		page := models.Page{Cursor: export.Cursor, Total: export.Total}
 		for user, err := range export.Users {
 			if err != nil {
 				return err
 			}
-			if users++; users == query.Limit {
-				c.Header("Link", "<"+asked.next(last)+`>; rel="next"`)
+			if page.Users++; page.Users == query.Limit {
+				page.More = true
 				break
 			}
-			last = user.ID
-			if add(user); text.Len() < models.ChunkBytes {
-				continue
-			}
-			if _, err := text.WriteTo(io.MultiWriter(file, sum)); err != nil {
+			page.Last = user.ID
+			if _, err := out.Write(row(user)); err != nil {
 				return err
 			}
 		}
-		_, err := text.WriteTo(io.MultiWriter(file, sum))
-		return err
+		describePage(c, &asked, &page)
+		return out.Flush()
 	})
 	if err != nil {
 		return err
