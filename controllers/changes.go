@@ -52,10 +52,24 @@ func (f *Changes) Get(c *gin.Context) error {
 	if !asked.has("limit") {
 		asked.Limit = maxChanges
 	}
-	if quality(c, eventStream) > quality(c, "application/json") { // a client that accepts both equally gets JSON
-		return f.stream(c, asked)
+	ctx, last := c.Request.Context(), c.GetHeader("Last-Event-ID")
+	isStream := quality(c, eventStream) > quality(c, "application/json") // a client that accepts both equally gets JSON
+	if isStream && last != "" {
+		asked.cursor = last // where a browser was that connects again
 	}
-	changes, err := f.read(c.Request.Context(), asked)
+	changes, err := f.users.Changes(ctx, asked.cursor, asked.Limit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case isStream:
+		return f.takePlace(func() error { return f.stream(c, changes, asked.Limit) })
+	case len(changes.Entries) == 0 && asked.wait > 0:
+		err = f.takePlace(func() (err error) {
+			changes, err = f.await(ctx, changes.Next, asked.Limit, asked.wait)
+			return err
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -63,17 +77,13 @@ func (f *Changes) Get(c *gin.Context) error {
 	return send(c, http.StatusOK, contentType, f.fields.AppendChanges(nil, changes))
 }
 
-// read returns the next changes. If there are none, it waits for them as long as the request says.
-func (f *Changes) read(ctx context.Context, asked request) (models.Changes, error) {
-	changes, err := f.users.Changes(ctx, asked.cursor, asked.Limit)
-	if err != nil || len(changes.Entries) > 0 || asked.wait == 0 {
-		return changes, err
+// takePlace calls wait for a client, unless too many wait already.
+func (f *Changes) takePlace(wait func() error) error {
+	defer f.waiting.Add(-1)
+	if f.waiting.Add(1) > maxWaiting {
+		return errWaiting
 	}
-	if !f.enter() {
-		return changes, errWaiting
-	}
-	defer f.leave()
-	return f.await(ctx, changes.Next, asked.Limit, asked.wait)
+	return wait()
 }
 
 // await returns the changes after a cursor as soon as there are any, and none if the time is over or the service stops.
@@ -99,37 +109,14 @@ func (f *Changes) await(ctx context.Context, cursor string, limit int, wait time
 	return changes, nil
 }
 
-// enter takes a place among the clients that wait, if there is one, until leave.
-func (f *Changes) enter() bool {
-	if f.waiting.Add(1) > maxWaiting {
-		f.leave()
-		return false
-	}
-	return true
-}
-
-func (f *Changes) leave() { f.waiting.Add(-1) }
-
 // Waiting returns how many clients wait for changes.
 func (f *Changes) Waiting() int64 { return f.waiting.Load() }
 
 const eventStream = "text/event-stream"
 
-// stream sends changes as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the client goes or the service
-// stops. A browser that connects again says with Last-Event-ID where it was.
-func (f *Changes) stream(c *gin.Context, asked request) error {
-	if last := c.GetHeader("Last-Event-ID"); last != "" {
-		asked.cursor = last
-	}
-	ctx := c.Request.Context()
-	changes, err := f.users.Changes(ctx, asked.cursor, asked.Limit)
-	if err != nil {
-		return err
-	}
-	if !f.enter() {
-		return errWaiting
-	}
-	defer f.leave()
+// stream sends changes, and those that follow, as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the client goes
+// or the service stops.
+func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err error) {
 	c.Header("Content-Type", eventStream)
 	c.Header("Cache-Control", "no-store")
 	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
@@ -141,10 +128,10 @@ func (f *Changes) stream(c *gin.Context, asked request) error {
 		err = f.sendEvents(c, changes)
 		switch {
 		case err != nil:
-		case len(changes.Entries) == asked.Limit: // others follow
-			changes, err = f.users.Changes(ctx, changes.Next, asked.Limit)
+		case len(changes.Entries) == limit: // others follow
+			changes, err = f.users.Changes(c.Request.Context(), changes.Next, limit)
 		default:
-			changes, err = f.await(ctx, changes.Next, asked.Limit, f.heartbeat)
+			changes, err = f.await(c.Request.Context(), changes.Next, limit, f.heartbeat)
 		}
 	}
 	if errors.Is(err, models.ErrNoFeed) || errors.Is(err, models.ErrCursorGone) {
