@@ -13,35 +13,23 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
+
 	"users-api/models"
 )
 
-// oneObject binds a request body that is exactly one JSON object to a [recipient]. Gin's own JSON binding would accept
-// text after the object and keys in any letter case, and its errors mention Go types.
-type oneObject struct{}
-
-// A recipient takes the fields of an object that it knows, and refuses what it does not accept. The client sees its
-// errors.
-type recipient interface {
-	take(sent object) error
-}
-
-func (oneObject) Name() string { return "one JSON object" }
-
-func (o oneObject) Bind(request *http.Request, into any) error {
-	body, err := io.ReadAll(request.Body)
+// takeObject reads a request body that is exactly one JSON object, and passes it on. Gin's own JSON binding would accept text
+// after the object and keys in any letter case, and its errors mention Go types.
+func takeObject(c *gin.Context, take func(object) error) error {
+	body, err := io.ReadAll(c.Request.Body)
 	if err != nil {
 		return unreadable(err)
 	}
-	return o.BindBody(body, into)
-}
-
-func (oneObject) BindBody(text []byte, into any) error {
-	sent, err := parseObject(text)
+	sent, err := parseObject(body)
 	if err != nil {
 		return err
 	}
-	return into.(recipient).take(sent)
+	return take(sent)
 }
 
 // unreadable returns why a body did not arrive, or could not be stored. The error of a broken connection stays as it is: the

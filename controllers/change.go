@@ -19,7 +19,7 @@ func (a *API) Put(c *gin.Context) error { return a.change(c, change{fields: a.fi
 
 // change responds with 200 and the whole user, or with 400, 404, 409, 412 or 500.
 func (a *API) change(c *gin.Context, sent change) error {
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := takeObject(c, sent.take); err != nil {
 		return err
 	}
 	id, ok := parseID(c.Param("id"))

@@ -265,14 +265,17 @@ func openNDJSON(body io.Reader, fields models.Fields) (nextRow, []string, error)
 	next := func() (row models.ImportRow, err error) {
 		for lines.Scan() {
 			line++
-			object := lines.Bytes()
-			if len(bytes.Trim(object, space)) == 0 {
+			text := lines.Bytes()
+			if len(bytes.Trim(text, space)) == 0 {
 				continue
 			}
 			isEmpty = false
 			sent := creation{fields: fields, isRow: true}
-			err := (oneObject{}).BindBody(object, &sent)
-			if line == 1 && bytes.Contains(object, []byte("}{")) && !json.Valid(object) {
+			object, err := parseObject(text)
+			if err == nil {
+				err = sent.take(object)
+			}
+			if line == 1 && bytes.Contains(text, []byte("}{")) && !json.Valid(text) {
 				return row, errOneLine
 			}
 			if err != nil {

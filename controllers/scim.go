@@ -238,7 +238,7 @@ func (s *SCIM) Create(c *gin.Context) error {
 
 func readResource(c *gin.Context) (resource, error) {
 	sent := resource{}
-	err := c.ShouldBindWith(sent, oneObject{})
+	err := takeObject(c, sent.take)
 	if err == nil && sent["userName"] == "" {
 		err = errNoUserName
 	}
@@ -257,7 +257,7 @@ func (s *SCIM) Put(c *gin.Context) error {
 // Patch handles PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2): 200, 400, 404, 409 or 500.
 func (s *SCIM) Patch(c *gin.Context) error {
 	var sent patch
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := takeObject(c, sent.take); err != nil {
 		return err
 	}
 	return s.change(c, func(shown resource) (models.Values, error) {

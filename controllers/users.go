@@ -30,7 +30,7 @@ func NewAPI(users *models.Users, fields models.Fields, logger *slog.Logger) *API
 // client that asks for problems gets 409.
 func (a *API) Create(c *gin.Context) error {
 	sent := creation{fields: a.fields}
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := takeObject(c, sent.take); err != nil {
 		return err
 	}
 	id, err := a.users.Create(c.Request.Context(), sent.User)
