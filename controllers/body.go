@@ -51,29 +51,14 @@ func unreadable(err error) error {
 	}
 }
 
-// creation is the body of POST /api/users, or a line of a file. Unknown keys are ignored, and so are an id and a time.
-type creation struct {
-	models.Values
-	fields models.Fields
-	isRow  bool // its error names only what is missing
-}
-
-func (c *creation) take(sent object) error {
-	for i, value := range sent.find(c.fields) {
-		if value == nil {
-			continue
-		}
-		if err := set(&c.Values, c.fields[i], value); err != nil {
-			return err
+// values returns the values of a new user that an object has. Unknown keys are ignored, and so are an id and a time.
+func (o object) values(fields models.Fields) (values models.Values, err error) {
+	for i, value := range o.find(fields) {
+		if value != nil && err == nil {
+			err = set(&values, fields[i], value)
 		}
 	}
-	switch lacking := lacking(c.fields, &c.User); {
-	case len(lacking) == 0:
-		return nil
-	case c.isRow:
-		return errRequired(lacking)
-	}
-	return errRequired(c.fields.RequiredNames())
+	return values, err
 }
 
 // set gives a field a value of JSON, or none if nothing was sent.

@@ -18,7 +18,6 @@ import (
 // files need.
 type csvFile struct {
 	in          *csv.Reader
-	fields      models.Fields
 	columns     []*models.Field // nil for a column that is ignored
 	spreadsheet bool
 	row         models.ImportRow // the last one
@@ -46,7 +45,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &csvFile{in: csv.NewReader(&csvRows{from: text, delimiter: delimiter}), fields: fields, spreadsheet: spreadsheet}
+	f := &csvFile{in: csv.NewReader(&csvRows{from: text, delimiter: delimiter}), spreadsheet: spreadsheet}
 	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = rune(delimiter), -1, true
 	header, err := f.read()
 	row, isRow := errors.AsType[*models.RowError](err)
@@ -128,9 +127,6 @@ func (f *csvFile) next() (models.ImportRow, error) {
 		default:
 			f.row.Set(field, values[i])
 		}
-	}
-	if lacking := lacking(f.fields, &f.row.User); len(lacking) > 0 {
-		return f.row, f.refuse(errRequired(lacking))
 	}
 	return f.row, nil
 }

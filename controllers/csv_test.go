@@ -22,7 +22,7 @@ func readFile(next nextRow, _ []string, err error) string {
 		return "refused: " + err.Error()
 	}
 	var rows []string
-	for row, err := range allRows(next) {
+	for row, err := range allRows(next, fields) {
 		refusal, isRow := errors.AsType[*models.RowError](err)
 		switch {
 		case isRow:
@@ -184,7 +184,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for row, err := range allRows(next) {
+		for row, err := range allRows(next, fields) {
 			if !sameValues(row.User, user.NewUser) || err != nil {
 				t.Errorf("as NDJSON %q, %q came back as %+v, %v", name, email, row.User, err)
 			}
@@ -243,7 +243,7 @@ func readUsers(t *testing.T, text string, spreadsheet bool) (users []models.NewU
 	if err != nil {
 		t.Fatal(err)
 	}
-	for row, err := range allRows(next) {
+	for row, err := range allRows(next, fields) {
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}

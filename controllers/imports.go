@@ -95,7 +95,7 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 			yield(models.ImportRow{}, err)
 			return
 		}
-		allRows(next)(yield)
+		allRows(next, a.fields)(yield)
 	}
 	for _, err := range rows {
 		if _, isRow := errors.AsType[*models.RowError](err); err != nil && !isRow {
@@ -110,13 +110,17 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 	return err
 }
 
-// allRows yields the rows of a file. An error that is not of one row ends the sequence.
-func allRows(next nextRow) iter.Seq2[models.ImportRow, error] {
+// allRows yields the rows of a file, and refuses those that lack a required field. An error that is not of one row ends the
+// sequence.
+func allRows(next nextRow, fields models.Fields) iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
 		for {
 			row, err := next()
 			if err == io.EOF { //nolint:errorlint // a reader returns it bare
 				return
+			}
+			if lacking := lacking(fields, &row.User); err == nil && len(lacking) > 0 {
+				err = &models.RowError{Line: row.Line, Err: errRequired(lacking)}
 			}
 			if _, isRow := errors.AsType[*models.RowError](err); !yield(row, err) || err != nil && !isRow {
 				return
@@ -270,10 +274,10 @@ func openNDJSON(body io.Reader, fields models.Fields) (nextRow, []string, error)
 				continue
 			}
 			isEmpty = false
-			sent := creation{fields: fields, isRow: true}
+			row.Line = line
 			object, err := parseObject(text)
 			if err == nil {
-				err = sent.take(object)
+				row.Values, err = object.values(fields)
 			}
 			if line == 1 && bytes.Contains(text, []byte("}{")) && !json.Valid(text) {
 				return row, errOneLine
@@ -281,7 +285,7 @@ func openNDJSON(body io.Reader, fields models.Fields) (nextRow, []string, error)
 			if err != nil {
 				err = &models.RowError{Line: line, Err: err}
 			}
-			return models.ImportRow{Line: line, Values: sent.Values}, err
+			return row, err
 		}
 		switch {
 		case errors.Is(lines.Err(), bufio.ErrTooLong) && line == 0:
