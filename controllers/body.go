@@ -35,12 +35,10 @@ func takeObject(c *gin.Context, take func(object) error) error {
 // unreadable returns why a body did not arrive, or could not be stored. The error of a broken connection stays as it is: the
 // client is gone.
 func unreadable(err error) error {
-	_, isRefusal := errors.AsType[*Error](err)
-	_, isStorages := errors.AsType[*models.StorageError](err)
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
-	case isRefusal, isStorages, errors.Is(err, models.ErrNoRoom), isGone(err):
+	case isGone(err), refusal(err) != ErrUnexpected:
 		return err
 	case isTooLarge:
 		return newError("body_too_large", "The request body is larger than %d MiB", tooLarge.Limit>>20)

@@ -27,11 +27,8 @@ func (a *API) change(c *gin.Context, sent change) error {
 		return errNoUser
 	}
 	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.condition(a.ifMatch(c)))
-	if isDuplicate(err) {
-		return errEmailUsed
-	}
 	if err != nil {
-		return err
+		return emailUsed(err)
 	}
 	c.Set(Written, slog.Int64("user", id))
 	body := a.fields.AppendUser(nil, &user)

@@ -204,6 +204,8 @@ func refusal(err error) *Error {
 		return refusal
 	case errors.Is(err, models.ErrNotFound):
 		return errNoUser
+	case errors.Is(err, models.ErrRepeated):
+		return errRepeated
 	case errors.Is(err, models.ErrNoRoom):
 		return errNoRoom
 	case errors.Is(err, models.ErrNoFeed):
@@ -218,9 +220,12 @@ func refusal(err error) *Error {
 	return newError("storage_failed", "%s", failure.Text)
 }
 
-func isDuplicate(err error) bool {
-	failure, ok := errors.AsType[*models.StorageError](err)
-	return ok && failure.Duplicate
+// emailUsed returns the error of a write: 409 if another user has the email.
+func emailUsed(err error) error {
+	if failure, ok := errors.AsType[*models.StorageError](err); ok && failure.Duplicate {
+		return errEmailUsed
+	}
+	return err
 }
 
 // join joins words as a sentence does: "name, email and phone".

@@ -157,13 +157,7 @@ func importRefusal(err error, asProblem bool) error {
 	refused := newError("rows_refused", "%d of %s cannot be imported; nothing was stored",
 		rows.Refused, count(rows.All, "row", "rows"))
 	for _, row := range rows.Listed {
-		cause := refusal(row.Err)
-		switch {
-		case errors.Is(row.Err, models.ErrRepeated):
-			cause = errRepeated
-		case isDuplicate(row.Err):
-			cause = errEmailUsed
-		}
+		cause := refusal(emailUsed(row.Err))
 		listed := refusedRow{Line: row.Line, Error: cause.Message}
 		if asProblem {
 			listed.Code = cause.code

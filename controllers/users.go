@@ -42,8 +42,8 @@ func (a *API) Create(c *gin.Context) error {
 	id, err := a.users.Create(c.Request.Context(), sent.User)
 	switch {
 	case err == nil:
-	case isDuplicate(err) && wantsProblem(c):
-		return errEmailUsed
+	case wantsProblem(c):
+		return emailUsed(err)
 	default:
 		return err
 	}
