@@ -177,21 +177,20 @@ func Refuse(c *gin.Context, refusal *Error) {
 		header.Del("Cache-Control")
 	}
 	c.Header("ETag", refusal.tag) // removes it if there is none
-	if refusal.Status() == http.StatusServiceUnavailable {
+	status := refusal.Status()
+	if status == http.StatusServiceUnavailable {
 		c.Header("Retry-After", RetryAfter)
 	}
-	if IsSCIM(c.Request.URL.Path) {
-		_ = sendValue(c, refusal.Status(), scimType, newSCIMError(refusal))
-		return
+	switch {
+	case IsSCIM(c.Request.URL.Path):
+		_ = sendValue(c, status, scimType, newSCIMError(refusal))
+	case wantsProblem(c):
+		header.Add("Vary", "Accept")
+		_ = sendValue(c, status, problemType, problem{"about:blank", http.StatusText(status), status,
+			refusal.Message, refusal.code, refusal.refusedFile})
+	default:
+		_ = sendValue(c, status, contentType, refusal)
 	}
-	if !wantsProblem(c) {
-		_ = sendValue(c, refusal.Status(), contentType, refusal)
-		return
-	}
-	header.Add("Vary", "Accept")
-	status := refusal.Status()
-	_ = sendValue(c, status, problemType, problem{"about:blank", http.StatusText(status), status,
-		refusal.Message, refusal.code, refusal.refusedFile})
 }
 
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
