@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,44 +14,27 @@ import (
 // condition is a part of a filter: the attribute at a path has exactly this value of JSON.
 type condition struct{ path, value string }
 
+// A word of a filter has no spaces, but for those within quotes or brackets.
+const (
+	filterText = `"(?:[^"\\]|\\.)*"`
+	filterWord = `((?:[^\s"\[\]]|` + filterText + `|\[(?:[^"\[\]]|` + filterText + `)*\])+)`
+)
+
+// filterCondition is the first condition of a filter, with the word that joins it to the next.
+var filterCondition = regexp.MustCompile(`(?is)^` + filterWord + ` eq ` + filterWord + `( and |$)`)
+
 // parseFilter parses a filter (RFC 7644, section 3.4.2.2). It knows what identity providers send: conditions with eq, joined
 // by and.
 func parseFilter(filter string) (conditions []condition, err error) {
-	words := splitFilter(filter)
-	if len(words)%4 != 3 {
-		return nil, errFilter
-	}
-	for at := 0; at < len(words); at += 4 {
-		path, operator, value := words[at], words[at+1], words[at+2]
-		isLast := at+3 == len(words)
-		isValue := json.Valid([]byte(value)) && strings.TrimSpace(value) == value
-		if !strings.EqualFold(operator, "eq") || !isValue || !isLast && !strings.EqualFold(words[at+3], "and") {
+	for joined := " and "; joined != ""; {
+		parts := filterCondition.FindStringSubmatch(filter)
+		if parts == nil || !json.Valid([]byte(parts[2])) {
 			return nil, errFilter
 		}
-		conditions = append(conditions, condition{path, value})
+		conditions = append(conditions, condition{parts[1], parts[2]})
+		filter, joined = filter[len(parts[0]):], parts[3]
 	}
 	return conditions, nil
-}
-
-// splitFilter splits a filter at its spaces, but for those within quotes or brackets.
-func splitFilter(filter string) (words []string) {
-	begin, depth, isQuoted := 0, 0, false
-	for at := 0; at < len(filter); at++ {
-		switch char := filter[at]; {
-		case isQuoted && char == '\\':
-			at++
-		case char == '"':
-			isQuoted = !isQuoted
-		case isQuoted:
-		case char == '[':
-			depth++
-		case char == ']':
-			depth--
-		case char == ' ' && depth == 0:
-			words, begin = append(words, filter[begin:at]), at+1
-		}
-	}
-	return append(words, filter[begin:])
 }
 
 // filterAttributes are those that a filter may name.
