@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"users-api/models"
 )
@@ -64,30 +63,24 @@ func newAttribute(name, kind string, parts ...schemaAttribute) schemaAttribute {
 // describe returns the documents that describe the service, by their URL paths. The schemas have the attributes that a field
 // holds, and say what the table enforces: which columns are unique, and whether the case of emails does not matter.
 func describe(held map[string]*models.Field, unique []string, ignoresCase bool) map[string]any {
-	var core, name, emails, enterprise []schemaAttribute
+	parts := map[string][]schemaAttribute{}
 	for _, known := range attributes {
 		field := held[known.path]
 		if field == nil || known.path == "externalId" { // which is an attribute of every resource
 			continue
 		}
-		attribute := newAttribute(known.path, "string")
+		parent, name := splitPath(known.path)
+		attribute := newAttribute(name, "string")
 		attribute.CaseExact = !(field.Unique && ignoresCase)
 		if slices.Contains(unique, field.Name) {
 			attribute.Uniqueness = "server"
 		}
-		to := &core
-		if part, ok := strings.CutPrefix(known.path, "name."); ok {
-			attribute.Name, to = part, &name
-		} else if part, ok := strings.CutPrefix(known.path, "emails."); ok {
-			attribute.Name, to = part, &emails
-		} else if part, ok := strings.CutPrefix(known.path, enterpriseSchema+":"); ok {
-			attribute.Name, to = part, &enterprise
-		} else if known.path == "active" {
-			attribute = newAttribute(known.path, "boolean")
+		if name == "active" {
+			attribute = newAttribute(name, "boolean")
 		}
-		*to = append(*to, attribute)
+		parts[parent] = append(parts[parent], attribute)
 	}
-	emails = append(emails, newAttribute("type", "string"), newAttribute("primary", "boolean"))
+	emails := append(parts["emails"], newAttribute("type", "string"), newAttribute("primary", "boolean"))
 	emails[1].Mutability = "readOnly" // it is always work
 	all := newAttribute("emails", "complex", emails...)
 	all.MultiValued = true
@@ -97,9 +90,9 @@ func describe(held map[string]*models.Field, unique []string, ignoresCase bool) 
 			map[string]string{"resourceType": "Schema", "location": "Schemas/" + id}}
 		documents[scimRoot+"/Schemas/"+id], schemas = schema, append(schemas, schema)
 	}
-	add(coreSchema, "User", append(core, newAttribute("name", "complex", name...), all)...)
+	add(coreSchema, "User", append(parts[""], newAttribute("name", "complex", parts["name"]...), all)...)
 	extension := ""
-	if len(enterprise) > 0 {
+	if enterprise := parts[enterpriseSchema]; len(enterprise) > 0 {
 		add(enterpriseSchema, "EnterpriseUser", enterprise...)
 		extension = `{"schema": "` + enterpriseSchema + `", "required": false}`
 	}

@@ -55,6 +55,12 @@ var droppedAttributes = []string{"name", "emails", "schemas", "meta", "nickName"
 var attributePath = regexp.MustCompile(`(?is)^(?:` + regexp.QuoteMeta(coreSchema) + `:)?(` + regexp.QuoteMeta(enterpriseSchema) +
 	`(?::[a-z]\w*)?|[a-z]\w*)(\[.*\])?(\.[a-z$]\w*)?$`)
 
+// splitPath returns the path of what an attribute is a part of, or "", and its name in that.
+func splitPath(path string) (parent, name string) {
+	at := strings.LastIndexAny(path, ".:")
+	return path[:max(at, 0)], path[at+1:]
+}
+
 // findAttribute returns the path of an attribute as the RFC writes it, for a path in any letter case. It is "" for what is
 // dropped, such as emails[type eq "home"]: the one email of a user has the type work. It is not ok if the path is malformed,
 // or no schema has the attribute.
@@ -103,26 +109,24 @@ func (s *SCIM) show(user *models.User) resource {
 
 // render returns a user as JSON shows it (RFC 7643, section 8).
 func (s *SCIM) render(user *models.User) map[string]any {
-	all, name, enterprise := map[string]any{"userName": user.Email}, map[string]string{}, map[string]string{}
+	all := map[string]any{"userName": user.Email}
+	parts := map[string]map[string]string{"name": {}, "emails": {}, enterpriseSchema: {}}
 	for path, text := range s.show(user) {
-		if part, ok := strings.CutPrefix(path, "name."); ok {
-			name[part] = text
-		} else if part, ok := strings.CutPrefix(path, enterpriseSchema+":"); ok {
-			enterprise[part] = text
+		if parent, name := splitPath(path); parent != "" {
+			parts[parent][name] = text
 		} else {
-			all[path] = text
+			all[name] = text
 		}
 	}
 	schemas := []string{coreSchema}
-	if len(enterprise) > 0 {
+	if enterprise := parts[enterpriseSchema]; len(enterprise) > 0 {
 		schemas, all[enterpriseSchema] = append(schemas, enterpriseSchema), enterprise
 	}
-	all["schemas"], all["name"], all["active"] = schemas, name, all["active"] == "true"
+	all["schemas"], all["name"], all["active"] = schemas, parts["name"], all["active"] == "true"
 	all["emails"] = []any{}
 	if strings.Contains(user.Email, "@") { // otherwise it is no address, and providers parse those that they read
 		all["emails"] = []any{map[string]any{"value": user.Email, "type": "work", "primary": true}}
 	}
-	delete(all, "emails.value")
 	meta := map[string]string{"resourceType": "User", "location": location(user.ID)}
 	if created, err := time.Parse(time.DateTime, user.CreatedAt); err == nil {
 		meta["created"] = created.Format(time.RFC3339)
