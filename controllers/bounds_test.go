@@ -33,7 +33,7 @@ func TestALineOfNDJSONMayBeAsLongAsIsSaid(t *testing.T) {
 	line := object + strings.Repeat(" ", largestRow-len(object))
 	for text, taken := range map[string]bool{line: true, line + " ": false} {
 		for _, end := range []string{"", "\n"} {
-			if got := readFile(openNDJSON(strings.NewReader(text+end), fields)); (got == "1 A|a") != taken {
+			if got := readFile(openNDJSON(strings.NewReader(text+end), fields, false)); (got == "1 A|a") != taken {
 				t.Errorf("a line of %d bytes with the end %q: %v", len(text), end, got)
 			}
 		}

@@ -31,7 +31,7 @@ var (
 		`Put quotes around the value, and write the quote inside it as ""`)
 )
 
-// openCSV reads the header of a file, and returns the titles of the columns that are ignored.
+// openCSV is an [openFile] that reads the header.
 func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, []string, error) {
 	text, err := openText(body)
 	if err != nil {
@@ -226,8 +226,7 @@ func quoted(words []string) (all []string) {
 	return all
 }
 
-// writeCSV returns the header of a CSV file, and a function that returns the row of a user, valid until the next: RFC 4180 as
-// encoding/csv writes it, but with CRLF after each row, and not within values.
+// writeCSV is a [writeFile] for RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
 func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*models.User) []byte) {
 	var text bytes.Buffer
 	out := csv.NewWriter(&text)

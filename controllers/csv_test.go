@@ -148,7 +148,7 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"a long line alone", long + "xxx", "refused: " + errOneLine.Message},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := readFile(openNDJSON(strings.NewReader(test.text), fields)); got != test.want {
+			if got := readFile(openNDJSON(strings.NewReader(test.text), fields, false)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -180,7 +180,7 @@ func FuzzRoundTrip(f *testing.F) {
 				t.Errorf("spreadsheet %t: %q, %q came back as %+v", spreadsheet, name, email, got)
 			}
 		}
-		next, _, err := openNDJSON(bytes.NewReader(append(fields.AppendUser(nil, &user), '\n')), fields)
+		next, _, err := openNDJSON(bytes.NewReader(append(fields.AppendUser(nil, &user), '\n')), fields, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,32 +15,32 @@ import (
 
 // ExportCSV handles GET and HEAD /api/users.csv: 200, 206, 304, 400, 416, 500 or 503.
 func (a *API) ExportCSV(c *gin.Context) error {
-	asked, err := a.csvList.parse(c.Request.URL.RawQuery)
-	if err != nil {
-		return err
-	}
-	header, row := writeCSV(a.fields, asked.spreadsheet)
-	return a.export(c, asked, "csv", "text/csv; charset=utf-8", header, row)
+	return a.export(c, a.csvList, "csv", "text/csv; charset=utf-8", writeCSV)
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
 func (a *API) ExportNDJSON(c *gin.Context) error {
-	asked, err := a.list.parse(c.Request.URL.RawQuery)
+	return a.export(c, a.list, "ndjson", "application/x-ndjson", writeNDJSON)
+}
+
+// writeFile returns the header of a file, and a function that returns the row of a user, valid until the next.
+type writeFile func(fields models.Fields, spreadsheet bool) (header []byte, row func(*models.User) []byte)
+
+func writeNDJSON(fields models.Fields, _ bool) (header []byte, row func(*models.User) []byte) {
+	var line []byte
+	return nil, func(user *models.User) []byte {
+		line = append(fields.AppendUser(line[:0], user), '\n')
+		return line
+	}
+}
+
+// export sends the requested users as a file. The whole file is written before the first byte is sent: a slow client holds
+// no transaction, and can go on where it was cut off, if its file is still the same.
+func (a *API) export(c *gin.Context, parameters parameters, ending, contentType string, write writeFile) error {
+	asked, err := parameters.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	var line []byte
-	return a.export(c, asked, "ndjson", "application/x-ndjson", nil, func(user *models.User) []byte {
-		line = append(a.fields.AppendUser(line[:0], user), '\n')
-		return line
-	})
-}
-
-// export sends the requested users as a file: a header, and the row of each user, which is valid until the next. The whole
-// file is written before the first byte is sent: a slow client holds no transaction, and can go on where it was cut off, if
-// its file is still the same.
-func (a *API) export(c *gin.Context, asked request, ending, contentType string, header []byte,
-	row func(*models.User) []byte) error {
 	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
@@ -48,6 +48,7 @@ func (a *API) export(c *gin.Context, asked request, ending, contentType string, 
 	defer file.Close()
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(file, sum), models.ChunkBytes)
+	header, row := write(a.fields, asked.spreadsheet)
 	_, _ = out.Write(header) // Flush returns the error
 	query := asked.Query
 	if query.Limit > 0 {

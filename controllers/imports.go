@@ -21,23 +21,19 @@ import (
 
 // ImportCSV handles POST /api/users.csv: 200, 400, 408, 413, 415, 422, 500 or 503.
 func (a *API) ImportCSV(c *gin.Context) error {
-	return a.importFile(c, csvImport, func(file io.Reader, asked request) (nextRow, []string, error) {
-		return openCSV(file, a.fields, asked.spreadsheet)
-	})
+	return a.importFile(c, csvImport, openCSV)
 }
 
 // ImportNDJSON handles POST /api/users.ndjson in the same way.
 func (a *API) ImportNDJSON(c *gin.Context) error {
-	return a.importFile(c, ndjsonImport, func(file io.Reader, _ request) (nextRow, []string, error) {
-		return openNDJSON(file, a.fields)
-	})
+	return a.importFile(c, ndjsonImport, openNDJSON)
 }
 
 // nextRow returns the next row of a file, or [io.EOF].
 type nextRow func() (models.ImportRow, error)
 
 // openFile opens a file, and returns the columns of it that are ignored.
-type openFile func(io.Reader, request) (next nextRow, ignored []string, err error)
+type openFile func(file io.Reader, fields models.Fields, spreadsheet bool) (next nextRow, ignored []string, err error)
 
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
 type imported struct {
@@ -89,7 +85,7 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 		_, err := file.Seek(0, io.SeekStart)
 		var next nextRow
 		if err == nil {
-			next, done.IgnoredColumns, err = open(file, asked)
+			next, done.IgnoredColumns, err = open(file, a.fields, asked.spreadsheet)
 		}
 		if err != nil {
 			yield(models.ImportRow{}, err)
@@ -252,7 +248,7 @@ func openText(body io.Reader) (*bufio.Reader, error) {
 // openNDJSON opens a file with one JSON object per line. Each line is read like the body that creates a user, and blank
 // lines are skipped. A file with only blank lines is refused: with on_missing=delete, a mistyped file name would delete
 // every user.
-func openNDJSON(body io.Reader, fields models.Fields) (nextRow, []string, error) {
+func openNDJSON(body io.Reader, fields models.Fields, _ bool) (nextRow, []string, error) {
 	text, err := openText(body)
 	if err != nil {
 		return nil, nil, err
