@@ -219,8 +219,8 @@ pages:
 
 // Create handles POST /scim/v2/Users (RFC 7644, section 3.3): 201, 400, 409 or 500.
 func (s *SCIM) Create(c *gin.Context) error {
-	sent, err := readResource(c)
-	if err != nil {
+	sent := resource{}
+	if err := takeObject(c, sent.take); err != nil {
 		return err
 	}
 	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).User)
@@ -236,19 +236,10 @@ func (s *SCIM) Create(c *gin.Context) error {
 	return sendSCIM(c, http.StatusCreated, s.render(&user))
 }
 
-func readResource(c *gin.Context) (resource, error) {
-	sent := resource{}
-	err := takeObject(c, sent.take)
-	if err == nil && sent["userName"] == "" {
-		err = errNoUserName
-	}
-	return sent, err
-}
-
 // Put handles PUT /scim/v2/Users/:id (RFC 7644, section 3.5.1): 200, 400, 404, 409 or 500.
 func (s *SCIM) Put(c *gin.Context) error {
-	sent, err := readResource(c)
-	if err != nil {
+	sent := resource{}
+	if err := takeObject(c, sent.take); err != nil {
 		return err
 	}
 	return s.change(c, func(resource) (models.Values, error) { return s.values(sent, nil), nil })

@@ -139,8 +139,14 @@ func (s *SCIM) render(user *models.User) map[string]any {
 // works behind any prefix of a proxy.
 func location(id int64) string { return "Users/" + strconv.FormatInt(id, 10) }
 
-// take sets the attributes of an object. What no schema has is dropped.
-func (r resource) take(sent object) error { return r.takeParts("", sent, false) }
+// take sets the attributes of a whole user. What no schema has is dropped.
+func (r resource) take(sent object) error {
+	err := r.takeParts("", sent, false)
+	if err == nil && r["userName"] == "" {
+		err = errNoUserName
+	}
+	return err
+}
 
 func (r resource) takeParts(parent string, sent object, adds bool) error {
 	for name, value := range sent.fields() {
