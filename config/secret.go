@@ -3,11 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 )
 
 // secret is the text of a variable, or of the file named by the variable with the suffix _FILE (Docker secrets).
@@ -39,21 +37,19 @@ func readSecret(name string) (secret, error) {
 	return secret{name + "_FILE", text}, nil
 }
 
-// readFile returns the text of a small regular file. The open of a pipe would wait for its writer, which no signal ends.
+// readFile returns the text of a small regular file. To open a pipe would wait for its writer, which no signal ends.
 func readFile(path string) (string, error) {
 	const most = 256 << 10 // more than 1,000 keys with names, dates, hashes and comments
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return "", errors.New("not a regular file: write the text into one")
+	case info.Size() > most:
+		return "", errors.New("it is larger than 256 KiB")
 	}
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if len(text) > most {
-		err = errors.New("it is larger than 256 KiB")
-	}
+	text, err := os.ReadFile(path)
 	return string(text), err
 }
 
@@ -72,11 +68,13 @@ func ReadDatabaseURL() (string, error) {
 	url := strings.TrimRight(secret.text, "\r\n")
 	switch {
 	case url == "":
-		return "", fmt.Errorf("%s is set and empty: unset it to keep users in DATA_DIR, or give it a URL, %s", secret.variable, rule)
+		return "", fmt.Errorf("%s is set and empty: unset it to keep users in DATA_DIR, or give it a URL, %s",
+			secret.variable, rule)
 	case !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://"):
 		return "", fmt.Errorf("%s must begin with postgres:// or postgresql://, %s", secret.variable, rule)
 	case strings.ContainsFunc(url, func(char rune) bool { return char <= ' ' || char == 0x7f }):
-		return "", fmt.Errorf("%s has a space or a line break: write a space as %%20, and one URL on one line, %s", secret.variable, rule)
+		return "", fmt.Errorf("%s has a space or a line break: write a space as %%20, and one URL on one line, %s",
+			secret.variable, rule)
 	}
 	return url, nil
 }
