@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"sync"
@@ -16,8 +17,8 @@ const (
 	logTime      = 300 * time.Millisecond // to write the last lines for a reader that has stalled
 )
 
-// lineLog keeps requests from waiting for the reader of the log: Write appends a line to a bounded buffer, which another
-// goroutine writes out. Lines that find it full or cannot be written are dropped, and counted in the next that can.
+// lineLog keeps requests from waiting for the reader of the log: Write appends to a bounded buffer, which another goroutine
+// writes out. Lines that find it full or cannot be written are dropped, and counted in the next that can.
 type lineLog struct {
 	mu             sync.Mutex
 	waiting, taken []byte // the goroutine writes what it has taken; then that memory is used again
@@ -26,25 +27,22 @@ type lineLog struct {
 }
 
 // newLog returns a logger that writes to out, and what must be called before the process ends.
-func newLog(out io.Writer, settings config.Config) (logger *slog.Logger, end func()) {
-	l, ending, ended := &lineLog{filled: make(chan struct{}, 1)}, make(chan struct{}), make(chan struct{})
+func newLog(out io.Writer, settings config.Config) (logger *slog.Logger, flush func()) {
+	l, ended := &lineLog{filled: make(chan struct{}, 1)}, make(chan struct{})
+	ending, end := context.WithCancel(context.Background())
 	go func() {
 		defer close(ended)
-		for open := true; open; {
+		for open := true; open; open = sleep(ending, gatherTime) {
 			select {
 			case <-l.filled:
-			case <-ending:
-				open = false
+			case <-ending.Done():
 			}
 			l.writeOut(out, settings)
-			select {
-			case <-time.After(gatherTime):
-			case <-ending:
-			}
 		}
+		l.writeOut(out, settings) // what has come since
 	}()
 	return slog.New(newHandler(l, settings)), func() {
-		close(ending)
+		end()
 		select {
 		case <-ended:
 		case <-time.After(logTime):
