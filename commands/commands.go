@@ -44,11 +44,12 @@ func Run(arguments []string) int {
 
 // NewRoot returns users-api with all its commands: Run executes it, and its man page is made from it.
 func NewRoot() *cobra.Command {
+	version, revision := readBuild()
 	root := &cobra.Command{
 		Use:     "users-api",
 		Short:   "a registry of users as JSON over HTTP",
 		Long:    about(),
-		Version: readBuild().String(),
+		Version: version + " (" + revision + ")",
 		Args:    noArguments,
 		RunE:    func(root *cobra.Command, _ []string) error { return Serve(root.Context()) },
 
@@ -60,8 +61,8 @@ func NewRoot() *cobra.Command {
 	root.SetVersionTemplate("users-api {{.Version}}\n")
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(), newChanges(),
-		newIndexSearch(), newKey(), newLicenses())
+	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(),
+		newChanges(), newIndexSearch(), newKey(), newLicenses())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true // a command says its own, and all have --help
 	}
@@ -141,23 +142,18 @@ func newHelp() *cobra.Command {
 // Set by the linker in a release build: see the Dockerfile.
 var version, revision string
 
-type build struct{ Version, Revision string }
-
-// String is what --version prints.
-func (b build) String() string { return b.Version + " (" + b.Revision + ")" }
-
-// readBuild returns what the linker has set, or else what Go recorded about the source tree.
-func readBuild() build {
-	is := build{version, revision}
+// readBuild returns both, as the linker has set them or else as Go recorded them about the source tree.
+func readBuild() (string, string) {
+	version, revision := version, revision
 	if info, known := debug.ReadBuildInfo(); known {
 		if info.Main.Version != "(devel)" {
-			is.Version = cmp.Or(is.Version, info.Main.Version)
+			version = cmp.Or(version, info.Main.Version)
 		}
 		for _, setting := range info.Settings {
 			if setting.Key == "vcs.revision" {
-				is.Revision = cmp.Or(is.Revision, setting.Value)
+				revision = cmp.Or(revision, setting.Value)
 			}
 		}
 	}
-	return build{cmp.Or(is.Version, "unreleased"), cmp.Or(is.Revision, "unknown")}
+	return cmp.Or(version, "unreleased"), cmp.Or(revision, "unknown")
 }

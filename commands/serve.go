@@ -103,22 +103,23 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if database.URL == "" {
 		backups.look()
 	}
-	is := readBuild()
+	version, revision := readBuild()
 	service := routes.Service{
 		Users:     users,
 		Fields:    database.Fields,
 		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
-		Metrics:   routes.NewMetrics(is.Version, is.Revision, users.Stats, backups.lastBackup),
+		Metrics:   routes.NewMetrics(version, revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
 		ImportMax: settings.ImportMax,
-		Version:   is.Version,
+		Version:   version,
 	}
 
 	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
 		return err
 	}
-	started := []any{"version", is.Version, "revision", is.Revision, "address", localURL(listener), "database", database.String()}
+	started := []any{"version", version, "revision", revision, "address", localURL(listener),
+		"database", database.String()}
 	if settings.AdminPort != nil {
 		admin, err := listen(settings, "ADMIN_PORT", *settings.AdminPort)
 		if err != nil {
