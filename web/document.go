@@ -21,7 +21,7 @@ const versionMark = "0.0.0-unknown"
 // newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string, fields models.Fields) http.Handler {
 	written := withFields(strings.Replace(source, versionMark, version, 1), fields.OptionalNames())
-	return newFile("openapi.json", hash(map[string]string{"": written}), func() string { return toJSON(written) }, nil)
+	return newFile("openapi.json", hash(written), func() string { return toJSON(written) }, nil)
 }
 
 // withFields returns the document with optional fields, which its own comments say where to put.

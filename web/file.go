@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,11 +88,8 @@ func decompress(content string) string {
 	return plain.String()
 }
 
-// hash returns a value that changes whenever a name or a content does.
-func hash(texts map[string]string) string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		_, _ = io.WriteString(sum, name+"\x00"+texts[name]+"\x00")
-	}
-	return hex.EncodeToString(sum.Sum(nil))[:20]
+// hash returns a value that changes whenever a text does.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:20]
 }

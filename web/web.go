@@ -7,7 +7,6 @@
 package web
 
 import (
-	"cmp"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -35,8 +34,8 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // Files returns the handlers of GET and HEAD, by path. version is the program's, for the document. What is shown and
 // described follows from the fields of a user.
 func Files(version string, fields models.Fields) map[string]http.Handler {
-	texts := readAll()
-	tag := hash(texts)
+	texts, all := readAll()
+	tag := hash(all)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
 		"/":             newPage(texts["page/index.html"], assets, fields, pagePolicy),
@@ -54,8 +53,8 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 	return files
 }
 
-// newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user. The
-// templates are embedded and tested, so only a broken build makes it panic.
+// newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user.
+// The templates are embedded and tested, so only a broken build makes it panic.
 func newPage(text, assets string, fields models.Fields, policy string) http.Handler {
 	var html strings.Builder
 	page := template.Must(template.New("").Funcs(template.FuncMap{"label": label}).Parse(text))
@@ -66,7 +65,7 @@ func newPage(text, assets string, fields models.Fields, policy string) http.Hand
 	if err != nil {
 		panic(err)
 	}
-	return newFile("index.html", hash(map[string]string{"": html.String()}), html.String, map[string]string{
+	return newFile("index.html", hash(html.String()), html.String, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer",
@@ -78,17 +77,18 @@ func label(name string) string {
 	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
 }
 
-// readAll returns the content of each embedded file, by name. Only a broken build makes it panic: reading an embedded file
-// cannot fail later.
-func readAll() map[string]string {
-	texts := map[string]string{}
-	names, err := fs.Glob(embedded, "*/*")
+// readAll returns the content of each embedded file by name, and all of them in one text. Only a broken build makes it
+// panic: reading an embedded file cannot fail later.
+func readAll() (texts map[string]string, all string) {
+	texts = map[string]string{}
+	names, _ := fs.Glob(embedded, "*/*") // sorted
 	for _, name := range names {
-		text, failure := embedded.ReadFile(name)
-		texts[name], err = string(text), cmp.Or(err, failure)
+		text, err := embedded.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		texts[name] = string(text)
+		all += name + "\x00" + texts[name] + "\x00"
 	}
-	if err != nil {
-		panic(err)
-	}
-	return texts
+	return texts, all
 }

@@ -174,7 +174,7 @@ func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
 }
 
 func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
-	texts := readAll()
+	texts, _ := readAll()
 	maps.DeleteFunc(texts, func(name, _ string) bool { return !strings.HasPrefix(name, "page/") })
 	if len(texts) < 10 {
 		t.Fatalf("the page has %d files", len(texts))
