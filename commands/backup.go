@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,13 +26,15 @@ as much room.
   users-api backup /mnt/backups/users.db
   docker compose exec -T users-api /app/users-api backup - > users.db`,
 		Args: oneFile,
-		RunE: func(command *cobra.Command, arguments []string) error { return backUp(command.Context(), arguments[0]) },
+		RunE: backUp,
 	}
 }
 
-func backUp(ctx context.Context, target string) error {
+func backUp(command *cobra.Command, arguments []string) error {
+	ctx, target := command.Context(), arguments[0]
 	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
-		return errors.New("a backup is no text for a terminal: send it to a file, as in `users-api backup - > users.db`")
+		return errors.New("a backup is no text for a terminal: send it to a file, " +
+			"as in `users-api backup - > users.db`")
 	}
 	database, err := databaseInFile()
 	if err != nil {
@@ -54,7 +55,7 @@ func backUp(ctx context.Context, target string) error {
 		made, err = backup.Make(ctx, database.Path, target)
 	}
 	if err == nil {
-		report("backed up", made, began, "")
+		report("backed up", made, began)
 	}
 	return err
 }
@@ -69,9 +70,12 @@ func databaseInFile() (models.Database, error) {
 }
 
 // report prints one line about what was done. It prints to stderr, because stdout may be the backup.
-func report(done string, made backup.Copy, began time.Time, more string) {
-	seconds := time.Since(began).Seconds()
-	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, seconds, more)
+func report(done string, made backup.Copy, began time.Time) {
+	kept, seconds := "", time.Since(began).Seconds()
+	if made.Kept != "" {
+		kept = "; the old database is " + made.Kept
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, seconds, kept)
 }
 
 func newRestore() *cobra.Command {
@@ -90,18 +94,16 @@ longer need it.
   docker compose run --rm -T users-api restore - < users.db &&
   docker compose start users-api`,
 		Args: oneFile,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return restore(command.Context(), arguments[0])
-		},
+		RunE: restore,
 	}
 }
 
-func restore(ctx context.Context, source string) error {
+func restore(command *cobra.Command, arguments []string) error {
 	database, err := databaseInFile()
 	if err != nil {
 		return err
 	}
-	from, shown := os.Stdin, "the standard input"
+	source, from, shown := arguments[0], os.Stdin, "the standard input"
 	if source != "-" {
 		if shown, err = filepath.Abs(source); err != nil {
 			return err
@@ -112,16 +114,11 @@ func restore(ctx context.Context, source string) error {
 		defer from.Close() //nolint:errcheck // it was only read
 	}
 	began := time.Now()
-	restored, err := backup.Restore(ctx, database.Path, models.NewFields(), from, func() {
+	restored, err := backup.Restore(command.Context(), database.Path, models.NewFields(), from, func() {
 		fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		report("restored", restored, began)
 	}
-	kept := ""
-	if restored.Kept != "" {
-		kept = "; the old database is " + restored.Kept
-	}
-	report("restored", restored.Copy, began, kept)
-	return nil
+	return err
 }

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,11 +25,11 @@ made when there is none, and must be empty. The file is only read; keep it until
   sudo systemctl stop users-api &&
   sudo DATA_DIR=/var/lib/users-api DATABASE_URL=postgres://users:password@db.example.org/users users-api copy`,
 		Args: noArguments,
-		RunE: func(command *cobra.Command, _ []string) error { return copyUsers(command.Context()) },
+		RunE: copyUsers,
 	}
 }
 
-func copyUsers(ctx context.Context) error {
+func copyUsers(command *cobra.Command, _ []string) error {
 	target, err := databaseForCommand() // the owner of the files stays
 	if err == nil && target.URL == "" {
 		err = errors.New("DATABASE_URL is not set: set it, or DATABASE_URL_FILE, to the PostgreSQL database that the " +
@@ -42,14 +41,14 @@ func copyUsers(ctx context.Context) error {
 	began, source := time.Now(), target
 	source.URL = ""
 	announce(source, "copying the users from %s to %s", source, target)
-	copied, err := source.CopyTo(ctx, target)
+	copied, err := source.CopyTo(command.Context(), target)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "copied and counted: %d users to %s, %.1f seconds\n",
 		copied.Users, target, time.Since(began).Seconds())
 	if len(copied.Left) > 0 {
-		fmt.Fprintf(os.Stderr, "left behind, because USER_FIELDS does not name them: %s\n", strings.Join(copied.Left, ", "))
+		fmt.Fprintln(os.Stderr, "left behind, because USER_FIELDS does not name them:", strings.Join(copied.Left, ", "))
 	}
 	return nil
 }

@@ -22,17 +22,18 @@ func newHealthcheck() *cobra.Command {
 
 A container image without a shell needs it: the image's own health check runs it.`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return healthcheck() },
+		RunE: healthcheck,
 	}
 }
 
-func healthcheck() error {
+func healthcheck(*cobra.Command, []string) error {
 	settings, err := config.Read()
 	if err != nil {
 		return err
 	}
 	if settings.Port == 0 {
-		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; set PORT to a number")
+		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; " +
+			"set PORT to a number")
 	}
 	host := net.JoinHostPort(settings.LocalHost(), strconv.Itoa(int(settings.Port)))
 	url := (&url.URL{Scheme: "http", Host: host, Path: "/health"}).String()

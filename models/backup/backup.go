@@ -21,12 +21,12 @@ import (
 
 // Copy describes a backup or a restored database.
 type Copy struct {
-	Users int64
-	Bytes int64
+	Users, Bytes int64
+	Kept         string // where the database is that a restored one has replaced; "" if there was none
 }
 
-// Make copies the database at path to the name target, whether services use it or not, and never replaces a file. The copy is
-// checked and on disk before it gets its name, and holds every commit that was complete when Make was called.
+// Make copies the database at path to the name target, whether services use it or not, and never replaces a file. The
+// copy is checked and on disk before it gets its name, and holds every commit that was complete when Make was called.
 func Make(ctx context.Context, path, target string) (Copy, error) {
 	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
 	if err != nil {
@@ -66,12 +66,13 @@ func Write(ctx context.Context, path string, out io.Writer) (Copy, error) {
 	return made, nil
 }
 
-// copyDatabase copies the database at path into a partial file beside target, and checks the copy. The caller removes it.
-// VACUUM INTO reads in one transaction, holds up no writes, and leaves out deleted data. A plain copy of the file would miss the
-// content of the -wal file. With synchronous FULL, SQLite flushes the copy to disk.
+// copyDatabase copies the database at path into a partial file beside target, and checks it. The caller removes it.
+// VACUUM INTO reads in one transaction, holds up no writes, and leaves out deleted data. A plain copy of the file would
+// miss the content of the -wal file. With synchronous FULL, SQLite flushes the copy to disk.
 func copyDatabase(ctx context.Context, path, target string) (partial string, made Copy, err error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return "", made, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
+		return "", made,
+			fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
 	file, err := newPartial(target)
 	if err != nil {
@@ -102,7 +103,7 @@ func copyDatabase(ctx context.Context, path, target string) (partial string, mad
 	return partial, made, err
 }
 
-// check checks every page of a file, by quick_check, or by integrity_check, which also compares indexes with their tables.
+// check checks every page of a file, by quick_check, or by integrity_check, which also compares indexes with tables.
 func check(ctx context.Context, path, by string, count func(*gorm.DB) (int64, error)) (checked Copy, err error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() == 0 { // for SQLite, it is a database
@@ -119,22 +120,19 @@ func check(ctx context.Context, path, by string, count func(*gorm.DB) (int64, er
 	db = db.WithContext(ctx)
 	// The end of the context interrupts what Exec does, and not what a query does.
 	const checkAll = "CREATE TEMP TABLE checked (result); INSERT INTO checked SELECT * FROM pragma_%s LIMIT 1"
-	result := ""
+	const read = "SELECT result, EXISTS (SELECT 1 FROM pragma_table_list('users')) FROM checked"
+	result, hasUsers := "", false
 	if err = db.Exec(fmt.Sprintf(checkAll, by)).Error; err == nil {
-		err = db.Raw("SELECT * FROM checked").Row().Scan(&result)
+		err = db.Raw(read).Row().Scan(&result, &hasUsers)
 	}
-	if err == nil && result != "ok" {
+	switch {
+	case err != nil:
+	case result != "ok":
 		first, _, _ := strings.Cut(strings.TrimPrefix(result, "*** in database main ***\n"), "\n")
 		err = fmt.Errorf("%s says: %s", by, first)
-	}
-	hasUsers := false
-	if err == nil {
-		err = db.Raw("SELECT EXISTS (SELECT 1 FROM pragma_table_list('users'))").Row().Scan(&hasUsers)
-	}
-	if err == nil && !hasUsers {
+	case !hasUsers:
 		err = errors.New("it has no table users")
-	}
-	if err == nil {
+	default:
 		checked.Bytes = info.Size()
 		checked.Users, err = count(db)
 	}
@@ -144,8 +142,8 @@ func check(ctx context.Context, path, by string, count func(*gorm.DB) (int64, er
 	return checked, err
 }
 
-// copyUntil is io.Copy, but waits for neither side any longer once the context ends. It hides what io.Copy would use to let
-// the system copy: on some file systems a restored database would then share its blocks with the backup.
+// copyUntil is io.Copy, but waits for neither side any longer once the context ends. It hides what io.Copy would use to
+// let the system copy: on some file systems a restored database would then share its blocks with the backup.
 func copyUntil(ctx context.Context, to io.Writer, from io.Reader) error {
 	copied := make(chan error, 1)
 	go func() {
@@ -160,15 +158,15 @@ func copyUntil(ctx context.Context, to io.Writer, from io.Reader) error {
 	}
 }
 
-// newPartial creates an empty file beside target, for this user alone, and removes those that killed processes left. It gets
-// its final name once it is complete and on disk, so any file with a final name is complete.
+// newPartial creates an empty file beside target, for this user alone, and removes those that killed processes left. It
+// gets its final name once it is complete and on disk, so any file with a final name is complete.
 func newPartial(target string) (*os.File, error) {
 	RemoveAbandoned(filepath.Dir(target), regexp.QuoteMeta(filepath.Base(target)))
 	return os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".*.partial")
 }
 
-// RemoveAbandoned removes partial files of killed processes, whose final names a regular expression matches. A live process
-// writes its file often, so one of yesterday has none.
+// RemoveAbandoned removes partial files of killed processes, whose final names a regular expression matches. A live
+// process writes its file often, so one of yesterday has none.
 func RemoveAbandoned(directory, finalName string) {
 	partial := regexp.MustCompile("^" + finalName + `\.\d+\.partial(-wal|-shm|-journal)?$`)
 	removeFiles(directory, func(file fs.FileInfo) bool {
@@ -195,7 +193,7 @@ func place(partial, target string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already, and is left as it is", target)
 	}
-	// Some file systems, such as those of USB sticks, have no links: there, a new file takes the name and is then replaced.
+	// Some file systems, such as those of USB sticks, have no links: there, a new file takes the name, and is replaced.
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -18,16 +17,11 @@ import (
 	"users-api/models/dbfile"
 )
 
-// Restored describes a restored database.
-type Restored struct {
-	Copy
-	Kept string // where the previous database is; "" if there was none
-}
-
-// Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any process
-// has that open. The candidate is copied beside the database and checked. Then one rename replaces the database: whenever
-// this process is killed, path leads to the old or the new database, complete. It calls begin before it reads anything.
-func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, begin func()) (r Restored, err error) {
+// Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any
+// process has that open. The candidate is copied beside the database and checked. Then one rename replaces the database:
+// whenever this process is killed, path leads to the old or the new database, complete. It calls begin before it reads
+// anything.
+func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, begin func()) (r Copy, err error) {
 	// What would be refused later is refused before anything is read.
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return r, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
@@ -37,8 +31,8 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 		return r, err
 	}
 	if wal, err := os.Stat(source + "-wal"); err == nil && wal.Size() > 0 {
-		return r, fmt.Errorf("%s-wal holds the last commits of %s, which is therefore incomplete: make a complete file with "+
-			"`users-api backup`, or with sqlite3's command `VACUUM INTO`", source, source)
+		return r, fmt.Errorf("%s-wal holds the last commits of %s, which is therefore incomplete: make a complete file "+
+			"with `users-api backup`, or with sqlite3's command `VACUUM INTO`", source, source)
 	}
 	if err := dbfile.ExpectNoHotJournal(source); err != nil {
 		return r, err
@@ -61,7 +55,9 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 		return r, fmt.Errorf("cannot copy %s beside the database: %w", from.Name(), err)
 	}
 	candidate := file.Name()
-	r.Copy, err = check(ctx, candidate, "integrity_check", func(db *gorm.DB) (int64, error) { return models.CheckFile(db, fields) })
+	r, err = check(ctx, candidate, "integrity_check", func(db *gorm.DB) (int64, error) {
+		return models.CheckFile(db, fields)
+	})
 	switch dbfile.PrimaryCode(err) {
 	case dbfile.CodeNotADB:
 		err = errors.New("it is not an SQLite database")
@@ -78,8 +74,8 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 	return r, err
 }
 
-// finish makes the cursors that clients have invalid. It gives the candidate the mode and the owner of the database, or the
-// owner of the directory if there is none, because root may restore what another user serves. Then it brings all to disk.
+// finish makes the cursors that clients have invalid. It gives the candidate the mode and the owner of the database, or
+// the owner of the directory if there is none: root may restore what another user serves. Then it brings all to disk.
 func finish(candidate, target string) error {
 	db, err := dbfile.Open(candidate, dbfile.ReadWrite, "synchronous(FULL)")
 	if err != nil {
@@ -110,25 +106,16 @@ func replace(target, candidate string) (kept string, err error) {
 	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	release, err := dbfile.LockExclusive(target)
 	isGone := errors.Is(err, os.ErrNotExist)
-	if dbfile.PrimaryCode(err) != 0 {
-		err = fmt.Errorf("SQLite cannot open the old database %s, so nothing was changed: %w; if it is damaged, move it away "+
-			"by hand, with its -wal or -journal file if there is one, and try again", target, err)
-	}
-	if err != nil && !isGone {
+	switch {
+	case isGone:
+	case dbfile.PrimaryCode(err) != 0:
+		return "", fmt.Errorf("SQLite cannot open the old database %s, so nothing was changed: %w; if it is damaged, "+
+			"move it away by hand, with its -wal or -journal file if there is one, and try again", target, err)
+	case err != nil:
 		return "", err
-	}
-	if !isGone {
-		release = sync.OnceFunc(release)
+	default:
 		defer release()
-		// A restore that is killed below leaves a second name of the database. SQLite must not open one file under two names.
-		database, err := os.Stat(target)
-		if err != nil {
-			return "", err
-		}
-		removeFiles(filepath.Dir(target), func(file fs.FileInfo) bool {
-			return os.SameFile(file, database) && strings.HasPrefix(file.Name(), filepath.Base(target)+".replaced-")
-		})
-		if err := os.Link(target, kept); err != nil {
+		if err := keep(target, kept); err != nil {
 			return "", fmt.Errorf("cannot keep the old database, so nothing was changed: %w", err)
 		}
 	}
@@ -148,4 +135,17 @@ func replace(target, candidate string) (kept string, err error) {
 		release()
 	}
 	return kept, errors.Join(os.Rename(candidate, target), dbfile.SyncName(target))
+}
+
+// keep gives the database a second name. SQLite must not open one file under two, so it removes one that a restore has
+// left that was killed after this.
+func keep(target, kept string) error {
+	database, err := os.Stat(target)
+	if err != nil {
+		return err
+	}
+	removeFiles(filepath.Dir(target), func(file fs.FileInfo) bool {
+		return os.SameFile(file, database) && strings.HasPrefix(file.Name(), filepath.Base(target)+".replaced-")
+	})
+	return os.Link(target, kept)
 }

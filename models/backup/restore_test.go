@@ -15,7 +15,7 @@ import (
 )
 
 // restore restores a file.
-func restore(t testing.TB, path, from string) (backup.Restored, error) {
+func restore(t testing.TB, path, from string) (backup.Copy, error) {
 	t.Helper()
 	file, err := os.Open(from)
 	if err != nil {
@@ -26,7 +26,7 @@ func restore(t testing.TB, path, from string) (backup.Restored, error) {
 }
 
 // mustRestore restores a file that has only the user new, and expects that all is well.
-func mustRestore(t testing.TB, path, from string) backup.Restored {
+func mustRestore(t testing.TB, path, from string) backup.Copy {
 	t.Helper()
 	restored, err := restore(t, path, from)
 	if err != nil {

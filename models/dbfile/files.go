@@ -38,8 +38,9 @@ func ExpectUnused(path string) error {
 	return nil
 }
 
-// LockExclusive keeps every other process from opening the database until release is called, and leaves no -wal file. For that
-// it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode would leave a journal.
+// LockExclusive keeps every other process from opening the database until release is called, perhaps twice, and leaves
+// no -wal file. For that it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode would
+// leave a journal.
 func LockExclusive(path string) (release func(), err error) {
 	before, err := os.Stat(path)
 	if err != nil {
