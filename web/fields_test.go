@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,8 +30,8 @@ func odd() models.Fields {
 func describe(t *testing.T, fields models.Fields) *openapi3.T {
 	t.Helper()
 	text := body(t, get(Files("1.0", fields)["/openapi.json"], "GET"))
-	if mark := regexp.MustCompile(`#f|FIELD`).FindString(text); mark != "" {
-		t.Errorf("the document has the mark %s in it", mark)
+	if strings.Contains(text, "#<") {
+		t.Error("the document has an action of the template in it")
 	}
 	document, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err == nil {

@@ -9,6 +9,7 @@ package web
 import (
 	"embed"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -54,22 +55,26 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 }
 
 // newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user.
-// The templates are embedded and tested, so only a broken build makes it panic.
 func newPage(text, assets string, fields models.Fields, policy string) http.Handler {
-	var html strings.Builder
 	page := template.Must(template.New("").Funcs(template.FuncMap{"label": label}).Parse(text))
-	err := page.Execute(&html, struct {
+	html := fill(page, struct {
 		Assets           string
 		Fields, Optional []string // their names
 	}{assets, fields.Names(), fields.OptionalNames()})
-	if err != nil {
-		panic(err)
-	}
-	return newFile("index.html", hash(html.String()), html.String, map[string]string{
+	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer",
 	})
+}
+
+// fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.
+func fill(template interface{ Execute(io.Writer, any) error }, values any) string {
+	var text strings.Builder
+	if err := template.Execute(&text, values); err != nil {
+		panic(err)
+	}
+	return text.String()
 }
 
 // label returns what people call a field: "Job title" for job_title.
