@@ -1,12 +1,12 @@
 // Package dbfile opens an SQLite database, explains its errors, and knows its locks, its name and the files beside it.
 //
-// In WAL mode (sqlite.org/wal.html) SQLite writes a commit to users.db-wal, with an index of it in users.db-shm. A checkpoint
-// copies the pages of the -wal file into the database file; the last connection to close does so too and removes both. In the
-// other modes, users.db-journal holds what a transaction overwrites. So users.db alone may lack commits, or hold too much.
+// In WAL mode (sqlite.org/wal.html) SQLite writes a commit to users.db-wal, with an index of it in users.db-shm. A
+// checkpoint copies the pages of the -wal file into the database file; the last connection to close does so too and
+// removes both. In the other modes, users.db-journal holds what a transaction overwrites. So users.db alone may lack
+// commits, or hold too much.
 package dbfile
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,14 +21,14 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// BusyTimeout is how long all wait for a lock that another program holds: also the driver, without the pragma busy_timeout.
+// BusyTimeout is how long all wait for a lock of another program: also the driver, without the pragma busy_timeout.
 const BusyTimeout = 5 * time.Second
 
 // Mode says how a file is opened: a parameter of its URL (sqlite.org/uri.html#recognized_query_parameters).
 type Mode string
 
-// The file must exist. In WAL mode, SQLite may create a -shm file also to read. An immutable file is one that nothing else
-// uses: SQLite takes no locks on it, and neither reads nor creates files beside it.
+// The file must exist. In WAL mode, SQLite may create a -shm file also to read. An immutable file is one that nothing
+// else uses: SQLite takes no locks on it, and neither reads nor creates files beside it.
 const (
 	ReadWrite Mode = "mode=rw"
 	ReadOnly  Mode = "mode=ro"
@@ -47,17 +47,16 @@ func URL(path string, mode Mode, pragmas ...string) string {
 
 // Open opens the database file at path with a single connection, and runs pragmas on it.
 func Open(path string, mode Mode, pragmas ...string) (*gorm.DB, error) {
-	pool, err := sql.Open(sqlite.DriverName, URL(path, mode, pragmas...))
+	config := &gorm.Config{SkipDefaultTransaction: true, Logger: logger.Discard}
+	db, err := gorm.Open(sqlite.Open(URL(path, mode, pragmas...)), config)
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(1)
-	db, err := gorm.Open(&sqlite.Dialector{Conn: pool}, &gorm.Config{SkipDefaultTransaction: true, Logger: logger.Discard})
-	if err != nil {
-		_ = pool.Close() // GORM leaves that to its caller
-		return nil, err
+	pool, err := db.DB()
+	if err == nil {
+		pool.SetMaxOpenConns(1)
 	}
-	return db, nil
+	return db, err
 }
 
 // Close closes the connection.
@@ -67,7 +66,7 @@ func Close(db *gorm.DB) {
 	}
 }
 
-// The result codes of SQLite that the program tells apart (sqlite.org/rescode.html): primary ones, and the extended CodeUnique.
+// The result codes of SQLite that the program tells apart (sqlite.org/rescode.html): primary ones, then extended ones.
 const (
 	CodeBusy       = 5
 	CodeNoMemory   = 7
@@ -108,15 +107,17 @@ func Explain(path string, err error) error {
 	case code == CodeCorrupt:
 		return fmt.Errorf("the database %s is damaged: restore a backup, or try the .recover command of sqlite3", path)
 	case code == CodeBusy:
-		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`", path, BusyTimeout, path)
+		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`",
+			path, BusyTimeout, path)
 	case statErr == nil && info.IsDir():
 		return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
 	case code == CodeCannotOpen && len(full) > maxPath:
-		return fmt.Errorf("the path of the database %s has %d bytes, and SQLite takes no more than %d: set DATA_DIR to a shorter one",
-			path, len(full), maxPath)
+		return fmt.Errorf("the path of the database %s has %d bytes, and SQLite takes no more than %d: "+
+			"set DATA_DIR to a shorter one", path, len(full), maxPath)
 	case code == CodeCannotOpen, code == CodeReadOnly, errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		// The file can be written, and SQLite's text would be "out of memory (14)". 25 were enough to start, and 14 were not.
-		return fmt.Errorf("cannot open the database %s: the limit of open files may be too low (`ulimit -n`; 40 are enough to start)", path)
+		// The file can be written. SQLite's text would be "out of memory (14)". 25 were enough to start, and 14 were not.
+		return fmt.Errorf("cannot open the database %s: the limit of open files may be too low "+
+			"(`ulimit -n`; 40 are enough to start)", path)
 	}
 	return fmt.Errorf("cannot open the database %s: %w", path, err)
 }

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// SQLite's locks (sqlite.org/lockingv3.html) tell whether a process has a database open: in WAL mode a connection holds the
-// shared lock for as long as it is open, and none is left stale. The system releases all locks of a process on a file when it
-// closes any descriptor of that file. So this code is for processes that do not serve.
+// SQLite's locks (sqlite.org/lockingv3.html) tell whether a process has a database open: in WAL mode a connection holds
+// the shared lock for as long as it is open, and none is left stale. The system releases all locks of a process on a file
+// when it closes any descriptor of that file. So this code is for processes that do not serve.
 
 // ErrMoved: the name of the database leads to a different file than when it was opened.
 var ErrMoved = errors.New("the database was replaced while it was being opened")
@@ -46,7 +46,7 @@ func LockExclusive(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	mode := ""
+	mode, release := "", func() {}
 	db, err := Open(path, ReadWrite, "busy_timeout(0)", "journal_mode(DELETE)")
 	if err == nil {
 		release = func() { Close(db) }
@@ -56,19 +56,16 @@ func LockExclusive(path string) (release func(), err error) {
 	}
 	after, statErr := os.Stat(path)
 	switch {
-	// A service that starts may have switched back to WAL mode, in which an exclusive transaction does not keep readers out.
+	// A service that starts may have switched back to WAL mode, in which an exclusive transaction keeps no reader out.
 	case PrimaryCode(err) == CodeBusy, err == nil && mode != "delete":
 		err = inUse(path, "a process")
 	case err == nil && (statErr != nil || !os.SameFile(before, after)):
 		err = ErrMoved
 	}
-	if err == nil {
-		return release, nil
-	}
-	if release != nil {
+	if err != nil {
 		release()
 	}
-	return nil, err
+	return release, err
 }
 
 // FollowLinks returns where a path leads, even if nothing exists there yet.
@@ -114,8 +111,8 @@ func SyncFile(path string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: a power cut would lose a
-// directory without its name, with all that was flushed into it.
+// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: a power cut would
+// lose a directory without its name, with all that was flushed into it.
 func MakeDirectory(path string, mode os.FileMode) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
 		return os.MkdirAll(path, mode) // it exists, or cannot be created

@@ -24,7 +24,7 @@ func lockHolder(file *os.File) (string, error) {
 	return fmt.Sprintf("the process %d", lock.Pid), nil
 }
 
-// GiveTo gives a file, which belongs to this process, the owner and the group of another file, or the owner of a directory.
+// GiveTo gives a file of this process the owner and the group of another file, or the owner of a directory.
 func GiveTo(path string, owner os.FileInfo) error {
 	want := owner.Sys().(*syscall.Stat_t)
 	if owner.IsDir() && int(want.Uid) == os.Geteuid() {
