@@ -42,7 +42,7 @@ func databaseForCommand() (d models.Database, err error) {
 	return d, err
 }
 
-// announce says what a command is going to do with a database. Without a file the command fails, and so nothing is said.
+// announce says what a command is going to do with a database, unless that is a file that is not there: it will fail.
 func announce(d models.Database, format string, values ...any) {
 	if _, err := os.Stat(d.Path); d.URL != "" || err == nil {
 		fmt.Fprintf(os.Stderr, format+"\n", values...)

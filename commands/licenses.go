@@ -18,8 +18,9 @@ func newLicenses() *cobra.Command {
 	return &cobra.Command{
 		Use:   "licenses",
 		Short: "Print the licences of all software in the program",
-		Long:  "Prints the licences of all software in the program: the modules that are linked in, Go, and Swagger UI.",
-		Args:  noArguments,
+		Long: "Prints the licences of all software in the program: " +
+			"the modules that are linked in, Go, and Swagger UI.",
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			text, err := gzip.NewReader(strings.NewReader(licenses))
 			if err != nil {

@@ -17,8 +17,8 @@ const (
 	logTime      = 300 * time.Millisecond // to write the last lines for a reader that has stalled
 )
 
-// lineLog keeps requests from waiting for the reader of the log: Write appends to a bounded buffer, which another goroutine
-// writes out. Lines that find it full or cannot be written are dropped, and counted in the next that can.
+// lineLog keeps requests from waiting for the reader of the log: Write appends to a bounded buffer, which another
+// goroutine writes out. Lines that find it full or cannot be written are dropped, and counted in the next that can.
 type lineLog struct {
 	mu             sync.Mutex
 	waiting, taken []byte // the goroutine writes what it has taken; then that memory is used again

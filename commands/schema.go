@@ -13,8 +13,8 @@ import (
 	"users-api/models"
 )
 
-// changeSchema changes the table users. It says what it will do, because nothing else changes a table that exists, and when that
-// is done, what comes next.
+// changeSchema changes the table users. It says what it will do, because nothing else changes a table that exists, and
+// when that is done, what comes next.
 func changeSchema(ctx context.Context, will, done string, change func(models.Database, context.Context) error) error {
 	database, err := databaseForCommand()
 	if err != nil {

@@ -92,7 +92,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	defer func() {
 		inTime, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
-		if failure := users.Close(inTime); !errors.Is(err, failure) { // it may be the first to notice that the file was replaced
+		if failure := users.Close(inTime); !errors.Is(err, failure) { // it may notice first that the file was replaced
 			err = errors.Join(err, failure)
 		}
 		if errors.Is(err, models.ErrReplaced) {
@@ -140,8 +140,8 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	}
 	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		logger.Warn("anyone who can reach this port can read, change and delete all users",
-			"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, set LISTEN_ADDRESS=127.0.0.1, "+
-				"or PUBLISH=127.0.0.1:3000 with compose")
+			"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, "+
+				"set LISTEN_ADDRESS=127.0.0.1, or PUBLISH=127.0.0.1:3000 with compose")
 	}
 
 	background, end := context.WithCancel(stop)
@@ -165,16 +165,14 @@ func tellSystemd(logger *slog.Logger, state string) {
 
 // becomeUser switches from root to the uid and gid of RUN_AS. If the users are in the data directory, it first gives
 // the directory to that user. Only the container image sets RUN_AS: a container engine gives a fresh bind mount to
-// root, and nothing else in the image could change that. A process that is not root, for example because of --user,
-// keeps its user.
+// root, and nothing else in the image could change that. A process that is not root, as with --user, keeps its user.
 func becomeUser(settings config.Config, database models.Database) error {
 	if settings.RunAs == 0 || os.Geteuid() != 0 {
 		return nil
 	}
 	id := int(settings.RunAs)
-	// If a directory cannot be given away, opening a file in it fails later with an error that says what
-	// to do. A new directory is for id alone, because it holds every name and email. Its parent directories must be
-	// open to id, which does not own them.
+	// Where a directory cannot be given away, opening a file in it fails later, and says what to do. A new directory is
+	// for id alone, because it holds every name and email. Its parents must be open to id, which does not own them.
 	takeOver := func(directory string) {
 		_ = dbfile.MakeDirectory(filepath.Dir(directory), 0o755)
 		_ = dbfile.MakeDirectory(directory, 0o700)
@@ -190,7 +188,8 @@ func becomeUser(settings config.Config, database models.Database) error {
 		}
 	}
 	if err := setUser(id); err != nil {
-		return fmt.Errorf("cannot become uid %d: %w; grant SETUID and SETGID, or start as that user (--user %d:%d)", id, err, id, id)
+		const help = "grant SETUID and SETGID, or start as that user"
+		return fmt.Errorf("cannot become uid %d: %w; %s (--user %[1]d:%[1]d)", id, err, help)
 	}
 	return nil
 }
@@ -209,7 +208,7 @@ func tuneMemory(listMemory int) {
 
 // listen opens a port. The variable is the one that sets the port, for the error message.
 func listen(settings config.Config, variable string, port uint16) (net.Listener, error) {
-	listener, err := net.Listen("tcp", settings.ListensTo(port))
+	listener, err := net.Listen("tcp", net.JoinHostPort(settings.ListenAddress, strconv.Itoa(int(port))))
 	if err == nil {
 		return listener, nil
 	}

@@ -1,17 +1,15 @@
 // Package config reads the environment, once, into a checked [Config].
 //
 // Every setting is a field here, except the keys and the URL of the database, which are secret and read separately.
-// Values are read as text and parsed strictly, because viper's own number getters turn a mistake such as PORT=abc into 0
-// without an error, and 0 is a random port.
+// Values are read as text and parsed strictly: viper's own getters turn a mistake such as PORT=abc into 0 without an
+// error, and 0 is a random port.
 package config
 
 import (
 	"log/slog"
 	"math"
-	"net"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -64,11 +62,6 @@ func Read() (Config, error) {
 
 // DatabasePath returns the absolute path of the database file.
 func (c Config) DatabasePath() string { return filepath.Join(c.DataDir, "users.db") }
-
-// ListensTo returns the address to listen on with a port: "10.0.0.7:3000", or ":3000" for all addresses.
-func (c Config) ListensTo(port uint16) string {
-	return net.JoinHostPort(c.ListenAddress, strconv.Itoa(int(port)))
-}
 
 // LocalHost returns the address at which programs on this machine reach the service.
 func (c Config) LocalHost() string {

@@ -146,16 +146,16 @@ func TestTheLargestListMemoryFitsAnIntOfAnySize(t *testing.T) {
 
 func TestTheServiceIsReachedWhereItListens(t *testing.T) {
 	for _, c := range []struct{ set, listens, local string }{
-		{"", ":3000", "127.0.0.1"}, {"0.0.0.0", "0.0.0.0:3000", "127.0.0.1"}, {"::", "[::]:3000", "127.0.0.1"},
-		{"127.0.0.2", "127.0.0.2:3000", "127.0.0.2"}, {"::1", "[::1]:3000", "::1"},
-		{"0:0:0:0:0:0:0:0", "[::]:3000", "127.0.0.1"},
-		{"fe80::1%eth0", "[fe80::1%eth0]:3000", "fe80::1%eth0"},
+		{"", "", "127.0.0.1"}, {"0.0.0.0", "0.0.0.0", "127.0.0.1"}, {"::", "::", "127.0.0.1"},
+		{"127.0.0.2", "127.0.0.2", "127.0.0.2"}, {"::1", "::1", "::1"},
+		{"0:0:0:0:0:0:0:0", "::", "127.0.0.1"},
+		{"fe80::1%eth0", "fe80::1%eth0", "fe80::1%eth0"},
 	} {
 		clear(t)
 		t.Setenv("LISTEN_ADDRESS", c.set)
 		got, err := Read()
-		if err != nil || got.ListensTo(3000) != c.listens || got.LocalHost() != c.local {
-			t.Errorf("%q listens to %s and is reached at %s, %v", c.set, got.ListensTo(3000), got.LocalHost(), err)
+		if err != nil || got.ListenAddress != c.listens || got.LocalHost() != c.local {
+			t.Errorf("%q listens to %s and is reached at %s, %v", c.set, got.ListenAddress, got.LocalHost(), err)
 		}
 	}
 }

@@ -27,8 +27,8 @@ type Key struct {
 // Ended reports whether the last day of a key is over.
 func (k Key) Ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
 
-// readKeys returns the keys of both settings, or an error that names the variable and never a key. The sum tells whether
-// anything has changed, without keeping the keys.
+// readKeys returns the keys of both settings, or an error that names the variable and never a key. The sum tells
+// whether anything has changed, without keeping the keys.
 func readKeys() (keys Keys, sum [sha256.Size]byte, err error) {
 	full, fullErr := readSecret("API_KEY")
 	read, readErr := readSecret("API_READ_KEY")
@@ -39,15 +39,14 @@ func readKeys() (keys Keys, sum [sha256.Size]byte, err error) {
 		err = cmp.Or(keys.add(full, true), keys.add(read, false))
 	}
 	if err == nil && full.variable == "" && read.variable != "" {
-		err = fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too", read.variable)
+		err = fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
+			read.variable)
 	}
 	return keys, sum, err
 }
 
-// add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank.
-//
-// A variable that is set but empty is an error, although other settings treat it as unset: a secret that failed to
-// arrive must not leave the API open.
+// add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank. A variable that is set but
+// empty is an error, and not unset as others: a secret that failed to arrive must not leave the API open.
 func (k Keys) add(s secret, full bool) error {
 	before, number := len(k), 0
 	for line := range strings.Lines(s.text) {
@@ -73,8 +72,7 @@ func (k Keys) add(s secret, full bool) error {
 	return nil
 }
 
-// words returns the words of a line before its comment, which begins with a word that begins with #: a key may contain
-// one.
+// words returns the words of a line before its comment, whose first word begins with #: a key may contain one.
 func words(line string) []string {
 	isBlank := func(char rune) bool { return char == ' ' || char == '\t' }
 	words := strings.FieldsFunc(strings.TrimRight(line, "\r\n"), isBlank)
@@ -91,8 +89,7 @@ const (
 	sumPrefix = "sha256:" // begins a key that is written as its SHA-256 sum
 )
 
-// keyName matches names. They are logged: being shorter than what `users-api key` prints, a name cannot be such a key, put
-// in the wrong place.
+// keyName matches names. They are logged: being shorter than what `users-api key` prints, a name cannot be such a key.
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,23}$`)
 
 // CheckKeyName returns an error if a key cannot have this name. The error does not quote it.
@@ -100,8 +97,8 @@ func CheckKeyName(name string) error {
 	if keyName.MatchString(name) {
 		return nil
 	}
-	return errors.New("a name that a key cannot have: names have up to 24 letters, digits, dots, hyphens and underscores, " +
-		"and begin with a letter or digit")
+	return errors.New("a name that a key cannot have: names have up to 24 letters, digits, dots, hyphens and " +
+		"underscores, and begin with a letter or digit")
 }
 
 // parseKey returns the key of a line, or an error that says what is wrong and does not quote the line.
@@ -129,7 +126,8 @@ func sumOf(key string) (sum [sha256.Size]byte, err error) {
 	if prefix := len(sumPrefix); len(key) >= prefix && strings.EqualFold(key[:prefix], sumPrefix) {
 		digits, err := hex.DecodeString(key[prefix:])
 		if err != nil || len(digits) != sha256.Size {
-			return sum, errors.New("a key that begins with " + sumPrefix + " and does not go on with 64 hexadecimal digits")
+			return sum, errors.New("a key that begins with " + sumPrefix + " and does not go on with 64 hexadecimal " +
+				"digits")
 		}
 		return [sha256.Size]byte(digits), nil
 	}
@@ -174,16 +172,16 @@ func ReadKeys() (*Keyring, error) {
 	return ring, nil
 }
 
-// Find returns the key that a client has sent, if there is one. A lookup takes as long with 1,000 keys as with one, but its
-// time is not constant. That reveals nothing about a key: the map compares SHA-256 sums, and a client cannot choose what it
-// sends so that its sum comes closer to that of a key.
+// Find returns the key that a client has sent, if there is one. A lookup takes as long with 1,000 keys as with one, but
+// its time is not constant. That reveals nothing about a key: the map compares SHA-256 sums, and a client cannot choose
+// what it sends so that its sum comes closer to that of a key.
 func (r *Keyring) Find(sent string) (key Key, found bool) {
 	key, found = (*r.keys.Load())[sha256.Sum256([]byte(sent))]
 	return key, found
 }
 
-// Count returns how many keys have full access, how many can only read, and the names of those whose last day is over. A nil
-// keyring has none.
+// Count returns how many keys have full access, how many can only read, and the names of those whose last day is over.
+// A nil keyring has none.
 func (r *Keyring) Count() (full, read int, ended []string) {
 	if r == nil {
 		return 0, 0, nil
@@ -201,8 +199,8 @@ func (r *Keyring) Count() (full, read int, ended []string) {
 	return full, len(keys) - full, ended
 }
 
-// Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they cannot
-// be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
+// Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they
+// cannot be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
 // two calls have seen the same. Reread must not be called by two goroutines at once.
 func (r *Keyring) Reread() (Keys, error) {
 	keys, sum, err := readKeys()

@@ -41,8 +41,10 @@ func Settings() []Setting {
 		{"API_READ_KEY", "", "a key that can only read; API_READ_KEY_FILE names a file with one per line (none)"},
 		{"ADMIN_PORT", "", "a port for metrics, probes and profiles; do not publish it (none)"},
 		{"DATA_DIR", "data", "the directory of users.db"},
-		{"DATABASE_URL", "", "keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)"},
-		{"USER_FIELDS", "", "serve these columns of users, separated by commas, as fields besides name and email (none)"},
+		{"DATABASE_URL", "",
+			"keep users in this PostgreSQL database instead; DATABASE_URL_FILE names a file with it (none)"},
+		{"USER_FIELDS", "",
+			"serve these columns of users, separated by commas, as fields besides name and email (none)"},
 		{"CHANGES_KEEP", "720h", "how long the feed of changes keeps an entry, where changes are recorded"},
 		{"LIST_MEMORY_MIB", "32", "the list of users is cached in memory up to this size"},
 		{"IMPORT_MAX_MIB", "512", "the largest file that can be imported"},
@@ -56,8 +58,8 @@ func Settings() []Setting {
 	}
 }
 
-// Misspelt returns the variables that are set and nearly have the name of a setting, each with that setting. Where a setting
-// has fewer than six letters, such names are likely to be those of other programs.
+// Misspelt returns the variables that are set and nearly have the name of a setting, each with that setting. What is
+// like a name of at most six letters is likely to be a variable of another program.
 func Misspelt() map[string]string {
 	var settings []string
 	for _, setting := range Settings() {
@@ -78,8 +80,7 @@ func Misspelt() map[string]string {
 	return misspelt
 }
 
-// isSlip reports whether two texts differ in one letter that is wrong, missing or too many, or in two neighbours that are
-// swapped.
+// isSlip reports whether two texts differ in one letter that is wrong, missing or too many, or in two that are swapped.
 func isSlip(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -163,7 +164,8 @@ func (v *variables) listenAddress() string {
 	}
 	address, err := netip.ParseAddr(value)
 	if err != nil {
-		v.refuse("LISTEN_ADDRESS", ": it must be an IP address of this machine without a port, such as 127.0.0.1 or ::1")
+		v.refuse("LISTEN_ADDRESS",
+			": it must be an IP address of this machine without a port, such as 127.0.0.1 or ::1")
 	}
 	return address.String()
 }

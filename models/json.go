@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// AppendUser appends a user as JSON: first the fields of the specification, section 2, in its order, then optional ones.
+// AppendUser appends a user as JSON: first the fields of the specification, section 2, then optional ones.
 // encoding/json would take longer than reading the row: 1.0 µs against 0.1 µs.
 func (f Fields) AppendUser(to []byte, user *User) []byte {
 	to = strconv.AppendInt(append(to, `{"id":`...), user.ID, 10)
@@ -53,7 +53,7 @@ func appendText(to []byte, text string) []byte {
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-// needsEscape reports whether encoding/json would escape or replace anything: also U+2028 and U+2029, and what is no UTF-8.
+// needsEscape reports whether encoding/json would escape or replace anything: also U+2028, U+2029 and what is no UTF-8.
 func needsEscape(text string) bool {
 	ascii := true
 	for i := range len(text) {
@@ -93,8 +93,8 @@ func (a *Array) Add(user *User) int {
 	return len(a.text)
 }
 
-// Chunks adds the users of pages and ends the array. It yields the text after each page that fills a chunk, but no single user
-// before it is known to be the only one. A chunk is valid until the next; its page is not held meanwhile. An error ends it.
+// Chunks adds the users of pages and ends the array. It yields the text after each page that fills a chunk, but no
+// single user before it is known to be the only one. A chunk is valid until the next. An error ends it.
 func (a *Array) Chunks(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for page, err := range pages {

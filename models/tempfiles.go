@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// TempFiles makes the files that hold imports and exports while clients bring or take them. Together they take at most as much
-// of the disk as they leave free: slow clients could fill the disk that the database needs.
+// TempFiles makes the files that hold imports and exports while clients bring or take them. Together they take at most
+// as much of the disk as they leave free: slow clients could fill the disk that the database needs.
 type TempFiles struct {
 	prefix     string
 	used, open atomic.Int64 // bytes, and files
@@ -44,7 +44,7 @@ func removeFile(path string) error {
 	return nil
 }
 
-// New returns an empty file, which loses its name at once, so that a kill leaves none. The error is [ErrNoRoom], or of the disk.
+// New returns an empty file, which loses its name at once: a kill leaves none. The error is [ErrNoRoom], or the disk's.
 func (t *TempFiles) New() (*TempFile, error) {
 	if t.open.Add(1) > maxTempFiles {
 		t.open.Add(-1)
@@ -69,8 +69,8 @@ type TempFile struct {
 	size int64
 }
 
-// Write appends data. An error is [ErrNoRoom], or of the disk; without a report of free space nothing is refused. A file does
-// not wait for room: a client that is slow for hours may hold it.
+// Write appends data. An error is [ErrNoRoom], or of the disk; without a report of free space nothing is refused. A
+// file does not wait for room: a client that is slow for hours may hold it.
 func (f *TempFile) Write(data []byte) (int, error) {
 	bytes := int64(len(data))
 	used := f.of.used.Add(bytes)

@@ -18,9 +18,8 @@ import (
 )
 
 // Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any
-// process has that open. The candidate is copied beside the database and checked. Then one rename replaces the database:
-// whenever this process is killed, path leads to the old or the new database, complete. It calls begin before it reads
-// anything.
+// process has that open. The candidate is copied beside the database and checked. Then one rename replaces the
+// database: whenever this process is killed, path leads to the old or the new one. It calls begin before it reads.
 func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, begin func()) (r Copy, err error) {
 	// What would be refused later is refused before anything is read.
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
@@ -31,8 +30,8 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 		return r, err
 	}
 	if wal, err := os.Stat(source + "-wal"); err == nil && wal.Size() > 0 {
-		return r, fmt.Errorf("%s-wal holds the last commits of %s, which is therefore incomplete: make a complete file "+
-			"with `users-api backup`, or with sqlite3's command `VACUUM INTO`", source, source)
+		return r, fmt.Errorf("%s-wal holds the last commits of %[1]s, which is therefore incomplete: make a complete "+
+			"file with `users-api backup`, or with sqlite3's command `VACUUM INTO`", source)
 	}
 	if err := dbfile.ExpectNoHotJournal(source); err != nil {
 		return r, err

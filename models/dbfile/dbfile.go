@@ -115,7 +115,7 @@ func Explain(path string, err error) error {
 		return fmt.Errorf("the path of the database %s has %d bytes, and SQLite takes no more than %d: "+
 			"set DATA_DIR to a shorter one", path, len(full), maxPath)
 	case code == CodeCannotOpen, code == CodeReadOnly, errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		// The file can be written. SQLite's text would be "out of memory (14)". 25 were enough to start, and 14 were not.
+		// The file can be written. SQLite's text would be "out of memory (14)". 25 were enough to start, 14 were not.
 		return fmt.Errorf("cannot open the database %s: the limit of open files may be too low "+
 			"(`ulimit -n`; 40 are enough to start)", path)
 	}

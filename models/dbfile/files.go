@@ -9,8 +9,8 @@ import (
 )
 
 // SQLite's locks (sqlite.org/lockingv3.html) tell whether a process has a database open: in WAL mode a connection holds
-// the shared lock for as long as it is open, and none is left stale. The system releases all locks of a process on a file
-// when it closes any descriptor of that file. So this code is for processes that do not serve.
+// the shared lock for as long as it is open, and none is left stale. The system releases all locks of a process on a
+// file when it closes any descriptor of that file. So this code is for processes that do not serve.
 
 // ErrMoved: the name of the database leads to a different file than when it was opened.
 var ErrMoved = errors.New("the database was replaced while it was being opened")
@@ -39,8 +39,8 @@ func ExpectUnused(path string) error {
 }
 
 // LockExclusive keeps every other process from opening the database until release is called, perhaps twice, and leaves
-// no -wal file. For that it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode would
-// leave a journal.
+// no -wal file. For that it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode
+// would leave a journal.
 func LockExclusive(path string) (release func(), err error) {
 	before, err := os.Stat(path)
 	if err != nil {
@@ -111,8 +111,8 @@ func SyncFile(path string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: a power cut would
-// lose a directory without its name, with all that was flushed into it.
+// MakeDirectory creates a directory and its missing parents, and returns once their names are on disk: a power cut
+// would lose a directory without its name, with all that was flushed into it.
 func MakeDirectory(path string, mode os.FileMode) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
 		return os.MkdirAll(path, mode) // it exists, or cannot be created
