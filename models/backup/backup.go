@@ -25,22 +25,14 @@ type Copy struct {
 	Kept         string // where the database is that a restored one has replaced; "" if there was none
 }
 
-// Make copies the database at path to the name target, whether services use it or not, and never replaces a file. The
-// copy is checked and on disk before it gets its name, and holds every commit that was complete when Make was called.
+// Make copies the database at path to the name target, an absolute path, whether services use it or not, and never
+// replaces a file. The copy is checked and on disk before it gets its name, and holds every commit that was complete when
+// Make was called.
 func Make(ctx context.Context, path, target string) (Copy, error) {
-	target, err := filepath.Abs(target) // SQLite would take a name that begins with "file:" for a URL
-	if err != nil {
-		return Copy{}, err
-	}
 	if _, err := os.Lstat(target); err == nil {
 		return Copy{}, fmt.Errorf("%s exists already, and is left as it is: choose another name", target)
 	}
-	partial, made, err := copyDatabase(ctx, path, target)
-	defer os.Remove(partial) //nolint:errcheck // it has another name once it is complete
-	if err != nil {
-		return Copy{}, err
-	}
-	return made, place(partial, target)
+	return copyDatabase(ctx, path, target, func(partial string) error { return place(partial, target) })
 }
 
 // Write is [Make] to a stream. The copy is made beside the database: a container image has no other writable directory.
@@ -49,58 +41,58 @@ func Write(ctx context.Context, path string, out io.Writer) (Copy, error) {
 	if err != nil {
 		return Copy{}, err
 	}
-	partial, made, err := copyDatabase(ctx, path, database)
-	defer os.Remove(partial) //nolint:errcheck // it is already gone if all went well
-	if err != nil {
-		return Copy{}, err
-	}
-	file, err := os.Open(partial)
-	if err != nil {
-		return Copy{}, err
-	}
-	defer file.Close()     //nolint:errcheck // it was only read
-	_ = os.Remove(partial) // now the file ends with the process, in any case; Windows does not remove an open file
-	if err := copyUntil(ctx, out, file); err != nil {
-		return Copy{}, fmt.Errorf("cannot write the backup: %w", err)
-	}
-	return made, nil
+	return copyDatabase(ctx, path, database, func(partial string) error {
+		file, err := os.Open(partial)
+		if err != nil {
+			return err
+		}
+		defer file.Close()     //nolint:errcheck // it was only read
+		_ = os.Remove(partial) // now the file ends with the process, in any case; Windows does not remove an open file
+		if err := copyUntil(ctx, out, file); err != nil {
+			return fmt.Errorf("cannot write the backup: %w", err)
+		}
+		return nil
+	})
 }
 
-// copyDatabase copies the database at path into a partial file beside target, and checks it. The caller removes it.
+// copyDatabase copies the database at path into a partial file beside target, checks it, and uses it.
 // VACUUM INTO reads in one transaction, holds up no writes, and leaves out deleted data. A plain copy of the file would
 // miss the content of the -wal file. With synchronous FULL, SQLite flushes the copy to disk.
-func copyDatabase(ctx context.Context, path, target string) (partial string, made Copy, err error) {
+func copyDatabase(ctx context.Context, path, target string, use func(partial string) error) (made Copy, err error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return "", made,
-			fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
+		return made, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", path)
 	}
 	file, err := newPartial(target)
 	if err != nil {
-		return "", made, fmt.Errorf("cannot make a copy of the database in %s: %w", filepath.Dir(target), err)
+		return made, fmt.Errorf("cannot make a copy of the database in %s: %w", filepath.Dir(target), err)
 	}
-	partial = file.Name()
-	_ = file.Close() // SQLite writes it
+	partial := file.Name()
+	defer os.Remove(partial) //nolint:errcheck // it has another name, or none, if all went well
+	_ = file.Close()         // SQLite writes it
 	db, err := dbfile.Open(path, dbfile.ReadWrite, "temp_store(MEMORY)", "synchronous(FULL)")
 	if err == nil {
-		defer dbfile.Close(db)
 		err = db.WithContext(ctx).Exec("VACUUM INTO ?", partial).Error
+		dbfile.Close(db)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return partial, made, ctx.Err()
+		return made, ctx.Err()
 	case dbfile.PrimaryCode(err) == dbfile.CodeFull:
-		return partial, made, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(target), err)
+		return made, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(target), err)
 	case err != nil:
-		return partial, made, fmt.Errorf("cannot copy the database %s: %w", path, err)
+		return made, fmt.Errorf("cannot copy the database %s: %w", path, err)
 	}
 	made, err = check(ctx, partial, "quick_check", func(copied *gorm.DB) (users int64, err error) {
 		err = copied.Raw("SELECT count(*) FROM users").Row().Scan(&users)
 		return users, err
 	})
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		err = use(partial)
+	case ctx.Err() == nil:
 		err = fmt.Errorf("the copy of %s is not sound, and neither may the database be: %w", path, err)
 	}
-	return partial, made, err
+	return made, err
 }
 
 // check checks every page of a file, by quick_check, or by integrity_check, which also compares indexes with tables.
