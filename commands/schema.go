@@ -55,11 +55,12 @@ The service may run meanwhile. It serves the field after a restart with NAME in 
 		},
 		RunE: func(command *cobra.Command, arguments []string) error {
 			name := arguments[0]
+			will := fmt.Sprintf("adding the column %s (text, may be NULL) to", name)
 			next := fmt.Sprintf("added: now name %s in USER_FIELDS, and restart the service", name)
 			if isOfTheModel(name) {
 				next = "added: now start the service"
 			}
-			return changeSchema(command.Context(), fmt.Sprintf("adding the column %s (text, may be NULL) to", name), next,
+			return changeSchema(command.Context(), will, next,
 				func(d models.Database, ctx context.Context) error { return d.AddField(ctx, name) })
 		},
 	}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,19 +30,11 @@ func (t *TempFiles) Clear() error {
 	entries, err := os.ReadDir(filepath.Dir(t.prefix))
 	for _, entry := range entries {
 		path := filepath.Join(filepath.Dir(t.prefix), entry.Name())
-		if strings.HasPrefix(path, t.prefix) {
-			err = errors.Join(err, removeFile(path))
+		if strings.HasPrefix(path, t.prefix) && !entry.IsDir() {
+			err = errors.Join(err, os.RemoveAll(path)) // another process that starts may have done so already
 		}
 	}
 	return err
-}
-
-// removeFile removes a file; another process that starts may have done so already.
-func removeFile(path string) error {
-	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // New returns an empty file, which loses its name at once: a kill leaves none. The error is [ErrNoRoom], or the disk's.
@@ -52,21 +45,22 @@ func (t *TempFiles) New() (*TempFile, error) {
 	}
 	file, err := os.CreateTemp(filepath.Dir(t.prefix), filepath.Base(t.prefix)) // only for this user
 	if err == nil && runtime.GOOS != "windows" {                                // which does not remove an open file
-		err = removeFile(file.Name())
+		err = os.RemoveAll(file.Name())
 	}
 	if err != nil {
 		_ = file.Close() // of no file, if there is none
 		t.open.Add(-1)
 		return nil, tempFileError(err)
 	}
-	return &TempFile{of: t, file: file}, nil
+	return &TempFile{ReadSeeker: file, of: t, file: file}, nil
 }
 
 // TempFile is written from its beginning to its end, and read as often as it is needed.
 type TempFile struct {
-	of   *TempFiles
-	file *os.File
-	size int64
+	io.ReadSeeker // the file
+	of            *TempFiles
+	file          *os.File
+	size          int64
 }
 
 // Write appends data. An error is [ErrNoRoom], or of the disk; without a report of free space nothing is refused. A
@@ -82,18 +76,13 @@ func (f *TempFile) Write(data []byte) (int, error) {
 	return n, tempFileError(err)
 }
 
-func (f *TempFile) Read(into []byte) (int, error) { return f.file.Read(into) }
-
-// Seek moves to where the next read begins.
-func (f *TempFile) Seek(offset int64, whence int) (int64, error) { return f.file.Seek(offset, whence) }
-
 // Close discards the file.
 func (f *TempFile) Close() {
 	f.of.used.Add(-f.size)
 	f.of.open.Add(-1)
 	_ = f.file.Close() // its content is no longer needed
 	if runtime.GOOS == "windows" {
-		_ = removeFile(f.file.Name())
+		_ = os.RemoveAll(f.file.Name())
 	}
 }
 

@@ -26,8 +26,8 @@ type Copy struct {
 }
 
 // Make copies the database at path to the name target, an absolute path, whether services use it or not, and never
-// replaces a file. The copy is checked and on disk before it gets its name, and holds every commit that was complete when
-// Make was called.
+// replaces a file. The copy is checked and on disk before it gets its name, and holds every commit that was complete
+// when Make was called.
 func Make(ctx context.Context, path, target string) (Copy, error) {
 	if _, err := os.Lstat(target); err == nil {
 		return Copy{}, fmt.Errorf("%s exists already, and is left as it is: choose another name", target)

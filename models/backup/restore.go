@@ -91,13 +91,10 @@ func finish(candidate, target string) error {
 	} else {
 		old, err = os.Stat(filepath.Dir(target))
 	}
-	if err == nil {
-		err = dbfile.GiveTo(candidate, old)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = dbfile.SyncFile(candidate)
-	}
-	return err
+	return errors.Join(dbfile.GiveTo(candidate, old), dbfile.SyncFile(candidate))
 }
 
 // replace puts the candidate in the place of the database, and returns where the old database is kept.
