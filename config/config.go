@@ -60,7 +60,6 @@ func Read() (Config, error) {
 	return config, env.mistake
 }
 
-// DatabasePath returns the absolute path of the database file.
 func (c Config) DatabasePath() string { return filepath.Join(c.DataDir, "users.db") }
 
 // LocalHost returns the address at which programs on this machine reach the service.

@@ -153,7 +153,6 @@ type Keyring struct {
 	used, latest [sha256.Size]byte
 }
 
-// NewKeyring returns a keyring with keys.
 func NewKeyring(keys Keys) *Keyring {
 	ring := &Keyring{}
 	ring.keys.Store(&keys)

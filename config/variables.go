@@ -181,11 +181,8 @@ func (v *variables) allowedHosts() (hosts []string) {
 			host = strings.TrimSuffix(bare, "]")
 		}
 		if address, err := netip.ParseAddr(host); err == nil {
-			hosts = append(hosts, address.String())
-			continue
-		}
-		host = strings.TrimSuffix(host, ".")
-		if !hostName.MatchString(host) {
+			host = address.String()
+		} else if host = strings.TrimSuffix(host, "."); !hostName.MatchString(host) {
 			v.refuse("ALLOWED_HOSTS", ": it must be host names or IP addresses with a comma between, "+
 				"without ports, such as users.example.org,localhost")
 		}
@@ -201,7 +198,6 @@ type Backups struct {
 	Dir   string        // BACKUP_DIR as an absolute path; if unset, backups in the data directory
 }
 
-// String says how often the service makes a backup.
 func (b Backups) String() string {
 	if b.Every == 0 {
 		return "off"
@@ -210,12 +206,10 @@ func (b Backups) String() string {
 }
 
 func (v *variables) backups(dataDir string) Backups {
-	backups := Backups{Keep: int(v.number("BACKUP_KEEP", 1)), Dir: filepath.Join(dataDir, "backups")}
+	v.SetDefault("BACKUP_DIR", filepath.Join(dataDir, "backups"))
+	backups := Backups{Keep: int(v.number("BACKUP_KEEP", 1)), Dir: v.absolutePath("BACKUP_DIR")}
 	if v.GetString("BACKUP_EVERY") != "" {
 		backups.Every = v.duration("BACKUP_EVERY", time.Minute, "24h or 90m") // one of 1,000,000 users takes seconds
-	}
-	if v.GetString("BACKUP_DIR") != "" {
-		backups.Dir = v.absolutePath("BACKUP_DIR")
 	}
 	return backups
 }

@@ -59,7 +59,6 @@ func Open(path string, mode Mode, pragmas ...string) (*gorm.DB, error) {
 	return db, err
 }
 
-// Close closes the connection.
 func Close(db *gorm.DB) {
 	if pool, err := db.DB(); err == nil {
 		_ = pool.Close()
