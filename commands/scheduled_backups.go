@@ -40,22 +40,20 @@ func (b *backups) run(ctx context.Context) {
 		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
 			"backups", b.Dir)
 	}
-	for made, said := false, false; ; {
+	for said := false; ; {
 		b.look()
 		next := b.lastBackup().Add(b.Every)
 		wait := time.Until(next)
-		switch {
-		case wait <= 0:
-			if made = b.makeOne(ctx); made {
-				continue
-			}
+		switch isDue := wait <= 0; {
+		case isDue && b.makeOne(ctx):
+			wait = b.Every - time.Since(b.lastBackup())
+		case isDue:
 			wait = min(b.Every, retryTime)
-		case !made && !said: // the newest is of an earlier start, of another process, or of another database
+		case !said: // the newest is of an earlier start, of another process, or of another database
 			said = true
 			b.logger.Info("no backup is due: if the newest is of another database, set BACKUP_DIR to another directory",
 				"backups", b.Dir, "newest", b.lastBackup().UTC(), "next", next.UTC())
 		}
-		made = false
 		if !sleep(ctx, wait) {
 			return
 		}
