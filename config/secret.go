@@ -54,11 +54,8 @@ func readFile(path string) (string, error) {
 }
 
 // ReadDatabaseURL returns DATABASE_URL, the PostgreSQL database that stores the users, or "" for the file in DATA_DIR.
-// The error names the variable and never its value, and the URL is not part of [Config], because it may contain a
-// password.
-//
-// A variable that is set but empty is an error, as with the keys: users must not go into a file because a secret failed
-// to arrive.
+// The error names the variable and never its value, and the URL is not part of [Config]: it may contain a password. A
+// variable that is set but empty is an error: users must not go into a file because a secret failed to arrive.
 func ReadDatabaseURL() (string, error) {
 	const rule = "such as postgres://users:password@db.example.org/users"
 	secret, err := readSecret("DATABASE_URL")

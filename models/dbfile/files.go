@@ -117,12 +117,11 @@ func MakeDirectory(path string, mode os.FileMode) error {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
 		return os.MkdirAll(path, mode) // it exists, or cannot be created
 	}
-	err := MakeDirectory(filepath.Dir(path), mode)
-	if err == nil {
-		err = os.MkdirAll(path, mode) // another process may have created it by now
+	if err := MakeDirectory(filepath.Dir(path), mode); err != nil {
+		return err
 	}
-	if err == nil {
-		err = SyncName(path)
+	if err := os.MkdirAll(path, mode); err != nil { // another process may have created it by now
+		return err
 	}
-	return err
+	return SyncName(path)
 }
