@@ -15,17 +15,18 @@ func (d Database) AddField(ctx context.Context, name string) error {
 	if d.Fields = NewFields(); d.Fields.Find(name) == nil {
 		d.Fields = NewFields(name)
 	}
-	add := func(dialect dialect) func(tx *gorm.DB) error {
-		return func(tx *gorm.DB) error {
-			if table, err := dialect.describe(tx, nil); err != nil {
-				return err
-			} else if slices.Contains(table.columns, name) {
-				return fmt.Errorf("the table users has the column %s already: nothing was changed", name)
-			}
-			return tx.Migrator().AddColumn(&User{}, name)
-		}
+	return d.changeSchema(ctx,
+		func(tx *gorm.DB) error { return addColumn(tx, sqliteDialect{}, name) },
+		func(tx *gorm.DB) error { return addColumn(tx, postgresDialect{}, name) })
+}
+
+func addColumn(tx *gorm.DB, dialect dialect, name string) error {
+	if table, err := dialect.describe(tx, nil); err != nil {
+		return err
+	} else if slices.Contains(table.columns, name) {
+		return fmt.Errorf("the table users has the column %s already: nothing was changed", name)
 	}
-	return d.changeSchema(ctx, add(sqliteDialect{}), add(postgresDialect{}))
+	return tx.Migrator().AddColumn(&User{}, name)
 }
 
 // IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist, the error is
@@ -52,24 +53,12 @@ func (d Database) IgnoreEmailCase(ctx context.Context) error {
 
 // RecordChanges begins to record changes. If they are recorded already, it goes on.
 func (d Database) RecordChanges(ctx context.Context) error {
-	record := func(dialect dialect, drop, create func(tx *gorm.DB) error) func(tx *gorm.DB) error {
-		return func(tx *gorm.DB) error {
-			if cursor, err := dialect.cursor(tx); cursor != "" || err != nil {
-				return err
-			}
-			if err := drop(tx); err != nil {
-				return err
-			}
-			return create(tx)
-		}
-	}
-	return d.changeSchema(ctx, record(sqliteDialect{}, dropSQLiteFeed, createSQLiteFeed),
-		record(postgresDialect{}, dropPostgresFeed, createPostgresFeed))
+	return d.changeSchema(ctx, recordSQLiteChanges, recordPostgresChanges)
 }
 
 // ForgetChanges ends the recording of changes, and removes what was recorded.
 func (d Database) ForgetChanges(ctx context.Context) error {
-	return d.changeSchema(ctx, dropSQLiteFeed, dropPostgresFeed)
+	return d.changeSchema(ctx, forgetSQLiteChanges, forgetPostgresChanges)
 }
 
 // IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew, and

@@ -2,7 +2,6 @@ package models
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -28,15 +27,23 @@ func firstChange() string {
 	return fmt.Sprintf("INSERT INTO users_changes (cursor, op, at) VALUES (%d, 'begin', %s)", firstKey+rand.Int64N(1<<52), thisMoment)
 }
 
-// createSQLiteFeed creates the table and the triggers. The rows of a statement have the same time. Once there are too many of them,
-// one entry takes their place, and each further row takes the place of that entry: a client that has seen it sees it again.
-func createSQLiteFeed(tx *gorm.DB) error {
+// recordSQLiteChanges creates the table and the triggers, unless changes are recorded. The rows of a statement have the
+// same time. Once there are too many of them, one entry takes their place, and each further row takes the place of that
+// entry: a client that has seen it sees it again.
+func recordSQLiteChanges(tx *gorm.DB) error {
+	if cursor, err := (sqliteDialect{}).cursor(tx); cursor != "" || err != nil {
+		return err
+	}
+	if err := forgetSQLiteChanges(tx); err != nil {
+		return err
+	}
 	record := func(op Op, id string) string {
 		return fmt.Sprintf("INSERT INTO users_changes (op, id, at) VALUES ('%s', %s, %s); ", op, id, thisMoment)
 	}
 	created, changed, deleted := record(OpCreated, "new.id"), record(OpChanged, "new.id"), record(OpDeleted, "old.id")
 	return execute(tx,
-		"CREATE TABLE users_changes (cursor INTEGER PRIMARY KEY AUTOINCREMENT, op TEXT NOT NULL, id INTEGER, at INTEGER NOT NULL)",
+		`CREATE TABLE users_changes (
+			cursor INTEGER PRIMARY KEY AUTOINCREMENT, op TEXT NOT NULL, id INTEGER, at INTEGER NOT NULL)`,
 		firstChange(),
 		"CREATE TRIGGER users_changes_created AFTER INSERT ON users BEGIN "+created+"END",
 		"CREATE TRIGGER users_changes_changed AFTER UPDATE ON users WHEN new.id = old.id BEGIN "+changed+"END",
@@ -49,16 +56,15 @@ func createSQLiteFeed(tx *gorm.DB) error {
 			"UPDATE users_changes SET op = '%[2]s', id = NULL WHERE cursor = new.cursor; END", MaxRecorded, OpMany))
 }
 
-func dropSQLiteFeed(tx *gorm.DB) error {
+func forgetSQLiteChanges(tx *gorm.DB) error {
 	const isForeign = "(SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) IS NOT 'cursor,op,id,at'"
 	if err := expectOwn(tx, "users_changes", isForeign); err != nil {
 		return err
 	}
-	var statements []string
-	for _, name := range []string{"created", "changed", "moved", "deleted", "inserting", "updating"} { // the last two are of earlier versions
-		statements = append(statements, "DROP TRIGGER IF EXISTS users_changes_"+name)
-	}
-	return execute(tx, append(statements, "DROP TABLE IF EXISTS users_changes")...)
+	return execute(tx, "DROP TRIGGER IF EXISTS users_changes_created", "DROP TRIGGER IF EXISTS users_changes_changed",
+		"DROP TRIGGER IF EXISTS users_changes_moved", "DROP TRIGGER IF EXISTS users_changes_deleted",
+		"DROP TRIGGER IF EXISTS users_changes_inserting", "DROP TRIGGER IF EXISTS users_changes_updating", // of earlier versions
+		"DROP TABLE IF EXISTS users_changes")
 }
 
 // BeginFeedAgain makes all cursors invalid, if there is a feed: clients have not seen the users of a database that is restored.
@@ -100,13 +106,9 @@ func (sqliteDialect) changes(tx *gorm.DB, after string, limit int) (changes Chan
 	case end < firstKey: // until it begins again
 		return changes, ErrCursorGone
 	}
-	var oldest sql.NullInt64
-	if err = tx.Raw("SELECT min(cursor) FROM users_changes").Row().Scan(&oldest); err != nil {
+	var begin int64 // it is the end if another program has emptied the table
+	if err = tx.Raw("SELECT coalesce(min(cursor) - 1, ?) FROM users_changes", end).Row().Scan(&begin); err != nil {
 		return changes, err
-	}
-	begin := end // another program has emptied the table
-	if oldest.Valid {
-		begin = oldest.Int64 - 1
 	}
 	from := begin
 	if after != "" {
