@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -9,9 +10,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// The feed of changes is for clients that keep a copy of the users. Triggers (sqlite_feed.go, postgres_feed.go) record what any
-// program writes to users in the table users_changes, which holds ids and no other values. A cursor is a place between two
-// entries, which only the database that gave it understands.
+// The feed of changes is for clients that keep a copy of the users. Triggers (sqlite_feed.go, postgres_feed.go) record
+// what any program writes to users in the table users_changes, which holds ids and no other values. A cursor is a place
+// between two entries, which only the database that gave it understands.
 
 // Change is one entry of the feed.
 type Change struct {
@@ -42,10 +43,11 @@ const (
 // Changes are entries that follow each other, in commit order.
 type Changes struct {
 	Entries []Change
-	Next    string // the cursor after the last of them
+	Next    string // the cursor after the last of them, or from which to go on if there are none
 }
 
-// Changes returns entries after a cursor, or the oldest; the error is [ErrNoFeed], [ErrCursorGone], or as for every read.
+// Changes returns entries after a cursor, or the oldest; the error is [ErrNoFeed], [ErrCursorGone], or as for every
+// read.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes Changes, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -83,7 +85,6 @@ func (u *Users) addUsers(tx *gorm.DB, changes *Changes) error {
 		}
 		if left <= 0 && done > 0 { // the users of some entries were not read, or fill the response
 			changes.Entries = changes.Entries[:done]
-			changes.Next = changes.Entries[done-1].Cursor
 			break
 		}
 		for at := range part {
@@ -93,6 +94,9 @@ func (u *Users) addUsers(tx *gorm.DB, changes *Changes) error {
 			left -= 100 // what an entry takes besides its user
 		}
 		done += len(part)
+	}
+	if n := len(changes.Entries); n > 0 {
+		changes.Next = changes.Entries[n-1].Cursor
 	}
 	return nil
 }
@@ -134,20 +138,13 @@ const followEvery = 50 * time.Millisecond
 // AwaitChanges returns when there may be entries after a cursor.
 func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
 	began := time.Now() // what was read before may be older than the cursor
-	next := time.NewTicker(followEvery)
-	defer next.Stop()
 	for {
 		newest, read, err := u.newestCursor(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		if err != nil || newest != cursor && !read.Before(began) {
-			return err
+			return cmp.Or(ctx.Err(), err)
 		}
-		select {
-		case <-next.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := sleep(ctx, followEvery); err != nil {
+			return err
 		}
 	}
 }

@@ -35,7 +35,8 @@ const isOurs = `g.tgname IN ('users_changes_created', 'users_changes_changed', '
 	'users_changes_truncated')`
 
 // isRecorded is true of a table c whose changes are recorded.
-const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g WHERE g.tgrelid = c.oid AND ` + isOurs + ` AND g.tgenabled = 'A')
+const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g
+		WHERE g.tgrelid = c.oid AND g.tgenabled = 'A' AND ` + isOurs + `)
 	AND NOT EXISTS (SELECT FROM pg_subscription_rel WHERE srrelid = c.oid)
 	AND EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users_changes') AND relnamespace = c.relnamespace))`
 
@@ -127,8 +128,9 @@ func recordPostgresChanges(tx *gorm.DB) error {
 }
 
 func forgetPostgresChanges(tx *gorm.DB) error {
-	return runUnless(tx, `EXISTS (SELECT FROM pg_class f WHERE f.relname = 'users_changes' AND f.relnamespace = c.relnamespace
-		AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = f.oid AND attname = 'xid' AND atttypid = 'xid8'::regtype))`,
+	return runUnless(tx, `EXISTS (SELECT FROM pg_class f
+		WHERE f.relname = 'users_changes' AND f.relnamespace = c.relnamespace AND NOT EXISTS (SELECT FROM pg_attribute
+			WHERE attrelid = f.oid AND attname = 'xid' AND atttypid = 'xid8'::regtype))`,
 		"users_changes is another program's: rename it, or give users-api a schema of its own", dropFeed)
 }
 
@@ -152,7 +154,7 @@ type feedPlace struct{ xid, seq int64 }
 
 // postgresFeed is the feed at a moment.
 type postgresFeed struct {
-	epoch       string    // of its cursors: of one history of one database; "" if changes are not recorded, or cannot be read
+	epoch       string    // of its cursors: of one history of one database; "" if there is no feed to read
 	definition  string    // changes with the columns and triggers of users, which no trigger records
 	unreadable  error     // why there is no epoch
 	begin, last feedPlace // the last entry that was deleted because of its age, and the last that can be shown now
@@ -185,12 +187,10 @@ func readFeed(tx *gorm.DB) (f postgresFeed, err error) {
 		Row().Scan(&epoch, &f.definition, &mayRead, &standby, &hidden)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		f.unreadable = ErrNoFeed
-		return f, nil
+		f.unreadable, err = ErrNoFeed, nil
 	case err != nil:
-		return f, err
 	case hidden: // lists would miss what it hides
-		return f, &StorageError{
+		err = &StorageError{
 			Text: "row security is on for users_changes, and may hide entries: disable it", Meaning: "row security",
 		}
 	case standby: // it cannot say to which history of the primary its entries belong, and each cursor must
@@ -198,13 +198,14 @@ func readFeed(tx *gorm.DB) (f postgresFeed, err error) {
 			Text: "a standby does not serve the feed of changes: ask a service whose DATABASE_URL leads to the primary",
 			Code: codeReadOnly, Meaning: "a standby",
 		}
-		return f, nil
 	case !mayRead:
 		f.unreadable = &StorageError{
 			Text: "permission denied for table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it",
 			Code: codeNoRight, Meaning: "insufficient privilege",
 		}
-		return f, nil
+	}
+	if err != nil || f.unreadable != nil {
+		return f, err
 	}
 	f.epoch = epoch
 	err = tx.Raw(`SELECT COALESCE(first.xid::text::int8, 0), COALESCE(first.seq, 0),
@@ -226,7 +227,7 @@ func (postgresDialect) cursor(tx *gorm.DB) (string, error) {
 	return feed.cursor(feed.last), err
 }
 
-// changes reads the entries after a cursor. If the entry at that place is gone, later ones may be too.
+// changes reads the entries after a cursor, in one snapshot. If the entry at that place is gone, later ones may be too.
 func (postgresDialect) changes(tx *gorm.DB, after string, limit int) (changes Changes, err error) {
 	feed, err := readFeed(tx)
 	if err = cmp.Or(err, feed.unreadable); err != nil {
@@ -248,19 +249,13 @@ func (postgresDialect) changes(tx *gorm.DB, after string, limit int) (changes Ch
 			to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS at FROM users_changes
 		WHERE (xid, seq) >= (?::text::xid8, ?) AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, seq LIMIT ?`,
 		feed.epoch, from.xid, from.seq, limit).Scan(&changes.Entries).Error
-	if err != nil {
-		return changes, err
-	}
-	if hasEntry {
+	if hasEntry && err == nil {
 		if len(changes.Entries) == 0 || changes.Entries[0].Cursor != changes.Next {
 			return Changes{}, ErrCursorGone
 		}
 		changes.Entries = changes.Entries[1:]
 	}
-	if n := len(changes.Entries); n > 0 {
-		changes.Next = changes.Entries[n-1].Cursor
-	}
-	return changes, nil
+	return changes, err
 }
 
 // prune deletes entries from the oldest on, up to the first that is young, and makes the last of them the place where
@@ -288,36 +283,36 @@ func (postgresDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	return deleted.RowsAffected, deleted.Error
 }
 
-// measure asks how many bytes the table takes with its indexes (PostgreSQL keeps its log for the whole cluster), for about how
-// many entries the feed has, as PostgreSQL last counted them, when the oldest was written, and how long the oldest has been held
-// back. An index finds both.
+// measure asks how many bytes the table takes with its indexes (PostgreSQL keeps its log for the whole cluster), for
+// about how many entries the feed has, as PostgreSQL last counted them, when the oldest was written, and how long the
+// oldest has been held back. An index finds both.
 func (p *postgresPool) measure(ctx context.Context, stats *Stats) {
 	_ = p.read(ctx, func(db *gorm.DB) error {
 		_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
 		if table, err := p.catalog.table(db); err != nil || !table.feed {
 			return err
 		}
-		lag := 0.0
-		_ = db.Raw(`SELECT GREATEST(reltuples, 0)::int8, first.at, COALESCE(extract(epoch FROM clock_timestamp() - held.at), 0)::float8
+		_ = db.Raw(`SELECT GREATEST(reltuples, 0)::int8, first.at,
+				(COALESCE(extract(epoch FROM clock_timestamp() - held.at), 0) * 1000000000)::int8
 			FROM pg_class, (SELECT at FROM users_changes ORDER BY xid, seq LIMIT 1) AS first
 			LEFT JOIN (SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
 				ORDER BY xid, seq LIMIT 1) AS held ON true
-			WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.FeedEntries, &stats.FeedOldest, &lag)
-		stats.FeedLag = time.Duration(lag * float64(time.Second))
+			WHERE oid = to_regclass('users_changes')`).Row().Scan(&stats.FeedEntries, &stats.FeedOldest, &stats.FeedLag)
 		return nil
 	})
 }
 
 // postgresState is what is known about a transaction that has read the list.
 //
-// The server's snapshot names the transactions that are visible. A commit takes its number out of those under way, or moves
-// their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and every DDL
-// statement take a number as well. So on one incarnation of one primary, an equal snapshot means an equal table.
+// The server's snapshot names the transactions that are visible. A commit takes its number out of those under way, or
+// moves their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and
+// every DDL statement take a number as well. So on one incarnation of one primary, an equal snapshot means an equal
+// table.
 //
-// After a crash, and on a standby that was promoted, numbers are used again, and behind a pooler a change of the server goes
-// unnoticed. So the server's start time and its last checkpoint are read too: a crash ends with a checkpoint, and another
-// server has another start time; and the database and the table, because a pooler or a changed search path may lead to others.
-// Any commit in the cluster, ANALYZE and a checkpoint cost one more read of the list, and nothing else.
+// After a crash, and on a standby that was promoted, numbers are used again, and behind a pooler a change of the server
+// goes unnoticed. So the server's start time and its last checkpoint are read too: a crash ends with a checkpoint, and
+// another server has another start time; and the database and the table, because a pooler or a changed search path may
+// lead to others. Any commit in the cluster, ANALYZE and a checkpoint cost one more read of the list, and nothing else.
 type postgresState struct {
 	snapshot, server string
 	feed             postgresFeed
@@ -326,9 +321,10 @@ type postgresState struct {
 func (s *postgresState) read(db *gorm.DB) error {
 	isStandby := false
 	err := db.Raw(`SELECT pg_current_snapshot()::text, concat_ws(' ', pg_postmaster_start_time(),
-		(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid), pg_is_in_recovery()`).
-		Row().Scan(&s.snapshot, &s.server, &isStandby)
-	if class(sqlState(err)) == "42" || err == nil && isStandby { // this user may not call it; a standby does not name what is under way
+			(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid),
+		pg_is_in_recovery()`).Row().Scan(&s.snapshot, &s.server, &isStandby)
+	// This user may not call it, or a standby does not name what is under way.
+	if class(sqlState(err)) == "42" || err == nil && isStandby {
 		err = listcache.ErrNotCached
 	}
 	return err
@@ -343,10 +339,10 @@ func (p *postgresPool) Unchanged(ctx context.Context) (bool, error) {
 
 // ReadList reads in a transaction whose snapshot is the one that is noted.
 //
-// With the feed, only what it names is read again, whatever program wrote: an entry is committed together with what it tells
-// of, so the entries that one snapshot sees and an earlier one does not name all that was written between the two. No trigger
-// records a change of the columns or of the triggers themselves. It changes the definition of the feed, and then the whole list
-// is read again.
+// With the feed, only what it names is read again, whatever program wrote: an entry is committed together with what it
+// tells of, so the entries that one snapshot sees and an earlier one does not name all that was written between the
+// two. No trigger records a change of the columns or of the triggers themselves. It changes the definition of the feed,
+// and then the whole list is read again.
 func (p *postgresPool) ReadList(ctx context.Context, read func(listcache.Snapshot) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -392,7 +388,8 @@ func (p *postgresPool) ReadList(ctx context.Context, read func(listcache.Snapsho
 }
 
 // changedSince returns the users in entries that are visible now, and were not in an earlier snapshot. NULL stands for
-// any user, also if the entry is gone that was the last then, or entries of that time were deleted because of their age.
+// any user, also if the entry is gone that was the last then, or entries of that time were deleted because of their
+// age.
 func changedSince(tx *gorm.DB, before, now postgresState) (changed listcache.Changes, err error) {
 	if now.feed.epoch == "" || now.feed.epoch != before.feed.epoch || now.feed.definition != before.feed.definition ||
 		now.server != before.server {

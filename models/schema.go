@@ -29,8 +29,8 @@ func addColumn(tx *gorm.DB, dialect dialect, name string) error {
 	return tx.Migrator().AddColumn(&User{}, name)
 }
 
-// IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist, the error is
-// [*SameEmails].
+// IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist,
+// the error is [*SameEmails].
 func (d Database) IgnoreEmailCase(ctx context.Context) error {
 	var same []int64
 	var err error
@@ -61,8 +61,8 @@ func (d Database) ForgetChanges(ctx context.Context) error {
 	return d.changeSchema(ctx, forgetSQLiteChanges, forgetPostgresChanges)
 }
 
-// IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew, and
-// PostgreSQL adds what is missing.
+// IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew,
+// and PostgreSQL adds what is missing.
 func (d Database) IndexSearch(ctx context.Context) error {
 	if d.URL == "" {
 		return d.changeSQLite(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields.Names()) })

@@ -10,13 +10,14 @@ import (
 	"gorm.io/gorm"
 )
 
-// On SQLite one transaction writes at a time, so the keys of the feed's entries are in commit order, and a key serves as a
-// cursor. SQLite never uses a key twice (AUTOINCREMENT). The first key is random, so that a cursor of another feed, such as that
-// of a database that was restored since, is hardly ever among them.
-// The triggers are part of the database, so the SQLite of any program that writes runs them: they use nothing newer than
-// SQLite 3.8. REPLACE removes users without the triggers of deletions.
+// On SQLite one transaction writes at a time, so the keys of the feed's entries are in commit order, and a key serves
+// as a cursor. SQLite never uses a key twice (AUTOINCREMENT). The first key is random, so that a cursor of another
+// feed, such as that of a database that was restored since, is hardly ever among them. The triggers are part of the
+// database, so the SQLite of any program that writes runs them: they use nothing newer than SQLite 3.8. REPLACE removes
+// users without the triggers of deletions.
 
-// firstKey is the lowest key of an entry: an end below it means that another program has made SQLite forget the highest.
+// firstKey is the lowest key of an entry: an end below it means that another program has made SQLite forget the
+// highest.
 const firstKey = 1 << 40
 
 // thisMoment is the same for all rows of a statement (sqlite.org/lang_datefunc.html), in milliseconds since 1970.
@@ -24,7 +25,8 @@ const thisMoment = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 
 // firstChange stores the entry at which a feed begins, which is never shown. JavaScript can count on from its key.
 func firstChange() string {
-	return fmt.Sprintf("INSERT INTO users_changes (cursor, op, at) VALUES (%d, 'begin', %s)", firstKey+rand.Int64N(1<<52), thisMoment)
+	return fmt.Sprintf("INSERT INTO users_changes (cursor, op, at) VALUES (%d, 'begin', %s)",
+		firstKey+rand.Int64N(1<<52), thisMoment)
 }
 
 // recordSQLiteChanges creates the table and the triggers, unless changes are recorded. The rows of a statement have the
@@ -63,24 +65,28 @@ func forgetSQLiteChanges(tx *gorm.DB) error {
 	}
 	return execute(tx, "DROP TRIGGER IF EXISTS users_changes_created", "DROP TRIGGER IF EXISTS users_changes_changed",
 		"DROP TRIGGER IF EXISTS users_changes_moved", "DROP TRIGGER IF EXISTS users_changes_deleted",
-		"DROP TRIGGER IF EXISTS users_changes_inserting", "DROP TRIGGER IF EXISTS users_changes_updating", // of earlier versions
+		// of earlier versions
+		"DROP TRIGGER IF EXISTS users_changes_inserting", "DROP TRIGGER IF EXISTS users_changes_updating",
 		"DROP TABLE IF EXISTS users_changes")
 }
 
-// BeginFeedAgain makes all cursors invalid, if there is a feed: clients have not seen the users of a database that is restored.
+// BeginFeedAgain makes all cursors invalid, if there is a feed: clients have not seen the users of a database that is
+// restored.
 func BeginFeedAgain(db *gorm.DB) error {
 	if end, err := feedEnd(db); err != nil || end < 0 {
 		return err
 	}
 	return db.Transaction(func(tx *gorm.DB) error {
-		return execute(tx, "DELETE FROM users_changes", "DELETE FROM sqlite_sequence WHERE name = 'users_changes'", firstChange())
+		return execute(tx, "DELETE FROM users_changes",
+			"DELETE FROM sqlite_sequence WHERE name = 'users_changes'", firstChange())
 	})
 }
 
 // feedEnd returns the highest key that the feed has given, or -1 without a feed.
 func feedEnd(db *gorm.DB) (end int64, err error) {
 	exists := false
-	err = db.Raw("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')").Row().Scan(&exists)
+	err = db.Raw(`SELECT EXISTS (SELECT 1 FROM sqlite_schema
+		WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')`).Row().Scan(&exists)
 	if err != nil || !exists {
 		return -1, err
 	}
@@ -120,13 +126,11 @@ func (sqliteDialect) changes(tx *gorm.DB, after string, limit int) (changes Chan
 	changes.Next = strconv.FormatInt(end, 10)
 	err = tx.Raw(`SELECT cursor, op, id, datetime(at / 1000, 'unixepoch') AS at FROM users_changes
 		WHERE cursor > ? AND op <> 'begin' ORDER BY cursor LIMIT ?`, from, limit).Scan(&changes.Entries).Error
-	if n := len(changes.Entries); n > 0 {
-		changes.Next = changes.Entries[n-1].Cursor
-	}
 	return changes, err
 }
 
-// prune deletes up to the first young entry, and never the newest. One from the future was written while the clock was ahead.
+// prune deletes up to the first young entry, and never the newest. One from the future was written while the clock was
+// ahead.
 func (sqliteDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
 	end, err := feedEnd(tx)
 	switch {
