@@ -353,14 +353,14 @@ func (p *postgresPool) ReadList(ctx context.Context, read func(listcache.Snapsho
 	var now postgresState
 	err := p.snapshot(ctx, func(tx *gorm.DB) error {
 		stall.Reset(answerTimeout)
-		if err := now.read(tx); err != nil {
-			return err
+		var changed listcache.Changes
+		err := now.read(tx)
+		if err == nil {
+			now.feed, err = readFeed(tx)
 		}
-		var err error
-		if now.feed, err = readFeed(tx); err != nil {
-			return err
+		if err == nil {
+			changed, err = changedSince(tx, before, now)
 		}
-		changed, err := changedSince(tx, before, now)
 		if err != nil {
 			return err
 		}

@@ -287,6 +287,22 @@ func TestOnPostgreSQLATriggerOfAnotherProgramMayHaveAnyName(t *testing.T) {
 	wait.Wait()
 }
 
+func TestOnPostgreSQLChangesAreRecordedInASchemaOfAnyName(t *testing.T) {
+	t.Parallel()
+	const schema = `"It's @id, ? and %s"`
+	s := openServer(t, postgresql.Shared(t), "CREATE SCHEMA "+schema, fmt.Sprintf(
+		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET search_path = %s', current_database()); END $$`,
+		strings.NewReplacer("'", "''", "%", "%%").Replace(schema)))
+	s.reopen(t, recordChanges, models.Database.ForgetChanges, recordChanges)
+	id := s.create(t, "ada")
+	if got := ops(s.feed(t, "", 1)); got != fmt.Sprint("created ", id) {
+		t.Errorf("the entries are %s", got)
+	}
+	if stored := postgresql.Ask(t, s.at.URL, "SELECT id::text FROM "+schema+".users_changes"); stored != fmt.Sprint(id) {
+		t.Errorf("the schema has the entries %s", stored)
+	}
+}
+
 // What PostgreSQL ends for the sake of another transaction is done again, whatever its defaults are.
 func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 	t.Parallel()
