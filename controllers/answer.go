@@ -18,8 +18,8 @@ const (
 	problemType = "application/problem+json"
 )
 
-// Written names, in the context of a request, the [slog.Attr] that says in its log line what it has written: the id of a user,
-// or the counts of an import. Never a name or an email.
+// Written names, in the context of a request, the [slog.Attr] that says in its log line what it has written: the id of
+// a user, or the counts of an import. Never a name or an email.
 const Written = "written"
 
 // send sends a whole body. It sets the length first, so that a client notices a cut response. net/http would set it for
@@ -41,8 +41,8 @@ func sendValue(c *gin.Context, status int, contentType string, value any) error 
 	return send(c, status, contentType, body)
 }
 
-// toJSON returns a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a trailing newline.
-// Gin's JSON escapes, and its PureJSON adds a newline.
+// toJSON returns a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
+// trailing newline. Gin's JSON escapes, and its PureJSON adds a newline.
 func toJSON(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -92,8 +92,8 @@ func wantsProblem(c *gin.Context) bool {
 	return quality(c, problemType) > 0
 }
 
-// elements returns the elements between the commas of header lines, which count as one list (RFC 9110, section 5.6.1). No
-// element that is looked for has a comma in it.
+// elements returns the elements between the commas of header lines, which count as one list (RFC 9110, section 5.6.1).
+// No element that is looked for has a comma in it.
 func elements(lines []string) []string {
 	all := strings.Split(strings.Join(lines, ","), ",")
 	for i := range all {

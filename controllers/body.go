@@ -18,8 +18,8 @@ import (
 	"users-api/models"
 )
 
-// takeObject reads a request body that is exactly one JSON object, and passes it on. Gin's own JSON binding would accept text
-// after the object and keys in any letter case, and its errors mention Go types.
+// takeObject reads a request body that is exactly one JSON object, and passes it on. Gin's own JSON binding would
+// accept text after the object and keys in any letter case, and its errors mention Go types.
 func takeObject(c *gin.Context, take func(object) error) error {
 	body, err := io.ReadAll(c.Request.Body)
 	if err != nil {
@@ -32,8 +32,8 @@ func takeObject(c *gin.Context, take func(object) error) error {
 	return take(sent)
 }
 
-// unreadable returns why a body did not arrive, or could not be stored. The error of a broken connection stays as it is: the
-// client is gone.
+// unreadable returns why a body did not arrive, or could not be stored. The error of a broken connection stays as it
+// is: the client is gone.
 func unreadable(err error) error {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	timeout, isNet := errors.AsType[net.Error](err)
@@ -84,8 +84,8 @@ func lacking(fields models.Fields, user *models.NewUser) (names []string) {
 	return names
 }
 
-// object is the text of one valid JSON object. Its fields are found in the text each time and not kept in a map: that is
-// faster for bodies as short as a user's, and a body with a million fields takes no more memory than its text.
+// object is the text of one valid JSON object. Its fields are found in the text each time and not kept in a map: that
+// is faster for bodies as short as a user's, and a body with a million fields takes no more memory than its text.
 type object []byte
 
 const space = " \t\r\n" // in JSON
@@ -179,6 +179,6 @@ func partEnd(text []byte, at int) int {
 	}
 }
 
-// escape is an escape of a whole character, if need be with the escape of its other half behind it. encoding/json reads an
-// escape of half a character as U+FFFD, so two different emails would become the same.
+// escape is an escape of a whole character, if need be with the escape of its other half behind it. encoding/json reads
+// an escape of half a character as U+FFFD, so two different emails would become the same.
 var escape = regexp.MustCompile(`\\(?:[^u]|u[^dD]|u[dD][0-7]|u[dD][89abAB]..\\u[dD][c-fC-F])`)

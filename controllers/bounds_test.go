@@ -51,7 +51,8 @@ func TestAnImportMayDeleteAsManyAsIsSaid(t *testing.T) {
 
 func TestWordsAreJoinedAsInASentence(t *testing.T) {
 	for want, words := range map[string][]string{
-		"a name and an email": {"name", "email"}, "a name, an email, an office and a phone": {"name", "email", "office", "phone"},
+		"a name and an email":                     {"name", "email"},
+		"a name, an email, an office and a phone": {"name", "email", "office", "phone"},
 	} {
 		if got := join(withArticles(words), "and"); got != want {
 			t.Errorf("%q are %q, want %q", words, got, want)

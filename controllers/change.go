@@ -66,7 +66,8 @@ func (s *change) take(sent object) error {
 		case name == "created_at":
 			s.createdAt = value
 		case s.fields.Find(name) == nil:
-			return newError("field_unknown", `Unknown key "%s": only %s can be changed`, shorten(name), join(s.fields.Names(), "and"))
+			return newError("field_unknown", `Unknown key "%s": only %s can be changed`, shorten(name),
+				join(s.fields.Names(), "and"))
 		}
 	}
 	for i, value := range sent.find(s.fields) {
@@ -84,8 +85,8 @@ func (s *change) take(sent object) error {
 	return nil
 }
 
-// condition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what they
-// have read, so equal values are accepted.
+// condition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what
+// they have read, so equal values are accepted.
 func (s *change) condition(match models.Condition) models.Condition {
 	if s.id == nil && s.createdAt == nil {
 		return match

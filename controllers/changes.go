@@ -18,7 +18,7 @@ type Changes struct {
 	users     *models.Users
 	fields    models.Fields
 	stop      context.Context // ends when the service stops: no client waits any longer
-	heartbeat time.Duration   // how often a stream without changes has a comment: proxies close connections on which nothing moves
+	heartbeat time.Duration   // how often a stream without changes has a comment: proxies close silent connections
 	waiting   atomic.Int64
 }
 
@@ -114,8 +114,8 @@ func (f *Changes) Waiting() int64 { return f.waiting.Load() }
 
 const eventStream = "text/event-stream"
 
-// stream sends changes, and those that follow, as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the client goes
-// or the service stops.
+// stream sends changes, and those that follow, as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the
+// client goes or the service stops.
 func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err error) {
 	c.Header("Content-Type", eventStream)
 	c.Header("Cache-Control", "no-store")
@@ -140,8 +140,8 @@ func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err
 	return err
 }
 
-// sendEvents sends changes as events, or a comment if there are none. Gin's Flush hides the error, which says that the client
-// was too slow.
+// sendEvents sends changes as events, or a comment if there are none. Gin's Flush hides the error, which says that the
+// client was too slow.
 func (f *Changes) sendEvents(c *gin.Context, changes models.Changes) error {
 	var text []byte
 	for i := range changes.Entries {

@@ -108,7 +108,7 @@ func findDelimiter(start []byte, fields models.Fields) (byte, error) {
 	return 0, errOneLine
 }
 
-// next returns the next user, or [io.EOF]. The error of a row that cannot be read is a row error. An empty value is NULL.
+// next is a [nextRow]. The error of a row that cannot be read is a [*models.RowError]. An empty value is NULL.
 func (f *csvFile) next() (models.ImportRow, error) {
 	values, err := f.read()
 	if err != nil {
@@ -173,8 +173,8 @@ type csvRows struct {
 	err                         error
 }
 
-// UTF-8 contains neither of these bytes. One stands for a CR within quotes, and the other for a byte in the file that has
-// the value of the first, so that it is refused.
+// UTF-8 contains neither of these bytes. One stands for a CR within quotes, and the other for a byte in the file that
+// has the value of the first, so that it is refused.
 const (
 	hiddenCR  = 0xff
 	otherByte = 0xfe
@@ -226,7 +226,7 @@ func quoted(words []string) (all []string) {
 	return all
 }
 
-// writeCSV is a [writeFile] for RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
+// writeCSV is a [writeFile]: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
 func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*models.User) []byte) {
 	var text bytes.Buffer
 	out := csv.NewWriter(&text)

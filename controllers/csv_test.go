@@ -15,8 +15,8 @@ import (
 	"users-api/models"
 )
 
-// readFile returns what a file says: "LINE NAME|EMAIL" or "LINE: WHY" of each row, joined by "; ", or why it is refused as a
-// whole.
+// readFile returns what a file says: "LINE NAME|EMAIL" or "LINE: WHY" of each row, joined by "; ", or why it is refused
+// as a whole.
 func readFile(next nextRow, _ []string, err error) string {
 	if err != nil {
 		return "refused: " + err.Error()
@@ -257,7 +257,8 @@ func TestASpreadsheetSeesNoFormula(t *testing.T) {
 		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx",
 		"1+2": "1+2", "": "", "'": "'", "'x": "'x", "'=1": "''=1", "''-": "'''-", " =1": " =1",
 		"x;=1": "x;'=1", "x,=1": "x,'=1", "x|+1": "x|'+1", "x\t@y": "x\t'@y", "x\n-1": "x\n'-1", "x\r\n=1": "x\r\n'=1",
-		"x;'=1": "x;''=1", "x;\"=1;": "x;\"'=1;", "\"=1": "\"'=1", "x;\t=1": "x;'\t'=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2",
+		"x;'=1": "x;''=1", "x;\"=1;": "x;\"'=1;", "\"=1": "\"'=1", "x;\t=1": "x;'\t'=1",
+		"x; =1": "x; =1", "x=1;y-2": "x=1;y-2",
 	} {
 		got := toSpreadsheet(value)
 		if got != want {

@@ -33,8 +33,8 @@ func newError(code, format string, values ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, values...), code: code}
 }
 
-// Codes are the words by which a program recognizes an error, and the status of each. Sentences are for people and may change.
-// Only problems have the code. docs/errors.md and web/openapi.yaml say what to do about each.
+// Codes are the words by which a program recognizes an error, and the status of each. Sentences are for people and may
+// change. Only problems have the code. docs/errors.md and web/openapi.yaml say what to do about each.
 var Codes = map[string]int{
 	"body_incomplete":    http.StatusBadRequest,
 	"body_invalid":       http.StatusBadRequest,
@@ -94,14 +94,14 @@ var (
 	errNoFeed     = newError("changes_off", `Changes are not recorded: run "users-api changes on"`)
 	errCursorGone = newError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
-	errNoSCIM = newError("scim_off", "SCIM needs the fields external_id and active: run `users-api add-field external_id` and "+
-		"`users-api add-field active`, and add both to USER_FIELDS")
+	errNoSCIM = newError("scim_off", "SCIM needs the fields external_id and active: "+
+		"run `users-api add-field external_id` and `users-api add-field active`, and add both to USER_FIELDS")
 	errNoGroups   = newError("groups_refused", "There are no groups: only users can be provisioned")
 	errNoSearch   = newError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
 	errNoUserName = newError("field_missing", "userName must be a text that is not empty")
 	errTaken      = newError("email_used", "Another user has this userName, email or externalId")
-	errFilter     = newError("filter_invalid", `A filter must be conditions such as userName eq "ada@example.org", joined by and, on `+
-		"userName, externalId, id, active, displayName or emails.value")
+	errFilter     = newError("filter_invalid", `A filter must be conditions such as userName eq "ada@example.org", `+
+		"joined by and, on userName, externalId, id, active, displayName or emails.value")
 	errWaiting = newError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
 	errNoRoom  = newError("no_room",
 		"Exports and imports under way take all the disk space that they may: try again later")
@@ -165,8 +165,8 @@ type problem struct {
 	refusedFile
 }
 
-// Refuse ends the request with the error object, or with a problem if the client asks for one, or as SCIM does. Only a problem
-// sets Vary: it does no harm if a cache sends an error object to a client that prefers a problem.
+// Refuse ends the request with the error object, or with a problem if the client asks for one, or as SCIM does. Only a
+// problem sets Vary: it does no harm if a cache sends an error object to a client that prefers a problem.
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()

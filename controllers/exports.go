@@ -34,8 +34,8 @@ func writeNDJSON(fields models.Fields, _ bool) (header []byte, row func(*models.
 	}
 }
 
-// export sends the requested users as a file. The whole file is written before the first byte is sent: a slow client holds
-// no transaction, and can go on where it was cut off, if its file is still the same.
+// export sends the requested users as a file. The whole file is written before the first byte is sent: a slow client
+// holds no transaction, and can go on where it was cut off, if its file is still the same.
 func (a *API) export(c *gin.Context, parameters parameters, ending, contentType string, write writeFile) error {
 	asked, err := parameters.parse(c.Request.URL.RawQuery)
 	if err != nil {
@@ -79,13 +79,14 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 	c.Header("Content-Type", contentType)
 	c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
 	c.Header("ETag", `"`+hex.EncodeToString(sum.Sum(nil)[:16])+`"`)
-	c.Request.Header.Del("If-Match") // a client does not change a file, and ServeContent would answer without an error object
+	// A client does not change a file, and ServeContent would answer without an error object.
+	c.Request.Header.Del("If-Match")
 	sent := &sentFile{ResponseWriter: c.Writer}
 	http.ServeContent(sent, c.Request, "", time.Time{}, file)
 	return sent.err
 }
 
-// sentFile is the response that [http.ServeContent] sends. It keeps the error of the connection, which ServeContent ignores.
+// sentFile is the response that [http.ServeContent] sends. It keeps the connection's error, which that ignores.
 type sentFile struct {
 	http.ResponseWriter
 	err error

@@ -43,8 +43,8 @@ type imported struct {
 	arrived        time.Time
 }
 
-// importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take a
-// long time.
+// importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take
+// a long time.
 func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) error {
 	asked, err := parseImport(c, parameters)
 	if err != nil {
@@ -69,8 +69,8 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 	return sendValue(c, http.StatusOK, contentType, done)
 }
 
-// store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before anything is
-// locked, and to import it.
+// store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before
+// anything is locked, and to import it.
 func (a *API) store(c *gin.Context, done *imported, asked request, open openFile) error {
 	file, err := a.users.Temp.New()
 	if err != nil {
@@ -106,8 +106,8 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 	return err
 }
 
-// allRows yields the rows of a file, and refuses those that lack a required field. An error that is not of one row ends the
-// sequence.
+// allRows yields the rows of a file, and refuses those that lack a required field. An error that is not of one row ends
+// the sequence.
 func allRows(next nextRow, fields models.Fields) iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
 		for {
@@ -211,8 +211,8 @@ var (
 	errNotUTF8 = newError("file_invalid",
 		`The file is not text in UTF-8: save it as UTF-8, which Excel calls "CSV UTF-8 (Comma delimited)"`)
 	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
-	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. Lines must end with LF or CRLF; "+
-		"send it with curl --data-binary, because curl -d takes the line breaks out")
+	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. "+
+		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
 )
 
 // otherKinds are the first bytes of files that are not text in UTF-8, and what to do about each.

@@ -89,7 +89,7 @@ func describePage(c *gin.Context, asked *request, page *models.Page) {
 }
 
 // readPage sends at most the requested number of users, and where the next ones are. It reads one user more, to know
-// whether there are any. Users beyond [models.PageBytes] are not held: they are read a second time, while they are sent.
+// whether there are any. Users beyond [models.PageBytes] are not held: they are read again, while they are sent.
 func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
 	array, bytes := a.fields.NewArray(asked.Limit*models.UserBytes), 0
 	query := asked.Query
@@ -136,9 +136,9 @@ func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) i
 	}
 }
 
-// sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a user
-// found by a search can be changed with If-Match. The same users have another tag when others follow them: a 304 could not
-// take back the Link that a client has.
+// sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a
+// user found by a search can be changed with If-Match. The same users have another tag when others follow them: a 304
+// could not take back the Link that a client has.
 func sendWhole(c *gin.Context, page *models.Page) error {
 	tagged := page.JSON
 	switch {
@@ -154,7 +154,7 @@ func sendWhole(c *gin.Context, page *models.Page) error {
 	return send(c, http.StatusOK, contentType, page.JSON)
 }
 
-// sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user alone is sent as a whole.
+// sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user is sent as a whole.
 func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.User, error]) error {
 	revalidate(c)
 	c.Header("Content-Type", contentType)

@@ -15,8 +15,8 @@ import (
 	"users-api/models"
 )
 
-// SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644). Only DELETE of a user is
-// not here: it is [API.Delete].
+// SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644). Only DELETE of a
+// user is not here: it is [API.Delete].
 type SCIM struct {
 	users  *models.Users
 	fields models.Fields
@@ -45,8 +45,8 @@ const (
 // IsSCIM reports whether a URL path belongs to SCIM.
 func IsSCIM(path string) bool { return path == scimRoot || strings.HasPrefix(path, scimRoot+"/") }
 
-// Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, those on groups that are more than a list,
-// and searches by POST (RFC 7644, section 3.4.3).
+// Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, those on groups that are more
+// than a list, and searches by POST (RFC 7644, section 3.4.3).
 func (s *SCIM) Check(c *gin.Context) {
 	const groups = scimRoot + "/Groups"
 	path, reads := c.Request.URL.Path, c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
@@ -105,7 +105,7 @@ func sendSCIM(c *gin.Context, status int, value any) error {
 	return sendValue(c, status, scimType, value)
 }
 
-// Describe handles GET and HEAD of ServiceProviderConfig, ResourceTypes and Schemas (RFC 7644, section 4): 200, 404 or 500.
+// Describe handles GET and HEAD of what describes the service (RFC 7644, section 4): 200, 404 or 500.
 func (s *SCIM) Describe(c *gin.Context) error {
 	unique, ignoresCase, err := s.users.Uniqueness(c.Request.Context())
 	if err != nil {
@@ -136,15 +136,16 @@ func (s *SCIM) Get(c *gin.Context) error {
 	return sendSCIM(c, http.StatusOK, s.render(&user))
 }
 
-// scimPage is how many users a list has at most, and scimBytes how many bytes of JSON, but for the last user: a slow reader holds
-// them.
+// scimPage is how many users a list has at most, and scimBytes how many bytes of JSON, but for the last user: a slow
+// reader holds them.
 const (
 	scimPage  = 1000
 	scimBytes = 512 << 10
 )
 
-// scimParameters are the parameters of GET /scim/v2/Users. RFC 7644, section 3.4.2.3, lets a service ignore an order; attributes
-// that a client does not ask for do it no harm; and Entra's documents let people end the address with ?aadOptscim062020.
+// scimParameters are the parameters of GET /scim/v2/Users. RFC 7644, section 3.4.2.3, lets a service ignore an order;
+// attributes that a client does not ask for do it no harm; and Entra's documents let people end the address with
+// ?aadOptscim062020.
 var scimParameters = parameters{"a list", []parameter{
 	{"filter", "a filter", func(asked *request, value string) bool {
 		asked.filter = value
@@ -160,15 +161,16 @@ var scimParameters = parameters{"a list", []parameter{
 		asked.Limit = int(min(max(number, 0), scimPage))
 		return ok
 	}},
-	ignored("attributes"), ignored("excludedAttributes"), ignored("sortBy"), ignored("sortOrder"), ignored("aadOptscim062020"),
+	ignored("attributes"), ignored("excludedAttributes"), ignored("sortBy"), ignored("sortOrder"),
+	ignored("aadOptscim062020"),
 }}
 
 func ignored(name string) parameter {
 	return parameter{name, "a text", func(*request, string) bool { return true }}
 }
 
-// List handles GET and HEAD /scim/v2/Users (RFC 7644, section 3.4.2): 200, 400 or 500. Without a filter, it has the users that
-// have an externalId: a provider that deletes unknown users must not see the others.
+// List handles GET and HEAD /scim/v2/Users (RFC 7644, section 3.4.2): 200, 400 or 500. Without a filter, it has the
+// users that have an externalId: a provider that deletes unknown users must not see the others.
 func (s *SCIM) List(c *gin.Context) error {
 	asked, err := scimParameters.parse(c.Request.URL.RawQuery)
 	if err != nil {
@@ -261,8 +263,8 @@ func (s *SCIM) Patch(c *gin.Context) error {
 	})
 }
 
-// change gives a user the values that become of what is shown of it, and responds. If another request changes the user between
-// the two, it begins again, so that neither change is lost.
+// change gives a user the values that become of what is shown of it, and responds. If another request changes the user
+// between the two, it begins again, so that neither change is lost.
 func (s *SCIM) change(c *gin.Context, become func(shown resource) (models.Values, error)) error {
 	id, ok := parseID(c.Param("id"))
 	if !ok {

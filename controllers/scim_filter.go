@@ -23,8 +23,8 @@ const (
 // filterCondition is the first condition of a filter, with the word that joins it to the next.
 var filterCondition = regexp.MustCompile(`(?is)^` + filterWord + ` eq ` + filterWord + `( and |$)`)
 
-// parseFilter parses a filter (RFC 7644, section 3.4.2.2). It knows what identity providers send: conditions with eq, joined
-// by and.
+// parseFilter parses a filter (RFC 7644, section 3.4.2.2). It knows what identity providers send: conditions with eq,
+// joined by and.
 func parseFilter(filter string) (conditions []condition, err error) {
 	for joined := " and "; joined != ""; {
 		parts := filterCondition.FindStringSubmatch(filter)
@@ -40,7 +40,7 @@ func parseFilter(filter string) (conditions []condition, err error) {
 // filterAttributes are those that a filter may name.
 var filterAttributes = []string{"userName", "externalId", "id", "active", "displayName", "emails.value"}
 
-// find returns the query for a filter. isNone says that no user can match, because its conditions contradict each other.
+// find returns the query for a filter. isNone says that no user can match, as its conditions contradict each other.
 func (s *SCIM) find(ctx context.Context, filter string) (query models.Query, isNone bool, err error) {
 	conditions, err := parseFilter(filter)
 	_, ignoresCase, failed := s.users.Uniqueness(ctx)
@@ -53,7 +53,8 @@ func (s *SCIM) find(ctx context.Context, filter string) (query models.Query, isN
 			attribute = "emails.value"
 		}
 		wanted := resource{}
-		if !slices.Contains(filterAttributes, attribute) || wanted.set(attribute, []byte(c.value), false) != nil || len(wanted) == 0 {
+		known := slices.Contains(filterAttributes, attribute)
+		if !known || wanted.set(attribute, []byte(c.value), false) != nil || len(wanted) == 0 {
 			return query, false, errFilter
 		}
 		switch field, text := s.held[attribute], wanted[attribute]; {

@@ -20,7 +20,7 @@ func (p *patch) take(sent object) error {
 	return nil
 }
 
-// apply changes a resource. To replace a value and to add one are the same, but for emails: no other attribute has several.
+// apply changes a resource. To replace a value and to add one are the same, but for emails: no other has several.
 func (p *patch) apply(r resource) error {
 	id, userName := r["id"], r["userName"]
 	for _, operation := range p.Operations {
@@ -36,7 +36,8 @@ func (p *patch) apply(r resource) error {
 		case op == "remove":
 			value = json.RawMessage("null")
 		case len(value) == 0, path == "" && value[0] != '{':
-			return newError("field_invalid", "An operation without a path needs an object of attributes as its value, and any other a value")
+			return newError("field_invalid", "An operation without a path needs an object of attributes as its value, "+
+				"and any other a value")
 		}
 		var err error
 		if path == "" {

@@ -18,7 +18,8 @@ const serviceProviderConfig = `{
 	"sort": {"supported": false},
 	"etag": {"supported": false},
 	"authenticationSchemes": [
-		{"type": "oauthbearertoken", "name": "Key", "description": "A key with full access, as a bearer token", "primary": true}
+		{"type": "oauthbearertoken", "name": "Key",
+			"description": "A key with full access, as a bearer token", "primary": true}
 	],
 	"meta": {"resourceType": "ServiceProviderConfig", "location": "ServiceProviderConfig"}
 }`
@@ -60,8 +61,8 @@ func newAttribute(name, kind string, parts ...schemaAttribute) schemaAttribute {
 	}
 }
 
-// describe returns the documents that describe the service, by their URL paths. The schemas have the attributes that a field
-// holds, and say what the table enforces: which columns are unique, and whether the case of emails does not matter.
+// describe returns the documents that describe the service, by their URL paths. The schemas have the attributes that a
+// field holds, and say what the table enforces: which columns are unique, and whether emails have no case.
 func describe(held map[string]*models.Field, unique []string, ignoresCase bool) map[string]any {
 	parts := map[string][]schemaAttribute{}
 	for _, known := range attributes {
@@ -84,7 +85,8 @@ func describe(held map[string]*models.Field, unique []string, ignoresCase bool) 
 	emails[1].Mutability = "readOnly" // it is always work
 	all := newAttribute("emails", "complex", emails...)
 	all.MultiValued = true
-	documents, schemas := map[string]any{scimRoot + "/ServiceProviderConfig": json.RawMessage(serviceProviderConfig)}, []any{}
+	schemas := []any{}
+	documents := map[string]any{scimRoot + "/ServiceProviderConfig": json.RawMessage(serviceProviderConfig)}
 	add := func(id, name string, attributes ...schemaAttribute) {
 		schema := scimSchema{[]string{"urn:ietf:params:scim:schemas:core:2.0:Schema"}, id, name, attributes,
 			map[string]string{"resourceType": "Schema", "location": "Schemas/" + id}}

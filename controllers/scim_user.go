@@ -20,8 +20,8 @@ const (
 	enterpriseSchema = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 )
 
-// attributes are the attributes that are known, each with the field that holds it, if users have that field. All are texts, but
-// for active and those that consist of others.
+// attributes are the attributes that are known, each with the field that holds it, if users have that field. All are
+// texts, but for active and those that consist of others.
 var attributes = []struct{ path, field string }{
 	{"id", ""},
 	{"userName", "user_name"}, // otherwise the email
@@ -48,12 +48,13 @@ var attributes = []struct{ path, field string }{
 }
 
 // droppedAttributes are accepted and dropped, except those of their sub-attributes that are listed above.
-var droppedAttributes = []string{"name", "emails", "schemas", "meta", "nickName", "profileUrl", "password", "phoneNumbers", "ims",
-	"photos", "addresses", "groups", "entitlements", "roles", "x509Certificates", enterpriseSchema + ":manager"}
+var droppedAttributes = []string{"name", "emails", "schemas", "meta", "nickName", "profileUrl", "password",
+	"phoneNumbers", "ims", "photos", "addresses", "groups", "entitlements", "roles", "x509Certificates",
+	enterpriseSchema + ":manager"}
 
 // attributePath is the path of an attribute, with its filter and its part (RFC 7644, section 3.5.2).
-var attributePath = regexp.MustCompile(`(?is)^(?:` + regexp.QuoteMeta(coreSchema) + `:)?(` + regexp.QuoteMeta(enterpriseSchema) +
-	`(?::[a-z]\w*)?|[a-z]\w*)(\[.*\])?(\.[a-z$]\w*)?$`)
+var attributePath = regexp.MustCompile(`(?is)^(?:` + regexp.QuoteMeta(coreSchema) + `:)?(` +
+	regexp.QuoteMeta(enterpriseSchema) + `(?::[a-z]\w*)?|[a-z]\w*)(\[.*\])?(\.[a-z$]\w*)?$`)
 
 // splitPath returns the path of what an attribute is a part of, or "", and its name in that.
 func splitPath(path string) (parent, name string) {
@@ -61,9 +62,9 @@ func splitPath(path string) (parent, name string) {
 	return path[:max(at, 0)], path[at+1:]
 }
 
-// findAttribute returns the path of an attribute as the RFC writes it, for a path in any letter case. It is "" for what is
-// dropped, such as emails[type eq "home"]: the one email of a user has the type work. It is not ok if the path is malformed,
-// or no schema has the attribute.
+// findAttribute returns the path of an attribute as the RFC writes it, for a path in any letter case. It is "" for what
+// is dropped, such as emails[type eq "home"]: the one email of a user has the type work. It is not ok if the path is
+// malformed, or no schema has the attribute.
 func findAttribute(path string) (attribute string, ok bool) {
 	parts := attributePath.FindStringSubmatch(path)
 	if parts == nil {
@@ -135,8 +136,8 @@ func (s *SCIM) render(user *models.User) map[string]any {
 	return all
 }
 
-// location returns the reference of a user. It is relative to the address of /scim/v2 (RFC 7643, section 2.3.7), so that it
-// works behind any prefix of a proxy.
+// location returns the reference of a user. It is relative to the address of /scim/v2 (RFC 7643, section 2.3.7), so
+// that it works behind any prefix of a proxy.
 func location(id int64) string { return "Users/" + strconv.FormatInt(id, 10) }
 
 // take sets the attributes of a whole user. What no schema has is dropped.
@@ -158,7 +159,7 @@ func (r resource) takeParts(parent string, sent object, adds bool) error {
 	return nil
 }
 
-// set gives an attribute a value of JSON. null takes it away, with its parts. Emails may be added to the one that is there.
+// set gives an attribute a value of JSON. null takes it away, with its parts. Emails may be added to the one there.
 func (r resource) set(attribute string, value []byte, adds bool) error {
 	switch {
 	case attribute == "":
@@ -226,8 +227,8 @@ func truth(value []byte) (is, ok bool) {
 	return false, false
 }
 
-// values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one before. Where
-// one field holds two attributes, the changed one wins. A user without a userName keeps its name and email rather than lose them.
+// values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one
+// before. Where one field holds two attributes, the changed one wins. Without a userName, a user keeps name and email.
 func (s *SCIM) values(r, before resource) (values models.Values) {
 	name, other, email := r["displayName"], r["name.formatted"], r["emails.value"]
 	if name == before["displayName"] {
