@@ -114,7 +114,7 @@ func restore(command *cobra.Command, arguments []string) error {
 		defer from.Close() //nolint:errcheck // it was only read
 	}
 	began := time.Now()
-	restored, err := backup.Restore(command.Context(), database.Path, models.NewFields(), from, func() {
+	restored, err := backup.Restore(command.Context(), database.Path, from, func() {
 		fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
 	})
 	if err == nil {

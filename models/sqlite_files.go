@@ -121,8 +121,9 @@ func mayWrite(path string) error {
 }
 
 // CheckFile reads every user of a database file as the service will, and returns how many there are.
-func CheckFile(db *gorm.DB, fields Fields) (n int64, err error) {
-	fields = slices.DeleteFunc(slices.Clone(fields), func(f *Field) bool { return !f.Required }) // the next start says which others it lacks
+func CheckFile(db *gorm.DB) (n int64, err error) {
+	// The next start says which others it lacks.
+	fields := slices.DeleteFunc(NewFields(), func(f *Field) bool { return !f.Required })
 	if _, err := (sqliteDialect{}).describe(db, fields); err != nil {
 		shown, _ := sqliteDialect{}.classify(err)
 		return 0, shown

@@ -89,7 +89,10 @@ func decompress(content string) string {
 }
 
 // hash returns a value that changes whenever a text does.
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:20]
+func hash(texts ...string) string {
+	sum := sha256.New()
+	for _, text := range texts {
+		_, _ = io.WriteString(sum, text+"\x00")
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:20]
 }

@@ -36,7 +36,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // described follows from the fields of a user.
 func Files(version string, fields models.Fields) map[string]http.Handler {
 	texts, all := readAll()
-	tag := hash(all)
+	tag := hash(all...)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
 		"/":             newPage(texts["page/index.html"], assets, fields, pagePolicy),
@@ -82,9 +82,9 @@ func label(name string) string {
 	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
 }
 
-// readAll returns the content of each embedded file by name, and all of them in one text. Only a broken build makes it
-// panic: reading an embedded file cannot fail later.
-func readAll() (texts map[string]string, all string) {
+// readAll returns the content of each embedded file by name, and all names and contents in the order of the names. Only
+// a broken build makes it panic: reading an embedded file cannot fail later.
+func readAll() (texts map[string]string, all []string) {
 	texts = map[string]string{}
 	names, _ := fs.Glob(embedded, "*/*") // sorted
 	for _, name := range names {
@@ -93,7 +93,7 @@ func readAll() (texts map[string]string, all string) {
 			panic(err)
 		}
 		texts[name] = string(text)
-		all += name + "\x00" + texts[name] + "\x00"
+		all = append(all, name, texts[name])
 	}
 	return texts, all
 }

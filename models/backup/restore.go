@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"users-api/models"
 	"users-api/models/dbfile"
 )
@@ -20,7 +18,7 @@ import (
 // Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any
 // process has that open. The candidate is copied beside the database and checked. Then one rename replaces the
 // database: whenever this process is killed, path leads to the old or the new one. It calls begin before it reads.
-func Restore(ctx context.Context, path string, fields models.Fields, from *os.File, begin func()) (r Copy, err error) {
+func Restore(ctx context.Context, path string, from *os.File, begin func()) (r Copy, err error) {
 	// What would be refused later is refused before anything is read.
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return r, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
@@ -54,9 +52,7 @@ func Restore(ctx context.Context, path string, fields models.Fields, from *os.Fi
 		return r, fmt.Errorf("cannot copy %s beside the database: %w", from.Name(), err)
 	}
 	candidate := file.Name()
-	r, err = check(ctx, candidate, "integrity_check", func(db *gorm.DB) (int64, error) {
-		return models.CheckFile(db, fields)
-	})
+	r, err = check(ctx, candidate, "integrity_check", models.CheckFile)
 	switch dbfile.PrimaryCode(err) {
 	case dbfile.CodeNotADB:
 		err = errors.New("it is not an SQLite database")

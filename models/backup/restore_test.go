@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/models"
 	"users-api/models/backup"
 )
 
@@ -22,7 +21,7 @@ func restore(t testing.TB, path, from string) (backup.Copy, error) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return backup.Restore(t.Context(), path, models.NewFields(), file, func() {})
+	return backup.Restore(t.Context(), path, file, func() {})
 }
 
 // mustRestore restores a file that has only the user new, and expects that all is well.
@@ -76,7 +75,7 @@ func TestADatabaseThatAProcessOpensDuringTheRestoreIsNotReplaced(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := backup.Restore(t.Context(), path, models.NewFields(), out, func() {})
+		_, err := backup.Restore(t.Context(), path, out, func() {})
 		ended <- err
 	}()
 	content := read(t, from)
