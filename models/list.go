@@ -32,8 +32,8 @@ const (
 	seekCost = 8
 )
 
-// List calls send with all users, and returns what send returns, until when the list stays valid. It comes from memory, or is
-// read while it is sent if it is too large for that.
+// List calls send with all users, and returns what send returns, until when the list stays valid. It comes from memory,
+// or is read while it is sent if it is too large for that.
 func (u *Users) List(ctx context.Context, send func(List) error) error {
 	cached, release, err := u.cache.List(ctx)
 	defer release()
@@ -41,6 +41,7 @@ func (u *Users) List(ctx context.Context, send func(List) error) error {
 	case err != nil:
 		return u.storageError(ctx, err)
 	case cached == nil:
+		u.cache.Streamed.Add(1)
 		return send(List{Length: -1, Chunks: u.streamed(ctx)})
 	}
 	return send(List{Version: cached.Version(), Length: cached.Length, Cursor: cached.Cursor, Chunks: cached.Chunks})
@@ -75,8 +76,8 @@ func (u *Users) JSON(ctx context.Context, id int64) ([]byte, error) {
 	return nil, ErrNotFound
 }
 
-// Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an email.
-// Otherwise it returns nil, and [Users.Select] reads the users.
+// Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an
+// email. Otherwise it returns nil, and [Users.Select] reads the users.
 func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
 	if query.ID != nil || query.Skip > 0 || query.Unequal.Fields != 0 {
 		return nil, nil

@@ -19,8 +19,8 @@ type Row struct {
 	JSON []byte // valid until the next row is read
 }
 
-// Array is all rows at one moment, as one JSON array, in segments that never change: a newer one shares those that are the
-// same.
+// Array is all rows at one moment, as one JSON array, in segments that never change: a newer one shares those that are
+// the same.
 type Array struct {
 	Rows   int
 	Length int    // of the array, in bytes
@@ -33,12 +33,12 @@ type Array struct {
 	readers  atomic.Int32
 }
 
-// segment is the rows whose ids share one segment number, so the same rows always make the same segments and the same version.
+// segment is the rows whose ids are the same without their last bits, so the same rows always make the same segments
+// and the same version. It has at least one row.
 type segment struct {
-	number int64
-	ids    []uint16 // the bits in which the ids of its rows differ, ascending
-	starts []uint32 // where the rows begin in json
-	json   []byte   // a comma before each row, and the end of the array after the last
+	ids    []int64 // ascending
+	starts []int   // where the rows begin in json, and where the last ends
+	json   []byte  // a comma before each row, and the end of the array after the last
 	sum    func() [sha256.Size]byte
 }
 
@@ -46,51 +46,18 @@ const (
 	// idBits are the bits in which the ids of a segment differ. 512 rows are sent as fast as 1,024, and faster than 256.
 	idBits = 9
 	// rowBytes is what a row takes besides its JSON: its place in ids and starts, and in the map of keys.
-	rowBytes = 2 + 4 + 40
+	rowBytes = 8 + 8 + 40
 	// segmentBytes is what a segment takes besides its rows. Where ids are far apart, each row has one of its own.
 	segmentBytes = 256
-	// usualBytes fits the JSON of most rows. Growing the buffer would take a tenth of the time to read a segment.
-	usualBytes = 128
 )
 
 // errTooLarge: the list needs more memory than it may take.
 var errTooLarge = errors.New("the list is too large to be cached")
 
-func newSegment(number int64, bytes int) *segment {
-	return &segment{number: number, json: make([]byte, 0, bytes), ids: make([]uint16, 0, 1<<idBits), starts: make([]uint32, 0, 1<<idBits)}
-}
-
 // size returns how much of the memory for lists the segment takes.
 func (p *segment) size() int { return segmentBytes + len(p.json) + rowBytes*len(p.ids) }
 
-// add adds a row, and subtracts its bytes from room. One segment of long rows can be larger than room, or than an offset says.
-func (p *segment) add(id int64, json []byte, room *int) error {
-	p.ids, p.starts = append(p.ids, uint16(id&(1<<idBits-1))), append(p.starts, uint32(len(p.json)))
-	p.json = append(append(p.json, ','), json...)
-	if *room -= len(json) + 1 + rowBytes; *room < 0 || uint64(len(p.json)) > math.MaxUint32 {
-		return errTooLarge
-	}
-	return nil
-}
-
-// finish returns the segment without the memory that was reserved for more rows. It includes the end of the array: a separate
-// write of that byte took a tenth of the time of a list of 1,000. Its checksum is computed when a list is first sent: pages need
-// none.
-func (p *segment) finish() *segment {
-	done := &segment{number: p.number, json: slices.Clone(append(p.json, ']')), ids: slices.Clone(p.ids), starts: slices.Clone(p.starts)}
-	done.sum = sync.OnceValue(func() [sha256.Size]byte { return sha256.Sum256(done.json[:len(done.json)-1]) })
-	return done
-}
-
-func (p *segment) id(at int) int64 { return p.number<<idBits | int64(p.ids[at]) }
-
-func (p *segment) row(at int) []byte {
-	end := len(p.json) - 1
-	if at+1 < len(p.starts) {
-		end = int(p.starts[at+1])
-	}
-	return p.json[p.starts[at]+1 : end]
-}
+func (p *segment) row(at int) []byte { return p.json[p.starts[at]+1 : p.starts[at+1]] }
 
 func newArray(segments []*segment, cursor string) *Array {
 	l := &Array{segments: segments, Length: len("[]"), Cursor: cursor}
@@ -135,38 +102,40 @@ func (l *Array) Chunks(yield func([]byte, error) bool) {
 	}
 }
 
-// After yields the id and the JSON of each row after an id, in ascending or descending order; of all rows if after is nil.
+// After yields the id and the JSON of each row after an id, in ascending or descending order; of all rows if after is
+// nil.
 func (l *Array) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
-	index, at := 0, 0
-	if descending {
-		index = len(l.segments)
-	}
+	segments := l.segments
 	if after != nil {
-		var found bool
-		if index, found = l.find(*after >> idBits); found {
-			var itself bool
-			at, itself = slices.BinarySearch(l.segments[index].ids, uint16(*after&(1<<idBits-1)))
-			if itself && !descending {
-				at++
-			}
+		index, found := find(segments, *after)
+		switch {
+		case !descending:
+			segments = segments[index:]
+		case found:
+			segments = segments[:index+1]
+		default:
+			segments = segments[:index]
 		}
 	}
 	return func(yield func(int64, []byte) bool) {
-		for index, at := index, at; !descending && index < len(l.segments); index, at = index+1, 0 {
-			for p := l.segments[index]; at < len(p.ids); at++ {
-				if !yield(p.id(at), p.row(at)) {
-					return
+		for i := range segments {
+			p, at, step := segments[i], 0, 1
+			if descending {
+				p = segments[len(segments)-1-i]
+				at, step = len(p.ids)-1, -1
+			}
+			if after != nil {
+				found := false
+				if at, found = slices.BinarySearch(p.ids, *after); descending {
+					at--
+				} else if found {
+					at++
 				}
 			}
-		}
-		for index, at := index, at; descending; at = len(l.segments[index].ids) {
-			for at--; at >= 0; at-- {
-				if p := l.segments[index]; !yield(p.id(at), p.row(at)) {
+			for ; at >= 0 && at < len(p.ids); at += step {
+				if !yield(p.ids[at], p.row(at)) {
 					return
 				}
-			}
-			if index--; index < 0 {
-				return
 			}
 		}
 	}
@@ -174,104 +143,109 @@ func (l *Array) After(after *int64, descending bool) iter.Seq2[int64, []byte] {
 
 // Row returns the JSON of the row with an id, which must not be changed, or nil.
 func (l *Array) Row(id int64) []byte {
-	if index, ok := l.find(id >> idBits); ok {
-		if at, ok := slices.BinarySearch(l.segments[index].ids, uint16(id&(1<<idBits-1))); ok {
+	if index, found := find(l.segments, id); found {
+		if at, found := slices.BinarySearch(l.segments[index].ids, id); found {
 			return l.segments[index].row(at)
 		}
 	}
 	return nil
 }
 
-// find returns the index of the segment with a number, or where it would be inserted.
-func (l *Array) find(number int64) (index int, found bool) {
-	return slices.BinarySearchFunc(l.segments, number, func(p *segment, number int64) int { return cmp.Compare(p.number, number) })
+// find returns the index of the segment to which an id belongs, or where it would be inserted.
+func find(segments []*segment, id int64) (index int, found bool) {
+	return slices.BinarySearchFunc(segments, id>>idBits, func(p *segment, number int64) int {
+		return cmp.Compare(p.ids[0]>>idBits, number)
+	})
 }
 
-// readAll cuts rows into the segments of a new list, and ends with errTooLarge as soon as they are too large together.
-func readAll(s Snapshot, room int) (l *Array, keys map[uint64]int64, err error) {
-	var segments []*segment
-	next := newSegment(0, usualBytes<<idBits)
-	end := func() {
-		if len(next.ids) > 0 {
-			segments = append(segments, next.finish())
-			room -= segmentBytes
-			next.json, next.ids, next.starts = next.json[:0], next.ids[:0], next.starts[:0]
-		}
-	}
-	keys = map[uint64]int64{}
-	for row, err := range s.Rows(math.MinInt64, math.MaxInt64) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if number := row.ID >> idBits; number != next.number {
-			end()
-			next.number = number
-		}
-		if err := next.add(row.ID, row.JSON, &room); err != nil {
-			return nil, nil, err
-		}
-		keys[row.Key] = row.ID
-	}
-	end()
-	return newArray(segments, s.Cursor), keys, nil
+// readAll reads every row into a new list, and ends with errTooLarge as soon as they are too large together.
+func readAll(s Snapshot, room int) (*Array, error) {
+	segments, err := cut(s.Rows(math.MinInt64, math.MaxInt64), &room)
+	return newArray(segments, s.Cursor), err
 }
 
-// patch reads again in each segment the rows from the first changed id to the last, and copies the others.
-func (l *Array) patch(s Snapshot, room int, note func(Row)) (*Array, error) {
-	changed := slices.Sorted(slices.Values(s.Changed.ids))
-	next := &Array{segments: slices.Clone(l.segments)}
-	for _, p := range l.segments {
+// patch returns the list after some changes. In each segment it reads the rows from the first that was changed to the
+// last.
+func (l *Array) patch(s Snapshot, room int) (*Array, error) {
+	segments := slices.Clone(l.segments)
+	for _, p := range segments {
 		room -= p.size()
 	}
-	for len(changed) > 0 {
-		number, n := changed[0]>>idBits, 1
-		for n < len(changed) && changed[n]>>idBits == number {
+	for changed := slices.Sorted(slices.Values(s.Changed.ids)); len(changed) > 0; {
+		first, n := changed[0], 1
+		for n < len(changed) && changed[n]>>idBits == first>>idBits {
 			n++
 		}
-		index, found := next.find(number)
-		old := &segment{number: number}
+		last := changed[n-1]
+		changed = changed[n:]
+		index, found := find(segments, first)
+		old, end := &segment{}, index
 		if found {
-			old = next.segments[index]
+			old, end = segments[index], index+1
 			room += old.size()
-			next.segments = slices.Delete(next.segments, index, index+1)
 		}
-		patched, err := old.patch(s.Rows(changed[0], changed[n-1]), changed[0], changed[n-1], &room, note)
+		patched, err := cut(old.replace(first, last, s.Rows(first, last)), &room)
 		if err != nil {
 			return nil, err
 		}
-		if len(patched.ids) > 0 {
-			next.segments = slices.Insert(next.segments, index, patched.finish())
-			room -= segmentBytes
-		}
-		changed = changed[n:]
+		segments = slices.Replace(segments, index, end, patched...)
 	}
-	return newArray(next.segments, s.Cursor), nil
+	return newArray(segments, s.Cursor), nil
 }
 
-func (p *segment) patch(rows iter.Seq2[Row, error], first, last int64, room *int, note func(Row)) (*segment, error) {
-	patched := newSegment(p.number, len(p.json)+usualBytes)
-	at := 0
-	for ; at < len(p.ids) && p.id(at) < first; at++ {
-		if err := patched.add(p.id(at), p.row(at), room); err != nil {
-			return nil, err
+// replace yields the rows of a segment, with others in place of those whose ids are at least first and at most last.
+func (p *segment) replace(first, last int64, others iter.Seq2[Row, error]) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for at, id := range p.ids {
+			if id < first && !yield(Row{ID: id, JSON: p.row(at)}, nil) {
+				return
+			}
+		}
+		for row, err := range others {
+			if !yield(row, err) {
+				return
+			}
+		}
+		for at, id := range p.ids {
+			if id > last && !yield(Row{ID: id, JSON: p.row(at)}, nil) {
+				return
+			}
 		}
 	}
+}
+
+// cut cuts rows into segments, and subtracts what these take from room. One segment of long rows can be larger than
+// room.
+func cut(rows iter.Seq2[Row, error], room *int) (segments []*segment, err error) {
+	next := segment{starts: []int{0}}
 	for row, err := range rows {
-		if err == nil {
-			note(row)
-			err = patched.add(row.ID, row.JSON, room)
-		}
 		if err != nil {
 			return nil, err
 		}
-	}
-	for ; at < len(p.ids); at++ {
-		if p.id(at) <= last {
-			continue
+		if len(next.ids) > 0 && next.ids[0]>>idBits != row.ID>>idBits {
+			segments = append(segments, next.finish(room))
 		}
-		if err := patched.add(p.id(at), p.row(at), room); err != nil {
-			return nil, err
+		next.ids = append(next.ids, row.ID)
+		next.json = append(append(next.json, ','), row.JSON...)
+		next.starts = append(next.starts, len(next.json))
+		if *room -= len(row.JSON) + 1 + rowBytes; *room < 0 {
+			return nil, errTooLarge
 		}
 	}
-	return patched, nil
+	if len(next.ids) > 0 {
+		segments = append(segments, next.finish(room))
+	}
+	return segments, nil
+}
+
+// finish returns a segment without the memory that was reserved for more rows, and empties it for the next. It includes
+// the end of the array: a separate write of that byte took a tenth of the time of a list of 1,000. Its checksum is
+// computed when a list is first sent: pages need none.
+func (p *segment) finish(room *int) *segment {
+	*room -= segmentBytes
+	json := slices.Clone(append(p.json, ']'))
+	sum := sync.OnceValue(func() [sha256.Size]byte { return sha256.Sum256(json[:len(json)-1]) })
+	done := &segment{slices.Clone(p.ids), slices.Clone(p.starts), json, sum}
+	p.ids, p.starts, p.json = p.ids[:0], p.starts[:1], p.json[:0]
+	return done
 }

@@ -255,15 +255,27 @@ func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 	}
 }
 
-// arriving tells when a request waits for its turn.
+// hold takes the turn of a group, as a question that is being asked does, until the function that it returns is called.
+func hold(g *group) (release func()) {
+	g.turn <- struct{}{}
+	return func() { <-g.turn }
+}
+
+// arriving tells when a request has arrived, and waits from then on.
 type arriving struct {
 	context.Context
-	waits chan struct{}
+	waits func()
 }
 
 func (a arriving) Done() <-chan struct{} {
-	close(a.waits)
+	a.waits()
 	return a.Context.Done()
+}
+
+// arrive returns a context of a request, and what is closed when that has arrived.
+func arrive(ctx context.Context) (arriving, chan struct{}) {
+	arrived := make(chan struct{})
+	return arriving{ctx, sync.OnceFunc(func() { close(arrived) })}, arrived
 }
 
 // A list shows what was committed before it was asked for. A request that arrives during a refresh does not share it, and
@@ -278,9 +290,9 @@ func TestAListAskedForDuringARefreshIsOfTheNext(t *testing.T) {
 	<-began
 	source.put(1, "after the reading")
 	for range 2 {
-		arrived := make(chan struct{})
+		request, arrived := arrive(ctx)
 		wait.Go(func() {
-			if l, _, err := cache.List(arriving{ctx, arrived}); err != nil || text(l) != array(source.rows) {
+			if l, _, err := cache.List(request); err != nil || text(l) != array(source.rows) {
 				t.Errorf("got %v, %v", l, err)
 			}
 		})
@@ -317,7 +329,10 @@ func TestWhileTheSourceIsSilentEachRequestIsToldWithin5s(t *testing.T) {
 					return cmp.Or(pass(ctx, after), failure)
 				}
 				var wait sync.WaitGroup
-				for _, moment := range []time.Duration{0, 1, 2 * time.Second, 4*time.Second + 1, 5 * time.Second, 9 * time.Second} {
+				moments := []time.Duration{
+					0, 1, 2 * time.Second, 4*time.Second + 1, 4690 * time.Millisecond, 5 * time.Second, 9 * time.Second,
+				}
+				for _, moment := range moments {
 					for _, request := range requests {
 						wait.Go(func() {
 							time.Sleep(moment)
@@ -353,11 +368,23 @@ func TestAListIsReadAgainOnceStorageAnswers(t *testing.T) {
 	for name, before := range map[string]func(*Cache){
 		"after a page": func(cache *Cache) { _, _ = cache.Peek(ctx, 1) },
 		"after a client that left": func(cache *Cache) {
-			cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
+			defer hold(&cache.lists)() // a question is being asked, so that the next is waited for
 			gone, leave := context.WithCancel(ctx)
-			leave()
+			go func() { synctest.Wait(); leave() }()
 			_, _, _ = cache.List(gone)
-			<-cache.turn
+		},
+		"after a client that left while storage was silent": func(cache *Cache) {
+			source := cache.source.(*table)
+			source.silent = func(ctx context.Context) error {
+				return cmp.Or(pass(ctx, time.Second), errors.New("storage is away"))
+			}
+			gone, leave := context.WithTimeout(ctx, time.Second/2)
+			defer leave()
+			go func() { _, _, _ = cache.List(ctx) }()
+			synctest.Wait()
+			_, _, _ = cache.List(gone)
+			time.Sleep(time.Second)
+			source.silent = nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -393,13 +420,13 @@ func TestAPageDoesNotWaitUntilEveryRowIsRead(t *testing.T) {
 				t.Errorf("after %s a page got %v, %v", time.Since(began), l, err)
 			}
 		}
-		cache.turn <- struct{}{} // a question is being asked
+		release := hold(&cache.pages)
 		var wait sync.WaitGroup
 		wait.Go(peek)
 		synctest.Wait()
 		wait.Go(func() { isCached(t, source, cache) })
 		synctest.Wait()
-		<-cache.turn
+		release()
 		synctest.Wait()
 		peek()
 		wait.Wait()
@@ -419,8 +446,8 @@ func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
 		source.others(func() {})
 		pages := 0
 		for ; page(t, cache, nil, false, 1000) == ""; pages++ {
-			for cache.beside.Load() {
-				runtime.Gosched()
+			for pages >= 2*10_000/1000 && cache.current.Load() == nil {
+				runtime.Gosched() // until the list was read
 			}
 		}
 		if pages < 2*10_000/1000 || pages > 100 || source.readAll != i+2 {
@@ -430,7 +457,7 @@ func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
 	if source.put(5, "changed"); !strings.Contains(page(t, cache, nil, false, 10), "changed") {
 		t.Error("after a known write a page is not in memory")
 	}
-	if readers := cache.current.readers.Load(); readers != 0 {
+	if readers := cache.current.Load().readers.Load(); readers != 0 {
 		t.Errorf("%d readers hold a list that no request reads", readers)
 	}
 }
@@ -439,20 +466,22 @@ func TestARequestThatGoesAwayHoldsNoList(t *testing.T) {
 	t.Parallel()
 	source, cache := open(1 << 20)
 	source.put(1, "a")
-	cache.turn <- struct{}{} // a refresh is under way, so that the next is waited for
+	release := hold(&cache.lists)
 	gone, cancel := context.WithCancel(ctx)
-	arrived, stays := make(chan struct{}), make(chan struct{})
+	leaves, arrived := arrive(gone)
+	stays, waits := arrive(ctx)
 	ended, first := make(chan error), make(chan *Array)
-	go func() { _, _, err := cache.List(arriving{gone, arrived}); ended <- err }()
+	go func() { _, _, err := cache.List(leaves); ended <- err }()
 	<-arrived
-	go func() { l, _, _ := cache.List(arriving{ctx, stays}); first <- l }()
-	<-stays
+	go func() { l, _, _ := cache.List(stays); first <- l }()
+	<-waits
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	<-cache.turn
-	for l := <-first; l.readers.Load() != 1; runtime.Gosched() { // until the one that left has released it
+	release()
+	if readers := (<-first).readers.Load(); readers != 1 {
+		t.Errorf("%d readers hold the list of one", readers)
 	}
 }
 
