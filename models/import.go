@@ -240,44 +240,24 @@ func (i *fileImport) sameEmail(email string) string {
 	return email
 }
 
-// step is what rows that are stored together, all or none, have done.
-type step struct {
-	created, updated, skipped int
-	refused                   []*RowError
-	seen                      []int64
-}
-
 // storeDifferent stores rows with different emails together. If they are refused, each half is tried by itself, down to the
 // row that is to blame. On PostgreSQL, another program may create a user between the lookup and the creation: then a single
 // row is tried again.
 func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
-	var did step
+	try := func() error { return i.try(rows) }
 	var err error
-	if !i.inSteps {
-		err = i.try(rows, &did)
-		if _, isRefusal := i.classify(err); isRefusal {
-			return errInSteps
-		}
+	if i.inSteps {
+		err = i.savepoint(i.tx.DB, try)
 	} else {
-		err = i.savepoint(i.tx.DB, func() error { return i.try(rows, &did) })
+		err = try()
 	}
 	shown, isRefusal := i.classify(err)
 	failed, _ := errors.AsType[*StorageError](shown)
 	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
-	case err == nil:
-		i.done.Created += did.created
-		i.done.Updated += did.updated
-		i.done.Skipped += did.skipped
-		for _, row := range did.refused {
-			i.refused.Add(row)
-		}
-		for _, id := range did.seen {
-			i.seen.add(id)
-			i.tx.wrote.Add(id)
-		}
-		return nil
 	case !isRefusal:
 		return err
+	case !i.inSteps:
+		return errInSteps
 	case isTaken && !i.finds:
 		i.finds = true
 		return i.storeDifferent(rows, 0)
@@ -309,8 +289,8 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
 
-// try stores rows, and does what the options say with those whose user exists.
-func (i *fileImport) try(rows []ImportRow, did *step) error {
+// try stores rows, and does what the options say with those whose user exists. Only rows that are all stored count.
+func (i *fileImport) try(rows []ImportRow) error {
 	found := map[string]User{}
 	if i.finds {
 		var emails []string
@@ -333,45 +313,57 @@ func (i *fileImport) try(rows []ImportRow, did *step) error {
 		}
 	}
 	var created []*User
+	var refused []*RowError
+	var seen []int64
+	updated := 0
 	now := time.Now().UTC().Format(time.DateTime)
 	for _, row := range rows {
 		user, exists := found[i.sameEmail(row.User.Email)]
-		switch {
-		case !exists:
+		if !exists {
 			created = append(created, &User{NewUser: row.User, CreatedAt: now})
 			continue
-		case i.options.OnConflict == ConflictFails && i.seen.has(user.ID):
-			did.refused = append(did.refused, &RowError{Line: row.Line, Err: ErrRepeated})
-			continue
-		case i.options.OnConflict == ConflictFails:
-			exists := &StorageError{Text: "another user has the email", Duplicate: true} // as the database would say
-			did.refused = append(did.refused, &RowError{Line: row.Line, Err: exists})
+		}
+		if i.options.OnConflict == ConflictFails {
+			var why error = &StorageError{Text: "another user has the email", Duplicate: true} // as the database would say
+			if i.seen.has(user.ID) {
+				why = ErrRepeated
+			}
+			refused = append(refused, &RowError{Line: row.Line, Err: why})
 			continue
 		}
-		did.seen = append(did.seen, user.ID)
+		seen = append(seen, user.ID)
 		// An update keeps the email: the two may differ in their letter case.
 		differing := i.fields.Differing(&row.Values, &user.NewUser) &^ i.fields.Find("email").bit
-		if i.options.OnConflict == ConflictSkips || differing == 0 {
-			did.skipped++
-			continue
-		}
-		did.updated++
-		if _, err := i.update(i.tx.DB, user.ID, differing, &row.User); err != nil {
-			return err
+		if i.options.OnConflict == ConflictUpdates && differing != 0 {
+			updated++
+			if _, err := i.update(i.tx.DB, user.ID, differing, &row.User); err != nil {
+				return err
+			}
 		}
 	}
-	if len(created) == 0 {
-		return nil
+	if len(created) > 0 {
+		stored := i.insert(i.tx.DB, created)
+		switch {
+		case stored.Error != nil:
+			return stored.Error
+		case stored.RowsAffected < int64(len(created)):
+			return ErrIgnored
+		}
 	}
-	done := i.insert(i.tx.DB, created)
-	if done.Error == nil && done.RowsAffected < int64(len(created)) {
-		return ErrIgnored
-	}
+	i.done.Created += len(created)
+	i.done.Updated += updated
+	i.done.Skipped += len(seen) - updated
 	for _, user := range created {
-		did.seen = append(did.seen, user.ID)
+		seen = append(seen, user.ID)
 	}
-	did.created = len(created)
-	return done.Error
+	for _, id := range seen {
+		i.seen.add(id)
+		i.tx.wrote.Add(id)
+	}
+	for _, row := range refused {
+		i.refused.Add(row)
+	}
+	return nil
 }
 
 // deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the rest.
