@@ -245,26 +245,33 @@ func (p *postgresPool) explain(err error) error {
 	case isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
 		why = reason(err)
 	}
-	help := map[string]string{
-		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), or its server does not run",
+	address := p.address
+	helps := map[string]string{ // by SQLSTATE, or by its class
+		codeNoStatement:   oldPooler,
+		codeSameStatement: oldPooler,
+		codeNoRight: fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run "+
+			"`GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, `GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, "+
+			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", address.database, address.username),
+		codeNoTable: "start the service, which creates the table with the columns that USER_FIELDS names",
+		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), " +
+			"or its server does not run",
 		"28": "check the user and the password in DATABASE_URL, and pg_hba.conf of the server",
-		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.address.username, p.address.database),
+		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL",
+			address.username, address.database),
 		"53": "raise max_connections of the server, or lower pool_max_conns in DATABASE_URL",
 		"57": "look at the log of the server",
-	}[class(code)]
+	}
+	help := helps[code]
 	switch {
-	case code == codeNoStatement, code == codeSameStatement:
-		help = oldPooler
-	case code == codeNoRight:
-		help = fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run `GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, "+
-			"`GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, where users exists, "+
-			"`GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", p.address.database, p.address.username)
-	case code == codeNoTable:
-		help = "start the service, which creates the table with the columns that USER_FIELDS names"
+	case help != "":
 	case isUntrusted(err):
-		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate has it"
+		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, " +
+			"and the host as the certificate has it"
 	case !isStorage && !isServers && isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
-		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: the primary, or all hosts, separated by commas"
+		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: " +
+			"the primary, or all hosts, separated by commas"
+	default:
+		help = helps[class(code)]
 	}
 	if help != "" {
 		why += ": " + help
