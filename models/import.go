@@ -64,7 +64,8 @@ type RowError struct {
 func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *RowError) Unwrap() error { return e.Err }
 
-// RefusedRows refuses an import. It counts every row that cannot be imported, so that a person can fix them all at once.
+// RefusedRows refuses an import. It counts every row that cannot be imported, so that a person can fix them all at
+// once.
 type RefusedRows struct {
 	Listed       []*RowError // the first of these rows, in the order of the file
 	Refused, All int         // how many rows are refused, out of how many
@@ -103,14 +104,15 @@ const (
 var (
 	// errDryRun rolls back the transaction of a dry run that succeeded.
 	errDryRun = errors.New("a dry run is rolled back")
-	// errInSteps ends a run in which the database has refused a row: only one with savepoints can name each such row. They take
-	// a third of the time of an import on SQLite, and most files need none.
+	// errInSteps ends a run in which the database has refused a row: only one with savepoints can name each such row. They
+	// take a third of the time of an import on SQLite, and most files need none.
 	errInSteps = errors.New("a row was refused")
 )
 
-// Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again, so they
-// must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import. The error is
-// [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end of the context takes all back.
+// Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again,
+// so they must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import.
+// The error is [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end of the
+// context takes all back.
 func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (done Imported, err error) {
 	if err := u.imports.Acquire(ctx, 1); err != nil {
 		return done, err
@@ -204,32 +206,33 @@ func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) 
 	return nil
 }
 
-// store stores rows. One with the email of an earlier row comes after all others: it must find what that earlier row has left.
+// store stores rows. One with the email of an earlier row comes after all others: it must find what that earlier row
+// has left.
 func (i *fileImport) store(ctx context.Context, rows []ImportRow) error {
-	for len(rows) > 0 {
-		var first, later []ImportRow
-		emails := make(map[string]bool, len(rows))
-		for _, row := range rows {
-			email := i.sameEmail(row.User.Email)
-			if emails[email] {
-				later = append(later, row)
-			} else {
-				emails[email] = true
-				first = append(first, row)
-			}
+	var first, later []ImportRow
+	emails := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		email := i.sameEmail(row.User.Email)
+		if emails[email] {
+			later = append(later, row)
+		} else {
+			emails[email] = true
+			first = append(first, row)
 		}
-		for len(first) > 0 {
-			n, began := min(i.together, len(first)), time.Now()
-			if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first[:n], 0)); err != nil {
-				return err
-			}
-			if first = first[n:]; time.Since(began) < 50*time.Millisecond {
-				i.together = min(2*i.together, chunkRows)
-			}
-		}
-		rows = later
 	}
-	return nil
+	for len(first) > 0 {
+		n, began := min(i.together, len(first)), time.Now()
+		if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first[:n], 0)); err != nil {
+			return err
+		}
+		if first = first[n:]; time.Since(began) < 50*time.Millisecond {
+			i.together = min(2*i.together, chunkRows)
+		}
+	}
+	if len(later) == 0 {
+		return nil
+	}
+	return i.store(ctx, later)
 }
 
 // sameEmail returns what the emails of two rows have in common if only one user may have them.
@@ -240,9 +243,9 @@ func (i *fileImport) sameEmail(email string) string {
 	return email
 }
 
-// storeDifferent stores rows with different emails together. If they are refused, each half is tried by itself, down to the
-// row that is to blame. On PostgreSQL, another program may create a user between the lookup and the creation: then a single
-// row is tried again.
+// storeDifferent stores rows with different emails together. If they are refused, each half is tried by itself, down to
+// the row that is to blame. On PostgreSQL, another program may create a user between the lookup and the creation: then
+// a single row is tried again.
 func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	try := func() error { return i.try(rows) }
 	var err error
@@ -274,9 +277,10 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	return nil
 }
 
-// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it releases the
-// savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices that a
-// trigger has ended the transaction (RAISE(ROLLBACK)): then all that share the transaction fail, not only what is refused.
+// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it releases
+// the savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
+// that a trigger has ended the transaction (RAISE(ROLLBACK)): then all that share the transaction fail, not only what
+// is refused.
 func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	if err := tx.Exec("SAVEPOINT one").Error; err != nil {
 		return err
@@ -289,28 +293,38 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
 
+// find returns the users who have the emails of rows, by what [fileImport.sameEmail] returns.
+func (i *fileImport) find(rows []ImportRow) (map[string]User, error) {
+	found := map[string]User{}
+	if !i.finds {
+		return found, nil
+	}
+	var emails []string
+	for _, row := range rows {
+		emails = append(emails, i.sameEmail(row.User.Email))
+	}
+	column := "email"
+	if i.table.ignoresCase {
+		column = i.limits.foldedEmail
+	}
+	same := i.tx.Where(column+" IN ?", emails)
+	if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
+		same = same.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+	}
+	for user, err := range i.each(same) {
+		if err != nil {
+			return nil, err
+		}
+		found[i.sameEmail(user.Email)] = *user
+	}
+	return found, nil
+}
+
 // try stores rows, and does what the options say with those whose user exists. Only rows that are all stored count.
 func (i *fileImport) try(rows []ImportRow) error {
-	found := map[string]User{}
-	if i.finds {
-		var emails []string
-		for _, row := range rows {
-			emails = append(emails, i.sameEmail(row.User.Email))
-		}
-		column := "email"
-		if i.table.ignoresCase {
-			column = i.limits.foldedEmail
-		}
-		same := i.tx.Where(column+" IN ?", emails)
-		if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
-			same = same.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
-		}
-		for user, err := range i.each(same) {
-			if err != nil {
-				return err
-			}
-			found[i.sameEmail(user.Email)] = *user
-		}
+	found, err := i.find(rows)
+	if err != nil {
+		return err
 	}
 	var created []*User
 	var refused []*RowError
@@ -366,7 +380,8 @@ func (i *fileImport) try(rows []ImportRow) error {
 	return nil
 }
 
-// deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the rest.
+// deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the
+// rest.
 func (i *fileImport) deleteMissing(ctx context.Context) error {
 	i.done.DeletedUsers = []DeletedUser{}
 	missing, rest := 0, i.tx.Model(&User{})
