@@ -154,7 +154,7 @@ type fileImport struct {
 	options  ImportOptions
 	inSteps  bool // a savepoint stands before each step
 	table    table
-	together int  // how many rows are stored together: more as long as that is fast, because a statement cannot be interrupted
+	together int  // how many rows are stored together: more while that is fast, as no statement can be interrupted
 	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
 	refused  RefusedRows
 	done     Imported

@@ -43,7 +43,9 @@ var (
 	// errSlow: a read took too long, for example because another program has locked the table, and was ended.
 	errSlow = &StorageError{Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late"}
 	// errTooLate: a write took too long, and was ended before its commit began.
-	errTooLate = &StorageError{Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late"}
+	errTooLate = &StorageError{
+		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
+	}
 	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps nowhere
 	// else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
@@ -66,13 +68,14 @@ const own = "own"
 
 var errNeedsTransaction = errors.New("a single statement would not do")
 
-// commitError returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A cancel or a
-// shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before it; a pooler that
-// has lost the server says so in class 08, and any other error comes from a broken connection.
+// commitError returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A
+// cancel or a shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before
+// it; a pooler that has lost the server says so in class 08, and any other error comes from a broken connection.
 func commitError(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	isError := isServers && server.SeverityUnlocalized == "ERROR"
-	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || isError && class(server.Code) != "08" && class(server.Code) != "57" {
+	state := class(sqlState(err))
+	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || isError && state != "08" && state != "57" {
 		return err
 	}
 	why := reason(err)
@@ -94,8 +97,8 @@ func sqlState(err error) string {
 
 func class(code string) string { return code[:min(2, len(code))] }
 
-// isServerGone reports whether the server behind a connection has ended it, is going away, or no longer accepts writes: another may
-// have taken its place.
+// isServerGone reports whether the server behind a connection has ended it, is going away, or no longer accepts writes:
+// another may have taken its place.
 func isServerGone(err error) bool {
 	switch sqlState(err) {
 	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
@@ -106,7 +109,8 @@ func isServerGone(err error) bool {
 	return false
 }
 
-// isConnectionError reports whether an error is that of a connection. A closed one is first bad to database/sql, and then done.
+// isConnectionError reports whether an error is that of a connection. A closed one is first bad to database/sql, and
+// then done.
 func isConnectionError(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
@@ -119,8 +123,8 @@ func isTimeoutOrCancel(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// isOutOfDate reports whether a statement was refused because it no longer matches what was prepared: another program has
-// changed its table, or a pooler has lost it. It has done nothing.
+// isOutOfDate reports whether a statement was refused because it no longer matches what was prepared: another program
+// has changed its table, or a pooler has lost it. It has done nothing.
 func isOutOfDate(err error) bool {
 	failed, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
@@ -132,7 +136,8 @@ func isLocked(err error) bool {
 	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
 }
 
-// orLate returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own deadline.
+// orLate returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
+// deadline.
 func (p *postgresPool) orLate(err, late error) error {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
@@ -146,8 +151,8 @@ func (p *postgresPool) orLate(err, late error) error {
 	return err
 }
 
-// classify shows an error without a host, user or password. The server refuses what violates the rules of a table, and not what
-// fails because of the connection, the machine, or other transactions.
+// classify shows an error without a host, user or password. The server refuses what violates the rules of a table, and
+// not what fails because of the connection, the machine, or other transactions.
 func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
@@ -178,8 +183,8 @@ func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 	return err, false
 }
 
-// isOnEmail reports whether the constraint that was violated is on the email alone. The detail is, in the language of the server,
-// "Key (email)=(ada@example.org) already exists."
+// isOnEmail reports whether the constraint that was violated is on the email alone. The detail is, in the language of
+// the server, "Key (email)=(ada@example.org) already exists."
 func isOnEmail(failed *pgconn.PgError) bool {
 	_, key, _ := strings.Cut(failed.Detail, "(")
 	columns, _, _ := strings.Cut(key, ")=(")
@@ -218,8 +223,9 @@ func isUntrusted(err error) bool {
 	return untrusted
 }
 
-// isTransient reports whether a server that could not be reached may be there in a moment: it is starting, its name is not known
-// yet, it has no room, or another is about to take its place. A pooler reports all of this as a violation of the protocol.
+// isTransient reports whether a server that could not be reached may be there in a moment: it is starting, its name is
+// not known yet, it has no room, or another is about to take its place. A pooler reports all of this as a violation of
+// the protocol.
 func isTransient(err error) bool {
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return class(failed.Code) == "57" || failed.Code == codeTooMany ||
@@ -228,7 +234,8 @@ func isTransient(err error) bool {
 	return isConnectionError(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
-// explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class 08.
+// explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class
+// 08.
 func (p *postgresPool) explain(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	storage, isStorage := errors.AsType[*StorageError](err)
