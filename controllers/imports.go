@@ -201,8 +201,8 @@ const (
 	largestHeader = 64 << 10 // in bytes
 	maxColumns    = 1 << 14  // as many as a spreadsheet has
 
-	// largestRow is the maximum size of a row, in bytes. It is larger than the body that creates one user, so that every
-	// user fits, however the format writes it: in JSON a line separator takes three bytes, or six as an escape.
+	// largestRow is the maximum size of a row, in bytes. It is larger than the body that creates one user, so that
+	// every user fits, however the format writes it: in JSON a line separator takes three bytes, or six as an escape.
 	largestRow = 4 << 20
 )
 

@@ -20,8 +20,8 @@ type Copied struct {
 	Left  []string // the columns that were not copied, because they are not in the table of fields
 }
 
-// CopyTo copies all users of a file that nothing else uses, with ids and times, to an empty table of a PostgreSQL database:
-// all of them, or none.
+// CopyTo copies all users of a file that nothing else uses, with ids and times, to an empty table of a PostgreSQL
+// database: all of them, or none.
 func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, err error) {
 	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
 		return copied, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", d.Path)

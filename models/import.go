@@ -104,8 +104,8 @@ const (
 var (
 	// errDryRun rolls back the transaction of a dry run that succeeded.
 	errDryRun = errors.New("a dry run is rolled back")
-	// errInSteps ends a run in which the database has refused a row: only one with savepoints can name each such row. They
-	// take a third of the time of an import on SQLite, and most files need none.
+	// errInSteps ends a run in which the database has refused a row: only one with savepoints can name each such row.
+	// They take a third of the time of an import on SQLite, and most files need none.
 	errInSteps = errors.New("a row was refused")
 )
 

@@ -46,8 +46,8 @@ var (
 	errTooLate = &StorageError{
 		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
 	}
-	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps nowhere
-	// else.
+	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps
+	// nowhere else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
 	// errMeanwhile: a trigger that was made in the last second has changed emails, by which users are told apart.
 	errMeanwhile = &StorageError{

@@ -14,7 +14,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// isCaseIndex is true of the index i, called index, with which emails that differ only in the case of ASCII letters are the same.
+// isCaseIndex is true of the index i, called index, with which emails that differ only in the case of ASCII letters are
+// the same.
 const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = 0)`
 
 // expectServer returns an error if the server or the database is not one that can be served.
@@ -48,7 +49,8 @@ func (p *postgresPool) createTable(ctx context.Context) error {
 	})
 }
 
-// describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by itself.
+// describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by
+// itself.
 func (postgresDialect) describe(db *gorm.DB, fields Fields) (t table, err error) {
 	var why, columns, unique string
 	err = db.Raw(`SELECT CASE
@@ -91,8 +93,8 @@ func (postgresDialect) describe(db *gorm.DB, fields Fields) (t table, err error)
 	return t, err
 }
 
-// expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write less
-// durable than it should be. A column of type serial takes its ids from a sequence with rights of its own.
+// expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write
+// less durable than it should be. A column of type serial takes its ids from a sequence with rights of its own.
 func (p *postgresPool) expectRights(db *gorm.DB) error {
 	var missing string
 	err := db.Raw(`SELECT concat_ws(', ',
@@ -134,9 +136,9 @@ func (p *postgresPool) expectRights(db *gorm.DB) error {
 // schemaTimeout is how long a change of the schema waits for other programs.
 const schemaTimeout = 30 * time.Second
 
-// changeSchema makes a change of the table in its own transaction, and beside no other change: it begins with a lock that
-// only other changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it waits for no
-// more than half a second, and is tried again while another program holds the table.
+// changeSchema makes a change of the table in its own transaction, and beside no other change: it begins with a lock
+// that only other changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it
+// waits for no more than half a second, and is tried again while another program holds the table.
 func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
 	for until := time.Now().Add(schemaTimeout); ; {
 		err := p.repeat(ctx, until.Add(schemaTimeout), func(ctx context.Context) error {
@@ -160,8 +162,8 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 	}
 }
 
-// ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and returns
-// the ids of users for whom that fails.
+// ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and
+// returns the ids of users for whom that fails.
 func (p *postgresPool) ignoreEmailCase(ctx context.Context) (same []int64, err error) {
 	err = p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+foldedEmail+`)`)
 	if sqlState(err) != codeDuplicate {
@@ -178,8 +180,9 @@ func (p *postgresPool) ignoreEmailCase(ctx context.Context) (same []int64, err e
 	return same, nil
 }
 
-// indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains a text.
-// It is on the expression that searches compare, and the server compares what it finds, so searches find the same.
+// indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains
+// a text. It is on the expression that searches compare, and the server compares what it finds, so searches find the
+// same.
 func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error {
 	var schema string
 	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
@@ -196,8 +199,8 @@ func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error 
 		if err != nil {
 			return err
 		}
-		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64 clients,
-		// p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
+		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
+		// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
 		name := "users_search_" + column
 		err = p.build(ctx, name, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users USING gin (lower("%s"::text COLLATE "C") %s.gin_trgm_ops) `+
 			"WITH (gin_pending_list_limit = 512)", name, column, schema))
@@ -220,8 +223,8 @@ func dropPostgresSearchIndex(tx *gorm.DB) error {
 }
 
 // build builds an index, unless it is there. No write waits for it: PostgreSQL builds the index beside them, which no
-// transaction can do. So a build that is broken off leaves an index behind that is not valid. It is removed at once, or before
-// the next build.
+// transaction can do. So a build that is broken off leaves an index behind that is not valid. It is removed at once, or
+// before the next build.
 func (p *postgresPool) build(ctx context.Context, name, create string) error {
 	exists, err := p.removeUnfinished(ctx, name)
 	if err != nil || exists {
@@ -258,7 +261,8 @@ func (p *postgresPool) build(ctx context.Context, name, create string) error {
 	return err
 }
 
-// removeUnfinished removes an index that is not valid, after any build of it has ended, and reports whether there is a valid one.
+// removeUnfinished removes an index that is not valid, after any build of it has ended, and reports whether there is a
+// valid one.
 func (p *postgresPool) removeUnfinished(ctx context.Context, name string) (exists bool, err error) {
 	err = p.changeSchema(ctx, func(tx *gorm.DB) error {
 		var found string

@@ -17,9 +17,9 @@ import (
 	"users-api/models/dbfile"
 )
 
-// files are the files that SQLite has open, as they were found under their names. SQLite in WAL mode does not notice when one
-// is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up again after
-// each commit, which takes 3 µs, and once a second.
+// files are the files that SQLite has open, as they were found under their names. SQLite in WAL mode does not notice
+// when one is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up
+// again after each commit, which takes 3 µs, and once a second.
 type files struct{ database, wal, shm namedFile }
 
 // namedFile is a file and the name under which it was found.
@@ -28,7 +28,8 @@ type namedFile struct {
 	info os.FileInfo
 }
 
-// findFiles finds the files of the database at path. If that is a symbolic link, SQLite keeps the others beside its target.
+// findFiles finds the files of the database at path. If that is a symbolic link, SQLite keeps the others beside its
+// target.
 func findFiles(path string) (f files, err error) {
 	target, err := dbfile.FollowLinks(path)
 	if err != nil {
@@ -60,7 +61,8 @@ func (n namedFile) size() int64 {
 	return info.Size()
 }
 
-// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds writeLock.
+// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds
+// writeLock.
 func (s *sqlitePool) checkFiles() error {
 	f := &s.files
 	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
@@ -74,8 +76,9 @@ func (s *sqlitePool) checkFiles() error {
 	return nil
 }
 
-// quarantine renames the -wal file of a database that was replaced, which may hold its last commits: SQLite would mix them into
-// the new database. The -shm file is an index of it, which SQLite trusts while another program has the old database open.
+// quarantine renames the -wal file of a database that was replaced, which may hold its last commits: SQLite would mix
+// them into the new database. The -shm file is an index of it, which SQLite trusts while another program has the old
+// database open.
 func (f *files) quarantine() {
 	if f.database.isSameFile() || !f.wal.isSameFile() {
 		return // the -wal file belongs to the database, or came with the new one
@@ -87,8 +90,8 @@ func (f *files) quarantine() {
 	_ = dbfile.SyncName(f.wal.path) // a power cut must not bring it back
 }
 
-// mayWrite returns nil if this process may write the database file, the files beside it, and their directory. Otherwise the
-// error says who may, and what helps: SQLite's own would be "out of memory (14)".
+// mayWrite returns nil if this process may write the database file, the files beside it, and their directory. Otherwise
+// the error says who may, and what helps: SQLite's own would be "out of memory (14)".
 func mayWrite(path string) error {
 	directory := filepath.Dir(path)
 	probe, err := os.CreateTemp(directory, filepath.Base(path)+"-probe-")

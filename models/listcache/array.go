@@ -43,7 +43,8 @@ type segment struct {
 }
 
 const (
-	// idBits are the bits in which the ids of a segment differ. 512 rows are sent as fast as 1,024, and faster than 256.
+	// idBits are the bits in which the ids of a segment differ. 512 rows are sent as fast as 1,024, and faster than
+	// 256.
 	idBits = 9
 	// rowBytes is what a row takes besides its JSON: its place in ids and starts, and in the map of keys.
 	rowBytes = 8 + 8 + 40

@@ -84,8 +84,8 @@ type Cache struct {
 	mu   sync.Mutex
 	keys map[uint64]int64 // the ids of rows by their keys; some may be of rows that were changed since
 
-	// How lists were served: from memory, after changed rows were read again, after every row was, and not at all, because
-	// there is no room.
+	// How lists were served: from memory, after changed rows were read again, after every row was, and not at all,
+	// because there is no room.
 	Cached, Patched, Read, Streamed atomic.Uint64
 }
 
@@ -151,7 +151,8 @@ func (c *Cache) Peek(ctx context.Context, cost int) (*Array, error) {
 			return l, err
 		}
 	}
-	// After twice as many rows have been read from storage as there are, every row is read into memory beside the pages.
+	// After twice as many rows have been read from storage as there are, every row is read into memory beside the
+	// pages.
 	const worth, first = 2, 10_000
 	spent := c.spent.Add(int64(cost))
 	if spent > worth*max(first, c.rows.Load()) && c.spent.CompareAndSwap(spent, 0) {
