@@ -87,7 +87,7 @@ func (c *checkpoints) loop(s *sqlitePool) {
 		}
 		mode := "PASSIVE"
 		if pages > walLimit {
-			mode = "RESTART" // costs a needless refresh of the cached list
+			mode = "RESTART" // makes the list in memory be read again
 		}
 		s.writeLock <- struct{}{}
 		c.run(c.db, mode)

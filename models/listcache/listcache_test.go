@@ -278,9 +278,9 @@ func arrive(ctx context.Context) (arriving, chan struct{}) {
 	return arriving{ctx, sync.OnceFunc(func() { close(arrived) })}, arrived
 }
 
-// A list shows what was committed before it was asked for. A request that arrives during a refresh does not share it, and
+// A list shows what was committed before it was asked for. A request that arrives during a question does not share it, and
 // those that wait together share the next one.
-func TestAListAskedForDuringARefreshIsOfTheNext(t *testing.T) {
+func TestAListAskedForDuringAQuestionIsOfTheNext(t *testing.T) {
 	t.Parallel()
 	source, cache := open(1 << 20)
 	began, goOn := make(chan struct{}), make(chan struct{})

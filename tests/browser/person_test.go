@@ -5,6 +5,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,7 +209,8 @@ func on[T any](p *person, id cdp.BackendNodeID, function string) (value T) {
 	return value
 }
 
-// clicks moves the mouse to something and clicks. The page may replace it in between: then it is looked for again.
+// clicks moves the mouse to something that stands still, and clicks. The page may replace it in between: then it is looked
+// for again.
 func (p *person) clicks(role, name string) {
 	p.Helper()
 	var quad dom.Quad
@@ -220,10 +222,12 @@ func (p *person) clicks(role, name string) {
 		}
 		p.must(err)
 		quads := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: id}).Quads
-		if len(quads) > 0 {
-			quad = quads[0]
+		if len(quads) == 0 {
+			return false
 		}
-		return len(quads) > 0
+		isStill := slices.Equal(quads[0], quad) // an answer that arrives may move it
+		quad = quads[0]
+		return isStill
 	})
 	x, y := (quad[0]+quad[4])/2, (quad[1]+quad[5])/2
 	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
