@@ -130,7 +130,7 @@ func (f Fields) Columns() []string {
 // selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id,
 // the fields, and the time, as texts whatever another program has stored there. No statement that is prepared gets out
 // of date because another program gives a column another type. SQLite would take an unknown name in double quotes for a
-// text, unless it has the name of its table.
+// text, unless it has the name of its table. GORM does not know user_id: who reads these columns sets the id.
 func (f Fields) selected() []string {
 	columns := []string{"CAST(id AS BIGINT) AS user_id"}
 	for _, name := range append(f.Names(), "created_at") {

@@ -15,11 +15,14 @@ import (
 
 // write is one write on its way to disk.
 type write struct {
-	kind    kind
-	run     func(tx *transaction) error // does all of it, with its exact error
-	user    *User                       // of a creation
-	id      int64                       // of a deletion
-	order   string                      // creations of a batch come in this order
+	kind kind
+	// run does all of the write, alone or beside others, with its exact error. In a batch, runTogether does the same for
+	// creations and deletions. A statement that commits by itself must have done nothing where run returns an error of
+	// its own: tryStatement knows these errors.
+	run     func(tx *transaction) error
+	user    *User  // of a creation
+	id      int64  // of a deletion
+	order   string // creations of a batch come in this order
 	arrived time.Time
 	outcome error // in a transaction that is committed
 	done    chan error

@@ -18,6 +18,8 @@ import (
 // again.
 
 // indexStatements returns what makes and what fills the index of columns, which get another name: FTS5 reserves some.
+// Databases have this text, and [hasIndex] compares it: after any change of it, searches use an index only once it was
+// made anew.
 func indexStatements(columns []string) (statements []string, fill string) {
 	own := "_" + strings.Join(columns, ", _")
 	row := func(of string) string {

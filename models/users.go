@@ -107,8 +107,8 @@ type dialect interface {
 	// describe returns what the table is now, or why it cannot be served with these fields.
 	describe(db *gorm.DB, fields Fields) (table, error)
 	// classify returns an error of GORM as a client sees it, and whether the database refuses what a statement asked
-	// for: then that has stored nothing, and other statements may succeed. Errors that are not the database's stay as
-	// they are.
+	// for: then that has stored nothing, and other statements may succeed. It is a refusal unless the connection, the
+	// disk or another transaction is to blame. Errors that are not the database's stay as they are.
 	classify(err error) (shown error, isRefusal bool)
 	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
 	contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB
@@ -121,7 +121,7 @@ type dialect interface {
 	prune(tx *gorm.DB, before time.Time) (int64, error)
 }
 
-// limits are the constants of a database.
+// limits are the values in which the databases differ, an expression of SQL among them.
 type limits struct {
 	foldedEmail   string // the expression that the index on emails without their case has
 	storesAnyText bool   // also a NUL, and what is no UTF-8
