@@ -55,6 +55,7 @@ func (e *SameEmails) Error() string {
 	if len(ids) > MaxListed {
 		ids, more = ids[:MaxListed], " and others"
 	}
-	return "nothing was changed, because some emails differ only in the case of their letters: change or delete all but " +
-		"one of each, and try again; the users have the ids " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]") + more
+	listed := strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
+	return "nothing was changed, because some emails differ only in the case of their letters: change or delete all " +
+		"but one of each, and try again; the users have the ids " + listed + more
 }

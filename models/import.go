@@ -330,7 +330,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 	var refused []*RowError
 	var seen []int64
 	updated := 0
-	now := time.Now().UTC().Format(time.DateTime)
+	now := now()
 	for _, row := range rows {
 		user, exists := found[i.sameEmail(row.User.Email)]
 		if !exists {

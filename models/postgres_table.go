@@ -16,14 +16,16 @@ import (
 
 // isCaseIndex is true of the index i, called index, with which emails that differ only in the case of ASCII letters are
 // the same.
-const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indkey[0] = 0)`
+const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid
+	AND i.indpred IS NULL AND i.indkey[0] = 0)`
 
 // expectServer returns an error if the server or the database is not one that can be served.
 func (p *postgresPool) expectServer(ctx context.Context) error {
 	var version int
 	var encoding string
 	err := p.read(ctx, func(db *gorm.DB) error {
-		return db.Raw("SELECT current_setting('server_version_num')::int8, current_setting('server_encoding')").Row().Scan(&version, &encoding)
+		return db.Raw("SELECT current_setting('server_version_num')::int8, current_setting('server_encoding')").
+			Row().Scan(&version, &encoding)
 	})
 	switch {
 	case err != nil:
@@ -44,7 +46,8 @@ func (p *postgresPool) createTable(ctx context.Context) error {
 	return p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		// A statement that opens a table makes the session notice what others have committed to the catalog.
 		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
-		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)", createLock)
+		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; "+
+			"SELECT pg_advisory_xact_lock(%d)", createLock)
 		return p.transaction(ctx, begin, func(tx *gorm.DB) error { return createTable(tx, exists) })
 	})
 }
@@ -56,23 +59,29 @@ func (postgresDialect) describe(db *gorm.DB, fields Fields) (t table, err error)
 	err = db.Raw(`SELECT CASE
 			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
 			WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid) THEN 'it has rules'
-			WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid) THEN 'other tables inherit from it, so that two users may have one id'
+			WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+				THEN 'other tables inherit from it, so that two users may have one id'
 			WHEN row_security_active(c.oid) THEN 'row security hides users from the user in DATABASE_URL'
 			WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'id'
 				WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
-				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)) THEN 'its id is no integer that is the primary key'
+				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
+				THEN 'its id is no integer that is the primary key'
 			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be plain text or varchar', a.attname,
 					format_type(a.atttypid, NULL), CASE WHEN a.attgenerated <> '' THEN ', generated'
 						WHEN NOT o.collisdeterministic THEN ', with a nondeterministic collation' END)
-				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_collation o ON o.oid = a.attcollation
-				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ',')) AND (a.attgenerated <> '' OR NOT o.collisdeterministic
+				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+				LEFT JOIN pg_collation o ON o.oid = a.attcollation
+				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ','))
+				AND (a.attgenerated <> '' OR NOT o.collisdeterministic
 					OR COALESCE(NULLIF(t.typbasetype, 0), t.oid) NOT IN ('text'::regtype, 'varchar'::regtype)) LIMIT 1), '') END,
-		(SELECT COALESCE(string_agg(attname, ','), '') FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
+		(SELECT COALESCE(string_agg(attname, ','), '') FROM pg_attribute
+			WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
 		(SELECT COALESCE(string_agg(a.attname, ','), '') FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			JOIN pg_attribute a ON a.attrelid = i.indrelid
 			WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
 			AND i.indnkeyatts = 1 AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND `+isCaseIndex+`)),
-		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
+		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+			WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_')),
@@ -102,8 +111,9 @@ func (p *postgresPool) expectRights(db *gorm.DB) error {
 		CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
 		CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
 		CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
-		CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(o::regclass::text, 'id'), 'USAGE') AND EXISTS (SELECT FROM pg_attribute
-			WHERE attrelid = o AND attname = 'id' AND attidentity = '') THEN 'USAGE of its sequence' END)
+		CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(o::regclass::text, 'id'), 'USAGE')
+			AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = o AND attname = 'id' AND attidentity = '')
+			THEN 'USAGE of its sequence' END)
 		FROM (SELECT to_regclass('users')::oid AS o) AS users`).Row().Scan(&missing)
 	if err == nil && missing != "" {
 		err = &StorageError{Text: "permission denied for users: " + missing, Code: codeNoRight}
@@ -118,9 +128,10 @@ func (p *postgresPool) expectRights(db *gorm.DB) error {
 			"synchronous_commit is local, and there is a synchronous standby",
 			"a standby that takes over lacks the last writes that were answered"},
 		{"current_setting('fsync') = 'off'", "fsync is off", "a crash of the machine loses or damages the database"},
-		{"current_setting('full_page_writes') = 'off'", "full_page_writes is off", "a crash of the machine may damage the database"},
-		{"EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users') AND relpersistence = 'u')", "the table users is UNLOGGED",
-			"a crash of the server empties it, and standbys do not have it"},
+		{"current_setting('full_page_writes') = 'off'", "full_page_writes is off",
+			"a crash of the machine may damage the database"},
+		{"EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users') AND relpersistence = 'u')",
+			"the table users is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
 	} {
 		holds := false
 		if err := db.Raw("SELECT " + r.condition).Row().Scan(&holds); err != nil {
@@ -153,8 +164,8 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 		case !isBusy:
 			return p.explain(err)
 		case time.Until(until) < time.Second:
-			return fmt.Errorf("nothing was changed, because another program was using users for %s (pg_stat_activity shows which): "+
-				"try again when it has ended", schemaTimeout)
+			return fmt.Errorf("nothing was changed, because another program was using users for %s "+
+				"(pg_stat_activity shows which): try again when it has ended", schemaTimeout)
 		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
@@ -189,8 +200,9 @@ func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error 
 	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
 		err := db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
 		if err != nil {
-			return &StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib modules on the server "+
-				"(Debian's postgresql has them), and as a superuser or the owner of the database, run `CREATE EXTENSION pg_trgm`", err)}
+			return &StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib "+
+				"modules on the server (Debian's postgresql has them), and as a superuser or the owner of the database, run "+
+				"`CREATE EXTENSION pg_trgm`", err)}
 		}
 		return db.Raw(`SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
 			WHERE e.extname = 'pg_trgm'`).Row().Scan(&schema)
@@ -202,8 +214,8 @@ func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error 
 		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
 		// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
 		name := "users_search_" + column
-		err = p.build(ctx, name, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users USING gin (lower("%s"::text COLLATE "C") %s.gin_trgm_ops) `+
-			"WITH (gin_pending_list_limit = 512)", name, column, schema))
+		err = p.build(ctx, name, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users
+			USING gin (lower("%s"::text COLLATE "C") %s.gin_trgm_ops) WITH (gin_pending_list_limit = 512)`, name, column, schema))
 	}
 	if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
 		err = p.transaction(ctx, begin, func(db *gorm.DB) error { return db.Exec("ANALYZE users").Error })
@@ -236,11 +248,13 @@ func (p *postgresPool) build(ctx context.Context, name, create string) error {
 		// In a session that is this process's own: see setSessionDefaults.
 		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '20ms'").Error
 		if err == nil {
-			err = db.Raw("SELECT current_setting('lock_timeout') = '0' AND current_setting('statement_timeout') = '0'").Row().Scan(&unlimited)
+			err = db.Raw("SELECT current_setting('lock_timeout') = '0' AND current_setting('statement_timeout') = '0'").
+				Row().Scan(&unlimited)
 		}
 		if err == nil && !unlimited {
-			err = errors.New("a pooler stands before the server, and the role, the database or the server has a statement_timeout " +
-				"or a lock_timeout, which would end the build: name the server itself in DATABASE_URL for this command")
+			err = errors.New("a pooler stands before the server, and the role, the database or the server has a " +
+				"statement_timeout or a lock_timeout, which would end the build: name the server itself in DATABASE_URL " +
+				"for this command")
 		}
 		if err == nil {
 			err = db.Exec(create).Error
@@ -266,7 +280,8 @@ func (p *postgresPool) build(ctx context.Context, name, create string) error {
 func (p *postgresPool) removeUnfinished(ctx context.Context, name string) (exists bool, err error) {
 	err = p.changeSchema(ctx, func(tx *gorm.DB) error {
 		var found string
-		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i
+			JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = to_regclass('users') AND index.relname = ?`, name).Row().Scan(&found, &exists)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

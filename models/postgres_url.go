@@ -46,7 +46,8 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 	place, parameters, _ := strings.Cut(rest, "?")
 	_, path, _ := strings.Cut(place, "/")
 	query, err := url.ParseQuery(parameters)
-	if !isURL || err != nil || strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(place, "@") > 1 {
+	isAmbiguous := strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(place, "@") > 1
+	if !isURL || err != nil || isAmbiguous {
 		return address, nil, unreadable
 	}
 	for name, value := range map[string]string{
@@ -72,8 +73,8 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 		return address, nil, errors.New(what + why)
 	}
 	if config.MaxConns < minConnections {
-		return address, nil, fmt.Errorf(what+"pool_max_conns is %d, and a process needs at least %d connections: raise it, or leave it out",
-			config.MaxConns, minConnections)
+		return address, nil, fmt.Errorf(what+"pool_max_conns is %d, and a process needs at least %d connections: "+
+			"raise it, or leave it out", config.MaxConns, minConnections)
 	}
 	// What is read must not depend on the settings of a role, a database or a server. Every pooler knows these parameters.
 	for name, value := range map[string]string{

@@ -119,8 +119,8 @@ func mayWrite(path string) error {
 	if failed, ok := errors.AsType[*os.PathError](err); ok {
 		err = failed.Err // the name of a probe helps nobody
 	}
-	return fmt.Errorf("%s cannot be written (%w): this process runs as uid %d; run `chown -R %[3]d %[1]s` if another user owns it, "+
-		"mount it writable, or set DATA_DIR to another directory", refused, err, os.Geteuid())
+	return fmt.Errorf("%s cannot be written (%w): this process runs as uid %d; run `chown -R %[3]d %[1]s` if another user "+
+		"owns it, mount it writable, or set DATA_DIR to another directory", refused, err, os.Geteuid())
 }
 
 // CheckFile reads every user of a database file as the service will, and returns how many there are.

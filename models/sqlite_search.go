@@ -83,7 +83,8 @@ func (sqliteDialect) contains(db *gorm.DB, columns []string, text string, indexe
 		indexed, _ = hasIndex(db.Session(&gorm.Session{NewDB: true}), columns)
 	}
 	if sought := trigrams(text); indexed && sought != "" {
-		db = db.Table("(SELECT rowid AS id FROM users_search WHERE users_search MATCH ?) AS found CROSS JOIN users USING (id)", sought)
+		db = db.Table("(SELECT rowid AS id FROM users_search WHERE users_search MATCH ?) AS found "+
+			"CROSS JOIN users USING (id)", sought)
 	}
 	conditions, values := make([]string, len(columns)), make([]any, len(columns))
 	for i, column := range columns {

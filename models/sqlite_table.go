@@ -35,7 +35,8 @@ const describeTable = `WITH alone AS (
 				WHEN name <> lower(name) THEN ' is not spelled ' || lower(name) || ': rename it'
 				WHEN hidden > 1 THEN ' is generated: make it an ordinary column'
 				ELSE ' has no type of text: make the table anew with ' || name || ' TEXT' END
-				|| CASE WHEN lower(name) NOT IN ('id', 'name', 'email', 'created_at') THEN ', take it out of USER_FIELDS' ELSE '' END
+				|| CASE WHEN lower(name) NOT IN ('id', 'name', 'email', 'created_at')
+					THEN ', take it out of USER_FIELDS' ELSE '' END
 			FROM pragma_table_xinfo('users') WHERE lower(name) IN ? AND (name <> lower(name) OR hidden > 1
 				OR name NOT IN ('id', 'created_at') AND (type LIKE '%INT%'
 					OR type NOT LIKE '%CHAR%' AND type NOT LIKE '%CLOB%' AND type NOT LIKE '%TEXT%'))), ''),
