@@ -191,9 +191,8 @@ func (u *Users) runTogether(tx *transaction, batch []*write) error {
 	for _, w := range batch {
 		switch w.outcome = errAlone; w.kind {
 		case isCreation:
-			if w.user.ID = 0; created[w.user.Email] == nil { // a later one with the email is left out
-				created[w.user.Email] = w
-			}
+			w.user.ID = 0
+			created[w.user.Email] = w // another one with the email is left out
 		case isDeletion:
 			deleted[w.id] = w
 		}
