@@ -3,11 +3,13 @@ package listcache
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -24,11 +26,18 @@ type table struct {
 	after  func()                      // what it does last
 	breaks error                       // what a reading ends with instead of its last row
 
-	asked, readAll, read int     // how often Unchanged was called, and every row was read; how many rows were read
-	again                []int64 // the segments that were read again
+	calls                atomic.Int32 // under way: there must be no two
+	asked, readAll, read int          // how often Unchanged was called, and every row was read; how many rows were read
+	again                []int64      // the segments that were read again
 }
 
+var errTwoCalls = errors.New("two goroutines call the source at once")
+
 func (t *table) Unchanged(ctx context.Context) (bool, error) {
+	defer t.calls.Add(-1)
+	if t.calls.Add(1) > 1 {
+		return false, errTwoCalls
+	}
 	if t.silent != nil {
 		return false, t.silent(ctx)
 	}
@@ -42,6 +51,10 @@ func (t *table) Unchanged(ctx context.Context) (bool, error) {
 }
 
 func (t *table) ReadList(ctx context.Context, read func(Snapshot) error) error {
+	defer t.calls.Add(-1)
+	if t.calls.Add(1) > 1 {
+		return errTwoCalls
+	}
 	if t.silent != nil {
 		return t.silent(ctx)
 	}

@@ -84,7 +84,7 @@ func TestAnotherProgramsLockHoldsUpEachWriteFor5sAndNoList(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 200 { // they arrive one by one, and each waits its own 5 s
 		wait.Go(func() {
-			time.Sleep(time.Duration(i) * 5 * time.Millisecond)
+			time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 			began := time.Now()
 			answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprint(i)))
 			took := time.Since(began)
