@@ -115,16 +115,14 @@ func TestAPowerCutAfterAKillLosesNothingThatWasShown(t *testing.T) {
 		(&client{t: t, p: p, history: h, name: fmt.Sprint("reader", n)}).list()
 		wait := startClients(t, p, h, fmt.Sprint("killed", n), 3, 1000, "")
 		program.WaitFor(t, "some writes", func() bool { return h.size() > 100*(n+1) })
-		p.Kill(t)
-		wait()
-		if recorder.settle() {
+		if recorder.kill(p) {
 			unflushed++
 		}
+		wait()
 	}
 	p := program.Start(t, recorder.script, "DATA_DIR="+root)
 	(&client{t: t, p: p, history: h, name: "reader"}).list()
-	p.Kill(t)
-	recorder.settle()
+	recorder.kill(p)
 	x := newRecording(recorder, start)
 	x.cutPower(x.expectHistory(h, "users.db"))
 }

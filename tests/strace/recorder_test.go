@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"users-api/tests/program"
@@ -90,23 +91,19 @@ func hasEnded(path, process string) bool {
 	return err == nil && regexp.MustCompile(`(?m)^`+process+` .*\+\+\+ (exited|killed) .*\n\z`).Match(end)
 }
 
-// settle finds out which writes were done that a process had begun when it was killed, before another process begins. It
-// reports whether the process had written what it had not flushed.
-func (r *recorder) settle() (unflushed bool) {
+// kill kills a process between the calls of its threads: of a call that is killed, a trace does not say what it has done,
+// and can even give it the result of another. It reports whether the process had written what it had not flushed.
+func (r *recorder) kill(p *program.Program) (unflushed bool) {
 	r.t.Helper()
+	process := fmt.Sprint(p.PID())
+	p.Signal(syscall.SIGSTOP)
+	program.WaitFor(r.t, "every thread to stop", func() bool {
+		trace := program.ReadFile(r.t, filepath.Join(r.directory, "trace."+process))
+		threads, err := os.ReadDir("/proc/" + process + "/task")
+		return err == nil && strings.Count(trace, "--- stopped by SIGSTOP ---") == len(threads)
+	})
+	p.Kill(r.t)
 	calls := r.read()
-	process := r.processes[len(r.processes)-1]
-	for _, c := range calls {
-		if c.process != process || c.ended != never || c.name != "pwrite64" {
-			continue
-		}
-		_, path := c.file()
-		data, _ := os.ReadFile(path)
-		written := strings.Join(c.texts, "")
-		if from, to := int(c.last()), int(c.last())+len(written); to <= len(data) && string(data[from:to]) == written {
-			c.result, c.ended = int64(len(written)), c.gaveUp
-		}
-	}
 	for _, c := range calls {
 		if _, path := c.file(); c.process == process && c.result >= 0 && strings.HasSuffix(path, "-wal") {
 			unflushed = unflushed && c.name != "fsync" || c.name == "pwrite64"

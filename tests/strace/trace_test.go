@@ -23,7 +23,6 @@ type call struct {
 	texts        []string // the paths and the data among them
 	result       int64    // -1 if it failed
 	began, ended moment   // a call that was killed ends never
-	gaveUp       moment   // when its process was killed
 	covers       int      // how many changes of its file a flush covers
 }
 
@@ -44,13 +43,9 @@ func parse(from io.Reader, process string) (calls []*call, err error) {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	unfinished := map[string]*call{} // by threads
 	var previous *call               // if it was written on one line
-	var last moment
 	for number := 0; ; number++ {
 		line, err := lines.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			for _, killed := range unfinished {
-				killed.gaveUp = last // there is no line for its end
-			}
 			return calls, nil
 		}
 		if err != nil {
@@ -60,7 +55,6 @@ func parse(from io.Reader, process string) (calls []*call, err error) {
 		stamp, rest, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
 		at, err := nanoseconds(stamp)
 		now := moment{at, number}
-		last = now
 		if err != nil {
 			return nil, fmt.Errorf("%w in %.100q", err, line)
 		}
@@ -84,8 +78,9 @@ func parse(from io.Reader, process string) (calls []*call, err error) {
 			unfinished[thread] = next
 			continue
 		}
-		next.end(tail, now)
-		previous = next
+		if next.end(tail, now); next.ended != never {
+			previous = next
+		}
 	}
 }
 
@@ -98,8 +93,7 @@ func (c *call) end(tail string, now moment) {
 	c.add(tail[:i+1])
 	result := tail[i+len(") = "):]
 	if strings.HasPrefix(result, "?") {
-		c.gaveUp = now // it was killed
-		return
+		return // it was killed
 	}
 	digits := anyNumber.FindString(result)
 	c.result, _ = strconv.ParseInt(digits, 0, 64) // an address may be larger, and is not asked for
