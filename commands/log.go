@@ -32,12 +32,16 @@ func newLog(out io.Writer, settings config.Config) (logger *slog.Logger, flush f
 	ending, end := context.WithCancel(context.Background())
 	go func() {
 		defer close(ended)
-		for open := true; open; open = sleep(ending, gatherTime) {
+		for ending.Err() == nil {
 			select {
 			case <-l.filled:
 			case <-ending.Done():
 			}
 			l.writeOut(out, settings)
+			select {
+			case <-time.After(gatherTime):
+			case <-ending.Done():
+			}
 		}
 		l.writeOut(out, settings) // what has come since
 	}()

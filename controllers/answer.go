@@ -22,6 +22,28 @@ const (
 // a user, or the counts of an import. Never a name or an email.
 const Written = "written"
 
+// Handle turns a handler that returns an error into one of Gin's. Errors become responses only here, and stay in the
+// Gin context for the log. If the first byte has been sent, or the client is gone, Handle cuts the connection off
+// instead, so that a cut list never looks complete.
+func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		err := handler(c)
+		if err == nil {
+			return
+		}
+		_ = c.Error(err)
+		switch {
+		case c.Writer.Written():
+		case isGone(err):
+			c.Status(statusClientGone)
+		default:
+			Refuse(c, refusal(err))
+			return
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
 // send sends a whole body. It sets the length first, so that a client notices a cut response. net/http would set it for
 // short bodies only.
 func send(c *gin.Context, status int, contentType string, body []byte) error {

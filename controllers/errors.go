@@ -128,28 +128,6 @@ const RetryAfter = "5"
 // statusClientGone is what the log shows for a request whose client went away before the response. It is never sent.
 const statusClientGone = 499
 
-// Handle turns a handler that returns an error into one of Gin's. Errors become responses only here, and stay in the
-// Gin context for the log. If the first byte has been sent, or the client is gone, Handle cuts the connection off
-// instead, so that a cut list never looks complete.
-func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		err := handler(c)
-		if err == nil {
-			return
-		}
-		_ = c.Error(err)
-		switch {
-		case c.Writer.Written():
-		case isGone(err):
-			c.Status(statusClientGone)
-		default:
-			Refuse(c, refusal(err))
-			return
-		}
-		panic(http.ErrAbortHandler)
-	}
-}
-
 // isGone reports whether an error means that no client is waiting for a response any more.
 func isGone(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, net.ErrClosed)

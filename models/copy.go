@@ -91,7 +91,7 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		}
 		return dbfile.ExpectUnused(path) // a service that has started meanwhile may have stored more users
 	})
-	if failed, _ := to.classify(err); isUnknown(failed) {
+	if failed, _ := to.dialect.classify(err); isUnknown(failed) {
 		return copied, fmt.Errorf("the outcome of the copy to %s is unknown: %w: copy again, which refuses a table that has users",
 			target, failed)
 	} else if failed != nil {

@@ -254,7 +254,7 @@ func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
 	} else {
 		err = try()
 	}
-	shown, isRefusal := i.classify(err)
+	shown, isRefusal := i.dialect.classify(err)
 	failed, _ := errors.AsType[*StorageError](shown)
 	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
 	case !isRefusal:
@@ -287,7 +287,7 @@ func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
 	}
 	err := run()
 	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil { // RollbackTo hides errors of SQLite
-		shown, _ := u.classify(err)
+		shown, _ := u.dialect.classify(err)
 		return shown // which is no refusal
 	}
 	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
@@ -330,7 +330,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 	var refused []*RowError
 	var seen []int64
 	updated := 0
-	now := now()
+	now := time.Now().UTC().Format(time.DateTime)
 	for _, row := range rows {
 		user, exists := found[i.sameEmail(row.User.Email)]
 		if !exists {

@@ -41,9 +41,16 @@ func (f Fields) appendValues(to []byte, user *NewUser, required bool) []byte {
 	return to
 }
 
-// appendText appends text as a JSON string. Text that needs no escape is copied; encoding/json writes the rest.
+// appendText appends text as a JSON string. Text in which encoding/json would escape or replace nothing is copied: it
+// does so with U+2028, U+2029 and what is no UTF-8, too.
 func appendText(to []byte, text string) []byte {
-	if !needsEscape(text) {
+	isPlain, isASCII := true, true
+	for i := range len(text) {
+		char := text[i]
+		isPlain = isPlain && char >= ' ' && char != '"' && char != '\\'
+		isASCII = isASCII && char < utf8.RuneSelf
+	}
+	if isPlain && (isASCII || utf8.ValidString(text) && !strings.ContainsAny(text, "\u2028\u2029")) {
 		return append(append(append(to, '"'), text...), '"')
 	}
 	buffer := bytes.NewBuffer(to)
@@ -51,19 +58,6 @@ func appendText(to []byte, text string) []byte {
 	encoder.SetEscapeHTML(false) // <, > and & stay as they were sent
 	_ = encoder.Encode(text)     // encoding a string cannot fail
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
-}
-
-// needsEscape reports whether encoding/json would escape or replace anything: also U+2028, U+2029 and what is no UTF-8.
-func needsEscape(text string) bool {
-	ascii := true
-	for i := range len(text) {
-		char := text[i]
-		if char < ' ' || char == '"' || char == '\\' {
-			return true
-		}
-		ascii = ascii && char < utf8.RuneSelf
-	}
-	return !ascii && (!utf8.ValidString(text) || strings.ContainsAny(text, "\u2028\u2029"))
 }
 
 // ChunkBytes is how much of a response is collected before it is sent: what most pages of storage fill.

@@ -159,7 +159,7 @@ func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 	_, isStorage := errors.AsType[*StorageError](err)
 	switch {
 	case err == nil, isStorage:
-		return err, false
+		return err, errors.Is(err, ErrIgnored)
 	case connecting:
 		why := reason(err)
 		return &StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}, false

@@ -20,9 +20,8 @@ type write struct {
 	// creations and deletions. A statement that commits by itself must have done nothing where run returns an error of
 	// its own: tryStatement knows these errors.
 	run     func(tx *transaction) error
-	user    *User  // of a creation
-	id      int64  // of a deletion
-	order   string // creations of a batch come in this order
+	user    *User // of a creation
+	id      int64 // of a deletion
 	arrived time.Time
 	outcome error // in a transaction that is committed
 	done    chan error
@@ -59,21 +58,23 @@ func (u *Users) write(ctx context.Context, w *write) error {
 		return err
 	}
 	w.arrived, w.done = time.Now(), make(chan error, 1)
-	return u.queue.whileOpen(func() error {
+	err := u.queue.whileOpen(func() error {
 		err := errAlone
 		if w.kind == isCreation || w.kind == isDeletion || !u.limits.ownChanges {
 			err = u.share(ctx, w)
 		}
-		alone := []*write{w}
 		if errors.Is(err, errAlone) {
-			err = u.transact(w.arrived, wayOf(alone), alone)
+			err = u.transact(w.arrived, false, w)
 		}
 		if errors.Is(err, errLocked) { // by another program, for as long as a write may wait
-			err = u.transact(w.arrived, untilFree, alone)
+			err = u.transact(w.arrived, true, w)
 		}
-		shown, _ := u.classify(err)
-		return shown
+		return err
 	})
+	if err != nil {
+		err, _ = u.dialect.classify(err)
+	}
+	return err
 }
 
 // share puts a write into the queue, and commits batches until one of them has held it.
@@ -86,12 +87,19 @@ func (u *Users) share(ctx context.Context, w *write) error {
 		select {
 		case q.turn <- struct{}{}:
 			runtime.Gosched() // let requests that are ready join
-			batch := q.take(w, u.limits.maxBatch)
-			if len(batch) > 0 {
+			q.mu.Lock()
+			n := min(len(q.waiting), u.limits.maxBatch)
+			if !slices.Contains(q.waiting, w) {
+				n = 0 // w was in the batch before
+			}
+			batch := slices.Clone(q.waiting[:n])
+			q.waiting = slices.Delete(q.waiting, 0, n)
+			q.mu.Unlock()
+			if n > 0 {
 				u.commit(batch)
 			}
 			<-q.turn
-			if len(batch) == 0 || slices.Contains(batch, w) {
+			if n == 0 || slices.Contains(batch, w) {
 				return <-w.done
 			}
 		case err := <-w.done:
@@ -103,19 +111,6 @@ func (u *Users) share(ctx context.Context, w *write) error {
 			return <-w.done
 		}
 	}
-}
-
-// take takes the writes out of the queue that wait the longest, or none if w waits no more.
-func (q *queue) take(w *write, most int) []*write {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !slices.Contains(q.waiting, w) {
-		return nil
-	}
-	n := min(len(q.waiting), most)
-	batch := slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	return batch
 }
 
 // remove takes a write out of the queue, unless its commit has begun.

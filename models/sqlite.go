@@ -367,7 +367,7 @@ type sqliteDialect struct{}
 func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	failed, ok := errors.AsType[*driver.Error](err)
 	if !ok {
-		return err, false
+		return err, errors.Is(err, ErrIgnored)
 	}
 	switch dbfile.PrimaryCode(err) {
 	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO,

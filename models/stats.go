@@ -2,8 +2,6 @@ package models
 
 import (
 	"context"
-	"math/bits"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,20 +19,6 @@ type Stats struct {
 	FeedEntries int64
 	FeedOldest  time.Time
 	FeedLag     time.Duration
-}
-
-// commits counts commits for [Stats].
-type commits struct {
-	bySize [len(Stats{}.CommitWrites)]atomic.Uint64
-	writes atomic.Uint64
-}
-
-// count counts a commit of this many writes. A commit whose writes were all refused has committed nothing.
-func (c *commits) count(writes uint) {
-	if writes > 0 {
-		c.bySize[bits.Len(writes-1)].Add(1)
-		c.writes.Add(uint64(writes))
-	}
 }
 
 // Stats returns the metrics of the storage. Some are missing if the database does not answer within half a second.

@@ -233,14 +233,6 @@ func (u *Users) storageError(ctx context.Context, err error) error {
 	return shown
 }
 
-// classify is the dialect's, which does not know [ErrIgnored].
-func (u *Users) classify(err error) (shown error, isRefusal bool) {
-	if errors.Is(err, ErrIgnored) {
-		return err, true
-	}
-	return u.dialect.classify(err)
-}
-
 // isUnknown reports whether the database may have stored a write in spite of its error.
 func isUnknown(err error) bool {
 	failed, ok := errors.AsType[*StorageError](err)

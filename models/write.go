@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"runtime/debug"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -19,9 +22,8 @@ import (
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 	stored := &User{NewUser: user}
-	order := LowerASCII(user.Email) + "\x00" + user.Email
-	err := u.write(ctx, &write{kind: isCreation, user: stored, order: order, run: func(tx *transaction) error {
-		stored.ID, stored.CreatedAt = 0, now()
+	err := u.write(ctx, &write{kind: isCreation, user: stored, run: func(tx *transaction) error {
+		stored.ID = 0
 		created := u.insert(tx.DB, []*User{stored})
 		if created.Error == nil && created.RowsAffected == 0 {
 			return ErrIgnored
@@ -31,9 +33,6 @@ func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 	}})
 	return stored.ID, err
 }
-
-// now is the time as it is stored.
-func now() string { return time.Now().UTC().Format(time.DateTime) }
 
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
@@ -115,13 +114,14 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, err
 
 // commit runs writes in one transaction, and gives each its outcome when that is on disk. What the database refuses,
 // and what waits for another program ([errLocked]), is left to the callers: each goes on alone, and no other waits for
-// it. Creations come in an order: two processes that store the same emails do not wait for each other.
+// it.
 func (u *Users) commit(batch []*write) {
-	slices.SortStableFunc(batch, byOrder)
 	oldest := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-	err := u.transact(oldest, wayOf(batch), batch)
-	if _, isRefusal := u.classify(err); isRefusal && len(batch) > 1 {
-		err = errAlone
+	err := u.transact(oldest, false, batch...)
+	if err != nil && len(batch) > 1 {
+		if _, isRefusal := u.dialect.classify(err); isRefusal {
+			err = errAlone
+		}
 	}
 	_, gaveUp := errors.AsType[gaveUpError](err)
 	var younger []*write
@@ -137,8 +137,6 @@ func (u *Users) commit(batch []*write) {
 	}
 }
 
-func byOrder(a, b *write) int { return cmp.Compare(a.order, b.order) }
-
 // way is how a transaction of writes may run.
 type way int
 
@@ -148,24 +146,24 @@ const (
 	untilFree          // it has one write, which waits for the locks of other programs
 )
 
-func wayOf(batch []*write) way {
-	for _, w := range batch {
-		if w.kind == isOther || w.kind != batch[0].kind {
-			return inTransaction
-		}
-	}
-	return asOneStatement
-}
-
 // transact runs writes in a transaction, and counts those that are stored. After a panic the process ends: others wait
 // for the transaction, which is open.
-func (u *Users) transact(since time.Time, way way, batch []*write) error {
+func (u *Users) transact(since time.Time, waits bool, batch ...*write) error {
 	defer func() {
 		if failed := recover(); failed != nil {
 			go panic(fmt.Sprintf("%v\n%s", failed, debug.Stack()))
 			select {}
 		}
 	}()
+	way := asOneStatement
+	for _, w := range batch {
+		if w.kind == isOther || w.kind != batch[0].kind {
+			way = inTransaction
+		}
+	}
+	if waits {
+		way = untilFree
+	}
 	err := u.pool.write(since, way, func(tx *transaction) error {
 		if len(batch) > 1 {
 			return u.runTogether(tx, batch)
@@ -181,6 +179,20 @@ func (u *Users) transact(since time.Time, way way, batch []*write) error {
 	}
 	u.commits.count(stored)
 	return err
+}
+
+// commits counts commits for [Stats].
+type commits struct {
+	bySize [len(Stats{}.CommitWrites)]atomic.Uint64
+	writes atomic.Uint64
+}
+
+// count counts a commit of this many writes. A commit whose writes were all refused has committed nothing.
+func (c *commits) count(writes uint) {
+	if writes > 0 {
+		c.bySize[bits.Len(writes-1)].Add(1)
+		c.writes.Add(uint64(writes))
+	}
 }
 
 // runTogether runs many writes in a transaction: first all creations and all deletions, in as few statements as
@@ -208,7 +220,7 @@ func (u *Users) runTogether(tx *transaction, batch []*write) error {
 			continue
 		}
 		w.outcome = w.run(tx)
-		shown, isRefusal := u.classify(w.outcome)
+		shown, isRefusal := u.dialect.classify(w.outcome)
 		if _, isStorages := errors.AsType[*StorageError](shown); isStorages && (tx.table.triggers || !isRefusal) {
 			return w.outcome
 		}
@@ -244,9 +256,12 @@ func (u *Users) create(tx *transaction, created map[string]*write) error {
 		return nil
 	}
 	var users []*User
-	for _, w := range slices.SortedFunc(maps.Values(created), byOrder) {
-		users = append(users, &User{NewUser: w.user.NewUser, CreatedAt: now()})
+	for _, w := range created {
+		users = append(users, &User{NewUser: w.user.NewUser})
 	}
+	slices.SortFunc(users, func(a, b *User) int { // in one order, two processes with the same emails cannot deadlock
+		return cmp.Or(strings.Compare(LowerASCII(a.Email), LowerASCII(b.Email)), strings.Compare(a.Email, b.Email))
+	})
 	db := tx.DB
 	if !tx.table.triggers {
 		db = db.Clauses(skipTaken{})
@@ -281,6 +296,9 @@ func (s skipTaken) MergeClause(merged *clause.Clause) { merged.Expression = s }
 
 // insert stores users, up to 80 in a statement (266 on PostgreSQL), and reads back their ids and emails.
 func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
+	for _, user := range users {
+		user.CreatedAt = time.Now().UTC().Format(time.DateTime)
+	}
 	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: "email"}}}
 	return tx.Clauses(returning).CreateInBatches(users, u.limits.maxParameters/(len(u.fields)+1))
 }

@@ -52,40 +52,32 @@ type conn struct {
 }
 
 // Write writes all of data, unless the client is too slow. It sends a full buffer of net/http together with what
-// follows.
+// follows. It waits for a period at a time, and then checks how much the client's system has taken meanwhile. It also
+// checks before: a client that has vanished takes nothing, although small writes go on to find space here.
 func (c *conn) Write(data []byte) (int, error) {
 	if c.isFilled && c.held == nil && len(data) == httpBuffer {
 		c.held = bytes.Clone(data) // net/http uses its buffer again
 		return len(data), nil
 	}
-	held := len(c.held)
-	unwritten := net.Buffers{c.held, data}
+	unwritten, written := net.Buffers{c.held, data}, -len(c.held)
 	c.held = nil
-	written, err := c.writeAll(&unwritten)
-	return max(0, written-held), err
-}
-
-// writeAll lets a write wait for a period at a time, and then checks how much the client's system has taken meanwhile.
-// It also checks before a write: a client that has vanished takes nothing, although small writes go on to find space
-// here.
-func (c *conn) writeAll(data *net.Buffers) (written int, err error) {
 	now := time.Now()
 	isTooSlow := now.Sub(c.checked) >= c.period && c.isTooSlow(now, false)
 	for !isTooSlow {
 		if err := c.SetWriteDeadline(now.Add(c.period)); err != nil {
-			return written, err
+			return max(0, written), err
 		}
-		n, err := data.WriteTo(c.TCPConn)
+		n, err := unwritten.WriteTo(c.TCPConn)
 		written += int(n)
 		c.sent += int(n)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return written, err
+			return max(0, written), err
 		}
 		now = time.Now()
 		isTooSlow = c.isTooSlow(now, true)
 	}
 	_ = c.SetLinger(0) // discard what the client has not taken
-	return written, os.ErrDeadlineExceeded
+	return max(0, written), os.ErrDeadlineExceeded
 }
 
 // isTooSlow reports whether the client has no time to spare. The time since the last check counts if it kept a write

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +26,18 @@ import (
 // path, because a path may contain anything, even the email of a user. /health is not logged.
 func (s Service) observe(c *gin.Context) {
 	start := time.Now()
-	id := requestID(c.GetHeader("X-Request-Id"))
+	// A client's own id is used if it is short and plain, because it is logged unchanged. Ours must be unique but not
+	// secret: crypto/rand takes three times as long.
+	const plain = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-"
+	id := c.GetHeader("X-Request-Id")
+	if id == "" || len(id) > 64 || strings.Trim(id, plain) != "" {
+		id = strconv.FormatUint(rand.Uint64(), 36)
+	}
 	c.Header("X-Request-Id", id)
 	s.Metrics.inFlight.Inc()
 	defer func() { // a handler that cuts the connection off panics
-		took := time.Since(start)
-		s.Metrics.count(c, took)
+		took, route := time.Since(start), cmp.Or(c.FullPath(), "unknown") // one value for all paths without a route
+		s.Metrics.count(c, route, took)
 		reasons, failed := reasons(c)
 		level := slog.LevelInfo
 		if failed {
@@ -39,7 +46,7 @@ func (s Service) observe(c *gin.Context) {
 		if ctx := c.Request.Context(); c.FullPath() != "/health" && s.Logger.Enabled(ctx, level) {
 			attributes := append(make([]slog.Attr, 0, 8),
 				slog.String("method", c.Request.Method),
-				slog.String("route", route(c)),
+				slog.String("route", route),
 				slog.Int("status", c.Writer.Status()),
 				slog.Duration("duration", took),
 				slog.Int("bytes", max(c.Writer.Size(), 0)),
@@ -59,9 +66,36 @@ func (s Service) observe(c *gin.Context) {
 	c.Next()
 }
 
-// route returns the route of a request, or one value for all paths without a route.
-func route(c *gin.Context) string {
-	return cmp.Or(c.FullPath(), "unknown")
+var errPanic = errors.New("panic")
+
+// cut is why a response was cut off, or never started because the client was gone.
+type cut struct{ cause error }
+
+func (c cut) Error() string { return "cut: " + c.cause.Error() }
+
+// recoverPanic responds with 500 if a handler panicked, and logs the stack. After the first byte it resets the
+// connection instead: an HTTP/1.0 client would take a closed connection for the end of the response.
+func recoverPanic(logger *slog.Logger) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			abort := cause == any(http.ErrAbortHandler)
+			if !abort {
+				logger.Error("panic", "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
+				_ = c.Error(errPanic)
+			}
+			if abort || c.Writer.Written() {
+				_ = c.Error(cut{c.Errors.Last().Err})
+				resetLater(c.Request.Context())
+				panic(http.ErrAbortHandler)
+			}
+			controllers.Refuse(c, controllers.ErrUnexpected)
+		}()
+		c.Next()
+	}
 }
 
 // reasons describes what went wrong with a request, and reports whether the service itself failed. It never includes
@@ -115,14 +149,4 @@ func cause(err error) []slog.Attr {
 	default:
 		return []slog.Attr{slog.String("storage_code", failure.Code), slog.String("storage_error", failure.Meaning)}
 	}
-}
-
-// requestID uses a client's own id if it is short and plain, because it is logged unchanged. Our own ids must be unique
-// but not secret: crypto/rand takes three times as long.
-func requestID(sent string) string {
-	const plain = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-"
-	if sent != "" && len(sent) <= 64 && strings.Trim(sent, plain) == "" {
-		return sent
-	}
-	return strconv.FormatUint(rand.Uint64(), 36)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,26 +61,25 @@ func (m *Metrics) gauge(name, help string, value func() int64) {
 		func() float64 { return float64(value()) }))
 }
 
+// methods are those of HTTP. All others count as one, so that clients cannot create labels.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodConnect, http.MethodOptions, http.MethodTrace,
+}
+
 // count counts a request that is over.
-func (m *Metrics) count(c *gin.Context, took time.Duration) {
+func (m *Metrics) count(c *gin.Context, route string, took time.Duration) {
 	m.inFlight.Dec()
-	method, route := method(c.Request.Method), route(c)
+	method := c.Request.Method
+	if !slices.Contains(methods, method) {
+		method = "unknown"
+	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
 	// The names are those in the files of keys: clients cannot create labels.
 	if by := callerOf(c); by.name != "" || by.access != "" {
 		m.byKey.WithLabelValues(cmp.Or(by.name, "unnamed")).Inc()
 	}
-}
-
-// method returns one value for all methods unknown to HTTP, so that clients cannot create labels.
-func method(sent string) string {
-	switch sent {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
-		http.MethodConnect, http.MethodOptions, http.MethodTrace:
-		return sent
-	}
-	return "unknown"
 }
 
 // storage collects the statistics that the storage engine keeps anyway, when the metrics are read.

@@ -49,9 +49,13 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	changes := controllers.NewChanges(ending, s.Users, s.Fields, l.heartbeat)
 	scim := controllers.NewSCIM(s.Users, s.Fields)
-	engine.Use(scim.Check)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
+	refuse := func(refusal *controllers.Error) gin.HandlerFunc {
+		return func(c *gin.Context) { controllers.Refuse(c, refusal) }
+	}
+	engine.NoRoute(scim.Check, refuse(controllers.ErrNoPath))
+	engine.NoMethod(scim.Check, refuse(controllers.ErrNoMethod))
 
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/users", handle(api.List))
@@ -66,15 +70,16 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))
 	engine.POST(ndjsonPath, handle(api.ImportNDJSON))
 
-	engine.Match(reads, "/scim/v2/Users", handle(scim.List))
-	engine.POST("/scim/v2/Users", handle(scim.Create))
-	engine.Match(reads, "/scim/v2/Users/:id", handle(scim.Get))
-	engine.PUT("/scim/v2/Users/:id", handle(scim.Put))
-	engine.PATCH("/scim/v2/Users/:id", handle(scim.Patch))
-	engine.DELETE("/scim/v2/Users/:id", handle(api.Delete))
-	engine.Match(reads, "/scim/v2/Groups", handle(scim.Groups))
+	provisioning := engine.Group("/scim/v2", scim.Check)
+	provisioning.Match(reads, "/Users", handle(scim.List))
+	provisioning.POST("/Users", handle(scim.Create))
+	provisioning.Match(reads, "/Users/:id", handle(scim.Get))
+	provisioning.PUT("/Users/:id", handle(scim.Put))
+	provisioning.PATCH("/Users/:id", handle(scim.Patch))
+	provisioning.DELETE("/Users/:id", handle(api.Delete))
+	provisioning.Match(reads, "/Groups", handle(scim.Groups))
 	for _, path := range []string{"ServiceProviderConfig", "ResourceTypes", "ResourceTypes/:id", "Schemas", "Schemas/:id"} {
-		engine.Match(reads, "/scim/v2/"+path, handle(scim.Describe))
+		provisioning.Match(reads, "/"+path, handle(scim.Describe))
 	}
 
 	for path, file := range web.Files(s.Version, s.Fields) {
@@ -103,7 +108,5 @@ func (s Service) engine(l limits) *gin.Engine {
 	bodies := newBodies(l)
 	engine.Use(coalesce, s.observe, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
 		s.Access.checkKey, bodies.admit)
-	engine.NoRoute(refuseAll(controllers.ErrNoPath))
-	engine.NoMethod(refuseAll(controllers.ErrNoMethod))
 	return engine
 }
