@@ -64,7 +64,7 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 				page.More = true
 				break
 			}
-			page.Last = user.ID
+			page.Last = user.Place()
 			if _, err := out.Write(row(user)); err != nil {
 				return err
 			}

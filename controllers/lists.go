@@ -94,7 +94,7 @@ func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
 	array, bytes := a.fields.NewArray(asked.Limit*models.UserBytes), 0
 	query := asked.Query
 	query.Limit++
-	var held int64
+	var held models.Place
 	for users, err := range a.users.Select(c.Request.Context(), query) {
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
 			if page.More = page.Users == asked.Limit; page.More {
 				break
 			}
-			page.Users, page.Last = page.Users+1, users[i].ID
+			page.Users, page.Last = page.Users+1, users[i].Place()
 			if bytes < models.PageBytes {
 				held = page.Last
 				bytes = array.Add(&users[i])
@@ -119,12 +119,13 @@ func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
 	return sendArray(c, array, until(page.Last, query.Descending, a.users.Select(c.Request.Context(), query)))
 }
 
-// until yields users up to the id last, wherever others were added meanwhile.
-func until(last int64, descending bool, pages iter.Seq2[[]models.User, error]) iter.Seq2[[]models.User, error] {
+// until yields users up to the place last, wherever others were added meanwhile.
+func until(last models.Place, descending bool, pages iter.Seq2[[]models.User, error]) iter.Seq2[[]models.User, error] {
 	return func(yield func([]models.User, error) bool) {
 		for page, err := range pages {
 			end := slices.IndexFunc(page, func(user models.User) bool {
-				return !descending && user.ID > last || descending && user.ID < last
+				order := user.Place().Compare(last)
+				return !descending && order > 0 || descending && order < 0
 			})
 			if end >= 0 {
 				page = page[:end]

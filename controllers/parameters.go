@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -18,6 +19,7 @@ type request struct {
 	models.Query
 	models.ImportOptions
 	cursor      string
+	after       string // the place after which a page begins, as next has written it
 	filter      string // of SCIM
 	start       int    // of SCIM: the place of the first user in a list
 	wait        time.Duration
@@ -31,16 +33,47 @@ func (r *request) has(name string) bool {
 	return slices.ContainsFunc(r.sent, func(sent sentParameter) bool { return sent.name == name })
 }
 
-// next returns the reference of the page after a user: all parameters of the request, with another after. It is only a
+// next returns the reference of the page after a place: all parameters of the request, with another after. It is only a
 // query, so that it works behind any prefix that a proxy puts before the path.
-func (r *request) next(after int64) string {
+func (r *request) next(place models.Place) string {
+	after := strconv.FormatInt(place.ID, 10)
+	if r.Sort != "" {
+		after = base64.RawURLEncoding.EncodeToString([]byte(r.Sort + " " + after + " " + place.Key))
+	}
 	reference := []byte("?")
 	for _, sent := range r.sent {
 		if sent.name != "after" {
 			reference = append(reference, sent.name+"="+url.QueryEscape(sent.value)+"&"...)
 		}
 	}
-	return string(strconv.AppendInt(append(reference, "after="...), after, 10))
+	return string(append(reference, "after="+after...))
+}
+
+// complete checks the parameters of a page that depend on one another: what after may be depends on the sort.
+func (r *request) complete() error {
+	if r.has("sort") && r.Limit == 0 {
+		return newError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
+	}
+	if r.after == "" {
+		return nil
+	}
+	var place models.Place
+	text, meaning := r.after, "the id of a user"
+	fits := true
+	if r.Sort != "" {
+		meaning = "what the Link of a page with sort=" + r.Sort + " says"
+		decoded, err := base64.RawURLEncoding.DecodeString(text)
+		text, fits = strings.CutPrefix(string(decoded), r.Sort+" ")
+		text, place.Key, _ = strings.Cut(text, " ")
+		fits = fits && err == nil
+	}
+	id, isID := parseID(text)
+	if !fits || !isID {
+		return newError("parameter_invalid", "The parameter after must be %s", meaning)
+	}
+	place.ID = id
+	r.After = &place
+	return nil
 }
 
 // parameters are what a query string may contain. Anything unknown is an error for the client: a misspelt filter must
@@ -86,7 +119,7 @@ func (p parameters) parse(query string) (asked request, err error) {
 		}
 		asked.sent = append(asked.sent, sentParameter{name, value})
 	}
-	return asked, nil
+	return asked, asked.complete()
 }
 
 func (p parameters) names() (names []string) {
@@ -144,16 +177,21 @@ func listParameters(fields models.Fields) parameters {
 		asked.Contains = value
 		return value != "" && utf8.RuneCountInString(value) <= maxContains
 	}})
+	columns := fields.Columns()
+	all = append(all, choice("sort", func(asked *request, at int) {
+		if asked.Sort = ""; at > 0 { // users come by id without it, too
+			asked.Sort = columns[at]
+		}
+	}, columns...))
 	return parameters{"a list", append(all, pageParameters...)}
 }
 
 // pageParameters say which of the users that match are listed.
 var pageParameters = []parameter{
 	number("limit", 1, 1000, func(asked *request, value int) { asked.Limit = value }),
-	{"after", "the id of a user", func(asked *request, value string) bool {
-		id, ok := parseID(value)
-		asked.After = &id
-		return ok
+	{"after", "the id of a user, or with sort what the Link of a page says", func(asked *request, value string) bool {
+		asked.after = value
+		return value != ""
 	}},
 	choice("order", func(asked *request, at int) { asked.Descending = at == 1 }, "asc", "desc"),
 	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"users-api/models"
 )
 
 // plainReference is what may stand between < and > in a Link header.
@@ -35,12 +37,16 @@ func FuzzSearch(f *testing.F) {
 				t.Errorf("%q: %s is %q", query, name, got)
 			}
 		}
-		next := asked.next(-9)
+		place := models.Place{ID: -9}
+		if asked.Sort != "" {
+			place.Key = "ämil \x00 \"<b>"
+		}
+		next := asked.next(place)
 		if !plainReference.MatchString(next) {
 			t.Errorf("%q does not fit into a header", next)
 		}
 		again, err := listParameters(fields).parse(next[1:])
-		if err != nil || *again.After != -9 || again.Contains != asked.Contains || again.Limit != asked.Limit ||
+		if err != nil || *again.After != place || again.Sort != asked.Sort || again.Contains != asked.Contains || again.Limit != asked.Limit ||
 			again.Descending != asked.Descending || again.Query.Count != asked.Query.Count ||
 			sentValue(again, "email") != sentValue(asked, "email") {
 			t.Errorf("%q continues with %q: %v", query, next, err)
@@ -59,7 +65,7 @@ func sentValue(asked request, name string) string {
 	case name == "limit":
 		return strconv.Itoa(asked.Limit)
 	case name == "after" && asked.After != nil:
-		return strconv.FormatInt(*asked.After, 10)
+		return asked.after
 	case name == "order" && asked.Descending:
 		return "desc"
 	case name == "order":

@@ -35,7 +35,7 @@ func (u *Users) Export(ctx context.Context, query Query, send func(Export) error
 		if err != nil {
 			return err
 		}
-		export.Users = u.ahead(u.each(selected))
+		export.Users = u.ahead(selected)
 		return send(export)
 	})
 }

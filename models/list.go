@@ -17,7 +17,7 @@ import (
 type Page struct {
 	JSON   []byte
 	Users  int    // how many are in it
-	Last   int64  // the id of the last of them
+	Last   Place  // where the last of them stands
 	More   bool   // others follow
 	Total  int64  // how many users there are
 	Cursor string // of the feed, at that moment; "" if changes are not recorded
@@ -79,7 +79,7 @@ func (u *Users) JSON(ctx context.Context, id int64) ([]byte, error) {
 // Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an
 // email. Otherwise it returns nil, and [Users.Select] reads the users.
 func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
-	if query.ID != nil || query.Skip > 0 || query.Unequal.Fields != 0 {
+	if query.Sort != "" || query.ID != nil || query.Skip > 0 || query.Unequal.Fields != 0 {
 		return nil, nil
 	}
 	if query.Limit == 0 || query.Contains != "" || query.Equal.Fields != 0 {
@@ -93,7 +93,11 @@ func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
 		JSON:  append(make([]byte, 0, min(query.Limit*UserBytes, list.Length)), '['),
 		Total: int64(list.Rows), Cursor: list.Cursor,
 	}
-	for id, user := range list.After(query.After, query.Descending) {
+	var after *int64
+	if query.After != nil {
+		after = &query.After.ID
+	}
+	for id, user := range list.After(after, query.Descending) {
 		if page.More = page.Users == query.Limit; page.More {
 			break
 		}
@@ -104,7 +108,7 @@ func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
 			page.JSON = append(page.JSON, ',')
 		}
 		page.JSON = append(page.JSON, user...)
-		page.Users, page.Last = page.Users+1, id
+		page.Users, page.Last.ID = page.Users+1, id
 	}
 	page.JSON = append(page.JSON, ']')
 	return page, nil

@@ -92,7 +92,12 @@ func openPostgres(ctx context.Context, d Database, ended context.Context, rows l
 		return opened, p.explain(err)
 	}
 	// One batch is committed while the next one arrives. 64 clients create as many users a second with three.
-	limits := limits{foldedEmail: foldedEmail, ownChanges: true, writers: 2, maxParameters: 800}
+	limits := limits{
+		foldedEmail: foldedEmail,
+		sortKey:     `lower(left(coalesce(CAST(%s AS TEXT), ''), 200) COLLATE "C")`,
+		beyond:      "(%[1]s, id) %[2]s (@key, @id)",
+		ownChanges:  true, writers: 2, maxParameters: 800,
+	}
 	limits.maxBatch = limits.maxParameters / (len(d.Fields) + 1)              // one INSERT
 	limits.searchers = min(3, int(p.pool.Config().MaxConns)-limits.writers-1) // one connection is left for other reads
 	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-"))     // DATA_DIR belongs to SQLite

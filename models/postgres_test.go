@@ -93,7 +93,7 @@ func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 		if at, bad := time.Parse(time.DateTime, user.CreatedAt); err != nil || bad != nil || time.Since(at) > 25*time.Hour || time.Since(at) < 0 {
 			t.Errorf("%s: %+v, %v", created, user, err)
 		}
-		if _, err := s.Get(ctx, 1<<40); err == nil || len(s.ids(t, models.Query{After: new(int64(1 << 40))})) > 0 {
+		if _, err := s.Get(ctx, 1<<40); err == nil || len(s.ids(t, models.Query{After: &models.Place{ID: 1 << 40}})) > 0 {
 			t.Errorf("%s: an id that no integer holds: %v", created, err)
 		}
 		if stored := s.stored(t); len(stored) != 2 || stored[0] != "1 :" {

@@ -1,6 +1,9 @@
 package models
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+)
 
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
@@ -8,21 +11,36 @@ type Query struct {
 	Unequal    Values // the users that do not have these values, which mean the same
 	ID         *int64 // if set, the user with this id
 	Contains   string // users that have the text in any field, whatever the case of its ASCII letters
-	After      *int64 // if set, users that come after this id, in the order of the query
+	Sort       string // the column by whose values, and then ids, the users come; "" for the ids alone
+	After      *Place // if set, users that come after this place in the order of the query
 	Skip       int    // how many of them are left out at the beginning
 	Limit      int    // the maximum number of users; 0 selects all that match
-	Descending bool   // the highest id first
+	Descending bool   // the last one first
 	Count      bool   // an export counts the users that match, too
 }
 
-// isSearch reports whether a query may look at every user: it has a condition, and no index finds those that match.
+// Place is where a user stands in the order of a query (keyset): no user who stays is missed or comes twice behind it,
+// whoever comes, goes or is changed meanwhile.
+type Place struct {
+	Key string // the value in the column of the sort, as far as it counts; "" in the order of ids
+	ID  int64
+}
+
+// Compare compares two places in ascending order, as both databases do.
+func (p Place) Compare(other Place) int {
+	return cmp.Or(cmp.Compare(LowerASCII(p.Key), LowerASCII(other.Key)), cmp.Compare(p.ID, other.ID))
+}
+
+// isSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those
+// that match.
 func (f Fields) isSearch(query Query) bool {
 	for field := range f.In(query.Equal.Fields) {
 		if field.Unique {
 			return false
 		}
 	}
-	return query.ID == nil && (query.Contains != "" || query.Equal.Fields != 0 || query.Unequal.Fields != 0)
+	return query.ID == nil &&
+		(query.Sort != "" || query.Contains != "" || query.Equal.Fields != 0 || query.Unequal.Fields != 0)
 }
 
 // A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An

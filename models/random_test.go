@@ -140,7 +140,8 @@ func (m *machine) text(r *rapid.T, label string) string {
 	text := rapid.OneOf(
 		rapid.StringN(1, 10, -1),
 		rapid.SampledFrom([]string{"Ada", "\x1f", "\x00", `"`, `\`, "<&>", "\u2028", "%", "_", "abc", "aBcd", "?", "@name", "$1", "NULL",
-			`x","email":"user1`, strings.Repeat("long", 50_000)}),
+			`x","email":"user1`, strings.Repeat("long", 50_000), "ada", "ÄDA", "ada \u0301", "ad\U0001F600", "ad\uffff",
+			strings.Repeat("é", 200), strings.Repeat("é", 200) + "A", strings.Repeat("é", 199) + "a"}),
 	).Draw(r, label)
 	if m.noNUL {
 		text = strings.ReplaceAll(text, "\x00", "NUL")
@@ -306,14 +307,14 @@ func (m *machine) page(r *rapid.T) {
 	}
 	if rapid.Bool().Draw(r, "after") {
 		after := rapid.OneOf(rapid.Int64Range(-2100, 2100), rapid.Int64()).Draw(r, "id")
-		query.After = &after
+		query.After = &models.Place{ID: after}
 		users = slices.DeleteFunc(users, func(u models.User) bool { return u.ID == after || query.Descending == (u.ID > after) })
 	}
 	if want.More = len(users) > query.Limit; want.More {
 		users = users[:query.Limit]
 	}
 	if want.Users = len(users); want.Users > 0 {
-		want.Last = users[len(users)-1].ID
+		want.Last = models.Place{ID: users[len(users)-1].ID}
 	}
 	want.JSON = []byte(m.json(users))
 	m.comparePage(r, query, want)
@@ -355,6 +356,7 @@ func (m *machine) comparePage(r *rapid.T, query models.Query, want models.Page) 
 
 func (m *machine) selectSome(r *rapid.T) {
 	query := models.Query{
+		Sort:       rapid.SampledFrom(append([]string{""}, m.fields.Names()...)).Draw(r, "sort"),
 		Contains:   m.sought(r),
 		Limit:      rapid.IntRange(0, 10).Draw(r, "limit"),
 		Descending: rapid.Bool().Draw(r, "descending"),
@@ -375,12 +377,13 @@ func (m *machine) selectSome(r *rapid.T) {
 	if n != int64(len(want)) || err != nil {
 		r.Fatalf("%+v: %d are counted, want %d, %v", query, n, len(want), err)
 	}
+	slices.SortFunc(want, func(a, b models.User) int { return m.place(a, query.Sort).Compare(m.place(b, query.Sort)) })
 	if query.Descending {
 		slices.Reverse(want)
 	}
 	if len(want) > 0 && rapid.Bool().Draw(r, "after") {
 		at := rapid.IntRange(0, len(want)-1).Draw(r, "at")
-		query.After, want = new(want[at].ID), want[at+1:]
+		query.After, want = new(m.place(want[at], query.Sort)), want[at+1:]
 	}
 	if query.Limit > 0 {
 		want = want[:min(len(want), query.Limit)]
@@ -395,6 +398,18 @@ func (m *machine) selectSome(r *rapid.T) {
 	if !slices.EqualFunc(got, want, m.same) {
 		r.Fatalf("%+v: got %.500v, want %.500v", query, got, want)
 	}
+}
+
+// place is where a user stands in the order of a sort: both databases compare texts byte by byte.
+func (m *machine) place(user models.User, sort string) models.Place {
+	place := models.Place{ID: user.ID}
+	if sort != "" {
+		value := cmp.Or(m.fields.Find(sort).Value(&user.NewUser), new(string))
+		text, _, _ := strings.Cut(*value, "\x00") // SQLite reads no further
+		characters := []rune(text)
+		place.Key = models.LowerASCII(string(characters[:min(len(characters), 200)]))
+	}
+	return place
 }
 
 // sought returns a text to search for: most are a part of what some user has.

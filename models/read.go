@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,18 +23,19 @@ type reader struct {
 
 func newReader(fields Fields) reader { return reader{fields, fields.selected()} }
 
-// each yields the users that a query selects, each valid until the next. Rows and Scan take 1.0 µs for each, and Find
-// 3.7.
-func (r reader) each(query *gorm.DB) iter.Seq2[*User, error] {
+// each yields the users that a query selects, each valid until the next, with the key by which they are sorted, if there
+// is one. Rows and Scan take 1.0 µs for each, and Find 3.7.
+func (r reader) each(query *gorm.DB, sortKey ...string) iter.Seq2[*User, error] {
 	return func(yield func(*User, error) bool) {
-		rows, err := query.Model(&User{}).Select(r.columns).Rows()
+		columns := slices.Concat(r.columns, sortKey)
+		rows, err := query.Model(&User{}).Select(columns).Rows()
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer rows.Close() //nolint:errcheck // Err says what went wrong
 		var user User
-		texts := make([]sql.NullString, len(r.columns)-1)
+		texts := make([]sql.NullString, len(columns)-1)
 		into := []any{&user.ID}
 		for i := range texts {
 			into = append(into, &texts[i])
@@ -49,6 +52,9 @@ func (r reader) each(query *gorm.DB) iter.Seq2[*User, error] {
 				}
 			}
 			user.CreatedAt = ShownTime(texts[len(r.fields)].String)
+			if len(sortKey) > 0 {
+				user.sortKey = texts[len(texts)-1].String
+			}
 			if !yield(&user, nil) {
 				return
 			}
@@ -157,17 +163,30 @@ func (u *Users) mayStore(text string) bool {
 }
 
 // selected returns the users that a query selects, in its order.
-func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
+func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], error) {
 	selected, err := u.matching(db, query)
 	if err != nil {
 		return nil, err
 	}
-	order, beyond := "id", "id > ?"
+	order, beyond := "", ">"
 	if query.Descending {
-		order, beyond = "id DESC", "id < ?"
+		order, beyond = " DESC", "<"
 	}
-	if query.After != nil {
-		selected = selected.Where(beyond, *query.After)
+	var sortKey []string
+	after := query.After
+	switch {
+	case query.Sort == "":
+		if selected = selected.Order("id" + order); after != nil {
+			selected = selected.Where("id "+beyond+" ?", after.ID)
+		}
+	case after != nil && !u.mayStore(after.Key):
+		selected = selected.Where("1 = 0")
+	default:
+		key := fmt.Sprintf(u.limits.sortKey, `users."`+query.Sort+`"`)
+		sortKey = []string{key}
+		if selected = selected.Order(key + order + ", id" + order); after != nil {
+			selected = selected.Where(fmt.Sprintf(u.limits.beyond, key, beyond), map[string]any{"key": after.Key, "id": after.ID})
+		}
 	}
 	if query.Skip > 0 {
 		selected = selected.Offset(query.Skip)
@@ -175,7 +194,7 @@ func (u *Users) selected(db *gorm.DB, query Query) (*gorm.DB, error) {
 	if query.Limit > 0 {
 		selected = selected.Limit(query.Limit)
 	}
-	return selected.Order(order), nil
+	return u.each(selected, sortKey...), nil
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.
@@ -235,7 +254,7 @@ func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error
 					return err
 				}
 				page, room = make([]User, 0, next.Limit), pageBytes
-				for user, err := range u.each(selected) {
+				for user, err := range selected {
 					if err != nil {
 						return err
 					}
@@ -253,7 +272,7 @@ func (u *Users) Select(ctx context.Context, query Query) iter.Seq2[[]User, error
 			isLast := len(page) < next.Limit && room >= 0
 			// This comes before the page is sent: what is used later is held while a slow reader takes it.
 			if wanted -= len(page); !isLast {
-				next.After, next.Skip = new(page[len(page)-1].ID), 0
+				next.After, next.Skip = new(page[len(page)-1].Place()), 0
 			}
 			if !yield(page, nil) || isLast {
 				return

@@ -106,7 +106,11 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 	}
 	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, Temp: temp, replaced: s.replaced}
 	opened.limits = limits{
-		foldedEmail: "email COLLATE NOCASE", storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1,
+		foldedEmail: "email COLLATE NOCASE",
+		sortKey:     "substr(coalesce(%s, ''), 1, 200) COLLATE NOCASE",
+		// SQLite does not look for a pair of values in such an index.
+		beyond:        "%[1]s %[2]s= @key AND (id %[2]s @id OR %[1]s %[2]s @key)",
+		storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1,
 		// The driver takes time that grows with their square: with 800, an import takes half as long again.
 		maxParameters: 240,
 	}

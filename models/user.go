@@ -30,4 +30,9 @@ type User struct {
 	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". On PostgreSQL the column is a
 	// timestamptz(0).
 	CreatedAt string `gorm:"type:datetime;default:(CURRENT_TIMESTAMP)"`
+
+	sortKey string // the Key of its Place
 }
+
+// Place returns where a user stands in the order of the query that has read it.
+func (u *User) Place() Place { return Place{u.sortKey, u.ID} }

@@ -121,9 +121,11 @@ type dialect interface {
 	prune(tx *gorm.DB, before time.Time) (int64, error)
 }
 
-// limits are the values in which the databases differ, an expression of SQL among them.
+// limits are the values in which the databases differ, expressions of SQL among them.
 type limits struct {
 	foldedEmail   string // the expression that the index on emails without their case has
+	sortKey       string // that by which users are sorted, with %s for a column
+	beyond        string // the condition that users come behind a place, with their sortKey, and < or >
 	storesAnyText bool   // also a NUL, and what is no UTF-8
 	ownChanges    bool   // each change has a transaction of its own
 	writers       int    // how many batches can be committed at once

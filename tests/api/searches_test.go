@@ -65,6 +65,14 @@ var searches = []struct{ name, query, ids, total string }{
 	{"descending is the other order", "order=desc", "7 5 4 3 2 1", ""},
 	{"after goes with the order", "order=desc&after=3", "2 1", ""},
 
+	{"users are sorted by name without the case of ASCII letters", "sort=name&limit=10", "4 7 1 2 3 5", ""},
+	{"and from the last to the first", "sort=name&limit=10&order=desc", "5 3 2 1 7 4", ""},
+	{"an empty text comes first", "sort=email&limit=3", "7 1 2", ""},
+	{"users with equal values come by id", "sort=created_at&limit=10", "7 1 2 3 4 5", ""},
+	{"in the order that is asked for", "sort=created_at&limit=10&order=desc", "5 4 3 2 1 7", ""},
+	{"a sort by id is the order by id", "sort=id&limit=2&after=2", "3 4", ""},
+	{"users who match are sorted", "sort=name&q=example.org&limit=2&count=true&order=desc", "5 2", "4"},
+
 	{"all users are counted", "count=true", "1 2 3 4 5 7", "6"},
 	{"the count has no limit", "count=true&limit=1", "1", "6"},
 	{"the count does not begin after anybody", "count=true&after=5", "7", "6"},
@@ -112,6 +120,7 @@ var badQueries = []struct{ parameter, expects, queries string }{
 	{"limit", "a whole number from 1 to 1000", "limit= limit=0 limit=-1 limit=1001 limit=01 limit=1.5 limit=1e2 limit=%2B1 limit=ten limit limit=%zz " +
 		"limit=99999999999999999999 limit=5;order=desc limit=1%00 limit=5&limit=5 limit=5&%6Cimit=6"},
 	{"after", "the id of a user", "after= after=abc after=1.0 after=01 after=-0 after=%2B1 after=9223372036854775808 after=% after=1&after=2"},
+	{"sort", "id, name, email or created_at", "sort=&limit=1 sort=Name&limit=1 sort=name,email&limit=1 sort=phone&limit=1 sort=id&sort=id"},
 	{"order", "asc or desc", "order= order=ASC order=up order=desc,asc order=id order=asc&order=asc"},
 	{"count", "true", "count=false count= count=1 count=TRUE count=yes count count=true&count=true"},
 	{"email", "the whole email of a user, in UTF-8", "email=a&%65mail=b email= email=a&email=b email=%f email=%ff email"},

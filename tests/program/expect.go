@@ -108,7 +108,7 @@ func Count(answers []Answer, status int) (n int) {
 func ErrorBody(text string) string { return `{"error":` + strconv.Quote(text) + `}` }
 
 // listParameters are those of a list, after its fields. CONTRIBUTING.md, "Adding a parameter of a list", adds a name here.
-var listParameters = []string{"q", "limit", "after", "order", "count"}
+var listParameters = []string{"q", "sort", "limit", "after", "order", "count"}
 
 // UnknownParameter is the sentence about a parameter that a list does not take, or an export, which takes more.
 func UnknownParameter(name, of string, more ...string) string {
