@@ -2,8 +2,6 @@ package models
 
 import (
 	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,28 +54,6 @@ func TestTempFilesTakeNoMoreThanTheyLeave(t *testing.T) {
 	}
 }
 
-func TestATempFileHasNoNameAndIsReadTwice(t *testing.T) {
-	files := NewTempFiles(filepath.Join(t.TempDir(), "users.db-spool-"))
-	file, err := files.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left, err := filepath.Glob(files.prefix + "*"); len(left) > 0 || err != nil {
-		t.Errorf("a kill would leave %v, %v", left, err)
-	}
-	_, _ = io.WriteString(file, "text")
-	for range 2 {
-		_, _ = file.Seek(0, io.SeekStart)
-		if text, err := io.ReadAll(file); string(text) != "text" || err != nil {
-			t.Errorf("read %q, %v", text, err)
-		}
-	}
-	file.Close()
-	if _, err := file.file.Stat(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("the file is still open: %v", err)
-	}
-}
-
 func TestOnlySoManyTempFilesAreOpen(t *testing.T) {
 	files := NewTempFiles(filepath.Join(t.TempDir(), "users.db-spool-"))
 	for range maxTempFiles {
@@ -96,26 +72,5 @@ func TestATempFileThatCannotBeMadeSaysWhy(t *testing.T) {
 	_, err := NewTempFiles(filepath.Join(t.TempDir(), "gone", "users.db-spool-")).New()
 	if err == nil || err.Error() != "a temporary file cannot be written: no such file or directory" {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestWhatAKilledProcessLeftIsRemoved(t *testing.T) {
-	directory := t.TempDir()
-	for _, name := range []string{"users.db", "users.db-spool-1", "users.db-spool-2"} {
-		if err := os.WriteFile(filepath.Join(directory, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := NewTempFiles(filepath.Join(directory, "users.db-spool-")).Clear(); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(directory, "*")); len(left) != 1 {
-		t.Errorf("left are %v", left)
-	}
-}
-
-func TestARealDiskHasRoom(t *testing.T) {
-	if free, err := freeBytes(t.TempDir()); err != nil || free <= 0 {
-		t.Errorf("%d bytes are free, %v", free, err)
 	}
 }
