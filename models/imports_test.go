@@ -1,7 +1,6 @@
 package models_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,7 +13,6 @@ import (
 func TestFiles(t *testing.T) {
 	onEach(t, []test{
 		{"every row that cannot be imported is named, whatever refuses it", importsRefused},
-		{"a file that breaks off stores nothing", importsCutOff},
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
 		{"every user who is not in the file is deleted, also one with the lowest id there is", lowestIDs},
 	}, plain())
@@ -84,40 +82,6 @@ func importsRefused(t *testing.T, s *storage) {
 	}
 	if stored := s.stored(t); len(stored) != 1 {
 		t.Errorf("stored are %v", stored)
-	}
-}
-
-// A file that ends too early, or whose client goes away, stores nothing, and the next write is done.
-func importsCutOff(t *testing.T, s *storage) {
-	broken := errors.New("the disk broke")
-	gone, cancel := context.WithCancel(ctx)
-	for name, test := range map[string]struct {
-		ctx  context.Context
-		last func() error
-		want error
-	}{
-		"a file that breaks off":  {ctx, func() error { return broken }, broken},
-		"a client that goes away": {gone, func() error { cancel(); return nil }, context.Canceled},
-	} {
-		rows := func(yield func(models.ImportRow, error) bool) {
-			for i := range 5000 {
-				row := models.ImportRow{Line: i, Values: values(s.fields, "name", "n", "email", fmt.Sprint(i))}
-				var err error
-				if i == 3000 {
-					err = test.last()
-				}
-				if !yield(row, err) {
-					return
-				}
-			}
-		}
-		if _, err := s.Import(test.ctx, rows, models.ImportOptions{}); !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	s.create(t, "after")
-	if stored := s.stored(t); len(stored) != 1 {
-		t.Errorf("%d users are stored", len(stored))
 	}
 }
 

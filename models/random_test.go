@@ -150,7 +150,7 @@ func (m *machine) text(r *rapid.T, label string) string {
 }
 
 func anEmail(r *rapid.T) string {
-	return rapid.SampledFrom([]string{"user", "User", `"\user`}).Draw(r, "letters") + fmt.Sprint(rapid.IntRange(0, 20).Draw(r, "email"))
+	return rapid.SampledFrom([]string{"user", "User", `"\user`, "éuser", "ÉUser"}).Draw(r, "letters") + fmt.Sprint(rapid.IntRange(0, 20).Draw(r, "email"))
 }
 
 // someAdded returns values for a few of the added fields.
@@ -358,6 +358,7 @@ func (m *machine) selectSome(r *rapid.T) {
 	query := models.Query{
 		Sort:       rapid.SampledFrom(append([]string{""}, m.fields.Names()...)).Draw(r, "sort"),
 		Contains:   m.sought(r),
+		Skip:       rapid.IntRange(0, 3).Draw(r, "skip"),
 		Limit:      rapid.IntRange(0, 10).Draw(r, "limit"),
 		Descending: rapid.Bool().Draw(r, "descending"),
 	}
@@ -385,6 +386,7 @@ func (m *machine) selectSome(r *rapid.T) {
 		at := rapid.IntRange(0, len(want)-1).Draw(r, "at")
 		query.After, want = new(m.place(want[at], query.Sort)), want[at+1:]
 	}
+	want = want[min(len(want), query.Skip):]
 	if query.Limit > 0 {
 		want = want[:min(len(want), query.Limit)]
 	}

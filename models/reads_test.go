@@ -12,7 +12,6 @@ func TestReads(t *testing.T) {
 	onEach(t, []test{
 		{"a page and a user by email come from memory once a list was read", fromMemory},
 		{"a page has a bounded size, whichever texts are long", pageSizes},
-		{"a list has the version of its users", versions},
 		{"an export is of one moment", exports},
 	}, plain())
 }
@@ -80,30 +79,6 @@ func pageSizes(t *testing.T, s *storage) {
 	}
 }
 
-func versions(t *testing.T, s *storage) {
-	text, version := s.list(t)
-	if text != "[]" || version == "" {
-		t.Errorf("an empty list is %s, with the version %q", text, version)
-	}
-	seen := map[string]string{version: text}
-	for i := range 5 {
-		id := s.create(t, fmt.Sprint(i))
-		if i%2 == 1 {
-			if err := s.Delete(ctx, id, nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		text, version = s.list(t)
-		if other, found := seen[version]; found && other != text {
-			t.Errorf("%s and %s have the version %s", other, text, version)
-		}
-		seen[version] = text
-	}
-	if len(seen) != 4 { // of none, then 1, 2 and 3 users: what is created and deleted leaves the list as it was
-		t.Errorf("the lists have %d versions", len(seen))
-	}
-}
-
 // exports reads while all users get another name again and again, each time in one commit.
 func exports(t *testing.T, s *storage) {
 	const n, names = 3000, 4
@@ -139,20 +114,4 @@ func exports(t *testing.T, s *storage) {
 			t.Fatalf("of %d users these have each name: %v, %v", export.Total, found, err)
 		}
 	}
-	query := models.Query{Contains: "299", Limit: 3, Descending: true, Count: true}
-	export, users, err := exported(s.Users, query)
-	if err != nil || export.Total != 13 || len(users) != 3 || users[0].ID <= users[1].ID {
-		t.Errorf("a query gave %d of %d users, %v", len(users), export.Total, err)
-	}
-	enough := fmt.Errorf("enough users")
-	err = s.Export(ctx, models.Query{}, func(export models.Export) error {
-		for range export.Users {
-			return enough
-		}
-		return nil
-	})
-	if err == nil || err.Error() != enough.Error() {
-		t.Errorf("an export that is left: %v", err)
-	}
-	renameAll("last") // nothing is left behind
 }
