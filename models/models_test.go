@@ -26,8 +26,9 @@ type database struct {
 	empty func(t testing.TB) models.Database
 	// other opens it as another program does.
 	other   func(t testing.TB, at models.Database) *sql.DB
-	noNUL   bool // a text with a NUL is refused
-	delayed bool // the feed shows a commit only once all older transactions have ended
+	odd     []string // statements of another program that only this one has, or that are different there
+	noNUL   bool     // a text with a NUL is refused
+	delayed bool     // the feed shows a commit only once all older transactions have ended
 }
 
 // databases are those that the tests run on, each in a file of its own.

@@ -25,6 +25,16 @@ var postgres = database{
 		t.Cleanup(func() { _ = db.Close() })
 		return db
 	},
+	odd: []string{
+		"VACUUM FULL users",
+		`CREATE FUNCTION spread() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			UPDATE users SET name = name || '!' WHERE id = 1; RETURN NULL; END $$;
+			CREATE TRIGGER t AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION spread()`,
+		"DROP TRIGGER t ON users",
+		"UPDATE users SET name = 'all'",
+		"ALTER TABLE users RENAME COLUMN name TO old; ALTER TABLE users ALTER COLUMN old DROP NOT NULL; " +
+			"ALTER TABLE users ADD COLUMN name text NOT NULL DEFAULT 'empty'",
+	},
 	noNUL: true, delayed: true,
 }
 

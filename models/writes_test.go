@@ -76,7 +76,7 @@ func cancelled(t *testing.T, s *storage) {
 }
 
 // writesBesideImport imports a file whose last row comes only after longer than any write may wait for another program. What it
-// has written waits for it, and then for another program that holds a lock for a moment.
+// has written waits for it, and then for another program that holds a lock for a moment. A client that leaves waits no longer.
 func writesBesideImport(t *testing.T, s *storage) {
 	const waits = 6 * time.Second
 	changed, deleted := s.create(t, "changed"), s.create(t, "deleted")
@@ -117,6 +117,14 @@ func writesBesideImport(t *testing.T, s *storage) {
 		t.Errorf("during the import, %s", early)
 		got = append(got, early)
 	case <-time.After(waits):
+	}
+	if !s.delayed {
+		leaving, leave := context.WithTimeout(ctx, time.Second/10)
+		defer leave()
+		_, err := s.Create(leaving, models.NewUser{Name: "n", Email: "left"})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a creation whose client leaves: %v", err)
+		}
 	}
 	other := s.other(t, s.at)
 	locked := make(chan bool)
