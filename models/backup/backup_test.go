@@ -178,29 +178,24 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 	content := read(t, zeroed)
 	copy(content[len(content)/2:], make([]byte, 4096))
 	write(t, zeroed, content)
-	link := func(target string, _ func()) { _ = os.Symlink("nowhere", target) }
+	link := func(target string) { _ = os.Symlink("nowhere", target) }
 	for name, test := range map[string]struct {
-		path   string
-		before func(target string, stop func())
-		during func(target string, stop func()) // while the copy waits for a lock
-		says   string
+		path           string
+		before, during func(target string) // during, while the copy waits for a lock
+		says           string
 	}{
 		"a name that is taken":                 {path, link, nil, "b.db exists already, and is left as it is: choose another name"},
 		"a name that is taken during the copy": {path, nil, link, "exists already"},
-		"a directory that is not":              {path, func(target string, _ func()) { _ = os.Remove(filepath.Dir(target)) }, nil, "no such file or directory"},
-		"no database":                          {path + "x", nil, nil, "there is no database"},
-		"a file that is no database":           {garbage, nil, nil, "file is not a database (26)"},
-		"a page of zeros":                      {zeroed, nil, nil, "malformed"},
-		"no users":                             {file(t, "CREATE TABLE people (id)"), nil, nil, "it has no table users"},
-		"a stop":                               {path, func(_ string, stop func()) { stop() }, nil, "context canceled"},
-		"a stop during the copy":               {path, nil, func(_ string, stop func()) { stop() }, "context canceled"},
+		"a directory that is not": {path, func(target string) { _ = os.Remove(filepath.Dir(target)) }, nil,
+			"no such file or directory"},
+		"a file that is no database": {garbage, nil, nil, "file is not a database (26)"},
+		"a page of zeros":            {zeroed, nil, nil, "malformed"},
+		"no users":                   {file(t, "CREATE TABLE people (id)"), nil, nil, "it has no table users"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(t.TempDir(), "b.db")
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
 			if test.before != nil {
-				test.before(target, stop)
+				test.before(target)
 			}
 			release := func() {}
 			if test.during != nil {
@@ -209,17 +204,16 @@ func TestABackupThatFailsLeavesNothingBehind(t *testing.T) {
 			}
 			ended := make(chan error, 1)
 			go func() {
-				_, err := backup.Make(ctx, test.path, target)
+				_, err := backup.Make(t.Context(), test.path, target)
 				ended <- err
 			}()
 			if test.during != nil {
 				waitForPartial(t, target, 0)
-				test.during(target, stop)
+				test.during(target)
 				release()
 			}
-			err := <-ended
-			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("the error is %v", err)
+			if err := <-ended; err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("the error is %v, want %s", err, test.says)
 			}
 			left, _ := filepath.Glob(filepath.Join(filepath.Dir(target), "*"))
 			if is, _ := os.Readlink(target); len(left) > 1 || len(left) == 1 && is != "nowhere" {

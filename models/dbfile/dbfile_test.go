@@ -47,29 +47,6 @@ func file(t testing.TB) (path string) {
 	return path
 }
 
-func TestAFileOfAnyNameIsOpenedAndNoneIsCreated(t *testing.T) {
-	t.Parallel()
-	path := file(t)
-	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		t.Errorf("another file was opened: %v", err)
-	}
-	for _, mode := range []dbfile.Mode{dbfile.ReadWrite, dbfile.ReadOnly} {
-		if _, err := dbfile.Open(path+"x", mode); dbfile.PrimaryCode(err) != dbfile.CodeCannotOpen {
-			t.Errorf("opening nothing: %v", err)
-		}
-	}
-	for _, mode := range []dbfile.Mode{dbfile.ReadOnly, dbfile.Immutable} {
-		db, err := dbfile.Open(path, mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Exec("INSERT INTO users VALUES (1)").Error; dbfile.PrimaryCode(err) != dbfile.CodeReadOnly {
-			t.Errorf("writing with %s: %v", mode, err)
-		}
-		dbfile.Close(db)
-	}
-}
-
 // A database is taken for a restore alone when no other program can have it, in any journal mode.
 func TestADatabaseThatAnotherProgramUsesIsNotTakenAlone(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is written, the list, its pages and the rows that are found are those of the table, and a list that somebody
-// still reads does not change.
+// Whatever is written, and also after readings that have failed midway, the list, its pages and the rows that are found are
+// those of the table, and a list that somebody still reads does not change.
 func TestWhatIsInMemoryIsTheTable(t *testing.T) {
 	t.Parallel()
 	ids := rapid.OneOf(rapid.Int64Range(-1100, 1100), rapid.Int64())
@@ -34,6 +34,15 @@ func TestWhatIsInMemoryIsTheTable(t *testing.T) {
 			"put":        func(r *rapid.T) { source.put(ids.Draw(r, "id"), names.Draw(r, "name")) },
 			"remove":     func(r *rapid.T) { source.remove(ids.Draw(r, "id")) },
 			"others put": func(r *rapid.T) { source.others(func() { source.put(ids.Draw(r, "id"), names.Draw(r, "name")) }) },
+			"fail": func(r *rapid.T) {
+				source.breaks = errors.New("the disk failed")
+				_, release, err := cache.List(ctx)
+				release()
+				if err != nil && !errors.Is(err, source.breaks) {
+					r.Fatal(err)
+				}
+				source.breaks = nil
+			},
 			"list": func(r *rapid.T) {
 				isCached(t, source, cache)
 				l, _, _ := cache.List(ctx) // it is never released
@@ -110,65 +119,6 @@ func TestOnlyWhatHasChangedIsReadAgain(t *testing.T) {
 	}
 	if source.readAll != 1 {
 		t.Errorf("everything was read %d times", source.readAll)
-	}
-}
-
-// A source tells once what has changed. When a reading fails midway, every row is read next time.
-func TestAfterAReadingThatFailsNothingIsStale(t *testing.T) {
-	t.Parallel()
-	for _, lost := range []string{"a changed row", "every row"} {
-		source, cache := open(1 << 20)
-		for id := range int64(1500) {
-			source.put(id+1, "before")
-		}
-		isCached(t, source, cache)
-		if source.put(1500, "after"); lost == "every row" {
-			source.others(func() {})
-		}
-		source.breaks = errors.New("the disk failed")
-		if _, _, err := cache.List(ctx); !errors.Is(err, source.breaks) {
-			t.Errorf("%s could not be read, and the error is %v", lost, err)
-		}
-		source.breaks = nil
-		isCached(t, source, cache)
-	}
-}
-
-func TestARowIsFoundByItsKeyUntilItIsGone(t *testing.T) {
-	t.Parallel()
-	source, cache := open(1 << 20)
-	source.put(1, "a")
-	source.put(600, "bb")
-	for _, step := range []struct {
-		name       string
-		write      func()
-		sought     string
-		id         int
-		is         string // the name of the row that is found; "" for none
-		listBefore bool
-	}{
-		{"before the list is read", func() {}, "a", 0, "", false},
-		{"in the first segment", func() {}, "a", 1, "a", true},
-		{"in the second segment", func() {}, "bb", 600, "bb", false},
-		{"a key of no row", func() {}, "ccc", 0, "", false},
-		{"created", func() { source.put(2, "ccc") }, "ccc", 2, "ccc", false},
-		{"changed", func() { source.put(2, "dddd") }, "dddd", 2, "dddd", false},
-		{"by the key of before, which the caller must compare", func() {}, "ccc", 2, "dddd", false},
-		{"deleted", func() { source.remove(2) }, "dddd", 0, "", false},
-		{"created again", func() { source.put(3, "dddd") }, "dddd", 3, "dddd", false},
-		{"when others have written", func() { source.others(func() { source.put(4, "eeeee") }) }, "eeeee", 0, "", false},
-		{"when every row was read again", func() {}, "eeeee", 4, "eeeee", true},
-	} {
-		if step.write(); step.listBefore {
-			isCached(t, source, cache)
-		}
-		want := ""
-		if step.is != "" {
-			want = fmt.Sprintf(`{"id":%d,"name":%q}`, step.id, step.is)
-		}
-		if row, cursor, err := cache.Find(ctx, key(step.sought), 1); string(row) != want || err != nil || want != "" && cursor != "cursor" {
-			t.Errorf("%s: found %q at %q, %v, want %q", step.name, row, cursor, err, want)
-		}
 	}
 }
 
