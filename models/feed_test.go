@@ -118,35 +118,33 @@ func later() time.Time {
 }
 
 func feedPruned(t *testing.T, s *storage) {
-	const n = 5
 	begin := s.end(t, 0)
-	s.prune(t, later()) // there is nothing to delete
-	for i := range n {
-		s.create(t, fmt.Sprint("old", i))
-	}
-	old := s.feed(t, "", n)
-	middle := later()
-	for i := range n {
-		s.create(t, fmt.Sprint("new", i))
-	}
-	all := s.feed(t, "", 2*n)
-	s.prune(t, middle.Add(-time.Hour))
-	s.feed(t, begin, 2*n)
-	s.prune(t, middle)
-	if got := s.feed(t, "", n); ops(got) != ops(all[n:]) {
-		t.Errorf("%s are left", ops(got))
-	}
-	for _, gone := range append([]models.Change{{Cursor: begin}}, old[:n-1]...) {
-		if changes, err := s.Changes(ctx, gone.Cursor, 10); !errors.Is(err, models.ErrCursorGone) {
-			t.Errorf("after %s there are %s, %v", gone.Cursor, ops(changes.Entries), err)
+	create := func(emails ...string) {
+		for _, email := range emails {
+			s.create(t, email)
 		}
 	}
-	s.feed(t, old[n-1].Cursor, n) // all that comes after it is still there
-	last := all[2*n-1].Cursor
+	create("a", "b", "c")
+	old := s.feed(t, "", 3)
+	middle := later()
+	create("d", "e", "f")
+	all := s.feed(t, begin, 6)
+	s.prune(t, middle.Add(-time.Hour))
+	s.feed(t, begin, 6)
+	s.prune(t, middle)
+	if got := s.feed(t, "", 3); ops(got) != ops(all[3:]) {
+		t.Errorf("%s are left", ops(got))
+	}
+	for _, gone := range []string{begin, old[0].Cursor, old[1].Cursor} {
+		if changes, err := s.Changes(ctx, gone, 10); !errors.Is(err, models.ErrCursorGone) {
+			t.Errorf("after %s there are %s, %v", gone, ops(changes.Entries), err)
+		}
+	}
+	s.feed(t, old[2].Cursor, 3) // all that comes after it is still there
 	s.prune(t, later())
-	s.feed(t, last, 0)
-	id := s.create(t, "after all")
-	if got := ops(s.feed(t, last, 1)); got != fmt.Sprint("created ", id) {
+	s.feed(t, all[5].Cursor, 0)
+	create("after all")
+	if got := ops(s.feed(t, all[5].Cursor, 1)); got != "created 7" {
 		t.Errorf("after the newest come %s", got)
 	}
 }

@@ -31,10 +31,15 @@ func (s *storage) cachedPage(t testing.TB, query models.Query) (page *models.Pag
 }
 
 func fromMemory(t *testing.T, s *storage) {
-	s.create(t, "ada")
-	for _, query := range []models.Query{{Limit: 2}, {Limit: 1, Equal: values(s.fields, "email", "ada")}} {
-		if page := s.cachedPage(t, query); page == nil || page.Users != 1 {
-			t.Errorf("%+v: in memory is %v", query, page)
+	id := s.create(t, "ada")
+	for _, email := range []string{"ada", "changed"} {
+		if _, err := s.Change(ctx, id, values(s.fields, "email", email), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, query := range []models.Query{{Limit: 2}, {Limit: 1, Equal: values(s.fields, "email", email)}} {
+			if page := s.cachedPage(t, query); page == nil || page.Users != 1 {
+				t.Errorf("%+v: in memory is %v", query, page)
+			}
 		}
 	}
 }
