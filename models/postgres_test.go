@@ -88,7 +88,7 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 			err := write()
 			refused.Add(1)
 			took, failed := time.Since(began), refusal(err)
-			if failed == nil || failed.Unknown || took < 3*time.Second || took > 8*time.Second {
+			if failed == nil || failed.Unknown || took < 3*time.Second || took > 9*time.Second { // 10, behind another
 				t.Errorf("%s ends after %s with %#v", what, took, err)
 			}
 		})

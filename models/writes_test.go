@@ -16,7 +16,6 @@ import (
 func TestWrites(t *testing.T) {
 	onEach(t, []test{
 		{"what is closed says so", closed},
-		{"a context that has ended ends the wait", cancelled},
 		{"a write waits for an import, however long that takes", writesBesideImport},
 	}, plain())
 }
@@ -48,30 +47,6 @@ func closed(t *testing.T, s *storage) {
 	}
 	if _, err := s.Page(ctx, models.Query{Limit: 1}); err != nil && !errors.Is(err, models.ErrClosed) {
 		t.Errorf("a page: %v", err) // without a list in memory, storage says that it is closed
-	}
-}
-
-func cancelled(t *testing.T, s *storage) {
-	s.create(t, "ada@example.org")
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	for range 20 { // it is not left to chance
-		_, create := s.Create(gone, models.NewUser{Name: "n", Email: "e"})
-		_, count := s.Count(gone, models.Query{Contains: "a"})
-		_, imported := s.Import(gone, lines(file("n:e")), models.ImportOptions{})
-		for name, err := range map[string]error{"creating": create, "counting": count, "importing": imported} {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-		for _, err := range s.Select(gone, models.Query{Contains: "a"}) {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("selecting: %v", err)
-			}
-		}
-	}
-	if stored := s.stored(t); len(stored) != 1 {
-		t.Errorf("stored are %v", stored)
 	}
 }
 
