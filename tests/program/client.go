@@ -1,7 +1,6 @@
 package program
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +9,7 @@ import (
 	"testing"
 )
 
-// User is a user as the list shows it.
+// User is what every user has; fields that were added are left out.
 type User struct {
 	ID        int64  `json:"id"`
 	Name      string `json:"name"`
@@ -69,7 +68,7 @@ func (p *Program) Send(method, path, body string, header ...string) (Answer, err
 	}
 	for _, line := range header {
 		name, value, _ := strings.Cut(line, ": ")
-		request.Header.Set(name, value)
+		request.Header.Add(name, value)
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -171,13 +170,11 @@ func (a Answer) ParseUsers() (users []User, err error) {
 }
 
 func (a Answer) parse(into any) error {
-	decoder := json.NewDecoder(bytes.NewBufferString(a.Body))
-	decoder.DisallowUnknownFields()
 	if a.Status >= http.StatusBadRequest {
-		return fmt.Errorf("answered %d %.200s", a.Status, a.Body)
+		return fmt.Errorf("%s is answered %d %.200s", a.request, a.Status, a.Body)
 	}
-	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("not the JSON that was expected: %w in %.200s", err, a.Body)
+	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+		return fmt.Errorf("%s is not answered with the JSON that was expected: %w in %.200s", a.request, err, a.Body)
 	}
 	return nil
 }
