@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Outcome is what a command of the program did.
@@ -46,14 +45,9 @@ func (p *Program) RecordChanges(t testing.TB, header ...string) {
 // WaitForFeed returns once lists have a cursor: on PostgreSQL the program looks at the table once a second.
 func (p *Program) WaitForFeed(t testing.TB, header ...string) {
 	t.Helper()
-	for deadline := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
-		if p.Do(t, "GET", "/api/users?limit=1", "", header...).Header.Get("Changes-Cursor") != "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("never: changes are recorded")
-		}
-	}
+	WaitFor(t, "changes are recorded", func() bool {
+		return p.Do(t, "GET", "/api/users?limit=1", "", header...).Header.Get("Changes-Cursor") != ""
+	})
 }
 
 // Run is [RunCommand] with other settings.
@@ -77,7 +71,7 @@ func runAt(t testing.TB, path string, settings []string, stdin io.Reader, argume
 	command.Stdin = stdin
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); err != nil && command.ProcessState == nil {
+	if err := command.Run(); command.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return Outcome{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
@@ -97,16 +91,8 @@ func (o Outcome) ExpectMistake(t testing.TB, says ...string) {
 	if o.Code != 1 || o.Stdout != "" || strings.Count(o.Stderr, "\n") != 1 || !strings.HasPrefix(o.Stderr, "users-api: ") {
 		t.Errorf("it ended with %d, and said %q and %q", o.Code, o.Stdout, o.Stderr)
 	}
-	for _, text := range says {
-		if !strings.Contains(o.Stderr, text) {
-			t.Errorf("%q is not in: %s", text, o.Stderr)
-		}
-	}
-	for _, text := range []string{"goroutine", "panic", "Usage"} {
-		if strings.Contains(o.Stderr, text) {
-			t.Errorf("%q is in: %s", text, o.Stderr)
-		}
-	}
+	expectTexts(t, o.Stderr, says)
+	Forbid(t, o.Stderr, "goroutine", "panic", "Usage")
 }
 
 // ExpectFailure fails the test unless a command said what it was going to do, and failed as [Outcome.ExpectMistake] says.

@@ -104,9 +104,8 @@ func (o *Other) LetGo() { o.t.Helper(); o.Do("COMMIT") }
 func (o *Other) Fill(n int) {
 	o.t.Helper()
 	o.HoldWrites()
-	if _, err := o.conn.ExecContext(context.Background(), fill, n); err != nil {
-		o.t.Fatal(err)
-	}
+	_, err := o.conn.ExecContext(context.Background(), fill, n)
+	Must(o.t, err)
 	o.LetGo()
 }
 

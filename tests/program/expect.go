@@ -50,7 +50,7 @@ func ExpectLength(t *testing.T, answer Answer) {
 }
 
 // WaitFor waits for a condition that no event announces.
-func WaitFor(t *testing.T, what string, holds func() bool) {
+func WaitFor(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -60,7 +60,7 @@ func WaitFor(t *testing.T, what string, holds func() bool) {
 }
 
 // Forbid fails the test when a text contains something that it must not show.
-func Forbid(t *testing.T, text string, secrets ...string) {
+func Forbid(t testing.TB, text string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {
 		if strings.Contains(text, secret) {
@@ -72,18 +72,30 @@ func Forbid(t *testing.T, text string, secrets ...string) {
 // ExpectRefusal waits until the program ends with exit code 1 and one line that says everything it must.
 func ExpectRefusal(t *testing.T, p *Program, says ...string) {
 	t.Helper()
-	if code := p.WaitForRefusal(t); code != 1 {
+	select {
+	case <-p.log.address:
+		t.Fatalf("the program listens:\n%s", p.Log())
+	case <-p.exited:
+	case <-time.After(Patience):
+	}
+	if code := p.Wait(t); code != 1 {
 		t.Errorf("the exit code is %d", code)
 	}
 	if lines := strings.Count(p.Log(), "\n"); lines != 1 {
 		t.Errorf("the log has %d lines", lines)
 	}
-	for _, text := range says {
-		if !strings.Contains(p.Log(), text) {
-			t.Errorf("%q is not in: %s", text, p.Log())
+	expectTexts(t, p.Log(), says)
+	Forbid(t, p.Log(), "goroutine", "panic", "out of memory")
+}
+
+// expectTexts fails the test unless each of some texts is in another.
+func expectTexts(t testing.TB, in string, texts []string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(in, text) {
+			t.Errorf("%q is not in: %s", text, in)
 		}
 	}
-	Forbid(t, p.Log(), "goroutine", "panic", "out of memory")
 }
 
 // ExpectIntact fails the test unless the database at a path is whole.

@@ -28,9 +28,8 @@ func BeginImport(t *testing.T, p *Program, path, text string) *Conn {
 	t.Helper()
 	conn := p.Dial(t)
 	conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", path, len(text))
-	if _, err := conn.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := conn.Write([]byte(text))
+	Must(t, err)
 	return conn
 }
 

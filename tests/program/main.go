@@ -27,21 +27,19 @@ func Main(m *testing.M) {
 
 func run(m *testing.M) int {
 	directory, err := os.MkdirTemp("", "users-api")
+	if err == nil {
+		defer os.RemoveAll(directory)    //nolint:errcheck // the system cleans up as well
+		err = os.Chmod(directory, 0o755) // for the tests that run the program as another user
+	}
+	if err == nil {
+		path, err = Build(directory)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(directory)                      //nolint:errcheck // the system cleans up as well
-	if err := os.Chmod(directory, 0o755); err != nil { // for the tests that run the program as another user
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if path, err = Build(directory); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	code := m.Run()
-	fmt.Print(End())
+	fmt.Print(end())
 	return code
 }
 
@@ -64,11 +62,7 @@ func ServeFile(t testing.TB, statements ...string) (*Program, *Other) {
 func ServeCopy(t testing.TB, path string) (*Program, []User) {
 	t.Helper()
 	directory := t.TempDir()
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(directory, "users.db"), text, 0o600)
-	}
-	Must(t, err)
+	WriteFile(t, filepath.Join(directory, "users.db"), ReadFile(t, path))
 	p := Serve(t, "DATA_DIR="+directory)
 	return p, p.List(t)
 }

@@ -99,8 +99,8 @@ func NeedsFile(t testing.TB, what string) {
 	t.Skip("of SQLite alone: " + what)
 }
 
-// End ends what the tests of this process shared, and returns which of them did not run on PostgreSQL.
-func End() string {
+// end ends what the tests of this process shared, and returns which of them did not run on PostgreSQL.
+func end() string {
 	postgresql.End()
 	databases.Lock()
 	defer databases.Unlock()
@@ -111,3 +111,22 @@ func End() string {
 	}
 	return fmt.Sprintf("on PostgreSQL %d tests do not run, because they are of SQLite alone: %s\n", all, strings.Join(kinds, "; "))
 }
+
+// What PostgreSQL says, for the tests of several folders.
+const (
+	DuplicateEmail = `{"error":"ERROR: duplicate key value violates unique constraint \"uni_users_email\" (SQLSTATE 23505)"}`
+	NoTable        = `ERROR: relation "users" does not exist (SQLSTATE 42P01)`
+	WritesHeld     = "the PostgreSQL server did not do it in time, and nothing was changed"
+)
+
+// DatabaseBytes is the size of the table with its index.
+func DatabaseBytes(t *testing.T, p *Program) (bytes float64) {
+	t.Helper()
+	size := postgresql.Ask(t, DatabaseURL(t, p.DataDir), "SELECT pg_total_relation_size('users')::text")
+	_, err := fmt.Sscan(size, &bytes)
+	Must(t, err)
+	return bytes
+}
+
+// WALBytes is for tests of the -wal file, which PostgreSQL has for the whole cluster.
+func WALBytes(*testing.T, *Program) int64 { return 0 }

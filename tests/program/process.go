@@ -70,9 +70,8 @@ func (p *Program) Memory(t testing.TB, figure string) int64 {
 	}
 	_, line, _ := strings.Cut(string(status), figure+":")
 	var kib int64
-	if _, err := fmt.Sscan(line, &kib); err != nil {
-		t.Fatal(err)
-	}
+	_, err = fmt.Sscan(line, &kib)
+	Must(t, err)
 	return kib << 10
 }
 

@@ -199,26 +199,10 @@ func (p *Program) Wait(t testing.TB) int {
 func (p *Program) ExpectEnd(t testing.TB, code int, says ...string) {
 	t.Helper()
 	got := p.Wait(t)
-	for _, text := range says {
-		if !strings.Contains(p.Log(), text) {
-			t.Errorf("%q is not in the log:\n%s", text, tail(p.Log()))
-		}
-	}
+	expectTexts(t, p.Log(), says)
 	if got != code {
 		t.Errorf("the exit code is %d, want %d:\n%s", got, code, tail(p.Log()))
 	}
-}
-
-// WaitForRefusal waits for a program to end that must not begin to listen, and returns its exit code.
-func (p *Program) WaitForRefusal(t testing.TB) int {
-	t.Helper()
-	select {
-	case <-p.log.address:
-		t.Fatalf("the program listens:\n%s", p.Log())
-	case <-p.exited:
-	case <-time.After(Patience):
-	}
-	return p.Wait(t)
 }
 
 // Stop asks the program to stop, and fails the test unless it ends with exit code 0. It returns how long it took.

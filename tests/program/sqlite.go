@@ -53,5 +53,31 @@ func EngineSettings(testing.TB, string, ...string) []string { return nil }
 // NeedsFile is for tests of the database file, which this engine has.
 func NeedsFile(testing.TB, string) {}
 
-// End ends what the tests of this process shared, and returns what to tell about them.
-func End() string { return "" }
+// end ends what the tests of this process shared, and returns what to tell about them.
+func end() string { return "" }
+
+// What SQLite says, for the tests of several folders.
+const (
+	DuplicateEmail = `{"error":"constraint failed: UNIQUE constraint failed: users.email (2067)"}`
+	NoTable        = "SQL logic error: no such table: users (1)"
+	WritesHeld     = "database is locked (5)" // to a write that another program's lock holds up
+)
+
+// DatabaseBytes is the size of the database file.
+func DatabaseBytes(t *testing.T, p *Program) float64 {
+	t.Helper()
+	return float64(bytesOf(t, p.DatabasePath()))
+}
+
+// WALBytes is the size of the -wal file.
+func WALBytes(t *testing.T, p *Program) int64 {
+	t.Helper()
+	return bytesOf(t, p.DatabasePath()+"-wal")
+}
+
+func bytesOf(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	Must(t, err)
+	return info.Size()
+}
