@@ -78,10 +78,3 @@ func TestAnyEmailOfADeletedUserIsNamed(t *testing.T) {
 	p.Do(t, "POST", program.CSV+roster+strconv.Itoa(len(named)), "name,email\nN,new\n").Expect(t, 200,
 		deleting(1, 0, 0, len(named), named...))
 }
-
-func TestRefusedRowsNameNoDeletedUsers(t *testing.T) {
-	t.Parallel()
-	p := wide(t, 2)
-	p.Do(t, "POST", program.CSV+roster+"0", "name,email\n,new\n").Expect(t, 422,
-		`{"error":"1 of 1 row cannot be imported; nothing was stored","rows":[{"line":2,"error":"Name is required"}]}`)
-}

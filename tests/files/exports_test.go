@@ -2,7 +2,6 @@ package files
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -103,9 +102,7 @@ func TestAnExportRefusesParametersThatItDoesNotKnow(t *testing.T) {
 		program.CSV + "?limit=0":             "The parameter limit must be a whole number from 1 to 1000",
 		program.NDJSON + "?spreadsheet=true": program.UnknownParameter("spreadsheet", "a list"),
 	} {
-		body, err := json.Marshal(map[string]string{"error": want})
-		program.Must(t, err)
-		p.Do(t, "GET", path, "").Expect(t, 400, string(body))
+		p.Do(t, "GET", path, "").Expect(t, 400, program.ErrorBody(want))
 	}
 }
 

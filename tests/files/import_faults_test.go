@@ -18,27 +18,6 @@ func expectNothingImported(t *testing.T, p *program.Program) {
 	p.Do(t, "POST", program.CSV, "name,email\nNext,next\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
 }
 
-// breakOff calls end in the middle of an import into a table with Ada: while the file arrives, and while it is stored. Of the
-// file, nothing may be in the table of the program that end returns.
-func breakOff(t *testing.T, end func(t *testing.T, p *program.Program, client *program.Conn) *program.Program) {
-	t.Helper()
-	text := program.ManyRows(60_000)
-	for name, sent := range map[string]int{"while the file arrives": len(text) / 2, "while it is stored": len(text)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
-			p.Create(t, "Ada", "ada")
-			other := program.OpenOther(t, p.DatabasePath())
-			other.Do(slowTable...)
-			client := p.Dial(t)
-			client.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", program.CSV, len(text), text[:sent])
-			p.WaitForLog(t, "import started")
-			program.WaitFor(t, "it is being stored", func() bool { return sent < len(text) || other.MustWait() })
-			expectNothingImported(t, end(t, p, client))
-		})
-	}
-}
-
 // killed kills a program and starts it again on what is left.
 func killed(t *testing.T, p *program.Program) *program.Program {
 	t.Helper()
@@ -49,9 +28,35 @@ func killed(t *testing.T, p *program.Program) *program.Program {
 	return program.Serve(t, "DATA_DIR="+p.DataDir)
 }
 
-func TestAKillInTheMiddleOfAnImportStoresNothingOfTheFile(t *testing.T) {
+// An import is broken off while its file arrives, and while it is stored.
+func TestAnImportThatBreaksOffStoresNothing(t *testing.T) {
 	t.Parallel()
-	breakOff(t, func(t *testing.T, p *program.Program, _ *program.Conn) *program.Program { return killed(t, p) })
+	text := program.ManyRows(60_000)
+	for name, end := range map[string]func(t *testing.T, p *program.Program, client *program.Conn) *program.Program{
+		"by a kill": func(t *testing.T, p *program.Program, _ *program.Conn) *program.Program { return killed(t, p) },
+		"by its client": func(t *testing.T, p *program.Program, client *program.Conn) *program.Program {
+			_ = client.Close()
+			if line := p.Line(t, "import ended"); !strings.Contains(line, "stored=false") {
+				t.Errorf("the log says %s, want stored=false", line)
+			}
+			return p
+		},
+	} {
+		for when, sent := range map[string]int{"while the file arrives": len(text) / 2, "while it is stored": len(text)} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				p := program.Serve(t)
+				p.Create(t, "Ada", "ada")
+				other := program.OpenOther(t, p.DatabasePath())
+				other.Do(slowTable...)
+				client := p.Dial(t)
+				client.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", program.CSV, len(text), text[:sent])
+				p.WaitForLog(t, "import started")
+				program.WaitFor(t, "it is being stored", func() bool { return sent < len(text) || other.MustWait() })
+				expectNothingImported(t, end(t, p, client))
+			})
+		}
+	}
 }
 
 // The kill may come before the commit or after it.
@@ -125,15 +130,4 @@ func TestAStopEndsAnImport(t *testing.T) {
 	}
 	again := program.Serve(t, "DATA_DIR="+p.DataDir)
 	expectNothingImported(t, again)
-}
-
-func TestAnImportWhoseClientGoesAwayIsTakenBack(t *testing.T) {
-	t.Parallel()
-	breakOff(t, func(t *testing.T, p *program.Program, client *program.Conn) *program.Program {
-		_ = client.Close()
-		if line := p.Line(t, "import ended"); !strings.Contains(line, "stored=false") {
-			t.Error(line)
-		}
-		return p
-	})
 }
