@@ -22,8 +22,7 @@ const (
 
 func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 	ada, _ := visitWith(t, "Ada")
-	ada.clicks("button", "Add user")
-	ada.sees("dialog", "Add user")
+	ada.opens("Add user", "Add user")
 	ada.isAt("textbox", "Name")
 	ada.clicks("button", "Save")
 	ada.describes("Name", required)
@@ -79,8 +78,7 @@ func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
 func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {
 	ada, p := visitWith(t, "Ada")
 	for _, open := range []struct{ button, dialog string }{{"Add user", "Add user"}, {"Change Ada", "Change user"}} {
-		ada.clicks("button", open.button)
-		ada.sees("dialog", open.dialog)
+		ada.opens(open.button, open.dialog)
 		ada.fills("Name", "Augusta")
 		for range 3 { // a browser lets a page keep a dialog open only so often
 			ada.escapes(false)
@@ -187,8 +185,7 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 			defer p.Delete(t, id)
 			ada := page.in(t)
 			ada.open("/")
-			ada.clicks("button", "Change Ada")
-			ada.sees("dialog", "Change user")
+			ada.opens("Change Ada", "Change user")
 			ada.fills("Name", "Mine")
 			p.Change(t, id, tried.theirs)
 			ada.types(kb.Enter)
@@ -217,8 +214,7 @@ func TestAChangeSendsOnlyWhatWasChangedOfAUserWhoIsThere(t *testing.T) {
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Do(`INSERT INTO users (name, email) VALUES ('Ada', '')`)
 	ada := visit(t, p, "/")
-	ada.clicks("button", "Change Ada")
-	ada.sees("dialog", "Change user")
+	ada.opens("Change Ada", "Change user")
 	ada.fills("Name", "Augusta") // with the email, which is empty, it would be refused
 	ada.types(kb.Enter)
 	ada.lists("Augusta")
@@ -230,13 +226,11 @@ func TestAChangeSendsOnlyWhatWasChangedOfAUserWhoIsThere(t *testing.T) {
 
 func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
 	ada, p := visitWith(t, "Ada", "Ben")
-	ada.clicks("button", "Delete Ada")
-	ada.sees("dialog", "Delete this user?")
+	ada.opens("Delete Ada", "Delete this user?")
 	ada.reads("ada@example.org")
 	ada.clicks("button", "Cancel")
 	ada.isAt("button", "Delete Ada")
-	ada.clicks("button", "Delete Ada")
-	ada.sees("dialog", "Delete this user?")
+	ada.opens("Delete Ada", "Delete this user?")
 	p.Change(t, 1, `{"name":"Augusta"}`)
 	ada.clicks("button", "Delete")
 	ada.reads(changed)
@@ -258,8 +252,7 @@ func TestWhatWasDoneIsSaidBesideTheButtonsOfTheSelection(t *testing.T) {
 		for _, button := range []string{"Clear", "Delete 1 user"} {
 			ada.clicks("checkbox", "Select User 000")
 			ada.sees("button", "Delete 1 user")
-			ada.clicks("button", "Change "+strings.Repeat("A long name ", 5)+"…")
-			ada.sees("dialog", "Change user")
+			ada.opens("Change "+strings.Repeat("A long name ", 5)+"…", "Change user")
 			ada.clicks("button", "Save")
 			ada.reads("… was saved")
 			ada.clicks("button", button)
@@ -276,8 +269,7 @@ func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
 	ada.reads("9 selected")
 	ada.clicks("checkbox", "Select User 004")
 	ada.reads("8 selected")
-	ada.clicks("button", "Delete 8 users")
-	ada.sees("dialog", "Delete 8 users?")
+	ada.opens("Delete 8 users", "Delete 8 users?")
 	ada.reads("User 008")
 	ada.reads("and 2 others")
 	p.Delete(t, 1)

@@ -2,7 +2,9 @@
 
 package browser
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 	p := start(t)

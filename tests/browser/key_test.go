@@ -5,8 +5,8 @@ package browser
 import (
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
@@ -34,13 +34,12 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 		if page := ada.page(); strings.Contains(page, "users-api") { // the key it prints is a new one
 			t.Errorf("the dialog says %s", page)
 		}
-		evaluate[bool](ada, `new Promise((resolve) => setTimeout(resolve, 200, true))`) // a slow list says that it is loading
+		timer(ada, 200*time.Millisecond) // a slow list says that it is loading
 		if got := ada.page(); strings.Contains(got, "is needed") != (wrong != "") || strings.Contains(got, "Loading") {
 			t.Errorf("before a key was given the page says %s", got)
 		}
 		if wrong != "" {
-			ada.fills("API key", wrong)
-			ada.types(kb.Enter)
+			ada.gives(wrong)
 			ada.reads("The API key is not valid")
 		}
 		ada.check()
@@ -53,21 +52,19 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 		}
 		ada.clicks("button", "Enter the key")
 	}
-	ada.fills("API key", writeKey)
-	ada.types(kb.Enter)
+	ada.gives(writeKey)
 	ada.lists("Ada")
 	ada.clicks("button", "Add user")
 	ada.fills("Name", "Ben")
 	ada.fills("Email", "ben@example.org")
 	ada.types(kb.Enter)
 	ada.lists("Ben", "Ada")
-	ada.must(chromedp.Do(ada.ctx, chromedp.Reload()))
+	ada.reloads()
 	ada.lists("Ben", "Ada")
 	if got := evaluate[string](ada, `location.href + document.cookie + Object.values(localStorage)`); got != ada.origin+"/" {
 		t.Errorf("the key may be in %q", got)
 	}
-	ada.clicks("button", "Forget the key")
-	ada.sees("dialog", "This service asks for a key")
+	ada.opens("Forget the key", "This service asks for a key")
 	if log := p.Log(); strings.Contains(log, "method=DELETE") || strings.Contains(log, "status=404") {
 		t.Errorf("the page tried what its key may do:\n%s", log)
 	}
@@ -75,13 +72,11 @@ func TestTheKeyIsAskedForOnceAndKeptInTheTab(t *testing.T) {
 
 func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {
 	ada := visit(t, withKeys(t), "/")
-	ada.sees("dialog", "This service asks for a key")
-	ada.fills("API key", readKey)
-	ada.types(kb.Enter)
+	ada.gives(readKey)
 	ada.lists("Ada")
 	for _, again := range []bool{false, true} {
 		if again {
-			ada.must(chromedp.Do(ada.ctx, chromedp.Reload()))
+			ada.reloads()
 		}
 		ada.sees("button", "Export")
 		for _, name := range []string{"Add user", "Import", "Change Ada", "Delete Ada"} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
 )
@@ -22,27 +23,25 @@ var states = []struct {
 	open func(*person)
 }{
 	{"the list", func(p *person) { p.reads("3 users") }},
+	{"changing", func(p *person) { p.opens("Change Ada Lovelace", "Change user") }},
 	{"some selected", func(p *person) { p.clicks("checkbox", "Select Ada Lovelace"); p.reads("1 selected") }},
 	{"no match", func(p *person) { p.open("/?q=nobody"); p.reads("No user matches") }},
-	{"adding", func(p *person) { p.clicks("button", "Add user"); p.sees("dialog", "Add user") }},
+	{"adding", func(p *person) { p.opens("Add user", "Add user") }},
 	{"refused", func(p *person) {
 		p.clicks("button", "Add user")
 		p.clicks("button", "Save")
 		p.describes("Name", required)
 	}},
 	{"found by the id", func(p *person) { p.open("/?q=1"); p.reads("and one has this ID") }},
-	{"changing", func(p *person) { p.clicks("button", "Change Ada Lovelace"); p.sees("dialog", "Change user") }},
-	{"deleting", func(p *person) { p.clicks("button", "Delete Ada Lovelace"); p.sees("dialog", "Delete this user?") }},
+	{"deleting", func(p *person) { p.opens("Delete Ada Lovelace", "Delete this user?") }},
 	{"importing", func(p *person) {
-		p.clicks("button", "Import")
-		p.picks(file(p.T, "people.csv", "name,email\n,x@example.org\n"))
+		p.imports("people.csv", "name,email\n,x@example.org\n")
 		p.reads("Why it is refused")
 	}},
 	{"exporting", func(p *person) {
 		p.open("/?q=ada")
 		p.reads("1 of 3 users match")
-		p.clicks("button", "Export")
-		p.sees("dialog", "Export users")
+		p.opens("Export", "Export users")
 	}},
 }
 
@@ -54,20 +53,42 @@ type look struct {
 
 var looks = []look{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 360}}
 
+// manyFields are the names of n fields, and values of every kind for a user.
+func manyFields(n int) (names, values string) {
+	kinds := []string{`"+44 20 7946 0958"`, `null`, `"` + strings.Repeat("x", 1000) + `"`, `"مرحبا بالعالم"`,
+		`"one\ntwo\nthree\nfour"`, `""`}
+	for i := range n {
+		name := fmt.Sprintf("field_%d", i+1)
+		names += "," + name
+		values += `,"` + name + `":` + kinds[i%len(kinds)]
+	}
+	return strings.TrimPrefix(names, ","), values
+}
+
+// With fields, what matters is that a list and a form, which are the first states, have room for them.
 func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
-	p := start(t)
-	people(t, p)
-	ada := visit(t, p, "/")
-	for _, state := range states {
-		for _, look := range looks {
-			t.Run(fmt.Sprintf("%s, %s, %d wide", state.name, look.scheme, look.width), func(t *testing.T) {
-				who := ada.in(t)
-				who.look(look.scheme, look.width, 740)
-				who.open("/")
-				who.reads("3 users")
-				state.open(who)
-				who.fits(look.width)
-			})
+	for _, n := range []int{0, 1, 8, 32} {
+		names, values := manyFields(n)
+		ada, _ := withFields(t, names, body("Ada Lovelace", values), body("Émilie du Châtelet", ""), body("שרה", ""))
+		opened, seen := states, looks
+		if n > 0 {
+			opened, seen = states[:2], append(seen, look{"dark", 800})
+		}
+		for _, state := range opened {
+			for _, look := range seen {
+				t.Run(fmt.Sprintf("%s, %d fields, %s, %d wide", state.name, n, look.scheme, look.width), func(t *testing.T) {
+					who := ada.in(t)
+					who.look(look.scheme, look.width, 740)
+					who.open("/")
+					who.reads("3 users")
+					state.open(who)
+					who.fits(look.width)
+					if !evaluate[bool](who, `[...document.querySelectorAll('#user[open] .primary')].every(
+						(button) => button.getBoundingClientRect().bottom < innerHeight)`) {
+						t.Error("the button that saves is out of view")
+					}
+				})
+			}
 		}
 	}
 }
@@ -129,11 +150,11 @@ func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 			parseFloat(paddingRight) >= 32 && backgroundImage !== 'none')(getComputedStyle(document.querySelector('#order')))`); !arrow {
 			t.Error("the arrow touches the edge of the select")
 		}
-		ada.must(chromedp.Do(ada.ctx, chromedp.Click(chromedp.CSS(".tools [data-open=import]"))))
+		ada.opensImport()
 		if page := ada.page(); strings.Contains(page, "drop") {
 			t.Errorf("nothing can be dropped here, and the page says:\n%s", page)
 		}
-		ada.picks(file(t, "people.csv", manyPeople(100)))
+		ada.picks("people.csv", manyPeople(100))
 		ada.fitsOneLine("button", "Import 100 users")
 		ada.clicks("button", "Import 100 users")
 		ada.reads("100 users added")
@@ -212,8 +233,7 @@ func TestEmailsBreakBeforeTheAtOrNotAtAll(t *testing.T) {
 	if width := evaluate[float64](ada, `document.querySelector('#all + span').getBoundingClientRect().width`); width < 50 {
 		t.Errorf("the label of the box that selects all is %.0f pixels wide", width)
 	}
-	ada.clicks("button", "Delete Cleo")
-	ada.sees("dialog", "Delete this user?")
+	ada.opens("Delete Cleo", "Delete this user?")
 	ada.reads(strings.Repeat("l", 70) + "@" + strings.Repeat("d", 70)) // the list cuts it, and the dialog does not
 }
 
@@ -235,18 +255,119 @@ func TestANameInAnyScriptStandsBesideItsAvatar(t *testing.T) {
 	}
 }
 
-// check fails for what axe-core finds.
-func (p *person) check() {
-	p.Helper()
-	if os.Getenv("AXE") == "" {
-		p.Log("nothing is checked: AXE must name axe.min.js of npm's axe-core")
-		return
+func TestWhatIsCutHasATooltip(t *testing.T) {
+	long := strings.Repeat("long ", 100)
+	email := strings.Repeat("x", 300) + "@example.org"
+	ada, _ := withFields(t, "room", `{"name":"`+long+`","email":"`+email+`","room":"`+long+`"}`)
+	for _, look := range looks {
+		ada.look(look.scheme, look.width, 740)
+		ada.open("/")
+		ada.lists(long)
+		if cut := evaluate[string](ada, `[...document.querySelectorAll('tbody :is(bdi, td[data-field], .email span)')].filter(
+			({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => scrollWidth > clientWidth || scrollHeight > clientHeight).map(
+			(element) => [element.closest('td').className || 'room', (element.closest('[title]') ?? element.querySelector('[title]'))?.title
+				.includes(element.innerText)]).join('; ')`); cut != "name,true; email,true; room,true" {
+			t.Errorf("%d wide, these are cut and have a tooltip: %s", look.width, cut)
+		}
 	}
-	source, err := os.ReadFile(os.Getenv("AXE"))
-	p.must(err)
-	found := evaluate[[]string](p, string(source)+`;axe.run().then(({ violations }) => violations.flatMap(
-		({ id, help, nodes }) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`)
-	if len(found) > 0 {
-		p.Errorf("axe finds:\n%s", strings.Join(found, "\n"))
+	ada.opens("Delete "+long[:60]+"…", "Delete this user?")
+	if got := evaluate[string](ada, `document.querySelector('#delete li bdi').title`); got != long {
+		t.Errorf("in the dialog the name has the tooltip %q", got)
 	}
 }
+
+func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
+	names, values := manyFields(8)
+	ada, _ := withFields(t, names, body("Ada", values))
+	ada.lists("Ada")
+	ada.look("light", 800, 740)
+	ada.tabsTo("region", "Users")
+	ada.types(strings.Repeat(kb.ArrowRight, 20))
+	ada.until("the columns to scroll", func() bool {
+		return evaluate[float64](ada, `document.querySelector('#list').scrollLeft`) > 200
+	})
+	if !evaluate[bool](ada, `['.name', '.row-actions'].every((cell) => {
+		const frame = document.querySelector('#list').getBoundingClientRect();
+		const { left, right } = document.querySelector('#list ' + cell).getBoundingClientRect();
+		return left >= frame.left && right <= frame.right;
+	})`) {
+		t.Error("the name or the buttons are out of view")
+	}
+	ada.opens("Delete Ada", "Delete this user?")
+	if n := evaluate[int](ada, `document.querySelectorAll('#delete .people li > *').length`); n != 5 {
+		t.Errorf("%d values of a user who would be deleted are shown", n)
+	}
+}
+
+// The last row would look higher with a scrollbar below it that is of the same ground.
+func TestTheLastRowLooksAsHighAsTheOthers(t *testing.T) {
+	names, values := manyFields(1)
+	ada, _ := withFields(t, names, body("Ada", values), body("Ben", values), body("Cleo", values))
+	for _, look := range looks {
+		ada.look(look.scheme, look.width, 740)
+		ada.open("/")
+		ada.reads("3 users")
+		if bottoms := evaluate[[]string](ada, `(({ rows, parentElement: { parentElement: list } }) => {
+			const track = getComputedStyle(list).scrollbarColor.match(/rgb[^)]*\)/g)?.[1];
+			const same = rows[1].offsetHeight === rows[2].offsetHeight && list.scrollHeight === list.firstElementChild.offsetHeight;
+			const apart = [getComputedStyle(list).backgroundColor, undefined].includes(track) ? 'the ground of the card' : 'apart';
+			return [same ? 'as high' : 'higher', innerWidth > 704 ? apart : 'apart'];
+		})(document.querySelector('#list tbody'))`); !slices.Equal(bottoms, []string{"as high", "apart"}) {
+			t.Errorf("%s, %d wide: the last row is %s, and below it the scrollbar is %s", look.scheme, look.width, bottoms[0], bottoms[1])
+		}
+	}
+}
+
+func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {
+	names, values := manyFields(32)
+	ada, _ := withFields(t, names, body("Ada", values))
+	ada.opens("Change Ada", "Change user")
+	for range 33 {
+		ada.types(kb.Tab)
+		if hidden := evaluate[string](ada, `((field) => field.getBoundingClientRect().bottom >
+			document.querySelector('#user .actions').getBoundingClientRect().top ? field.id : '')(document.activeElement)`); hidden != "" {
+			t.Errorf("the buttons hide %s", hidden)
+		}
+	}
+	ada.offline(true)
+	ada.types(kb.Enter)
+	ada.reads("You are offline")
+	if top := evaluate[float64](ada, `document.querySelector('#user .error').getBoundingClientRect().top`); top < 0 {
+		t.Errorf("the error is at %.0f", top)
+	}
+	ada.offline(false)
+}
+
+func TestPictures(t *testing.T) {
+	if !*pictures {
+		t.Skip("-pictures writes the pictures of README")
+	}
+	p := start(t)
+	for _, name := range strings.Split(strings.TrimSpace(picturedPeople), "\n") {
+		p.Create(t, name, strings.ToLower(strings.ReplaceAll(name, " ", "."))+"@example.org")
+	}
+	ada := visit(t, p, "/")
+	for scheme, path := range map[string]string{"light": "../../docs/page.png", "dark": "../../docs/page-dark.png"} {
+		ada.look(scheme, 1120, 640)
+		ada.open("/")
+		ada.reads("12 users")
+		picture, err := chromedp.Run(ada.ctx, chromedp.CaptureScreenshot())
+		ada.must(err)
+		ada.must(os.WriteFile(path, picture, 0o644))
+	}
+}
+
+const picturedPeople = `
+Tim Berners-Lee
+Radia Perlman
+Edsger Dijkstra
+Barbara Liskov
+Donald Knuth
+Frances Allen
+Dennis Ritchie
+Margaret Hamilton
+Alan Turing
+Grace Hopper
+Charles Babbage
+Ada Lovelace
+`

@@ -5,6 +5,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,11 +16,13 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
 )
@@ -40,7 +43,7 @@ type person struct {
 func visit(t *testing.T, p *program.Program, address string) *person {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
-	ctx, stop := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 10*time.Minute)
 	who := &person{T: t, ctx: ctx, origin: p.URL}
 	t.Cleanup(func() {
 		stop()
@@ -241,4 +244,152 @@ func (p *person) clicks(role, name string) {
 func (p *person) types(keys string) {
 	p.Helper()
 	p.must(chromedp.Do(p.ctx, chromedp.KeyEvent(keys)))
+}
+
+// opens clicks a button that opens a dialog.
+func (p *person) opens(button, dialog string) {
+	p.Helper()
+	p.clicks("button", button)
+	p.sees("dialog", dialog)
+}
+
+func (p *person) reloads() { p.Helper(); p.must(chromedp.Do(p.ctx, chromedp.Reload())) }
+
+func (p *person) goesBack() { p.Helper(); p.must(chromedp.Do(p.ctx, chromedp.NavigateBack())) }
+
+// gives enters a key in the dialog that asks for one.
+func (p *person) gives(key string) {
+	p.Helper()
+	p.sees("dialog", "This service asks for a key")
+	p.fills("API key", key)
+	p.types(kb.Enter)
+}
+
+// timer lets time pass in the page: the page's own timers of less come first.
+func timer(p *person, time time.Duration) {
+	p.Helper()
+	evaluate[bool](p, fmt.Sprintf(`new Promise((resolve) => setTimeout(resolve, %d, true))`, time.Milliseconds()))
+}
+
+// holds keeps the requests that these patterns name, or the answers to them, from the moment before act. It calls during for
+// each, and lets it go on, until during returns true.
+func (p *person) holds(act func(), during func(fetch.EventRequestPaused) bool, patterns ...*fetch.RequestPattern) {
+	p.Helper()
+	held := chromedp.Events(p.ctx, fetch.RequestPaused)
+	call(p, fetch.Enable, fetch.EnableParams{Patterns: patterns})
+	act()
+	for event, err := range held {
+		p.must(err)
+		isLast := during(event)
+		_, _ = chromedp.Call(p.ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: event.RequestID})
+		if isLast { // and the page may have given the request up
+			break
+		}
+	}
+	call(p, fetch.Disable, cdp.Empty{})
+}
+
+// fills replaces what is in a field.
+func (p *person) fills(name, text string) {
+	p.Helper()
+	id := p.field(name)
+	on[bool](p, id, `function() { this.focus(); this.select(); return true; }`)
+	if text == "" {
+		p.types("\b")
+	}
+	p.types(text)
+}
+
+// field returns a field by its label.
+func (p *person) field(name string) cdp.BackendNodeID {
+	p.Helper()
+	if found := p.find("searchbox", name); len(found) == 1 {
+		return found[0]
+	}
+	return p.sees("textbox", name)
+}
+
+// value returns what is in a field.
+func (p *person) value(name string) string {
+	p.Helper()
+	return on[string](p, p.field(name), `function() { return this.value; }`)
+}
+
+// chooses picks an option of a select.
+func (p *person) chooses(name, value string) {
+	p.Helper()
+	on[bool](p, p.sees("combobox", name), `function() {
+		this.focus();
+		this.value = '`+value+`';
+		return this.dispatchEvent(new Event('change', { bubbles: true }));
+	}`)
+}
+
+// isAt waits until the focus is on something.
+func (p *person) isAt(role, name string) {
+	p.Helper()
+	p.until(fmt.Sprintf("the focus on %s %q", role, name), func() bool {
+		found := p.find(role, name)
+		return len(found) == 1 && on[bool](p, found[0], `function() { return this === document.activeElement; }`)
+	})
+}
+
+// names returns the names in the list, from top to bottom.
+func (p *person) names() []string {
+	p.Helper()
+	return evaluate[[]string](p, `[...document.querySelectorAll('main tbody [role=row]')].map(
+		(row) => row.querySelectorAll('[role=cell]')[1].querySelector('bdi').textContent)`)
+}
+
+// lists waits until the list has exactly these names.
+func (p *person) lists(names ...string) {
+	p.Helper()
+	p.until(fmt.Sprintf("the list %q", names), func() bool { return slices.Equal(p.names(), names) })
+}
+
+// offline takes the browser off the network, or puts it back.
+func (p *person) offline(isOffline bool) {
+	p.Helper()
+	p.throttle(network.Conditions{Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1})
+	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+		Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1,
+	})
+}
+
+// slow limits how many bytes a second go up; -1 is as many as can.
+func (p *person) slow(upload float64) {
+	p.Helper()
+	p.throttle(network.Conditions{DownloadThroughput: -1, UploadThroughput: upload})
+}
+
+func (p *person) throttle(conditions network.Conditions) {
+	p.Helper()
+	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{&conditions},
+	})
+}
+
+// fits fails the test if the page scrolls sideways, or for what axe-core finds.
+func (p *person) fits(width int64) {
+	p.Helper()
+	p.check()
+	if wide := evaluate[int64](p, `document.scrollingElement.scrollWidth`); wide > width {
+		p.Errorf("the page is %d wide in a window of %d", wide, width)
+	}
+}
+
+// check fails for what axe-core finds.
+func (p *person) check() {
+	p.Helper()
+	if os.Getenv("AXE") == "" {
+		p.Log("nothing is checked: AXE must name axe.min.js of npm's axe-core")
+		return
+	}
+	source, err := os.ReadFile(os.Getenv("AXE"))
+	p.must(err)
+	found := evaluate[[]string](p, string(source)+`;axe.run().then(({ violations }) => violations.flatMap(
+		({ id, help, nodes }) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`)
+	if len(found) > 0 {
+		p.Errorf("axe finds:\n%s", strings.Join(found, "\n"))
+	}
 }
