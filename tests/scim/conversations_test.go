@@ -255,19 +255,6 @@ func TestAUserThatIsThereIsLinked(t *testing.T) {
 	}
 }
 
-func TestAProviderThatDeletesUnknownUsersSeesNoOthers(t *testing.T) {
-	t.Parallel()
-	users := serve(t, needed)
-	users.Do(t, "POST", "/api/users", `{"name":"Root","email":"root@example.org"}`)
-	p := &provider{t, users, map[string]string{}}
-	ada := person{"a-1", "Ada", "Lovelace", "ada@example.org", true}
-	syncs["Pocket ID"](p, []person{ada})
-	syncs["Pocket ID"](p, nil)
-	if got := send(t, users, "GET /api/users", ""); !program.Matches(got, `200 [{"id":1,"name":"Root",…}]`) || strings.Contains(got, "Ada") {
-		t.Errorf("the users are %s", got)
-	}
-}
-
 // expectUsers compares the users with a directory.
 func expectUsers(t *testing.T, p *program.Program, when string, directory []person, ids map[string]string) {
 	t.Helper()

@@ -63,16 +63,25 @@ func TestAPageOfLongUsersIsShorter(t *testing.T) {
 		exchange{"the others follow", "GET /Users?startIndex=4", "", `200 {…"totalResults":5,"startIndex":4,"itemsPerPage":2,…}`})
 }
 
-// What the parser of oracles_test.go does not know, or its filters leave out.
 func TestAFilterFindsUsers(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
 	for filter, want := range map[string]string{
-		`userName eq "ada@x"`:                                            list(0, 1),
-		`userName eq "\u0041da@x"`:                                       list(1, 1, ada),
-		`externalId eq "B"`:                                              list(0, 1),
-		`id eq "02"`:                                                     list(0, 1),
-		`id eq "x"`:                                                      list(0, 1),
+		`userName eq "ada@x"`:         list(0, 1),
+		`userName eq "\u0041da@x"`:    list(1, 1, ada),
+		`externalId eq "B"`:           list(0, 1),
+		`id eq "02"`:                  list(0, 1),
+		`id eq "x"`:                   list(0, 1),
+		`userName eq "Ada@x"`:         list(1, 1, ada),
+		core + `:userName EQ "Ada@x"`: list(1, 1, ada),
+		`displayName eq "Ada"`:        list(1, 1, ada),
+		`displayName eq "ada"`:        list(0, 1),
+		`EMAILS eq "alan@x"`:          list(1, 1, alan),
+		`externalId eq "b" AND username eq "alan@x" and active eq false`: list(1, 1, alan),
+		`externalId eq "b" and active eq true`:                           list(0, 1),
+		`id eq "2"`:                                                      list(1, 1, grace),
+		`id eq "1" and id eq "2"`:                                        list(0, 1),
+		`active eq false`:                                                list(1, 1, alan),
 		`active eq "True"`:                                               list(2, 1, ada, grace),
 		`Emails[Type eq "work"].Value eq "alan@x"`:                       list(1, 1, alan),
 		`emails[primary eq true].value eq "alan@x"`:                      list(1, 1, alan),
