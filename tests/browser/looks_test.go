@@ -76,7 +76,8 @@ func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
 		}
 		for _, state := range opened {
 			for _, look := range seen {
-				t.Run(fmt.Sprintf("%s, %d fields, %s, %d wide", state.name, n, look.scheme, look.width), func(t *testing.T) {
+				name := fmt.Sprintf("%s, %d fields, %s, %d wide", state.name, n, look.scheme, look.width)
+				t.Run(name, func(t *testing.T) {
 					who := ada.in(t)
 					who.look(look.scheme, look.width, 740)
 					who.open("/")

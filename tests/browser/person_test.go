@@ -271,8 +271,8 @@ func timer(p *person, time time.Duration) {
 	evaluate[bool](p, fmt.Sprintf(`new Promise((resolve) => setTimeout(resolve, %d, true))`, time.Milliseconds()))
 }
 
-// holds keeps the requests that these patterns name, or the answers to them, from the moment before act. It calls during for
-// each, and lets it go on, until during returns true.
+// holds keeps the requests that these patterns name, or the answers to them, from the moment before act. It calls
+// during for each, and lets it go on, until during returns true.
 func (p *person) holds(act func(), during func(fetch.EventRequestPaused) bool, patterns ...*fetch.RequestPattern) {
 	p.Helper()
 	held := chromedp.Events(p.ctx, fetch.RequestPaused)

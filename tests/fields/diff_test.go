@@ -12,8 +12,8 @@ import (
 
 const root = "../.."
 
-// buildWithBadge builds the program with the change that CONTRIBUTING.md shows, which adds an optional badge to users, and
-// returns its path. Go keeps what it has built: an overlay leaves every file that does not change where it is.
+// buildWithBadge builds the program with the change that CONTRIBUTING.md shows, which adds an optional badge to users,
+// and returns its path. Go keeps what it has built: an overlay leaves every file that does not change where it is.
 func buildWithBadge(t *testing.T) (binary string) {
 	t.Helper()
 	directory, replace := t.TempDir(), map[string]string{}

@@ -21,7 +21,8 @@ var (
 	grace = user(3, "Grace", `""`, "null")
 )
 
-// serveRooms starts a program with Ada, who has a room and a department, Alan, who has neither, and Grace, whose room is empty.
+// serveRooms starts a program with Ada, who has a room and a department, Alan, who has neither, and Grace, whose room
+// is empty.
 func serveRooms(t *testing.T) *program.Program {
 	t.Helper()
 	p := program.Serve(t, "USER_FIELDS=room,department")
@@ -64,11 +65,13 @@ func TestAChangeIsOfTheFieldsThatItNames(t *testing.T) {
 	before := program.ETag(t, p, 1)
 	expect(t, p,
 		exchange{"PATCH of nothing", "PATCH /api/users/1", `{}`, "200 " + ada},
-		exchange{"PUT of a user as it was read", "PUT /api/users/1", p.Do(t, "GET", "/api/users/1", "").Body, "200 " + ada},
+		exchange{"PUT of a user as it was read", "PUT /api/users/1",
+			p.Do(t, "GET", "/api/users/1", "").Body, "200 " + ada},
 		exchange{"PATCH of one", "PATCH /api/users/1", `{"room":"7"}`, "200 " + user(1, "Ada", `"7"`, `"R&D, é"`)},
 		exchange{"an unknown one", "PATCH /api/users/2", `{"fax":"1"}`,
 			`400 {"error":"Unknown key \"fax\": only name, email…room…department can be changed"}`},
-		exchange{"one in another case", "PATCH /api/users/2", `{"Room":"1"}`, `400 {"error":"Unknown key \"Room\": only…"}`},
+		exchange{"one in another case", "PATCH /api/users/2", `{"Room":"1"}`,
+			`400 {"error":"Unknown key \"Room\": only…"}`},
 		exchange{"PUT without a name and an email", "PUT /api/users/2", `{"room":"1"}`,
 			`400 {"error":"Name and email are required"}`})
 	p.Do(t, "PATCH", "/api/users/1", `{"room":"1"}`, "If-Match: "+before).Expect(t, 412, "…")
@@ -93,12 +96,15 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 		{"an empty filter finds users that have none", "room=&department=", found(alan, grace)},
 		{"a search for a part", "q=81", found(ada)},
 		{"null is no text to search", "q=null", found()},
-		{"a filter given twice", "room=1&department=x&r%6fom=1", program.ErrorBody("The parameter room must be given once, " + whole)},
+		{"a filter given twice", "room=1&department=x&r%6fom=1",
+			program.ErrorBody("The parameter room must be given once, " + whole)},
 		{"a filter that is not UTF-8", "room=%ff",
 			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8")},
-		{"a filter with a broken escape", "room=5%", program.ErrorBody("The parameter room must be the whole room of a user, " +
-			"in UTF-8, with each % of it written as %25")},
-		{"everybody has an email", "email=", program.ErrorBody("The parameter email must be the whole email of a user, in UTF-8")},
+		{"a filter with a broken escape", "room=5%",
+			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, " +
+				"with each % of it written as %25")},
+		{"everybody has an email", "email=",
+			program.ErrorBody("The parameter email must be the whole email of a user, in UTF-8")},
 		{"an empty search", "q=",
 			program.ErrorBody("The parameter q must be a part of any field, in UTF-8, of at most 1000 characters")},
 		{"a parameter that there is not", "fax=1",
@@ -120,7 +126,8 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 	p := serveRooms(t)
 	const update = "?on_conflict=update"
 	for _, test := range []struct{ name, path, file, answer, want string }{
-		{"a file without them leaves them", program.CSV + update, "name,email\nAda,ada\n", program.Imported(0, 0, 1, 0), ada},
+		{"a file without them leaves them", program.CSV + update, "name,email\nAda,ada\n",
+			program.Imported(0, 0, 1, 0), ada},
 		{"an empty cell is null", program.CSV + update, "room,email,name\n,ada,Ada\n", program.Imported(0, 1, 0, 0),
 			user(1, "Ada", "null", `"R&D, é"`)},
 		{"the columns may be in any letter case", program.CSV + update, "NAME,Email, Room \nAda,ada,9\n",
@@ -129,10 +136,11 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, "null")},
 		{"a user who is skipped", program.CSV + "?on_conflict=skip", "name,email,room\nAda,ada,7\n",
 			program.Imported(0, 0, 1, 0), user(1, "Ada", `"9"`, "null")},
-		{"a dry run", program.CSV + update + "&dry_run=true", "name,email,room\nAda,ada,8\n", program.Imported(0, 1, 0, 0),
-			user(1, "Ada", `"9"`, "null")},
+		{"a dry run", program.CSV + update + "&dry_run=true", "name,email,room\nAda,ada,8\n",
+			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, "null")},
 		{"columns that are no fields", program.CSV + update, "name,email,room,fax\nAda,ada,1,2\n",
-			`{"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":["fax"]}`, user(1, "Ada", `"1"`, "null")},
+			`{"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":["fax"]}`,
+			user(1, "Ada", `"1"`, "null")},
 	} {
 		expect(t, p, exchange{test.name, "POST " + test.path, test.file, "200 " + test.answer},
 			exchange{test.name, "GET /api/users/1", "", "200 " + test.want})

@@ -71,9 +71,11 @@ func useEveryRoute(t *testing.T, p *program.Program, fields names) {
 		exchange{"a change of the name", "PATCH /api/users/1", `{"name":"C"}`, "200 " + user(1, "C", "a")},
 		exchange{"a change of every field", "PATCH /api/users/1", body("D", "e1", "d"), "200 " + user(1, "D", "d")},
 		exchange{"a replacement", "PUT /api/users/2", body("E", "e2", "e"), "200 " + user(2, "E", "e")},
-		exchange{"a replacement without values", "PUT /api/users/1", `{"name":"F","email":"e1"}`, "200 " + user(1, "F", null)},
+		exchange{"a replacement without values", "PUT /api/users/1", `{"name":"F","email":"e1"}`,
+			"200 " + user(1, "F", null)},
 		exchange{"an import of CSV", "POST /api/users.csv?on_conflict=update",
-			header + "\nG,e1" + fields.each(",g-N") + "\nH,e3" + fields.each(",h-N") + "\n", "200 " + program.Imported(1, 1, 0, 0)},
+			header + "\nG,e1" + fields.each(",g-N") + "\nH,e3" + fields.each(",h-N") + "\n",
+			"200 " + program.Imported(1, 1, 0, 0)},
 		exchange{"an import of NDJSON", "POST /api/users.ndjson?on_conflict=update",
 			body("I", "e1", "i") + "\n" + `{"name":"J","email":"e4"}`, "200 " + program.Imported(1, 1, 0, 0)},
 		exchange{"an export of CSV", "GET /api/users.csv", "", "200 id,name,email,created_at" + fields.each(",N") +
@@ -89,5 +91,6 @@ func useEveryRoute(t *testing.T, p *program.Program, fields names) {
 	}
 	p.Delete(t, 3)
 	p.Delete(t, 4)
-	expect(t, p, exchange{"what is left", "GET /api/users", "", "200 [" + user(1, "I", "i") + "," + user(2, "E", "e") + "]"})
+	expect(t, p, exchange{"what is left", "GET /api/users", "",
+		"200 [" + user(1, "I", "i") + "," + user(2, "E", "e") + "]"})
 }
