@@ -24,20 +24,9 @@ func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 	ada, _ := visitWith(t, "Ada")
 	ada.opens("Add user", "Add user")
 	ada.isAt("textbox", "Name")
-	ada.clicks("button", "Save")
-	ada.describes("Name", required)
-	ada.describes("Email", "Email is required")
-	ada.isAt("textbox", "Name")
-	ada.fills("Name", "Ben")
-	ada.clicks("button", "Save")
-	ada.describes("Name", "")
-	ada.describes("Email", "Email is required")
-	ada.isAt("textbox", "Email")
-	ada.fills("Email", "ada@example.org")
-	ada.clicks("button", "Save")
-	ada.describes("Email", emailUsed)
-	ada.describes("Name", "")
-	ada.isAt("textbox", "Email")
+	ada.tries("", "", required, "Email is required", "Name")
+	ada.tries("Ben", "", "", "Email is required", "Email")
+	ada.tries("Ben", "ada@example.org", "", emailUsed, "Email")
 	ada.fills("Email", "ben@example.org")
 	ada.clicks("button", "Save")
 	ada.reads("Ben was added")
@@ -49,27 +38,18 @@ func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
 	ada, p := visitWith(t, "Ben")
 	ada.clicks("button", "Add user")
-	ada.fills("Name", "  ")
-	ada.fills("Email", " ada@example.org")
-	ada.types(kb.Enter)
-	ada.describes("Name", "This name is blank; save again to keep it")
-	ada.describes("Email", "This email has spaces around it; save again to keep them")
-	ada.isAt("textbox", "Name")
+	const blank = "This name is blank; save again to keep it"
+	const spaces = "This email has spaces around it; save again to keep them"
+	ada.tries("  ", " ada@example.org", blank, spaces, "Name")
 	p.ExpectUsers(t, "Ben")
-	ada.fills("Name", "Ada")
-	ada.fills("Email", "ada@example.org ")
-	ada.types(kb.Enter)
-	ada.describes("Name", "")
-	ada.describes("Email", "This email has spaces around it; save again to keep them")
-	ada.isAt("textbox", "Email")
+	ada.tries("Ada", "ada@example.org ", "", spaces, "Email")
 	p.ExpectUsers(t, "Ben")
 	ada.clicks("button", "Save")
 	ada.lists("Ada", "Ben")
 	if email := p.List(t)[1].Email; email != "ada@example.org " {
 		t.Errorf("stored is %q", email)
 	}
-	ada.clicks("button", "Change Ada") // the email is as it was, and nobody typed it
-	ada.sees("dialog", "Change user")
+	ada.opens("Change Ada", "Change user") // the email is as it was, and nobody typed it
 	ada.fills("Name", "Augusta")
 	ada.types(kb.Enter)
 	ada.lists("Augusta", "Ben")
@@ -109,6 +89,17 @@ func (p *person) escapes(mayBeLost bool) {
 		break
 	}
 	p.must(<-pressed)
+}
+
+// tries saves a name and an email that are not taken, until each field says so and the first that does has the focus.
+func (p *person) tries(name, email, ofName, ofEmail, focus string) {
+	p.Helper()
+	p.fills("Name", name)
+	p.fills("Email", email)
+	p.types(kb.Enter)
+	p.describes("Name", ofName)
+	p.describes("Email", ofEmail)
+	p.isAt("textbox", focus)
 }
 
 // describes waits until a field is described by a sentence, and is invalid when there is one.

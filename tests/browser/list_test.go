@@ -16,12 +16,7 @@ import (
 )
 
 func TestThePageShowsWhoIsThere(t *testing.T) {
-	ada, p := visitWith(t)
-	for _, name := range []string{"Ada", "Ben", "Cleo"} {
-		p.Create(t, name, strings.ToLower(name)+"@example.org")
-	}
-	ada.open("/")
-	ada.lists("Cleo", "Ben", "Ada")
+	ada, p := visitWith(t, "Ada", "Ben", "Cleo")
 	ada.reads("3 users")
 	ada.reads("ben@example.org")
 	ada.chooses("Order", "asc")
