@@ -63,9 +63,7 @@ func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {
 		for range 3 { // a browser lets a page keep a dialog open only so often
 			ada.escapes(false)
 			ada.isAt("textbox", "Name")
-			if got := ada.value("Name"); got != "Augusta" {
-				t.Errorf("%s: the name that was typed is %q", open.dialog, got)
-			}
+			ada.expect("the name that was typed", ada.value("Name"), "Augusta")
 		}
 		ada.escapes(true)
 		ada.seesNo("dialog", open.dialog)
@@ -187,9 +185,7 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 			ada.check()
 			ada.clicks("button", "Back")
 			ada.isAt("textbox", "Name")
-			if got := ada.value("Name"); got != "Mine" {
-				t.Errorf("back in the form the name is %q", got)
-			}
+			ada.expect("the name, back in the form", ada.value("Name"), "Mine")
 			ada.types(kb.Enter)
 			ada.clicks("button", tried.decision)
 			ada.lists(tried.name)

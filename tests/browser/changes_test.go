@@ -113,9 +113,7 @@ func TestShowingChangesStaysWhereThePersonIs(t *testing.T) {
 	ada.sees("button", "Change User 060 is another")
 	ada.reads("1 selected")
 	ada.reads("51–100 of 120")
-	if now := evaluate[string](ada, `location.href`); now != address {
-		t.Errorf("the address was %s and is %s", address, now)
-	}
+	ada.expect("the address", evaluate[string](ada, `location.href`), address)
 }
 
 // What the person writes is no news, neither while it is written, nor while the list is loaded, nor then.
@@ -169,9 +167,7 @@ func TestChangesWaitForTheEndOfADialog(t *testing.T) {
 		"INSERT INTO users (name, email) VALUES ('Dan', 'dan@example.org')", "COMMIT")
 	waiting(t, p, 0)
 	timer(ada, 2*time.Second)
-	if text := evaluate[string](ada, `document.querySelector('.news').innerText`); text != "" {
-		t.Errorf("behind a dialog the page says %q", text)
-	}
+	ada.expect("the news behind a dialog", evaluate[string](ada, `document.querySelector('.news').innerText`), "")
 	ada.types(kb.Escape)
 	ada.sees("button", "1 change — show")
 	ada.lists("Cleo", "Ben", "Ada")

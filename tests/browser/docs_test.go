@@ -11,16 +11,13 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 	ada := visit(t, p, "/docs")
 	ada.reads("List users")
 	ada.reads("/api/users/{id}")
-	if locks := evaluate[int](ada, `document.querySelectorAll('.authorization__btn, .authorize').length`); locks > 0 {
-		t.Errorf("%d locks are shown, and no key is needed", locks)
-	}
+	ada.expect("locks, although no key is needed",
+		evaluate[int](ada, `document.querySelectorAll('.authorization__btn, .authorize').length`), 0)
 	ada.clicks("button", "GET /health Ask whether the service is alive")
 	ada.reads(`"status": "ok"`) // the example: before it is shown, Swagger UI does not find the operation
 	ada.clicks("button", "Execute")
 	ada.reads("x-request-id: ") // only an answer has it
-	if heads := evaluate[int](ada, `document.querySelectorAll('.opblock-head').length`); heads > 0 {
-		t.Errorf("there are %d rows of HEAD", heads)
-	}
+	ada.expect("rows of HEAD", evaluate[int](ada, `document.querySelectorAll('.opblock-head').length`), 0)
 	for scheme, isDark := range map[string]bool{"dark": true, "light": false} {
 		ada.look(scheme, 1120, 640)
 		ada.until(scheme, func() bool {
@@ -45,7 +42,6 @@ func TestTheReaderOfTheDocumentShowsAddedFields(t *testing.T) {
 			ada.reads(text)
 		}
 	}
-	if errors := evaluate[string](ada, `document.querySelector('.errors-wrapper')?.innerText ?? ''`); errors != "" {
-		t.Errorf("the document has errors:\n%s", errors)
-	}
+	ada.expect("the errors of the document",
+		evaluate[string](ada, `document.querySelector('.errors-wrapper')?.innerText ?? ''`), "")
 }

@@ -66,9 +66,8 @@ func TestThePageHasAnAddedField(t *testing.T) {
 	ada.fills("Search all fields", "191")
 	ada.lists("Ben")
 	ada.opens("Delete Ben", "Delete this user?")
-	if people := evaluate[string](ada, `document.querySelector('#delete .people').innerText`); people != "Ben\nben@example.org\n1912" {
-		t.Errorf("the dialog names %q", people)
-	}
+	ada.expect("who would be deleted", evaluate[string](ada, `document.querySelector('#delete .people').innerText`),
+		"Ben\nben@example.org\n1912")
 	ada.clicks("button", "Cancel")
 	ada.clicks("button", "Export")
 	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); !strings.HasSuffix(got, ",1912\r\n") {
@@ -120,9 +119,8 @@ func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 	ada.opens("Add user", "Add user")
 	ada.clicks("button", "Save")
 	ada.describes("Name", required)
-	if invalid := evaluate[int](ada, `document.querySelectorAll('[aria-invalid=true]').length`); invalid != 2 {
-		t.Errorf("%d fields are invalid", invalid)
-	}
+	ada.expect("fields that are invalid",
+		evaluate[int](ada, `document.querySelectorAll('[aria-invalid=true]').length`), 2)
 	ada.fills("Name", "Ben")
 	ada.fills("Email", "ada@example.org")
 	ada.fills("Constructor", "c")
@@ -156,10 +154,9 @@ func TestAConflictShowsAnAddedField(t *testing.T) {
 	if got := strings.Join(differs, " "); got != "Name Phone Null" {
 		t.Errorf("shown to differ are %s", got)
 	}
-	if broad := evaluate[string](ada, `[...document.querySelectorAll('#conflict th')].filter(
-		({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`); broad != "" {
-		t.Errorf("these names run into the values: %s", broad)
-	}
+	ada.expect("the names that run into the values", evaluate[string](ada, `[
+		...document.querySelectorAll('#conflict th')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(
+		(th) => th.textContent).join(' ')`), "")
 	ada.check()
 	ada.clicks("button", "Save mine")
 	ada.stores(p, 1, `"phone":"mine",`+strings.Replace(nulls(oddNames), `"form":null`, `"form":"f"`, 1))

@@ -51,9 +51,7 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 	ada.reads("2 of 3 users match")
 	ada.reloads()
 	ada.lists("Cleo", "Ada")
-	if got := ada.value("Search names and emails"); got != "ADA" {
-		t.Errorf("after reload the field has %q", got)
-	}
+	ada.expect("the search after a reload", ada.value("Search names and emails"), "ADA")
 	ada.fills("Search names and emails", "nobody <b>")
 	ada.reads("No user matches")
 	ada.reads("nobody <b>")
@@ -180,12 +178,9 @@ func TestNamesNeverBecomeMarkup(t *testing.T) {
 	ada.types(kb.Escape)
 	ada.opens(`Delete <script>document.title='hit'</script>`, "Delete this user?")
 	ada.reads(`<script>document.title='hit'</script>`)
-	if got := evaluate[int](ada, `document.querySelectorAll('img, tbody script, tbody h1, svg[onload]').length`); got > 0 {
-		t.Errorf("%d names became markup", got)
-	}
-	if got := evaluate[string](ada, `document.title`); got != "Users" {
-		t.Errorf("the title is %q", got)
-	}
+	ada.expect("names that became markup",
+		evaluate[int](ada, `document.querySelectorAll('img, tbody script, tbody h1, svg[onload]').length`), 0)
+	ada.expect("the title", evaluate[string](ada, `document.title`), "Users")
 }
 
 func TestTheServiceGoesAwayAndComesBack(t *testing.T) {

@@ -193,21 +193,19 @@ func TestALongListKeepsItsHeaderAndUsesItsRoom(t *testing.T) {
 			ada.look("dark", width, 740)
 			ada.open("/")
 			ada.reads("50 users")
-			if over := evaluate[string](ada, `(() => {
+			at := fmt.Sprintf("%q, %d wide: ", fields, width)
+			ada.expect(at+"what is where the header should be", evaluate[string](ada, `(() => {
 				window.scrollTo(0, 600);
 				document.querySelector('#list').scrollTo(0, 600);
 				const { x, y, height } = document.querySelector('#all').getBoundingClientRect();
 				return document.elementFromPoint(x + 1, y + height / 2)?.id ?? 'nothing';
-			})()`); over != "all" {
-				t.Errorf("%q, %d wide: where the header should be is %q", fields, width, over)
-			}
-			if broken := evaluate[int](ada, `[...document.querySelectorAll('.email bdi, tbody time')].filter(
-				({ offsetHeight }) => offsetHeight > 30).length`); broken > 0 {
-				t.Errorf("%q, %d wide: %d emails and times are broken, and there is room", fields, width, broken)
-			}
-			if evaluate[bool](ada, `((list) => list.scrollWidth > list.clientWidth)(document.querySelector('#list'))`) {
-				t.Errorf("%q, %d wide: the list scrolls sideways", fields, width)
-			}
+			})()`), "all")
+			ada.expect(at+"emails and times that are broken, although there is room", evaluate[int](ada, `[
+				...document.querySelectorAll('.email bdi, tbody time')].filter(
+				({ offsetHeight }) => offsetHeight > 30).length`), 0)
+			ada.expect(at+"whether the list scrolls sideways",
+				evaluate[bool](ada,
+					`((list) => list.scrollWidth > list.clientWidth)(document.querySelector('#list'))`), false)
 		}
 	}
 }
@@ -272,9 +270,8 @@ func TestWhatIsCutHasATooltip(t *testing.T) {
 		}
 	}
 	ada.opens("Delete "+long[:60]+"…", "Delete this user?")
-	if got := evaluate[string](ada, `document.querySelector('#delete li bdi').title`); got != long {
-		t.Errorf("in the dialog the name has the tooltip %q", got)
-	}
+	ada.expect("the tooltip of the name in the dialog",
+		evaluate[string](ada, `document.querySelector('#delete li bdi').title`), long)
 }
 
 func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
@@ -295,9 +292,8 @@ func TestColumnsThatDoNotFitScrollBesideTheName(t *testing.T) {
 		t.Error("the name or the buttons are out of view")
 	}
 	ada.opens("Delete Ada", "Delete this user?")
-	if n := evaluate[int](ada, `document.querySelectorAll('#delete .people li > *').length`); n != 5 {
-		t.Errorf("%d values of a user who would be deleted are shown", n)
-	}
+	ada.expect("values of a user who would be deleted",
+		evaluate[int](ada, `document.querySelectorAll('#delete .people li > *').length`), 5)
 }
 
 // The last row would look higher with a scrollbar below it that is of the same ground.

@@ -393,3 +393,11 @@ func (p *person) check() {
 		p.Errorf("axe finds:\n%s", strings.Join(found, "\n"))
 	}
 }
+
+// expect fails the test unless something is as it should be. A number in the page is as one in the test.
+func (p *person) expect(what string, got, want any) {
+	p.Helper()
+	if got, want := fmt.Sprintf("%v", got), fmt.Sprintf("%v", want); got != want {
+		p.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
