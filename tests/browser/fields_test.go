@@ -155,8 +155,8 @@ func TestAConflictShowsAnAddedField(t *testing.T) {
 		t.Errorf("shown to differ are %s", got)
 	}
 	ada.expect("the names that run into the values", evaluate[string](ada, `[
-		...document.querySelectorAll('#conflict th')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(
-		(th) => th.textContent).join(' ')`), "")
+		...document.querySelectorAll('#conflict th')].filter(
+		({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`), "")
 	ada.check()
 	ada.clicks("button", "Save mine")
 	ada.stores(p, 1, `"phone":"mine",`+strings.Replace(nulls(oddNames), `"form":null`, `"form":"f"`, 1))
