@@ -231,7 +231,7 @@ func TestAUserThatIsThereIsLinked(t *testing.T) {
 			users := program.ServeFeed(t, "USER_FIELDS="+needed)
 			p := &provider{t, users, map[string]string{}}
 			grace := person{"g-1", "Grace", "Hopper", "grace@example.org", true}
-			users.Do(t, "POST", "/api/users", `{"name":"Grace","email":"grace@example.org"}`)
+			users.Create(t, "Grace", "grace@example.org")
 			if name == "Pocket ID" { // it knows no filters
 				if a := p.send("POST", "/Users", grace.body()); a.status != 409 || a.ScimType != "uniqueness" {
 					t.Errorf("it is answered %d %v", a.status, a.whole)

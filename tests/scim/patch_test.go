@@ -135,7 +135,7 @@ func TestAUserNameThatIsTheEmailChangesWithIt(t *testing.T) {
 func TestAUserWithoutAUserNameIsShownWithTheEmail(t *testing.T) {
 	t.Parallel()
 	p := program.ServeFeed(t, "USER_FIELDS="+needed+",user_name")
-	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada@x"}`)
+	p.Create(t, "Ada", "ada@x")
 	expect(t, p,
 		exchange{"the email is shown", "GET /Users/1", "", `200 {…"userName":"ada@x"}`},
 		exchange{"what changes nothing", "PATCH /Users/1", operations(`{"op":"replace","path":"displayName","value":"Ada"}`), `200 {…"userName":"ada@x"}`})
