@@ -1,0 +1,112 @@
+package compatibility
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// Each database is served as it is, and has what this version makes of it once the commands have run that CHANGELOG.md names.
+func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
+	t.Parallel()
+	found, err := filepath.Glob(databases)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("there are no databases %s: %v", databases, err)
+	}
+	for _, database := range found {
+		folder := filepath.Dir(database)
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			t.Parallel()
+			cursor, hadFeed := cursorIn(t, folder)
+			directory := filepath.Join(t.TempDir(), "data")
+			putBack(t, database, directory)
+			settings := append(program.EngineSettings(t, directory), "DATA_DIR="+directory)
+			for name := range strings.FieldsSeq(strings.ReplaceAll(program.OwnColumns(), ",", " ")) {
+				program.RunWith(t, settings, nil, "add-field", name).MustSucceed(t)
+			}
+
+			p := program.Serve(t, "DATA_DIR="+directory)
+			p.Do(t, "GET", "/api/users", "").Expect(t, 200, program.ReadFile(t, filepath.Join(folder, "users.json")))
+			expectWarnings(t, p, hadFeed && !program.PostgreSQL)
+			if hadFeed {
+				p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, feedOfBefore, "…")
+			}
+			if id := p.Create(t, "New", "new@example.org"); id != 6 {
+				t.Errorf("the first new user has the id %d", id)
+			}
+			p.Change(t, 2, `{"name":"Rear Admiral Hopper"}`)
+			expectAnswers(t, p, hadFeed)
+			for _, command := range remake {
+				p.Run(t, command...).MustSucceed(t)
+			}
+			p.WaitForFeed(t)
+			if hadFeed {
+				p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 410, `{"error":"…export all users again…"}`)
+			}
+			cursor = p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
+			p.Change(t, 3, `{"name":"Anders Ångström"}`)
+			const feed = `{"changes":[{…,"op":"changed","id":3,…"name":"Anders Ångström"…`
+			p.Do(t, "GET", "/api/changes?wait=60&after="+cursor, "").Expect(t, 200, feed)
+			expectAnswers(t, p, hadFeed)
+
+			users := p.Do(t, "GET", "/api/users", "").Body
+			p.Stop(t)
+			p = program.Serve(t, "DATA_DIR="+directory)
+			p.Do(t, "GET", "/api/users", "").Expect(t, 200, users)
+			p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 200, feed)
+			expectWarnings(t, p, false)
+			program.ExpectIntact(t, p.DatabasePath())
+
+			fresh := program.ServeFeed(t)
+			fresh.Run(t, "index-search").MustSucceed(t)
+			if hadFeed {
+				fresh.Run(t, "ignore-email-case").MustSucceed(t)
+			}
+			got, want := program.OpenOther(t, p.DatabasePath()).Ask(made), program.OpenOther(t, fresh.DatabasePath()).Ask(made)
+			if got != want {
+				t.Errorf("the database has %s\nand a new one %s", got, want)
+			}
+		})
+	}
+}
+
+// cursorIn returns where the feed of an earlier version ended. One that had a feed had the other features, too.
+func cursorIn(t *testing.T, folder string) (cursor string, hadFeed bool) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "cursor"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text)), err == nil
+}
+
+func expectAnswers(t *testing.T, p *program.Program, ignoresCase bool) {
+	t.Helper()
+	const ada, grace = `[{"id":1,"name":"Ada, Countess of Lovelace",…}]`, `[{"id":2,…,"email":"Grace@Example.org",…}]`
+	byEmail, status := "[]", 201
+	if ignoresCase {
+		byEmail, status = grace, 409
+	}
+	for query, want := range map[string]string{"q=LOVELACE": ada, "q=countess&limit=1": ada, "q=grace@": grace, "q=deleted": "[]",
+		"email=GRACE@EXAMPLE.ORG": byEmail} {
+		p.Do(t, "GET", "/api/users?"+query, "").Expect(t, 200, want)
+	}
+	created := p.Do(t, "POST", "/api/users", program.Body("Other", "LAST@example.org"), "Accept: application/problem+json")
+	created.Expect(t, status, "…")
+	if status == 201 {
+		p.Delete(t, created.User(t).ID)
+	}
+}
+
+// expectWarnings fails the test unless the log has, or has not, what a person must do after an upgrade.
+func expectWarnings(t *testing.T, p *program.Program, want bool) {
+	t.Helper()
+	for _, command := range []string{"`users-api changes on`", "`users-api index-search`"} {
+		if got := strings.Contains(p.Log(), command); got != want {
+			t.Errorf("%s is in the log: %t, want %t:\n%s", command, got, want, p.Log())
+		}
+	}
+}
