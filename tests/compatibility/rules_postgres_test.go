@@ -7,78 +7,57 @@ import "fmt"
 // trigger is a trigger on users and its function, which returns the row, or NULL to ignore it.
 func trigger(when, body string) string {
 	return fmt.Sprintf(`CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN %s; RETURN coalesce(NEW, OLD); END $$; CREATE TRIGGER r %s ON users FOR EACH ROW EXECUTE FUNCTION r()`, body, when)
+		BEGIN %s; RETURN coalesce(NEW, OLD); END $$;
+		CREATE TRIGGER r %s ON users FOR EACH ROW EXECUTE FUNCTION r()`, body, when)
 }
 
-// atCommit is a trigger that runs when its transaction commits.
-func atCommit(what, body string) string {
-	return fmt.Sprintf(`CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN NULL; END $$;
-		CREATE CONSTRAINT TRIGGER r AFTER %s ON users DEFERRABLE INITIALLY DEFERRED
-		FOR EACH ROW EXECUTE FUNCTION r()`, body, what)
+// rulesFor returns the rules for what a write does to the table: INSERT, UPDATE or DELETE.
+func rulesFor(event string) []rule {
+	const (
+		ifBad   = "IF coalesce(NEW.name, OLD.name) = 'bad' THEN INSERT INTO trace VALUES ('left'); %s; END IF"
+		ofNames = `CREATE TABLE names (name text PRIMARY KEY);
+			INSERT INTO names SELECT 'n' || i FROM generate_series(0, 20) i;
+			ALTER TABLE users ADD FOREIGN KEY (name) REFERENCES names NOT VALID`
+		isTaken = `duplicate key value violates unique constraint "%s"`
+	)
+	raises := fmt.Sprintf(ifBad, "RAISE 'not him'")
+	rules := []rule{
+		{"a trigger that raises", "not him", []string{trigger("BEFORE "+event, raises)}},
+		{"a trigger that raises afterwards", "not him", []string{trigger("AFTER "+event, raises)}},
+		{"a trigger that raises when its transaction commits", "not him", []string{fmt.Sprintf(`
+			CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN NULL; END $$;
+			CREATE CONSTRAINT TRIGGER r AFTER %s ON users DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION r()`, raises, event)}},
+		{"a trigger that ignores", ignored, []string{
+			trigger("BEFORE "+event, "IF coalesce(NEW.name, OLD.name) = 'bad' THEN RETURN NULL; END IF")}},
+		{"a trigger that writes to a table which refuses it", fmt.Sprintf(isTaken, "audit_what_key"),
+			[]string{"CREATE TABLE audit (what text UNIQUE)", "INSERT INTO audit VALUES ('bad')",
+				trigger("AFTER "+event, fmt.Sprintf(ifBad, "INSERT INTO audit VALUES ('bad')"))}},
+	}
+	switch event {
+	case "INSERT":
+		rules = append(rules,
+			rule{"a uniqueness of names", fmt.Sprintf(isTaken, "users_name_key"), []string{
+				"ALTER TABLE users ADD UNIQUE (name)", "INSERT INTO users (name, email) VALUES ('bad', '')"}},
+			rule{"a foreign key", "violates foreign key constraint", []string{ofNames}},
+			rule{"a foreign key that is looked at at the commit", "violates foreign key constraint", []string{
+				ofNames + " DEFERRABLE INITIALLY DEFERRED"}})
+	case "UPDATE":
+		rules = append(rules, rule{"a check", "violates check constraint", []string{
+			"ALTER TABLE users ADD CHECK (name <> 'bad')"}})
+	case "DELETE":
+		rules = append(rules, rule{"another table's foreign key", "violates foreign key constraint", []string{
+			"CREATE TABLE orders (buyer bigint REFERENCES users)", "INSERT INTO orders VALUES (8), (14)"}})
+	}
+	return rules
 }
-
-const (
-	raisesBad = "IF NEW.name = 'bad' THEN INSERT INTO trace VALUES ('left'); RAISE 'not him'; END IF"
-	raisesOld = "IF OLD.id = 1 THEN RAISE 'not him'; END IF"
-	ofAudit   = `duplicate key value violates unique constraint "audit_what_key"`
-)
-
-// audited is another table, which has a value already.
-var audited = []string{"CREATE TABLE audit (what text UNIQUE)", "INSERT INTO audit VALUES ('bad')"}
-
-// Rules that another program's table may have, and what a creation of the name "bad" among others is told.
-var tableRules = []tableRule{
-	{"a trigger that raises", "not him", []string{trigger("BEFORE INSERT", raisesBad)}},
-	{"a trigger that raises after it stored something", "not him", []string{trigger("AFTER INSERT", raisesBad)}},
-	{"a trigger that raises when its transaction commits", "not him", []string{atCommit("INSERT", raisesBad)}},
-	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{
-		trigger("BEFORE INSERT", "IF NEW.name = 'bad' THEN RETURN NULL; END IF")}},
-	{"a trigger that writes to a table which refuses it", ofAudit, append(audited,
-		trigger("AFTER INSERT", "INSERT INTO audit VALUES (CASE NEW.name WHEN 'bad' THEN 'bad' ELSE NEW.email END)"))},
-	{"a check", "violates check constraint", []string{"ALTER TABLE users ADD CHECK (name <> 'bad')"}},
-	{"a uniqueness of names", `duplicate key value violates unique constraint "users_name_key"`, []string{
-		"ALTER TABLE users ADD UNIQUE (name)", "INSERT INTO users (name, email) VALUES ('bad', '')"}},
-	{"a foreign key", "violates foreign key constraint", []string{"CREATE TABLE names (name text PRIMARY KEY)",
-		"INSERT INTO names SELECT 'n' || i FROM generate_series(0, 20) i",
-		"ALTER TABLE users ADD FOREIGN KEY (name) REFERENCES names"}},
-	{"a foreign key that is looked at when its transaction commits", "violates foreign key constraint", []string{
-		"CREATE TABLE names (name text PRIMARY KEY)", "INSERT INTO names SELECT 'n' || i FROM generate_series(0, 20) i",
-		"ALTER TABLE users ADD FOREIGN KEY (name) REFERENCES names DEFERRABLE INITIALLY DEFERRED"}},
-}
-
-// Rules that refuse to change the name to "bad", and what the client is told.
-var changeRules = []tableRule{
-	{"a trigger that raises", "not him", []string{trigger("BEFORE UPDATE", raisesBad)}},
-	{"a trigger that raises afterwards", "not him", []string{trigger("AFTER UPDATE", raisesBad)}},
-	{"a trigger that raises when its transaction commits", "not him", []string{atCommit("UPDATE", raisesBad)}},
-	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{
-		trigger("BEFORE UPDATE", "IF NEW.name = 'bad' THEN RETURN NULL; END IF")}},
-	{"a trigger that writes to a table which refuses it", ofAudit, append(audited,
-		trigger("AFTER UPDATE", "IF NEW.name = 'bad' THEN INSERT INTO audit VALUES ('bad'); END IF"))},
-	{"a check", "violates check constraint", []string{"ALTER TABLE users ADD CHECK (name <> 'bad')"}},
-}
-
-// Rules that refuse to delete the user 1, and what the client is told.
-var deleteRules = []tableRule{
-	{"a trigger that raises afterwards", "not him", []string{trigger("AFTER DELETE", raisesOld)}},
-	{"a trigger that raises when its transaction commits", "not him", []string{atCommit("DELETE", raisesOld)}},
-	{"a trigger that ignores", "not stored: a trigger of the table users ignored it", []string{
-		trigger("BEFORE DELETE", "IF OLD.id = 1 THEN RETURN NULL; END IF")}},
-	{"a trigger that writes to a table which refuses it", ofAudit, append(audited,
-		trigger("AFTER DELETE", "IF OLD.id = 1 THEN INSERT INTO audit VALUES ('bad'); END IF"))},
-	{"another table's foreign key", "violates foreign key constraint", []string{
-		"CREATE TABLE orders (buyer bigint REFERENCES users)", "INSERT INTO orders VALUES (1)"}},
-}
-
-// upperEmails is a trigger that makes something else of a change than what was sent.
-var upperEmails = trigger("BEFORE UPDATE OF name", "NEW.email = upper(NEW.email)")
-
-// tracedDeletions make a deletion fail after it has left a trace in another table.
-var tracedDeletions = append(audited, "CREATE TABLE trace (what text)",
-	trigger("BEFORE DELETE", "INSERT INTO trace VALUES ('left'); INSERT INTO audit VALUES ('bad')"))
 
 // ignoresWrites ignores changes of the first user, and that it is deleted.
 var ignoresWrites = []string{trigger("BEFORE UPDATE OR DELETE", "IF OLD.id = 1 THEN RETURN NULL; END IF")}
 
-// deletesWhatIsChanged deletes each user who is changed.
-var deletesWhatIsChanged = trigger("AFTER UPDATE", "DELETE FROM users WHERE id = NEW.id")
+var (
+	// upperEmails makes something else of a change than what was sent.
+	upperEmails = trigger("BEFORE UPDATE OF name", "NEW.email = upper(NEW.email)")
+	// deletesWhatIsChanged deletes each user who is changed.
+	deletesWhatIsChanged = trigger("AFTER UPDATE", "DELETE FROM users WHERE id = NEW.id")
+)

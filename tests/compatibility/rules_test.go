@@ -1,41 +1,147 @@
 package compatibility
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
 )
 
-func TestADeletionThatTheTableRefusesIsA500AndChangesNothing(t *testing.T) {
+// A rule is one that another program's table may have. It refuses to store a user with the name "bad", or to delete
+// one, and the error says why. Many have left a trace in another table by then.
+type rule struct {
+	name, says string
+	statements []string
+}
+
+func (r rule) error() string { return program.ErrorBody("…" + r.says + "…") }
+
+// nameOf is the name that the request i of a batch sends.
+func nameOf(i int) string {
+	if i == 7 || i == 13 {
+		return "bad"
+	}
+	return fmt.Sprint("n", i)
+}
+
+func TestAWriteThatTheTableRefusesFailsAloneAndLeavesNoTrace(t *testing.T) {
 	t.Parallel()
-	for _, rule := range deleteRules {
-		t.Run(rule.name, func(t *testing.T) {
+	for _, write := range []struct {
+		request, event string
+		status         int
+		does           func(names []string, i int) []string
+	}{
+		{"POST /api/users", "INSERT", 201, func(names []string, i int) []string { return append(names, nameOf(i)) }},
+		{"PATCH /api/users/ID", "UPDATE", 200, func(names []string, i int) []string {
+			names[i] = nameOf(i)
+			return names
+		}},
+		{"DELETE /api/users/ID", "DELETE", 204, func(names []string, i int) []string {
+			names[i] = "deleted"
+			return names
+		}},
+	} {
+		for _, r := range rulesFor(write.event) {
+			t.Run(write.event+", "+r.name, func(t *testing.T) {
+				t.Parallel()
+				p := program.Serve(t)
+				other := program.OpenOther(t, p.DatabasePath())
+				other.Fill(20)
+				if write.event == "DELETE" {
+					other.Do("UPDATE users SET name = 'bad' WHERE id IN (8, 14)")
+				}
+				other.Do(append([]string{"CREATE TABLE trace (what text)"}, r.statements...)...)
+				want := names(p.List(t))
+				for i, answer := range atOnce(t, p, other, 20, func(i int) (line, body string) {
+					line = strings.ReplaceAll(write.request, "ID", fmt.Sprint(i+1))
+					return line, program.Body(nameOf(i), fmt.Sprintf("new%d@example.org", i))
+				}) {
+					if answer = answer.To(write.request + " of " + nameOf(i)); nameOf(i) == "bad" {
+						answer.Expect(t, 500, r.error())
+						continue
+					}
+					answer.Expect(t, write.status, "…")
+					want = write.does(want, i)
+				}
+				want = slices.DeleteFunc(want, func(name string) bool { return name == "deleted" })
+				got := names(p.List(t))
+				slices.Sort(got)
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("the table has %q, want %q", got, want)
+				}
+				expectNoTrace(t, other)
+			})
+		}
+	}
+}
+
+// atOnce sends n requests while another program holds the write lock, so that few commits take them all.
+func atOnce(
+	t *testing.T, p *program.Program, other *program.Other, n int, request func(i int) (line, body string),
+) []program.Answer {
+	t.Helper()
+	answers, conns := make([]program.Answer, n), make([]*program.Conn, n)
+	for i := range conns {
+		conns[i] = p.Dial(t)
+	}
+	other.HoldWrites()
+	for i, conn := range conns {
+		line, body := request(i)
+		conn.Send("%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", line, len(body), body)
+	}
+	p.Do(t, "GET", "/api/users", "") // is answered when they have arrived
+	other.LetGo()
+	for i, conn := range conns {
+		answers[i] = conn.Answer()
+	}
+	return answers
+}
+
+func names(users []program.User) (names []string) {
+	for _, user := range users {
+		names = append(names, user.Name)
+	}
+	return names
+}
+
+func expectNoTrace(t *testing.T, other *program.Other) {
+	t.Helper()
+	if traces := other.Ask("SELECT count(*) FROM trace"); traces != "0" {
+		t.Errorf("refused writes have left %s traces in another table", traces)
+	}
+}
+
+// A rule that ends the transaction ends the import with it: which row did is not known then.
+func TestAnImportNamesTheRowThatTheTableRefusesAndStoresNothing(t *testing.T) {
+	t.Parallel()
+	for _, r := range rulesFor("INSERT") {
+		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			p := program.Serve(t)
-			p.Create(t, "Ada", "ada@example.org")
-			second := p.Create(t, "Alan", "alan@example.org")
-			program.OpenOther(t, p.DatabasePath()).Do(rule.rules...)
-			p.Do(t, "DELETE", "/api/users/1", "").Expect(t, 500, rule.error())
-			p.Delete(t, second)
-			p.ExpectUsers(t, "Ada")
+			other := program.OpenOther(t, p.DatabasePath())
+			other.Do(append([]string{"CREATE TABLE trace (what text)"}, r.statements...)...)
+			before := names(p.List(t))
+			answer := p.Do(t, "POST", program.CSV, "name,email\nn7,imported\nbad,b\nn13,also\n")
+			if answer.Status == 500 && r.name == endsTransaction {
+				answer.Expect(t, 500, r.error())
+			} else {
+				answer.Expect(t, 422, `…"rows":[{"line":3,"error":"…`)
+			}
+			p.ExpectUsers(t, before...)
+			expectNoTrace(t, other)
+			p.Create(t, "n1", "afterwards")
 		})
 	}
 }
 
-// What a trigger did elsewhere before it failed must be undone as well.
-func TestARefusedDeletionLeavesNoTraceInOtherTables(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do(tracedDeletions...)
-	p.Do(t, "DELETE", "/api/users/1", "").Expect(t, 500, "…")
-	if traces := other.Ask("SELECT count(*) FROM trace"); traces != "0" {
-		t.Errorf("%s traces are left", traces)
-	}
-}
+const (
+	endsTransaction = "a trigger that ends the transaction"
+	ignored         = "not stored: a trigger of the table users ignored it"
+)
 
-// An import that a trigger ignores in part says so, and stores nothing.
 func TestAnImportThatATriggerIgnoresStoresNothing(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
@@ -43,23 +149,63 @@ func TestAnImportThatATriggerIgnoresStoresNothing(t *testing.T) {
 		p.Create(t, name, name)
 	}
 	program.OpenOther(t, p.DatabasePath()).Do(ignoresWrites...)
-	ignored := "not stored: a trigger of the table users ignored it"
 	p.Do(t, "POST", program.CSV+"?on_conflict=update", "name,email\nKing,Ada\nTuring,Alan\n").Expect(t, 422,
 		`{"error":"1 of 2 rows cannot be imported; nothing was stored","rows":[{"line":2,"error":"`+ignored+`"}]}`)
-	p.Do(t, "POST", program.CSV+"?on_conflict=update&on_missing=delete&max_deletes=9", "name,email\nAlan,Alan\n").Expect(t, 500,
-		program.ErrorBody(ignored))
+	const deletes = program.CSV + "?on_conflict=update&on_missing=delete&max_deletes=9"
+	p.Do(t, "POST", deletes, "name,email\nAlan,Alan\n").Expect(t, 500, program.ErrorBody(ignored))
 	p.ExpectUsers(t, "Ada", "Alan", "Grace")
 }
 
-// What was committed is answered: the change, and not that there is no such user.
-func TestAChangeAfterWhichATriggerDeletesTheUserIsAnsweredWithTheChange(t *testing.T) {
+func TestAChangeIsAnsweredWithWhatATriggerMadeOfIt(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	id := p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Ada", "ada@example.org")
+	program.OpenOther(t, p.DatabasePath()).Do(upperEmails)
+	answer := p.Do(t, "PATCH", "/api/users/1", `{"name":"B"}`)
+	answer.Expect(t, 200, `{"id":1,"name":"B","email":"ADA@EXAMPLE.ORG",…`)
+	get := p.Do(t, "GET", "/api/users/1", "")
+	get.Expect(t, 200, answer.Body)
+	program.ExpectHeader(t, answer, "ETag", get.Header.Get("ETag"))
+}
+
+// What was committed is answered: the change, and not that there is no such user.
+func TestAChangeAfterWhichATriggerDeletesTheUserIsAnswered(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
 	program.OpenOther(t, p.DatabasePath()).Do(deletesWhatIsChanged)
-	answer := p.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`)
-	if user := answer.User(t); answer.Status != 200 || user.ID != id || user.Name != "Ada King" {
-		t.Errorf("the change is answered %d %s", answer.Status, answer.Body)
-	}
+	p.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`).Expect(t, 200, `{"id":1,"name":"Ada King",…`)
 	p.ExpectUsers(t)
+}
+
+// Creations and changes share a commit, and some want an email that another user has.
+func TestConflictsAmongManyWritesFailAlone(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(10)
+	for i, answer := range atOnce(t, p, other, 40, func(i int) (line, body string) {
+		email := fmt.Sprintf("new%d@example.org", i)
+		if i%10 == 3 {
+			email = "user10@example.org"
+		}
+		if i%2 == 0 || i == 13 {
+			return "POST /api/users", program.Body("n", email)
+		}
+		return fmt.Sprintf("PATCH /api/users/%d", i%9+1), fmt.Sprintf(`{"email":"%s"}`, email)
+	}) {
+		want := 200
+		switch {
+		case i == 13: // as of any creation
+			want = 500
+		case i%10 == 3:
+			want = 409
+		case i%2 == 0:
+			want = 201
+		}
+		answer.To(fmt.Sprint("request ", i)).Expect(t, want, "…")
+	}
+	if users := p.List(t); len(users) != 30 {
+		t.Errorf("%d users are listed, want the 10 before and 20 new ones", len(users))
+	}
 }

@@ -2,38 +2,11 @@
 
 package compatibility
 
-// Tables of other programs, and whether they give a new user an id.
-var idColumns = []struct {
-	name, column, options string
-	gives                 bool
-}{
-	{"an id that may be given again", "id INTEGER PRIMARY KEY", "", true},
-	{"an id that is never given again", "id INTEGER PRIMARY KEY AUTOINCREMENT", "STRICT", true},
-	{"another order of columns", "updated_at TEXT, id INTEGER NOT NULL PRIMARY KEY", "", true},
-}
+import (
+	"testing"
 
-// Times as other programs store them, and as the list shows them.
-var times = []struct{ name, stored, shown string }{
-	{"as SQLite writes it", `'2024-01-02 03:04:05'`, "2024-01-02 03:04:05"},
-	{"in ISO form", `'2024-01-02T03:04:05Z'`, "2024-01-02 03:04:05"},
-	{"in ISO form without a zone", `'2024-01-02T03:04:05'`, "2024-01-02 03:04:05"},
-	{"with a fraction", `'2024-01-02 03:04:05.678'`, "2024-01-02 03:04:05"},
-	{"as JavaScript writes it", `'2024-01-02T03:04:05.678Z'`, "2024-01-02 03:04:05"},
-	{"with an offset", `'2024-01-02 03:04:05+02:00'`, "2024-01-02 01:04:05"},
-	{"with an offset without a colon", `'2024-01-02T03:04:05+0530'`, "2024-01-01 21:34:05"},
-	{"without seconds", `'2024-01-02T03:04Z'`, "2024-01-02 03:04:00"},
-	{"as GORM writes it", `'2024-01-02 03:04:05.123456789-05:30'`, "2024-01-02 08:34:05"},
-	{"a day", `'2024-01-02'`, "2024-01-02 00:00:00"},
-	{"NULL", `NULL`, ""},
-	{"empty", `''`, ""},
-	{"text that is not a time", `'yesterday'`, "yesterday"},
-	{"a text that SQLite reads as the current time", `'now'`, "now"},
-	{"a number", `1700000000`, "1700000000"},
-	{"a small number, which SQLite reads as a Julian day", `12345`, "12345"},
-	{"a fraction", `1.5`, "1.5"},
-	{"a month that does not exist", `'2024-13-41T03:04:05Z'`, "2024-13-41T03:04:05Z"},
-	{"bytes", `x'6162'`, "ab"},
-}
+	"users-api/tests/program"
+)
 
 // The tables of other programs.
 var foreignSchemas = map[string]string{
@@ -43,32 +16,56 @@ var foreignSchemas = map[string]string{
 		email TEXT UNIQUE, created_at DATETIME)`,
 	"with comments": "CREATE TABLE users (\n id INTEGER PRIMARY KEY AUTOINCREMENT, -- the id, /* really */\n" +
 		" name VARCHAR(20) NOT NULL, email VARCHAR(99), created_at TIMESTAMP, /* once */ UNIQUE (email))",
-	"with extra columns": `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT,
-		fax TEXT DEFAULT '-', email TEXT UNIQUE, created_at TEXT, updated_at TEXT DEFAULT CURRENT_TIMESTAMP,
-		deleted_at TEXT)`,
+	"strict, with extra columns": `CREATE TABLE users (fax TEXT DEFAULT '-', id INTEGER PRIMARY KEY AUTOINCREMENT,
+		name TEXT, email TEXT UNIQUE, created_at TEXT, updated_at TEXT DEFAULT CURRENT_TIMESTAMP) STRICT`,
 }
-
-// oddTables are tables of every kind, and rows of every kind in them.
-var oddTables = map[string][]string{
-	"text":        oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)", "users"),
-	"other types": oddRows("CREATE TABLE users (id INTEGER PRIMARY KEY, name NCHAR(4), email CLOB, created_at DATE)", "users"),
-	"letter case": oddRows(`CREATE TABLE "Users" (id INTEGER PRIMARY KEY, name TEXT, Fax TEXT, email TEXT, created_at)`, "users"),
-}
-
-func oddRows(schema, table string) []string {
-	insert := "INSERT INTO " + table + " (id, name, email, created_at) VALUES "
-	return []string{schema, insert + "(-3, NULL, NULL, NULL)", insert + "(5, 1.5, x'c3a9', 'x')",
-		insert + "(6, 1500000.0, 42, 1700000000)",
-		insert + "(7, 'a' || char(31) || 'b', 'a' || char(0) || 'b', '2024-01-02T03:04:05Z')",
-		insert + "(8, '<&>\"', char(0x2028), '2024-01-02 03:04:05.678+02:00')",
-		insert + "(9223372036854775807, CAST(x'ff' AS TEXT), '', '')"}
-}
-
-// usersTable is the table that tests give other ids: its columns but for the id.
-const usersTable = "CREATE TABLE users (%s, name TEXT, email TEXT UNIQUE, created_at TEXT) %s"
 
 // audits are what another program has beside its users: an index, and a trigger that notes creations.
 var audits = []string{
 	"CREATE INDEX by_name ON users (name)", "CREATE TABLE audit (what TEXT)",
 	"CREATE TRIGGER note AFTER INSERT ON users BEGIN INSERT INTO audit VALUES (new.email); END",
+}
+
+// schemaOf returns the definitions of everything in a database.
+func schemaOf(_ *testing.T, _ string, other *program.Other) string {
+	return other.Ask("SELECT group_concat(type || name || sql, char(10)) FROM sqlite_master")
+}
+
+var oddTables = map[string]string{
+	"text":        "(id INTEGER PRIMARY KEY, name TEXT, Fax TEXT, email TEXT, created_at)",
+	"other types": "(id INTEGER PRIMARY KEY, name NCHAR(4), email CLOB, created_at DATE)",
+}
+
+var oddUsers = []oddUser{
+	{"-3, NULL, NULL, NULL", `{"id":-3,"name":"","email":"","created_at":""}`, true},
+	{"5, 1.5, x'c3a9', 'x'", `{"id":5,"name":"1.5","email":"é","created_at":"x"}`, false},
+	{"7, 'a' || char(31) || 'b', 'a' || char(0) || 'b', 1700000000",
+		`{"id":7,"name":"a\u001fb","email":"a\u0000b","created_at":"1700000000"}`, false},
+	{"8, '<&>\"', char(0x2028), '2024-01-02 03:04:05.678+02:00'",
+		`{"id":8,"name":"<&>\"","email":"\u2028","created_at":"2024-01-02 01:04:05"}`, false},
+	{"9223372036854775807, CAST(x'ff' AS TEXT), '', ''",
+		`{"id":9223372036854775807,"name":"\ufffd","email":"","created_at":""}`, true},
+}
+
+// Times as other programs store them, and as the list shows them. TestAStoredTimeIsShownInUTC has every form.
+var times = []struct{ stored, shown string }{
+	{`'2024-01-02T03:04:05.678Z'`, "2024-01-02 03:04:05"},
+	{`'2024-01-02 03:04:05+02:00'`, "2024-01-02 01:04:05"},
+	{`'2024-01-02'`, "2024-01-02 00:00:00"},
+	{`NULL`, ""},
+	{`'now'`, "now"}, // SQLite would read it as the current time, and 12345 as a Julian day
+	{`12345`, "12345"},
+	{`x'6162'`, "ab"},
+}
+
+const (
+	tableWithRoom = "CREATE TABLE users (id INTEGER PRIMARY KEY, room %s, name TEXT, email TEXT UNIQUE, created_at)"
+	storedRoom    = "SELECT typeof(room) || ' ' || quote(room) FROM users WHERE id = 1"
+)
+
+// Types of a column that is served, a value that another program stored, and how it is shown.
+var roomColumns = []struct{ column, stored, shown string }{
+	{"varchar(2)", "'long'", `"long"`},
+	{"CLOB", "x'6162'", `"ab"`},
+	{"TEXT", "x'ff'", `"\ufffd"`},
 }

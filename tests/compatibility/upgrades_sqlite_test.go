@@ -15,7 +15,8 @@ const (
 	databases    = "testdata/*/database.tar.gz"
 	feedOfBefore = 404 // 7b31016 made a table that could give the key of an entry again
 	// made is what commands make for the table users.
-	made = "SELECT group_concat(sql, '; ') FROM (SELECT sql FROM sqlite_schema WHERE name LIKE 'users\\_%' ESCAPE '\\' ORDER BY name)"
+	made = `SELECT group_concat(sql, '; ')
+		FROM (SELECT sql FROM sqlite_schema WHERE name LIKE 'users\_%' ESCAPE '\' ORDER BY name)`
 )
 
 // remake are the commands that the log and CHANGELOG.md ask for.

@@ -9,7 +9,8 @@ import (
 	"users-api/tests/program"
 )
 
-// Each database is served as it is, and has what this version makes of it once the commands have run that CHANGELOG.md names.
+// Each database is served as it is, and has what this version makes of it once the commands have run that CHANGELOG.md
+// names.
 func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 	t.Parallel()
 	found, err := filepath.Glob(databases)
@@ -65,8 +66,8 @@ func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 			if hadFeed {
 				fresh.Run(t, "ignore-email-case").MustSucceed(t)
 			}
-			got, want := program.OpenOther(t, p.DatabasePath()).Ask(made), program.OpenOther(t, fresh.DatabasePath()).Ask(made)
-			if got != want {
+			want := program.OpenOther(t, fresh.DatabasePath()).Ask(made)
+			if got := program.OpenOther(t, p.DatabasePath()).Ask(made); got != want {
 				t.Errorf("the database has %s\nand a new one %s", got, want)
 			}
 		})
@@ -90,11 +91,12 @@ func expectAnswers(t *testing.T, p *program.Program, ignoresCase bool) {
 	if ignoresCase {
 		byEmail, status = grace, 409
 	}
-	for query, want := range map[string]string{"q=LOVELACE": ada, "q=countess&limit=1": ada, "q=grace@": grace, "q=deleted": "[]",
-		"email=GRACE@EXAMPLE.ORG": byEmail} {
+	for query, want := range map[string]string{"q=LOVELACE": ada, "q=countess&limit=1": ada, "q=grace@": grace,
+		"q=deleted": "[]", "email=GRACE@EXAMPLE.ORG": byEmail} {
 		p.Do(t, "GET", "/api/users?"+query, "").Expect(t, 200, want)
 	}
-	created := p.Do(t, "POST", "/api/users", program.Body("Other", "LAST@example.org"), "Accept: application/problem+json")
+	const problem = "Accept: application/problem+json"
+	created := p.Do(t, "POST", "/api/users", program.Body("Other", "LAST@example.org"), problem)
 	created.Expect(t, status, "…")
 	if status == 201 {
 		p.Delete(t, created.User(t).ID)

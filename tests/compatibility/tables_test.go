@@ -1,0 +1,127 @@
+package compatibility
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestADatabaseOfAnotherProgramIsServedAndLeftAsItWas(t *testing.T) {
+	t.Parallel()
+	for name, schema := range foreignSchemas {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			other := program.OpenOther(t, filepath.Join(directory, "users.db"))
+			other.Do(slices.Concat([]string{schema}, audits, []string{
+				"INSERT INTO users (name, email) VALUES ('A', 'a@b'), ('B', 'b@b'), ('C', 'c@b')",
+				"DELETE FROM users WHERE id = 3"})...)
+			before := schemaOf(t, directory, other)
+
+			p := program.Serve(t, "DATA_DIR="+directory)
+			if id := p.Create(t, "D", "d@b"); id != 4 {
+				t.Errorf("the new user has the id %d, and 3 was the last one used", id)
+			}
+			again := p.Do(t, "POST", "/api/users", program.Body("E", "d@b"), "Accept: application/problem+json")
+			again.Expect(t, 409, `…"code":"email_used"…`)
+			if users := p.ExpectUsers(t, "A", "B", "D"); !program.IsTime(users[2].CreatedAt) {
+				t.Errorf("the new user was created at %q", users[2].CreatedAt)
+			}
+			p.Stop(t)
+			if after := schemaOf(t, directory, other); after != before {
+				t.Errorf("the schema was\n%s\nand is\n%s", before, after)
+			}
+			if audited := other.Ask("SELECT count(*) FROM audit WHERE what = 'd@b'"); audited != "1" {
+				t.Errorf("the trigger ran %s times", audited)
+			}
+		})
+	}
+}
+
+func TestUsersOfAnotherProgramAreShownAlikeAndCanBeChanged(t *testing.T) {
+	t.Parallel()
+	for name, columns := range oddTables {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, other := program.ServeFile(t, "CREATE TABLE users "+columns)
+			for _, user := range oddUsers {
+				other.Do("INSERT INTO users (id, name, email, created_at) VALUES (" + user.stored + ")")
+			}
+			listed := func() map[string]string { return program.RawUsers(t, p.Do(t, "GET", "/api/users", "")) }
+			if n := len(listed()); n != len(oddUsers) {
+				t.Fatalf("%d users are listed of %d", n, len(oddUsers))
+			}
+			for id, user := range listed() {
+				path := "/api/users/" + id
+				i := slices.IndexFunc(oddUsers, func(u oddUser) bool { return program.Matches(user, u.shown) })
+				if i < 0 {
+					t.Errorf("%s is listed", user)
+					continue
+				}
+				p.Do(t, "GET", path, "").Expect(t, 200, user)
+				if !oddUsers[i].empty { // which a body cannot say
+					p.Do(t, "PATCH", path, user, "If-Match: "+program.ETag(t, p, id)).Expect(t, 200, user)
+				}
+				changed := p.Do(t, "PATCH", path, `{"name":"new"}`, "If-Match: "+program.ETag(t, p, id))
+				changed.Expect(t, 200, `{"id":`+id+`,"name":"new",…`)
+				p.Do(t, "GET", path, "").Expect(t, 200, changed.Body)
+				if now := listed()[id]; now != changed.Body {
+					t.Errorf("%s is listed, and the change was answered %s", now, changed.Body)
+				}
+			}
+		})
+	}
+}
+
+// oddUser is a row of another program, how it is shown, and whether a text of it is empty.
+type oddUser struct {
+	stored, shown string
+	empty         bool
+}
+
+func TestATimeThatAnotherProgramStoredIsShownInOneForm(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i, row := range times {
+		other.Do(fmt.Sprintf("INSERT INTO users (name, email, created_at) VALUES ('n', %d, %s)", i, row.stored))
+	}
+	other.Do("INSERT INTO users (name, email) VALUES ('n', 'no time')")
+	users := p.List(t)
+	for i, row := range times {
+		if users[i].CreatedAt != row.shown {
+			t.Errorf("%s is shown as %q, want %q", row.stored, users[i].CreatedAt, row.shown)
+		}
+	}
+	if got := users[len(times)].CreatedAt; !program.IsTime(got) {
+		t.Errorf("a row without a time is shown with %q, want the time of its insertion", got)
+	}
+}
+
+func TestAColumnOfAnotherProgramIsServedAsAField(t *testing.T) {
+	t.Parallel()
+	for _, test := range roomColumns {
+		t.Run(test.column, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			other := program.OpenOther(t, filepath.Join(directory, "users.db"))
+			other.Do(fmt.Sprintf(tableWithRoom, test.column),
+				"INSERT INTO users (name, email, room) VALUES ('Ada', 'ada', "+test.stored+")")
+			before := other.Ask(storedRoom)
+			p := program.Serve(t, "DATA_DIR="+directory, "USER_FIELDS=room")
+			p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,"name":"Ada",…,"room":`+test.shown+`}]`)
+			changed := p.Do(t, "PATCH", "/api/users/1", `{"name":"L"}`)
+			changed.Expect(t, 200, `{"id":1,"name":"L",…,"room":`+test.shown+`}`)
+			imported := p.Do(t, "POST", program.CSV+"?on_conflict=update", "name,email\nAda K,ada\n")
+			imported.Expect(t, 200, program.Imported(0, 1, 0, 0))
+			if after := other.Ask(storedRoom); after != before {
+				t.Errorf("stored was %s, and after changes of the name it is %s", before, after)
+			}
+			p.Do(t, "PATCH", "/api/users/1", `{"room":"12"}`).Expect(t, 200, `{"id":1,"name":"Ada K",…,"room":"12"}`)
+			p.Do(t, "GET", "/api/users?room=12", "").Expect(t, 200, `[{"id":1,…]`)
+		})
+	}
+}
