@@ -1,0 +1,90 @@
+//go:build postgres
+
+package availability
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+// PgBouncer before 1.21 has no prepared statements, and one of this process is another's: what to do is said at
+// startup, and by an import of which it is no row's fault. With the parameter, TestBehindAPooler finds no difference.
+func TestAnOldPoolerWithoutItsParameterEndsTheStartAndEachImport(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	pooler := server.Pooler(t, "default_pool_size=1")
+	if !pooler.IsOld() {
+		t.Skip("PgBouncer 1.21 and newer have prepared statements")
+	}
+	database := server.NewDatabase(t)
+	program.Serve(t, "DATABASE_URL="+pooler.Through(database)).Stop(t)
+	launch := func() *program.Program {
+		return program.Launch(t, program.Path(), "DATABASE_URL="+pooler.Plain(database))
+	}
+	const says = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
+	first := launch()
+	first.WaitForAddress(t)
+	program.ExpectRefusal(t, launch(), "already exists", says)
+	postgresql.SQL(t, database, endSessions)
+	second := launch() // has prepared what a start needs in another session of the server
+	second.WaitForAddress(t)
+	second.Do(t, "POST", program.CSV, "name,email\nAda,ada\n").Expect(t, 200, "…")
+	first.Do(t, "POST", program.CSV, "name,email\nAlan,alan\n").Expect(t, 500, "…(SQLSTATE 42P05): "+says+"…")
+}
+
+// The certificate is checked when the URL asks for it, and a server that wants encryption gets it.
+func TestAConnectionIsEncryptedAndTheServerChecked(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	database := server.NewDatabase(t)
+	root, other := server.RequireTLS(t), postgresql.Start(t).RequireTLS(t)
+	checked := program.Serve(t, "DATABASE_URL="+database+"?sslmode=verify-full&sslrootcert="+root)
+	checked.Create(t, "Ada", "ada@example.org")
+	program.Serve(t, "DATABASE_URL="+database).Create(t, "Alan", "alan@example.org") // prefer
+	checked.ExpectUsers(t, "Ada", "Alan")
+	for parameters, says := range map[string]string{
+		"?sslmode=verify-full&sslrootcert=" + other: "certificate",
+		"?sslmode=disable":                          "pg_hba.conf",
+	} {
+		p := program.Launch(t, program.Path(), "DATABASE_URL="+database+parameters)
+		program.ExpectRefusal(t, p, says)
+		program.Forbid(t, p.Log(), "pass/word", "pass%2F")
+	}
+}
+
+func TestThePasswordOfTheDatabaseIsNeverShown(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, postgresql.Scram)
+	p, url := onServer(t, server, "LOG_LEVEL=debug", "ADMIN_PORT=0")
+	if !strings.Contains(p.Line(t, "listening"), fmt.Sprintf("database=postgres://127.0.0.1:%d/users", server.Port)) {
+		t.Errorf("the log does not name the database:\n%s", p.Log())
+	}
+	p.Create(t, "Ada", "ada@example.org")
+	server.Stop(t)
+	refused := p.Do(t, "GET", "/api/users", "").Body
+	server.StartAgain(t)
+	wrong := program.Launch(t, program.Path(), "DATABASE_URL="+strings.Replace(url, "users@", "users%21@", 1))
+	program.ExpectRefusal(t, wrong, "check the user and the password")
+	missing := program.Launch(t, program.Path(), "DATABASE_URL="+server.URL("nowhere"))
+	program.ExpectRefusal(t, missing, "nowhere", "createdb")
+	metrics := program.AskAdmin(t, p, "/metrics").Body
+	for _, text := range []string{p.Log(), refused, wrong.Log(), missing.Log(), metrics} {
+		program.Forbid(t, text, "pass/word", "pass%2F", "the%23users", "the#users")
+	}
+}
+
+func TestTheDataDirectoryIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"RUN_AS=0", "RUN_AS=65534"} { // as root, the second becomes another user
+		p := program.Serve(t, setting)
+		p.Create(t, "Ada", "ada@example.org")
+		p.Do(t, "GET", program.CSV, "")
+		p.Do(t, "POST", program.CSV, "name,email\nAlan,alan\n")
+		p.Stop(t)
+		program.ExpectNoDirectory(t, p.DataDir)
+	}
+}
