@@ -23,8 +23,8 @@ type Documented struct {
 	URL               string // for the service
 }
 
-// Cluster is three machines with PostgreSQL, Patroni and etcd. Each is an address of the loopback network, so that all use
-// the same ports, as they do on machines of their own.
+// Cluster is three machines with PostgreSQL, Patroni and etcd. Each is an address of the loopback network, so that all
+// use the same ports, as they do on machines of their own.
 type Cluster struct {
 	URL      string // for the service
 	Machines []*Machine
@@ -68,7 +68,8 @@ func (c *Cluster) createDatabase(t testing.TB) {
 	account, place, _ := strings.Cut(rest, "@")
 	name, password, _ := strings.Cut(account, ":")
 	hosts, database, _ := strings.Cut(place, "/")
-	superuser := c.Machines[0].setting("PATRONI_SUPERUSER_USERNAME") + ":" + c.Machines[0].setting("PATRONI_SUPERUSER_PASSWORD")
+	first := c.Machines[0]
+	superuser := first.setting("PATRONI_SUPERUSER_USERNAME") + ":" + first.setting("PATRONI_SUPERUSER_PASSWORD")
 	admin := "postgres://" + superuser + "@" + hosts + "/postgres?target_session_attrs=read-write"
 	SQL(t, admin, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", name, password),
 		fmt.Sprintf("CREATE DATABASE %s OWNER %s", database, name))
@@ -162,7 +163,8 @@ func (c *Cluster) wait(t testing.TB, what string, holds func() bool) {
 func (c *Cluster) Patronictl(t testing.TB, arguments ...string) {
 	t.Helper()
 	m := c.Machines[0]
-	command := exec.Command("patronictl", append([]string{"-c", filepath.Join(m.folder, "patroni.yml")}, arguments...)...)
+	config := filepath.Join(m.folder, "patroni.yml")
+	command := exec.Command("patronictl", append([]string{"-c", config}, arguments...)...)
 	command.Env = append(os.Environ(), m.environment...)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("patronictl %v: %v\n%s", arguments, err, output)

@@ -47,7 +47,7 @@ func (s *Server) empty(t testing.TB, name string) {
 	SQL(t, s.URL("postgres"), "ALTER DATABASE "+name+" RESET ALL",
 		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
 	SQL(t, s.URL(name), `DO $$ DECLARE name text; BEGIN
-			FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' LOOP
+			FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)' LOOP
 				EXECUTE format('DROP SCHEMA %I CASCADE', name);
 			END LOOP; END $$`,
 		"CREATE SCHEMA public")

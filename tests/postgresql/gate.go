@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A gate passes on what comes to an address, until it is closed. Then connections stay open, and nothing arrives any more,
-// as when a network is cut.
+// A gate passes on what comes to an address, until it is closed. Then connections stay open, and nothing arrives any
+// more, as when a network is cut.
 type gate struct {
 	sync.RWMutex // held for reading by what passes, and for writing while it is closed
 	listener     net.Listener

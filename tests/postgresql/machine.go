@@ -30,7 +30,7 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 	t.Helper()
 	for _, name := range []string{"patroni", "etcd"} {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Fatalf("these tests need a cluster: install Debian's packages patroni, etcd-server and postgresql: %v", err)
+			t.Fatalf("a cluster needs Debian's packages patroni, etcd-server and postgresql: %v", err)
 		}
 	}
 	m := &Machine{Name: fmt.Sprint("pg", n), address: fmt.Sprint(c.network, n), folder: newFolder(t)}
@@ -42,7 +42,8 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 		m.gates = append(m.gates, openGate(t, way, fmt.Sprintf("%s%d:2379", c.network, member), 0))
 		ways = append(ways, way)
 	}
-	m.etcdEnvironment = append(c.environment(documented.EtcdEnvironment, n), "ETCD_DATA_DIR="+filepath.Join(m.folder, "etcd"))
+	m.etcdEnvironment = append(c.environment(documented.EtcdEnvironment, n),
+		"ETCD_DATA_DIR="+filepath.Join(m.folder, "etcd"))
 	m.environment = append(c.environment(documented.ServerEnvironment, n),
 		"PATRONI_POSTGRESQL_BIN_DIR="+filepath.Dir(binary(t, "postgres")), "PATRONI_POSTGRESQL_DATA_DIR="+m.data(),
 		"PATRONI_POSTGRESQL_PGPASS="+filepath.Join(m.folder, "pgpass"),
@@ -108,7 +109,8 @@ func (m *Machine) startPatroni(t testing.TB) {
 	t.Helper()
 	attributes := attributes(t)
 	attributes.Pdeathsig = syscall.SIGTERM
-	m.patroni = beginWith(t, attributes, m.environment, cmp.Or(os.Getenv("PATRONI"), "/usr/bin/patroni"), filepath.Join(m.folder, "patroni.yml"))
+	path := cmp.Or(os.Getenv("PATRONI"), "/usr/bin/patroni")
+	m.patroni = beginWith(t, attributes, m.environment, path, filepath.Join(m.folder, "patroni.yml"))
 }
 
 // server returns the server's first process, or 0. The file of one that was killed may name another program's by now.
@@ -129,11 +131,12 @@ func (m *Machine) signal(signal syscall.Signal) {
 			_ = syscall.Kill(p.command.Process.Pid, signal)
 		}
 	}
-	m.SignalServer(signal)
+	m.signalServer(signal)
 }
 
-// SignalServer sends a signal to the processes of the server. Its first is stopped meanwhile, so that it starts no other.
-func (m *Machine) SignalServer(signal syscall.Signal) {
+// signalServer sends a signal to the processes of the server. Its first is stopped meanwhile, so that it starts no
+// other.
+func (m *Machine) signalServer(signal syscall.Signal) {
 	server := m.server()
 	if server == 0 {
 		return
@@ -145,7 +148,8 @@ func (m *Machine) SignalServer(signal syscall.Signal) {
 	_ = syscall.Kill(server, signal)
 }
 
-// Kill ends all processes of the machine as kill -9 does. Those that would notice that others have ended are stopped first.
+// Kill ends all processes of the machine as kill -9 does. Those that would notice that others have ended are stopped
+// first.
 func (m *Machine) Kill(t testing.TB) {
 	t.Helper()
 	m.signal(syscall.SIGSTOP)
@@ -190,6 +194,6 @@ func (m *Machine) remove() {
 			<-p.exited
 		}
 	}
-	m.SignalServer(syscall.SIGKILL) // Patroni may have started one meanwhile
+	m.signalServer(syscall.SIGKILL) // Patroni may have started one meanwhile
 	freeSharedMemory(m.data())
 }

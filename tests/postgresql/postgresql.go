@@ -1,6 +1,7 @@
-// Package postgresql starts real PostgreSQL servers for tests: each in a folder of its own, on a free port of 127.0.0.1.
-// Tests stop them, kill them, pause them, put a standby beside them or a pooler in front of them. A server and its
-// folder are gone when its test ends; what the tests of a process share is gone after [End], which TestMain calls.
+// Package postgresql starts real PostgreSQL servers for tests: each in a folder of its own, on a free port of
+// 127.0.0.1. Tests stop them, kill them, pause them, put a standby beside them or a pooler in front of them. A server
+// and its folder are gone when its test ends; what the tests of a process share is gone after [End], which TestMain
+// calls.
 //
 // The binaries are those in POSTGRES_BIN, or else Debian's newest. As root, they run as the user postgres, because
 // PostgreSQL refuses root.
@@ -30,7 +31,8 @@ const Patience = 60 * time.Second
 // URL. A server asks for it only when it was started with [Scram].
 const Password = "pass/word@of#the%users"
 
-// Scram, as a setting of [Start], makes the server ask for the password. Otherwise everybody on this machine may connect.
+// Scram, as a setting of [Start], makes the server ask for the password. Otherwise everybody on this machine may
+// connect.
 const Scram = "scram"
 
 // shared is what all tests of the process use: a folder that initdb has filled, to be copied, and one server.
@@ -40,7 +42,8 @@ var shared struct {
 	server   *Server
 }
 
-// Shared returns the server that the tests of this process share. A test that stops or breaks its server starts its own.
+// Shared returns the server that the tests of this process share. A test that stops or breaks its server starts its
+// own.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()
@@ -73,35 +76,19 @@ func Start(t testing.TB, settings ...string) *Server {
 	return server
 }
 
-// StartAnother starts a server of a cluster of its own: the others are copies of one, which PostgreSQL cannot tell apart.
-func StartAnother(t testing.TB) *Server {
-	t.Helper()
-	folder := newFolder(t)
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	initialize(t, folder)
-	server := launch(t, folder)
-	t.Cleanup(server.remove)
-	return server
-}
-
 // copyTemplate returns a new folder as initdb leaves it. Initdb takes a second, and a copy a tenth of that.
 func copyTemplate(t testing.TB) string {
 	t.Helper()
 	if shared.template == "" {
 		shared.template = newFolder(t)
-		initialize(t, shared.template)
+		password := filepath.Join(shared.template, "password")
+		must(t, os.WriteFile(password, []byte(Password), 0o644))
+		run(t, binary(t, "initdb"), "--pgdata="+filepath.Join(shared.template, "data"), "--no-sync",
+			"--username=postgres", "--pwfile="+password, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8")
 	}
 	folder := newFolder(t)
 	run(t, "cp", "-a", filepath.Join(shared.template, "data"), folder)
 	return folder
-}
-
-func initialize(t testing.TB, folder string) {
-	t.Helper()
-	password := filepath.Join(folder, "password")
-	must(t, os.WriteFile(password, []byte(Password), 0o644))
-	run(t, binary(t, "initdb"), "--pgdata="+filepath.Join(folder, "data"), "--no-sync", "--username=postgres",
-		"--pwfile="+password, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8")
 }
 
 func must(t testing.TB, err error) {
@@ -185,8 +172,8 @@ func credential(t testing.TB) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// freePort returns a port that no program listens on. It is below those that the system gives to connections: a server that
-// is stopped for a while must find it free again.
+// freePort returns a port that no program listens on. It is below those that the system gives to connections: a server
+// that is stopped for a while must find it free again.
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 100 {
@@ -205,8 +192,8 @@ func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // databaseURL returns the URL of a database for the superuser, with the password.
 func databaseURL(port int, database string) string {
-	name := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", Password), Host: address(port), Path: database}
-	return name.String()
+	superuser := url.UserPassword("postgres", Password)
+	return (&url.URL{Scheme: "postgres", User: superuser, Host: address(port), Path: database}).String()
 }
 
 // UID returns the user who runs the servers.

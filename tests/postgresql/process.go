@@ -31,7 +31,9 @@ func begin(t testing.TB, path string, arguments ...string) *process {
 }
 
 // beginWith is begin with other attributes, and more in the environment.
-func beginWith(t testing.TB, attributes *syscall.SysProcAttr, environment []string, path string, arguments ...string) *process {
+func beginWith(
+	t testing.TB, attributes *syscall.SysProcAttr, environment []string, path string, arguments ...string,
+) *process {
 	t.Helper()
 	p := &process{command: exec.Command(path, arguments...), exited: make(chan struct{})}
 	p.changed = sync.NewCond(&p.mu)
@@ -66,20 +68,14 @@ func (p *process) text() string {
 // waitFor returns once the log contains a text.
 func (p *process) waitFor(t testing.TB, text string) {
 	t.Helper()
-	p.waitUntil(t, text, func(log string) bool { return strings.Contains(log, text) })
-}
-
-// waitUntil returns once the log is as it should be.
-func (p *process) waitUntil(t testing.TB, what string, holds func(log string) bool) {
-	t.Helper()
 	deadline, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	context.AfterFunc(deadline, p.changed.Broadcast)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !holds(p.log.String()) {
+	for !strings.Contains(p.log.String(), text) {
 		if deadline.Err() != nil || !p.runs() {
-			t.Fatalf("the log of %s never says %q:\n%s", p.command.Path, what, p.log.String())
+			t.Fatalf("the log of %s never says %q:\n%s", p.command.Path, text, p.log.String())
 		}
 		p.changed.Wait()
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,7 +30,7 @@ func launch(t testing.TB, folder string, settings ...string) *Server {
 	if i := slices.Index(settings, Scram); i >= 0 {
 		method, s.settings = "scram-sha-256", slices.Delete(slices.Clone(settings), i, i+1)
 	}
-	rules := fmt.Sprintf("local all all %[1]s\nhost all all 127.0.0.1/32 %[1]s\nhost replication all 127.0.0.1/32 %[1]s\n", method)
+	rules := fmt.Sprintf("local all all %[1]s\nhost all,replication all 127.0.0.1/32 %[1]s\n", method)
 	must(t, os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte(rules), 0o644))
 	s.StartAgain(t)
 	return s
@@ -84,34 +83,15 @@ func (s *Server) Resume(t testing.TB) {
 	s.process.signal(syscall.SIGCONT)
 }
 
-// Reload makes the server read its configuration again, and returns when it holds. New connections have what the server's
-// first process has read, and a checkpoint is made after its own process, on which synchronous standbys rest, has read it.
+// Reload makes the server read its configuration again, and returns when it holds. New connections have what the
+// server's first process has read, and a checkpoint is made after its own process, on which synchronous standbys rest,
+// has read it.
 func (s *Server) Reload(t testing.TB) {
 	t.Helper()
 	before := Ask(t, s.URL("postgres"), "SELECT pg_conf_load_time()::text")
 	s.process.signal(syscall.SIGHUP)
 	s.WaitUntil(t, "true", "SELECT (pg_conf_load_time() > '"+before+"')::text")
 	SQL(t, s.URL("postgres"), "CHECKPOINT")
-}
-
-// Log returns what the server has written since it was started last.
-func (s *Server) Log() string { return s.process.text() }
-
-// CPU returns how long the sessions of a program have run, as Linux counts it.
-func (s *Server) CPU(t testing.TB, program string) (total time.Duration) {
-	t.Helper()
-	pids := Ask(t, s.URL("postgres"),
-		"SELECT coalesce(string_agg(pid::text, ' '), '') FROM pg_stat_activity WHERE application_name = '"+program+"'")
-	for _, pid := range strings.Fields(pids) {
-		var running time.Duration // in nanoseconds
-		text, err := os.ReadFile(filepath.Join("/proc", pid, "schedstat"))
-		if err == nil {
-			_, err = fmt.Sscan(string(text), &running)
-		}
-		must(t, err)
-		total += running
-	}
-	return total
 }
 
 // URL returns the URL of a database, with the superuser's name and password.
@@ -125,7 +105,8 @@ func (s *Server) remove() {
 	_ = os.RemoveAll(s.folder)
 }
 
-// freeSharedMemory frees the segment of shared memory that a killed server has left: a system has room for a few thousand.
+// freeSharedMemory frees the segment of shared memory that a killed server has left: a system has room for a few
+// thousand.
 func freeSharedMemory(data string) {
 	if id, exists := sharedMemory(data); exists {
 		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)

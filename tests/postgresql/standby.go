@@ -16,7 +16,8 @@ func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	following := "primary_conninfo=" + s.connection()
 	standby := &Server{
-		Port: freePort(t), folder: newFolder(t), settings: append(slices.Clone(s.settings), "hot_standby=on", following),
+		Port: freePort(t), folder: newFolder(t),
+		settings: append(slices.Clone(s.settings), "hot_standby=on", following),
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(standby.folder) }) // also of a server that does not start
 	s.backUp(t, standby)
@@ -60,14 +61,6 @@ func (s *Server) AwaitReplay(t testing.TB, standby *Server) {
 	t.Helper()
 	written := Ask(t, s.URL("postgres"), "SELECT pg_current_wal_lsn()::text")
 	standby.WaitUntil(t, "true", "SELECT (pg_last_wal_replay_lsn() >= '"+written+"')::text")
-}
-
-// Follow starts a server that was stopped as a standby of another.
-func (s *Server) Follow(t testing.TB, primary *Server) {
-	t.Helper()
-	path := filepath.Join(s.data(), "standby.signal")
-	must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, UID(t), -1)))
-	s.StartAgain(t, "hot_standby=on", "primary_conninfo="+primary.connection())
 }
 
 // Synchronize makes every commit wait until a standby has it on disk.

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// RequireTLS gives the server a certificate for 127.0.0.1 and refuses connections that are not encrypted. It returns the
-// file with the certificate, which signs itself.
+// RequireTLS gives the server a certificate for 127.0.0.1 and refuses connections that are not encrypted. It returns
+// the file with the certificate, which signs itself.
 func (s *Server) RequireTLS(t testing.TB) (root string) {
 	t.Helper()
 	certificate, key := newCertificate(t)
@@ -39,8 +39,9 @@ func newCertificate(t testing.TB) (certificate, key []byte) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
