@@ -106,16 +106,6 @@ func ExpectIntact(t testing.TB, path string) {
 	}
 }
 
-// Count returns how many of the answers have a status.
-func Count(answers []Answer, status int) (n int) {
-	for _, answer := range answers {
-		if answer.Status == status {
-			n++
-		}
-	}
-	return n
-}
-
 // ErrorBody is the body of an error with this text.
 func ErrorBody(text string) string { return `{"error":` + strconv.Quote(text) + `}` }
 
