@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,15 +128,9 @@ func binary(t testing.TB, name string) string {
 }
 
 // newest returns the directory of the newest version that Debian has installed.
-func newest() (directory string) {
+func newest() string {
 	directories, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
-	highest := 0
-	for _, found := range directories {
-		if version, err := strconv.Atoi(filepath.Base(filepath.Dir(found))); err == nil && version > highest {
-			highest, directory = version, found
-		}
-	}
-	return directory
+	return slices.Max(append(directories, ""))                   // all that can be used have two digits
 }
 
 // run runs a program to its end, as the user who runs the servers.
