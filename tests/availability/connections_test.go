@@ -47,7 +47,7 @@ func TestAConnectionIsEncryptedAndTheServerChecked(t *testing.T) {
 	program.Serve(t, "DATABASE_URL="+database).Create(t, "Alan", "alan@example.org") // prefer
 	checked.ExpectUsers(t, "Ada", "Alan")
 	for parameters, says := range map[string]string{
-		"?sslmode=verify-full": "name the file of the authority that signed it as sslrootcert", // no system trusts it
+		"?sslmode=verify-full": "the certificate of the PostgreSQL server is not trusted: name the file",
 		"?sslmode=disable":     "pg_hba.conf",
 	} {
 		p := program.Launch(t, program.Path(), "DATABASE_URL="+database+parameters)
