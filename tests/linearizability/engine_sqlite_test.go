@@ -1,6 +1,6 @@
 //go:build !postgres
 
-package histories
+package linearizability
 
 import (
 	"os"

@@ -1,6 +1,7 @@
-package judge
+package linearizability
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,27 +20,15 @@ const (
 	shrinkTime = 10 * time.Second
 )
 
-func (r *Recorder) model() porcupine.Model {
-	return porcupine.Model{
+func (r *Recorder) check(operations []porcupine.Operation, limit time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(porcupine.Model{
 		Init: func() any { return r.before },
 		Step: func(before, input, output any) (bool, any) {
 			after, right := step(before.(state), input.(Request), output.(Answer))
 			return right, after
 		},
-		Hash:              func(s any) uint64 { return s.(state).hash() },
-		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v → %v", input, output) },
-		DescribeState:     func(s any) string { return s.(state).String() },
-	}
-}
-
-func (s state) String() string {
-	var text strings.Builder
-	for _, user := range s.users {
-		if user.Email != "" {
-			fmt.Fprintf(&text, "%d %q <%s> %s; ", user.ID, user.Name, user.Email, user.CreatedAt)
-		}
-	}
-	return text.String()
+		Hash: func(s any) uint64 { return s.(state).hash() },
+	}, operations, limit)
 }
 
 // Judge ends the history with the users that are stored, when no request is under way any more, and fails the test if
@@ -52,16 +41,13 @@ func (r *Recorder) Judge(t testing.TB, stored []program.User) {
 	}
 	r.compareIDs(t)
 	r.learnIDs()
-	result := porcupine.CheckOperationsTimeout(r.model(), r.operations, judgeTime)
-	if result == porcupine.Ok {
-		return
-	}
-	if result == porcupine.Unknown {
+	switch r.check(r.operations, judgeTime) {
+	case porcupine.Unknown:
 		t.Errorf("the history of %d requests could not be judged in %s", len(r.operations), judgeTime)
-		return
+	case porcupine.Illegal:
+		t.Errorf("no order of these requests makes each answer right. It begins with %s\n%s",
+			show(r.before.users[:]), describe(r.shrink(r.prefix())))
 	}
-	t.Errorf("no order of these requests makes each answer right. It begins with %v\n%s",
-		r.before, describe(r.shrink(r.prefix())))
 }
 
 // compareIDs fails the test if an id was given twice.
@@ -102,13 +88,13 @@ func (r *Recorder) learnIDs() {
 }
 
 func (r *Recorder) isIllegal(operations []porcupine.Operation) bool {
-	return porcupine.CheckOperationsTimeout(r.model(), operations, shrinkTime) == porcupine.Illegal
+	return r.check(operations, shrinkTime) == porcupine.Illegal
 }
 
 // prefix returns the shortest beginning of the history that is illegal.
 func (r *Recorder) prefix() []porcupine.Operation {
 	ordered := slices.Clone(r.operations)
-	slices.SortFunc(ordered, func(a, b porcupine.Operation) int { return int(min(max(a.Return-b.Return, -1), 1)) })
+	slices.SortFunc(ordered, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
 	legal, illegal := 0, len(ordered)
 	for illegal-legal > 1 {
 		if middle := (legal + illegal) / 2; r.isIllegal(until(ordered, middle)) {
@@ -140,8 +126,7 @@ func until(ordered []porcupine.Operation, n int) []porcupine.Operation {
 func (r *Recorder) shrink(history []porcupine.Operation) []porcupine.Operation {
 	deadline := time.Now().Add(2 * shrinkTime)
 	for i := len(history) - 1; i >= 0 && time.Now().Before(deadline); i-- {
-		answer := history[i].Output.(Answer)
-		request := history[i].Input.(Request)
+		answer, request := history[i].Output.(Answer), history[i].Input.(Request)
 		if request.writes() && answer.Code == "" || request.Action == Settled || request.Action == end {
 			continue
 		}
@@ -154,18 +139,9 @@ func (r *Recorder) shrink(history []porcupine.Operation) []porcupine.Operation {
 
 // describe prints the last requests of a history, in the order of their calls.
 func describe(history []porcupine.Operation) string {
-	const most = 30
-	history = slices.Clone(history)
-	slices.SortFunc(history, func(a, b porcupine.Operation) int { return int(min(max(a.Call-b.Call, -1), 1)) })
+	slices.SortFunc(history, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	var text strings.Builder
-	if left := len(history) - most; left > 0 {
-		fmt.Fprintf(&text, "… %d requests before\n", left)
-		history = history[left:]
-	}
-	for _, operation := range history {
-		if operation.Input.(Request).Action == end {
-			continue
-		}
+	for _, operation := range history[max(0, len(history)-30):] {
 		until := "never known"
 		if operation.Return != math.MaxInt64 {
 			until = time.Duration(operation.Return).Round(time.Microsecond).String()

@@ -1,4 +1,4 @@
-package judge
+package linearizability
 
 import (
 	"slices"
@@ -20,8 +20,8 @@ func (s state) write(q Request, a Answer) (state, bool) {
 }
 
 func (s state) create(q Request, a Answer) (state, bool) {
-	if at := place(q.Email); s.users[at].Email != "" {
-		return s, a.Code == EmailUsed
+	if at := placeOf(q.Email); s.users[at].Email != "" {
+		return s, a.Code == emailUsed
 	}
 	created := program.User{ID: q.ID, Name: q.Name, Email: q.Email}
 	if a.Code == "" {
@@ -58,7 +58,7 @@ func (s *state) refusal(q Request) string {
 // learn notes the id of a user that another program wrote to, which needs no id for that.
 func (s *state) learn(shown []program.User) {
 	for _, user := range shown {
-		if at := place(user.Email); at >= 0 && s.users[at].Email != "" && s.users[at].ID == 0 && s.find(user.ID) < 0 {
+		if at := placeOf(user.Email); at >= 0 && s.users[at].Email != "" && s.users[at].ID == 0 && s.find(user.ID) < 0 {
 			s.users[at].ID = user.ID
 		}
 	}
@@ -68,8 +68,8 @@ func (s state) change(q Request, a Answer) (state, bool) {
 	s.learn(a.Users)
 	code := s.refusal(q)
 	if code == "" && q.Email != "" {
-		if at := place(q.Email); s.users[at].Email != "" && s.users[at].ID != q.ID {
-			code = EmailUsed
+		if at := placeOf(q.Email); s.users[at].Email != "" && s.users[at].ID != q.ID {
+			code = emailUsed
 		}
 	}
 	if code != "" {
@@ -102,7 +102,7 @@ func (s state) remove(q Request, a Answer) (state, bool) {
 func (s state) load(file File, a Answer) (state, bool) {
 	before, counted := s, imported{}
 	for _, row := range file.Rows {
-		switch at := place(row.Email); {
+		switch at := placeOf(row.Email); {
 		case s.users[at].Email == "":
 			s.users[at] = program.User{ID: row.ID, Name: row.Name, Email: row.Email}
 			counted.Created++
@@ -124,7 +124,7 @@ func (s state) load(file File, a Answer) (state, bool) {
 	}
 	counted.Deleted = len(missing)
 	for _, user := range missing {
-		s.users[place(user.Email)] = program.User{}
+		s.users[placeOf(user.Email)] = program.User{}
 	}
 	right := isDone(a)
 	if a.Code == "" {
@@ -166,7 +166,7 @@ func (s *state) deletes(missing, named []program.User) bool {
 		return false
 	}
 	for _, user := range named {
-		if at := place(user.Email); at >= 0 {
+		if at := placeOf(user.Email); at >= 0 {
 			user.Name = s.users[at].Name
 		}
 		if !s.shows(user) || !slices.ContainsFunc(missing, func(m program.User) bool { return m.Email == user.Email }) {

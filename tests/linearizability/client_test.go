@@ -1,7 +1,8 @@
-package judge
+package linearizability
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -45,11 +46,11 @@ func (r *Recorder) Client(number int, seed uint64, reads int) *Client {
 
 // Ask sends one request to a program. After one that shows nothing it waits for a moment.
 func (c *Client) Ask(p *program.Program) {
+	c.sent++
 	request := c.choose()
 	if c.next != nil {
 		request, c.next = *c.next, nil
 	}
-	c.sent++
 	answer, tag := c.recorder.Ask(c.number, p, request)
 	if answer.Code == nothing {
 		time.Sleep(10 * time.Millisecond) // a program that is down would be asked thousands of times
@@ -68,8 +69,7 @@ func (c *Client) learn(q Request, a Answer, tag string) {
 	case a.Code == notFound, q.Action == Remove && a.Code == "":
 		delete(c.users, q.ID)
 		delete(c.tags, q.ID)
-	case a.Code != "" || tag == "":
-	default:
+	case a.Code == "" && tag != "":
 		c.lists[path] = tag
 		if q.hasUsersTag(a) {
 			c.tags[a.Users[0].ID] = tag
@@ -153,15 +153,15 @@ func (c *Client) matching(q Request) Request {
 // file returns a file to import. On PostgreSQL, where other writes go on beside an import, clients only send what has one
 // moment all the same: what a file skips could be deleted before the import commits.
 func (c *Client) file() File {
-	f := File{OnConflict: []string{"fail", "update", "skip"}[c.random.IntN(3)], DryRun: c.chance(20), MaxDeletes: len(Emails)}
+	f := File{OnConflict: []string{"fail", "update", "skip"}[c.random.IntN(3)], DryRun: c.chance(20), MaxDeletes: len(emails)}
 	if program.PostgreSQL && f.OnConflict == "skip" {
 		f.OnConflict = "update"
 	}
 	if f.OnConflict == "update" && c.chance(60) && !(program.PostgreSQL && c.recorder.fails) {
-		f.DeleteMissing, f.MaxDeletes = true, c.random.IntN(len(Emails))
+		f.DeleteMissing, f.MaxDeletes = true, c.random.IntN(len(emails))
 	}
-	for _, at := range c.random.Perm(len(Emails))[:1+c.random.IntN(4)] {
-		f.Rows = append(f.Rows, program.User{Name: c.unique(), Email: Emails[at]})
+	for _, at := range c.random.Perm(len(emails))[:1+c.random.IntN(4)] {
+		f.Rows = append(f.Rows, program.User{Name: c.unique(), Email: emails[at]})
 	}
 	return f
 }
@@ -169,7 +169,7 @@ func (c *Client) file() File {
 func (c *Client) chance(percent int) bool { return c.random.IntN(100) < percent }
 
 // email is any of the emails, and often the first.
-func (c *Client) email() string { return Emails[max(0, c.random.IntN(len(Emails)+2)-2)] }
+func (c *Client) email() string { return emails[max(0, c.random.IntN(len(emails)+2)-2)] }
 
 // name is a name that no other request gives, or one that many give.
 func (c *Client) name() string {
@@ -185,21 +185,10 @@ func (c *Client) unique() string {
 
 // id returns the id of a user that was shown, or 1.
 func (c *Client) id() int64 {
-	ids := []int64{}
-	for id := range c.users {
-		ids = append(ids, id)
-	}
+	ids := slices.Sorted(maps.Keys(c.users))
 	if len(ids) == 0 {
 		return 1
 	}
-	slices.Sort(ids)
-	ids = ids[max(0, len(ids)-2*len(Emails)):]
+	ids = ids[max(0, len(ids)-2*len(emails)):]
 	return ids[c.random.IntN(len(ids))]
-}
-
-// tagOf returns whose ETag a tag is.
-func (r *Recorder) tagOf(tag string) program.User {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.users[tag]
 }

@@ -1,6 +1,6 @@
 //go:build postgres
 
-package histories
+package linearizability
 
 import (
 	"net/url"
@@ -26,13 +26,14 @@ func TestServersAndNetworksFail(t *testing.T) {
 	}
 	s := newSetupOf(t, settings...)
 	s.settle = func() { endSessions(t, database) }
+	s.follow()
 	s.faults = []fault{
 		{"the server is killed", func(s *setup) func() {
 			server.Kill(t)
 			time.Sleep(time.Duration(s.random.IntN(300)) * time.Millisecond)
 			return func() { server.StartAgain(t) }
 		}},
-		troubled("connections to the server fail", func() []*network { return networks }),
+		troubled("connections to the server fail", networks),
 		{"the server is paused", func(s *setup) func() {
 			server.Pause(t)
 			time.Sleep(s.pause())
@@ -51,10 +52,10 @@ func TestAStandbyTakesOver(t *testing.T) {
 	database := primary.NewDatabase(t)
 	standby := primary.Standby(t)
 	primary.Synchronize(t)
-	setting := func() []string {
-		return []string{"DATABASE_URL=" + postgresql.At(t, database, primary, standby)}
+	setting := func(first, second *postgresql.Server) []string {
+		return []string{"DATABASE_URL=" + postgresql.At(t, database, first, second)}
 	}
-	s := newSetupOf(t, setting(), setting(), setting())
+	s := newSetupOf(t, setting(primary, standby), setting(standby, primary), setting(primary, standby))
 	s.settle = func() { endSessions(t, postgresql.At(t, database, primary)) }
 	s.faults = []fault{{"the standby takes over", func(s *setup) func() {
 		primary.Kill(t)
@@ -65,7 +66,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 			standby = primary.Standby(t)
 			primary.Synchronize(t)
 			for _, each := range s.places {
-				each.settings = setting()
+				each.settings = setting(primary, standby)
 			}
 			s.moved = true
 		}

@@ -1,9 +1,4 @@
-// Package judge records what many clients asked and were answered, and lets porcupine judge whether there is an order
-// of all requests, each at one moment between its call and its answer, in which every answer is right.
-//
-// A history is about a few emails, so that clients meet. At its end no request may be under way: stop the programs, or
-// wait for them, then [Recorder.Judge] with the users that are stored: the next history begins with them.
-package judge
+package linearizability
 
 import (
 	"errors"
@@ -12,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -19,7 +15,8 @@ import (
 	"users-api/tests/program"
 )
 
-// Recorder records a history.
+// A Recorder records what clients asked and were answered. At the end of a history no request may be under way: stop the
+// processes, or wait for them, and then let it be judged with the users that are stored. The next history begins with them.
 type Recorder struct {
 	before  state
 	started time.Time
@@ -32,12 +29,13 @@ type Recorder struct {
 	wrong      []string                // answers that are wrong in any history
 }
 
-// New returns a recorder for a history that begins with these users. Fails says that outcomes may stay unknown.
-func New(before []program.User, fails bool) *Recorder {
+// newRecorder returns one for a history that begins with these users. Fails says that outcomes may stay unknown.
+func newRecorder(t testing.TB, before []program.User, fails bool) *Recorder {
+	t.Helper()
 	r := &Recorder{fails: fails, started: time.Now(), tagged: map[string]Answer{}, users: map[string]program.User{}}
 	for _, user := range before {
 		if !r.before.add(user) {
-			panic(fmt.Sprintf("%v is not one of the emails of histories", user))
+			t.Fatalf("%v is not one of the emails of histories", user)
 		}
 	}
 	return r
@@ -47,22 +45,22 @@ func New(before []program.User, fails bool) *Recorder {
 func (r *Recorder) now() int64 { return int64(time.Since(r.started)) }
 
 // Ask sends a request, records it, and returns its answer and its ETag.
-func (r *Recorder) Ask(client int, p *program.Program, request Request) (Answer, string) {
+func (r *Recorder) Ask(client int, p *program.Program, request Request) (answer Answer, tag string) {
 	called := r.now()
 	got, err := request.send(p)
-	answer := Answer{Code: unknown}
-	switch {
-	case isRefusedConnection(err):
-		answer.Code = nothing
-	case err == nil && got.Status == 304:
+	switch failed, ok := errors.AsType[*net.OpError](err); {
+	case ok && failed.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
+		return Answer{Code: nothing}, ""
+	case err != nil: // the connection broke, or nothing came in time
+		r.note(client, request, Answer{Code: unknown}, called)
+		return Answer{Code: unknown}, ""
+	case got.Status == 304:
 		answer, err = r.recall(request, got)
-	case err == nil:
-		answer, err = request.read(got)
 	default:
-		err = nil // the connection broke, or nothing came in time
+		answer, err = request.read(got)
 	}
-	tag := got.Header.Get("ETag")
-	if err != nil && !isRefusedConnection(err) {
+	tag = got.Header.Get("ETag")
+	if err != nil {
 		r.complain("%s: %v", request, err)
 		return answer, tag
 	}
@@ -77,12 +75,6 @@ func (r *Recorder) Do(client int, do func() (Request, Answer, error)) {
 	if request, answer, err := do(); err == nil {
 		r.note(client, request, answer, called)
 	}
-}
-
-// isRefusedConnection reports whether no request can have been sent.
-func isRefusedConnection(err error) bool {
-	failed, ok := errors.AsType[*net.OpError](err)
-	return ok && failed.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
 }
 
 func (r *Recorder) complain(format string, values ...any) {
@@ -113,36 +105,44 @@ func (r *Recorder) noteTag(request Request, answer Answer, tag string) {
 	if tag == "" || answer.Code != "" || request.Action == Count {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if request.hasUsersTag(answer) {
-		r.users[tag] = answer.Users[0]
 		answer.More = false // the tag is the user's own, whether others follow or not
 	}
 	_, path, _ := request.line()
-	if before, found := r.tagged[path+tag]; found && before.String() != answer.String() {
-		r.wrong = append(r.wrong, fmt.Sprintf("%s had the ETag %s for %s and for %s", path, tag, before, answer))
-	}
+	r.mu.Lock()
+	before, found := r.tagged[path+tag]
 	r.tagged[path+tag] = answer
+	if request.hasUsersTag(answer) {
+		r.users[tag] = answer.Users[0]
+	}
+	r.mu.Unlock()
+	if found && before.String() != answer.String() {
+		r.complain("%s had the ETag %s for %s and for %s", path, tag, before, answer)
+	}
 }
 
 // hasUsersTag reports whether the ETag of an answer is that of a user, which a change can be made to depend on.
 func (q Request) hasUsersTag(a Answer) bool { return len(a.Users) == 1 && q.Action != List }
 
-// recall returns what a list that has not changed is: what it was with the ETag that the client knows.
-func (r *Recorder) recall(request Request, got program.Answer) (Answer, error) {
+// tagOf returns whose ETag a tag is.
+func (r *Recorder) tagOf(tag string) program.User {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.users[tag]
+}
+
+// recall returns what a list that has not changed is: what it was with the ETag that the client knows.
+func (r *Recorder) recall(request Request, got program.Answer) (Answer, error) {
 	_, path, _ := request.line()
+	r.mu.Lock()
 	answer, found := r.tagged[path+request.Known]
+	r.mu.Unlock()
 	if !found {
-		return answer, errUnasked
+		return answer, errors.New("answered 304 for an ETag that it never had")
 	}
 	answer.More = answer.More || more(got)
 	return answer, nil
 }
-
-var errUnasked = errors.New("answered 304 for an ETag that it never had")
 
 // Size returns how many requests were recorded.
 func (r *Recorder) Size() int {

@@ -1,4 +1,4 @@
-package judge
+package linearizability
 
 import (
 	"hash/maphash"
@@ -8,13 +8,13 @@ import (
 	"users-api/tests/program"
 )
 
-// Emails are those that users may have in a history. Few, so that clients meet.
-var Emails = [...]string{"ada@x", "alan@x", "bob@y", "cleo@y", "dora@z", "emil@z"}
+// emails are those that users may have in a history. Few, so that clients meet.
+var emails = [...]string{"ada@x", "alan@x", "bob@y", "cleo@y", "dora@z", "emil@z"}
 
 // state is all users, each at the place of its email. An id of 0 means that no client was told the id, and an empty time
 // that none was shown it.
 type state struct {
-	users   [len(Emails)]program.User
+	users   [len(emails)]program.User
 	settled bool // the history is over: what takes effect later never does
 }
 
@@ -22,10 +22,10 @@ var seed = maphash.MakeSeed()
 
 func (s state) hash() uint64 { return maphash.Comparable(seed, s) }
 
-func place(email string) int { return slices.Index(Emails[:], email) }
+func placeOf(email string) int { return slices.Index(emails[:], email) }
 
 func (s *state) add(user program.User) bool {
-	at := place(user.Email)
+	at := placeOf(user.Email)
 	if at < 0 || s.users[at].Email != "" {
 		return false
 	}
@@ -49,7 +49,7 @@ func (s *state) size() (n int) {
 
 // shows reports whether a user is the one stored, and notes the id and the time that were not known yet.
 func (s *state) shows(shown program.User) bool {
-	at := place(shown.Email)
+	at := placeOf(shown.Email)
 	if at < 0 || s.users[at].Email == "" || s.users[at].Name != shown.Name {
 		return false
 	}

@@ -1,4 +1,4 @@
-package judge
+package linearizability
 
 import (
 	"testing"
@@ -11,8 +11,8 @@ import (
 // Two users are created at the same time, and two lists show one of them each.
 func TestReadsMustSeeTwoWritesInOneOrder(t *testing.T) {
 	t.Parallel()
-	ada := program.User{ID: 1, Name: "Ada", Email: Emails[0]}
-	alan := program.User{ID: 2, Name: "Alan", Email: Emails[1]}
+	ada := program.User{ID: 1, Name: "Ada", Email: emails[0]}
+	alan := program.User{ID: 2, Name: "Alan", Email: emails[1]}
 	create := func(user program.User) porcupine.Operation {
 		request := Request{Action: Create, Name: user.Name, Email: user.Email}
 		return porcupine.Operation{Input: request, Output: Answer{Users: []program.User{user}}, Call: 0, Return: 100}
@@ -28,9 +28,9 @@ func TestReadsMustSeeTwoWritesInOneOrder(t *testing.T) {
 		"at the same time":                     {[]porcupine.Operation{list(10, 30, ada), list(20, 40, alan)}, false},
 		"one after the other":                  {[]porcupine.Operation{list(10, 20, ada), list(30, 40, alan)}, false},
 		"a list that misses what was answered": {[]porcupine.Operation{list(110, 120, ada)}, false},
-		"a user who was never created":         {[]porcupine.Operation{list(10, 20, program.User{ID: 3, Name: "Bob", Email: Emails[2]})}, false},
+		"a user who was never created":         {[]porcupine.Operation{list(10, 20, program.User{ID: 3, Name: "Bob", Email: emails[2]})}, false},
 	} {
-		r := New(nil, false)
+		r := newRecorder(t, nil, false)
 		r.operations = append(test.lists, create(ada), create(alan))
 		if legal := !r.isIllegal(r.operations); legal != test.legal {
 			t.Errorf("%s: it is legal: %v", name, legal)

@@ -1,4 +1,4 @@
-package histories
+package linearizability
 
 import (
 	"syscall"
@@ -7,12 +7,27 @@ import (
 	"users-api/tests/program"
 )
 
+// A fault is what happens during a round: does makes it, and what that returns ends it.
+type fault struct {
+	name string
+	does func(s *setup) (heal func())
+}
+
 var none = fault{"nothing fails", func(*setup) func() { return func() {} }}
 
 // killed kills a process as kill -9 does, and starts it again.
 var killed = fault{"a process is killed", func(s *setup) func() {
 	one := s.any()
 	one.Load().Kill(s.t)
+	return func() { one.start(s.t) }
+}}
+
+// stopped ends a process as an administrator does, and starts it again. No request is cut: net/http waits up to 6 s for a
+// connection that a client keeps in reserve.
+var stopped = fault{"a process is stopped", func(s *setup) func() {
+	one := s.any()
+	one.Load().Stop(s.t)
+	program.Forbid(s.t, one.Load().Log(), "cut_by=stop")
 	return func() { one.start(s.t) }
 }}
 
@@ -26,9 +41,5 @@ var paused = fault{"a process is paused", func(s *setup) func() {
 
 // pause is for how long something stands still: up to 10 s in a long run.
 func (s *setup) pause() time.Duration {
-	longest := 800
-	if *program.Long > 0 {
-		longest = 10_000
-	}
-	return time.Duration(s.random.IntN(longest)) * time.Millisecond
+	return time.Duration(s.random.IntN(program.Times(800, 10_000))) * time.Millisecond
 }

@@ -1,4 +1,4 @@
-package judge
+package linearizability
 
 import (
 	"encoding/json"

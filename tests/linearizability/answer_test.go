@@ -1,6 +1,7 @@
-package judge
+package linearizability
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,15 +20,12 @@ type Answer struct {
 	imported
 }
 
-// The codes that mean the same for all requests.
+// Codes that mean the same for all requests, and codes of a refusal that says something of the users.
 const (
 	unknown = "unknown" // it may take effect until the history ends, or never
 	nothing = "nothing" // it had no effect, and shows nothing
-)
 
-// The codes of a refusal that says something of the users.
-const (
-	EmailUsed   = "email_used"
+	emailUsed   = "email_used"
 	notFound    = "user_not_found"
 	changed     = "changed_meanwhile"
 	rowsRefused = "rows_refused"
@@ -44,23 +42,23 @@ type imported struct {
 // read returns what an answer means. An error is an answer that no request may get.
 func (q Request) read(got program.Answer) (answer Answer, err error) {
 	switch {
-	case got.Status == http.StatusNoContent:
-		return answer, nil
 	case got.Status >= http.StatusBadRequest:
 		return q.refusal(got)
-	}
-	switch q.Action {
-	case Create, Get, Change:
-		user, err := got.ParseUser()
-		return Answer{Users: []program.User{user}}, err
-	case Import:
-		return answer, json.Unmarshal([]byte(got.Body), &answer.imported)
-	case Count:
+	case q.Action == Remove:
+		if got.Status != http.StatusNoContent {
+			err = fmt.Errorf("answered %d %.200s", got.Status, got.Body)
+		}
+	case q.Action == Create, q.Action == Get, q.Action == Change:
+		answer.Users = make([]program.User, 1)
+		answer.Users[0], err = got.ParseUser()
+	case q.Action == Import:
+		err = json.Unmarshal([]byte(got.Body), &answer.imported)
+	case q.Action == Count:
 		answer.Total, err = strconv.Atoi(got.Header.Get("X-Total-Count"))
-		return answer, err
+	default:
+		answer.Users, err = got.ParseUsers()
+		answer.More = more(got)
 	}
-	answer.Users, err = got.ParseUsers()
-	answer.More = more(got)
 	return answer, err
 }
 
@@ -70,50 +68,46 @@ func more(got program.Answer) bool { return strings.Contains(got.Header.Get("Lin
 // refusal reads a problem. A 5xx certainly had no effect, unless it says that this is not known.
 func (q Request) refusal(got program.Answer) (answer Answer, err error) {
 	var problem struct {
-		Code, Detail string
+		Code         string
 		DeletedUsers []program.User `json:"deleted_users"`
 	}
-	if err := json.Unmarshal([]byte(got.Body), &problem); err != nil {
-		return answer, fmt.Errorf("answered %d %.200s: %w", got.Status, got.Body, err)
-	}
+	err = json.Unmarshal([]byte(got.Body), &problem)
 	answer.Code, answer.DeletedUsers = problem.Code, problem.DeletedUsers
 	switch problem.Code {
-	case EmailUsed, notFound, changed, rowsRefused, tooMany:
-		return answer, nil
+	case emailUsed, notFound, changed, rowsRefused, tooMany:
 	case "outcome_unknown":
 		answer.Code = unknown
-		return answer, nil
 	case "storage_failed", "no_room", "too_many_imports", "too_many_bodies":
 		answer.Code = nothing
-		if strings.Contains(problem.Detail, "is not known") {
-			answer.Code = unknown
-		}
-		return answer, nil
+	default:
+		err = fmt.Errorf("answered %d %.300s", got.Status, got.Body)
 	}
-	return answer, fmt.Errorf("answered %d %.300s", got.Status, got.Body)
+	return answer, err
 }
 
 // String describes an answer.
 func (a Answer) String() string {
-	if a.Code != "" {
-		return a.Code
-	}
-	text := "done"
-	for i, user := range a.Users {
-		if i == 0 {
-			text = ""
-		}
-		text += fmt.Sprintf("%d %q <%s> %s; ", user.ID, user.Name, user.Email, user.CreatedAt)
-	}
+	text := cmp.Or(a.Code, show(a.Users), "done")
 	if a.More {
-		text += "more follow "
+		text += "; more follow"
 	}
 	if a.Total > 0 {
-		text += fmt.Sprintf("%d in total ", a.Total)
+		text += fmt.Sprintf("; %d in total", a.Total)
 	}
 	if n := a.imported; n.Created+n.Updated+n.Skipped+n.Deleted > 0 {
-		text += fmt.Sprintf(": %d created, %d updated, %d skipped, %d deleted %v",
-			n.Created, n.Updated, n.Skipped, n.Deleted, n.DeletedUsers)
+		text += fmt.Sprintf(": %d created, %d updated, %d skipped, %d deleted: %s",
+			n.Created, n.Updated, n.Skipped, n.Deleted, show(n.DeletedUsers))
 	}
 	return text
+}
+
+// show describes users.
+func show(users []program.User) string {
+	var text []string
+	for _, user := range users {
+		if user.Email != "" {
+			text = append(text, fmt.Sprintf("%d %q <%s> %s", user.ID, user.Name, user.Email, user.CreatedAt))
+		}
+	}
+	return strings.Join(text, "; ")
 }

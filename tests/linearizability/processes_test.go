@@ -1,9 +1,11 @@
-package histories
+package linearizability
 
 import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 func database(t *testing.T) string { return "DATA_DIR=" + filepath.Join(t.TempDir(), "data") }
@@ -11,8 +13,10 @@ func database(t *testing.T) string { return "DATA_DIR=" + filepath.Join(t.TempDi
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, 1, database(t))
-	s.faults = []fault{none, killed, paused}
+	s.faults = []fault{none, killed, stopped, paused}
 	s.run()
+	s.places[0].Load().Kill(t)
+	program.ExpectIntact(t, s.places[0].Load().DatabasePath())
 }
 
 func TestManyProcessesOnOneDatabase(t *testing.T) {
@@ -32,13 +36,24 @@ func TestAnotherProgramBesideTheService(t *testing.T) {
 	s.run()
 }
 
+func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, processes, database(t))
+	s.follow()
+	s.other = newShell(t, s.places[0].Load()).ask
+	s.faults = []fault{none, killed, paused}
+	s.run()
+}
+
 func TestClientsWhoseConnectionsFail(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, processes, database(t))
+	var networks []*network
 	for _, each := range s.places {
 		each.through = newNetwork(t, "127.0.0.1:1")
 		each.enter(each.Load())
+		networks = append(networks, each.through)
 	}
-	s.faults = []fault{troubled("connections of clients fail", s.entries)}
+	s.faults = []fault{troubled("connections of clients fail", networks)}
 	s.run()
 }

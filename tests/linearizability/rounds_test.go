@@ -1,4 +1,4 @@
-package histories
+package linearizability
 
 import (
 	"flag"
@@ -8,30 +8,30 @@ import (
 	"testing"
 	"time"
 
-	"users-api/tests/judge"
 	"users-api/tests/program"
 )
 
 var givenSeed = flag.Uint64("seed", 0, "repeat the choices of a run that has printed this seed")
 
 const (
-	clients = 6
-	enough  = 350 // requests in a round
-	most    = 500 // more take porcupine longer
-	unknown = 16  // so many outcomes may be unknown: with a hundred, porcupine does not come to an end
+	clients     = 6
+	enough      = 350 // requests in a round
+	most        = 500 // more take porcupine longer
+	mostUnknown = 16  // so many outcomes may be unknown: with a hundred, porcupine does not come to an end
 )
 
 // A setup is what the clients of one test ask, and what befalls it.
 type setup struct {
-	t      *testing.T
-	random *rand.Rand
-	places []*place
-	faults []fault
-	other  func(*judge.Recorder, *rand.Rand) // one request of another program, if there is one
-	settle func()                            // ends what storage still does for processes that are gone
-	moved  bool                              // the processes do not know where storage is now
+	t        *testing.T
+	random   *rand.Rand
+	places   []*place
+	faults   []fault
+	other    func(*Recorder, *rand.Rand) // one request of another program, if there is one
+	follower *program.Follower           // of the feed, if changes are recorded
+	settle   func()                      // ends what storage still does for processes that are gone
+	moved    bool                        // the processes do not know where storage is now
 
-	history *judge.Recorder // of the round under way
+	history *Recorder // of the round under way
 }
 
 // A place is one process that clients ask. It may have been started again.
@@ -40,12 +40,6 @@ type place struct {
 	path     string // of the program
 	settings []string
 	through  *network // between clients and the process, if there is one
-}
-
-// A fault is what happens during a round: begin makes it, and what it returns ends it.
-type fault struct {
-	name string
-	does func(s *setup) (heal func())
 }
 
 // newSetup returns a set-up of n processes with the same settings.
@@ -76,6 +70,18 @@ func newSetupOf(t *testing.T, settings ...[]string) *setup {
 	return s
 }
 
+// follow lets a client follow the feed, whose copy must be the list in the end.
+func (s *setup) follow() {
+	s.t.Helper()
+	first := s.places[0]
+	program.RunWith(s.t, append(program.EngineSettings(s.t, first.Load().DataDir, first.settings...), first.settings...), nil,
+		"changes", "on").MustSucceed(s.t)
+	for _, each := range s.places {
+		each.Load().WaitForFeed(s.t)
+	}
+	s.follower = &program.Follower{}
+}
+
 func (e *place) start(t *testing.T) {
 	t.Helper()
 	e.enter(program.Start(t, e.path, e.settings...))
@@ -90,14 +96,6 @@ func (e *place) enter(p *program.Program) {
 	e.Store(p)
 }
 
-// entries are the networks between clients and processes.
-func (s *setup) entries() (networks []*network) {
-	for _, each := range s.places {
-		networks = append(networks, each.through)
-	}
-	return networks
-}
-
 // any returns one of the processes.
 func (s *setup) any() *place { return s.places[s.random.IntN(len(s.places))] }
 
@@ -109,12 +107,8 @@ func (s *setup) run() {
 	n := 0
 	for ; (time.Since(began) < *program.Long || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
-		r := judge.New(s.places[0].Load().List(s.t), what.name != none.name)
+		r := newRecorder(s.t, s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
-		if r.Unknown() > 0 || s.moved {
-			s.restart()
-			s.moved = false
-		}
 		judged := time.Now()
 		r.Judge(s.t, s.places[0].Load().List(s.t))
 		longest = max(longest, time.Since(judged))
@@ -127,8 +121,8 @@ func (s *setup) run() {
 		n, requests, open, longest.Round(time.Millisecond))
 }
 
-// round lets clients ask while a fault comes and goes.
-func (s *setup) round(r *judge.Recorder, what fault) {
+// round lets clients ask while a fault comes and goes, and returns once no request is under way.
+func (s *setup) round(r *Recorder, what fault) {
 	seed, reads := s.random.Uint64(), []int{20, 60, 90}[s.random.IntN(3)]
 	var wait sync.WaitGroup
 	var over atomic.Bool
@@ -151,25 +145,51 @@ func (s *setup) round(r *judge.Recorder, what fault) {
 		random := rand.New(rand.NewPCG(seed, clients))
 		ask(func() { s.other(r, random) })
 	}
+	settled := s.followDuring(&wait, &over)
 	begin := s.random.IntN(enough / 2)
 	s.history = r
 	s.wait(begin)
 	what.does(s)()
 	over.Store(true)
 	wait.Wait()
+	if r.Unknown() > 0 || s.moved {
+		s.restart()
+		s.moved = false
+	}
+	settled()
+}
+
+// followDuring lets the client that follows the feed do so during a round. What it returns compares its copy with the list, and
+// that of a client which was away.
+func (s *setup) followDuring(round *sync.WaitGroup, over *atomic.Bool) (settled func()) {
+	if s.follower == nil {
+		return func() {}
+	}
+	away := s.follower.Clone()
+	round.Go(func() {
+		for i := 0; !over.Load() && !s.t.Failed(); i++ {
+			if err := s.follower.Step(s.places[i%len(s.places)].Load(), i%2); err != nil {
+				s.t.Error(err)
+			}
+		}
+	})
+	return func() {
+		for _, each := range []*program.Follower{s.follower, away} {
+			each.Settle(s.t, s.places[0].Load())
+			if each.Exports > 1 {
+				s.t.Error("one who follows the feed had to begin again")
+			}
+		}
+	}
 }
 
 // isFull reports whether a history can be judged only if nothing is added while the fault lasts.
-func isFull(r *judge.Recorder) bool { return r.Size() > most || r.Unknown() >= unknown }
+func isFull(r *Recorder) bool { return r.Size() > most || r.Unknown() >= mostUnknown }
 
 // wait returns when clients were answered n more requests, or ask no more.
 func (s *setup) wait(n int) {
 	until := s.history.Size() + n
-	for deadline := time.Now().Add(program.Patience); s.history.Size() < until && !isFull(s.history); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatal("clients are not answered")
-		}
-	}
+	program.WaitFor(s.t, "clients are answered", func() bool { return s.history.Size() >= until || isFull(s.history) })
 }
 
 // restart ends every process as an administrator does, and starts it again: no request is under way after that.

@@ -1,4 +1,4 @@
-package histories
+package linearizability
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package histories
+package linearizability
 
 import (
 	"fmt"
@@ -22,21 +22,17 @@ type network struct {
 func newNetwork(t *testing.T, to string) *network {
 	t.Helper()
 	n := &network{t: t}
-	var err error
-	for range 100 { // it begins there again later: a port that the system gives to no connection stays free
-		if err = n.begin(fmt.Sprint("127.0.0.1:", 12000+rand.IntN(20000)), to); err == nil {
-			break
-		}
-	}
-	program.Must(t, err)
+	// It begins there again later. No connection leaves from that address, so that none can take the port meanwhile.
+	n.begin(fmt.Sprintf("127.%d.%d.%d:12345", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)), to)
 	t.Cleanup(func() { n.proxy.Stop() })
 	return n
 }
 
-func (n *network) begin(at, to string) error {
+func (n *network) begin(at, to string) {
+	n.t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	n.proxy = toxiproxy.NewProxy(server, "network", at, to)
-	return n.proxy.Start()
+	program.Must(n.t, n.proxy.Start())
 }
 
 // address is where the network begins.
@@ -46,7 +42,7 @@ func (n *network) address() string { return n.proxy.Listen }
 func (n *network) lead(to string) {
 	n.t.Helper()
 	n.proxy.Stop()
-	program.Must(n.t, n.begin(n.proxy.Listen, strings.TrimPrefix(to, "http://")))
+	n.begin(n.proxy.Listen, strings.TrimPrefix(to, "http://"))
 }
 
 // troubles are what can befall a network, as toxiproxy calls them. A number is drawn for each %d.
@@ -62,10 +58,9 @@ var troubles = []string{
 }
 
 // troubled is a network that has troubles for a while.
-func troubled(name string, networks func() []*network) fault {
+func troubled(name string, networks []*network) fault {
 	return fault{name, func(s *setup) func() {
-		all := networks()
-		n := all[s.random.IntN(len(all))]
+		n := networks[s.random.IntN(len(networks))]
 		trouble := fmt.Sprintf(troubles[s.random.IntN(len(troubles))], 1+s.random.IntN(300))
 		if _, err := n.proxy.Toxics.AddToxicJson(strings.NewReader(trouble)); err != nil {
 			s.t.Errorf("%s: %v", trouble, err)
