@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"users-api/tests/ledger"
 	"users-api/tests/program"
 )
 
@@ -129,8 +128,7 @@ func TestUsersThatStayAreShownOnceWhileOthersComeAndGo(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(600)
-	l := ledger.New()
-	stop := l.StartWriters(p, 8, "w")
+	writers := program.StartWriters(8, p)
 	var deleted sync.WaitGroup
 	deleted.Go(func() {
 		for id := int64(5); id <= 600; id += 5 { // every fifth leaves
@@ -151,6 +149,5 @@ func TestUsersThatStayAreShownOnceWhileOthersComeAndGo(t *testing.T) {
 		}
 	}
 	deleted.Wait()
-	stop()
-	l.ExpectKept(t, p)
+	writers.StopAndExpect(t, p)
 }

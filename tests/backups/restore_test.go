@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"users-api/tests/ledger"
 	"users-api/tests/program"
 )
 
@@ -31,13 +30,11 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	p.Create(t, "Old", "old@example.org")
 	t.Run("an idle service", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
 	t.Run("a busy service", func(t *testing.T) {
-		l := ledger.New()
-		stop := l.StartWriters(p, 8, "client")
+		writers := program.StartWriters(8, p)
 		for range 5 {
 			refused(t, p.DataDir, p.PID())
 		}
-		stop()
-		l.ExpectKept(t, p)
+		writers.StopAndExpect(t, p)
 	})
 	p.Signal(syscall.SIGSTOP)
 	t.Run("a service that stands still", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })

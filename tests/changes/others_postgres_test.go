@@ -13,6 +13,12 @@ import (
 	"users-api/tests/program"
 )
 
+// ofEngine are statements that only PostgreSQL has.
+var ofEngine = []string{
+	"WITH moved AS (DELETE FROM users WHERE id % 29 = 1 RETURNING name, email) " +
+		"INSERT INTO users (name, email) SELECT name, email || 'm' FROM moved",
+}
+
 // Without its entries, a user that another program erases would stay in every list, and followers would keep the user.
 func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,14 @@ import (
 	"users-api/tests/program"
 )
 
+// ofEngine are statements that only SQLite has. The triggers of the feed see what REPLACE removes if the program asks for it.
+var ofEngine = []string{
+	"PRAGMA recursive_triggers = ON; REPLACE INTO users (name, email) SELECT 'replaced', email FROM users WHERE id % 7 = 1",
+	"REPLACE INTO users (id, name, email) SELECT id, 'replaced', email || 'r' FROM users WHERE id % 7 = 2",
+	"UPDATE OR REPLACE users SET id = id + 3, email = 'moved' || id WHERE id % 97 = 4",
+	"DELETE FROM users WHERE id % 37 = 5; VACUUM",
+}
+
 // blind makes the triggers of the feed do nothing for what this connection writes, as `.dbconfig enable_trigger off` does in the
 // sqlite3 shell.
 const blind = "CREATE TEMP TRIGGER blind BEFORE INSERT ON main.users_changes BEGIN SELECT RAISE(IGNORE); END"

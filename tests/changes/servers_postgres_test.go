@@ -4,141 +4,87 @@ package changes
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 
-	"users-api/tests/followers"
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
 
-// startOn starts two services on a database that another test cannot delay, and lets it record changes.
-func startOn(t *testing.T, url string) *services {
+// serveOn starts the program on a database, and lets it record changes.
+func serveOn(t *testing.T, url string) *program.Program {
 	t.Helper()
-	s := &services{t: t}
 	setting := "DATABASE_URL=" + url
-	for i := range s.live {
-		s.live[i].Store(program.Serve(t, setting))
-	}
+	p := program.Serve(t, setting)
 	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
-	for i := range s.live {
-		s.live[i].Load().WaitForFeed(t)
-	}
-	return s
+	p.WaitForFeed(t)
+	return p
 }
 
-// patient returns a client that tries again while the server is away.
-func (s *services) patient(name string) *followers.Follower {
-	return &followers.Follower{Name: name, Next: (*followers.Follower).Poll, Any: s.any, Patient: true}
-}
-
-// writeOn writes with both services, and with psql: also without waiting for the disk, and in transactions that commit late.
-// One of these is in another database of the server.
-func (s *services) writeOn(w *followers.Work, url, elsewhere string) {
-	var count atomic.Int64
-	for range 4 {
-		w.Repeat(func() { s.writeOne(&count) })
-	}
-	for _, statements := range []string{
-		"SET synchronous_commit = off; INSERT INTO users (name, email) VALUES ('at once', 'o%d')",
-		"SET synchronous_commit = off; UPDATE users SET name = 'at once %d' WHERE id %% 7 = 1",
-		"BEGIN; UPDATE users SET name = 'late %d' WHERE id %% 31 = 2; SELECT pg_sleep(0.2); COMMIT",
-	} {
-		w.Repeat(func() { _ = psql(url, fmt.Sprintf(statements, next.Add(1))) })
-	}
-	w.Repeat(func() { _ = psql(elsewhere, "BEGIN; SELECT pg_current_xact_id(); SELECT pg_sleep(0.1); COMMIT") })
-}
-
-// newest is the number of the newest transaction of a server.
-const newest = "pg_snapshot_xmax(pg_current_snapshot())::text::int8"
-
-// waitForTransactions returns once a server has had n more transactions.
-func waitForTransactions(t *testing.T, server *postgresql.Server, n int) {
-	t.Helper()
-	waitForTransaction(t, server, postgresql.Ask(t, server.URL("postgres"), fmt.Sprintf("SELECT (%s + %d)::text", newest, n)))
-}
-
-func waitForTransaction(t *testing.T, server *postgresql.Server, number string) {
-	t.Helper()
-	server.WaitUntil(t, "true", fmt.Sprintf("SELECT (%s >= %s)::text", newest, number))
-}
-
-// The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients that
-// have seen them must export again, also one that comes back only then.
-func TestACopyEndsAsTheListOfTheStandbyThatTakesOver(t *testing.T) {
+// A transaction that commits late has a lower number than one that was read before.
+func TestAChangeThatCommitsLateIsNotMissed(t *testing.T) {
 	t.Parallel()
-	primary := postgresql.Start(t)
-	database, elsewhere := primary.NewDatabase(t), primary.NewDatabase(t)
-	standby := primary.Standby(t)
-	both := postgresql.At(t, database, primary, standby)
-	s := startOn(t, both)
-	w := followers.Begin(t)
-	s.writeOn(w, both+"?target_session_attrs=read-write", elsewhere)
-	away := s.patient("a follower that was away")
-	all := []*followers.Follower{away, s.patient("follower 1"), s.patient("follower 2"), s.patient("follower 3")}
-	for _, f := range all {
-		f.Renews = true
+	p := program.ServeFeed(t)
+	f := &program.Follower{}
+	f.Settle(t, p)
+	late := program.OpenOther(t, p.DatabasePath())
+	late.Do("BEGIN", "INSERT INTO users (name, email) VALUES ('late', 'late')")
+	p.Create(t, "n", "soon")
+	for range 3 {
+		program.Must(t, f.Step(p, 0))
 	}
-	for _, f := range all[1:] {
-		w.Follow(f)
-	}
-	waitForTransactions(t, primary, 300)
-	standby.Kill(t)
-	waitForTransactions(t, primary, 300)
-	program.WaitFor(t, "it has seen what the standby lacks", func() bool {
-		return away.Step(0) == nil && away.HasBegun()
-	})
-	seen := postgresql.Ask(t, primary.URL("postgres"), "SELECT ("+newest+")::text")
-	primary.Kill(t)
-	standby.StartAgain(t)
-	standby.Promote(t)
-	waitForTransaction(t, standby, seen)
-	waitForTransactions(t, standby, 100)
-	w.End()
-	for _, f := range all {
-		f.Settle(t, s.any())
-		if f.Renewed == 0 {
-			t.Errorf("%s went on with a cursor of the primary", f.Name)
-		}
-	}
+	late.Do("COMMIT")
+	f.Settle(t, p)
 }
 
 // A crash takes back what is not on the disk, and the numbers of its transactions. No client has seen any of it: each goes
 // on from its cursor.
-func TestACopyGoesOnAfterKillsOfTheServer(t *testing.T) {
+func TestACopyGoesOnAfterACrashOfTheServer(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t, "synchronous_commit=off", "wal_writer_delay=10s")
-	database, elsewhere := server.NewDatabase(t), server.NewDatabase(t)
-	s := startOn(t, database)
-	all := []*followers.Follower{s.patient("follower 0"), s.patient("follower 1"), s.patient("follower 2")}
-	settle := func() {
-		for _, f := range all {
-			f.Settle(t, s.any())
-		}
+	database := server.NewDatabase(t)
+	p, f := serveOn(t, database), &program.Follower{}
+	for i := range program.Times(3, 30) {
+		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'before %d')", i))
+		f.Settle(t, p) // nothing follows that would take it to the disk
+		server.Kill(t)
+		server.StartAgain(t)
+		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'after %d')", i))
+		f.Settle(t, p)
 	}
-	for range program.Times(2, 15) {
-		w := followers.Begin(t)
-		s.writeOn(w, database, elsewhere)
-		for _, f := range all {
-			w.Follow(f)
-		}
-		waitForTransactions(t, server, 200+rand.IntN(100))
-		server.Kill(t)
-		server.StartAgain(t)
-		waitForTransactions(t, server, 100)
-		w.End()
-		settle()
-		insert(t, database) // nothing follows that would take it to the disk
-		settle()
-		server.Kill(t)
-		server.StartAgain(t)
-		insert(t, database)
-		settle()
+	if f.Exports != 1 {
+		t.Errorf("the client had to begin again, %d times", f.Exports-1)
 	}
 }
 
-func insert(t *testing.T, url string) {
-	t.Helper()
-	postgresql.SQL(t, url, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'n%d')", next.Add(1)))
+// The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients that
+// have seen them must begin again, also one that comes back only then.
+func TestACopyBeginsAgainOnAStandbyThatLacksSomeOfIt(t *testing.T) {
+	t.Parallel()
+	const newest = "pg_snapshot_xmax(pg_current_snapshot())::text::int8"
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	standby := primary.Standby(t)
+	p := serveOn(t, postgresql.At(t, database, primary, standby))
+	soon := &program.Follower{}
+	soon.Settle(t, p)
+	primary.AwaitReplay(t, standby)
+	standby.Kill(t)
+	for i := range 5 {
+		p.Create(t, "lost", fmt.Sprint("lost ", i))
+	}
+	soon.Settle(t, p)
+	late := soon.Clone()
+	seen := postgresql.Ask(t, primary.URL("postgres"), "SELECT "+newest)
+	primary.Kill(t)
+	standby.StartAgain(t)
+	standby.Promote(t)
+	program.WaitFor(t, "the standby is read", func() bool { return p.Do(t, "GET", "/api/users", "").Body == "[]" })
+	soon.Settle(t, p)
+	for i := 0; postgresql.Ask(t, standby.URL("postgres"), "SELECT "+newest+" > "+seen) != "t"; i++ {
+		p.Create(t, "n", fmt.Sprint("after ", i))
+	}
+	late.Settle(t, p)
+	if soon.Exports != 2 || late.Exports != 2 {
+		t.Errorf("they began %d and %d times: they go on with a cursor of the primary", soon.Exports, late.Exports)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/tests/ledger"
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
@@ -38,8 +37,7 @@ func documented(t *testing.T) postgresql.Documented {
 func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	cluster := postgresql.StartCluster(t, documented(t))
 	setting := "DATABASE_URL=" + cluster.URL
-	s := &services{t: t, cluster: cluster, ledger: ledger.New()}
-	s.ledger.Faults = true
+	s := &services{t: t, cluster: cluster, writers: program.NewWriters()}
 	for range 2 {
 		s.all = append(s.all, &service{Program: program.Serve(t, setting)})
 	}

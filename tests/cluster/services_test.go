@@ -7,11 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"users-api/tests/followers"
-	"users-api/tests/ledger"
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
@@ -21,7 +20,7 @@ type services struct {
 	t       *testing.T
 	cluster *postgresql.Cluster
 	all     []*service
-	ledger  *ledger.Ledger
+	writers *program.Writers
 	round   int
 	pauses  map[string][]time.Duration // how long writes paused, by what happened
 	cases   []string
@@ -61,22 +60,36 @@ func (s *service) state() (answers int, pause time.Duration) {
 func (s *services) any() *program.Program { return s.all[rand.IntN(len(s.all))].Program }
 
 // under writes with both services, and follows the feed, while something happens to the cluster. Afterwards both have all that
-// was answered, and so have the followers.
+// was answered, and so has one who follows.
 func (s *services) under(t *testing.T, name string, happens func(*testing.T, *postgresql.Cluster) func()) {
 	s.round++
-	w := followers.Begin(t)
+	var over atomic.Bool
+	var wait sync.WaitGroup
+	repeat := func(what func()) {
+		wait.Go(func() {
+			for !over.Load() && !t.Failed() {
+				what()
+			}
+		})
+	}
 	for _, p := range s.all {
 		for client := range 2 {
-			s.write(w, p, fmt.Sprintf("%d-%d-%p", s.round, client, p))
+			n := 0
+			repeat(func() {
+				n++
+				if s.writers.Create(p.Program, fmt.Sprintf("%d-%d-%p-%d", s.round, client, p, n)) {
+					p.answered()
+				}
+			})
 		}
 		p.begin()
 	}
-	var all []*followers.Follower
-	for i, next := range []func(*followers.Follower) error{(*followers.Follower).Poll, (*followers.Follower).Poll} {
-		f := &followers.Follower{Name: fmt.Sprint("follower ", i), Next: next, Any: s.any, Patient: true, Renews: true}
-		all = append(all, f)
-		w.Follow(f)
-	}
+	follower := &program.Follower{}
+	repeat(func() {
+		if err := follower.Step(s.any(), 1); err != nil {
+			t.Error(err)
+		}
+	})
 	s.waitForWrites(t, 100)
 	for _, p := range s.all {
 		p.begin()
@@ -87,29 +100,13 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 	heal()
 	s.cluster.WaitUntilWhole(t)
 	s.waitForWrites(t, 100)
-	w.End()
-	s.report(t, name, pauses, all)
+	over.Store(true)
+	wait.Wait()
+	s.report(t, name, pauses, follower)
 	for _, p := range s.all {
-		s.ledger.ExpectKept(t, p.Program)
+		s.writers.StopAndExpect(t, p.Program)
 	}
-	for _, f := range all {
-		f.Settle(t, s.any())
-	}
-}
-
-// write writes as one client, until the end of the work.
-func (s *services) write(w *followers.Work, p *service, client string) {
-	i := 0
-	w.Repeat(func() {
-		i++
-		id, err := s.ledger.Write(p.Program, client, i)
-		if err == nil && id != 0 {
-			p.answered()
-		}
-		if err != nil && !s.t.Failed() { // the first error says it all
-			s.t.Error(err)
-		}
-	})
+	follower.Settle(t, s.any())
 }
 
 // waitForWrites waits until each service has answered some more.
@@ -132,7 +129,7 @@ func (s *services) longest() (pauses []time.Duration) {
 	return pauses
 }
 
-func (s *services) report(t *testing.T, name string, pauses []time.Duration, all []*followers.Follower) {
+func (s *services) report(t *testing.T, name string, pauses []time.Duration, follower *program.Follower) {
 	t.Helper()
 	if s.pauses == nil {
 		s.pauses = map[string][]time.Duration{}
@@ -141,8 +138,8 @@ func (s *services) report(t *testing.T, name string, pauses []time.Duration, all
 		s.cases = append(s.cases, name)
 	}
 	s.pauses[name] = append(s.pauses[name], slices.Max(pauses))
-	t.Logf("writes pause %v, and at the end %v; %d users created, %d writes refused; followers export again %d and %d times",
-		pauses, s.longest(), s.ledger.Size(), s.ledger.Refused(), all[0].Renewed, all[1].Renewed)
+	t.Logf("writes pause %v, and at the end %v; %d users created; the follower begins %d times",
+		pauses, s.longest(), len(s.writers.Stored()), follower.Exports)
 }
 
 // summarize prints the pauses of all rounds.

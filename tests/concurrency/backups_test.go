@@ -3,7 +3,6 @@ package concurrency
 import (
 	"testing"
 
-	"users-api/tests/ledger"
 	"users-api/tests/program"
 )
 
@@ -11,20 +10,17 @@ func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testin
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t)
-	l := ledger.New()
-	stop := l.StartWriters(p, 32, "client")
+	writers := program.StartWriters(32, p)
 	for range 3 {
-		before := l.Snapshot()
+		writers.WaitFor(t, 100)
+		before := writers.Stored()
 		target := program.BackUp(t, p.DataDir)
 		program.ExpectIntact(t, target)
 		_, users := program.ServeCopy(t, target)
-		if err := l.Check(users, before); err != nil {
-			t.Errorf("the backup of %d users: %v", len(users), err)
+		writers.Expect(t, users, before)
+		if last := users[len(users)-1].ID; last != int64(len(users)) {
+			t.Errorf("the backup is not of one moment: of the users up to %d, it has %d", last, len(users))
 		}
 	}
-	stop()
-	if l.Size() == 0 {
-		t.Error("no client wrote")
-	}
-	l.ExpectKept(t, p)
+	writers.StopAndExpect(t, p)
 }

@@ -1,5 +1,5 @@
-// Package concurrency proves what holds while many clients write at once, whatever else goes on: kills, stops, backups, imports
-// and slow readers. That every answer fits one order is proved in histories. .ci/run repeats both with the race detector.
+// Package concurrency proves what holds while many clients write and read at once: backups, imports and lists that are read late.
+// That every answer fits one order is proved in linearizability. .ci/run repeats both with the race detector.
 package concurrency
 
 import (

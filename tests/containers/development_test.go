@@ -10,13 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"users-api/tests/followers"
-	"users-api/tests/ledger"
 	"users-api/tests/program"
 )
 
@@ -133,16 +130,11 @@ func (d development) finishesRequests() {
 }
 
 func (d development) losesNoUser() {
-	l, w, p := ledger.New(), followers.Begin(d.t), d.api()
-	var asked atomic.Int64
-	for range 4 {
-		w.Repeat(func() { _, _ = l.Create(p, fmt.Sprint("between", asked.Add(1))) }) // one program ends before the other begins
-	}
-	eventually(d.t, patience, "50 users", func() bool { return l.Size() > 50 })
-	d.edit("No one")
-	w.End()
-	l.ExpectKept(d.t, d.api())
-	d.t.Logf("%d users were answered 201 while one program took the other's place", l.Size())
+	writers := program.StartWriters(4, d.api())
+	writers.WaitFor(d.t, 50)
+	d.edit("No one") // one program ends before the other begins
+	writers.StopAndExpect(d.t, d.api())
+	d.t.Logf("%d users were answered 201 while one program took the other's place", len(writers.Stored()))
 }
 
 func (d development) polls() {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/tests/ledger"
 	"users-api/tests/program"
 )
 
@@ -39,17 +38,14 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	t.Parallel()
 	one := program.Serve(t)
 	two := program.Serve(t, "DATA_DIR="+one.DataDir)
-	l := ledger.New()
-	stopOne, stopTwo := l.StartWriters(one, 4, "one"), l.StartWriters(two, 4, "two")
+	writers := program.StartWriters(4, one, two)
 	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor"} {
 		one.Run(t, strings.Fields(command)...).MustSucceed(t)
 		one.List(t)
 		two.List(t)
 	}
-	stopOne()
-	stopTwo()
+	writers.StopAndExpect(t, one, two)
 	for _, p := range []*program.Program{one, two} {
-		l.ExpectKept(t, p)
 		program.Forbid(t, p.Log(), "level=ERROR")
 	}
 	expectColumns(t, one, "room,city,floor")
