@@ -1,0 +1,74 @@
+package load
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// expectMemory fails the test if the program ever took more than 256 MiB.
+func expectMemory(t *testing.T, p *program.Program) {
+	t.Helper()
+	peak := p.Memory(t, "VmHWM") >> 20
+	t.Logf("the peak of memory is %d MiB", peak)
+	if peak > 256 {
+		t.Errorf("the peak of memory is %d MiB, want 256 at most", peak)
+	}
+}
+
+func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
+	t.Parallel()
+	program.NeedsLong(t)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(200_000)
+	p.List(t)
+	before, began := p.OpenFiles(t), time.Now()
+	for beginning, n := range map[string]int{
+		"GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n":                                   100, // it is not read
+		"GET /api/users HTTP/1.1\r\nHost: x\r\nX-Half: ":                               800,
+		"POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"name\":": 100,
+	} {
+		for range n {
+			conn := p.Dial(t)
+			conn.Buffer(4096)
+			conn.Send("%s", beginning)
+		}
+	}
+	for i := range 5 {
+		p.Create(t, "n", fmt.Sprint(i))
+		p.List(t)
+	}
+	if open := p.OpenFiles(t); open < before+100 { // a reader is given 60 s
+		t.Errorf("others are answered only once stalled connections are closed: %d files are open, and %d were before", open, before)
+	}
+	for p.OpenFiles(t) > before+10 && time.Since(began) < 3*time.Minute {
+		time.Sleep(time.Second)
+	}
+	closed := time.Since(began).Round(time.Second)
+	t.Logf("all of them are closed after %s", closed)
+	if closed > 140*time.Second { // a stalled reader is given 60 s, and one more for each KiB that its system took
+		t.Errorf("a stalled connection was open for %s", closed)
+	}
+	expectMemory(t, p)
+}
+
+func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
+	program.NeedsLong(t)
+	p := program.Serve(t)
+	var wait sync.WaitGroup
+	for i := range 2000 {
+		wait.Go(func() {
+			for n := range 5 {
+				answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprintf("%d-%d", i, n)))
+				if err != nil || answer.Status != 201 {
+					t.Errorf("a creation is answered %d %s, %v", answer.Status, answer.Body, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	expectMemory(t, p)
+}
