@@ -20,7 +20,7 @@ func TestClocksThatJump(t *testing.T) {
 	program.NeedsLong(t)
 	path, err := program.Build(t.TempDir(), "-overlay="+jumping(t))
 	program.Must(t, err)
-	s := newSetup(t, processes, database(t))
+	s := newSetup(t, same(processes, database(t))...)
 	for _, each := range s.places {
 		each.path = path
 	}

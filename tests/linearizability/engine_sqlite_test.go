@@ -21,7 +21,7 @@ func shellCommand(_ *testing.T, p *program.Program, statement string) []string {
 func TestOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	directory := program.SmallDisk(t, "32m")
-	s := newSetup(t, processes, "DATA_DIR="+directory)
+	s := newSetup(t, same(processes, "DATA_DIR="+directory)...)
 	full := fault{"the disk is full", func(s *setup) func() {
 		ballast := filepath.Join(directory, "ballast")
 		program.FillDisk(t, ballast)

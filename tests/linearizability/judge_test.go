@@ -3,6 +3,7 @@ package linearizability
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -14,22 +15,21 @@ import (
 	"users-api/tests/program"
 )
 
-// How long porcupine may take for a history, and for each part of one that is illegal.
-const (
-	judgeTime  = 2 * time.Minute
-	shrinkTime = 10 * time.Second
-)
+// judgeTime is how long porcupine may take for a history.
+const judgeTime = 2 * time.Minute
 
-func (r *Recorder) check(operations []porcupine.Operation, limit time.Duration) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(porcupine.Model{
+func (r *Recorder) model() porcupine.Model {
+	return porcupine.Model{
 		Init: func() any { return r.before },
 		Step: func(before, input, output any) (bool, any) {
 			after, right := step(before.(state), input.(Request), output.(Answer))
 			return right, after
 		},
-		Hash: func(s any) uint64 { return s.(state).hash() },
-	}, operations, limit)
+		Hash: func(s any) uint64 { return maphash.Comparable(seed, s.(state)) },
+	}
 }
+
+var seed = maphash.MakeSeed()
 
 // Judge ends the history with the users that are stored, when no request is under way any more, and fails the test if
 // there is no order in which every answer is right.
@@ -39,29 +39,12 @@ func (r *Recorder) Judge(t testing.TB, stored []program.User) {
 	for _, text := range r.wrong {
 		t.Error(text)
 	}
-	r.compareIDs(t)
 	r.learnIDs()
-	switch r.check(r.operations, judgeTime) {
+	switch porcupine.CheckOperationsTimeout(r.model(), r.operations, judgeTime) {
 	case porcupine.Unknown:
 		t.Errorf("the history of %d requests could not be judged in %s", len(r.operations), judgeTime)
 	case porcupine.Illegal:
-		t.Errorf("no order of these requests makes each answer right. It begins with %s\n%s",
-			show(r.before.users[:]), describe(r.shrink(r.prefix())))
-	}
-}
-
-// compareIDs fails the test if an id was given twice.
-func (r *Recorder) compareIDs(t testing.TB) {
-	t.Helper()
-	given := map[int64]Request{}
-	for _, operation := range r.operations {
-		request, answer := operation.Input.(Request), operation.Output.(Answer)
-		if request.Action == Create && answer.Code == "" {
-			if other, found := given[answer.Users[0].ID]; found {
-				t.Errorf("the id %d was given to %s and to %s", answer.Users[0].ID, other.Email, request.Email)
-			}
-			given[answer.Users[0].ID] = request
-		}
+		t.Error(r.explain())
 	}
 }
 
@@ -87,67 +70,40 @@ func (r *Recorder) learnIDs() {
 	}
 }
 
-func (r *Recorder) isIllegal(operations []porcupine.Operation) bool {
-	return r.check(operations, shrinkTime) == porcupine.Illegal
-}
-
-// prefix returns the shortest beginning of the history that is illegal.
-func (r *Recorder) prefix() []porcupine.Operation {
-	ordered := slices.Clone(r.operations)
-	slices.SortFunc(ordered, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
-	legal, illegal := 0, len(ordered)
-	for illegal-legal > 1 {
-		if middle := (legal + illegal) / 2; r.isIllegal(until(ordered, middle)) {
-			illegal = middle
-		} else {
-			legal = middle
-		}
-	}
-	return until(ordered, illegal)
-}
-
-// until returns a history when only the first n requests were answered: the outcome of the others is not known.
-func until(ordered []porcupine.Operation, n int) []porcupine.Operation {
-	history, last := slices.Clone(ordered[:n]), ordered[n-1].Return
-	for _, open := range ordered[n:] {
-		if open.Call <= last && open.Input.(Request).writes() {
-			open.Return, open.Output = math.MaxInt64, Answer{Code: unknown}
-			history = append(history, open)
-		}
-	}
-	if !slices.ContainsFunc(history, func(o porcupine.Operation) bool { return o.Input.(Request).Action == Settled }) {
-		after := porcupine.Operation{Input: Request{Action: end}, Output: Answer{}, Call: last + 1, Return: last + 1}
-		history = append(history, after)
-	}
-	return history
-}
-
-// shrink leaves out what a history is illegal without: reads, refusals, and writes whose outcome is not known.
-func (r *Recorder) shrink(history []porcupine.Operation) []porcupine.Operation {
-	deadline := time.Now().Add(2 * shrinkTime)
-	for i := len(history) - 1; i >= 0 && time.Now().Before(deadline); i-- {
-		answer, request := history[i].Output.(Answer), history[i].Input.(Request)
-		if request.writes() && answer.Code == "" || request.Action == Settled || request.Action == end {
-			continue
-		}
-		if without := slices.Delete(slices.Clone(history), i, i+1); r.isIllegal(without) {
-			history = without
-		}
-	}
-	return history
-}
-
-// describe prints the last requests of a history, in the order of their calls.
-func describe(history []porcupine.Operation) string {
-	slices.SortFunc(history, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+// explain describes how far porcupine came: the end of the longest order in which each answer is right, the users after it, and
+// the requests that were under way then, of which none was answered rightly.
+func (r *Recorder) explain() string {
+	const most = 20
+	_, found := porcupine.CheckOperationsVerbose(r.model(), r.operations, judgeTime)
+	longest := slices.MaxFunc(found.PartialLinearizationsOperations()[0], func(a, b []porcupine.Operation) int {
+		return cmp.Compare(len(a), len(b))
+	})
 	var text strings.Builder
-	for _, operation := range history[max(0, len(history)-30):] {
-		until := "never known"
-		if operation.Return != math.MaxInt64 {
-			until = time.Duration(operation.Return).Round(time.Microsecond).String()
+	users, ordered := r.before, map[string]bool{}
+	fmt.Fprintf(&text, "no order of %d requests makes each answer right. After %d of them, which end with\n",
+		len(r.operations), len(longest))
+	for i, one := range longest {
+		users, _ = step(users, one.Input.(Request), one.Output.(Answer))
+		ordered[describe(one)] = true
+		if i >= len(longest)-most {
+			fmt.Fprintln(&text, describe(one))
 		}
-		fmt.Fprintf(&text, "client %d, %s to %s: %v → %v\n", operation.ClientId,
-			time.Duration(operation.Call).Round(time.Microsecond), until, operation.Input, operation.Output)
+	}
+	fmt.Fprintf(&text, "the users are %s. None of these is right then:\n", show(users.users[:]))
+	left := slices.DeleteFunc(slices.Clone(r.operations), func(one porcupine.Operation) bool { return ordered[describe(one)] })
+	slices.SortFunc(left, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
+	for _, one := range left[:min(most, len(left))] {
+		if one.Call <= left[0].Return {
+			fmt.Fprintln(&text, describe(one))
+		}
 	}
 	return text.String()
+}
+
+func describe(one porcupine.Operation) string {
+	until := "never known"
+	if one.Return != math.MaxInt64 {
+		until = time.Duration(one.Return).String()
+	}
+	return fmt.Sprintf("client %d, %s to %s: %v → %v", one.ClientId, time.Duration(one.Call), until, one.Input, one.Output)
 }

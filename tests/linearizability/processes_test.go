@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"users-api/tests/program"
@@ -12,7 +11,7 @@ func database(t *testing.T) string { return "DATA_DIR=" + filepath.Join(t.TempDi
 
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, 1, database(t))
+	s := newSetup(t, same(1, database(t))...)
 	s.faults = []fault{none, killed, stopped, paused}
 	s.run()
 	s.places[0].Load().Kill(t)
@@ -21,16 +20,16 @@ func TestOneProcess(t *testing.T) {
 
 func TestManyProcessesOnOneDatabase(t *testing.T) {
 	t.Parallel()
-	settings := slices.Repeat([][]string{{database(t)}}, processes)
+	settings := same(processes, database(t))
 	settings[0] = append(settings[0], "LIST_MEMORY_MIB=0") // it reads each list while it sends it
-	s := newSetupOf(t, settings...)
+	s := newSetup(t, settings...)
 	s.faults = []fault{none, killed, paused}
 	s.run()
 }
 
 func TestAnotherProgramBesideTheService(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, processes, database(t))
+	s := newSetup(t, same(processes, database(t))...)
 	s.other = newShell(t, s.places[0].Load()).ask
 	s.faults = []fault{none, killed, paused}
 	s.run()
@@ -38,7 +37,7 @@ func TestAnotherProgramBesideTheService(t *testing.T) {
 
 func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, processes, database(t))
+	s := newSetup(t, same(processes, database(t))...)
 	s.follow()
 	s.other = newShell(t, s.places[0].Load()).ask
 	s.faults = []fault{none, killed, paused}
@@ -47,7 +46,7 @@ func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 
 func TestClientsWhoseConnectionsFail(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, processes, database(t))
+	s := newSetup(t, same(processes, database(t))...)
 	var networks []*network
 	for _, each := range s.places {
 		each.through = newNetwork(t, "127.0.0.1:1")

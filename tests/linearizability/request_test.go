@@ -26,7 +26,6 @@ const (
 	Count   Action = "count"
 	Import  Action = "import"
 	Settled Action = "settled"
-	end     Action = "end" // of a part of a history
 )
 
 // A Request is what one client asks for. Each action uses the fields that it needs.
@@ -149,9 +148,6 @@ func (f File) body() string {
 
 // String describes a request in the form of a call.
 func (q Request) String() string {
-	if q.Action == end {
-		return "the end"
-	}
 	method, path, body := q.line()
 	text := fmt.Sprintf("%s %s %s", method, strings.TrimPrefix(path, "/api"), strings.ReplaceAll(body, "\n", " "))
 	text = strings.TrimSpace(text)

@@ -3,6 +3,7 @@ package linearizability
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,18 +43,11 @@ type place struct {
 	through  *network // between clients and the process, if there is one
 }
 
-// newSetup returns a set-up of n processes with the same settings.
-func newSetup(t *testing.T, n int, settings ...string) *setup {
-	t.Helper()
-	each := make([][]string, n)
-	for i := range each {
-		each[i] = settings
-	}
-	return newSetupOf(t, each...)
-}
+// same are the settings of n processes that have the same.
+func same(n int, settings ...string) [][]string { return slices.Repeat([][]string{settings}, n) }
 
-// newSetupOf returns a set-up of processes with settings of their own.
-func newSetupOf(t *testing.T, settings ...[]string) *setup {
+// newSetup returns a set-up of processes with settings of their own.
+func newSetup(t *testing.T, settings ...[]string) *setup {
 	t.Helper()
 	seed := *givenSeed
 	if seed == 0 {

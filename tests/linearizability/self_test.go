@@ -32,7 +32,7 @@ func TestReadsMustSeeTwoWritesInOneOrder(t *testing.T) {
 	} {
 		r := newRecorder(t, nil, false)
 		r.operations = append(test.lists, create(ada), create(alan))
-		if legal := !r.isIllegal(r.operations); legal != test.legal {
+		if legal := porcupine.CheckOperations(r.model(), r.operations); legal != test.legal {
 			t.Errorf("%s: it is legal: %v", name, legal)
 		}
 	}

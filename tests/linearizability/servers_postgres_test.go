@@ -24,7 +24,7 @@ func TestServersAndNetworksFail(t *testing.T) {
 		networks = append(networks, n)
 		settings = append(settings, []string{"DATABASE_URL=" + postgresql.Through(t, behind, n.address())})
 	}
-	s := newSetupOf(t, settings...)
+	s := newSetup(t, settings...)
 	s.settle = func() { endSessions(t, database) }
 	s.follow()
 	s.faults = []fault{
@@ -55,7 +55,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	setting := func(first, second *postgresql.Server) []string {
 		return []string{"DATABASE_URL=" + postgresql.At(t, database, first, second)}
 	}
-	s := newSetupOf(t, setting(primary, standby), setting(standby, primary), setting(primary, standby))
+	s := newSetup(t, setting(primary, standby), setting(standby, primary), setting(primary, standby))
 	s.settle = func() { endSessions(t, postgresql.At(t, database, primary)) }
 	s.faults = []fault{{"the standby takes over", func(s *setup) func() {
 		primary.Kill(t)

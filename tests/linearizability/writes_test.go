@@ -117,10 +117,12 @@ func (s state) load(file File, a Answer) (state, bool) {
 	}
 	missing := s.missing(file)
 	if len(missing) > file.MaxDeletes && a.Code != "" {
-		return before, a.Code == tooMany && before.deletes(missing, a.DeletedUsers)
+		return before, a.Code == tooMany && areNamed(missing, a.DeletedUsers)
 	}
 	if program.PostgreSQL {
-		missing = namedOf(missing, a.DeletedUsers)
+		// Other writes go on beside an import: it leaves alone a user who came when it had looked for missing ones already, and
+		// may name one who has gone since.
+		missing = slices.DeleteFunc(missing, func(user program.User) bool { return !isNamed(user, a.DeletedUsers) })
 	}
 	counted.Deleted = len(missing)
 	for _, user := range missing {
@@ -129,21 +131,12 @@ func (s state) load(file File, a Answer) (state, bool) {
 	right := isDone(a)
 	if a.Code == "" {
 		right = a.Created == counted.Created && a.Updated == counted.Updated && a.Skipped == counted.Skipped &&
-			a.Deleted == counted.Deleted && a.Deleted <= file.MaxDeletes && before.deletes(missing, a.DeletedUsers)
+			a.Deleted == counted.Deleted && a.Deleted <= file.MaxDeletes && areNamed(missing, a.DeletedUsers)
 	}
 	if file.DryRun {
 		return before, right
 	}
 	return s, right
-}
-
-// namedOf returns those of the missing users that an import has named. On PostgreSQL other writes go on beside an import, so
-// it leaves alone a user who came when it had looked for missing ones already, and may name one who has gone since.
-func namedOf(missing, named []program.User) []program.User {
-	return slices.DeleteFunc(slices.Clone(missing), func(user program.User) bool {
-		isUser := func(n program.User) bool { return n.Email == user.Email && (n.ID == user.ID || user.ID == 0) }
-		return !slices.ContainsFunc(named, isUser)
-	})
 }
 
 // missing returns the users that an import deletes, because the file does not have them.
@@ -157,21 +150,12 @@ func (s *state) missing(file File) (missing []program.User) {
 	return missing
 }
 
-// deletes reports whether exactly these users are named as deleted. Their names are not told.
-func (s *state) deletes(missing, named []program.User) bool {
-	if program.PostgreSQL {
-		return true // they were named at another moment than they were counted
-	}
-	if len(missing) != len(named) {
-		return false
-	}
-	for _, user := range named {
-		if at := placeOf(user.Email); at >= 0 {
-			user.Name = s.users[at].Name
-		}
-		if !s.shows(user) || !slices.ContainsFunc(missing, func(m program.User) bool { return m.Email == user.Email }) {
-			return false
-		}
-	}
-	return true
+// areNamed reports whether exactly the missing users are named as deleted. On PostgreSQL that is done at another moment.
+func areNamed(missing, named []program.User) bool {
+	isNot := func(user program.User) bool { return !isNamed(user, named) }
+	return program.PostgreSQL || len(missing) == len(named) && !slices.ContainsFunc(missing, isNot)
+}
+
+func isNamed(user program.User, named []program.User) bool {
+	return slices.ContainsFunc(named, func(n program.User) bool { return n.Email == user.Email && (n.ID == user.ID || user.ID == 0) })
 }
