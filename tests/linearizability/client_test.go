@@ -111,16 +111,16 @@ func (c *Client) read() (q Request) {
 	case choice < 25:
 		q = Request{Action: List}
 	case choice < 60:
-		q = Request{Action: Page, Limit: []int{1, 3, 4, 7}[c.random.IntN(4)], Descending: c.chance(50)}
+		q = Request{Action: List, Limit: []int{1, 3, 4, 7}[c.random.IntN(4)], Descending: c.chance(50)}
 		if c.chance(30) {
 			q.After = c.id()
 		}
 	case choice < 75 && len(c.users) > 0:
 		q = Request{Action: Get, ID: c.id()}
 	case choice < 85:
-		q = Request{Action: Find, Email: c.email()}
+		q = Request{Action: List, Email: c.email()}
 	case choice < 93:
-		q = Request{Action: Search, Text: []string{"x", "Y", "z", "a", "1"}[c.random.IntN(5)]}
+		q = Request{Action: List, Text: []string{"x", "Y", "z", "a", "1"}[c.random.IntN(5)]}
 	default:
 		return Request{Action: Count, Limit: 1}
 	}

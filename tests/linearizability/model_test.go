@@ -28,18 +28,11 @@ func (s *state) add(user program.User) bool {
 	return true
 }
 
+func isNobody(user program.User) bool { return user.Email == "" }
+
 // find returns the place of an id, or -1.
 func (s *state) find(id int64) int {
 	return slices.IndexFunc(s.users[:], func(user program.User) bool { return user.ID == id && user.Email != "" })
-}
-
-func (s *state) size() (n int) {
-	for _, user := range s.users {
-		if user.Email != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // shows reports whether a user is the one stored, and notes the id and the time that were not known yet.
@@ -58,21 +51,6 @@ func (s *state) shows(shown program.User) bool {
 	return stored.ID == shown.ID && (shown.CreatedAt == "" || stored.CreatedAt == shown.CreatedAt)
 }
 
-// showsAll reports whether a list has exactly those stored users who belong to it, in order.
-func (s *state) showsAll(shown []program.User, belongs func(program.User) bool) bool {
-	n := 0
-	for _, user := range s.users {
-		if user.Email != "" && belongs(user) {
-			n++
-		}
-	}
-	return n == len(shown) && inOrder(shown, false) && s.showsEach(shown, belongs)
-}
-
-func (s *state) showsEach(shown []program.User, belongs func(program.User) bool) bool {
-	return !slices.ContainsFunc(shown, func(user program.User) bool { return !belongs(user) || !s.shows(user) })
-}
-
 func inOrder(users []program.User, descending bool) bool {
 	for i := 1; i < len(users); i++ {
 		if users[i-1].ID == users[i].ID || users[i-1].ID > users[i].ID != descending {
@@ -82,26 +60,24 @@ func inOrder(users []program.User, descending bool) bool {
 	return true
 }
 
-func all(program.User) bool { return true }
-
-// contains is the rule of a search: the case of ASCII letters is ignored, and there are no others here.
-func contains(text string) func(program.User) bool {
-	text = strings.ToLower(text)
-	return func(user program.User) bool {
-		return strings.Contains(strings.ToLower(user.Name), text) || strings.Contains(strings.ToLower(user.Email), text)
-	}
+// selects reports whether a user belongs to a list. The case of ASCII letters is ignored, and there are no others here.
+func (q Request) selects(user program.User) bool {
+	has := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q.Text)) }
+	return user.Email != "" && (q.Email == "" || user.Email == q.Email) && (has(user.Name) || has(user.Email))
 }
 
-// showsPage reports whether a page is the right one. A user whose id no client was told yet may be on it or not.
-func (s *state) showsPage(q Request, a Answer) bool {
+// showsList reports whether a list is the right one. A user whose id no client was told yet may be on a page or not.
+func (s *state) showsList(q Request, a Answer) bool {
 	n := len(a.Users)
-	if n > q.Limit || a.More && n < q.Limit || !inOrder(a.Users, q.Descending) || !s.showsEach(a.Users, all) {
+	isWrong := func(user program.User) bool { return !q.selects(user) || !s.shows(user) }
+	if q.Limit > 0 && n > q.Limit || a.More && n < max(1, q.Limit) || !inOrder(a.Users, q.Descending) ||
+		slices.ContainsFunc(a.Users, isWrong) {
 		return false
 	}
 	left := 0 // of users that come after the page
 	for _, user := range s.users {
 		switch shown := slices.ContainsFunc(a.Users, func(shown program.User) bool { return shown.Email == user.Email }); {
-		case user.Email == "":
+		case !q.selects(user):
 		case shown:
 			if q.After > 0 && !follows(user.ID, q.After, q.Descending) {
 				return false
@@ -154,16 +130,10 @@ func (s state) read(q Request, a Answer) (state, bool) {
 			return s, s.find(q.ID) < 0
 		}
 		right = right && a.Users[0].ID == q.ID && s.shows(a.Users[0])
-	case Find:
-		right = right && s.showsAll(a.Users, func(user program.User) bool { return user.Email == q.Email })
-	case Search:
-		right = right && s.showsAll(a.Users, contains(q.Text))
-	case Page:
-		right = right && s.showsPage(q, a)
 	case Count:
-		right = right && a.Total == s.size()
+		right = right && a.Total == len(slices.DeleteFunc(slices.Clone(s.users[:]), isNobody))
 	default:
-		right = right && s.showsAll(a.Users, all)
+		right = right && s.showsList(q, a)
 		s.settled = q.Action == Settled
 	}
 	return s, right

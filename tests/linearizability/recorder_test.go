@@ -122,7 +122,9 @@ func (r *Recorder) noteTag(request Request, answer Answer, tag string) {
 }
 
 // hasUsersTag reports whether the ETag of an answer is that of a user, which a change can be made to depend on.
-func (q Request) hasUsersTag(a Answer) bool { return len(a.Users) == 1 && q.Action != List }
+func (q Request) hasUsersTag(a Answer) bool {
+	return len(a.Users) == 1 && (q.Action != List || q.query() != "")
+}
 
 // tagOf returns whose ETag a tag is.
 func (r *Recorder) tagOf(tag string) program.User {

@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,13 +16,10 @@ type Action string
 const (
 	Create  Action = "create"
 	Get     Action = "get"
-	Find    Action = "find" // by email
+	List    Action = "list"
+	Count   Action = "count"
 	Change  Action = "change"
 	Remove  Action = "remove"
-	List    Action = "list"
-	Page    Action = "page"
-	Search  Action = "search"
-	Count   Action = "count"
 	Import  Action = "import"
 	Settled Action = "settled"
 )
@@ -32,13 +28,13 @@ const (
 type Request struct {
 	Action      Action
 	ID          int64
-	Name, Email string // of a creation; of a change, empty what it leaves alone
+	Name, Email string // of a creation; of a change, an empty email leaves it alone; of a list, only who has this email
 	Put         bool   // a change with PUT
 	Match       Match  // of a change or a removal
-	After       int64  // of a page, if it is not zero
-	Limit       int
+	Text        string // of a list: only who has it in the name or the email
+	After       int64  // of a list, if it is not zero
+	Limit       int    // of a list, if it is not zero
 	Descending  bool
-	Text        string // of a search
 	Known       string // the ETag in If-None-Match
 	File        File
 }
@@ -81,36 +77,29 @@ func (q Request) send(p *program.Program) (program.Answer, error) {
 }
 
 func (q Request) line() (method, path, body string) {
-	const users = "/api/users"
-	one := fmt.Sprint(users, "/", q.ID)
+	path = fmt.Sprint("/api/users/", q.ID)
 	switch q.Action {
 	case Create:
-		return http.MethodPost, users, program.Body(q.Name, q.Email)
+		return http.MethodPost, "/api/users", program.Body(q.Name, q.Email)
 	case Get:
-		return http.MethodGet, one, ""
+		return http.MethodGet, path, ""
 	case Change:
-		return q.change(one)
+		method, body = http.MethodPatch, program.Body(q.Name, q.Email)
+		if q.Put {
+			method = http.MethodPut
+		} else if q.Email == "" {
+			body = fmt.Sprintf(`{"name":%q}`, q.Name)
+		}
+		return method, path, body
 	case Remove:
-		return http.MethodDelete, one, ""
+		return http.MethodDelete, path, ""
 	case Import:
 		return http.MethodPost, program.NDJSON + "?" + q.File.query(), q.File.body()
 	}
-	return http.MethodGet, strings.TrimSuffix(users+"?"+q.query(), "?"), ""
+	return http.MethodGet, strings.TrimSuffix("/api/users?"+q.query(), "?"), ""
 }
 
-func (q Request) change(path string) (string, string, string) {
-	if q.Put {
-		return http.MethodPut, path, program.Body(q.Name, q.Email)
-	}
-	fields := map[string]string{"name": q.Name}
-	if q.Email != "" {
-		fields["email"] = q.Email
-	}
-	body, _ := json.Marshal(fields) // texts always marshal
-	return http.MethodPatch, path, string(body)
-}
-
-// query is that of a list.
+// query is that of a list, and empty for the list of all users.
 func (q Request) query() string {
 	values := url.Values{}
 	set := func(name string, value any, given bool) {
@@ -118,8 +107,8 @@ func (q Request) query() string {
 			values.Set(name, fmt.Sprint(value))
 		}
 	}
-	set("email", q.Email, q.Action == Find)
-	set("q", q.Text, q.Action == Search)
+	set("email", q.Email, q.Email != "")
+	set("q", q.Text, q.Text != "")
 	set("limit", q.Limit, q.Limit > 0)
 	set("after", q.After, q.After > 0)
 	set("order", "desc", q.Descending)

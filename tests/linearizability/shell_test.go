@@ -50,7 +50,7 @@ func (s *shell) ask(r *Recorder, random *rand.Rand) {
 			return request, Answer{Code: emailUsed}, nil
 		case request.Action != Change && request.Action != Remove:
 		case len(users) == 0:
-			return Request{Action: Find, Email: email}, Answer{}, err
+			return Request{Action: List, Email: email}, Answer{}, err
 		default:
 			request.ID = users[0].ID
 		}
