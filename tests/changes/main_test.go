@@ -1,5 +1,5 @@
-// Package changes proves that a client that keeps a copy of the users by the feed of changes misses nothing and gets nothing
-// twice, whichever programs write, and whatever is killed meanwhile.
+// Package changes proves that a client that keeps a copy of the users by the feed of changes misses nothing and gets
+// nothing twice, whichever programs write, and whatever is killed meanwhile.
 package changes
 
 import (

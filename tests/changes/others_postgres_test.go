@@ -39,8 +39,9 @@ func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
 		conn, err := pgx.Connect(t.Context(), url)
 		program.Must(t, err)
 		_, err = conn.Exec(t.Context(), erase, pgx.QueryExecModeSimpleProtocol)
-		if why := fmt.Sprint(err); !program.Matches(why, `…they hold no personal data…"users-api changes off" removes them all…`) {
-			t.Errorf("%s is answered %s", erase, why)
+		const why = `…they hold no personal data…"users-api changes off" removes them all…`
+		if got := fmt.Sprint(err); !program.Matches(got, why) {
+			t.Errorf("%s is answered %s, want %s", erase, got, why)
 		}
 		_ = conn.Close(t.Context())
 	}

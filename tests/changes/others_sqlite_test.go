@@ -10,9 +10,11 @@ import (
 	"users-api/tests/program"
 )
 
-// ofEngine are statements that only SQLite has. The triggers of the feed see what REPLACE removes if the program asks for it.
+// ofEngine are statements that only SQLite has. The triggers of the feed see what REPLACE removes if the program asks
+// for it.
 var ofEngine = []string{
-	"PRAGMA recursive_triggers = ON; REPLACE INTO users (name, email) SELECT 'replaced', email FROM users WHERE id % 7 = 1",
+	"PRAGMA recursive_triggers = ON; " +
+		"REPLACE INTO users (name, email) SELECT 'replaced', email FROM users WHERE id % 7 = 1",
 	"REPLACE INTO users (id, name, email) SELECT id, 'replaced', email || 'r' FROM users WHERE id % 7 = 2",
 	"UPDATE OR REPLACE users SET id = id + 3, email = 'moved' || id WHERE id % 97 = 4",
 	"DELETE FROM users WHERE id % 37 = 5; VACUUM",

@@ -36,8 +36,8 @@ func TestAChangeThatCommitsLateIsNotMissed(t *testing.T) {
 	f.Settle(t, p)
 }
 
-// A crash takes back what is not on the disk, and the numbers of its transactions. No client has seen any of it: each goes
-// on from its cursor.
+// A crash takes back what is not on the disk, and the numbers of its transactions. No client has seen any of it: each
+// goes on from its cursor.
 func TestACopyGoesOnAfterACrashOfTheServer(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t, "synchronous_commit=off", "wal_writer_delay=10s")
@@ -56,8 +56,8 @@ func TestACopyGoesOnAfterACrashOfTheServer(t *testing.T) {
 	}
 }
 
-// The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients that
-// have seen them must begin again, also one that comes back only then.
+// The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients
+// that have seen them must begin again, also one that comes back only then.
 func TestACopyBeginsAgainOnAStandbyThatLacksSomeOfIt(t *testing.T) {
 	t.Parallel()
 	const newest = "pg_snapshot_xmax(pg_current_snapshot())::text::int8"

@@ -7,8 +7,8 @@ import (
 	"users-api/tests/program"
 )
 
-// Clients ask for lists and do not read them, while users come, change and go. Each list is that of the moment in which it was
-// asked for. One that is too large to be kept is read while it is sent: it has those who stay, once.
+// Clients ask for lists and do not read them, while users come, change and go. Each list is that of the moment in which
+// it was asked for. One that is too large to be kept is read while it is sent: it has those who stay, once.
 func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 	t.Parallel()
 	for setting, isKept := range map[string]bool{"LIST_MEMORY_MIB=256": true, "LIST_MEMORY_MIB=1": false} {
@@ -29,7 +29,8 @@ func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 				p.Create(t, "n", fmt.Sprint("created ", i))
 			}
 			for i, conn := range late {
-				if got := conn.Answer(); isKept && got.Body != then[i].Body || !isKept && !hasThoseWhoStay(got.Users(t)) {
+				got := conn.Answer()
+				if isKept && got.Body != then[i].Body || !isKept && !hasThoseWhoStay(got.Users(t)) {
 					t.Errorf("list %d, which has %d bytes, is not right", i, len(got.Body))
 				}
 			}

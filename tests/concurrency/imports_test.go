@@ -11,8 +11,8 @@ import (
 	"users-api/tests/program"
 )
 
-// Writes that arrive during an import are done when it is, and reads do not wait. A file may be stored before a page is read:
-// then a longer one follows.
+// Writes that arrive during an import are done when it is, and reads do not wait. A file may be stored before a page is
+// read: then a longer one follows.
 func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
 	t.Parallel()
 	for n := 50_000; !readDuringImport(t, n); n *= 2 {
@@ -22,7 +22,8 @@ func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
 	}
 }
 
-// readDuringImport imports a file of n users beside writes and reads, and reports whether a page was read while it was stored.
+// readDuringImport imports a file of n users beside writes and reads, and reports whether a page was read while it was
+// stored.
 func readDuringImport(t *testing.T, n int) (wasRead bool) {
 	t.Helper()
 	const writers = 40
@@ -60,7 +61,8 @@ func readDuringImport(t *testing.T, n int) (wasRead bool) {
 		"").Header.Get("X-Total-Count"); total != fmt.Sprint(n+writers+1) {
 		t.Errorf("%s users are stored", total)
 	}
-	p.Do(t, "POST", program.CSV, "name,email\nn,last\n").Expect(t, 200, "…") // a page that was read may have held up the first
+	// A page that was read may have held up the checkpoint of the first.
+	p.Do(t, "POST", program.CSV, "name,email\nn,last\n").Expect(t, 200, "…")
 	if bytes := program.WALBytes(t, p); bytes > 1<<20 {
 		t.Errorf("imports leave %d MiB in the -wal file", bytes>>20)
 	}

@@ -13,8 +13,8 @@ import (
 // sameName is a name that many requests give, so that a user can be again what it was before.
 const sameName = "same"
 
-// A Client asks for one thing after the other, at random, and uses what it was answered: ids, ETags, and emails that are
-// taken.
+// A Client asks for one thing after the other, at random, and uses what it was answered: ids, ETags, and emails that
+// are taken.
 type Client struct {
 	recorder *Recorder
 	number   int
@@ -78,8 +78,8 @@ func (c *Client) learn(q Request, a Answer, tag string) {
 	}
 }
 
-// follow makes every second client that has read a user change it or remove it at once, unless it was changed meanwhile.
-// Several do that with one user at a time.
+// follow makes every second client that has read a user change it or remove it at once, unless it was changed
+// meanwhile. Several do that with one user at a time.
 func (c *Client) follow(read Request, user program.User) {
 	if read.writes() || c.chance(50) {
 		return
@@ -150,10 +150,11 @@ func (c *Client) matching(q Request) Request {
 	return q
 }
 
-// file returns a file to import. On PostgreSQL, where other writes go on beside an import, clients only send what has one
-// moment all the same: what a file skips could be deleted before the import commits.
+// file returns a file to import. On PostgreSQL, where other writes go on beside an import, clients only send what has
+// one moment all the same: what a file skips could be deleted before the import commits.
 func (c *Client) file() File {
-	f := File{OnConflict: []string{"fail", "update", "skip"}[c.random.IntN(3)], DryRun: c.chance(20), MaxDeletes: len(emails)}
+	f := File{DryRun: c.chance(20), MaxDeletes: len(emails)}
+	f.OnConflict = []string{"fail", "update", "skip"}[c.random.IntN(3)]
 	if program.PostgreSQL && f.OnConflict == "skip" {
 		f.OnConflict = "update"
 	}

@@ -10,8 +10,8 @@ import (
 	"users-api/tests/program"
 )
 
-// The clock of the wall jumps by hours, days and years, to and fro, several times a second. The service must not rely on
-// it. What measures how long something takes, and SQLite, which asks the kernel for created_at, have the real time.
+// The clock of the wall jumps by hours, days and years, to and fro, several times a second. The service must not rely
+// on it. What measures how long something takes, and SQLite, which asks the kernel for created_at, have the real time.
 //
 // libfaketime can do nothing here: Go asks the kernel for the time itself, also in a program that is linked to libc. So
 // this program is built with another time.Now. That compiles everything once more, and so takes minutes.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -33,23 +32,20 @@ var seed = maphash.MakeSeed()
 
 // Judge ends the history with the users that are stored, when no request is under way any more, and fails the test if
 // there is no order in which every answer is right.
-func (r *Recorder) Judge(t testing.TB, stored []program.User) {
-	t.Helper()
+func (r *Recorder) Judge(stored []program.User) {
+	r.t.Helper()
 	r.note(0, Request{Action: Settled}, Answer{Users: stored}, r.now())
-	for _, text := range r.wrong {
-		t.Error(text)
-	}
 	r.learnIDs()
 	switch porcupine.CheckOperationsTimeout(r.model(), r.operations, judgeTime) {
 	case porcupine.Unknown:
-		t.Errorf("the history of %d requests could not be judged in %s", len(r.operations), judgeTime)
+		r.t.Errorf("the history of %d requests could not be judged in %s", len(r.operations), judgeTime)
 	case porcupine.Illegal:
-		t.Error(r.explain())
+		r.t.Error(r.explain())
 	}
 }
 
-// learnIDs tells writes whose answers have no ids which ids their users got: anyone who was shown a user with a name that
-// only one request has given was told.
+// learnIDs tells writes whose answers have no ids which ids their users got: anyone who was shown a user with a name
+// that only one request has given was told.
 func (r *Recorder) learnIDs() {
 	type key struct{ name, email string }
 	ids := map[key]int64{}
@@ -70,8 +66,8 @@ func (r *Recorder) learnIDs() {
 	}
 }
 
-// explain describes how far porcupine came: the end of the longest order in which each answer is right, the users after it, and
-// the requests that were under way then, of which none was answered rightly.
+// explain describes how far porcupine came: the end of the longest order in which each answer is right, the users after
+// it, and the requests that were under way then, of which none was answered rightly.
 func (r *Recorder) explain() string {
 	const most = 20
 	_, found := porcupine.CheckOperationsVerbose(r.model(), r.operations, judgeTime)
@@ -90,7 +86,8 @@ func (r *Recorder) explain() string {
 		}
 	}
 	fmt.Fprintf(&text, "the users are %s. None of these is right then:\n", show(users.users[:]))
-	left := slices.DeleteFunc(slices.Clone(r.operations), func(one porcupine.Operation) bool { return ordered[describe(one)] })
+	isOrdered := func(one porcupine.Operation) bool { return ordered[describe(one)] }
+	left := slices.DeleteFunc(slices.Clone(r.operations), isOrdered)
 	slices.SortFunc(left, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
 	for _, one := range left[:min(most, len(left))] {
 		if one.Call <= left[0].Return {
@@ -105,5 +102,6 @@ func describe(one porcupine.Operation) string {
 	if one.Return != math.MaxInt64 {
 		until = time.Duration(one.Return).String()
 	}
-	return fmt.Sprintf("client %d, %s to %s: %v → %v", one.ClientId, time.Duration(one.Call), until, one.Input, one.Output)
+	from := time.Duration(one.Call)
+	return fmt.Sprintf("client %d, %s to %s: %v → %v", one.ClientId, from, until, one.Input, one.Output)
 }

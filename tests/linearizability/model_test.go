@@ -10,8 +10,8 @@ import (
 // emails are those that users may have in a history. Few, so that clients meet.
 var emails = [...]string{"ada@x", "alan@x", "bob@y", "cleo@y", "dora@z", "emil@z"}
 
-// state is all users, each at the place of its email. An id of 0 means that no client was told the id, and an empty time
-// that none was shown it.
+// state is all users, each at the place of its email. An id of 0 means that no client was told the id, and an empty
+// time that none was shown it.
 type state struct {
 	users   [len(emails)]program.User
 	settled bool // the history is over: what takes effect later never does
@@ -76,9 +76,10 @@ func (s *state) showsList(q Request, a Answer) bool {
 	}
 	left := 0 // of users that come after the page
 	for _, user := range s.users {
-		switch shown := slices.ContainsFunc(a.Users, func(shown program.User) bool { return shown.Email == user.Email }); {
+		isUser := func(shown program.User) bool { return shown.Email == user.Email }
+		switch {
 		case !q.selects(user):
-		case shown:
+		case slices.ContainsFunc(a.Users, isUser):
 			if q.After > 0 && !follows(user.ID, q.After, q.Descending) {
 				return false
 			}

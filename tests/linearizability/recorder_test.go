@@ -2,7 +2,6 @@ package linearizability
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"net"
 	"sync"
@@ -15,9 +14,11 @@ import (
 	"users-api/tests/program"
 )
 
-// A Recorder records what clients asked and were answered. At the end of a history no request may be under way: stop the
-// processes, or wait for them, and then let it be judged with the users that are stored. The next history begins with them.
+// A Recorder records what clients asked and were answered. At the end of a history no request may be under way: stop
+// the processes, or wait for them, and then let it be judged with the users that are stored. The next history begins
+// with them.
 type Recorder struct {
+	t       testing.TB
 	before  state
 	started time.Time
 	fails   bool // something does: outcomes may stay unknown
@@ -26,13 +27,13 @@ type Recorder struct {
 	operations []porcupine.Operation
 	tagged     map[string]Answer       // what each path showed with an ETag
 	users      map[string]program.User // who had an ETag
-	wrong      []string                // answers that are wrong in any history
 }
 
 // newRecorder returns one for a history that begins with these users. Fails says that outcomes may stay unknown.
 func newRecorder(t testing.TB, before []program.User, fails bool) *Recorder {
 	t.Helper()
-	r := &Recorder{fails: fails, started: time.Now(), tagged: map[string]Answer{}, users: map[string]program.User{}}
+	r := &Recorder{t: t, started: time.Now(), fails: fails}
+	r.tagged, r.users = map[string]Answer{}, map[string]program.User{}
 	for _, user := range before {
 		if !r.before.add(user) {
 			t.Fatalf("%v is not one of the emails of histories", user)
@@ -61,7 +62,7 @@ func (r *Recorder) Ask(client int, p *program.Program, request Request) (answer 
 	}
 	tag = got.Header.Get("ETag")
 	if err != nil {
-		r.complain("%s: %v", request, err)
+		r.t.Errorf("%s: %v", request, err)
 		return answer, tag
 	}
 	r.noteTag(request, answer, tag)
@@ -77,14 +78,8 @@ func (r *Recorder) Do(client int, do func() (Request, Answer, error)) {
 	}
 }
 
-func (r *Recorder) complain(format string, values ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.wrong = append(r.wrong, fmt.Sprintf(format, values...))
-}
-
-// note adds to the history. What shows nothing and did nothing is left out. A request whose outcome is not known may take
-// effect at any moment, or after the end, which is never.
+// note adds to the history. What shows nothing and did nothing is left out. A request whose outcome is not known may
+// take effect at any moment, or after the end, which is never.
 func (r *Recorder) note(client int, request Request, answer Answer, called int64) {
 	returned := r.now()
 	if answer.Code == nothing || answer.Code == unknown && !request.writes() {
@@ -117,7 +112,7 @@ func (r *Recorder) noteTag(request Request, answer Answer, tag string) {
 	}
 	r.mu.Unlock()
 	if found && before.String() != answer.String() {
-		r.complain("%s had the ETag %s for %s and for %s", path, tag, before, answer)
+		r.t.Errorf("%s had the ETag %s for %s and for %s", path, tag, before, answer)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestServersAndNetworksFail(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
 	database := server.NewDatabase(t)
-	pooler := server.Pooler(t, "server_login_retry=0.1") // by default it refuses clients for 15 s after a server was away
+	pooler := server.Pooler(t, "server_login_retry=0.1") // by default it refuses clients for 15 s after an outage
 	var networks []*network
 	var settings [][]string
 	for _, behind := range []string{database, database, pooler.Through(database)} {

@@ -84,7 +84,8 @@ func (s state) change(q Request, a Answer) (state, bool) {
 	s.users[from] = program.User{}
 	right := s.add(user) && isDone(a)
 	if a.Code == "" {
-		right = right && len(a.Users) == 1 && a.Users[0].ID == q.ID && a.Users[0].Email == user.Email && s.shows(a.Users[0])
+		shown := a.Users[0]
+		right = right && shown.ID == q.ID && shown.Email == user.Email && s.shows(shown)
 	}
 	return s, right
 }
@@ -120,8 +121,8 @@ func (s state) load(file File, a Answer) (state, bool) {
 		return before, a.Code == tooMany && areNamed(missing, a.DeletedUsers)
 	}
 	if program.PostgreSQL {
-		// Other writes go on beside an import: it leaves alone a user who came when it had looked for missing ones already, and
-		// may name one who has gone since.
+		// Other writes go on beside an import: it leaves alone a user who came when it had looked for missing ones
+		// already, and may name one who has gone since.
 		missing = slices.DeleteFunc(missing, func(user program.User) bool { return !isNamed(user, a.DeletedUsers) })
 	}
 	counted.Deleted = len(missing)
@@ -150,12 +151,15 @@ func (s *state) missing(file File) (missing []program.User) {
 	return missing
 }
 
-// areNamed reports whether exactly the missing users are named as deleted. On PostgreSQL that is done at another moment.
+// areNamed reports whether exactly the missing users are named as deleted. On PostgreSQL that is done at another
+// moment.
 func areNamed(missing, named []program.User) bool {
 	isNot := func(user program.User) bool { return !isNamed(user, named) }
 	return program.PostgreSQL || len(missing) == len(named) && !slices.ContainsFunc(missing, isNot)
 }
 
 func isNamed(user program.User, named []program.User) bool {
-	return slices.ContainsFunc(named, func(n program.User) bool { return n.Email == user.Email && (n.ID == user.ID || user.ID == 0) })
+	return slices.ContainsFunc(named, func(deleted program.User) bool {
+		return deleted.Email == user.Email && (deleted.ID == user.ID || user.ID == 0)
+	})
 }

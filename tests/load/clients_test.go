@@ -42,7 +42,7 @@ func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
 		p.List(t)
 	}
 	if open := p.OpenFiles(t); open < before+100 { // a reader is given 60 s
-		t.Errorf("others are answered only once stalled connections are closed: %d files are open, and %d were before", open, before)
+		t.Errorf("others are answered only once those are closed: %d files are open, and %d were before", open, before)
 	}
 	for p.OpenFiles(t) > before+10 && time.Since(began) < 3*time.Minute {
 		time.Sleep(time.Second)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A Follower is a client that keeps a copy of the users: it begins with an export, and goes on with the feed of changes.
+// A Follower is a client that keeps a copy of the users: it begins with an export, and goes on with the feed of
+// changes.
 type Follower struct {
 	Exports int // how often it began
 
@@ -25,14 +26,15 @@ func (f *Follower) Clone() *Follower {
 	return &Follower{f.Exports, f.cursor, maps.Clone(f.users), maps.Clone(f.seen)}
 }
 
-// Step reads the feed once, and waits for changes for as many seconds. A program that does not answer, or whose server is away,
-// is asked again by the next step. An error is an answer that no client may get.
+// Step reads the feed once, and waits for changes for as many seconds. A program that does not answer, or whose server
+// is away, is asked again by the next step. An error is an answer that no client may get.
 func (f *Follower) Step(p *Program, wait int) error {
 	if f.cursor == "" {
 		return f.export(p)
 	}
 	limit := []int{1, 7, 100, 1000}[rand.IntN(4)]
-	answer, err := p.Send(http.MethodGet, fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.cursor, limit, wait), "")
+	path := fmt.Sprintf("/api/changes?after=%s&limit=%d&wait=%d", f.cursor, limit, wait)
+	answer, err := p.Send(http.MethodGet, path, "")
 	var feed struct {
 		Changes []struct {
 			Cursor, Op string
@@ -46,8 +48,10 @@ func (f *Follower) Step(p *Program, wait int) error {
 		return nil
 	case answer.Status == http.StatusGone:
 		return f.export(p)
-	case json.Unmarshal([]byte(answer.Body), &feed) != nil || answer.Status != http.StatusOK || len(feed.Changes) > limit:
-		return fmt.Errorf("after %s the feed is answered %d %.300s", f.cursor, answer.Status, answer.Body)
+	}
+	err = json.Unmarshal([]byte(answer.Body), &feed)
+	if err != nil || answer.Status != http.StatusOK || len(feed.Changes) > limit {
+		return fmt.Errorf("%s is answered %d %.300s", path, answer.Status, answer.Body)
 	}
 	for _, change := range feed.Changes {
 		switch {
@@ -101,7 +105,8 @@ func (f *Follower) Settle(t testing.TB, p *Program) {
 	for wait := 0; wait == 0 || !maps.Equal(f.users, want); wait = 1 {
 		Must(t, f.Step(p, wait))
 		if time.Now().After(deadline) {
-			t.Fatalf("the copy of one who follows the feed is\n%.2000s, and the list\n%.2000s", fmt.Sprint(f.users), fmt.Sprint(want))
+			t.Fatalf("one who follows the feed has\n%.2000s\nand listed are\n%.2000s",
+				fmt.Sprint(f.users), fmt.Sprint(want))
 		}
 	}
 }

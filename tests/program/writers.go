@@ -76,8 +76,8 @@ func (w *Writers) Stop() {
 	w.wait.Wait()
 }
 
-// Expect fails the test unless these users were all stored by the time that they were read. Others may be among them, but nobody
-// whose creation was refused.
+// Expect fails the test unless these users were all stored by the time that they were read. Others may be among them,
+// but nobody whose creation was refused.
 func (w *Writers) Expect(t *testing.T, users []User, stored map[string]int64) {
 	t.Helper()
 	shown := map[string]int64{}
@@ -86,7 +86,7 @@ func (w *Writers) Expect(t *testing.T, users []User, stored map[string]int64) {
 	}
 	for email, id := range stored {
 		if shown[email] != id {
-			t.Fatalf("of %d users, %s was stored with the id %d, and is shown with %d", len(stored), email, id, shown[email])
+			t.Fatalf("%s was stored with the id %d, and is shown with %d (0: not at all)", email, id, shown[email])
 		}
 	}
 	w.mu.Lock()
