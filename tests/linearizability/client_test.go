@@ -25,7 +25,7 @@ type Client struct {
 	next *Request // what it has decided to ask
 
 	users map[int64]program.User // who were shown to it, by id
-	tags  map[int64]string       // the ETags of users
+	tags  map[int64]Match        // the ETags of users
 	lists map[string]string      // the ETags of lists, by path
 }
 
@@ -34,7 +34,7 @@ type Client struct {
 func (r *Recorder) Client(number int, seed uint64, reads int) *Client {
 	c := &Client{
 		recorder: r, number: number, random: rand.New(rand.NewPCG(seed, uint64(number))), reads: reads,
-		users: map[int64]program.User{}, tags: map[int64]string{}, lists: map[string]string{},
+		users: map[int64]program.User{}, tags: map[int64]Match{}, lists: map[string]string{},
 	}
 	for _, user := range r.before.users {
 		if user.Email != "" {
@@ -72,7 +72,7 @@ func (c *Client) learn(q Request, a Answer, tag string) {
 	case a.Code == "" && tag != "":
 		c.lists[path] = tag
 		if q.hasUsersTag(a) {
-			c.tags[a.Users[0].ID] = tag
+			c.tags[a.Users[0].ID] = Match{tag, a.Users[0]}
 			c.follow(q, a.Users[0])
 		}
 	}
@@ -84,7 +84,7 @@ func (c *Client) follow(read Request, user program.User) {
 	if read.writes() || c.chance(50) {
 		return
 	}
-	next := Request{Action: Change, ID: user.ID, Name: c.name(), Match: Match{c.tags[user.ID], user}}
+	next := Request{Action: Change, ID: user.ID, Name: c.name(), Match: c.tags[user.ID]}
 	if c.chance(20) {
 		next.Action, next.Name = Remove, ""
 	}
@@ -140,12 +140,11 @@ func (c *Client) change() Request {
 
 // matching adds a condition to most requests.
 func (c *Client) matching(q Request) Request {
-	tag, found := c.tags[q.ID]
 	switch {
 	case c.chance(10):
 		q.Match.Tag = "*"
-	case found && c.chance(70):
-		q.Match = Match{tag, c.recorder.tagOf(tag)}
+	case c.chance(70):
+		q.Match = c.tags[q.ID]
 	}
 	return q
 }

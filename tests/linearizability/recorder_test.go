@@ -25,15 +25,13 @@ type Recorder struct {
 
 	mu         sync.Mutex
 	operations []porcupine.Operation
-	tagged     map[string]Answer       // what each path showed with an ETag
-	users      map[string]program.User // who had an ETag
+	tagged     map[string]Answer // what each path showed with an ETag
 }
 
 // newRecorder returns one for a history that begins with these users. Fails says that outcomes may stay unknown.
 func newRecorder(t testing.TB, before []program.User, fails bool) *Recorder {
 	t.Helper()
-	r := &Recorder{t: t, started: time.Now(), fails: fails}
-	r.tagged, r.users = map[string]Answer{}, map[string]program.User{}
+	r := &Recorder{t: t, started: time.Now(), fails: fails, tagged: map[string]Answer{}}
 	for _, user := range before {
 		if !r.before.add(user) {
 			t.Fatalf("%v is not one of the emails of histories", user)
@@ -70,14 +68,6 @@ func (r *Recorder) Ask(client int, p *program.Program, request Request) (answer 
 	return answer, tag
 }
 
-// Do records what another program did, which says what that was. It is left out if it has an error: nothing was done.
-func (r *Recorder) Do(client int, do func() (Request, Answer, error)) {
-	called := r.now()
-	if request, answer, err := do(); err == nil {
-		r.note(client, request, answer, called)
-	}
-}
-
 // note adds to the history. What shows nothing and did nothing is left out. A request whose outcome is not known may
 // take effect at any moment, or after the end, which is never.
 func (r *Recorder) note(client int, request Request, answer Answer, called int64) {
@@ -107,9 +97,6 @@ func (r *Recorder) noteTag(request Request, answer Answer, tag string) {
 	r.mu.Lock()
 	before, found := r.tagged[path+tag]
 	r.tagged[path+tag] = answer
-	if request.hasUsersTag(answer) {
-		r.users[tag] = answer.Users[0]
-	}
 	r.mu.Unlock()
 	if found && before.String() != answer.String() {
 		r.t.Errorf("%s had the ETag %s for %s and for %s", path, tag, before, answer)
@@ -119,13 +106,6 @@ func (r *Recorder) noteTag(request Request, answer Answer, tag string) {
 // hasUsersTag reports whether the ETag of an answer is that of a user, which a change can be made to depend on.
 func (q Request) hasUsersTag(a Answer) bool {
 	return len(a.Users) == 1 && (q.Action != List || q.query() != "")
-}
-
-// tagOf returns whose ETag a tag is.
-func (r *Recorder) tagOf(tag string) program.User {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.users[tag]
 }
 
 // recall returns what a list that has not changed is: what it was with the ETag that the client knows.
@@ -141,21 +121,14 @@ func (r *Recorder) recall(request Request, got program.Answer) (Answer, error) {
 	return answer, nil
 }
 
-// Size returns how many requests were recorded.
-func (r *Recorder) Size() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.operations)
-}
-
-// Unknown returns how many requests have an outcome that is not known: each may still be under way.
-func (r *Recorder) Unknown() (n int) {
+// size returns how many requests were recorded, and of how many the outcome is not known: each may still be under way.
+func (r *Recorder) size() (all, open int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, operation := range r.operations {
 		if operation.Output.(Answer).Code == unknown {
-			n++
+			open++
 		}
 	}
-	return n
+	return len(r.operations), open
 }

@@ -97,18 +97,14 @@ func (s *setup) any() *place { return s.places[s.random.IntN(len(s.places))] }
 // before has left.
 func (s *setup) run() {
 	began := time.Now()
-	requests, open, n := 0, 0, 0
-	for ; (time.Since(began) < *program.Long || n < len(s.faults)) && !s.t.Failed(); n++ {
+	for n := 0; (time.Since(began) < *program.Long || n < len(s.faults)) && !s.t.Failed(); n++ {
 		what := s.faults[n%len(s.faults)]
 		r := newRecorder(s.t, s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
 		r.Judge(s.places[0].Load().List(s.t))
-		requests, open = requests+r.Size(), open+r.Unknown()
-		if s.t.Failed() {
-			s.t.Logf("in round %d: %s", n, what.name)
-		}
+		requests, open := r.size()
+		s.t.Logf("in round %d, %s: %d requests, of which %d have an unknown outcome", n, what.name, requests, open)
 	}
-	s.t.Logf("%d rounds, %d requests, of which %d have an unknown outcome", n, requests, open)
 }
 
 // round lets clients ask while a fault comes and goes, and returns once no request is under way.
@@ -118,7 +114,7 @@ func (s *setup) round(r *Recorder, what fault) {
 	var over atomic.Bool
 	ask := func(one func()) {
 		wait.Go(func() {
-			for !over.Load() || r.Size() < enough {
+			for all, _ := r.size(); !over.Load() || all < enough; all, _ = r.size() {
 				if isFull(r) && !over.Load() {
 					time.Sleep(time.Millisecond) // the fault is not over yet
 					continue
@@ -142,7 +138,7 @@ func (s *setup) round(r *Recorder, what fault) {
 	what.does(s)()
 	over.Store(true)
 	wait.Wait()
-	if r.Unknown() > 0 || s.moved {
+	if _, open := r.size(); open > 0 || s.moved {
 		s.restart()
 		s.moved = false
 	}
@@ -174,12 +170,18 @@ func (s *setup) followDuring(round *sync.WaitGroup, over *atomic.Bool) (settled 
 }
 
 // isFull reports whether a history can be judged only if nothing is added while the fault lasts.
-func isFull(r *Recorder) bool { return r.Size() > most || r.Unknown() >= mostUnknown }
+func isFull(r *Recorder) bool {
+	all, open := r.size()
+	return all > most || open >= mostUnknown
+}
 
 // wait returns when clients were answered n more requests, or ask no more.
 func (s *setup) wait(n int) {
-	until := s.history.Size() + n
-	program.WaitFor(s.t, "clients are answered", func() bool { return s.history.Size() >= until || isFull(s.history) })
+	begin, _ := s.history.size()
+	program.WaitFor(s.t, "clients are answered", func() bool {
+		all, _ := s.history.size()
+		return all >= begin+n || isFull(s.history)
+	})
 }
 
 // restart ends every process as an administrator does, and starts it again: no request is under way after that.

@@ -43,19 +43,21 @@ func (s *shell) ask(r *Recorder, random *rand.Rand) {
 		request = Request{Action: Remove}
 		statement = fmt.Sprintf("DELETE FROM users WHERE email = '%s'", email) + returning
 	}
-	r.Do(clients, func() (Request, Answer, error) {
-		users, refused, err := s.run(statement)
-		switch {
-		case refused:
-			return request, Answer{Code: emailUsed}, nil
-		case request.Action != Change && request.Action != Remove:
-		case len(users) == 0:
-			return Request{Action: List, Email: email}, Answer{}, err
-		default:
-			request.ID = users[0].ID
-		}
-		return request, Answer{Users: users}, err
-	})
+	called := r.now()
+	users, refused, err := s.run(statement)
+	answer := Answer{Users: users}
+	switch {
+	case refused:
+		answer.Code = emailUsed
+	case err != nil:
+		return // nothing was done
+	case request.Action != Change && request.Action != Remove:
+	case len(users) == 0:
+		request = Request{Action: List, Email: email}
+	default:
+		request.ID = users[0].ID
+	}
+	r.note(clients, request, answer, called)
 }
 
 // run runs a statement and returns the users that it printed: id, name and email.

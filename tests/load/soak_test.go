@@ -19,11 +19,6 @@ type reading struct {
 	files       int
 }
 
-func take(t *testing.T, p *program.Program) reading {
-	t.Helper()
-	return reading{p.Memory(t, "VmRSS"), program.WALBytes(t, p), p.OpenFiles(t)}
-}
-
 func TestNothingGrowsInASoak(t *testing.T) {
 	program.NeedsLong(t)
 	fresh := program.Serve(t)
@@ -31,11 +26,12 @@ func TestNothingGrowsInASoak(t *testing.T) {
 	idle := goroutines(t, fresh)
 
 	p := program.Serve(t)
+	take := func() reading { return reading{p.Memory(t, "VmRSS"), program.WALBytes(t, p), p.OpenFiles(t)} }
 	var requests atomic.Int64
 	soak(t, p, *program.Long/3, &requests)
-	first := take(t, p)
+	first := take()
 	soak(t, p, *program.Long-*program.Long/3, &requests)
-	last := take(t, p)
+	last := take()
 	left := goroutines(t, p)
 
 	t.Logf("%d requests in %s; after a third %+v; at the end %+v; goroutines %d, of a fresh program %d",
