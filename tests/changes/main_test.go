@@ -1,5 +1,6 @@
-// Package changes proves that a client that keeps a copy of the users by the feed of changes misses nothing and gets
-// nothing twice, whichever programs write, and whatever is killed meanwhile.
+// Package changes proves that a client that keeps a copy of the users by the feed of changes misses nothing, whatever
+// other programs do to the tables, and whatever becomes of the server. linearizability has one that follows the feed
+// while many clients write and processes are killed.
 package changes
 
 import (

@@ -7,7 +7,7 @@ import (
 )
 
 // Long asks for the tests that take minutes, with a soak of this length, and for more repetitions of those in which
-// much happens at once: go test ./tests/load ./tests/concurrency -long 15m
+// much happens at once: go test ./tests/load ./tests/linearizability -long 15m
 var Long = flag.Duration("long", 0, "run the tests that take minutes, with a soak of this length, and repeat more often what depends on chance")
 
 // NeedsRoot skips a test that mounts or changes owners where that is not allowed.
