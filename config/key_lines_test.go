@@ -52,9 +52,7 @@ func TestAFileHasRoomForAThousandKeysWithEverything(t *testing.T) {
 	}
 	environment(t, map[string]string{"API_KEY_FILE": text.String()})
 	ring, err := ReadKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := len(*ring.keys.Load()); n != 1000 {
 		t.Errorf("%d keys are read", n)
 	}
@@ -62,9 +60,7 @@ func TestAFileHasRoomForAThousandKeysWithEverything(t *testing.T) {
 
 func TestTheFileOfKeysThatTheDocumentShowsIsRead(t *testing.T) {
 	text, err := os.ReadFile("../docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, shown, _ := strings.Cut(string(text), "```\n# API_KEY_FILE\n")
 	shown, _, _ = strings.Cut(shown, "```\n")
 	environment(t, map[string]string{"API_KEY_FILE": shown})

@@ -13,18 +13,14 @@ func ringOf(t *testing.T, path string) *Keyring {
 	t.Helper()
 	environment(t, map[string]string{"API_KEY_FILE": path})
 	ring, err := ReadKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ring
 }
 
 // put makes a file have a text, in place.
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // expectNothing expects that a reading finds nothing to do, and that the keys are these.
@@ -53,28 +49,18 @@ func TestADirectoryThatIsReplacedThroughALinkGivesNewKeys(t *testing.T) {
 	directory := t.TempDir()
 	version := func(name, text string) {
 		t.Helper()
-		if err := os.Mkdir(filepath.Join(directory, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(directory, name), 0o700))
 		put(t, filepath.Join(directory, name, "keys"), text)
 		link := filepath.Join(directory, "..data")
-		if err := os.Symlink(name, link+"_tmp"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(link+"_tmp", link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(name, link+"_tmp"))
+		must(t, os.Rename(link+"_tmp", link))
 	}
 	version("..1", keyA)
 	path := filepath.Join(directory, "keys")
-	if err := os.Symlink("..data/keys", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("..data/keys", path))
 	ring := ringOf(t, path)
 	version("..2", keyC)
-	if err := os.RemoveAll(filepath.Join(directory, "..1")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(directory, "..1")))
 	expectNext(t, ring, full(keyA), full(keyC))
 }
 
@@ -118,17 +104,11 @@ func TestAFileThatCannotBeUsedLeavesTheKeysAndIsReportedOnce(t *testing.T) {
 	expectOneError("line 2 of API_KEY_FILE has a key that is too short")
 	put(t, path, "")
 	expectOneError("API_KEY_FILE is set and has no key")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	expectOneError("cannot be read")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(path, 0o700))
 	expectOneError("cannot be read")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	expectOneError("cannot be read")
 	put(t, path, keyA)
 	expectNext(t, ring, full(keyA), full(keyA))
@@ -141,9 +121,7 @@ func TestTheRulesOfBothFilesHoldAtEachReading(t *testing.T) {
 	put(t, readPath, keyB)
 	environment(t, map[string]string{"API_KEY_FILE": fullPath, "API_READ_KEY_FILE": readPath})
 	ring, err := ReadKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	both := full(keyA).with(Key{}, keyB)
 	put(t, readPath, keyB+"\n"+keyA)
 	expectNothing(t, ring, both)

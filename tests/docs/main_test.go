@@ -1,5 +1,5 @@
-// Package documents proves that README.md, docs/ and the dashboard are true.
-package documents
+// Package docs proves that README.md, docs/ and the dashboard are true.
+package docs
 
 import (
 	"testing"

@@ -1,10 +1,9 @@
-package operations
+package cli
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"users-api/tests/program"
 )
@@ -43,16 +42,6 @@ func TestChangesAreRecordedAndForgottenBesideTheService(t *testing.T) {
 	}
 }
 
-func TestASecondOnKeepsWhatIsRecorded(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t)
-	p.Create(t, "Ada", "a@b")
-	cursorAfter(t, p, "a@b")
-	before := p.Do(t, "GET", "/api/changes", "")
-	p.RecordChanges(t)
-	p.Do(t, "GET", "/api/changes", "").Expect(t, 200, before.Body)
-}
-
 // Entries that are older than CHANGES_KEEP are deleted when the service starts, and once a minute: from the oldest on, up to
 // the first that is not old, whatever the clock did meanwhile. One that was written while the clock was ahead keeps none.
 func TestOldChangesAreDeleted(t *testing.T) {
@@ -80,26 +69,6 @@ func TestOldChangesAreDeleted(t *testing.T) {
 	}
 }
 
-func TestMetricsSayHowFarTheFeedGoesBack(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t, "ADMIN_PORT=0")
-	p.Create(t, "Ada", "a")
-	p.Create(t, "Alan", "b")
-	if program.PostgreSQL {
-		program.OpenOther(t, p.DatabasePath()).Do("ANALYZE users_changes")
-	}
-	var figures map[string]map[string]float64
-	program.WaitFor(t, "two or three entries are counted", func() bool {
-		figures = program.Scrape(t, p)
-		n := figures["users_api_changes_entries"][""]
-		return n == 2 || n == 3
-	})
-	oldest := figures["users_api_changes_oldest_timestamp_seconds"][""]
-	if age := time.Since(time.Unix(int64(oldest), 0)); age < 0 || age > time.Hour {
-		t.Errorf("the oldest entry is %s old", age)
-	}
-}
-
 // A command that changes no user leaves the feed as it is. What ends it is off and on again: then followers are told to export.
 func TestFollowersGoOnUntilTheFeedIsMadeAnew(t *testing.T) {
 	t.Parallel()
@@ -109,6 +78,7 @@ func TestFollowersGoOnUntilTheFeedIsMadeAnew(t *testing.T) {
 		status   int
 		body     string
 	}{
+		{[][]string{{"changes", "on"}}, 200, `{"changes":[],…`}, // a second time
 		{[][]string{{"ignore-email-case"}}, 200, `{"changes":[],…`},
 		{[][]string{{"add-field", "room"}}, 200, `{"changes":[],…`},
 		{[][]string{{"changes", "off"}, {"changes", "on"}}, 410, `{"error":"…export all users again…"}`},

@@ -1,12 +1,10 @@
-package operations
+package observability
 
 import (
 	"fmt"
 	"maps"
-	"os"
-	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"users-api/tests/program"
 )
@@ -68,69 +66,24 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	program.Forbid(t, program.AskAdmin(t, p, "/metrics").Body, "ada@", "ADA", "alan", "bob", "BOB", "example.org")
 }
 
-func TestTheAdminPortIsApart(t *testing.T) {
+func TestMetricsSayHowFarTheFeedGoesBack(t *testing.T) {
 	t.Parallel()
-	p := program.Serve(t, "ADMIN_PORT=0", "LISTEN_ADDRESS=127.0.0.2", "API_KEY="+fullKey, "ALLOWED_HOSTS=a.example,127.0.0.2")
-	port, found := strings.CutPrefix(program.Admin(t, p).URL, "http://127.0.0.2:")
-	if !found {
-		t.Errorf("the log says %s", program.Admin(t, p).URL)
+	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	p.Create(t, "Ada", "a")
+	p.Create(t, "Alan", "b")
+	if program.PostgreSQL {
+		program.OpenOther(t, p.DatabasePath()).Do("ANALYZE users_changes")
 	}
-	expectClosed(t, port)
-	for _, path := range []string{"/metrics", "/livez", "/readyz", "/debug/pprof/", "/debug/pprof/heap?debug=1"} {
-		program.AskAdmin(t, p, path).Expect(t, 200, "…")
-		askFor(t, p, "a.example", "GET "+path).Expect(t, 404, "…")
-	}
-	for _, path := range []string{"/", "/health", "/api/users"} {
-		program.AskAdmin(t, p, path).Expect(t, 404, "…")
-	}
-}
-
-func TestThereIsNoAdminPortUnlessItIsSet(t *testing.T) {
-	t.Parallel()
-	for _, setting := range []string{"A=b", "ADMIN_PORT="} {
-		p := program.Serve(t, setting)
-		if listening, _ := p.Sockets(t); strings.Contains(p.Log(), "admin=") || listening != 1 {
-			t.Errorf("it listens on %d sockets and logs %s", listening, p.Log())
-		}
-	}
-}
-
-// beginRequest sends a request without its last byte, }, which holds a stop up, and returns once it is under way.
-func beginRequest(t *testing.T, p *program.Program, key string) *program.Conn {
-	t.Helper()
-	conn := p.Dial(t)
-	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Length: 2\r\n\r\n{", key)
-	program.WaitFor(t, "the request is under way", func() bool { return program.Scrape(t, p)["http_requests_in_flight"][""] == 1 })
-	return conn
-}
-
-func TestAServiceThatStopsIsNotReady(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "ADMIN_PORT=0")
-	program.AskAdmin(t, p, "/readyz").Expect(t, 200, "ok\n")
-	conn := beginRequest(t, p, fullKey)
-	p.Signal(syscall.SIGTERM)
-	p.WaitForLog(t, "stopping")
-	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "the service is stopping\n")
-	program.AskAdmin(t, p, "/livez").Expect(t, 200, "ok\n")
-	conn.Send("}")
-	conn.Answer().Expect(t, 400, "…")
-	p.ExpectEnd(t, 0)
-}
-
-func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	p := program.Serve(t, "ADMIN_PORT=0")
-	admin := program.Admin(t, p)
-	conn := beginRequest(t, p, fullKey)
-	program.Must(t, os.Remove(p.DatabasePath()))
-	program.WaitFor(t, "it is not ready", func() bool {
-		answer, err := admin.Send("GET", "/readyz", "")
-		return err == nil && answer.Status == 503 && strings.Contains(answer.Body, "removed or replaced")
+	var figures map[string]map[string]float64
+	program.WaitFor(t, "two or three entries are counted", func() bool {
+		figures = program.Scrape(t, p)
+		n := figures["users_api_changes_entries"][""]
+		return n == 2 || n == 3
 	})
-	conn.Send("}")
-	p.ExpectEnd(t, 1)
+	oldest := figures["users_api_changes_oldest_timestamp_seconds"][""]
+	if age := time.Since(time.Unix(int64(oldest), 0)); age < 0 || age > time.Hour {
+		t.Errorf("the oldest entry is %s old", age)
+	}
 }
 
 func TestADeployersLimitsOfMemoryTakePrecedence(t *testing.T) {

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
+	t.Parallel()
+	for _, mistake := range []struct{ arguments, says string }{
+		{"serve", `there is no command "serve"…users-api help`},
+		{"bakup", `there is no command "bakup"; did you mean backup?`},
+		{"help|bakup", "did you mean backup?"},
+		{"version", `there is no command "version"; did you mean --version?`},
+		{"help|version", "did you mean --version?"},
+		{"--port=1", "unknown flag: --port…users-api --help"},
+		{"backup|--fast|x", "unknown flag: --fast…users-api backup --help"},
+		{"backup", "backup needs one argument, FILE or -"},
+		{"backup|a.db|b.db", "backup needs one argument…a.db…b.db"},
+		{"backup|", "backup needs one argument"},
+		{"restore", "restore needs one argument, FILE or -"},
+		{"copy|x.db", "copy takes no arguments…x.db"},
+		{"add-field", "add-field needs one argument, NAME…users-api add-field --help"},
+		{"add-field|phone|city", "add-field needs one argument…phone…city"},
+		{"add-field|Phone", `"Phone" cannot be the name of a field…users-api add-field --help`},
+		{"add-field|", `"" cannot be the name of a field`},
+		{"ignore-email-case|now", "ignore-email-case takes no arguments…now"},
+		{"changes", "changes needs one argument, on or off, and got []…users-api changes --help"},
+		{"changes|On", `changes needs one argument, on or off, and got ["On"]`},
+		{"changes|on|off", "changes needs one argument…on…off"},
+		{"index-search|drop", "index-search takes no arguments…drop…users-api index-search --help"},
+		{"healthcheck|now", "healthcheck takes no arguments…now"},
+		{"key|hr|sync", "key takes one argument, NAME, and got…hr…sync…users-api key --help"},
+		{"key|hr sync", `"hr sync" is a name that a key cannot have…users-api key --help`},
+		{"key|", `"" is a name that a key cannot have`},
+		{"licenses|mit", "licenses takes no arguments…mit"},
+	} {
+		t.Run(mistake.arguments, func(t *testing.T) {
+			t.Parallel()
+			done := program.RunCommand(t, t.TempDir(), nil, strings.Split(mistake.arguments, "|")...)
+			done.ExpectMistake(t, strings.Split(mistake.says, "…")...)
+		})
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	t.Parallel()
+	for command, says := range map[string]string{
+		"": "backup |restore |copy |add-field |ignore-email-case |changes |index-search |key |healthcheck |--version ",
+		"backup": "whether the service runs or not|must not exist|" +
+			"docker compose exec -T users-api /app/users-api backup - > users.db",
+		"copy":              "Stop the service first|DATABASE_URL=postgres://|users-api copy",
+		"add-field":         "USER_FIELDS|users-api add-field phone",
+		"ignore-email-case": "users_email_nocase|A to Z|DROP INDEX",
+		"changes":           "users_changes|GET /api/changes|removes all of it|changes on",
+		"index-search":      "--drop|USER_FIELDS|(q)|three characters",
+		"restore":           "Stop the service first|users.db.replaced-|restore - < users.db",
+		"key":               "API_KEY|API_KEY_FILE|users-api key hr-sync >> api_key",
+		"healthcheck":       "PORT|exit code is 1",
+		"licenses":          "modules|Go|Swagger UI",
+	} {
+		for _, form := range []string{"help " + command, command + " --help", command + " -h"} {
+			t.Run(form, func(t *testing.T) {
+				t.Parallel()
+				expectPrinted(t, form, strings.Split(says, "|")...)
+			})
+		}
+	}
+}
+
+// expectPrinted runs a command, and fails the test unless it ends well and prints all of this.
+func expectPrinted(t *testing.T, arguments string, texts ...string) {
+	t.Helper()
+	done := program.RunCommand(t, t.TempDir(), nil, strings.Fields(arguments)...)
+	if done.Code != 0 || done.Stderr != "" {
+		t.Errorf("users-api %s ends with %d and says %q", arguments, done.Code, done.Stderr)
+	}
+	for _, text := range texts {
+		if !strings.Contains(done.Stdout, text) {
+			t.Errorf("users-api %s prints\n%s\nwithout %q", arguments, done.Stdout, text)
+		}
+	}
+}
+
+// packaging/licenses_test.go compares the texts with those of everything that the program contains.
+func TestTheLicensesOfWhatIsLinkedInArePrinted(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("=", 80) + "\n"
+	expectPrinted(t, "licenses", line+"Go\n", line+"gorm.io/gorm v", line+"swagger-ui-dist 5.", "Copyright (c) ")
+}
+
+// With a name, the line of a file is printed, and the key, which is shown once, is on stderr.
+func TestEachKeyIsNewAndANamedOneIsALineWithoutIt(t *testing.T) {
+	t.Parallel()
+	isKey, seen := regexp.MustCompile(`^[!-~]{26}\n$`), map[string]bool{}
+	for range 5 {
+		plain := program.RunCommand(t, t.TempDir(), nil, "key")
+		named := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
+		line := fmt.Sprintf("hr-sync sha256:%x\n", sha256.Sum256([]byte(strings.TrimSpace(named.Stderr))))
+		if plain.Code != 0 || plain.Stderr != "" || !isKey.MatchString(plain.Stdout) {
+			t.Errorf("users-api key ends with %d, and prints %q and %q", plain.Code, plain.Stdout, plain.Stderr)
+		}
+		if named.Code != 0 || named.Stdout != line || !isKey.MatchString(named.Stderr) {
+			t.Errorf("users-api key hr-sync ends with %d, and prints %q and %q", named.Code, named.Stdout, named.Stderr)
+		}
+		seen[plain.Stdout], seen[named.Stderr] = true, true
+	}
+	if len(seen) != 10 {
+		t.Errorf("of 10 keys %d differ", len(seen))
+	}
+}
+
+func TestTheVersionIsPrintedAndInTheLogAndTheDocument(t *testing.T) {
+	t.Parallel()
+	expectPrinted(t, "--version", "users-api ")
+	path, err := program.Build(t.TempDir(), "-ldflags",
+		"-X users-api/commands.version=1.2.3 -X users-api/commands.revision=abcdef0")
+	program.Must(t, err)
+	text, err := exec.Command(path, "--version").Output()
+	if err != nil || string(text) != "users-api 1.2.3 (abcdef0)\n" {
+		t.Errorf("--version prints %q, %v", text, err)
+	}
+	p := program.Start(t, path)
+	first, _, _ := strings.Cut(p.Log(), "\n")
+	if want := "version=1.2.3 revision=abcdef0"; !strings.Contains(first, want) {
+		t.Errorf("%q is not in the first line: %s", want, first)
+	}
+	p.Do(t, "GET", "/openapi.json", "").Expect(t, 200, `…"version": "1.2.3"…`)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+var longName = strings.Repeat("a", 40)
+
+// numbered returns the names f1 to fN, separated by commas.
+func numbered(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("f", i+1)
+	}
+	return strings.Join(names, ",")
+}
+
+func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
+	t.Parallel()
+	const shape = "%q cannot be the name of a field: it has 1 to 40 of the characters a-z, 0-9 and _, and begins with a letter"
+	const ofUsers = "every user has the field %s already"
+	const taken = "%s is a parameter of the API, so a field cannot have that name"
+	for name, test := range map[string]struct{ setting, says, wrong string }{
+		"33 are too many":                          {numbered(33), "it names 33 fields, and at most 32 can be added", ""},
+		"a name is there twice":                    {"room,city,room", "it names %s twice", "room"},
+		"a name with 41 characters is too long":    {longName + "a", shape, longName + "a"},
+		"a name has no capital letters":            {"room,City", shape, "City"},
+		"a name does not begin with a digit":       {"2nd", shape, "2nd"},
+		"a name does not begin with an underscore": {"_id", shape, "_id"},
+		"a name has no space within":               {"home room", shape, "home room"},
+		"a name has no letters beyond ASCII":       {"straße", shape, "straße"},
+		"a name has no quotes":                     {`a"b`, shape, `a"b`},
+		"an empty name between two commas":         {"room,,city", shape, ""},
+		"an empty name at the end":                 {"room,", shape, ""},
+		"every user has an email":                  {"email", ofUsers, "email"},
+		"every user has an id":                     {"room,id", ofUsers, "id"},
+		"every user has a time":                    {"created_at", ofUsers, "created_at"},
+		"order is a parameter":                     {"order", taken, "order"},
+		"q is a parameter":                         {"q", taken, "q"},
+		"max_deletes is a parameter of imports":    {"max_deletes", taken, "max_deletes"},
+		"wait is a parameter of the feed":          {"wait", taken, "wait"},
+		"filter is a parameter of SCIM":            {"filter", taken, "filter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			says := test.says
+			if strings.Contains(says, "%") {
+				says = fmt.Sprintf(says, test.wrong)
+			}
+			done := program.RunWith(t, []string{"USER_FIELDS=" + test.setting}, nil, "index-search")
+			done.ExpectMistake(t, fmt.Sprintf("USER_FIELDS is %q: %s\n", test.setting, says))
+		})
+	}
+}
+
+func TestAFieldWhoseColumnIsMissingEndsTheStart(t *testing.T) {
+	t.Parallel()
+	first := program.Serve(t, "USER_FIELDS=city")
+	for setting, says := range map[string]string{
+		"room": "the table users has no column room: run `users-api add-field room`, or take",
+		"room,city,floor": "the table users has no column room, no column floor: run `users-api add-field room`, " +
+			"`users-api add-field floor`, or take",
+	} {
+		p := program.Launch(t, program.Path(), "DATA_DIR="+first.DataDir, "USER_FIELDS="+setting)
+		program.ExpectRefusal(t, p, says, "what is missing out of USER_FIELDS")
+	}
+	expectColumns(t, first, "city")
+}
+
+// expectColumns fails the test unless the table has these columns besides the four that it always has.
+func expectColumns(t *testing.T, p *program.Program, want string) {
+	t.Helper()
+	want = strings.Trim(program.OwnColumns()+want, ",")
+	if got := program.OpenOther(t, p.DatabasePath()).Ask(otherColumns); got != want {
+		t.Errorf("the table has the columns %q, want %q", got, want)
+	}
+}
+
+// expectDone fails the test unless a command ended well and said these lines.
+func expectDone(t *testing.T, done program.Outcome, lines ...string) {
+	t.Helper()
+	if want := strings.Join(lines, "\n") + "\n"; done.Code != 0 || done.Stdout != "" || !program.Matches(done.Stderr, want) {
+		t.Errorf("it ended with %d, and said %q and\n%s, want\n%s", done.Code, done.Stdout, done.Stderr, want)
+	}
+}
+
+const addingRoom = "adding the column room (text, may be NULL) to users in …"
+
+func TestAFieldIsAddedWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	before := p.Do(t, "GET", "/api/users", "")
+	expectDone(t, p.Run(t, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and restart the service")
+	expectColumns(t, p, "room")
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before.Body)
+	p.Create(t, "Alan", "alan@example.org")
+	p.Stop(t)
+	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=room,city")
+	program.RunWith(t, settings, nil, "add-field", "city").MustSucceed(t) // before the others of the setting, or after them
+	again := program.Serve(t, settings...)
+	const want = `[{"id":1,"name":"Ada",…,"room":null,"city":null},{"id":2,"name":"Alan",…,"room":null,"city":null}]`
+	again.Do(t, "GET", "/api/users", "").Expect(t, 200, want)
+	again.Change(t, 1, `{"room":"7"}`)
+}
+
+func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
+	t.Parallel()
+	one := program.Serve(t)
+	two := program.Serve(t, "DATA_DIR="+one.DataDir)
+	done, writers := make(chan struct{}), sync.WaitGroup{}
+	for i, p := range []*program.Program{one, two, one, two} {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprint(i, "-", n)))
+				if err != nil || answer.Status != 201 {
+					t.Errorf("a creation is answered %d %s, %v", answer.Status, answer.Body, err)
+				}
+			}
+		})
+	}
+	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor"} {
+		one.Run(t, strings.Fields(command)...).MustSucceed(t)
+		one.List(t)
+		two.List(t)
+	}
+	close(done)
+	writers.Wait()
+	program.Forbid(t, one.Log()+two.Log(), "level=ERROR")
+	expectColumns(t, one, "room,city,floor")
+}
+
+func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "USER_FIELDS=room")
+	p.Do(t, "POST", "/api/users", `{"name":"Secret","email":"secret","room":"secret"}`)
+	again := p.Run(t, "add-field", "room")
+	again.ExpectFailure(t, addingRoom, "the table users has the column room already")
+	program.Forbid(t, again.Stderr, "ecret")
+	expectColumns(t, p, "room")
+
+	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
+	p.Run(t, "add-field", "city").ExpectFailure(t, strings.Replace(addingRoom, "room", "city", 1), noColumnOfAView)
+}

@@ -1,0 +1,143 @@
+package observability
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// plain reports whether text is one line for a person, and not one of the log.
+func plain(text string) bool {
+	return strings.Count(text, "\n") == 1 && strings.HasPrefix(text, "users-api: ") && !strings.Contains(text, "level=")
+}
+
+func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
+	t.Parallel()
+	stranger := httptest.NewServer(http.NotFoundHandler()) // another program has the port
+	t.Cleanup(stranger.Close)
+	const host = "http://127.0.0.1:"
+	up, other := program.Serve(t).URL, stranger.URL
+	for _, c := range []struct {
+		name, url string
+		code      int
+		says      string
+	}{
+		{"the service is up", up, 0, "healthy: " + up + "/health"},
+		{"no program listens", host + "1", 1, host + "1/health"},
+		{"another program answers", other, 1, other + "/health answered 404"},
+		{"the system chose the port", host + "0", 1, "set PORT"},
+		{"a setting is bad", host + "abc", 1, `PORT is "abc"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, code := program.Run(t, []string{"PORT=" + strings.TrimPrefix(c.url, host)}, "healthcheck")
+			isPlain := code == 0 && stderr == "" || stdout == "" && plain(stderr)
+			if code != c.code || !isPlain || !strings.Contains(stdout+stderr, c.says) {
+				t.Errorf("it ends with %d, %q and %q, want %d and %q", code, stdout, stderr, c.code, c.says)
+			}
+		})
+	}
+}
+
+func TestAHealthCheckOfAServiceThatDoesNotAnswerFailsSoon(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts the connection
+	program.Must(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	_, port, _ := net.SplitHostPort(silent.Addr().String())
+	patience, cancel := context.WithTimeout(context.Background(), program.Patience)
+	defer cancel()
+	check := exec.CommandContext(patience, program.Path(), "healthcheck")
+	check.Env = []string{"PORT=" + port, "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
+	output, err := check.CombinedOutput()
+	if check.ProcessState.ExitCode() != 1 || !plain(string(output)) {
+		t.Errorf("it ends with %v and %q", err, output)
+	}
+}
+
+func TestAServiceThatStopsIsNotReady(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "ADMIN_PORT=0")
+	program.AskAdmin(t, p, "/readyz").Expect(t, 200, "ok\n")
+	conn := p.BeginRequest(t, "POST /api/users", "{}")
+	p.Signal(syscall.SIGTERM)
+	p.WaitForLog(t, "stopping")
+	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "the service is stopping\n")
+	program.AskAdmin(t, p, "/livez").Expect(t, 200, "ok\n")
+	conn.Send("{}")
+	conn.Answer().Expect(t, 400, "…")
+	p.ExpectEnd(t, 0)
+}
+
+// It ends although it makes backups, once the last request is answered.
+func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	p := program.Serve(t, "ADMIN_PORT=0", "BACKUP_EVERY=24h")
+	admin := program.Admin(t, p)
+	p.WaitForLog(t, "backup made")
+	conn := p.BeginRequest(t, "POST /api/users", "{}")
+	program.Must(t, os.Remove(p.DatabasePath()))
+	program.WaitFor(t, "it is not ready", func() bool {
+		answer, err := admin.Send("GET", "/readyz", "")
+		return err == nil && answer.Status == 503 && strings.Contains(answer.Body, "removed or replaced")
+	})
+	conn.Send("{}")
+	p.ExpectEnd(t, 1)
+}
+
+// notifySocket is what systemd listens on for the states of a service. Its path is short: it may have 107 bytes.
+func notifySocket(t *testing.T) (path string, next func() string) {
+	t.Helper()
+	directory, err := os.MkdirTemp("", "n")
+	program.Must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	path = filepath.Join(directory, "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	program.Must(t, err)
+	t.Cleanup(func() { _ = socket.Close() })
+	return path, func() string {
+		_ = socket.SetReadDeadline(time.Now().Add(program.Patience))
+		state := make([]byte, 4096)
+		n, err := socket.Read(state)
+		if err != nil {
+			t.Fatalf("systemd is told nothing: %v", err)
+		}
+		return string(state[:n])
+	}
+}
+
+func TestSystemdIsToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T) {
+	t.Parallel()
+	path, next := notifySocket(t)
+	p := launchApart(t, "NOTIFY_SOCKET="+path)
+	if state := next(); state != "READY=1" {
+		t.Fatalf("the first state is %q", state)
+	}
+	p.At(p.URL).Do(t, "GET", "/health", "").Expect(t, 200, "…")
+	busy := p.BeginRequest(t, "POST /api/users", "{}")
+	p.Signal(syscall.SIGTERM)
+	if state := next(); state != "STOPPING=1" {
+		t.Errorf("the state during a stop is %q", state)
+	}
+	busy.Send("{}") // the stop has waited for this request
+	busy.Answer().Expect(t, 400, "…")
+	p.ExpectEnd(t, 0)
+}
+
+func TestAServiceThatCannotTellSystemdServes(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "NOTIFY_SOCKET="+filepath.Join(t.TempDir(), "nothing"))
+	p.WaitForLog(t, "level=WARN msg=\"systemd cannot be told the state of the service\" state=\"READY=1\"")
+	p.Create(t, "Ada", "ada@example.org")
+}
