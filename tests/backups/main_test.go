@@ -1,5 +1,5 @@
-// Package backups proves that a backup has every user, that a restore leaves the old or the new database, and that neither harms
-// the service or the files of other programs.
+// Package backups proves that a backup has every user, that a restore leaves the old or the new database, that neither harms the
+// service or the files of other programs, and that a copy to PostgreSQL has every user or none.
 package backups
 
 import (

@@ -29,13 +29,6 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	t.Run("a service without a request so far", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
 	p.Create(t, "Old", "old@example.org")
 	t.Run("an idle service", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
-	t.Run("a busy service", func(t *testing.T) {
-		writers := program.StartWriters(8, p)
-		for range 5 {
-			refused(t, p.DataDir, p.PID())
-		}
-		writers.StopAndExpect(t, p)
-	})
 	p.Signal(syscall.SIGSTOP)
 	t.Run("a service that stands still", func(t *testing.T) { refused(t, p.DataDir, p.PID()) })
 	p.Signal(syscall.SIGCONT)
@@ -78,6 +71,26 @@ func TestARestoreFromAFileOrTheStandardInputIsServedAndKeepsTheOldDatabase(t *te
 			}
 		})
 	}
+}
+
+func TestABackupWithoutAColumnIsRestoredAndTheStartSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	old := program.Serve(t)
+	old.Create(t, "Ada", "ada@example.org")
+	backup := program.BackUp(t, old.DataDir)
+
+	settings := []string{"DATA_DIR=" + t.TempDir(), "USER_FIELDS=room"}
+	program.Serve(t, settings...).Stop(t)
+	restored := program.RunWith(t, settings, nil, "restore", backup)
+	if match := program.Done.FindStringSubmatch(restored.Stderr); restored.Code != 0 || match == nil || match[2] != "1" {
+		t.Fatalf("it ended with %d and %q", restored.Code, restored.Stderr)
+	}
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), settings...),
+		"the table users has no column room: run `users-api add-field room`")
+	program.RunWith(t, settings, nil, "add-field", "room").MustSucceed(t)
+	program.Serve(t, settings...).Do(t, "GET", "/api/users", "").Expect(t, 200,
+		`[{"id":1,"name":"Ada","email":"ada@example.org",…,"room":null}]`)
 }
 
 func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) {

@@ -1,0 +1,264 @@
+//go:build postgres
+
+package backups
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/glebarez/go-sqlite" // the engine of the file
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+// inFile is a setting that is none: with it [program.Serve] leaves the users in the file.
+const inFile = "DATABASE_URL_OF_NOTHING=x"
+
+// newFile returns the directory of a file that the service has made, and that another program has written to.
+func newFile(t testing.TB, statements ...string) (directory string) {
+	t.Helper()
+	directory = t.TempDir()
+	program.Serve(t, "DATA_DIR="+directory, inFile).Stop(t)
+	other, err := sql.Open("sqlite", filepath.Join(directory, "users.db"))
+	program.Must(t, err)
+	defer other.Close() //nolint:errcheck // what it did is looked at
+	for _, statement := range statements {
+		if _, err := other.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	return directory
+}
+
+// copyUsers runs the command.
+func copyUsers(t testing.TB, directory string, settings ...string) program.Outcome {
+	t.Helper()
+	return program.RunWith(t, append(settings, "DATA_DIR="+directory), nil, "copy")
+}
+
+// expectCopied copies a file to a new database, and fails the test unless the service shows the same users there. The command's
+// last words are returned.
+func expectCopied(t *testing.T, directory, url, users, fields string) (says string) {
+	t.Helper()
+	original := t.TempDir()
+	program.Must(t, os.CopyFS(original, os.DirFS(directory)))
+	done := copyUsers(t, directory, "DATABASE_URL="+url, "USER_FIELDS="+fields)
+	if done.Code != 0 || !strings.Contains(done.Stderr, "copied and counted: "+users+" users to ") {
+		t.Fatalf("the copy ended with %d, and said %s", done.Code, done.Stderr)
+	}
+	for _, name := range program.NamesIn(t, original) {
+		if program.ReadFile(t, filepath.Join(original, name)) != program.ReadFile(t, filepath.Join(directory, name)) {
+			t.Errorf("the copy has written to %s", name)
+		}
+	}
+	want := program.Serve(t, "DATA_DIR="+original, inFile, "USER_FIELDS="+fields).Do(t, "GET", "/api/users", "").Body
+	if got := program.Serve(t, "DATABASE_URL="+url, "USER_FIELDS="+fields).Do(t, "GET", "/api/users", "").Body; got != want {
+		t.Errorf("the list was\n%.2000s\nand is\n%.2000s", want, got)
+	}
+	return done.Stderr
+}
+
+// odd are users whose texts, times and ids are hard to move.
+var odd = []string{
+	`INSERT INTO users (name, email) VALUES
+		(char(9) || char(10) || char(13) || char(92), 'backslash\n'), ('\N', '\.'), ('', ''),
+		('“é”', '🦊'), ('"', ','), (char(31), '1'), (char(127) || char(8), '2')`,
+	`INSERT INTO users (id, name, email, created_at) VALUES (-5, 'a', 'a', '2024-02-29T23:59:60.5+02:00'), (0, 'zero', 'zero', ''),
+		(100, 'b', 'b', '2024-02-29T23:59:59.5+02:00'), (101, 'c', 'c', '1600-01-01 00:00:00'),
+		(102, 'd', 'd', '9999-12-31 23:59:59'),
+		(103, 'e', 'e', NULL), (9000000000, 'f', 'f', '2024-01-01'), (9000000007, 'last', 'last', '2024-01-01')`,
+	"DELETE FROM users WHERE id = -5",
+	"DELETE FROM users WHERE name = 'last'",
+	`WITH RECURSIVE n (i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 5000)
+		INSERT INTO users (id, name, email) SELECT 1000 + i, 'User ' || i, 'user' || i FROM n`,
+}
+
+func TestACopyHasEveryUserAsTheListShowsIt(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	through := server.PgBouncer(t, "default_pool_size=3")
+	for name, url := range map[string]string{
+		"to a new table": server.NewDatabase(t), "through a pooler": through(server.NewDatabase(t)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectCopied(t, newFile(t, odd...), url, "5013", "")
+			if id := program.Serve(t, "DATABASE_URL="+url).Create(t, "next", "next"); id != 9000000008 {
+				t.Errorf("the next user has the id %d", id)
+			}
+		})
+	}
+}
+
+// What a service that was killed has left in the -wal file is copied too.
+func TestACopyHasWhatAKilledServiceStored(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "DATA_DIR="+t.TempDir(), inFile)
+	p.Create(t, "n", "in the -wal file")
+	p.Kill(t)
+	done := copyUsers(t, p.DataDir, "DATABASE_URL="+postgresql.Shared(t).NewDatabase(t))
+	if done.Code != 0 || !strings.Contains(done.Stderr, "copied and counted: 1 users") {
+		t.Errorf("the copy ended with %d, and said %s", done.Code, done.Stderr)
+	}
+}
+
+// withColumns are the statements that give users three more columns, and values of every kind.
+var withColumns = []string{
+	"ALTER TABLE users ADD COLUMN room TEXT", "ALTER TABLE users ADD COLUMN floor TEXT",
+	"ALTER TABLE users ADD COLUMN photo TEXT",
+	`INSERT INTO users (name, email, room, floor, photo) VALUES ('Ada', 'ada', '7', 2, x'00'), ('Alan', 'alan', NULL, NULL, NULL),
+		('Grace', 'grace', '', 0, NULL), ('Max', 'max', '\N', 3, NULL), ('Emmy', 'emmy', char(10) || '"{}', '4a', NULL)`,
+}
+
+func TestACopyHasTheFieldsOfTheSettingAndNamesTheOthers(t *testing.T) {
+	t.Parallel()
+	for setting, left := range map[string]string{
+		"": "room, floor, photo", "room": "floor, photo", "floor,room": "photo", "photo,room,floor": "",
+	} {
+		t.Run("USER_FIELDS="+setting, func(t *testing.T) {
+			t.Parallel()
+			statements := withColumns
+			if left == "" {
+				statements = append(statements, "UPDATE users SET photo = NULL") // PostgreSQL's text has no NUL
+			}
+			says := expectCopied(t, newFile(t, statements...), postgresql.Shared(t).NewDatabase(t), "5", setting)
+			if want := "left behind, because USER_FIELDS does not name them: " + left + "\n"; strings.Contains(says, want) != (left != "") {
+				t.Errorf("it says %s, want %q", says, want)
+			}
+		})
+	}
+}
+
+// made is the table of another program in PostgreSQL.
+const made = "CREATE TABLE users (id serial primary key, name text, email text unique, created_at timestamptz)"
+
+// trigger returns the statements for a trigger on that table.
+func trigger(body string) []string {
+	return []string{made, "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " + body + " END $$",
+		"CREATE TRIGGER t BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION f()"}
+}
+
+const insert = "INSERT INTO users (id, name, email) VALUES "
+
+// createdAt returns the statement for a user with a time.
+func createdAt(time string) []string {
+	return []string{"INSERT INTO users (id, name, email, created_at) VALUES (6, 'n', '1', NULL), (7, 'n', 'secret', " + time + ")"}
+}
+
+var noTime = []string{"nothing was copied to ", "the created_at of the user with the id 7 is no time"}
+
+// refusals are copies that cannot be made: what the file holds, what is in the database, and what the command says.
+var refusals = []struct {
+	name       string
+	file, made []string
+	says       []string
+}{
+	{"a table that is not empty", nil, []string{made, "INSERT INTO users VALUES (1)"}, []string{"users there has 1 users instead of 0"}},
+	{"a view", nil, []string{strings.Replace(made, "users", "people", 1), "CREATE VIEW users AS SELECT * FROM people"},
+		[]string{"it is not an ordinary table"}},
+	{"a NUL", []string{insert + "(1, 'n', '1'), (2, 'secret' || char(0), '2')"}, nil, []string{"nothing was copied to ", "SQLSTATE 22021"}},
+	{"bytes that are no text", []string{insert + "(1, 'secret', CAST(x'ff' AS TEXT))"}, nil, []string{"SQLSTATE 22021"}},
+	{"a time that is none", createdAt("'yesterday at noon'"), nil, noTime},
+	{"a time that PostgreSQL takes for that of the copy", createdAt("'now'"), nil, noTime},
+	{"a time in seconds, which PostgreSQL takes for a year", createdAt("'1700010101'"), nil, noTime},
+	{"a time whose day PostgreSQL takes for its month", createdAt("'01/02/2024'"), nil, noTime},
+	{"a time that PostgreSQL takes for the next day", createdAt("'2024-01-01 24:00:00'"), nil, noTime},
+	{"a time whose bytes are no text", createdAt("x'ff'"), nil, noTime},
+	{"an id that is too high", []string{insert + "(7, 'n', '1'), (3000000000, 'n', '2')"}, []string{made}, []string{"nothing was copied to "}},
+	{"an email that is there twice", []string{"DROP TABLE users",
+		"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)",
+		"INSERT INTO users VALUES (1, 'n', 'secret', NULL), (2, 'n', 'b', NULL), (3, 'n', 'secret', NULL)"}, nil,
+		[]string{"SQLSTATE 23505"}},
+	{"a trigger that refuses", []string{insert + "(1, 'n', '1')"}, trigger("RAISE 'not now';"), []string{"not now (SQLSTATE P0001)"}},
+	{"a trigger that ignores", []string{insert + "(1, 'n', '1')"}, trigger("RETURN NULL;"),
+		[]string{"has 0 users instead of 1: look for triggers of users"}},
+	{"ids that no sequence gives", []string{insert + "(1, 'n', '1')"},
+		[]string{"CREATE TABLE users (id bigint primary key, name text, email text unique, created_at timestamptz)"},
+		[]string{"the column id of users has no sequence"}},
+	{"a column that the table lacks", nil, []string{made}, []string{"the table users", "no column room"}},
+	{"a file that is no database", []string{"not a database"}, nil, []string{"users.db", "is not an SQLite database"}},
+	{"no file", []string{"no file"}, nil, []string{"there is no database", "set DATA_DIR"}},
+}
+
+func TestWhatCannotBeCopiedIsSaidOnOneLineAndNothingIsStored(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Shared(t)
+	for _, test := range refusals {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url, directory := server.NewDatabase(t), t.TempDir()
+			postgresql.SQL(t, url, test.made...)
+			before, settings := count(t, url), []string{"DATABASE_URL=" + url}
+			switch {
+			case len(test.file) == 0 || strings.Contains(test.file[0], "users"):
+				directory = newFile(t, append([]string{"ALTER TABLE users ADD COLUMN room TEXT"}, test.file...)...)
+			case test.file[0] != "no file":
+				program.WriteFile(t, filepath.Join(directory, "users.db"), strings.Repeat(test.file[0], 100))
+			}
+			if strings.Contains(test.name, "column") {
+				settings = append(settings, "USER_FIELDS=room")
+			}
+			expectNotCopied(t, copyUsers(t, directory, settings...), test.says...)
+			if after := count(t, url); after != before {
+				t.Errorf("%s users were there, and %s are", before, after)
+			}
+		})
+	}
+}
+
+// count returns how many users are there; none where there is no table yet.
+func count(t testing.TB, url string) string {
+	t.Helper()
+	if postgresql.Ask(t, url, "SELECT (to_regclass('users') IS NULL)::text") == "true" {
+		return "0"
+	}
+	return postgresql.Ask(t, url, "SELECT count(*)::text FROM users")
+}
+
+// expectNotCopied expects that a copy has failed for a reason, said on one line after the announcement, if there is one.
+func expectNotCopied(t *testing.T, done program.Outcome, says ...string) {
+	t.Helper()
+	if before, after, _ := strings.Cut(done.Stderr, "\n"); strings.HasPrefix(before, "copying the users from ") {
+		done.Stderr = after
+	}
+	done.ExpectMistake(t, says...)
+	program.Forbid(t, done.Stderr, "secret")
+}
+
+// The server has the users and says that it has stored them, but a standby that takes over may not have them.
+func TestACopyThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t)
+	directory, url := newFile(t, insert+"(1, 'n', '1')"), server.NewDatabase(t)
+	postgresql.SQL(t, url, made, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+	server.Reload(t)
+	var done program.Outcome
+	var copying sync.WaitGroup
+	copying.Go(func() { done = copyUsers(t, directory, "DATABASE_URL="+url) })
+	server.WaitUntil(t, "1", "SELECT count(pg_cancel_backend(pid))::text FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	copying.Wait()
+	expectNotCopied(t, done, "the outcome of the copy to ", "is unknown: no standby has confirmed the commit")
+	program.Forbid(t, done.Stderr, "nothing was copied")
+	if count(t, url) != "1" {
+		t.Errorf("%s users were copied", count(t, url))
+	}
+	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
+	server.Reload(t)
+}
+
+func TestACopyNeedsATargetAndAFileThatNoProgramUses(t *testing.T) {
+	t.Parallel()
+	directory, url := newFile(t), postgresql.Shared(t).NewDatabase(t)
+	expectNotCopied(t, copyUsers(t, directory), "DATABASE_URL is not set", "postgres://")
+	expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url, "USER_FIELDS=city"),
+		"the table users has no column city", "for this file, run that without DATABASE_URL")
+	program.Serve(t, "DATA_DIR="+directory, inFile)
+	expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url), "the process ", " has the database ", "stop the service, and try again")
+	if table := postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, 'none')"); table != "none" {
+		t.Error("PostgreSQL was written to before that was found out")
+	}
+}
