@@ -2,7 +2,6 @@ package docs
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -94,24 +93,6 @@ func TestEveryCommandInADocumentExists(t *testing.T) {
 	for command := range named {
 		if _, stderr, code := program.Run(t, nil, "help", command); code != 0 {
 			t.Errorf("a document names users-api %s: %s", command, stderr)
-		}
-	}
-}
-
-func TestMakeAloneListsItsTargets(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip(err)
-	}
-	listing := exec.Command("make", "--no-print-directory")
-	listing.Dir = "../.."
-	output, err := listing.CombinedOutput()
-	program.Must(t, err)
-	_, targets, _ := strings.Cut(read(t, "../../Makefile"), ".PHONY: ")
-	targets, _, _ = strings.Cut(targets, "\n")
-	for target := range strings.FieldsSeq(strings.TrimPrefix(targets, "help")) {
-		if !strings.Contains(string(output), "make "+target+" ") {
-			t.Errorf("make %s is not in\n%s", target, output)
 		}
 	}
 }

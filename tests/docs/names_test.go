@@ -1,16 +1,12 @@
 package docs
 
 import (
-	"go/scanner"
-	"go/token"
 	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"users-api/tests/program"
 )
 
 var (
@@ -95,36 +91,13 @@ func proseOf(t *testing.T, name string) string {
 	switch extension := filepath.Ext(name); {
 	case extension == ".md" || extension == ".tmpl":
 		return read(t, path)
-	case extension == ".go":
-		return comments(t, path)
-	case extension == ".js" || extension == ".ts":
+	case extension == ".go" || extension == ".js" || extension == ".ts":
 		return marked(read(t, path), "//", "*")
 	case extension == ".yml" || extension == ".yaml" || extension == ".sh" || extension == ".env" || extension == ".mod" ||
 		strings.HasPrefix(name, ".ci/") || filepath.Base(name) == "Makefile" || filepath.Base(name) == "Dockerfile":
 		return marked(read(t, path), "#", "//")
 	}
 	return ""
-}
-
-// comments returns the comments of a file of Go code.
-func comments(t *testing.T, path string) string {
-	t.Helper()
-	text := program.ReadFile(t, path)
-	var (
-		all     strings.Builder
-		scan    scanner.Scanner
-		fileSet = token.NewFileSet()
-	)
-	scan.Init(fileSet.AddFile(path, -1, len(text)), []byte(text), func(token.Position, string) {}, scanner.ScanComments)
-	for {
-		_, kind, literal := scan.Scan()
-		if kind == token.EOF {
-			return all.String()
-		}
-		if kind == token.COMMENT {
-			all.WriteString(literal + "\n")
-		}
-	}
 }
 
 // marked returns what stands behind one of the marks in each line.
