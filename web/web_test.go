@@ -3,7 +3,6 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -205,19 +204,8 @@ func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 	}
 }
 
-func TestTheDocumentHasTheProgramsVersionAndTheOrderInWhichItWasWritten(t *testing.T) {
-	text := body(t, get(Files("1.0", models.NewFields())["/openapi.json"], "GET"))
-	var document struct {
-		OpenAPI string
-		Info    struct{ Version string }
-	}
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
-		t.Fatal(err)
-	}
-	if document.OpenAPI != "3.1.0" || document.Info.Version != "1.0" {
-		t.Errorf("the document says %+v", document)
-	}
-	last := 0
+func TestTheDocumentKeepsTheOrderInWhichItWasWritten(t *testing.T) {
+	text, last := body(t, get(Files("1.0", models.NewFields())["/openapi.json"], "GET")), 0
 	for _, name := range []string{"openapi", "info", "servers", "security", "paths", "/api/users", "components"} {
 		at := strings.Index(text, `"`+name+`":`)
 		if at < last {

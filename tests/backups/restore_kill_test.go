@@ -28,18 +28,25 @@ func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.
 		p.Create(t, "Old", "old@example.org")
 		p.Kill(t)
 		removed := watchRemovals(t, p.DataDir)
-		restore := startRestore(t, p.DataDir, backup)
+		restore, began, ended := exec.Command(program.Path(), "restore", backup), time.Now(), make(chan struct{})
+		restore.Env = []string{"DATA_DIR=" + p.DataDir}
+		program.Must(t, restore.Start())
+		go func() { _ = restore.Wait(); close(ended) }()
 		switch {
 		case i == 0: // it is only watched
-			<-restore.ended
-			takes = time.Since(restore.began)
+			<-ended
+			takes = time.Since(began)
 			if strings.Contains(removed(), "users.db\x00") {
 				t.Error("there was a moment without a database")
 			}
 		case i%2 == 0:
-			restore.killAfter(time.Duration(rand.Int64N(int64(takes))))
+			moment := rand.N(takes)
+			killOnce(restore, ended, func() bool { return time.Since(began) >= moment })
 		default:
-			restore.killOnceKept()
+			killOnce(restore, ended, func() bool {
+				kept, _ := filepath.Glob(filepath.Join(p.DataDir, "users.db.replaced-*"))
+				return len(kept) > 0
+			})
 		}
 		again := program.Serve(t, "DATA_DIR="+p.DataDir)
 		left[whose(t, again)]++
@@ -57,6 +64,19 @@ func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.
 	}
 }
 
+// killOnce kills a command once it is time, unless it has ended.
+func killOnce(command *exec.Cmd, ended chan struct{}, isTime func() bool) {
+	for !isTime() {
+		select {
+		case <-ended:
+			return
+		default:
+		}
+	}
+	_ = command.Process.Kill()
+	<-ended
+}
+
 // whose tells which database the program has.
 func whose(t *testing.T, p *program.Program) string {
 	t.Helper()
@@ -69,23 +89,6 @@ func whose(t *testing.T, p *program.Program) string {
 		return "new"
 	}
 	return "a list of " + count
-}
-
-// aRestore is a restore under way.
-type aRestore struct {
-	dataDir string
-	command *exec.Cmd
-	began   time.Time
-	ended   chan struct{}
-}
-
-func startRestore(t testing.TB, dataDir, backup string) *aRestore {
-	t.Helper()
-	r := &aRestore{dataDir, exec.Command(program.Path(), "restore", backup), time.Now(), make(chan struct{})}
-	r.command.Env = []string{"DATA_DIR=" + dataDir}
-	program.Must(t, r.command.Start())
-	go func() { _ = r.command.Wait(); close(r.ended) }()
-	return r
 }
 
 // watchRemovals returns a function that returns the names that have led nowhere, if only for a moment, since the call.
@@ -104,30 +107,5 @@ func watchRemovals(t testing.TB, directory string) (names func() string) {
 			t.Fatal(err) // the candidate has lost its name at least
 		}
 		return string(events[:n])
-	}
-}
-
-func (r *aRestore) killAfter(moment time.Duration) {
-	select {
-	case <-r.ended:
-	case <-time.After(moment):
-		_ = r.command.Process.Kill()
-		<-r.ended
-	}
-}
-
-// killOnceKept kills the restore as soon as the old database has the name under which it is kept.
-func (r *aRestore) killOnceKept() {
-	for {
-		select {
-		case <-r.ended:
-			return
-		default:
-		}
-		if kept, _ := filepath.Glob(filepath.Join(r.dataDir, "users.db.replaced-*")); len(kept) > 0 {
-			_ = r.command.Process.Kill()
-			<-r.ended
-			return
-		}
 	}
 }

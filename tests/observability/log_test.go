@@ -128,18 +128,6 @@ func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 	}
 }
 
-func TestTheLogCanBeJSON(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "LOG_FORMAT=json")
-	p.List(t)
-	p.WaitForLog(t, `"msg":"request"`)
-	for line := range strings.Lines(p.Log()) {
-		if !json.Valid([]byte(line)) {
-			t.Errorf("not JSON: %s", line)
-		}
-	}
-}
-
 func TestAStartThatFailsIsLoggedInTheFormatThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"PORT=abc", "LOG_LEVEL=loud", "DATABASE_URL=mysql://127.0.0.1/users"} {
