@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -41,20 +40,6 @@ func TestEveryFormOfALineIsRead(t *testing.T) {
 			environment(t, map[string]string{"API_KEY_FILE": c.lines})
 			expectKeys(t, c.want)
 		})
-	}
-}
-
-func TestAFileHasRoomForAThousandKeysWithEverything(t *testing.T) {
-	var text strings.Builder
-	for i := range 1000 {
-		fmt.Fprintf(&text, "%s 2027-01-31 # a comment of an ordinary length, such as this one: %[2]d\r\n",
-			KeyLine(longName, fmt.Sprint(keyA, i)), i)
-	}
-	environment(t, map[string]string{"API_KEY_FILE": text.String()})
-	ring, err := ReadKeys()
-	must(t, err)
-	if n := len(*ring.keys.Load()); n != 1000 {
-		t.Errorf("%d keys are read", n)
 	}
 }
 

@@ -126,16 +126,24 @@ func contents(t *testing.T, directory string) string {
 	return all.String()
 }
 
-// README.md is run from top to bottom against one program.
-func TestWhatTheREADMEShowsIsTrue(t *testing.T) {
+// README.md and docs/recipes.md are run from top to bottom, each recipe of the latter after the lines that it says each begins with.
+func TestEachRecipeDoesWhatItSays(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Readme)
-	needTools(t)
-	recipes := recipesOf(t, "../../README.md", 5)
+	needTools(t, "sqlite3")
+	const path = "../../docs/recipes.md"
+	begin := regexp.MustCompile("(?s)```shell\n(api=.*?)```").FindStringSubmatch(read(t, path))
+	if begin == nil {
+		t.Fatalf("%s does not say how each recipe begins", path)
+	}
 	inEachPlace(t, func(t *testing.T, directory string) {
 		p := program.Serve(t)
-		for _, r := range recipes {
+		for _, r := range recipesOf(t, "../../README.md", 5) {
 			expectRecipe(t, p, directory, "", r)
+		}
+		p = program.ServeFeed(t, "USER_FIELDS=department,room")
+		for _, r := range recipesOf(t, path, 8) {
+			expectRecipe(t, p, directory, begin[1], r)
 		}
 	})
 }
@@ -200,23 +208,4 @@ func TestTheRecipeWithABackupDeletesNobodyWithoutOne(t *testing.T) {
 		t.Error(err)
 	}
 	p.Do(t, "GET", "/api/users/3", "").Expect(t, 404, "…")
-}
-
-// docs/recipes.md is run from top to bottom, each recipe after the lines that it says each begins with.
-func TestEachRecipeDoesWhatItSays(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Readme)
-	needTools(t, "sqlite3")
-	const path = "../../docs/recipes.md"
-	begin := regexp.MustCompile("(?s)```shell\n(api=.*?)```").FindStringSubmatch(read(t, path))
-	if begin == nil {
-		t.Fatalf("%s does not say how each recipe begins", path)
-	}
-	recipes := recipesOf(t, path, 8)
-	inEachPlace(t, func(t *testing.T, directory string) {
-		p := program.ServeFeed(t, "USER_FIELDS=department,room")
-		for _, r := range recipes {
-			expectRecipe(t, p, directory, begin[1], r)
-		}
-	})
 }
