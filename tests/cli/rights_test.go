@@ -108,7 +108,7 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		program.WriteFile(t, keys, fullKey)
 		program.Must(t, errors.Join(os.Chmod(keys, 0o600), os.Chown(keys, owner, owner)))
 		root := syscall.Credential{Uid: 0, Gid: 0, Groups: []uint32{0, 5000}}
-		p := program.LaunchWith(t, root, program.Path(), "DATA_DIR="+filepath.Join(directory, "data"), "RUN_AS=65532", "API_KEY_FILE="+keys)
+		p := program.LaunchWith(t, root, program.Path(), "DATA_DIR="+directory+"/data", "RUN_AS=65532", "API_KEY_FILE="+keys)
 		p.WaitForAddress(t)
 		for key, want := range map[string]int{"": 401, fullKey: 200} {
 			p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key).Expect(t, want, "…")
@@ -119,7 +119,8 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 			t.Errorf("the file of %d is warned of %d times:\n%s", owner, n, p.Log())
 		}
 		status := strings.Join(strings.Fields(program.ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID()))), " ")
-		if want := "Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:"; !program.Matches(status, "…"+want+"…") {
+		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
+		if !program.Matches(status, want) {
 			t.Errorf("it serves as %s, want %s", status, want)
 		}
 	}
