@@ -109,17 +109,6 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	t.Error("none is interrupted")
 }
 
-func TestABackupWithoutADatabaseSaysWhatToSet(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Backups)
-	directory := filepath.Join(t.TempDir(), "data")
-	program.Must(t, os.Mkdir(directory, 0o700))
-	for _, target := range []string{"-", "backup.db"} {
-		program.RunCommand(t, directory, nil, "backup", target).ExpectMistake(t, "there is no database "+directory, "DATA_DIR")
-	}
-	program.ExpectNames(t, directory)
-}
-
 func TestADiskThatIsFullDuringABackupHarmsNothing(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)

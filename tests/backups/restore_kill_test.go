@@ -15,7 +15,7 @@ import (
 // A restore that is killed leaves the old or the new database, whole. The old one has its user in the -wal file. Half
 // of the restores are killed at a random moment. The others are killed in the middle of the exchange, which takes less
 // than 1 ms: once the old database has its second name.
-func TestARestoreThatIsKilledAtAnyMomentLeavesTheOldOrTheNewDatabase(t *testing.T) {
+func TestARestoreThatIsKilledLeavesTheOldOrTheNewDatabase(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
 	source := program.Serve(t)

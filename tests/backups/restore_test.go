@@ -46,7 +46,7 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	})
 }
 
-func TestARestoreFromAFileOrTheStandardInputIsServedAndKeepsTheOldDatabase(t *testing.T) {
+func TestARestoreIsServedAndKeepsTheOldDatabase(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
 	source := program.Serve(t)

@@ -37,14 +37,6 @@ func TestAnotherHostIsRefused(t *testing.T) {
 	program.Forbid(t, p.Log(), "evil")
 }
 
-func TestAnyHostIsAnsweredWhereNoneAreNamed(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	for _, host := range []string{"evil.example", "", "[::1]", "a_b.example.:1"} {
-		askFor(t, p, host, "GET /api/users").Expect(t, 200, "[]")
-	}
-}
-
 // Figures and profiles are for no other site either. Probes call the service by its address, and learn nothing.
 func TestAnotherHostIsRefusedOnTheAdminPort(t *testing.T) {
 	t.Parallel()
