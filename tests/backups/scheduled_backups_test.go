@@ -68,9 +68,7 @@ func TestAWrongClockDeletesNoBackup(t *testing.T) {
 	})
 	p.Stop(t)
 	made := "users-" + time.Unix(last, 0).UTC().Format("20060102T150405Z") + ".db"
-	if names := program.NamesIn(t, directory); len(names) != 3 || names[0] != made || names[1] != future[0] || names[2] != future[1] {
-		t.Errorf("there are %v, and the last backup is said to be %s", names, made)
-	}
+	program.ExpectNames(t, directory, made, future[0], future[1])
 }
 
 func TestBackupsOnTheDatabasesDiskAreWarnedOf(t *testing.T) {
