@@ -2,36 +2,137 @@ package routes
 
 import (
 	"errors"
-	"strings"
+	"fmt"
+	"io"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"users-api/controllers"
 	"users-api/models"
+	"users-api/tests/program"
 )
 
 func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 	t.Parallel()
-	for _, logged := range []struct {
-		failure    error
-		body, line string
+	const text = "no ada@example.org"
+	for line, c := range map[string]struct {
+		failure error
+		says    string
 	}{
-		{errors.New("sql: Scan error on ada@example.org"), "Internal server error", "error_type=*errors.errorString"},
-		{&models.StorageError{Text: "no ada@example.org"}, "no ada@example.org", "storage_error=unknown"},
-		{&models.StorageError{Text: "no ada@example.org", Code: "1", Meaning: "SQL error"}, "no ada@example.org",
-			`storage_code=1 storage_error="SQL error"`},
-		{models.ErrClosed, models.ErrClosed.Text, `storage_error="` + models.ErrClosed.Text},
-		{models.ErrReplaced, models.ErrReplaced.Text, `storage_error="` + models.ErrReplaced.Text},
+		"error_type=*errors.errorString":            {errors.New("sql: Scan error on ada@example.org"), "Internal server error"},
+		"storage_error=unknown":                     {&models.StorageError{Text: text}, text},
+		`storage_code=1 storage_error="SQL error"`:  {&models.StorageError{Text: text, Code: "1", Meaning: "SQL error"}, text},
+		`storage_error="` + models.ErrClosed.Text:   {models.ErrClosed, models.ErrClosed.Text},
+		`storage_error="` + models.ErrReplaced.Text: {models.ErrReplaced, models.ErrReplaced.Text},
 	} {
-		s := startWith(t, controllers.Handle(func(*gin.Context) error { return logged.failure }))
-		if got := s.do(t, "GET", "/", ""); got.status != 500 || got.body != `{"error":"`+logged.body+`"}` {
-			t.Errorf("answered %d %s", got.status, got.body)
+		s := startWith(t, controllers.Handle(func(*gin.Context) error { return c.failure }))
+		s.Do(t, "GET", "/", "").Expect(t, 500, program.ErrorBody(c.says))
+		s.waitForLog(t, "level=ERROR", line)
+		program.Forbid(t, s.log.String(), "ada@")
+	}
+}
+
+// The stack is for the log alone, and what was being worked on for nobody.
+func TestAPanicIsA500OrResetsTheConnection(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, func(c *gin.Context) {
+		if c.Query("late") != "" {
+			_, _ = c.Writer.WriteString("[")
+			c.Writer.Flush()
 		}
-		_ = s.end(t)
-		if text := s.log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, logged.line) ||
-			strings.Contains(text, "ada@") {
-			t.Errorf("the log says %s, want %s", text, logged.line)
+		panic("ada@example.org")
+	})
+	s.Do(t, "GET", "/", "").Expect(t, 500, program.ErrorBody("Internal server error"))
+	s.Do(t, "GET", "/", "", "Accept: application/problem+json").
+		Expect(t, 500, `…"detail":"Internal server error","code":"internal_error"}`)
+	s.waitForLog(t, "level=ERROR msg=panic", "goroutine")
+	s.waitForLog(t, "level=ERROR msg=request method=GET route=/ ")
+	program.Forbid(t, s.log.String(), "cut_by")
+	late := s.Dial(t)
+	late.Send("GET /?late=yes HTTP/1.0\r\n\r\n")
+	if text, clean := late.Rest(); clean {
+		t.Errorf("after its first byte %q ends as a whole response does", text)
+	}
+	s.waitForLog(t, "level=ERROR msg=request", "cut_by=panic")
+	program.Forbid(t, s.log.String(), "ada@")
+}
+
+// A request whose client went away, or that a stop cut off, has no response. A stop waits for its line, which takes a while.
+func TestARequestThatIsNotAnsweredIsLogged(t *testing.T) {
+	t.Parallel()
+	for by, leave := range map[string]func(*testing.T, *service, *program.Conn){
+		"client": func(_ *testing.T, _ *service, client *program.Conn) { _ = client.Close() },
+		"stop":   func(t *testing.T, s *service, _ *program.Conn) { s.end(t) },
+	} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			begun := make(chan struct{})
+			s := startWith(t, controllers.Handle(func(c *gin.Context) error {
+				close(begun)
+				<-c.Request.Context().Done()
+				time.Sleep(50 * time.Millisecond)
+				return c.Request.Context().Err()
+			}), func(l *limits) { l.stop = 20 * time.Millisecond })
+			client := s.Dial(t)
+			client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+			await(t, "the request is worked on", begun)
+			leave(t, s, client)
+			if log := s.log.String(); by == "stop" && !program.Matches(log, "…status=499…cut_by=stop…") {
+				t.Errorf("after the stop the log says %s", log)
+			}
+			s.waitForLog(t, "level=INFO msg=request method=GET route=/ status=499", "cut_by="+by)
+		})
+	}
+}
+
+func TestAStopCutsOffAResponseThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, sending(endless, 64<<10, 0), func(l *limits) { l.stop = 50 * time.Millisecond })
+	conn := s.Dial(t)
+	conn.Send("GET / HTTP/1.0\r\n\r\n")
+	conn.Begin()
+	ended := make(chan bool, 1)
+	go func() { ended <- wholeTo(conn) }()
+	s.end(t)
+	if await(t, "the connection ends", ended) {
+		t.Error("it ends as after a whole response")
+	}
+	s.waitForLog(t, "some clients were cut off")
+	s.waitForLog(t, "cut_by=stop")
+}
+
+// wholeTo reads to the end of a connection, and reports whether it was a clean one.
+func wholeTo(conn *program.Conn) bool {
+	_, err := io.Copy(io.Discard, conn.Conn)
+	return err == nil
+}
+
+func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
+	t.Parallel()
+	const refused = "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n"
+	ada := program.Body("Ada Lovelace", "ada@example.org")
+	for _, c := range []struct {
+		route, dryRun, body string
+		stored              bool
+		rows, created       int
+	}{
+		{csvPath, "false", refused, false, 2, 0},
+		{csvPath, "true", "name,email\nAda,ada@example.org\n", false, 1, 1},
+		{ndjsonPath, "true", ada, false, 1, 1},
+		{ndjsonPath, "false", ada, true, 1, 1},
+	} {
+		s := start(t)
+		s.Do(t, "POST", c.route+"?dry_run="+c.dryRun, c.body, "X-Request-Id: mine")
+		s.waitForLog(t, fmt.Sprintf(`msg="import started" request_id=mine route=%s dry_run=%s`, c.route, c.dryRun))
+		s.waitForLog(t, fmt.Sprintf(`msg="import ended" request_id=mine stored=%t rows=%d created=%d updated=0 skipped=0 deleted=0`,
+			c.stored, c.rows, c.created))
+		s.waitForLog(t, "msg=request method=POST")
+		s.end(t)
+		if said := program.Matches(s.log.String(), "…msg=request…created=1…"); said != c.stored {
+			t.Errorf("an import that stored: %t, is logged as\n%s", c.stored, s.log)
 		}
+		program.Forbid(t, s.log.String(), "Ada", "ada@", "secret")
 	}
 }

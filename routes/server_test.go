@@ -4,52 +4,40 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 	"weak"
 
-	"users-api/models"
+	"users-api/tests/program"
 )
 
 // docs/reliability.md tells operators these.
-func TestNoClientKeepsAConnectionLongerThanIsDocumented(t *testing.T) {
+func TestTheLimitsOfClientsAreThoseThatAreDocumented(t *testing.T) {
 	t.Parallel()
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
 		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
 		rate: 1024, behind: time.Minute, connections: 4096,
 		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20}
 	if got := usual(); got != want {
-		t.Errorf("the limits are %+v", got)
+		t.Errorf("the limits are %+v, want %+v", got, want)
 	}
-	logger := slog.New(slog.DiscardHandler)
-	server := want.server(context.Background(), nil, logger)
-	if server.ReadHeaderTimeout != want.header || server.ReadTimeout != want.body || server.IdleTimeout != want.idle || server.MaxHeaderBytes != 32<<10 {
-		t.Errorf("the server gives headers %s, and idle connections %s", server.ReadHeaderTimeout, server.IdleTimeout)
+	server := want.server(context.Background(), nil, slog.New(slog.DiscardHandler))
+	if server.ReadHeaderTimeout != want.header || server.ReadTimeout != want.body || server.IdleTimeout != want.idle ||
+		server.MaxHeaderBytes != 32<<10 {
+		t.Errorf("the server gives headers %s and %d bytes, bodies %s, and idle connections %s",
+			server.ReadHeaderTimeout, server.MaxHeaderBytes, server.ReadTimeout, server.IdleTimeout)
 	}
-}
-
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return listener
-}
-
-func silent(users *models.Users) Service {
-	return Service{Users: users, Fields: plain(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
 }
 
 func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	t.Parallel()
-	listener := listen(t)
-	_ = listener.Close()
-	err := silent(openUsers(t, newDatabase(t), 0)).Serve(t.Context(), listener)
-	if err == nil || !strings.HasPrefix(err.Error(), "cannot accept connections: ") {
-		t.Error(err)
+	accept := listen(t)
+	_ = accept.Close()
+	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Serve(t.Context(), accept)
+	if err == nil || !program.Matches(err.Error(), "cannot accept connections: …") {
+		t.Errorf("it ends with %v", err)
 	}
 }
 
@@ -57,20 +45,37 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 func TestAConnectionThatIsClosedIsForgotten(t *testing.T) {
 	t.Parallel()
 	l := listener{listen(t), usual(), t.Context()}
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close() //nolint:errcheck // nothing was sent
+	program.At("http://" + l.Addr().String()).Dial(t)
 	accepted, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	left := weak.Make(accepted.(*conn))
 	_ = accepted.Close()
 	accepted = nil
 	runtime.GC()
 	if left.Value() != nil {
 		t.Error("the connection is kept")
+	}
+}
+
+// Clients that keep many connections and use none of them cost memory. Those that are in use are never closed.
+func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
+	t.Parallel()
+	all := newConnections(3)
+	conns := make([]net.Conn, 5)
+	for i := range conns {
+		conns[i], _ = net.Pipe()
+		all.note(conns[i], http.StateNew)
+		if i > 0 { // the first is in use
+			all.note(conns[i], http.StateIdle)
+		}
+	}
+	for i, conn := range conns {
+		if closed := conn.SetDeadline(time.Time{}) != nil; closed != (i == 1 || i == 2) {
+			t.Errorf("connection %d is closed: %t", i, closed)
+		}
+		all.note(conn, http.StateClosed)
+	}
+	if len(all.open) != 0 || all.idle.Len() != 0 {
+		t.Errorf("%d connections are kept, %d of them as idle", len(all.open), all.idle.Len())
 	}
 }

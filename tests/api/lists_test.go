@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,49 +40,62 @@ func TestTheListIsInOrderOfID(t *testing.T) {
 	p.ExpectUsers(t, "a", "b", "c")
 }
 
-func TestAListThatHasNotChangedIsNotSentAgain(t *testing.T) {
+func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
-	first := p.Do(t, "GET", "/api/users", "")
-	etag := first.Header.Get("ETag")
-	if !strings.HasPrefix(etag, `"`) || first.Header.Get("Cache-Control") != "no-cache" {
-		t.Fatalf("the list has the headers %v", first.Header)
-	}
-	for header, status := range map[string]int{
-		etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200, strings.Trim(etag, `"`): 200,
-		"": 200, `"x,` + etag[1:]: 200,
-	} {
-		answer := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+header)
-		if answer.Status != status || (status == 304) != (answer.Body == "") || answer.Header.Get("ETag") != etag {
-			t.Errorf("If-None-Match: %s is answered %d %s with %v", header, answer.Status, answer.Body, answer.Header)
+	p := readable(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i, path := range []string{"/api/users", "/api/users?limit=2", "/api/users?email=ada@example.org", "/api/users/1"} {
+		first := p.Do(t, "GET", path, "")
+		etag := first.Header.Get("ETag")
+		if !strings.HasPrefix(etag, `"`) || first.Header.Get("Cache-Control") != "no-cache" {
+			t.Fatalf("%s has the headers %v", path, first.Header)
+		}
+		for header, status := range map[string]int{
+			etag: 304, "W/" + etag: 304, `"x", ` + etag: 304, "*": 304, `"x"`: 200, strings.Trim(etag, `"`): 200,
+			"": 200, `"x,` + etag[1:]: 200,
+		} {
+			for _, method := range []string{"GET", "HEAD"} {
+				answer := p.Do(t, method, path, "", "If-None-Match: "+header)
+				isSent := method == "GET" && status == 200
+				if answer.Status != status || isSent != (answer.Body != "") || answer.Header.Get("ETag") != etag {
+					t.Errorf("%s %s with If-None-Match: %s is answered %d %s with %v",
+						method, path, header, answer.Status, answer.Body, answer.Header)
+				}
+			}
+		}
+		name := fmt.Sprint("Countess ", i)
+		other.Do("UPDATE users SET name = '" + name + "' WHERE id = 1")
+		changed := p.Do(t, "GET", path, "", "If-None-Match: "+etag)
+		changed.Expect(t, 200, "…"+name+"…")
+		if changed.Header.Get("ETag") == etag {
+			t.Errorf("after a change %s has the same ETag", path)
 		}
 	}
-	p.Create(t, "Alan", "alan@example.org")
-	second := p.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag)
-	if second.Status != 200 || second.Header.Get("ETag") == etag {
-		t.Errorf("a list that has changed is answered %d with %v", second.Status, second.Header)
+}
+
+// A client that finds a user in a list can change it on the condition of If-Match.
+func TestAListOfOneUserHasTheETagOfTheUser(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	etag := program.ETag(t, p, 1)
+	for _, query := range []string{"email=ada@example.org", "limit=1", "limit=1&count=true", "q=lovelace"} {
+		program.ExpectHeader(t, p.Do(t, "GET", "/api/users?"+query, ""), "ETag", etag)
+	}
+	if another := program.ETag(t, p, 2); another == etag || another == "" {
+		t.Errorf("the ETag of another user is %s", another)
 	}
 }
 
-func TestAWriteThatChangesNothingKeepsTheETag(t *testing.T) {
+func TestAnETagOutlivesWritesThatChangeNothingAndARestart(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
-	etag := p.Do(t, "GET", "/api/users", "").Header.Get("ETag")
+	condition := "If-None-Match: " + p.Do(t, "GET", "/api/users", "").Header.Get("ETag")
 	p.Do(t, "DELETE", "/api/users/2", "")
 	p.Do(t, "POST", "/api/users", program.Body("n", "ada@example.org"))
-	p.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag).Expect(t, 304, "")
-}
-
-func TestAnETagOutlivesARestart(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
-	etag := p.Do(t, "GET", "/api/users", "").Header.Get("ETag")
+	p.Do(t, "GET", "/api/users", "", condition).Expect(t, 304, "")
 	p.Stop(t)
-	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	again.Do(t, "GET", "/api/users", "", "If-None-Match: "+etag).Expect(t, 304, "")
+	program.Serve(t, "DATA_DIR="+p.DataDir).Do(t, "GET", "/api/users", "", condition).Expect(t, 304, "")
 }
 
 func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
@@ -98,5 +112,22 @@ func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
 	answer := p.Do(t, "GET", "/api/users", "")
 	if program.ExpectLength(t, answer); answer.Header.Get("ETag") == "" {
 		t.Error("a small list is still streamed")
+	}
+}
+
+func TestAnIDWithoutAUserIsNotFound(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	for _, id := range []string{
+		"6", "0", "-1", "abc", "1.0", "+1", "01", "%201", "0x1", "1e0", "-0", "1%20OR%201=1", "18446744073709551617",
+		"9223372036854775808", "1%00", "١", "%25", "*",
+	} {
+		for _, method := range []string{"GET", "HEAD", "PATCH", "PUT", "DELETE"} {
+			answer := p.Do(t, method, "/api/users/"+id, `{"name":"A","email":"a@b"}`, "If-Match: *")
+			answer.Expect(t, 404, map[bool]string{true: "", false: noUser}[method == "HEAD"])
+		}
+	}
+	if users := p.List(t); len(users) != 6 {
+		t.Errorf("the users are %v", users)
 	}
 }

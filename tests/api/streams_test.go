@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -200,9 +201,7 @@ func TestAStopEndsStreamsAndRequestsThatWaitAtOnce(t *testing.T) {
 	waits.Send("GET /api/changes?wait=60&after=%s HTTP/1.1\r\nHost: x\r\n\r\n", next)
 	expectFollowers(t, p, 3)
 	p.Stop(t)
-	if block := s.next(); block != "" || s.lines.Err() != nil {
-		t.Errorf("the stream ends with %q and %v", block, s.lines.Err())
-	}
+	expectEnd(t, s)
 	if text, clean := old.Rest(); !clean || !strings.HasSuffix(text, "\r\n\r\n:\n\n") {
 		t.Errorf("the stream over HTTP/1.0 is %q, clean: %t", text, clean)
 	}
@@ -212,14 +211,33 @@ func TestAStopEndsStreamsAndRequestsThatWaitAtOnce(t *testing.T) {
 
 func TestTheEndOfTheFeedEndsAStream(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	p := program.ServeFeed(t)
 	s := follow(t, p, "")
 	expectBlock(t, s, ":\n")
 	p.Run(t, "changes", "off").MustSucceed(t)
-	if block := s.next(); block != "" || s.lines.Err() != nil {
-		t.Errorf("it ends with %q and %v", block, s.lines.Err())
-	}
+	expectEnd(t, s)
 	p.Do(t, "GET", "/api/changes", "").Expect(t, 404, noFeed)
+}
+
+// A storage that is lost ends the program, and those that wait with it.
+func TestALostStorageEndsAStream(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	p := program.ServeFeed(t)
+	s := follow(t, p, "")
+	expectBlock(t, s, ":\n")
+	program.Must(t, os.Remove(p.DatabasePath()))
+	expectEnd(t, s)
+	p.ExpectEnd(t, 1, "removed or replaced")
+	program.Forbid(t, p.Log(), "cut off", "cut_by")
+}
+
+// expectEnd expects that a stream ends as a response ends.
+func expectEnd(t *testing.T, s stream) {
+	t.Helper()
+	if block := s.next(); block != "" || s.lines.Err() != nil {
+		t.Errorf("the stream goes on with %q, and ends with %v", block, s.lines.Err())
+	}
 }
 
 // The line of a stream says how long it was, and that the client left.

@@ -1,0 +1,402 @@
+package routes
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"users-api/controllers"
+	"users-api/tests/program"
+)
+
+// How long clients may take, with shorter limits than the usual ones. A client that does not do its part is cut off; one
+// that does is served however long that takes, and what the service or its storage takes is not counted.
+
+// A request without a body to wait for is answered at once, and its connection is closed all the same.
+func TestWhatStallsWhileItIsSentIsGivenUp(t *testing.T) {
+	t.Parallel()
+	const late = `{"error":"The request body did not arrive in time"}`
+	const post, csv, ndjson = "POST /api/users", "POST " + csvPath, "POST " + ndjsonPath
+	const begun = " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+	const chunks = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+	s := start(t, func(l *limits) {
+		const short = 300 * time.Millisecond
+		l.header, l.body, l.behind = short, short, short
+	})
+	for name, test := range map[string]struct {
+		beginning string
+		status    int // 0: the connection is closed without an answer
+		says      string
+	}{
+		"nothing":                           {"", 0, ""},
+		"half a header":                     {"GET /health HTTP/1.1\r\nHost:", 0, ""},
+		"a body with a length":              {post + begun + "\r\n" + `{"name":`, 408, late},
+		"a body in chunks":                  {post + chunks + "\r\n8\r\n" + `{"name":` + "\r\n", 408, late},
+		"the size of a chunk":               {"PUT /api/users/1" + chunks + "\r\n5", 408, late},
+		"a body of HTTP/1.0":                {post + " HTTP/1.0\r\nContent-Length: 100\r\n\r\n{", 408, late},
+		"a change":                          {"PATCH /api/users/1" + begun + "\r\n", 408, late},
+		"a file":                            {csv + begun + "\r\n", 408, late},
+		"the header of a file":              {csv + begun + "\r\nname,em", 408, late},
+		"a file behind a row":               {csv + begun + "\r\nname,email\nn,1\n", 408, late},
+		"a deletion, which needs no body":   {"DELETE /api/users/7" + begun + "\r\n", 404, `{"error":"User not found"}`},
+		"a list":                            {"GET /api/users" + chunks + "\r\n", 200, "[]"},
+		"health":                            {"GET /health" + begun + "\r\nx", 200, `{"status":"ok"}`},
+		"an unknown path":                   {"POST /nothing" + begun + "\r\n", 404, `{"error":"Not found"}`},
+		"a body of another site":            {post + begun + "Origin: http://y\r\n\r\n", 403, "…another site…"},
+		"a file of another site":            {csv + chunks + "Origin: http://y\r\n\r\n", 403, "…another site…"},
+		"a form":                            {csv + begun + "Content-Type: multipart/form-data; boundary=x\r\n\r\n", 415, "…"},
+		"a file that is announced":          {ndjson + "?x" + begun + "Expect: 100-continue\r\n\r\n", 400, "…"},
+		"a body behind another expectation": {post + begun + "Expect: miracles\r\n\r\n", 417, "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := s.Dial(t)
+			conn.Send("%s", test.beginning)
+			conn.Answer().To(fmt.Sprintf("%.50q", test.beginning)).Expect(t, test.status, test.says)
+			if text, _ := conn.Rest(); text != "" { // nothing can follow half a body
+				t.Errorf("then comes %q", text)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		s.ExpectUsers(t)
+		s.end(t)
+		program.Forbid(t, s.log.String(), "level=ERROR")
+	})
+}
+
+func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
+	t.Parallel()
+	conn := start(t).Dial(t)
+	conn.Send("%sContent-Length: 10\r\n\r\n{", program.PostUsers)
+	_ = conn.Conn.(*net.TCPConn).CloseWrite()
+	conn.Answer().Expect(t, 400, program.ErrorBody("The request body could not be read to its end"))
+}
+
+// A file has no time limit as a whole. One that always brings less than it must would hold its place for ever.
+func TestAFileMustKeepItsPace(t *testing.T) {
+	t.Parallel()
+	const pause = 250 * time.Millisecond
+	const csv, ndjson = "n,%04d\n", `{"name":"n","email":"%04d"}` + "\n"
+	for name, c := range map[string]struct {
+		path, header, line  string
+		lines, rate, status int
+	}{
+		"one that comes four times as fast as it must": {csvPath, "name,email\n", csv, 8, 7, 200}, // twice as long as behind
+		"a CSV file that comes too slowly":             {csvPath, "name,email\n", csv, 1000, 1 << 20, 408},
+		"an NDJSON file that comes too slowly":         {ndjsonPath, "", ndjson, 1000, 1 << 20, 408},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, func(l *limits) { l.behind, l.rate = 4*pause, c.rate })
+			conn := s.Dial(t)
+			length := len(c.header) + c.lines*len(fmt.Sprintf(c.line, 0))
+			conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", c.path, length, c.header)
+			answered := make(chan struct{})
+			go func() {
+				for i := range c.lines {
+					conn.Send(c.line, i)
+					select {
+					case <-answered:
+						return
+					case <-time.After(pause): // the slowness is what is tried
+					}
+				}
+			}()
+			conn.Answer().To("a file of "+c.path).Expect(t, c.status, "…")
+			close(answered)
+		})
+	}
+}
+
+// The time that a body or a file has to arrive ends with it, also where the last line of a file has no end: a reader asks
+// once more then. Another program holds the write lock for longer than that.
+func TestTheTimeToSendDoesNotEndTheWaitForStorage(t *testing.T) {
+	t.Parallel()
+	const short = 100 * time.Millisecond
+	requests := map[string]string{
+		"with a length": "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+		"in chunks":     "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
+	}
+	for _, c := range []struct {
+		path, text string
+		status     int
+	}{
+		{"/api/users", program.Body("n", "1"), 201},
+		{csvPath, "name,email\nn,1", 200}, {csvPath, "name,email\nn,1\n", 200},
+		{ndjsonPath, program.Body("n", "1"), 200}, {ndjsonPath, program.Body("n", "1") + "\n", 200},
+	} {
+		for kind, request := range requests {
+			t.Run(fmt.Sprintf("%q to %s %s", c.text, c.path, kind), func(t *testing.T) {
+				t.Parallel()
+				s := start(t, func(l *limits) { l.body, l.behind = short, short })
+				other := program.OpenOther(t, s.path)
+				other.HoldWrites()
+				conn := s.Dial(t)
+				conn.Send(request, c.path, len(c.text), c.text)
+				time.Sleep(5 * short) // the slowness is what is tried
+				other.LetGo()
+				conn.Answer().Expect(t, c.status, "…")
+			})
+		}
+	}
+}
+
+// manyUsers fill a long response with short lines, and longNames with long ones.
+const (
+	manyUsers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 9000)
+		INSERT INTO users (name, email) SELECT printf('%.*c', 1000, 'n'), i FROM n`
+	longNames = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 9)
+		INSERT INTO users (name, email) SELECT printf('%.*c', 1000000, 'n'), 'long' || i FROM n`
+)
+
+// Whatever is sent: the error of a connection is the reason that the log has.
+func TestAReaderThatStallsIsCutOff(t *testing.T) {
+	t.Parallel()
+	const behind = 300 * time.Millisecond
+	const stream = "GET /api/changes?limit=1 HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream"
+	for name, c := range map[string]struct{ request, fill string }{
+		"of a list":                     {"GET /api/users HTTP/1.1\r\nHost: x", longNames},
+		"of a list in the other order":  {"GET /api/users?order=desc HTTP/1.0", longNames},
+		"of a file":                     {"GET " + csvPath + " HTTP/1.1\r\nHost: x", longNames},
+		"of a stream with long events":  {stream, longNames},
+		"of a stream with short events": {stream, manyUsers},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, func(l *limits) { l.behind = behind })
+			s.record(t)
+			s.others(t, c.fill)
+			conn, began := s.Dial(t), time.Now()
+			conn.Buffer(4 << 10)
+			conn.Send("%s\r\n\r\n", c.request)
+			s.waitForLog(t, "level=INFO msg=request", "cut_by=stalled_reader")
+			if took := time.Since(began); took < behind || took > 100*behind {
+				t.Errorf("it is cut off after %s, and may be behind for %s", took, behind)
+			}
+			if text, clean := conn.Rest(); clean {
+				t.Errorf("the connection ends after %d bytes as after a whole response", len(text))
+			}
+		})
+	}
+}
+
+const endless = 1 << 30
+
+// sending is a handler that sends as many pieces as are wanted, and thinks before each.
+func sending(count, size int, thinks time.Duration) gin.HandlerFunc {
+	piece := bytes.Repeat([]byte("x"), size)
+	return controllers.Handle(func(c *gin.Context) error {
+		for range count {
+			time.Sleep(thinks)
+			if _, err := c.Writer.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// A reader that takes a little now and then, but less than it must, holds a connection no longer than one that stalls.
+func TestAReaderMustKeepItsPace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		handler    gin.HandlerFunc
+		behind     time.Duration
+		rate       int
+		step       int64 // how much it takes at a time
+		pause      time.Duration
+		whole      int64 // 0: it is cut off
+		readBuffer int
+	}{
+		"one that takes 3 MiB/s of 100": {
+			sending(endless, 64<<10, 0), 500 * time.Millisecond, 100 << 20, 64 << 10, 20 * time.Millisecond, 0, 4 << 10},
+		"one that takes 10 MiB/s of 1, and more than twice as long as it may be behind": {
+			sending(1, 30<<20, 0), 1200 * time.Millisecond, 1 << 20, 1 << 20, 100 * time.Millisecond, 30 << 20, 128 << 10},
+		"one that waits for storage, and longer than it may be behind at most": {
+			sending(2, 1<<20, 1200*time.Millisecond), 400 * time.Millisecond, 1 << 20, 1 << 20, time.Millisecond, 2 << 20, 4 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startWith(t, c.handler, func(l *limits) { l.behind, l.rate = c.behind, c.rate })
+			conn := s.Dial(t)
+			conn.Buffer(c.readBuffer)
+			conn.Send("GET / HTTP/1.0\r\n\r\n")
+			total, err := int64(0), error(nil)
+			for tick := time.NewTicker(c.pause); err == nil; <-tick.C { // the slowness is what is tried
+				var n int64
+				_ = conn.SetReadDeadline(time.Now().Add(program.Patience))
+				n, err = io.CopyN(io.Discard, conn.Conn, c.step)
+				total += n
+			}
+			if isWhole := errors.Is(err, io.EOF) && total > c.whole; isWhole != (c.whole > 0) {
+				t.Errorf("%d bytes came, then %v; want %d", total, err, c.whole)
+			}
+			s.end(t)
+			if strings.Contains(s.log.String(), "cut_by=stalled_reader") != (c.whole == 0) {
+				t.Errorf("the log says %s", s.log)
+			}
+		})
+	}
+}
+
+// A client that has vanished takes nothing, and is cut off although what is written to it finds space. One that takes all may
+// wait for us for any time. A period is 125 ms here.
+func TestAClientThatVanishesIsCutOffAlthoughLittleIsWritten(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what a client has taken")
+	}
+	for name, c := range map[string]struct {
+		isThere bool
+		writes  int
+	}{"a client that is there": {true, 40}, "a client that has vanished": {false, 400}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limits := usual()
+			limits.behind = time.Second / 2
+			accept := listener{listen(t), limits, t.Context()}
+			client := program.At("http://" + accept.Addr().String()).Dial(t)
+			client.Buffer(4 << 10)
+			accepted, err := accept.Accept()
+			program.Must(t, err)
+			t.Cleanup(func() { _ = accepted.Close() })
+			if c.isThere {
+				go io.Copy(io.Discard, client.Conn) //nolint:errcheck // until the end
+			}
+			_, err = accepted.Write(make([]byte, 64<<10))
+			for range c.writes {
+				if err == nil {
+					time.Sleep(50 * time.Millisecond)
+					_, err = accepted.Write([]byte(":"))
+				}
+			}
+			if c.isThere != (err == nil) || err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the writes end with %v", err)
+			}
+		})
+	}
+}
+
+// The time limits of bodies, idle connections and probes are shorter than a client may wait.
+func TestNoTimeLimitEndsARequestThatWaits(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(l *limits) {
+		const short = time.Second / 10
+		l.body, l.idle, l.probe, l.stop, l.behind = short, short, short, short, 5*short
+	})
+	s.record(t)
+	began := time.Now()
+	s.Do(t, "GET", "/api/changes?wait=2", "").Expect(t, 200, `{"changes":[],…`)
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("it is answered after %s, want 2 s", took)
+	}
+}
+
+func TestAStreamWithoutChangesHasACommentNowAndThen(t *testing.T) {
+	t.Parallel()
+	const every = 200 * time.Millisecond
+	s := start(t, func(l *limits) { l.heartbeat = every })
+	s.record(t)
+	conn, began := s.Dial(t), time.Now()
+	conn.Send("GET /api/changes HTTP/1.0\r\nAccept: text/event-stream\r\n\r\n")
+	for range 3 {
+		conn.Expect(":\n")
+	}
+	if took := time.Since(began); took < 2*every { // the first comes at once
+		t.Errorf("three comments came in %s, want one each %s", took, every)
+	}
+}
+
+// The admin port gives a client no more time than the public one, and does not count the time of a profile.
+func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
+	t.Parallel()
+	const short = 300 * time.Millisecond
+	l, accept := usual(), listen(t)
+	l.header, l.body, l.idle, l.behind = short, short, short, 3*short
+	t.Cleanup(silent(nil).admin(l, t.Context(), accept))
+	admin := program.At("http://" + accept.Addr().String())
+	for name, request := range map[string]string{
+		"nothing":        "",
+		"half a header":  "GET /livez HTTP/1.1\r\nHost",
+		"a body to come": "POST /debug/pprof/symbol HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
+		"an idle one":    "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := admin.Dial(t)
+			conn.Send("%s", request)
+			if text, clean := conn.Rest(); !clean {
+				t.Errorf("after %q it is reset", text)
+			}
+		})
+	}
+	t.Run("a reader that stalls", func(t *testing.T) {
+		t.Parallel()
+		conn := admin.Dial(t)
+		many := []byte(strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 1000))
+		_ = conn.SetWriteDeadline(time.Now().Add(program.Patience))
+		var err error
+		for err == nil { // no more are read while no response is
+			_, err = conn.Write(many)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("the connection stays open")
+		}
+	})
+	t.Run("a profile", func(t *testing.T) {
+		t.Parallel()
+		admin.Do(t, "GET", "/debug/pprof/trace?seconds=1", "").Expect(t, 200, "…")
+	})
+}
+
+// What a slow reader of a long list holds is what it is being sent, and no page beside it: with a page for each, 400 of them
+// took more memory than the service may have, and the garbage collector a core.
+//
+// It is not parallel: what other tests hold would count.
+func TestSlowReadersHoldNoPages(t *testing.T) {
+	for name, c := range map[string]struct {
+		fill, path string
+		readers    int
+		most       int64 // bytes for each
+	}{
+		"a list in the other order":                      {manyUsers, "/api/users?order=desc", 40, 110 << 10},
+		"a list of long names that is too large to keep": {longNames, "/api/users", 8, 3000 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			s.others(t, c.fill)
+			before, held := heapInUse(), int64(0)
+			for range c.readers {
+				reader := s.Dial(t)
+				reader.Buffer(4 << 10)
+				reader.Send("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", c.path)
+				reader.Begin()
+			}
+			program.WaitFor(t, fmt.Sprintf("each of %d readers holds at most %d KiB", c.readers, c.most>>10), func() bool {
+				held = (heapInUse() - before) / int64(c.readers)
+				return held <= c.most
+			})
+			t.Logf("each holds %d KiB", held>>10)
+		})
+	}
+}
+
+// heapInUse returns the bytes that are in use, and not those that a sync.Pool keeps until the second collection: they may go at
+// any time, and then more was in use before than after. The race detector's own memory is not among them.
+func heapInUse() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
