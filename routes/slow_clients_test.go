@@ -371,9 +371,11 @@ func TestSlowReadersHoldNoPages(t *testing.T) {
 	}{
 		"a list in the other order":                      {manyUsers, "/api/users?order=desc", 40, 110 << 10},
 		"a list of long names that is too large to keep": {longNames, "/api/users", 8, 3000 << 10},
+		"the feed, of which a response has 128 KiB":      {manyUsers, "/api/changes?limit=1000", 40, 300 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
+			s.record(t)
 			s.others(t, c.fill)
 			before, held := heapInUse(), int64(0)
 			for range c.readers {

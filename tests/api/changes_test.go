@@ -73,14 +73,8 @@ var changes = []scenario{
 
 	// The body is read as a creation's.
 	{"half an object is refused", patch, `{"name":"B"`, 400, badJSON},
-	{"an array is refused", patch, `[]`, 400, `{"error":"The request body must be a JSON object, not an array"}`},
 	{"a number for a name is refused", patch, `{"name":5}`, 400,
 		`{"error":"The field name must be a string, not a number"}`},
-	{"an object for an email is refused", put, `{"name":"B","email":{}}`, 400,
-		`{"error":"The field email must be a string, not an object"}`},
-	{"bytes that are not UTF-8 are refused", patch, "{\"name\":\"\xff\"}", 400, notUTF8},
-	{"half a character is refused", patch, `{"name":"\ud800"}`, 400, halved},
-	{"two objects are refused", put, both + both, 400, badJSON},
 	{"a body over 1 MiB is too large", patch, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, 413,
 		`{"error":"The request body is larger than 1 MiB"}`},
 	{"another site's browser cannot change", patch + "\nSec-Fetch-Site: cross-site", both, 403, crossed},

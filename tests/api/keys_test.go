@@ -125,6 +125,10 @@ func TestWhatHasNoDataNeedsNoKey(t *testing.T) {
 			t.Errorf("%s is answered %d with %v", path, answer.Status, answer.Header)
 		}
 	}
+	stdout, stderr, code := program.Run(t, []string{"PORT=" + p.URL[len("http://127.0.0.1:"):], "API_KEY_FILE=/gone"}, "healthcheck")
+	if code != 0 || stderr != "" {
+		t.Errorf("the health check ends with %d, %q and %q", code, stdout, stderr)
+	}
 }
 
 // These are refused before the key is looked at.
@@ -222,15 +226,6 @@ func TestAMistakeInTheKeysEndsTheStartWithoutTheKey(t *testing.T) {
 			program.ExpectRefusal(t, p, bad.says)
 			program.Forbid(t, p.Log(), fullKey[:15], otherKey, readKey)
 		})
-	}
-}
-
-func TestTheHealthCheckNeedsNoKey(t *testing.T) {
-	t.Parallel()
-	port := withKeys(t, fullKey).URL[len("http://127.0.0.1:"):]
-	stdout, stderr, code := program.Run(t, []string{"PORT=" + port, "API_KEY_FILE=/gone"}, "healthcheck")
-	if code != 0 || stderr != "" {
-		t.Errorf("it ends with %d, %q and %q", code, stdout, stderr)
 	}
 }
 

@@ -153,15 +153,3 @@ func TestRefusalsOfAccessAreProblemsToo(t *testing.T) {
 		program.ExpectHeader(t, answer, "Vary", vary)
 	}
 }
-
-func TestTheFeedsProblemsHaveCodes(t *testing.T) {
-	t.Parallel()
-	for code, answer := range map[string]program.Answer{
-		"changes_off": program.Serve(t).Do(t, "GET", "/api/changes", "", "Accept: "+problemType),
-		"cursor_gone": program.ServeFeed(t).Do(t, "GET", "/api/changes?after=1", "", "Accept: "+problemType),
-	} {
-		if got := readProblem(t, answer).Code; got != code {
-			t.Errorf("answered %s, want %s", answer.Body, code)
-		}
-	}
-}

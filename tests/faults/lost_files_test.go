@@ -2,7 +2,6 @@ package faults
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,23 +42,6 @@ func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestAReplacedDatabaseIsServedAfterTheRestart(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	backup := program.Serve(t)
-	backup.Create(t, "Backup", "backup@example.org")
-	backup.Stop(t)
-	p := program.Serve(t)
-	for i := range 20 {
-		p.Create(t, "n", fmt.Sprint(i))
-	}
-	program.Must(t, os.Rename(backup.DatabasePath(), p.DatabasePath()))
-	p.Wait(t)
-	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	again.ExpectUsers(t, "Backup")
-	program.ExpectIntact(t, p.DatabasePath())
 }
 
 // The files are checked once a second. A stop must not trust the last check.
@@ -103,6 +85,7 @@ func TestTheWALFileOfTheNewDatabaseIsLeftInPlace(t *testing.T) {
 			end(p)
 			expectLost(t, p)
 			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "In the -wal file")
+			program.ExpectIntact(t, p.DatabasePath())
 		})
 	}
 }

@@ -87,20 +87,21 @@ func (p *piped) expectStop(t *testing.T) {
 	}
 }
 
-func TestALogThatIsNotReadDelaysNothing(t *testing.T) {
+// The last lines are written before the end: if one of them ended the program, its exit code would tell.
+func TestALogThatIsNotReadDelaysNothingAndEndsNothing(t *testing.T) {
 	t.Parallel()
-	p := startPiped(t)
-	p.ask(t, 1000)
-	p.expectStop(t)
-}
-
-func TestALogWhoseReaderGoesAwayDoesNotEndTheProgram(t *testing.T) {
-	t.Parallel()
-	p := startPiped(t)
-	_ = p.log.Close()
-	p.ask(t, 1000)
-	// The last lines are written before the end: if one of them were the end, the exit code would tell.
-	p.expectStop(t)
+	for name, leave := range map[string]func(*os.File) error{
+		"its reader stalls":    func(*os.File) error { return nil },
+		"its reader goes away": (*os.File).Close,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startPiped(t)
+			program.Must(t, leave(p.log))
+			p.ask(t, 1000)
+			p.expectStop(t)
+		})
+	}
 }
 
 var droppedLines = regexp.MustCompile(`level=WARN msg="log lines were dropped" count=(\d+)$`)
