@@ -33,7 +33,8 @@ func reader(whole chan<- struct{}, goOn <-chan struct{}) gin.HandlerFunc {
 func (s *service) large(t *testing.T) *program.Conn {
 	t.Helper()
 	conn := s.Dial(t)
-	conn.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 2*smallBody, strings.Repeat("x", 2*smallBody-1))
+	const length = 2 * smallBody
+	conn.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", length, strings.Repeat("x", length-1))
 	return conn
 }
 
@@ -71,7 +72,7 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	s.large(t).Send("x")
 	await(t, "a body is worked on", whole)
 	got := s.large(t).Answer()
-	got.Expect(t, 503, program.ErrorBody("Too many large request bodies are arriving at once: send it again in a few seconds"))
+	got.Expect(t, 503, `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`)
 	program.ExpectHeader(t, got, "Retry-After", "5")
 	s.waitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
 	close(goOn)

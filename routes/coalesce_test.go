@@ -16,8 +16,8 @@ import (
 	"users-api/tests/program"
 )
 
-// parts is a handler that sends a response in parts of the sizes in the query. With flush, it flushes after each part, and
-// then waits until the client has it.
+// parts is a handler that sends a response in parts of the sizes in the query. With flush, it flushes after each part,
+// and then waits until the client has it.
 func parts(t *testing.T, arrived <-chan struct{}) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if length := c.Query("length"); length != "" {
@@ -44,8 +44,8 @@ func part(size string) []byte {
 	return bytes.Repeat([]byte("abcdefghijk"), length/11+1)[:length]
 }
 
-// The beginning of a response is held back until more of it is written. It must come whatever that is, and before the next
-// response of the connection.
+// The beginning of a response is held back until more of it is written. It must come whatever that is, and before the
+// next response of the connection.
 func TestAResponseIsCompleteHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	all := []string{"0", "1", "4096", "4097", "1,4096", "1,70000,3", "2048,2048", "2047,4096,1", "5000,5000", "100000",
@@ -54,7 +54,7 @@ func TestAResponseIsCompleteHoweverItIsWritten(t *testing.T) {
 	if testing.Short() {
 		step = 7
 	}
-	for size := 3500; size < 4200; size += step { // with the headers, some of them fill net/http's buffer to its last byte
+	for size := 3500; size < 4200; size += step { // with the headers, some fill net/http's buffer to its last byte
 		all = append(all, fmt.Sprint(size), fmt.Sprint("1,", size))
 	}
 	for _, protocol := range []string{"HTTP/1.0", "HTTP/1.1"} {
@@ -117,7 +117,9 @@ func (c client) expect(t *testing.T, method, protocol, sizes string, known bool)
 // What a handler flushes must not wait for what it writes next.
 func TestWhatIsFlushedArrivesAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, sizes := range []string{"1", "4095", "4096", "4097", "10000", "0,4096,4096", "0,10000", "3,4096,4096,5", "5000,4096"} {
+	for _, sizes := range []string{
+		"1", "4095", "4096", "4097", "10000", "0,4096,4096", "0,10000", "3,4096,4096,5", "5000,4096",
+	} {
 		t.Run(sizes, func(t *testing.T) {
 			t.Parallel()
 			arrived := make(chan struct{})

@@ -21,7 +21,7 @@ func TestAKeyIsRefusedFromTheMidnightAfterItsLastDay(t *testing.T) {
 		log := &lines{}
 		engine := Service{Metrics: noFigures(), Logger: slog.New(slog.NewTextHandler(log, nil)), Access: Access{
 			Keys: config.NewKeyring(config.Keys{
-				sha256.Sum256([]byte(ends)):  {Name: "hr-sync", Full: true, Until: time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)},
+				sha256.Sum256([]byte(ends)):  {Name: "hr-sync", Full: true, Until: time.Now().Add(24 * time.Hour)},
 				sha256.Sum256([]byte(stays)): {Full: true},
 			}),
 		}}.engine(usual())

@@ -21,9 +21,10 @@ func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 		failure error
 		says    string
 	}{
-		"error_type=*errors.errorString":            {errors.New("sql: Scan error on ada@example.org"), "Internal server error"},
-		"storage_error=unknown":                     {&models.StorageError{Text: text}, text},
-		`storage_code=1 storage_error="SQL error"`:  {&models.StorageError{Text: text, Code: "1", Meaning: "SQL error"}, text},
+		"error_type=*errors.errorString": {errors.New(text), "Internal server error"},
+		"storage_error=unknown":          {&models.StorageError{Text: text}, text},
+		`storage_code=1 storage_error="SQL error"`: {
+			&models.StorageError{Text: text, Code: "1", Meaning: "SQL error"}, text},
 		`storage_error="` + models.ErrClosed.Text:   {models.ErrClosed, models.ErrClosed.Text},
 		`storage_error="` + models.ErrReplaced.Text: {models.ErrReplaced, models.ErrReplaced.Text},
 	} {
@@ -59,7 +60,7 @@ func TestAPanicIsA500OrResetsTheConnection(t *testing.T) {
 	program.Forbid(t, s.log.String(), "ada@")
 }
 
-// A request whose client went away, or that a stop cut off, has no response. A stop waits for its line, which takes a while.
+// A request whose client went away, or that a stop cut off, has no response. A stop waits for its line.
 func TestARequestThatIsNotAnsweredIsLogged(t *testing.T) {
 	t.Parallel()
 	for by, leave := range map[string]func(*testing.T, *service, *program.Conn){
@@ -126,8 +127,8 @@ func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 		s := start(t)
 		s.Do(t, "POST", c.route+"?dry_run="+c.dryRun, c.body, "X-Request-Id: mine")
 		s.waitForLog(t, fmt.Sprintf(`msg="import started" request_id=mine route=%s dry_run=%s`, c.route, c.dryRun))
-		s.waitForLog(t, fmt.Sprintf(`msg="import ended" request_id=mine stored=%t rows=%d created=%d updated=0 skipped=0 deleted=0`,
-			c.stored, c.rows, c.created))
+		s.waitForLog(t, fmt.Sprintf(`msg="import ended" request_id=mine stored=%t rows=%d created=%d`+
+			` updated=0 skipped=0 deleted=0`, c.stored, c.rows, c.created))
 		s.waitForLog(t, "msg=request method=POST")
 		s.end(t)
 		if said := program.Matches(s.log.String(), "…msg=request…created=1…"); said != c.stored {

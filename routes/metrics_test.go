@@ -17,7 +17,9 @@ func TestTheSizesOfCommitsAreCountedUpToEach(t *testing.T) {
 	stats := models.Stats{CommitWrites: [10]uint64{0: 3, 3: 2, 9: 1}, Writes: 400}
 	families, err := NewMetrics("v1", "abc", func() models.Stats { return stats }, time.Now).registry.Gather()
 	program.Must(t, err)
-	at := slices.IndexFunc(families, func(family *dto.MetricFamily) bool { return family.GetName() == "users_api_commit_writes" })
+	at := slices.IndexFunc(families, func(family *dto.MetricFamily) bool {
+		return family.GetName() == "users_api_commit_writes"
+	})
 	sizes := families[at].GetMetric()[0].GetHistogram()
 	if sizes.GetSampleSum() != 400 || sizes.GetSampleCount() != 6 || sizes.GetBucket()[0].GetCumulativeCount() != 3 ||
 		sizes.GetBucket()[3].GetUpperBound() != 8 || sizes.GetBucket()[3].GetCumulativeCount() != 5 {

@@ -85,7 +85,7 @@ func startWith(t *testing.T, handler gin.HandlerFunc, change ...func(*limits)) *
 
 // noFigures are the metrics of a storage that counts nothing.
 func noFigures() *Metrics {
-	return NewMetrics("v1", "abc", func() models.Stats { return models.Stats{} }, func() time.Time { return time.Unix(0, 0) })
+	return NewMetrics("v1", "abc", func() models.Stats { return models.Stats{} }, time.Now)
 }
 
 func silent(users *models.Users) Service {
@@ -107,11 +107,11 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	}
 	accept := listen(t)
 	stop, cancel := context.WithCancel(context.Background())
-	s := &service{
-		Program: program.At("http://" + accept.Addr().String()), log: &lines{}, stop: cancel, ended: make(chan error, 1),
-	}
+	address := "http://" + accept.Addr().String()
+	s := &service{Program: program.At(address), log: &lines{}, stop: cancel, ended: make(chan error, 1)}
 	served.Fields, served.Metrics, served.Logger = plain(), noFigures(), slog.New(slog.NewTextHandler(s.log, nil))
-	all, lost := func(ending context.Context) http.Handler { return served.handler(ending, l) }, (<-chan struct{})(nil)
+	var lost <-chan struct{}
+	all := func(ending context.Context) http.Handler { return served.handler(ending, l) }
 	if handler != nil {
 		engine := served.engine(l)
 		engine.Any("/", handler)

@@ -44,7 +44,8 @@ func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
 	other := program.OpenOther(t, p.DatabasePath())
-	for i, path := range []string{"/api/users", "/api/users?limit=2", "/api/users?email=ada@example.org", "/api/users/1"} {
+	paths := []string{"/api/users", "/api/users?limit=2", "/api/users?email=ada@example.org", "/api/users/1"}
+	for i, path := range paths {
 		first := p.Do(t, "GET", path, "")
 		etag := first.Header.Get("ETag")
 		if !strings.HasPrefix(etag, `"`) || first.Header.Get("Cache-Control") != "no-cache" {

@@ -24,8 +24,9 @@ func TestWhatIsInMemoryIsWhatIsInStorage(t *testing.T) {
 		for range 25 {
 			query := fmt.Sprintf("?limit=%d&order=%s", 1+random.IntN(30), []string{"asc", "desc"}[random.IntN(2)])
 			query += []string{"", "&count=true"}[random.IntN(2)]
-			if after := random.IntN(6); after > 0 {
-				query += fmt.Sprint("&after=", []int{math.MinInt64, math.MaxInt64, 0, 511, random.IntN(3000) - 1500}[after-1])
+			after := []int{math.MinInt64, math.MaxInt64, 0, 511, random.IntN(3000) - 1500}
+			if at := random.IntN(6); at < len(after) {
+				query += fmt.Sprint("&after=", after[at])
 			}
 			all = append(all, query)
 		}

@@ -26,6 +26,7 @@ var refusedBodies = []struct {
 	{404, "POST /nothing", ""},
 	{404, "GET /api/users/7", "X-API-Key: " + readKey + "\r\n"},
 	{405, "PUT " + program.CSV, "X-API-Key: " + fullKey + "\r\n"},
+	{403, "POST /api/users", "X-API-Key: " + fullKey + "\r\nSec-Fetch-Site: cross-site\r\n"},
 	{200, "GET /health", ""},
 }
 
