@@ -23,6 +23,7 @@ type suite struct{ binaries []*binary }
 // A binary has the tests of a package, on one database.
 type binary struct {
 	name, path, folder string
+	tags               string
 	reached            map[int]bool
 	takes              time.Duration
 	skipped            string // the tests that fail in the copy
@@ -43,16 +44,16 @@ func compile(root, work string) (*suite, error) {
 		}
 		for _, folder := range strings.Fields(folders) {
 			name, _ := filepath.Rel(root, folder)
-			b := &binary{name: name + engine.suffix, folder: folder}
+			b := &binary{name: name + engine.suffix, folder: folder, tags: engine.tags}
 			b.path = filepath.Join(work, strings.ReplaceAll(b.name, "/", "-"))
-			fmt.Println("compiling the tests of", b.name)
-			if _, err := inFolder(folder, "go", "test", "-c", "-tags="+engine.tags, "-o", b.path+".test", "."); err != nil {
-				return nil, err
-			}
 			s.binaries = append(s.binaries, b)
 		}
 	}
-	return s, nil
+	return s, each(s.binaries, func(b *binary) error {
+		fmt.Println("compiling the tests of", b.name)
+		_, err := inFolder(b.folder, "go", "test", "-c", "-ldflags=-s -w", "-tags="+b.tags, "-o", b.path+".test", ".")
+		return err
+	})
 }
 
 func inFolder(folder, name string, arguments ...string) (string, error) {
