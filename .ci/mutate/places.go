@@ -3,15 +3,14 @@ package main
 import (
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"log"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,114 +21,112 @@ import (
 //go:embed mutant/mutant.go
 var mutantSource []byte
 
-// number stands for the number of a place in the texts that are put around it.
-const number = "\x00"
-
-// A place is something in the program that can be changed. Texts are put before and after it, and instead of its operator.
+// A place is something in the program that can be changed. Texts are put before and after it, and instead of its
+// operator, if that has a length; # in them is its number.
 type place struct {
-	number           int
-	file             string
-	line             int
-	change           string
-	start, end       int // in the source
-	before, after    string
-	operator, length int // in the source, unless there is none
-	instead          string
-	newStart, newEnd int // in the changed source
-	doesNotCompile   bool
+	number                         int
+	position                       string // FILE:LINE
+	change, before, after, instead string
+	start, end, operator, length   int // in the source
+	newStart, newEnd               int // in the changed source
+	doesNotCompile                 bool
 }
 
-// tree is a copy of the repository that is changed at every place.
-type tree struct {
-	root    string
-	sources map[string][]byte // by path from root
-	clauses map[string]int    // where the package clause ends in each
-	places  []*place
+// A source is a file of the program, and its places in the order in which they begin: one inside another comes after
+// it.
+type source struct {
+	path, name string
+	text       []byte
+	clause     int // where the package clause ends
+	places     []*place
 }
 
-// findPlaces numbers the places of some folders, in the order of files and of what is in them.
-func findPlaces(root string, folders []string) (*tree, error) {
-	t := &tree{root: root, sources: map[string][]byte{}, clauses: map[string]int{}}
+// finder finds the places of a source.
+type finder struct {
+	*source
+	files    *token.FileSet
+	function *ast.FuncType // that encloses what is visited
+	numbers  *int
+}
+
+// change changes every place in these folders of a copy of the repository. It returns those with which it compiles.
+// Their numbers follow from the program alone.
+func change(root string, folders []string) (places []*place) {
+	var sources []*source
+	numbers := 0
 	for _, folder := range folders {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
+		must(filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			must(err)
+			built, _ := build.Default.MatchFile(filepath.Split(path))
+			if built && !strings.HasSuffix(path, "_test.go") {
+				sources = append(sources, find(root, path, &numbers))
 			}
-			built, err := build.Default.MatchFile(filepath.Dir(path), filepath.Base(path))
-			if err != nil || !built {
-				return err
-			}
-			return t.read(path)
-		})
-		if err != nil {
-			return nil, err
+			return nil
+		}))
+	}
+	helper := filepath.Join(root, "mutant/mutant.go")
+	must(os.MkdirAll(filepath.Dir(helper), 0o755))
+	must(os.WriteFile(helper, mutantSource, 0o644))
+	build := "go build -gcflags=-e ./" + strings.Join(folders, "/... ./") + "/... 2>&1 || true" // -e names all mistakes
+	for output := "?"; output != ""; {
+		for _, s := range sources {
+			s.write()
+		}
+		output = execute(root, "sh", "-c", build)
+		dropped := 0
+		for _, s := range sources {
+			dropped += s.drop(output)
+		}
+		if output != "" && dropped == 0 {
+			log.Fatalln("the changed copy:", output)
 		}
 	}
-	return t, nil
+	for _, s := range sources {
+		places = append(places, slices.DeleteFunc(s.places, func(p *place) bool { return p.doesNotCompile })...)
+	}
+	return places
 }
 
-func (t *tree) read(path string) error {
-	source, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
+func find(root, path string, numbers *int) *source {
 	files := token.NewFileSet()
-	parsed, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)
-	if err != nil {
-		return err
-	}
-	name, _ := filepath.Rel(t.root, path)
-	t.sources[name], t.clauses[name] = source, files.Position(parsed.Name.End()).Offset
-	f := &finder{tree: t, name: name, source: source, files: files}
-	for _, declaration := range parsed.Decls {
-		ast.Inspect(declaration, f.visit)
-	}
-	return nil
+	parsed, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	must(err)
+	s := &source{path: path, clause: files.Position(parsed.Name.End()).Offset}
+	s.text, err = os.ReadFile(path)
+	must(err)
+	s.name, err = filepath.Rel(root, path)
+	must(err)
+	ast.Walk(finder{s, files, nil, numbers}, parsed)
+	return s
 }
 
-// finder finds the places of a file.
-type finder struct {
-	tree     *tree
-	name     string
-	source   []byte
-	files    *token.FileSet
-	function []*ast.FuncType // that encloses what is visited: the end of the last
-	ends     []token.Pos
+func (f finder) offset(pos token.Pos) int { return f.files.Position(pos).Offset }
+func (f finder) between(from, to token.Pos) string {
+	return string(f.text[f.offset(from):f.offset(to)])
+}
+func (f finder) position(pos token.Pos) string {
+	return fmt.Sprint(f.name, ":", f.files.Position(pos).Line)
 }
 
-func (f *finder) offset(pos token.Pos) int { return f.files.Position(pos).Offset }
-func (f *finder) text(from, to token.Pos) string {
-	return string(f.source[f.offset(from):f.offset(to)])
-}
-
-// add adds a place, which begins and ends with the node.
-func (f *finder) add(node ast.Node, change, before, after string) *place {
-	p := &place{
-		number: len(f.tree.places) + 1, file: f.name, line: f.files.Position(node.Pos()).Line, change: change,
-		start: f.offset(node.Pos()), end: f.offset(node.End()), before: before, after: after,
-	}
-	f.tree.places = append(f.tree.places, p)
+func (f finder) add(node ast.Node, change, before, after string) *place {
+	*f.numbers++
+	p := &place{number: *f.numbers, position: f.position(node.Pos()), change: change, before: before, after: after,
+		start: f.offset(node.Pos()), end: f.offset(node.End())}
+	f.places = append(f.places, p)
 	return p
 }
 
-// addCall makes an operator a call of the package mutant.
-func (f *finder) addCall(node *ast.BinaryExpr, other, function, comma, after string) {
-	p := f.add(node, node.Op.String()+" becomes "+other, "mutant."+function+"("+number+", ", after)
-	p.line, p.operator = f.files.Position(node.OpPos).Line, f.offset(node.OpPos)
-	p.length, p.instead = len(node.Op.String()), comma
-}
-
-func (f *finder) visit(node ast.Node) bool {
-	for len(f.ends) > 0 && node != nil && node.Pos() >= f.ends[len(f.ends)-1] {
-		f.ends, f.function = f.ends[:len(f.ends)-1], f.function[:len(f.function)-1]
-	}
+// Visit adds the places that a node is, or of which it is the list.
+func (f finder) Visit(node ast.Node) ast.Visitor {
 	switch node := node.(type) {
 	case *ast.GenDecl:
-		return node.Tok == token.VAR
+		if node.Tok != token.VAR {
+			return nil
+		}
 	case *ast.FuncDecl:
-		f.function, f.ends = append(f.function, node.Type), append(f.ends, node.End())
+		f.function = node.Type
 	case *ast.FuncLit:
-		f.function, f.ends = append(f.function, node.Type), append(f.ends, node.End())
+		f.function = node.Type
 	case *ast.BlockStmt:
 		f.statements(node.List)
 	case *ast.CaseClause:
@@ -137,189 +134,144 @@ func (f *finder) visit(node ast.Node) bool {
 	case *ast.CommClause:
 		f.statements(node.Body)
 	case *ast.IfStmt:
-		f.add(node.Cond, "the condition is true", "((", ") || mutant.On("+number+"))")
-		f.add(node.Cond, "the condition is false", "((", ") && !mutant.On("+number+"))")
+		f.add(node.Cond, "the condition is true", "((", ") || mutant.On(#))")
+		f.add(node.Cond, "the condition is false", "((", ") && !mutant.On(#))")
 	case *ast.BasicLit:
 		if node.Kind == token.INT {
-			f.add(node, node.Value+" becomes one more", "(", " + mutant.One("+number+"))")
+			f.add(node, node.Value+" becomes one more", "(", " + mutant.Zero(#))")
 		}
 	case *ast.BinaryExpr:
-		f.binary(node)
+		f.operator(node)
 	}
-	return true
+	return f
 }
 
-func (f *finder) binary(node *ast.BinaryExpr) {
-	switch node.Op {
-	case token.EQL:
-		f.add(node, "== becomes !=", "((", ") != mutant.On("+number+"))")
-	case token.NEQ:
-		f.add(node, "!= becomes ==", "((", ") != mutant.On("+number+"))")
-	case token.LSS:
-		f.addCall(node, "<=", "Less", ", ", ")")
-	case token.GTR:
-		f.addCall(node, ">=", "Greater", ", ", ")")
-	case token.LEQ:
-		f.addCall(node, "<", "AtMost", ", ", ")")
-	case token.GEQ:
-		f.addCall(node, ">", "AtLeast", ", ", ")")
-	case token.ADD:
-		f.addCall(node, "-", "Plus", ", ", ")")
-	case token.SUB:
-		f.addCall(node, "+", "Minus", ", ", ")")
-	case token.LAND:
-		f.addCall(node, "||", "And", ", func() bool { return (", ") })")
-	case token.LOR:
-		f.addCall(node, "&&", "Or", ", func() bool { return (", ") })")
+var operators = map[token.Token]struct{ other, function, comma, end string }{
+	token.LSS:  {"<=", "Less", ", ", ")"},
+	token.GTR:  {">=", "More", ", ", ")"},
+	token.LEQ:  {"<", "Most", ", ", ")"},
+	token.GEQ:  {">", "Least", ", ", ")"},
+	token.ADD:  {"-", "Plus", ", ", ")"},
+	token.SUB:  {"+", "Minus", ", ", ")"},
+	token.LAND: {"||", "And", ", func() bool { return (", ") })"},
+	token.LOR:  {"&&", "Or", ", func() bool { return (", ") })"},
+}
+
+func (f finder) operator(node *ast.BinaryExpr) {
+	if node.Op == token.EQL || node.Op == token.NEQ {
+		other := map[token.Token]string{token.EQL: "!=", token.NEQ: "=="}[node.Op]
+		f.add(node, node.Op.String()+" becomes "+other, "((", ") != mutant.On(#))")
+		return
+	}
+	if o, known := operators[node.Op]; known {
+		p := f.add(node, node.Op.String()+" becomes "+o.other, "mutant."+o.function+"(#, ", o.end)
+		p.position, p.operator = f.position(node.OpPos), f.offset(node.OpPos)
+		p.length, p.instead = len(node.Op.String()), o.comma
 	}
 }
 
-// statements adds the places that are a statement. What follows a panic could not be compiled without it.
-func (f *finder) statements(list []ast.Stmt) {
+// statements adds those that can be left out, or changed as a whole.
+func (f finder) statements(list []ast.Stmt) {
+	others := map[token.Token]string{token.INC: "--", token.DEC: "++", token.ADD_ASSIGN: "-=", token.SUB_ASSIGN: "+="}
 	for _, statement := range list {
+		replace := func(operator token.Token, at token.Pos) {
+			if other, known := others[operator]; known {
+				changed := f.between(statement.Pos(), at) + other + f.between(at+2, statement.End())
+				f.add(statement, operator.String()+" becomes "+other, "if mutant.On(#) { "+changed+" } else { ", " }")
+			}
+		}
 		switch s := statement.(type) {
 		case *ast.ExprStmt:
-			if !strings.HasPrefix(f.text(s.Pos(), s.End()), "panic(") {
-				f.add(s, "the call is removed", "if !mutant.On("+number+") { ", " }")
+			if !strings.HasPrefix(f.between(s.Pos(), s.End()), "panic(") { // it may be how a function ends
+				f.add(s, "the call is removed", "if !mutant.On(#) { ", " }")
 			}
 		case *ast.AssignStmt:
-			if s.Tok == token.DEFINE {
-				continue
-			}
-			f.add(s, "the assignment is removed", "if !mutant.On("+number+") { ", " }")
-			if other := map[token.Token]string{token.ADD_ASSIGN: "-=", token.SUB_ASSIGN: "+="}[s.Tok]; other != "" {
-				f.replace(s, s.Tok.String()+" becomes "+other, f.text(s.Pos(), s.TokPos)+other+f.text(s.TokPos+2, s.End()))
+			if s.Tok != token.DEFINE {
+				f.add(s, "the assignment is removed", "if !mutant.On(#) { ", " }")
+				replace(s.Tok, s.TokPos)
 			}
 		case *ast.IncDecStmt:
-			other := map[token.Token]string{token.INC: "--", token.DEC: "++"}[s.Tok]
-			f.replace(s, s.Tok.String()+" becomes "+other, f.text(s.Pos(), s.TokPos)+other)
+			replace(s.Tok, s.TokPos)
 		case *ast.ReturnStmt:
-			f.returns(s)
+			if results := f.function.Results; results != nil && len(s.Results) == results.NumFields() {
+				last := s.Results[len(s.Results)-1]
+				kind, named := results.List[len(results.List)-1].Type.(*ast.Ident)
+				if named && kind.Name == "error" && f.between(last.Pos(), last.End()) != "nil" {
+					other := f.between(s.Pos(), last.Pos()) + "nil"
+					f.add(s, "returns nil instead of the error", "if mutant.On(#) { "+other+" }; ", "")
+				}
+			}
 		}
 	}
 }
 
-func (f *finder) replace(node ast.Node, change, other string) {
-	f.add(node, change, "if mutant.On("+number+") { "+other+" } else { ", " }")
-}
-
-// returns lets a function that returns an error return none.
-func (f *finder) returns(s *ast.ReturnStmt) {
-	results := f.function[len(f.function)-1].Results
-	if results == nil || len(s.Results) == 0 || len(s.Results) != results.NumFields() {
-		return
+// write writes the source with every place that compiles.
+func (s *source) write() {
+	type insertion struct {
+		at, order, instead int // at one offset, what is inside ends before what is around it, and begins after
+		text               string
+		written            *int
 	}
-	last := s.Results[len(s.Results)-1]
-	kind, isName := results.List[len(results.List)-1].Type.(*ast.Ident)
-	if !isName || kind.Name != "error" || f.text(last.Pos(), last.End()) == "nil" {
-		return
-	}
-	f.add(s, "returns nil instead of the error", "if mutant.On("+number+") { "+f.text(s.Pos(), last.Pos())+"nil }; ", "")
-}
-
-// write writes the changed sources, with every place that compiles.
-func (t *tree) write() error {
-	for name, source := range t.sources {
-		// At one offset, what ends comes before what begins; what is inside ends first and begins last.
-		type insertion struct {
-			at, order, instead int
-			text               string
-			written            *int
-		}
-		var unused int
-		all := []insertion{{t.clauses[name], 0, 0, `; import "users-api/mutant"`, &unused}}
-		for _, p := range t.places {
-			if p.file != name || p.doesNotCompile {
-				continue
-			}
-			numbered := func(text string) string { return strings.ReplaceAll(text, number, strconv.Itoa(p.number)) }
-			all = append(all, insertion{p.start, p.number, 0, numbered(p.before), &p.newStart},
-				insertion{p.end, -p.number, 0, numbered(p.after), &p.newEnd})
-			if p.operator > 0 {
-				all = append(all, insertion{p.operator, 0, p.length, p.instead, &unused})
-			}
-		}
-		slices.SortStableFunc(all, func(a, b insertion) int { return cmp.Or(a.at-b.at, a.order-b.order) })
-		var text strings.Builder
-		last := 0
-		for _, i := range all {
-			text.Write(source[last:i.at])
-			*i.written = text.Len()
-			text.WriteString(i.text)
-			last = i.at + i.instead
-		}
-		text.Write(source[last:])
-		text.WriteString("\nvar _ = mutant.On\n")
-		if err := os.WriteFile(filepath.Join(t.root, name), []byte(text.String()), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var mistake = regexp.MustCompile(`(?m)^(\S+\.go):(\d+)(?::(\d+))?: (?:.*mutant\.\w+\((\d+))?`)
-
-// change changes the tree at every place, and leaves out those with which it does not compile.
-func (t *tree) change(folders []string) error {
-	helper := filepath.Join(t.root, "mutant/mutant.go")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(helper), 0o755), os.WriteFile(helper, mutantSource, 0o644)); err != nil {
-		return err
-	}
-	for {
-		if err := t.write(); err != nil {
-			return err
-		}
-		command := exec.Command("go", "build", "-gcflags=-e")
-		for _, folder := range folders {
-			command.Args = append(command.Args, "./"+folder+"/...")
-		}
-		command.Dir = t.root
-		output, err := command.CombinedOutput()
-		if err == nil {
-			return nil
-		}
-		var dropped []*place
-		for _, match := range mistake.FindAllStringSubmatch(string(output), -1) {
-			line, _ := strconv.Atoi(match[2])
-			column, _ := strconv.Atoi(match[3]) // 0, past column 255
-			p := t.culprit(match[1], line, column)
-			if named, err := strconv.Atoi(match[4]); err == nil {
-				p = t.places[named-1]
-			}
-			if p != nil {
-				dropped = append(dropped, p)
-			}
-		}
-		if len(dropped) == 0 {
-			return fmt.Errorf("go build of the changed tree: %w\n%s", err, output)
-		}
-		for _, p := range dropped {
-			p.doesNotCompile = true
-		}
-	}
-}
-
-// culprit is the smallest place around a mistake in the changed sources, or else the one that ends last before it.
-func (t *tree) culprit(name string, line, column int) (found *place) {
-	text, _ := os.ReadFile(filepath.Join(t.root, name)) // the compiler has just read it
-	at := column - 1
-	for before := range strings.Lines(string(text)) {
-		if line--; line == 0 {
-			if column == 0 {
-				at = at + len(before)
-			}
-			break
-		}
-		at += len(before)
-	}
-	for _, p := range t.places {
-		if p.file != name || p.doesNotCompile || p.newStart > at {
+	all := []insertion{{s.clause, 0, 0, `; import "users-api/mutant"`, new(int)}}
+	for _, p := range s.places {
+		if p.doesNotCompile {
 			continue
 		}
-		// Places are in the order in which they begin, and one inside another comes after it.
-		if found == nil || p.newEnd > at || found.newEnd <= at && p.newEnd >= found.newEnd {
-			found = p
+		number := strconv.Itoa(p.number)
+		all = append(all, insertion{p.start, p.number, 0, strings.Replace(p.before, "#", number, 1), &p.newStart},
+			insertion{p.end, -p.number, 0, strings.Replace(p.after, "#", number, 1), &p.newEnd})
+		if p.length > 0 {
+			all = append(all, insertion{p.operator, 0, p.length, p.instead, new(int)})
 		}
 	}
-	return found
+	slices.SortStableFunc(all, func(a, b insertion) int { return cmp.Or(a.at-b.at, a.order-b.order) })
+	var text []byte
+	last := 0
+	for _, i := range all {
+		text = append(text, s.text[last:i.at]...)
+		*i.written = len(text)
+		text = append(text, i.text...)
+		last = i.at + i.instead
+	}
+	text = append(append(text, s.text[last:]...), "\nvar _ = mutant.On\n"...)
+	must(os.WriteFile(s.path, text, 0o644))
+}
+
+// drop leaves out the places that the compiler's messages are about, and returns how many.
+func (s *source) drop(output string) int {
+	text, err := os.ReadFile(s.path)
+	must(err)
+	lines := strings.SplitAfter(string(text), "\n")
+	messages := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(s.name) + `:(\d+)(?::(\d+))?: (?:.*mutant\.\w+\((\d+))?`)
+	var dropped []*place
+	for _, match := range messages.FindAllStringSubmatch(output, -1) {
+		line, _ := strconv.Atoi(match[1])
+		column, _ := strconv.Atoi(match[2])
+		named, _ := strconv.Atoi(match[3])
+		at := len(strings.Join(lines[:line-1], "")) + column - 1
+		if column == 0 { // it is past 255
+			at += len(lines[line-1])
+		}
+		// It is the place that is named, or else the smallest around the mistake, or else the one that ends last
+		// before it.
+		var found *place
+		for _, p := range s.places {
+			if p.doesNotCompile || p.newStart > at {
+				continue
+			}
+			if found == nil || p.newEnd > at || found.newEnd <= at && p.newEnd >= found.newEnd {
+				found = p
+			}
+		}
+		if i := slices.IndexFunc(s.places, func(p *place) bool { return p.number == named }); i >= 0 {
+			found = s.places[i]
+		}
+		if found != nil {
+			dropped = append(dropped, found)
+		}
+	}
+	for _, p := range dropped {
+		p.doesNotCompile = true
+	}
+	return len(dropped)
 }

@@ -1,6 +1,7 @@
-// Package mutant is copied into the changed program: each changed place asks it whether it is the one that is on. What the
-// variable MUTANT says is the number of that place, or else the path of a file to which the number of each place that is reached is
-// added. Tests start the built program with an environment of its own: there a file MUTANT in a folder around it says it.
+// Package mutant is copied beside the changed program: each changed place asks it whether it is the one that is on.
+// What MUTANT says is the number of that place, or the path of a file to which the numbers of those that are reached
+// are added. Tests start the built program with an environment of its own: a file MUTANT in a folder around the
+// program says it there.
 package mutant
 
 import (
@@ -13,10 +14,10 @@ import (
 )
 
 var (
-	told           = tell()
-	changed, isNot = strconv.Atoi(told)
-	record         = open()
-	reached        sync.Map
+	told            = tell()
+	on, isNotNumber = strconv.Atoi(told)
+	record          = open()
+	reached         sync.Map
 )
 
 func tell() string {
@@ -29,11 +30,11 @@ func tell() string {
 			return string(text)
 		}
 	}
-	return ""
+	return "0" // no place has this number
 }
 
 func open() *os.File {
-	if isNot == nil || told == "" {
+	if isNotNumber == nil {
 		return nil
 	}
 	file, err := os.OpenFile(told, os.O_WRONLY|os.O_APPEND, 0)
@@ -43,68 +44,35 @@ func open() *os.File {
 	return file
 }
 
-// On says whether the place with this number is changed. No place has the number 0.
+// On says whether a place is changed.
 func On(n int) bool {
 	if record != nil {
 		if _, known := reached.LoadOrStore(n, true); !known {
 			_, _ = fmt.Fprintln(record, n) // at once: the program may be killed
 		}
 	}
-	return n == changed
-}
-
-// One is 1 if the place is changed, and else 0.
-func One(n int) int {
-	if On(n) {
-		return 1
-	}
-	return 0
+	return n == on
 }
 
 type numeric interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// Plus is a + b, or a - b where it is changed.
-func Plus[T numeric](n int, a, b T) T {
+// Each of these is what its name says, and the neighbour of that in the place that is changed.
+
+func Zero(n int) int                          { return pick(n, 1, 0) }
+func Plus[T numeric](n int, a, b T) T         { return pick(n, a-b, a+b) }
+func Minus[T numeric](n int, a, b T) T        { return pick(n, a+b, a-b) }
+func Less[T cmp.Ordered](n int, a, b T) bool  { return pick(n, a <= b, a < b) }
+func More[T cmp.Ordered](n int, a, b T) bool  { return pick(n, a >= b, a > b) }
+func Most[T cmp.Ordered](n int, a, b T) bool  { return pick(n, a < b, a <= b) }
+func Least[T cmp.Ordered](n int, a, b T) bool { return pick(n, a > b, a >= b) }
+func And(n int, a bool, b func() bool) bool   { return On(n) && (a || b()) || !On(n) && a && b() }
+func Or(n int, a bool, b func() bool) bool    { return On(n) && a && b() || !On(n) && (a || b()) }
+
+func pick[T any](n int, changed, otherwise T) T {
 	if On(n) {
-		return a - b
+		return changed
 	}
-	return a + b
-}
-
-// Minus is a - b, or a + b where it is changed.
-func Minus[T numeric](n int, a, b T) T {
-	if On(n) {
-		return a + b
-	}
-	return a - b
-}
-
-// Less is a < b, or a <= b where it is changed.
-func Less[T cmp.Ordered](n int, a, b T) bool { return a < b || On(n) && a == b }
-
-// Greater is a > b, or a >= b where it is changed.
-func Greater[T cmp.Ordered](n int, a, b T) bool { return Less(n, b, a) }
-
-// AtMost is a <= b, or a < b where it is changed.
-func AtMost[T cmp.Ordered](n int, a, b T) bool { return a < b || !On(n) && a == b }
-
-// AtLeast is a >= b, or a > b where it is changed.
-func AtLeast[T cmp.Ordered](n int, a, b T) bool { return AtMost(n, b, a) }
-
-// And is a && b, or a || b where it is changed.
-func And(n int, a bool, b func() bool) bool {
-	if On(n) {
-		return a || b()
-	}
-	return a && b()
-}
-
-// Or is a || b, or a && b where it is changed.
-func Or(n int, a bool, b func() bool) bool {
-	if On(n) {
-		return a && b()
-	}
-	return a || b()
+	return otherwise
 }
