@@ -96,16 +96,12 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 	}
 	expectRefused("a deletion", func() error { return s.Delete(ctx, id, nil) })
 	expectRefused("a creation", func() error { return create("same") })
-	for range 40 {
-		expectRefused("a change", func() error { return s.rename(id, "changed") })
-	}
-	changed, began := make(chan error, 1), time.Now()
-	go func() { changed <- s.rename(soon, "changed") }()
+	var others sync.WaitGroup
 	for i := range 50 {
 		if i%10 == 5 { // in the middle of what shares a commit
 			expectRefused("a creation among others", func() error { return create("same") })
 		}
-		wait.Go(func() {
+		others.Go(func() {
 			err := create(fmt.Sprint(i))
 			_, failed := s.Get(ctx, id)
 			if err = errors.Join(err, failed); err != nil {
@@ -113,6 +109,12 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 			}
 		})
 	}
+	others.Wait()
+	for range 40 {
+		expectRefused("a change", func() error { return s.rename(id, "changed") })
+	}
+	changed, began := make(chan error, 1), time.Now()
+	go func() { changed <- s.rename(soon, "changed") }()
 	time.AfterFunc(400*time.Millisecond, func() { _ = short.Rollback() })
 	if err := <-changed; err != nil || time.Since(began) > 4*time.Second { // the others wait for 5
 		t.Errorf("the change behind a short lock ends after %s: %v", time.Since(began), err)
