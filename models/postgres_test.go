@@ -280,3 +280,62 @@ func TestBehindAPooler(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) { newMachine(t, r, pooled).run(r) })
 }
+
+// A refused write holds up no other, also where the server is far away. Of each group all are sent at once.
+func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	server := postgresql.Shared(t)
+	far := func(t *testing.T, statements ...string) *storage {
+		url := server.NewDatabase(t)
+		s := postgres.openAt(t, models.Database{URL: server.Distant(t, url, 20*time.Millisecond)}, plain())
+		postgresql.SQL(t, url, statements...)
+		return s
+	}
+	atOnce := func(t *testing.T, n, refused int, write func(i int) error) {
+		t.Helper()
+		var wait sync.WaitGroup
+		errs := make([]error, n)
+		began := time.Now()
+		for i := range n {
+			wait.Go(func() { errs[i] = write(i) })
+		}
+		wait.Wait()
+		for i, err := range errs {
+			if isRefused := i == refused; isRefused != (refusal(err) != nil && refusal(err).Duplicate) || !isRefused && err != nil {
+				t.Fatalf("write %d, of which %d should be refused, is answered %v", i, refused, err)
+			}
+		}
+		t.Logf("%d writes took %s", n, time.Since(began))
+	}
+	const lower = `CREATE FUNCTION lower_email() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.email := lower(NEW.email); RETURN NEW; END $$;
+		CREATE TRIGGER lower_email BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION lower_email()`
+	for name, test := range map[string]struct {
+		n, refused int
+		statements []string
+		write      func(s *storage, i int) error
+	}{
+		"creations": {n, -1, nil, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("new", i)})
+			return err
+		}},
+		"creations, one of which is a duplicate": {n, 37, nil, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: map[bool]string{true: "1", false: fmt.Sprint("new", i)}[i == 37]})
+			return err
+		}},
+		"creations, whose emails a trigger changes": {n / 2, -1, []string{lower}, func(s *storage, i int) error {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: fmt.Sprint("NEW", i)})
+			return err
+		}},
+		"changes": {n, -1, nil, func(s *storage, i int) error { return s.rename(int64(i+1), "new") }},
+		"changes, one of which is refused": {n, 37, nil, func(s *storage, i int) error {
+			_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", map[bool]string{true: "101", false: fmt.Sprint("new", i)}[i == 37]), nil)
+			return err
+		}},
+	} { // what a trigger changes is stored alone, in three round trips each
+		t.Run(name, func(t *testing.T) {
+			s := far(t, append(test.statements, "INSERT INTO users (name, email) SELECT 'n', n FROM generate_series(1, 101) n")...)
+			atOnce(t, test.n, test.refused, func(i int) error { return test.write(s, i) })
+		})
+	}
+}
