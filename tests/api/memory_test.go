@@ -24,7 +24,7 @@ func TestWhatIsInMemoryIsWhatIsInStorage(t *testing.T) {
 		for range 25 {
 			query := fmt.Sprintf("?limit=%d&order=%s", 1+random.IntN(30), []string{"asc", "desc"}[random.IntN(2)])
 			query += []string{"", "&count=true"}[random.IntN(2)]
-			after := []int{math.MinInt64, math.MaxInt64, 0, 511, random.IntN(3000) - 1500}
+			after := []int64{math.MinInt64, math.MaxInt64, 0, 511, random.Int64N(3000) - 1500}
 			if at := random.IntN(6); at < len(after) {
 				query += fmt.Sprint("&after=", after[at])
 			}
@@ -40,7 +40,7 @@ func TestWhatIsInMemoryIsWhatIsInStorage(t *testing.T) {
 	other.Do("UPDATE users SET id = id * 37 + 10000", "UPDATE users SET id = id - 11200", // gaps, and negative ids
 		"UPDATE users SET id = -9223372036854775807 - 1 WHERE id = (SELECT max(id) FROM users)")
 	expectSame(t, memory, storage, queries()...)
-	paths := []string{fmt.Sprint("/", math.MinInt64), fmt.Sprint("/", math.MaxInt64), "/0", "/-1163", "/-1164"}
+	paths := []string{fmt.Sprint("/", int64(math.MinInt64)), fmt.Sprint("/", int64(math.MaxInt64)), "/0", "/-1163", "/-1164"}
 	for range 40 {
 		paths = append(paths, fmt.Sprint("/", random.IntN(3000)-1500))
 	}
