@@ -112,7 +112,8 @@ var badQueries = []struct{ parameter, expects, queries string }{
 	{"limit", "a whole number from 1 to 1000", "limit= limit=0 limit=-1 limit=1001 limit=01 limit=1.5 limit=1e2 limit=%2B1 limit=ten limit limit=%zz " +
 		"limit=99999999999999999999 limit=5;order=desc limit=1%00 limit=5&limit=5 limit=5&%6Cimit=6"},
 	{"after", "the id of a user", "after= after=abc after=1.0 after=01 after=-0 after=%2B1 after=9223372036854775808 after=% after=1&after=2"},
-	{"sort", "id, name, email or created_at", "sort=&limit=1 sort=Name&limit=1 sort=name,email&limit=1 sort=phone&limit=1 sort=id&sort=id"},
+	{"sort", "id, name, email…created_at",
+		"sort=&limit=1 sort=Name&limit=1 sort=name,email&limit=1 sort=room&limit=1 sort=id&sort=id"},
 	{"order", "asc or desc", "order= order=ASC order=up order=desc,asc order=id order=asc&order=asc"},
 	{"count", "true", "count=false count= count=1 count=TRUE count=yes count count=true&count=true"},
 	{"email", "the whole email of a user, in UTF-8", "email=a&%65mail=b email= email=a&email=b email=%f email=%ff email"},
