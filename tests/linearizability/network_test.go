@@ -32,7 +32,8 @@ func (n *network) begin(at, to string) {
 	n.t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	n.proxy = toxiproxy.NewProxy(server, "network", at, to)
-	program.Must(n.t, n.proxy.Start())
+	// A process that is being started holds the listener that was closed, until it runs its own program.
+	program.WaitFor(n.t, "the address "+at, func() bool { return n.proxy.Start() == nil })
 }
 
 // address is where the network begins.
