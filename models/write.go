@@ -146,8 +146,8 @@ const (
 	untilFree          // it has one write, which waits for the locks of other programs
 )
 
-// transact runs writes in a transaction, and counts those that are stored. After a panic the process ends: others wait
-// for the transaction, which is open.
+// transact runs writes in a transaction, and counts those that are stored. If it waits, then for as long as a write may
+// wait for the locks of other programs. After a panic the process ends: others wait for the transaction, which is open.
 func (u *Users) transact(since time.Time, waits bool, batch ...*write) error {
 	defer func() {
 		if failed := recover(); failed != nil {
