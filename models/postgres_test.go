@@ -284,11 +284,14 @@ func TestBehindAPooler(t *testing.T) {
 // A refused write holds up no other, also where the server is far away. Of each group all are sent at once.
 func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 	t.Parallel()
-	const n = 100
+	n, roundTrip := 100, 20*time.Millisecond
+	if testing.Short() { // as with the race detector, which takes most of the time that a write has
+		n, roundTrip = 40, 5*time.Millisecond
+	}
 	server := postgresql.Shared(t)
 	far := func(t *testing.T, statements ...string) *storage {
 		url := server.NewDatabase(t)
-		s := postgres.openAt(t, models.Database{URL: server.Distant(t, url, 20*time.Millisecond)}, plain())
+		s := postgres.openAt(t, models.Database{URL: server.Distant(t, url, roundTrip)}, plain())
 		postgresql.SQL(t, url, statements...)
 		return s
 	}
