@@ -398,7 +398,8 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 		gone := slices.DeleteFunc(ids, i.seen.has)
 		missing += len(gone)
 		if room := MaxListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {
-			for user, err := range i.each(i.tx.Where("id IN ?", gone).Order("id").Limit(room)) {
+			listed := i.tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}) // as they will be deleted
+			for user, err := range i.each(listed.Where("id IN ?", gone).Order("id").Limit(room)) {
 				if err != nil {
 					return err
 				}

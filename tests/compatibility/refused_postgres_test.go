@@ -52,7 +52,7 @@ func TestATableThatHidesUsersEndsTheStartOfWhoDoesNotSeeThem(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	url := program.DatabaseURL(t, p.DataDir)
-	as, _ := postgresql.AsAnotherRole(t, url)
+	as := postgresql.AsAnotherRole(t, url)
 	postgresql.SQL(t, url, "ALTER TABLE users ENABLE ROW LEVEL SECURITY",
 		"CREATE POLICY all_of_them ON users USING (true)")
 	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATABASE_URL="+as),

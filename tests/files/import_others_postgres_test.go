@@ -10,6 +10,23 @@ import (
 	"users-api/tests/program"
 )
 
+// importBeside imports a file while another program has run a statement, and not yet committed it when the import waits
+// for its lock.
+func importBeside(t *testing.T, p *program.Program, database, statement, parameters, file string) program.Answer {
+	t.Helper()
+	other := program.OpenOther(t, filepath.Join(database, "users.db"))
+	other.Do("BEGIN", statement)
+	answered := make(chan program.Answer)
+	go func() {
+		answer, _ := p.Send("POST", program.CSV+parameters, file)
+		answered <- answer
+	}()
+	waiting := `SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+	program.WaitFor(t, "the import waits for the lock", func() bool { return other.Ask(waiting) == "1" })
+	other.LetGo()
+	return <-answered
+}
+
 // Another program creates a user between an import's lookup and its row. Which constraint that violates is read from the
 // catalog, which may fail, as it does for this role: the row must still update the user.
 func TestARowUpdatesAUserThatAnotherProgramCreatesMeanwhile(t *testing.T) {
@@ -17,21 +34,22 @@ func TestARowUpdatesAUserThatAnotherProgramCreatesMeanwhile(t *testing.T) {
 	directory := t.TempDir()
 	url := program.DatabaseURL(t, directory)
 	program.Serve(t, "DATABASE_URL="+url).Stop(t)
-	as, role := postgresql.AsAnotherRole(t, url)
+	as := postgresql.AsAnotherRole(t, url)
 	postgresql.SQL(t, url, "REVOKE SELECT ON pg_catalog.pg_namespace FROM PUBLIC")
 	defer postgresql.SQL(t, url, "GRANT SELECT ON pg_catalog.pg_namespace TO PUBLIC")
 	p := program.Serve(t, "DATABASE_URL="+as)
 	defer p.Stop(t)
-	other := program.OpenOther(t, filepath.Join(directory, "users.db"))
-	other.Do("BEGIN", "INSERT INTO users (name, email) VALUES ('Ada', 'ada')")
-	answered := make(chan program.Answer)
-	go func() {
-		answer, _ := p.Send("POST", program.CSV+"?on_conflict=update", "name,email\nAda King,ada\n")
-		answered <- answer
-	}()
-	postgresql.Shared(t).WaitUntil(t, "1", "SELECT count(*)::text FROM pg_stat_activity WHERE usename = '"+role+"' AND wait_event_type = 'Lock'")
-	other.LetGo()
-	answer := <-answered
+	answer := importBeside(t, p, directory, "INSERT INTO users (name, email) VALUES ('Ada', 'ada')", "?on_conflict=update",
+		"name,email\nAda King,ada\n")
 	answer.Expect(t, 200, program.Imported(0, 1, 0, 0))
 	p.ExpectUsers(t, "Ada King")
+}
+
+func TestADeletedUserIsNamedAsItWasDeleted(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Do(t, "POST", program.CSV, "name,email\nAda,ada\nAlan,alan\n").Expect(t, 200, "…")
+	answer := importBeside(t, p, p.DataDir, "UPDATE users SET email = 'ada@new' WHERE email = 'ada'", roster+"1",
+		"name,email\nAlan,alan\n")
+	answer.Expect(t, 200, deleting(0, 0, 1, 1, `{"id":1,"email":"ada@new"}`))
 }

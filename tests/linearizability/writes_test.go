@@ -118,11 +118,11 @@ func (s state) load(file File, a Answer) (state, bool) {
 	}
 	missing := s.missing(file)
 	if len(missing) > file.MaxDeletes && a.Code != "" {
-		return before, a.Code == tooMany && areNamed(missing, a.DeletedUsers)
+		return before, a.Code == tooMany && (program.PostgreSQL || areNamed(missing, a.DeletedUsers))
 	}
 	if program.PostgreSQL {
 		// Other writes go on beside an import: it leaves alone a user who came when it had looked for missing ones
-		// already, and may name one who has gone since.
+		// already.
 		missing = slices.DeleteFunc(missing, func(user program.User) bool { return !isNamed(user, a.DeletedUsers) })
 	}
 	counted.Deleted = len(missing)
@@ -151,11 +151,10 @@ func (s *state) missing(file File) (missing []program.User) {
 	return missing
 }
 
-// areNamed reports whether exactly the missing users are named as deleted. On PostgreSQL that is done at another
-// moment.
+// areNamed reports whether exactly the missing users are named as deleted.
 func areNamed(missing, named []program.User) bool {
 	isNot := func(user program.User) bool { return !isNamed(user, named) }
-	return program.PostgreSQL || len(missing) == len(named) && !slices.ContainsFunc(missing, isNot)
+	return len(missing) == len(named) && !slices.ContainsFunc(missing, isNot)
 }
 
 func isNamed(user program.User, named []program.User) bool {

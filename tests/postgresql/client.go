@@ -69,15 +69,15 @@ func Through(t testing.TB, database string, hosts ...string) string {
 
 // AsAnotherRole returns the URL of a database as a role has it that may use the table users and nothing else, until the
 // end of the test.
-func AsAnotherRole(t testing.TB, database string) (as, role string) {
+func AsAnotherRole(t testing.TB, database string) string {
 	t.Helper()
 	name, err := url.Parse(database)
 	must(t, err)
-	role = "r" + strings.TrimPrefix(name.Path, "/")
+	role := "r" + strings.TrimPrefix(name.Path, "/")
 	SQL(t, database, "CREATE ROLE "+role+" LOGIN", "GRANT USAGE ON SCHEMA public TO "+role,
 		"GRANT ALL ON users TO "+role,
 		"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO "+role)
 	t.Cleanup(func() { SQL(t, database, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	name.User = url.User(role)
-	return name.String(), role
+	return name.String()
 }
