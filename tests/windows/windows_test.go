@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,7 +89,9 @@ func TestTheServiceRunsOnWindows(t *testing.T) {
 	if exported := p.Do(t, http.MethodGet, program.CSV, ""); strings.Count(exported.Body, "\r\n") != rows+2 {
 		t.Errorf("%d lines are exported", strings.Count(exported.Body, "\r\n"))
 	}
-	program.ExpectNames(t, p.DataDir, "users.db", "users.db-shm", "users.db-wal")
+	program.WaitFor(t, "the files of the import and of the export are gone", func() bool {
+		return slices.Equal(program.NamesIn(t, p.DataDir), []string{"users.db", "users.db-shm", "users.db-wal"})
+	})
 	want := p.Do(t, http.MethodGet, "/api/users", "").Body
 
 	t.Run("a backup beside the service, and no restore", func(t *testing.T) {
