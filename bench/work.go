@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,8 +70,32 @@ func (w workload) reads() (place any, users []int) {
 		return nil, users
 	case "search":
 		return rare, span(1, 1)
+	case "sorted":
+		return nil, byName(1, w.Users)
+	case "sorted-next": // the place is written as the service writes it
+		key := fmt.Sprintf("name %d user %d", middle, middle)
+		return base64.RawURLEncoding.EncodeToString([]byte(key)), byName(nextByName(middle, w.Users), w.Users)
 	}
 	return nil, span(1, w.Users)
+}
+
+// byName returns the numbers of 100 users in the order of their names, from one on: 1, 10, 100, 101.
+func byName(number, most int) (numbers []int) {
+	for range 100 {
+		numbers = append(numbers, number)
+		number = nextByName(number, most)
+	}
+	return numbers
+}
+
+func nextByName(number, most int) int {
+	if 10*number <= most {
+		return 10 * number
+	}
+	for number%10 == 9 || number == most {
+		number /= 10
+	}
+	return number + 1
 }
 
 func span(first, last int) (numbers []int) {

@@ -118,7 +118,7 @@ func TestThePageHasTheFieldsOfAUser(t *testing.T) {
 					t.Errorf("the page has %s %d times", want, strings.Count(html, want))
 				}
 			}
-			for _, want := range []string{`scope="col">%s</th>`, `scope="row">%s</th>`, `>%s</label>`} {
+			for _, want := range []string{`>%s</button></th>`, `scope="row">%s</th>`, `>%s</label>`} {
 				if want = fmt.Sprintf(want, label(field.Name)); strings.Count(html, want) != 1 {
 					t.Errorf("the page has %s %d times", want, strings.Count(html, want))
 				}

@@ -101,18 +101,18 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 func TestShowingChangesStaysWhereThePersonIs(t *testing.T) {
 	p := start(t)
 	p.RecordChanges(t)
-	names := create(t, p, 120)
+	names := create(t, p, 60)
 	ada := visit(t, p, "/?q=user&order=asc")
 	ada.clicks("button", "Next")
-	ada.shows(names[50:100], "51–100 of 120")
-	ada.clicks("checkbox", "Select User 051")
+	ada.shows(names[25:50], "26–50 of 60")
+	ada.clicks("checkbox", "Select User 026")
 	address := evaluate[string](ada, `location.href`)
-	p.Change(t, 61, `{"name":"User 060 is another"}`)
+	p.Change(t, 31, `{"name":"User 030 is another"}`)
 	ada.sees("button", "1 change — show")
 	ada.clicks("button", "1 change — show")
-	ada.sees("button", "Change User 060 is another")
+	ada.sees("button", "Change User 030 is another")
 	ada.reads("1 selected")
-	ada.reads("51–100 of 120")
+	ada.reads("26–50 of 60")
 	ada.expect("the address", evaluate[string](ada, `location.href`), address)
 }
 
@@ -224,7 +224,7 @@ func TestWithoutAFeedThePageAsksForNothing(t *testing.T) {
 	if n := refusals(); n > before+1 {
 		t.Errorf("the page was refused %d times", n-before)
 	}
-	ada.chooses("Order", "asc")
+	ada.chooses("Order", "id asc")
 	ada.lists("Ada")
 }
 
@@ -244,7 +244,7 @@ func TestThePageFollowsTheFeedWithAKey(t *testing.T) {
 	ada.until("a refusal", func() bool { return strings.Contains(again.Log(), "status=401") })
 	timer(ada, 1*time.Second)
 	ada.seesNo("dialog", "This service asks for a key")
-	ada.chooses("Order", "asc")
+	ada.chooses("Order", "id asc")
 	ada.sees("dialog", "This service asks for a key")
 }
 

@@ -19,7 +19,7 @@ func TestThePageShowsWhoIsThere(t *testing.T) {
 	ada, p := visitWith(t, "Ada", "Ben", "Cleo")
 	ada.reads("3 users")
 	ada.reads("ben@example.org")
-	ada.chooses("Order", "asc")
+	ada.chooses("Order", "id asc")
 	ada.lists("Ada", "Ben", "Cleo")
 	if heights := evaluate[int](ada, `new Set([...document.querySelector('tbody tr').cells].map((cell) => cell.offsetHeight)).size`); heights != 1 {
 		t.Error("the lines between rows do not meet")
@@ -74,12 +74,12 @@ func TestDigitsFindTheUserWithThatID(t *testing.T) {
 			matching = append(matching, name)
 		}
 	}
-	ada.shows(append([]string{"User 000"}, matching[:50]...), "1–50 of 119")
+	ada.shows(append([]string{"User 000"}, matching[:25]...), "1–25 of 119")
 	ada.reads("119 of 200 users match, and one has this ID")
 	ada.sees("cell", "User 000 ID 1")
 	ada.clicks("button", "Next")
-	ada.shows(matching[50:100], "51–100 of 119")
-	ada.clicks("button", "Next")
+	ada.shows(matching[25:50], "26–50 of 119")
+	ada.clicks("button", "Last")
 	ada.shows(matching[100:], "101–119 of 119")
 	ada.fills("Search names and emails", "195") // which is an email's and a name's, too
 	ada.lists("User 194", "User 195")
@@ -109,37 +109,129 @@ func TestTheLastAnswerWins(t *testing.T) {
 	ada.lists("Ada")
 }
 
-func TestNextAndPreviousHoldAtAnyDepth(t *testing.T) {
+func TestEveryPageOfEveryOrderIsReached(t *testing.T) {
 	p := start(t)
-	all := create(t, p, 130)
+	all := create(t, p, 60)
 	newest := slices.Clone(all)
 	slices.Reverse(newest)
-	for order, names := range map[string][]string{"asc": all, "desc": newest} {
+	for order, names := range map[string][]string{
+		"id asc": all, "id desc": newest, "name asc": all, "name desc": newest, "created_at asc": all,
+	} {
 		ada := visit(t, p, "/")
 		ada.chooses("Order", order)
-		pages := [][]string{names[:50], names[50:100], names[100:]}
-		ada.shows(pages[0], "1–50 of 130")
+		pages := [][]string{names[:25], names[25:50], names[50:]}
+		ada.shows(pages[0], "1–25 of 60")
 		ada.clicks("button", "Next")
-		ada.shows(pages[1], "51–100 of 130")
+		ada.shows(pages[1], "26–50 of 60")
 		ada.clicks("button", "Next")
-		ada.shows(pages[2], "101–130 of 130")
+		ada.shows(pages[2], "51–60 of 60")
 		ada.reloads()
-		ada.shows(pages[2], "101–130 of 130")
+		ada.shows(pages[2], "51–60 of 60")
 		ada.clicks("button", "Previous")
-		ada.shows(pages[1], "51–100 of 130")
+		ada.shows(pages[1], "26–50 of 60")
 		address := evaluate[string](ada, `location.search`)
 		ada.clicks("button", "Previous")
-		ada.shows(pages[0], "1–50 of 130")
+		ada.shows(pages[0], "1–25 of 60")
 		ada.goesBack()
 		ada.goesBack()
-		ada.shows(pages[2], "101–130 of 130")
+		ada.shows(pages[2], "51–60 of 60")
 		ada.clicks("button", "First")
-		ada.shows(pages[0], "1–50 of 130")
+		ada.shows(pages[0], "1–25 of 60")
+		ada.clicks("button", "Last")
+		ada.shows(pages[2], "51–60 of 60")
 		ben := visit(t, p, "/"+address) // a bookmark does not say how far into the list it leads
-		ben.shows(pages[1], "50 of 130")
+		ben.shows(pages[1], "25 of 60")
 		ben.clicks("button", "Next")
-		ben.shows(pages[2], "101–130 of 130")
+		ben.shows(pages[2], "51–60 of 60")
 	}
+}
+
+func TestALastPageThatIsFullIsReached(t *testing.T) {
+	p := start(t)
+	names := create(t, p, 50)
+	ada := visit(t, p, "/?order=asc")
+	ada.shows(names[:25], "1–25 of 50")
+	ada.clicks("button", "Last")
+	ada.shows(names[25:], "26–50 of 50")
+	ada.clicks("button", "Previous")
+	ada.shows(names[:25], "1–25 of 50")
+}
+
+func TestTheSizeOfAPageIsRemembered(t *testing.T) {
+	p := start(t)
+	names := create(t, p, 130)
+	ada := visit(t, p, "/?order=asc")
+	ada.shows(names[:25], "1–25 of 130")
+	ada.clicks("button", "Next")
+	ada.shows(names[25:50], "26–50 of 130")
+	ada.chooses("Users on a page", "100")
+	ada.shows(names[25:125], "26–125 of 130")
+	ada.open("/?order=asc")
+	ada.shows(names[:100], "1–100 of 130")
+	ada.chooses("Users on a page", "500")
+	ada.shows(names, "1–130 of 130") // and a smaller page can be chosen again
+	ada.chooses("Users on a page", "25")
+	ada.shows(names[:25], "1–25 of 130")
+}
+
+func TestAHeaderSortsAndSaysSo(t *testing.T) {
+	ada, _ := withFields(t, "department", body("Cleo", `,"department":"B"`), body("ada", `,"department":"c"`), body("Ben", ""))
+	ada.lists("Ben", "ada", "Cleo")
+	sorts := func(header string, want ...string) {
+		t.Helper()
+		ada.lists(want...)
+		ada.expect("what is sorted", evaluate[string](ada, `[...document.querySelectorAll('[aria-sort]')].map(
+			(th) => th.textContent + ' ' + th.ariaSort).join()`), header)
+	}
+	sorts("", "Ben", "ada", "Cleo")
+	ada.clicks("button", "Name")
+	sorts("Name ascending", "ada", "Ben", "Cleo")
+	ada.clicks("button", "Name")
+	sorts("Name descending", "Cleo", "Ben", "ada")
+	ada.tabsTo("button", "Department")
+	ada.types(kb.Enter)
+	sorts("Department ascending", "Ben", "Cleo", "ada")
+	ada.isAt("button", "Department")
+	ada.reloads()
+	sorts("Department ascending", "Ben", "Cleo", "ada")
+	ada.goesBack()
+	sorts("Name descending", "Cleo", "Ben", "ada")
+	ada.look("light", 360, 740) // where a menu has the same choices
+	ada.seesNo("button", "Name")
+	ada.expect("the order in the menu", on[string](ada, ada.sees("combobox", "Order"), `function() {
+		return this.selectedOptions[0].textContent; }`), "Name, Z to A")
+	ada.chooses("Order", "department desc")
+	sorts("Department descending", "ada", "Cleo", "Ben")
+	ada.chooses("Order", "id desc")
+	sorts("", "Ben", "ada", "Cleo")
+}
+
+func TestAFilterOfOneField(t *testing.T) {
+	ada, _ := withFields(t, "department", body("Ada", `,"department":"Research"`), body("Ben", `,"department":"R & D"`),
+		body("Cleo", `,"department":""`), body("Dan", ""))
+	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	ada.chooses("Filter", "department")
+	ada.lists("Dan", "Cleo")
+	ada.reads("2 of 4 users match")
+	ada.fills("Value of the field", "R & D")
+	ada.lists("Ben")
+	ada.reloads()
+	ada.lists("Ben")
+	ada.fills("Search all fields", "dan")
+	ada.reads("No field contains dan")
+	ada.reads("Department is R & D")
+	ada.clicks("button", "Clear the search")
+	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	ada.chooses("Filter", "department")
+	ada.fills("Value of the field", "Research")
+	ada.lists("Ada")
+	ada.clicks("button", "Export")
+	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); strings.Count(got, "\n") != 2 {
+		t.Errorf("the export is %q", got)
+	}
+	ada.clicks("button", "Close")
+	ada.chooses("Filter", "")
+	ada.lists("Dan", "Cleo", "Ben", "Ada")
 }
 
 // shows waits until the list has exactly these names, and says which part of the whole they are.
@@ -205,7 +297,8 @@ func TestAMillionUsersStayUsable(t *testing.T) {
 	p := start(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(1_000_000)
 	ada := visit(t, p, "/")
-	ada.until("50 names", func() bool { return len(ada.names()) == 50 })
+	ada.chooses("Users on a page", "500")
+	ada.until("500 names", func() bool { return len(ada.names()) == 500 })
 	ada.reads("1,000,000 users")
 	ada.fills("Search names and emails", "user777777@")
 	ada.lists("User 777777")

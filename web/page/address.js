@@ -1,24 +1,47 @@
-// The address of the page: what is searched for, in which order, and after which user the list begins. It is all that
+// The address of the page: what is searched for, in which order, and behind which user the list begins. It is all that
 // back, reload and a bookmark need. How many users come before that one is only in the browser's history.
+
+const fields = [...document.querySelectorAll('#field option')].map(({ value }) => value);
+
+/** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
+const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
 
 /** Returns the place that the address names. */
 export function readAddress() {
   const given = new URLSearchParams(location.search);
+  const field = fields.find((name) => name !== '' && given.has(name)) ?? '';
+  const sort = given.get('sort') ?? 'id';
+  const order = given.get('order');
   const after = given.get('after') ?? '';
+  const isPlace = sort === 'id' ? /^-?\d{1,15}$/.test(after) : after !== '';
   return {
     q: given.get('q') ?? '',
-    order: given.get('order') === 'asc' ? 'asc' : 'desc',
-    after: /^-?\d{1,15}$/.test(after) ? Number(after) : null,
+    field, // the one that must have a value, or ''
+    value: given.get(field) ?? '',
+    sort,
+    order: ['asc', 'desc'].includes(order) ? order : usualOrder(sort),
+    after: isPlace ? after : null,
     from: after === '' ? 1 : history.state?.from ?? null,
   };
 }
 
 /** Writes a place into the address: as a new entry of the history, or in place of the present one. */
-export function writeAddress({ q, order, after, from }, isNew) {
-  const given = new URLSearchParams();
-  if (q) given.set('q', q);
-  if (order === 'asc') given.set('order', order);
+export function writeAddress(place, isNew) {
+  const { sort, order, after, from } = place;
+  const given = new URLSearchParams(filters(place));
+  if (sort !== 'id') given.set('sort', sort);
+  if (order !== usualOrder(sort)) given.set('order', order);
   if (after !== null) given.set('after', after);
   const address = given.size ? `?${given}` : location.pathname;
   history[isNew ? 'pushState' : 'replaceState']({ from }, '', address);
+}
+
+/** Returns the parameters that say which users are sought. The service has the same. */
+export const filters = ({ q, field, value }) => ({ ...(q && { q }), ...(field && { [field]: value }) });
+
+/** Returns the parameters of one page of a list, or of its first users. */
+export function pageQuery({ sort, order, after, ...sought }, limit) {
+  return new URLSearchParams({
+    ...filters(sought), ...(sort !== 'id' && { sort }), order, ...(after !== null && { after }), limit,
+  });
 }

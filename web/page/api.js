@@ -81,8 +81,8 @@ export async function findUser(q, signal) {
 }
 
 /** Returns how many users match. A HEAD with a limit of 1 reads no more than it must. */
-export async function countUsers(q, signal) {
-  const query = new URLSearchParams({ count: true, limit: 1, ...(q && { q }) });
+export async function countUsers(filters, signal) {
+  const query = new URLSearchParams({ count: true, limit: 1, ...filters });
   const answer = await call('HEAD', `api/users?${query}`, { signal });
   return Number(answer.headers.get('X-Total-Count'));
 }

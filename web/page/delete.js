@@ -1,13 +1,13 @@
 // Deleting one user or several, after the people who would be gone were named.
 
 import { call, readUser } from './api.js';
-import { load, userOnScreen } from './list.js';
+import { choose, load } from './list.js';
+import { doToEach } from './many.js';
 import { count, inputs, say, short, showText } from './show.js';
 
 const most = 6; // people that are named; the others are counted
 const mostValues = 5; // of a person
 const longest = 320; // characters of a value: more than an email can have
-const atOnce = 4; // requests under way
 
 const dialog = document.querySelector('#delete');
 const title = dialog.querySelector('h2');
@@ -20,9 +20,9 @@ let doomed = []; // with the tag of one alone: the users that the dialog is abou
 let working = null; // stops the deletion that is under way
 
 /** Asks whether users may be deleted. One alone is read again, so that exactly who was shown is deleted. */
-export async function deleteUsers(ids) {
+export async function deleteUsers(users) {
   try {
-    doomed = ids.length === 1 ? [await readOne(ids[0])] : ids.map(userOnScreen);
+    doomed = users.length === 1 ? [await readOne(users[0].id)] : users;
   } catch (failure) {
     say(failure.message);
     load();
@@ -76,9 +76,9 @@ dialog.addEventListener('close', () => working?.abort());
 async function deleteOne({ id, name, tag }) {
   try {
     await call('DELETE', `api/users/${id}`, { headers: { 'If-Match': tag } });
-    done(`${short(name)} was deleted`);
+    done(`${short(name)} was deleted`, doomed);
   } catch (failure) {
-    if (failure.status === 404) return done(failure.message);
+    if (failure.status === 404) return done(failure.message, doomed);
     error.textContent = failure.message;
     if (failure.status === 412) await showChanged(id);
   }
@@ -96,36 +96,27 @@ async function showChanged(id) {
 
 /** Deletes everybody, a few at once, and says how many were deleted and how many not. Closing the dialog stops it. */
 async function deleteAll(signal) {
-  const failures = [];
-  const waiting = [...doomed];
-  progress.hidden = false;
-  progress.max = doomed.length;
-  progress.value = 0;
-  const work = async () => {
-    while (waiting.length > 0 && !signal.aborted) {
-      const user = waiting.shift();
-      await call('DELETE', `api/users/${user.id}`).catch((failure) => failures.push({ user, failure }));
-      progress.value += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  summarize(failures, waiting);
-}
-
-function summarize(failures, waiting) {
-  const deleted = doomed.length - failures.length - waiting.length;
+  const deleted = new Set(doomed);
+  const { failures, waiting } = await doToEach(doomed, progress, signal, (user) => call('DELETE', `api/users/${user.id}`));
+  for (const user of [...failures.map((failed) => failed.user), ...waiting]) deleted.delete(user);
   if (failures.length === 0 || !dialog.open) {
     const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
-    return done(`${count(deleted)} deleted${failed}`);
+    return done(`${count(deleted.size)} deleted${failed}`, deleted);
   }
-  error.textContent = `${count(deleted)} deleted, ${failures.length} failed: ${failures[0].failure.message}`;
+  error.textContent = `${count(deleted.size)} deleted, ${failures.length} failed: ${failures[0].failure.message}`;
   doomed = failures.map(({ user }) => user);
   ask();
-  load();
+  forget(deleted);
 }
 
-function done(sentence) {
+function done(sentence, deleted) {
   dialog.close();
   say(sentence);
+  forget(deleted);
+}
+
+/** Nobody can do anything to deleted users any more. */
+function forget(deleted) {
+  choose([...deleted].map(({ id }) => String(id)), false);
   load();
 }

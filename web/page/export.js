@@ -1,43 +1,58 @@
 // Exporting. Without a key the links are plain downloads; a key can only be sent by a request of the page's own, which
 // holds the file in memory until it is whole.
 
+import { filters } from './address.js';
 import { call, whole } from './api.js';
 import { hasKey } from './key.js';
-import { countFound, currentPlace } from './list.js';
-import { showNumber } from './show.js';
+import { chosenUsers, countFound, currentPlace, sayFilter } from './list.js';
+import { doToEach, showFailures } from './many.js';
+import { count, showNumber } from './show.js';
 
 const dialog = document.querySelector('#export');
 const links = dialog.querySelectorAll('a');
 const error = dialog.querySelector('.error');
 const busy = dialog.querySelector('#export-busy');
 
+const progress = dialog.querySelector('progress');
+
 let reading = new AbortController();
 
-export function exportUsers() {
-  const { q } = currentPlace();
+/** Asks which users, and in which form. What was asked for is chosen already: those who are found, or those selected. */
+export function exportUsers(what = 'found') {
+  const { q, field } = currentPlace();
   const { total, matches } = countFound();
-  const [found, all] = dialog.querySelectorAll('fieldset span');
-  dialog.querySelector('fieldset').hidden = q === '';
-  dialog.querySelector('[value=found]').checked = true;
-  found.querySelector('bdi').textContent = q;
+  const chosen = chosenUsers().length;
+  const isSearch = q !== '' || field !== '';
+  const [ofChosen, found, all] = dialog.querySelectorAll('fieldset label');
+  dialog.querySelector('fieldset').hidden = !isSearch && chosen === 0;
+  [ofChosen.hidden, found.hidden] = [chosen === 0, !isSearch];
+  dialog.querySelector(`[value=${what === 'found' && !isSearch ? 'all' : what}]`).checked = true;
+  ofChosen.querySelector('span').textContent = `The ${showNumber(chosen)} selected`;
+  found.querySelector('bdi').textContent = [q, sayFilter()].filter((words) => words !== '').join(', ');
   found.title = matches === null ? '' : showNumber(matches);
-  all.textContent = total === null ? 'All' : `All ${showNumber(total)}`;
-  error.textContent = '';
-  busy.textContent = '';
+  all.querySelector('span').textContent = total === null ? 'All' : `All ${showNumber(total)}`;
+  say('');
   showLinks();
   dialog.showModal();
 }
 
+function say(words, failure = '', failures = []) {
+  busy.textContent = words;
+  error.textContent = failure;
+  progress.hidden = true;
+  showFailures(dialog.querySelector('.failed'), failures);
+}
+
+const isFor = (what) => dialog.querySelector(`[value=${what}]`).checked;
+
 /** The links lead to what is searched for, or to all. */
 function showLinks() {
-  const { q } = currentPlace();
-  const isFound = q !== '' && dialog.querySelector('[value=found]').checked;
-  for (const link of links) {
-    const query = new URLSearchParams();
-    if (isFound) query.set('q', q);
-    if (link.hasAttribute('data-spreadsheet')) query.set('spreadsheet', true);
-    link.href = `api/users.${link.dataset.file}${query.size ? `?${query}` : ''}`;
-  }
+  for (const link of links) link.href = fileOf(link, isFor('found') ? filters(currentPlace()) : {});
+}
+
+function fileOf({ dataset }, parameters) {
+  const query = new URLSearchParams({ ...parameters, ...('spreadsheet' in dataset && { spreadsheet: true }) });
+  return `api/users.${dataset.file}${query.size ? `?${query}` : ''}`;
 }
 
 dialog.querySelector('fieldset').addEventListener('change', showLinks);
@@ -45,28 +60,47 @@ dialog.querySelector('form').addEventListener('submit', (event) => event.prevent
 dialog.addEventListener('close', () => reading.abort());
 for (const link of links) {
   link.addEventListener('click', (event) => {
-    if (!hasKey()) return;
+    if (!hasKey() && !isFor('chosen')) return;
     event.preventDefault();
-    download(link);
+    reading.abort();
+    reading = new AbortController();
+    (isFor('chosen') ? downloadChosen : download)(link, reading.signal);
   });
 }
 
-async function download(link) {
-  reading.abort();
-  reading = new AbortController();
-  const { signal } = reading;
-  busy.textContent = 'Fetching the file…';
-  error.textContent = '';
+async function download(link, signal) {
+  say('Fetching the file…');
   try {
     const answer = await call('GET', link.getAttribute('href'), { signal });
     const named = /filename="([^"]+)"/.exec(answer.headers.get('Content-Disposition'));
     save(await whole(answer.blob(), signal), named?.[1] ?? `users.${link.dataset.file}`);
-    busy.textContent = 'The file is in your downloads';
+    say('The file is in your downloads');
   } catch (failure) {
-    if (signal.aborted) return;
-    busy.textContent = '';
-    error.textContent = failure.message;
+    if (!signal.aborted) say('', failure.message);
   }
+}
+
+/** Makes one file of those of the selected users: the service alone knows how a value is written. */
+async function downloadChosen(link, signal) {
+  say('Fetching the users…');
+  const users = chosenUsers();
+  const rows = new Map();
+  let header = '';
+  const { failures } = await doToEach(users, progress, signal, async ({ id, email }) => {
+    const answer = await call('GET', fileOf(link, { email }), { signal });
+    const text = await whole(answer.text(), signal);
+    const begin = link.dataset.file === 'csv' ? text.indexOf('\n') + 1 : 0;
+    if (begin === text.length) throw new Error('No user has this email any more');
+    header = text.slice(0, begin);
+    rows.set(id, text.slice(begin));
+  });
+  if (signal.aborted) return;
+  if (rows.size > 0) {
+    const mark = 'spreadsheet' in link.dataset ? '\ufeff' : ''; // which is no part of a text that was read
+    const file = [mark, header, ...users.map(({ id }) => rows.get(id) ?? '')];
+    save(new Blob(file), `users-selected.${link.dataset.file}`);
+  }
+  say(`${count(rows.size)} in your downloads`, failures.length > 0 ? `${failures.length} failed:` : '', failures);
 }
 
 function save(blob, name) {

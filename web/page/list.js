@@ -1,11 +1,11 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
-import { readAddress, writeAddress } from './address.js';
-import { Unreachable, countUsers, findUser, readUsers } from './api.js';
+import { filters, pageQuery, readAddress, writeAddress } from './address.js';
+import { Unreachable, call, countUsers, findUser, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
 import { count, initial, short, showEmail, showNumber, showText, showTime } from './show.js';
 
-const pageSize = 50;
+const sizes = ['25', '100', '500']; // of a page
 const longestWait = 15_000; // between two tries to reach the service, in ms
 
 const find = (selector) => document.querySelector(selector);
@@ -19,7 +19,9 @@ let place = readAddress();
 let page = []; // the users whom the service listed
 let sought = null; // the user whose id is searched for: the log speaks of ids
 let users = new Map(); // those on screen, by id, which is text in the table's rows
-let hasMore = false;
+const chosen = new Map(); // the users that are selected, by id, on whatever page they are
+let size = Number(sizes.find((one) => one === localStorage.getItem('size')) ?? sizes[0]);
+let next = null; // the place behind this page, if there is more
 let total = null;
 let matches = null;
 let loading = new AbortController();
@@ -29,28 +31,51 @@ let wait = 1000;
 export const currentPlace = () => place;
 export const userOnScreen = (id) => users.get(id);
 export const countFound = () => ({ total, matches });
-export const isChosen = () => [...body.querySelectorAll('input:checked')].map((box) => box.closest('tr').dataset.id);
+export const chosenUsers = () => [...chosen.values()];
 
-/** Goes to another place: another search, order or page. */
+/** Goes to another place: another search or order. */
 export function goTo(change, { isNew = true } = {}) {
   if ('q' in change) matches = null;
   place = { ...place, after: null, from: 1, ...change };
   writeAddress(place, isNew);
+  showOrder();
   return load();
+}
+
+/** Orders the list by a column, and the other way round if it is in that order already. */
+export function sortBy(sort) {
+  goTo({ sort, order: place.sort === sort && place.order === 'asc' ? 'desc' : 'asc' });
+}
+
+/** Shows so many users on a page, and remembers it. */
+export function resize(to) {
+  localStorage.setItem('size', to);
+  size = Number(to);
+  return load({ counts: false });
 }
 
 /** Shows the place that the address names, after back or forward. */
 export function follow() {
-  const { q } = place;
+  matches = null;
   place = readAddress();
-  if (place.q !== q) matches = null;
   showPlace();
   return load();
 }
 
 export function showPlace() {
   find('#q').value = place.q;
-  find('#order').value = place.order;
+  find('#field').value = place.field;
+  find('#value').value = place.value;
+  find('#value').hidden = place.field === '';
+  find('#size').value = size;
+  showOrder();
+}
+
+function showOrder() {
+  find('#order').value = `${place.sort} ${place.order}`;
+  for (const { dataset, parentElement: header } of list.querySelectorAll('[data-sort]')) {
+    header.ariaSort = dataset.sort === place.sort ? `${place.order}ending` : null;
+  }
 }
 
 /** Loads the page of users again, then how many there are. Only the last call's answer is shown. */
@@ -64,8 +89,8 @@ export async function load({ counts = true } = {}) {
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
     const [listed, found] = await Promise.all([
-      readUsers(query(place.q, place.order, place.after, pageSize), signal),
-      place.after === null ? findUser(place.q.trim(), signal) : null,
+      readUsers(pageQuery(place, size), signal),
+      place.after === null && place.field === '' ? findUser(place.q.trim(), signal) : null,
     ]).finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     [page, sought] = [listed.users, found];
@@ -79,48 +104,53 @@ export async function load({ counts = true } = {}) {
   }
 }
 
-function query(q, order, after, limit) {
-  return new URLSearchParams({ ...(q && { q }), order, ...(after !== null && { after }), limit });
-}
-
 /** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
 async function loadCounts(signal) {
-  const { q } = place;
-  const found = await countUsers(q, signal);
-  const everybody = q ? await countUsers('', signal) : found;
+  const isSearch = place.q !== '' || place.field !== '';
+  const found = await countUsers(filters(place), signal);
+  const everybody = isSearch ? await countUsers({}, signal) : found;
   if (signal.aborted) return;
   [matches, total] = [found, everybody];
   showRange();
   const also = sought ? ', and one has this ID' : '';
-  summary.textContent = q ? `${showNumber(matches)} of ${count(total)} match${also}` : count(total);
+  summary.textContent = isSearch ? `${showNumber(matches)} of ${count(total)} match${also}` : count(total);
 }
 
 function showPage(headers) {
   trouble.hidden = true;
   wait = 1000;
   showRows();
-  hasMore = headers.has('Link');
+  next = placeOf(headers);
   showRange();
-  find('#pages').hidden = !hasMore && place.after === null;
+  find('#pages').hidden = next === null && place.after === null && page.length <= Number(sizes[0]);
   enable('#first', place.after !== null);
   enable('#previous', place.after !== null);
-  enable('#next', hasMore);
+  enable('#next', next !== null);
+  enable('#last', next !== null);
   showBlank(users.size > 0 ? null : blankFor(place));
 }
 
 /** Says which part of the list this page is. How far a bookmark leads into it is only known of the last page. */
 function showRange() {
   const n = page.length;
-  if (!hasMore && matches !== null && place.after !== null) place.from = Math.max(matches - n + 1, 1);
+  if (next === null && matches !== null && place.after !== null) place.from = Math.max(matches - n + 1, 1);
   const range = place.from === null ? showNumber(n) : `${showNumber(place.from)}–${showNumber(place.from + n - 1)}`;
   const of = matches === null ? '' : ` of ${showNumber(matches)}`;
   find('#range').textContent = n === 0 ? '' : range + of;
 }
 
-function blankFor({ q, after }) {
+function blankFor({ q, field, after }) {
   if (after !== null) return '#past-end';
   find('#no-match .value').textContent = q;
-  return q ? '#no-match' : '#nobody';
+  find('#no-match p').hidden = q === '';
+  find('#no-match .filtered').textContent = sayFilter();
+  return q || field ? '#no-match' : '#nobody';
+}
+
+/** Says which value a field must have: "Department is Research". */
+export function sayFilter() {
+  if (place.field === '') return '';
+  return `${find('#field').selectedOptions[0].textContent} ${place.value === '' ? 'empty' : short(place.value)}`;
 }
 
 /** Shows one of the blocks that stand in the table's place, or the table. */
@@ -139,18 +169,16 @@ function enable(selector, enabled) {
 /** Shows the page, below the user whose id is searched for. */
 function showRows() {
   const focused = focusInRows();
-  const chosen = new Set(isChosen());
   users = new Map([sought ?? [], page].flat().map((user) => [String(user.id), user]));
-  body.replaceChildren(...[...users].map(([id, user]) => row(user, chosen.has(id))));
-  showChosen();
+  body.replaceChildren(...[...users.values()].map(row));
+  choose([...users.keys()].filter((id) => chosen.has(id)), true); // as they are now
   if (focused) focusAgain(focused);
 }
 
-function row(user, isChosen) {
+function row(user) {
   const tr = find('#row').content.cloneNode(true).firstElementChild;
   tr.dataset.id = user.id;
   const box = tr.querySelector('input');
-  box.checked = isChosen;
   box.ariaLabel = `Select ${short(user.name)}`;
   if (user.id === sought?.id) tr.querySelector('.name small').textContent = `ID ${user.id}`;
   const letter = tr.querySelector('.initial');
@@ -183,22 +211,29 @@ function focusAgain({ id, at, action }) {
   control.focus({ preventScroll: true });
 }
 
-/** Shows how many users are selected, and what can be done with them. */
-export function showChosen() {
-  const n = isChosen().length;
+/** Selects users of this page, or selects users no longer, and shows how many are. */
+export function choose(ids, isChosen) {
+  for (const id of ids) {
+    if (isChosen) chosen.set(id, users.get(id));
+    else chosen.delete(id);
+  }
+  for (const tr of body.rows) {
+    tr.querySelector('input').checked = chosen.has(tr.dataset.id);
+    tr.classList.toggle('is-chosen', chosen.has(tr.dataset.id));
+  }
+  const here = body.querySelectorAll('.is-chosen').length;
   const all = find('#all');
-  all.checked = n > 0 && n === body.rows.length;
-  all.indeterminate = n > 0 && n < body.rows.length;
-  find('#chosen').hidden = n === 0;
-  find('#chosen p').textContent = `${showNumber(n)} selected`;
-  find('#delete-chosen').textContent = `Delete ${count(n)}`;
-  for (const tr of body.rows) tr.classList.toggle('is-chosen', tr.querySelector('input').checked);
+  all.checked = here > 0 && here === body.rows.length;
+  all.indeterminate = here > 0 && here < body.rows.length;
+  find('#chosen').hidden = chosen.size === 0;
+  const elsewhere = chosen.size === here ? '' : `, ${showNumber(chosen.size - here)} not on this page`;
+  find('#chosen p').textContent = `${showNumber(chosen.size)} selected${elsewhere}`;
+  find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
 }
 
-export function choose(isChosen) {
-  for (const box of body.querySelectorAll('input')) box.checked = isChosen;
-  showChosen();
-}
+export const chooseAll = (isChosen) => choose(users.keys(), isChosen);
+
+export const chooseNone = () => choose([...chosen.keys()], false);
 
 /** Says what is wrong. While no answer comes, the page tries again by itself, at longer and longer intervals. */
 function showTrouble(error) {
@@ -212,32 +247,44 @@ function showTrouble(error) {
   wait = Math.min(wait * 2, longestWait);
 }
 
-/** Goes to the next page: what comes after the last user of this one. */
-export function goToNext() {
-  const last = page.at(-1);
-  return last ? turnTo(last.id, place.from && place.from + page.length) : undefined;
+/** Returns the place from which the service says that a list goes on, or null. */
+const placeOf = (headers) => /[?&]after=([^&>]+)/.exec(headers.get('Link'))?.[1] ?? null;
+
+/** Returns the place that has n users between it and another place, or the end: that is where the list goes on backwards. */
+async function placeBefore(after, n) {
+  const order = place.order === 'asc' ? 'desc' : 'asc';
+  return placeOf((await call('HEAD', `api/users?${pageQuery({ ...place, order, after }, n)}`)).headers);
 }
 
-/**
- * Goes to the page before: the one that ends just before this one begins. It is read backwards, and one
- * more than a page, to know where it begins itself.
- */
+export const goToFirst = () => turnTo(null, 1);
+
+export const goToNext = () => turnTo(next, place.from && place.from + page.length);
+
+/** Goes to the page before, which ends with the user behind whom this one begins. */
 export async function goToPrevious() {
-  const [order, step] = place.order === 'asc' ? ['desc', 1] : ['asc', -1];
+  await turn(placeBefore(place.after, size), place.from && Math.max(place.from - size, 1));
+}
+
+/** Goes to the last page. It has as many users as if one had come there page by page. */
+export async function goToLast() {
+  const n = matches === null ? size : (matches - 1) % size + 1;
+  await turn(placeBefore(null, n + 1), matches && matches - n + 1);
+}
+
+/** Goes to a page that is still to be found. */
+async function turn(finding, from) {
   try {
-    const before = await readUsers(query(place.q, order, place.after + step, pageSize + 1));
-    const begin = before.users[pageSize];
-    await (begin ? turnTo(begin.id, place.from && Math.max(place.from - pageSize, 1)) : turnTo(null, 1));
+    const after = await finding;
+    await turnTo(after, after === null ? 1 : from);
   } catch (error) {
     showTrouble(error);
   }
 }
 
-/** Goes to a page of the same search, which needs no new count: the one after a user, which begins at a number. */
-export async function turnTo(after, from) {
+/** Goes to a page of the same search, which needs no new count: the one behind a place, which begins at a number. */
+async function turnTo(after, from) {
   place = { ...place, after, from };
   writeAddress(place, true);
-  choose(false);
   await load({ counts: false });
   window.scrollTo({ top: 0 });
 }

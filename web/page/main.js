@@ -5,13 +5,21 @@ import { deleteUsers } from './delete.js';
 import { exportUsers } from './export.js';
 import { importUsers, isFile } from './import.js';
 import * as list from './list.js';
+import { setField } from './set.js';
 
 const typingPause = 200; // ms without a key before a search is sent
 
 const find = (selector) => document.querySelector(selector);
 const on = (selector, event, action) => find(selector).addEventListener(event, action);
 
-const opens = { add: addUser, import: () => importUsers(), export: exportUsers };
+const opens = {
+  add: addUser,
+  import: () => importUsers(),
+  export: () => exportUsers(),
+  'export-chosen': () => exportUsers('chosen'),
+  'set-chosen': setField,
+  'delete-chosen': () => deleteUsers(list.chosenUsers()),
+};
 
 document.addEventListener('click', ({ target }) => {
   target.closest('[data-close]')?.closest('dialog').close();
@@ -23,48 +31,64 @@ let typing;
 let isNew = true;
 function search() {
   clearTimeout(typing);
-  const q = find('#q').value;
-  if (q === list.currentPlace().q) return;
-  list.goTo({ q }, { isNew });
+  const [q, field, text] = ['#q', '#field', '#value'].map((selector) => find(selector).value);
+  const value = field === '' ? '' : text;
+  const place = list.currentPlace();
+  if (q === place.q && field === place.field && value === place.value) return;
+  list.goTo({ q, field, value }, { isNew });
   isNew = false;
 }
-on('#q', 'focus', () => { isNew = true; });
-on('#q', 'input', () => {
-  clearTimeout(typing);
-  typing = setTimeout(search, typingPause);
+for (const box of ['#q', '#value']) {
+  on(box, 'focus', () => { isNew = true; });
+  on(box, 'input', () => {
+    clearTimeout(typing);
+    typing = setTimeout(search, typingPause);
+  });
+}
+on('#field', 'change', ({ target }) => {
+  find('#value').value = '';
+  find('#value').hidden = target.value === '';
+  isNew = true;
+  search();
 });
 on('#find', 'submit', (event) => {
   event.preventDefault();
   search();
 });
 on('#clear', 'click', () => {
-  find('#q').value = '';
+  for (const box of ['#value', '#field', '#q']) find(box).value = '';
+  find('#value').hidden = true;
   find('#q').focus();
   search();
 });
 
-on('#order', 'change', ({ target }) => list.goTo({ order: target.value }));
-on('#first', 'click', () => list.turnTo(null, 1));
+on('#order', 'change', ({ target }) => {
+  const [sort, order] = target.value.split(' ');
+  list.goTo({ sort, order });
+});
+on('#list thead', 'click', ({ target: { dataset } }) => { if (dataset.sort) list.sortBy(dataset.sort); });
+on('#size', 'change', ({ target }) => list.resize(target.value));
+on('#first', 'click', list.goToFirst);
 on('#previous', 'click', list.goToPrevious);
 on('#next', 'click', list.goToNext);
+on('#last', 'click', list.goToLast);
 on('#again', 'click', () => list.load());
 on('#news', 'click', () => list.load());
 window.addEventListener('popstate', list.follow);
 window.addEventListener('online', () => list.load());
 window.addEventListener('offline', () => list.load());
 
-on('#all', 'change', ({ target }) => list.choose(target.checked));
+on('#all', 'change', ({ target }) => list.chooseAll(target.checked));
 on('#unchoose', 'click', () => {
-  list.choose(false);
+  list.chooseNone();
   find('#all').focus();
 });
-on('#delete-chosen', 'click', () => deleteUsers(list.isChosen()));
-on('#list tbody', 'change', list.showChosen);
+on('#list tbody', 'change', ({ target }) => list.choose([target.closest('tr').dataset.id], target.checked));
 on('#list tbody', 'click', ({ target }) => {
   const action = target.closest('[data-action]')?.dataset.action;
   const id = target.closest('tr').dataset.id;
   if (action === 'change') changeUser(id);
-  if (action === 'delete') deleteUsers([id]);
+  if (action === 'delete') deleteUsers([list.userOnScreen(id)]);
 });
 
 // A file may be dropped anywhere on the page.

@@ -1,0 +1,144 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/fetch"
+
+	"users-api/tests/program"
+)
+
+// selected starts the program with 30 users, of whom the first two and the last are selected, on two pages.
+func selected(t *testing.T) (*person, *program.Program) {
+	t.Helper()
+	var users []string
+	for i := range 30 {
+		users = append(users, body(fmt.Sprint("User-", i+1), `,"department":"old, \"D\""`))
+	}
+	ada, p := withFields(t, "department,room", users...)
+	ada.clicks("checkbox", "Select User-30")
+	ada.clicks("button", "Last")
+	ada.clicks("checkbox", "Select User-1")
+	ada.clicks("checkbox", "Select User-2")
+	ada.reads("3 selected, 1 not on this page")
+	return ada, p
+}
+
+// departments are those of all users that differ from the one with which they began, by id.
+func departments(t *testing.T, p *program.Program) string {
+	t.Helper()
+	var texts []string
+	for line := range strings.Lines(p.Do(t, http.MethodGet, program.CSV, "").Body) {
+		if cells := strings.Split(strings.TrimSpace(line), ","); len(cells) == 6 && cells[4] != "department" {
+			texts = append(texts, cells[0]+" "+cells[4])
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func TestTheSelectionIsKeptFromPageToPage(t *testing.T) {
+	ada, _ := selected(t)
+	ada.clicks("button", "First")
+	ada.reads("3 selected, 2 not on this page")
+	ada.clicks("checkbox", "Select all on this page")
+	ada.reads("27 selected, 2 not on this page")
+	ada.fills("Search all fields", "User-30")
+	ada.lists("User-30")
+	ada.reads("27 selected, 26 not on this page")
+	ada.clicks("checkbox", "Select all on this page")
+	ada.reads("26 selected, 26 not on this page")
+	ada.clicks("button", "Clear")
+	ada.seesNo("region", "Selected users")
+}
+
+func TestTheSelectedUsersAreExported(t *testing.T) {
+	ada, p := selected(t)
+	all := strings.SplitAfter(p.Do(t, http.MethodGet, program.CSV, "").Body, "\r\n")
+	ada.opens("Export selected", "Export users")
+	ada.reads("The 3 selected")
+	got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again")
+	if want := all[0] + all[30] + all[1] + all[2]; got != want { // in the order in which they were selected
+		t.Errorf("the file is %q, want %q", got, want)
+	}
+	got = ada.downloads(t, "CSV for spreadsheets Safe to open in Excel and its like")
+	if want := "\ufeff" + all[0] + all[30] + all[1] + all[2]; got != want {
+		t.Errorf("the file for spreadsheets is %q, want %q", got, want)
+	}
+	p.Delete(t, 2)
+	got = ada.downloads(t, "NDJSON One JSON object a line, for programs")
+	if strings.Count(got, "\n") != 2 || !strings.HasPrefix(got, `{"id":30,`) {
+		t.Errorf("the file of JSON is %q", got)
+	}
+	ada.reads("2 users in your downloads")
+	ada.reads("1 failed:")
+	ada.reads("User-2: No user has this email any more")
+	ada.check()
+}
+
+func TestAFieldIsSetForAllSelectedUsers(t *testing.T) {
+	ada, p := selected(t)
+	p.Delete(t, 2)
+	p.Change(t, 30, `{"department":"theirs"}`)
+	p.Change(t, 1, `{"room":"7"}`) // another field does not matter
+	ada.opens("Set a field", "Set a field of 3 users")
+	ada.fills("New value", "Research")
+	ada.clicks("button", "Set")
+	ada.reads("1 user changed, 2 failed:")
+	ada.reads("User-2: User not found")
+	ada.reads("User-30: Somebody else has changed this field meanwhile")
+	ada.check()
+	ada.expect("what is stored", departments(t, p), "1 Research, 30 theirs")
+	ada.clicks("button", "Cancel")
+	ada.reads("2 selected, 2 not on this page")
+	ada.clicks("button", "First")
+	ada.reads("2 selected, 1 not on this page") // and the other one was seen as it is now
+	ada.opens("Set a field", "Set a field of 2 users")
+	ada.fills("New value", "Research")
+	ada.clicks("button", "Set")
+	ada.reads("1 user changed, 1 failed:")
+	ada.expect("what is stored", departments(t, p), "1 Research, 30 Research")
+}
+
+func TestSettingAFieldIsEndedByClosingTheDialog(t *testing.T) {
+	var users []string
+	for i := range 25 {
+		users = append(users, body(fmt.Sprint("User-", i+1), ""))
+	}
+	ada, p := withFields(t, "department,room", users...)
+	ada.clicks("checkbox", "Select all on this page")
+	ada.opens("Set a field", "Set a field of 25 users")
+	ada.fills("New value", "Research")
+	ada.holds(func() { ada.clicks("button", "Set") }, func(fetch.EventRequestPaused) bool {
+		ada.clicks("button", "Cancel")
+		return true
+	}, &fetch.RequestPattern{URLPattern: "*/api/users/*"})
+	ada.reads("users changed")
+	if n := strings.Count(departments(t, p), "Research"); n == 0 || n > 4 {
+		t.Errorf("%d users have the field after the dialog was closed, want those under way: 1 to 4", n)
+	}
+}
+
+func TestUsersOfManyPagesAreDeleted(t *testing.T) {
+	ada, p := selected(t)
+	ada.opens("Delete 3 users", "Delete 3 users?")
+	ada.reads("User-30")
+	ada.clicks("button", "Delete 3 users")
+	ada.reads("3 users deleted")
+	ada.seesNo("region", "Selected users")
+	names := slices.Collect(func(yield func(string) bool) {
+		for _, user := range p.List(t) {
+			if !yield(user.Name) {
+				return
+			}
+		}
+	})
+	if len(names) != 27 || names[0] != "User-3" || names[26] != "User-29" {
+		t.Errorf("left are %v", names)
+	}
+}

@@ -1,0 +1,37 @@
+// What is done to many users: one request for each, a few at once, with a bar that shows how far it is.
+
+import { short, showText } from './show.js';
+
+const atOnce = 4;
+
+/**
+ * Does something to each user, until the signal ends it. Returns with whom that failed, and why, and the users with whom
+ * it was not tried.
+ */
+export async function doToEach(users, bar, signal, act) {
+  const failures = [];
+  const waiting = [...users];
+  bar.hidden = false;
+  bar.max = users.length;
+  bar.value = 0;
+  const work = async () => {
+    while (waiting.length > 0 && !signal.aborted) {
+      const user = waiting.shift();
+      await act(user).catch((failure) => failures.push({ user, failure }));
+      bar.value += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return { failures, waiting };
+}
+
+/** Lists the users with whom something failed, and why. */
+export function showFailures(list, failures) {
+  list.hidden = failures.length === 0;
+  list.replaceChildren(...failures.map(({ user, failure }) => {
+    const item = document.createElement('li');
+    showText(item.appendChild(document.createElement('bdi')), user.name, 60);
+    item.append(`: ${short(failure.message, 200)}`);
+    return item;
+  }));
+}
