@@ -172,29 +172,30 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	if query.Descending {
 		order, beyond = " DESC", "<"
 	}
-	var sortKey []string
-	after := query.After
-	switch {
-	case query.Sort == "":
-		if selected = selected.Order("id" + order); after != nil {
-			selected = selected.Where("id "+beyond+" ?", after.ID)
-		}
-	case after != nil && !u.mayStore(after.Key):
-		selected = selected.Where("1 = 0")
-	default:
-		key := fmt.Sprintf(u.limits.sortKey, `users."`+query.Sort+`"`)
-		sortKey = []string{key}
-		if selected = selected.Order(key + order + ", id" + order); after != nil {
-			selected = selected.Where(fmt.Sprintf(u.limits.beyond, key, beyond), map[string]any{"key": after.Key, "id": after.ID})
-		}
-	}
 	if query.Skip > 0 {
 		selected = selected.Offset(query.Skip)
 	}
 	if query.Limit > 0 {
 		selected = selected.Limit(query.Limit)
 	}
-	return u.each(selected, sortKey...), nil
+	after := query.After
+	switch {
+	case query.Sort == "":
+		if after != nil {
+			selected = selected.Where("id "+beyond+" ?", after.ID)
+		}
+		return u.each(selected.Order("id" + order)), nil
+	case after != nil && !u.mayStore(after.Key):
+		return u.each(selected.Where("1 = 0")), nil
+	}
+	key := fmt.Sprintf(u.limits.sortKey, `users."`+query.Sort+`"`)
+	if after != nil {
+		selected = selected.Where(fmt.Sprintf(u.limits.beyond, key, beyond), map[string]any{"key": after.Key, "id": after.ID})
+	}
+	// Where all users are sorted, only those of the page are to become text: a time takes PostgreSQL 0.1 µs.
+	inOrder := key + order + ", id" + order
+	page := db.Session(&gorm.Session{NewDB: true}).Table("(?) AS users", selected.Order(inOrder))
+	return u.each(page.Order(inOrder), key), nil
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.
