@@ -199,7 +199,8 @@ var pageParameters = []parameter{
 
 var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
-// CheckAdded returns an error if a setting cannot add fields with these names. Those of parameters are taken.
+// CheckAdded returns an error if a setting cannot add fields with these names. Those of parameters are taken, of any
+// endpoint: a field may filter there one day.
 func CheckAdded(names []string) error {
 	if len(names) > models.MaxAdded {
 		return fmt.Errorf("it names %d fields, and at most %d can be added", len(names), models.MaxAdded)

@@ -44,7 +44,8 @@ func (f Fields) isSearch(query Query) bool {
 }
 
 // A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An
-// error refuses the write, and a nil Condition allows it.
+// error refuses the write, and a nil Condition allows it. It may be called again: the last user that it gets is the one
+// that is written.
 type Condition func(User) error
 
 // List is all users at one moment, by ascending id, as one JSON array.
