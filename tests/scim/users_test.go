@@ -109,6 +109,14 @@ func TestAnEmailWithoutAnAtIsNotShownAsOne(t *testing.T) {
 		exchange{"the second is not", "PATCH /Users/1", operations(`{"op":"add","path":"emails","value":[{"value":"b@x"}]}`), "200 " + one})
 }
 
+func TestAUserOfAnotherProgramWithoutATimeHasNone(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed)
+	p.Do(t, "POST", users, `{"userName":"ada@x"}`).Expect(t, 201, "…")
+	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET created_at = NULL")
+	expect(t, p, exchange{"the user", "GET /Users/1", "", `200 {…"meta":{"location":"Users/1","resourceType":"User"},…`})
+}
+
 func TestActiveIsFalseOnlyIfTheFieldSaysFalse(t *testing.T) {
 	t.Parallel()
 	p := serve(t, needed)
