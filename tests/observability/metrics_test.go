@@ -19,6 +19,9 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	p.List(t) // kept
 	p.Create(t, "Alan", "alan@example.org")
 	p.List(t) // patched, or read again where the commit took long; with PostgreSQL it is read again
+
+	// It is refused, and commits nothing.
+	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada0@example.org")).Expect(t, 500, "…")
 	p.Do(t, "GET", "/api/users/1", "")
 	p.Do(t, "GET", "/api/users/ada@example.org", "")
 	p.Do(t, "GET", "/ada@example.org", "")
@@ -29,7 +32,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	})
 	got := program.Scrape(t, p)
 	want := map[string]float64{
-		"code=201 method=POST route=/api/users": 4, "code=200 method=GET route=/api/users": 3,
+		"code=201 method=POST route=/api/users": 4, "code=500 method=POST route=/api/users": 1, "code=200 method=GET route=/api/users": 3,
 		"code=200 method=GET route=/api/users/:id": 1, "code=404 method=GET route=/api/users/:id": 1,
 		"code=404 method=GET route=unknown": 1, "code=405 method=unknown route=unknown": 1,
 		"code=404 method=unknown route=unknown": 1,
@@ -44,7 +47,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 		t.Errorf("the lists are %v", lists)
 	}
 	durations := got["http_request_duration_seconds_count"]
-	if durations["method=POST route=/api/users"] != 4 || durations["method=unknown route=unknown"] != 2 || len(durations) != 5 {
+	if durations["method=POST route=/api/users"] != 5 || durations["method=unknown route=unknown"] != 2 || len(durations) != 5 {
 		t.Errorf("the durations are of %v", durations)
 	}
 	for name, n := range map[string]float64{
