@@ -157,6 +157,18 @@ func TestALastPageThatIsFullIsReached(t *testing.T) {
 	ada.shows(names[:25], "1–25 of 50")
 }
 
+func TestAClickWhileThePageTurnsTurnsNoOther(t *testing.T) {
+	p := start(t)
+	names := create(t, p, 80)
+	ada := visit(t, p, "/?order=asc")
+	ada.shows(names[:25], "1–25 of 80")
+	ada.holds(func() { ada.clicks("button", "Next") }, func(fetch.EventRequestPaused) bool {
+		ada.clicks("button", "Next")
+		return true
+	}, &fetch.RequestPattern{URLPattern: "*after=25*"})
+	ada.shows(names[25:50], "26–50 of 80")
+}
+
 func TestTheSizeOfAPageIsRemembered(t *testing.T) {
 	p := start(t)
 	names := create(t, p, 130)

@@ -258,7 +258,7 @@ async function placeBefore(after, n) {
 
 export const goToFirst = () => turnTo(null, 1);
 
-export const goToNext = () => turnTo(next, place.from && place.from + page.length);
+export const goToNext = () => (next === null ? null : turnTo(next, place.from && place.from + page.length));
 
 /** Goes to the page before, which ends with the user behind whom this one begins. */
 export async function goToPrevious() {
@@ -284,6 +284,7 @@ async function turn(finding, from) {
 /** Goes to a page of the same search, which needs no new count: the one behind a place, which begins at a number. */
 async function turnTo(after, from) {
   place = { ...place, after, from };
+  next = null; // until that page is there
   writeAddress(place, true);
   await load({ counts: false });
   window.scrollTo({ top: 0 });
