@@ -95,7 +95,7 @@ func openPostgres(ctx context.Context, d Database, ended context.Context, rows l
 	limits := limits{
 		foldedEmail: foldedEmail,
 		sortKey:     `lower(left(coalesce(CAST(%s AS TEXT), ''), 200) COLLATE "C")`,
-		beyond:      "(%[1]s, id) %[2]s (@key, @id)",
+		beyond:      []part{{"(%[1]s, id) %[2]s (@key, @id)", "%[1]s%[3]s, id%[3]s"}},
 		ownChanges:  true, writers: 2, maxParameters: 800,
 	}
 	limits.maxBatch = limits.maxParameters / (len(d.Fields) + 1)              // one INSERT

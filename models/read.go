@@ -175,9 +175,8 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	if query.Skip > 0 {
 		selected = selected.Offset(query.Skip)
 	}
-	if query.Limit > 0 {
-		selected = selected.Limit(query.Limit)
-	}
+	limit := cmp.Or(query.Limit, -1) // none
+	selected = selected.Limit(limit).Session(&gorm.Session{})
 	after := query.After
 	switch {
 	case query.Sort == "":
@@ -189,13 +188,20 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 		return u.each(selected.Where("1 = 0")), nil
 	}
 	key := fmt.Sprintf(u.limits.sortKey, `users."`+query.Sort+`"`)
+	inOrder := key + order + ", id" + order
+	parts := []any{selected.Order(inOrder)}
 	if after != nil {
-		selected = selected.Where(fmt.Sprintf(u.limits.beyond, key, beyond), map[string]any{"key": after.Key, "id": after.ID})
+		parts = nil
+		for _, part := range u.limits.beyond {
+			place := map[string]any{"key": after.Key, "id": after.ID}
+			behind := selected.Where(fmt.Sprintf(part.condition, key, beyond), place)
+			parts = append(parts, behind.Order(fmt.Sprintf(part.order, key, beyond, order)))
+		}
 	}
 	// Where all users are sorted, only those of the page are to become text: a time takes PostgreSQL 0.1 µs.
-	inOrder := key + order + ", id" + order
-	page := db.Session(&gorm.Session{NewDB: true}).Table("(?) AS users", selected.Order(inOrder))
-	return u.each(page.Order(inOrder), key), nil
+	from := "(SELECT * FROM (?) AS part" + strings.Repeat(" UNION ALL SELECT * FROM (?) AS part", len(parts)-1) + ") AS users"
+	page := db.Session(&gorm.Session{NewDB: true}).Table(from, parts...).Order(inOrder)
+	return u.each(page.Limit(limit), key), nil
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.

@@ -108,8 +108,8 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 	opened.limits = limits{
 		foldedEmail: "email COLLATE NOCASE",
 		sortKey:     "substr(coalesce(%s, ''), 1, 200) COLLATE NOCASE",
-		// SQLite does not look for a pair of values in such an index.
-		beyond:        "%[1]s %[2]s= @key AND (id %[2]s @id OR %[1]s %[2]s @key)",
+		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
+		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
 		storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1,
 		// The driver takes time that grows with their square: with 800, an import takes half as long again.
 		maxParameters: 240,

@@ -121,11 +121,15 @@ type dialect interface {
 	prune(tx *gorm.DB, before time.Time) (int64, error)
 }
 
+// part is a condition for users, and what they are then sorted by. In both, %[1]s is the sortKey, %[2]s is < or >, and
+// %[3]s is empty or DESC.
+type part struct{ condition, order string }
+
 // limits are the values in which the databases differ, expressions of SQL among them.
 type limits struct {
 	foldedEmail   string // the expression that the index on emails without their case has
 	sortKey       string // that by which users are sorted, with %s for a column
-	beyond        string // the condition that users come behind a place, with their sortKey, and < or >
+	beyond        []part // one after the other, the users who come behind a place
 	storesAnyText bool   // also a NUL, and what is no UTF-8
 	ownChanges    bool   // each change has a transaction of its own
 	writers       int    // how many batches can be committed at once
