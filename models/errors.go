@@ -16,7 +16,8 @@ var (
 	ErrRepeated   = errors.New("an earlier row has the same email")
 )
 
-// StorageError is a failure of storage. A response carries its text (specification, section 7).
+// StorageError is a refusal or a failure of storage: the statement is to blame, or a disk, a lock or a connection. A
+// response carries its text (specification, section 7).
 type StorageError struct {
 	Text          string // the database's own
 	Code, Meaning string // the database's code, and what it means, if they are known: for the log, as Text may hold user data

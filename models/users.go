@@ -108,7 +108,8 @@ type dialect interface {
 	describe(db *gorm.DB, fields Fields) (table, error)
 	// classify returns an error of GORM as a client sees it, and whether the database refuses what a statement asked
 	// for: then that has stored nothing, and other statements may succeed. It is a refusal unless the connection, the
-	// disk or another transaction is to blame. Errors that are not the database's stay as they are.
+	// disk or another transaction is to blame. Errors that are not the database's stay as they are: what has been
+	// classified once is no refusal any more.
 	classify(err error) (shown error, isRefusal bool)
 	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
 	contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB
