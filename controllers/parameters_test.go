@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -18,6 +19,7 @@ var plainReference = regexp.MustCompile(`^\?[!-;=?-~]*$`)
 func FuzzSearch(f *testing.F) {
 	for _, query := range []string{
 		"limit=100&after=900", "email=ada%40example.org", "q=%25_&order=desc", "count=true&q=a+b", "limit=1&limit=2",
+		"sort=name&limit=1", "sort=id&limit=1",
 		"q=%zz", "nmae=1", "&", "q=a;b", "q=%00", `q=<">`, "",
 	} {
 		f.Add(query)
@@ -62,6 +64,8 @@ func sentValue(asked request, name string) string {
 	switch {
 	case name == "q":
 		return asked.Contains
+	case name == "sort":
+		return cmp.Or(asked.Sort, "id")
 	case name == "limit":
 		return strconv.Itoa(asked.Limit)
 	case name == "after" && asked.After != nil:

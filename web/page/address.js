@@ -1,6 +1,7 @@
 // The address of the page: what is searched for, in which order, and behind which user the list begins. It is all that
 // back, reload and a bookmark need. How many users come before that one is only in the browser's history.
 
+const sorts = [...document.querySelectorAll('#order option')].map(({ value }) => value.split(' ')[0]);
 const fields = [...document.querySelectorAll('#field option')].map(({ value }) => value);
 
 /** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
@@ -10,7 +11,7 @@ const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
 export function readAddress() {
   const given = new URLSearchParams(location.search);
   const field = fields.find((name) => name !== '' && given.has(name)) ?? '';
-  const sort = given.get('sort') ?? 'id';
+  const sort = sorts.find((name) => name === given.get('sort')) ?? 'id';
   const order = given.get('order');
   const after = given.get('after') ?? '';
   const isPlace = sort === 'id' ? /^-?\d{1,15}$/.test(after) : after !== '';

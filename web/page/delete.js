@@ -2,7 +2,7 @@
 
 import { call, readUser } from './api.js';
 import { choose, load } from './list.js';
-import { doToEach } from './many.js';
+import { doToEach, sayLeft } from './many.js';
 import { count, inputs, say, short, showText } from './show.js';
 
 const most = 6; // people that are named; the others are counted
@@ -67,7 +67,7 @@ dialog.querySelector('form').addEventListener('submit', async (event) => {
   if (working) return;
   working = new AbortController();
   error.textContent = '';
-  await (doomed.length === 1 ? deleteOne(doomed[0]) : deleteAll(working.signal));
+  await (doomed.length === 1 ? deleteOne(doomed[0]) : deleteAll(doomed, working.signal));
   working = null;
 });
 
@@ -95,18 +95,19 @@ async function showChanged(id) {
 }
 
 /** Deletes everybody, a few at once, and says how many were deleted and how many not. Closing the dialog stops it. */
-async function deleteAll(signal) {
-  const deleted = new Set(doomed);
-  const { failures, waiting } = await doToEach(doomed, progress, signal, (user) => call('DELETE', `api/users/${user.id}`));
-  for (const user of [...failures.map((failed) => failed.user), ...waiting]) deleted.delete(user);
-  if (failures.length === 0 || !dialog.open) {
-    const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
-    return done(`${count(deleted.size)} deleted${failed}`, deleted);
-  }
-  error.textContent = `${count(deleted.size)} deleted, ${failures.length} failed: ${failures[0].failure.message}`;
-  doomed = failures.map(({ user }) => user);
-  ask();
+async function deleteAll(users, signal) {
+  const left = await doToEach(users, progress, signal, ({ id }) => call('DELETE', `api/users/${id}`).catch((failure) => {
+    if (failure.status !== 404) throw failure; // who is gone already is as gone as was asked for
+  }));
+  const failed = new Set([...left.failures.map(({ user }) => user), ...left.waiting]);
+  const deleted = users.filter((user) => !failed.has(user));
+  const words = `${count(deleted.length)} deleted${sayLeft(left)}`;
+  if (failed.size === 0 && !signal.aborted) return done(words, deleted);
   forget(deleted);
+  if (signal.aborted) return say(words);
+  error.textContent = `${words}: ${left.failures[0].failure.message}`;
+  doomed = [...failed];
+  ask();
 }
 
 function done(sentence, deleted) {
@@ -117,6 +118,6 @@ function done(sentence, deleted) {
 
 /** Nobody can do anything to deleted users any more. */
 function forget(deleted) {
-  choose([...deleted].map(({ id }) => String(id)), false);
+  choose(deleted.map(({ id }) => String(id)), false);
   load();
 }

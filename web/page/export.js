@@ -5,7 +5,7 @@ import { filters } from './address.js';
 import { call, whole } from './api.js';
 import { hasKey } from './key.js';
 import { chosenUsers, countFound, currentPlace, sayFilter } from './list.js';
-import { doToEach, showFailures } from './many.js';
+import { doToEach, sayLeft, showFailures } from './many.js';
 import { count, showNumber } from './show.js';
 
 const dialog = document.querySelector('#export');
@@ -86,7 +86,8 @@ async function downloadChosen(link, signal) {
   const users = chosenUsers();
   const rows = new Map();
   let header = '';
-  const { failures } = await doToEach(users, progress, signal, async ({ id, email }) => {
+  const left = await doToEach(users, progress, signal, async ({ id, email }) => {
+    if (email === '') throw new Error('A user without an email is only in the file of all users');
     const answer = await call('GET', fileOf(link, { email }), { signal });
     const text = await whole(answer.text(), signal);
     const begin = link.dataset.file === 'csv' ? text.indexOf('\n') + 1 : 0;
@@ -100,7 +101,7 @@ async function downloadChosen(link, signal) {
     const file = [mark, header, ...users.map(({ id }) => rows.get(id) ?? '')];
     save(new Blob(file), `users-selected.${link.dataset.file}`);
   }
-  say(`${count(rows.size)} in your downloads`, failures.length > 0 ? `${failures.length} failed:` : '', failures);
+  say(rows.size > 0 ? 'The file is in your downloads' : '', `${count(rows.size)} exported${sayLeft(left)}`, left.failures);
 }
 
 function save(blob, name) {

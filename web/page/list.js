@@ -84,6 +84,7 @@ export async function load({ counts = true } = {}) {
   loading = new AbortController();
   clearTimeout(retry);
   stopFollowing();
+  next = null; // it was behind the page before
   const { signal } = loading;
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
@@ -225,7 +226,9 @@ export function choose(ids, isChosen) {
   const all = find('#all');
   all.checked = here > 0 && here === body.rows.length;
   all.indeterminate = here > 0 && here < body.rows.length;
-  find('#chosen').hidden = chosen.size === 0;
+  const bar = find('#chosen');
+  if (chosen.size === 0 && bar.contains(document.activeElement)) list.focus({ preventScroll: true });
+  bar.hidden = chosen.size === 0;
   const elsewhere = chosen.size === here ? '' : `, ${showNumber(chosen.size - here)} not on this page`;
   find('#chosen p').textContent = `${showNumber(chosen.size)} selected${elsewhere}`;
   find('#delete-chosen').textContent = `Delete ${count(chosen.size)}`;
@@ -273,18 +276,18 @@ export async function goToLast() {
 
 /** Goes to a page that is still to be found. */
 async function turn(finding, from) {
+  const begin = place;
   try {
     const after = await finding;
-    await turnTo(after, after === null ? 1 : from);
+    if (place === begin) await turnTo(after, after === null ? 1 : from); // otherwise the person has gone elsewhere
   } catch (error) {
-    showTrouble(error);
+    if (place === begin) showTrouble(error);
   }
 }
 
 /** Goes to a page of the same search, which needs no new count: the one behind a place, which begins at a number. */
 async function turnTo(after, from) {
   place = { ...place, after, from };
-  next = null; // until that page is there
   writeAddress(place, true);
   await load({ counts: false });
   window.scrollTo({ top: 0 });

@@ -79,10 +79,7 @@ window.addEventListener('online', () => list.load());
 window.addEventListener('offline', () => list.load());
 
 on('#all', 'change', ({ target }) => list.chooseAll(target.checked));
-on('#unchoose', 'click', () => {
-  list.chooseNone();
-  find('#all').focus();
-});
+on('#unchoose', 'click', list.chooseNone);
 on('#list tbody', 'change', ({ target }) => list.choose([target.closest('tr').dataset.id], target.checked));
 on('#list tbody', 'click', ({ target }) => {
   const action = target.closest('[data-action]')?.dataset.action;

@@ -1,28 +1,38 @@
 // What is done to many users: one request for each, a few at once, with a bar that shows how far it is.
 
-import { short, showText } from './show.js';
+import { short, showNumber, showText } from './show.js';
 
 const atOnce = 4;
 
 /**
- * Does something to each user, until the signal ends it. Returns with whom that failed, and why, and the users with whom
- * it was not tried.
+ * Does something to each user, until the signal ends it, or the key may not do it. Returns with whom that failed, and why,
+ * and the users with whom it was not tried.
  */
 export async function doToEach(users, bar, signal, act) {
   const failures = [];
   const waiting = [...users];
+  let mayGoOn = true;
   bar.hidden = false;
   bar.max = users.length;
   bar.value = 0;
   const work = async () => {
-    while (waiting.length > 0 && !signal.aborted) {
+    while (waiting.length > 0 && mayGoOn && !signal.aborted) {
       const user = waiting.shift();
-      await act(user).catch((failure) => failures.push({ user, failure }));
+      await act(user).catch((failure) => {
+        failures.push({ user, failure });
+        mayGoOn &&= ![401, 403].includes(failure.status);
+      });
       bar.value += 1;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return { failures, waiting };
+}
+
+/** Says how many it failed with, and how many were not tried: ", 2 failed, 5 not tried". */
+export function sayLeft({ failures, waiting }) {
+  const parts = [[failures, 'failed'], [waiting, 'not tried']].filter(([users]) => users.length > 0);
+  return parts.map(([users, words]) => `, ${showNumber(users.length)} ${words}`).join('');
 }
 
 /** Lists the users with whom something failed, and why. */

@@ -2,7 +2,7 @@
 
 import { call, readUser } from './api.js';
 import { choose, chosenUsers, load } from './list.js';
-import { doToEach, showFailures } from './many.js';
+import { doToEach, sayLeft, showFailures } from './many.js';
 import { count, say } from './show.js';
 
 const dialog = document.querySelector('#set');
@@ -11,8 +11,8 @@ const find = (selector) => dialog.querySelector(selector);
 let working = null; // stops what is under way
 
 export function setField() {
+  working = null;
   find('#set-value').value = '';
-  find('h2').textContent = `Set a field of ${count(chosenUsers().length)}`;
   find('progress').hidden = true;
   show([], '');
   dialog.showModal();
@@ -21,27 +21,30 @@ export function setField() {
 find('form').addEventListener('submit', async (event) => {
   event.preventDefault();
   if (working) return;
-  working = new AbortController();
+  const mine = new AbortController();
+  working = mine;
   show([], '');
-  await setAll(find('#set-field').value, find('#set-value').value, working.signal);
-  working = null;
+  await setAll(find('#set-field').value, find('#set-value').value, mine.signal);
+  if (working === mine) working = null;
 });
 
 dialog.addEventListener('close', () => working?.abort());
 
-/** Those with whom it has failed stay selected: one can try again. */
+/** Those with whom it has failed stay selected, unless they are gone: one can try again. */
 async function setAll(field, value, signal) {
   const users = chosenUsers();
-  const { failures, waiting } = await doToEach(users, find('progress'), signal, async (user) => {
-    await setOne(user, field, value);
-    choose([String(user.id)], false);
-  });
-  const words = `${count(users.length - failures.length - waiting.length)} changed`;
-  if (failures.length === 0 || !dialog.open) {
-    dialog.close();
-    say(failures.length > 0 ? `${words}, ${failures.length} failed` : words);
+  const left = await doToEach(users, find('progress'), signal, (user) => setOne(user, field, value));
+  const isThere = left.failures.filter(({ failure }) => failure.status !== 404);
+  const stay = new Set([...isThere.map(({ user }) => user), ...left.waiting]);
+  choose(users.filter((user) => !stay.has(user)).map(({ id }) => String(id)), false);
+  const failed = left.failures.length + left.waiting.length;
+  const words = `${count(users.length - failed)} changed${sayLeft(left)}`;
+  if (failed > 0 && !signal.aborted) {
+    show(left.failures, words);
   } else {
-    show(failures, `${words}, ${failures.length} failed:`);
+    if (!signal.aborted) dialog.close();
+    if (chosenUsers().length === 0) document.querySelector('#list').focus({ preventScroll: true }); // the bar is gone
+    say(words);
   }
   load();
 }
@@ -54,6 +57,7 @@ async function setOne({ id, ...seen }, field, value) {
 }
 
 function show(failures, words) {
+  find('h2').textContent = `Set a field of ${count(chosenUsers().length)}`;
   find('.error').textContent = words;
   showFailures(find('.failed'), failures);
 }
