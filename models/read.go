@@ -175,8 +175,13 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	if query.Skip > 0 {
 		selected = selected.Offset(query.Skip)
 	}
-	limit := cmp.Or(query.Limit, -1) // none
-	selected = selected.Limit(limit).Session(&gorm.Session{})
+	limited := func(users *gorm.DB) *gorm.DB {
+		if query.Limit > 0 {
+			return users.Limit(query.Limit)
+		}
+		return users
+	}
+	selected = limited(selected).Session(&gorm.Session{})
 	after := query.After
 	switch {
 	case query.Sort == "":
@@ -201,7 +206,7 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	// Where all users are sorted, only those of the page are to become text: a time takes PostgreSQL 0.1 µs.
 	from := "(SELECT * FROM (?) AS part" + strings.Repeat(" UNION ALL SELECT * FROM (?) AS part", len(parts)-1) + ") AS users"
 	page := db.Session(&gorm.Session{NewDB: true}).Table(from, parts...).Order(inOrder)
-	return u.each(page.Limit(limit), key), nil
+	return u.each(limited(page), key), nil
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.
