@@ -216,6 +216,9 @@ func TestHEADHasTheHeadersOfGETAndNoBody(t *testing.T) {
 		for _, header := range []http.Header{head.Header, get.Header} {
 			header.Del("Date")
 			header.Del("X-Request-Id")
+			if header.Get("Changes-Cursor") != "" { // on PostgreSQL any transaction of the server moves it
+				header.Set("Changes-Cursor", "C")
+			}
 		}
 		if !reflect.DeepEqual(head.Header, get.Header) || head.Header.Get("Content-Length") == "" {
 			t.Errorf("%s has for HEAD the headers\n%v\nand for GET\n%v", path, head.Header, get.Header)
