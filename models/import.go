@@ -417,6 +417,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 			for _, err := range i.each(i.tx.Where("id IN ?", gone)) {
 				return cmp.Or(err, error(ErrIgnored))
 			}
+			missing -= len(gone) - int(deleted.RowsAffected)
 		}
 		i.done.Deleted += int(deleted.RowsAffected)
 		for _, id := range gone {

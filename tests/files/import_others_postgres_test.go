@@ -53,3 +53,13 @@ func TestADeletedUserIsNamedAsItWasDeleted(t *testing.T) {
 		"name,email\nAlan,alan\n")
 	answer.Expect(t, 200, deleting(0, 0, 1, 1, `{"id":1,"email":"ada@new"}`))
 }
+
+// Another program puts a user in the place of one whom an import is about to delete. Only one is there at any moment.
+func TestAUserWhoIsGoneAlreadyIsNotCountedAsDeleted(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Do(t, "POST", program.CSV, "name,email\nAda,ada\nAlan,alan\n").Expect(t, 200, "…")
+	answer := importBeside(t, p, p.DataDir, "DELETE FROM users WHERE id = 1; INSERT INTO users (name, email) VALUES ('Ada', 'ada')",
+		roster+"1", "name,email\nAlan,alan\n")
+	answer.Expect(t, 200, deleting(0, 0, 1, 1, `{"id":3,"email":"ada"}`))
+}
