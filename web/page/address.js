@@ -40,6 +40,9 @@ export function writeAddress(place, isNew) {
 /** Returns the parameters that say which users are sought. The service has the same. */
 export const filters = ({ q, field, value }) => ({ ...(q && { q }), ...(field && { [field]: value }) });
 
+/** Reports whether a place shows only some of the users. */
+export const isSearch = ({ q, field }) => q !== '' || field !== '';
+
 /** Returns the parameters of one page of a list, or of its first users. */
 export function pageQuery({ sort, order, after, ...sought }, limit) {
   return new URLSearchParams({

@@ -1,7 +1,7 @@
 // Exporting. Without a key the links are plain downloads; a key can only be sent by a request of the page's own, which
 // holds the file in memory until it is whole.
 
-import { filters } from './address.js';
+import { filters, isSearch } from './address.js';
 import { call, whole } from './api.js';
 import { hasKey } from './key.js';
 import { chosenUsers, countFound, currentPlace, sayFilter } from './list.js';
@@ -19,16 +19,15 @@ let reading = new AbortController();
 
 /** Asks which users, and in which form. What was asked for is chosen already: those who are found, or those selected. */
 export function exportUsers(what = 'found') {
-  const { q, field } = currentPlace();
+  const place = currentPlace();
   const { total, matches } = countFound();
   const chosen = chosenUsers().length;
-  const isSearch = q !== '' || field !== '';
   const [ofChosen, found, all] = dialog.querySelectorAll('fieldset label');
-  dialog.querySelector('fieldset').hidden = !isSearch && chosen === 0;
-  [ofChosen.hidden, found.hidden] = [chosen === 0, !isSearch];
-  dialog.querySelector(`[value=${what === 'found' && !isSearch ? 'all' : what}]`).checked = true;
+  dialog.querySelector('fieldset').hidden = !isSearch(place) && chosen === 0;
+  [ofChosen.hidden, found.hidden] = [chosen === 0, !isSearch(place)];
+  dialog.querySelector(`[value=${what === 'found' && !isSearch(place) ? 'all' : what}]`).checked = true;
   ofChosen.querySelector('span').textContent = `The ${showNumber(chosen)} selected`;
-  found.querySelector('bdi').textContent = [q, sayFilter()].filter((words) => words !== '').join(', ');
+  found.querySelector('bdi').textContent = [place.q, sayFilter()].filter((words) => words !== '').join(', ');
   found.title = matches === null ? '' : showNumber(matches);
   all.querySelector('span').textContent = total === null ? 'All' : `All ${showNumber(total)}`;
   say('');
@@ -101,7 +100,7 @@ async function downloadChosen(link, signal) {
     const file = [mark, header, ...users.map(({ id }) => rows.get(id) ?? '')];
     save(new Blob(file), `users-selected.${link.dataset.file}`);
   }
-  say(rows.size > 0 ? 'The file is in your downloads' : '', `${count(rows.size)} exported${sayLeft(left)}`, left.failures);
+  say(`${count(rows.size)} exported${sayLeft(left)}`, '', left.failures);
 }
 
 function save(blob, name) {

@@ -1,6 +1,6 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
-import { filters, pageQuery, readAddress, writeAddress } from './address.js';
+import { filters, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
 import { Unreachable, call, countUsers, findUser, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
 import { count, initial, short, showEmail, showNumber, showText, showTime } from './show.js';
@@ -107,14 +107,13 @@ export async function load({ counts = true } = {}) {
 
 /** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
 async function loadCounts(signal) {
-  const isSearch = place.q !== '' || place.field !== '';
   const found = await countUsers(filters(place), signal);
-  const everybody = isSearch ? await countUsers({}, signal) : found;
+  const everybody = isSearch(place) ? await countUsers({}, signal) : found;
   if (signal.aborted) return;
   [matches, total] = [found, everybody];
   showRange();
   const also = sought ? ', and one has this ID' : '';
-  summary.textContent = isSearch ? `${showNumber(matches)} of ${count(total)} match${also}` : count(total);
+  summary.textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)} match${also}` : count(total);
 }
 
 function showPage(headers) {
@@ -128,7 +127,7 @@ function showPage(headers) {
   enable('#previous', place.after !== null);
   enable('#next', next !== null);
   enable('#last', next !== null);
-  showBlank(users.size > 0 ? null : blankFor(place));
+  showBlank(users.size > 0 ? null : blankFor());
 }
 
 /** Says which part of the list this page is. How far a bookmark leads into it is only known of the last page. */
@@ -140,12 +139,12 @@ function showRange() {
   find('#range').textContent = n === 0 ? '' : range + of;
 }
 
-function blankFor({ q, field, after }) {
-  if (after !== null) return '#past-end';
-  find('#no-match .value').textContent = q;
-  find('#no-match p').hidden = q === '';
+function blankFor() {
+  if (place.after !== null) return '#past-end';
+  find('#no-match .value').textContent = place.q;
+  find('#no-match p').hidden = place.q === '';
   find('#no-match .filtered').textContent = sayFilter();
-  return q || field ? '#no-match' : '#nobody';
+  return isSearch(place) ? '#no-match' : '#nobody';
 }
 
 /** Says which value a field must have: "Department is Research". */
