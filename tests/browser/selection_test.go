@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/fetch"
 
@@ -198,6 +199,10 @@ func TestTheLastClickWins(t *testing.T) {
 		ada.until("the address of the other sort", func() bool { return evaluate[string](ada, `location.search`) == "?sort=email" })
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*order=desc*"})
+	ada.until("the answer that is of no use any more", func() bool {
+		return evaluate[bool](ada, `performance.getEntriesByType('resource').some(({ name }) => name.includes('order=desc'))`)
+	})
+	timer(ada, 100*time.Millisecond) // it would be followed by then
 	ada.expect("the address", evaluate[string](ada, `location.search`), "?sort=email")
 	ada.seesNo("button", "Try again")
 }
