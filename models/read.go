@@ -172,28 +172,28 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	if query.Descending {
 		order, beyond = " DESC", "<"
 	}
-	if query.Skip > 0 {
-		selected = selected.Offset(query.Skip)
-	}
-	limited := func(users *gorm.DB) *gorm.DB {
+	shown := func(users *gorm.DB, skip int) *gorm.DB {
+		if skip > 0 {
+			users = users.Offset(skip)
+		}
 		if query.Limit > 0 {
-			return users.Limit(query.Limit)
+			users = users.Limit(query.Skip - skip + query.Limit)
 		}
 		return users
 	}
-	selected = limited(selected).Session(&gorm.Session{})
 	after := query.After
 	switch {
 	case query.Sort == "":
 		if after != nil {
 			selected = selected.Where("id "+beyond+" ?", after.ID)
 		}
-		return u.each(selected.Order("id" + order)), nil
+		return u.each(shown(selected.Order("id"+order), query.Skip)), nil
 	case after != nil && !u.mayStore(after.Key):
 		return u.each(selected.Where("1 = 0")), nil
 	}
 	key := fmt.Sprintf(u.limits.sortKey, `users."`+query.Sort+`"`)
 	inOrder := key + order + ", id" + order
+	selected = shown(selected, 0).Session(&gorm.Session{}) // all are skipped in the end
 	parts := []any{selected.Order(inOrder)}
 	if after != nil {
 		parts = nil
@@ -206,7 +206,7 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	// Where all users are sorted, only those of the page are to become text: a time takes PostgreSQL 0.1 µs.
 	from := "(SELECT * FROM (?) AS part" + strings.Repeat(" UNION ALL SELECT * FROM (?) AS part", len(parts)-1) + ") AS users"
 	page := db.Session(&gorm.Session{NewDB: true}).Table(from, parts...).Order(inOrder)
-	return u.each(limited(page), key), nil
+	return u.each(shown(page, query.Skip), key), nil
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.
