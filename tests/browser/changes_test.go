@@ -254,18 +254,6 @@ func restart(t *testing.T, p *program.Program, settings ...string) *program.Prog
 	return start(t, append(settings, "PORT="+p.URL[strings.LastIndexByte(p.URL, ':')+1:], "DATA_DIR="+p.DataDir)...)
 }
 
-// A restart is not noticed, and the page goes on where it was.
-func TestThePageGoesOnAfterARestart(t *testing.T) {
-	ada, p := follows(t)
-	waiting(t, p, 1)
-	p.Stop(t)
-	again := restart(t, p)
-	again.Create(t, "Dan", "dan@example.org")
-	ada.sees("button", "1 change — show")
-	ada.seesNo("button", "Try again")
-	ada.lists("Cleo", "Ben", "Ada")
-}
-
 // A tab that is not seen gives its place back at once, and goes on when it is seen again.
 func TestAHiddenTabWaitsForNothing(t *testing.T) {
 	ada, p := follows(t)
@@ -287,31 +275,4 @@ func TestAHiddenTabWaitsForNothing(t *testing.T) {
 	}
 	call(ada, page.BringToFront, cdp.Empty{})
 	ada.sees("button", "1 change — show")
-}
-
-// A service that has no place for one more is asked later, and the page says nothing.
-func TestAPageWithoutAPlaceToWaitStaysQuiet(t *testing.T) {
-	p := start(t, "ADMIN_PORT=0")
-	p.RecordChanges(t)
-	next := p.Do(t, http.MethodGet, "/api/users", "").Header.Get("Changes-Cursor")
-	leave := make([]func() error, 64)
-	for i := range leave {
-		client := p.Dial(t)
-		client.Send("GET /api/changes?wait=60&after=%s HTTP/1.1\r\nHost: x\r\n\r\n", next)
-		leave[i] = client.Close
-	}
-	waiting(t, p, 64)
-	ada := visit(t, p, "/")
-	ada.reads("No users yet")
-	ada.until("a refusal", func() bool { return strings.Contains(p.Log(), "status=503") })
-	ada.seesNo("button", "Try again")
-	_, _ = leave[0](), leave[1]()
-	waiting(t, p, 62)
-	waiting(t, p, 63)
-	if n := strings.Count(p.Log(), "status=503"); n > 2 {
-		t.Errorf("the page was refused %d times", n)
-	}
-	p.Create(t, "Ada", "ada@example.org")
-	ada.clicks("button", "1 change — show")
-	ada.lists("Ada")
 }

@@ -5,7 +5,6 @@ package browser
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,17 +17,21 @@ import (
 // selected starts the program with 30 users, of whom the first two and the last are selected, on two pages.
 func selected(t *testing.T) (*person, *program.Program) {
 	t.Helper()
-	var users []string
-	for i := range 30 {
-		users = append(users, body(fmt.Sprint("User-", i+1), `,"department":"old, \"D\""`))
-	}
-	ada, p := withFields(t, "department,room", users...)
+	ada, p := withFields(t, "department,room", numbered(30, `,"department":"old, \"D\""`)...)
 	ada.clicks("checkbox", "Select User-30")
 	ada.clicks("button", "Last")
 	ada.clicks("checkbox", "Select User-1")
 	ada.clicks("checkbox", "Select User-2")
 	ada.reads("3 selected, 1 not on this page")
 	return ada, p
+}
+
+// numbered are the bodies of n users with values.
+func numbered(n int, values string) (bodies []string) {
+	for i := range n {
+		bodies = append(bodies, body(fmt.Sprint("User-", i+1), values))
+	}
+	return bodies
 }
 
 // departments are those of all users that differ from the one with which they began, by id.
@@ -58,7 +61,7 @@ func TestTheSelectionIsKeptFromPageToPage(t *testing.T) {
 	ada.seesNo("region", "Selected users")
 }
 
-func TestTheSelectedUsersAreExported(t *testing.T) {
+func TestTheSelectedUsersOfManyPagesAreExportedAndDeleted(t *testing.T) {
 	ada, p := selected(t)
 	all := strings.SplitAfter(p.Do(t, http.MethodGet, program.CSV, "").Body, "\r\n")
 	ada.opens("Export selected", "Export users")
@@ -79,6 +82,15 @@ func TestTheSelectedUsersAreExported(t *testing.T) {
 	ada.reads("2 users exported, 1 failed")
 	ada.reads("User-2: No user has this email any more")
 	ada.check()
+	ada.clicks("button", "Close")
+	ada.opens("Delete 3 users", "Delete 3 users?")
+	ada.reads("User-30")
+	ada.clicks("button", "Delete 3 users")
+	ada.reads("3 users deleted")
+	ada.seesNo("region", "Selected users")
+	if users := p.List(t); len(users) != 27 || users[0].Name != "User-3" || users[26].Name != "User-29" {
+		t.Errorf("left are %v", users)
+	}
 }
 
 func TestAFieldIsSetForAllSelectedUsers(t *testing.T) {
@@ -106,63 +118,29 @@ func TestAFieldIsSetForAllSelectedUsers(t *testing.T) {
 	ada.expect("what is stored", departments(t, p), "1 Research, 30 Research")
 }
 
-func TestSettingAFieldIsEndedByClosingTheDialog(t *testing.T) {
-	var users []string
-	for i := range 25 {
-		users = append(users, body(fmt.Sprint("User-", i+1), ""))
-	}
-	ada, p := withFields(t, "department,room", users...)
+func TestSettingAFieldIsEndedByClosingTheDialogAndClosesNoOther(t *testing.T) {
+	ada, p := withFields(t, "department,room", numbered(25, "")...)
 	ada.clicks("checkbox", "Select all on this page")
 	ada.opens("Set a field", "Set a field of 25 users")
 	ada.fills("New value", "Research")
 	ada.holds(func() { ada.clicks("button", "Set") }, func(fetch.EventRequestPaused) bool {
 		ada.clicks("button", "Cancel")
-		return true
-	}, &fetch.RequestPattern{URLPattern: "*/api/users/*"})
-	ada.reads("users changed")
-	if n := strings.Count(departments(t, p), "Research"); n == 0 || n > 4 {
-		t.Errorf("%d users have the field after the dialog was closed, want those under way: 1 to 4", n)
-	}
-}
-
-func TestUsersOfManyPagesAreDeleted(t *testing.T) {
-	ada, p := selected(t)
-	ada.opens("Delete 3 users", "Delete 3 users?")
-	ada.reads("User-30")
-	ada.clicks("button", "Delete 3 users")
-	ada.reads("3 users deleted")
-	ada.seesNo("region", "Selected users")
-	names := slices.Collect(func(yield func(string) bool) {
-		for _, user := range p.List(t) {
-			if !yield(user.Name) {
-				return
-			}
-		}
-	})
-	if len(names) != 27 || names[0] != "User-3" || names[26] != "User-29" {
-		t.Errorf("left are %v", names)
-	}
-}
-
-func TestASecondDialogIsNotClosedByWhatTheFirstHasBegun(t *testing.T) {
-	ada, _ := selected(t)
-	ada.opens("Set a field", "Set a field of 3 users")
-	ada.holds(func() { ada.clicks("button", "Set") }, func(fetch.EventRequestPaused) bool {
-		ada.clicks("button", "Cancel")
-		ada.opens("Set a field", "Set a field of 3 users")
+		ada.opens("Set a field", "Set a field of 25 users")
 		ada.fills("New value", "typed")
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*/api/users/*"})
 	ada.reads("changed") // what the first had begun is over
 	ada.expect("what was typed", ada.value("New value"), "typed")
-	ada.sees("dialog", "Set a field of 3 users")
+	if n := strings.Count(departments(t, p), "Research"); n == 0 || n > 4 {
+		t.Errorf("%d users have the field after the dialog was closed, want those under way: 1 to 4", n)
+	}
 }
 
 func TestWithoutAKeyNothingElseIsTried(t *testing.T) {
 	const key = "0123456789abcdef"
 	p := start(t, "API_KEY="+key, "USER_FIELDS=department")
-	for i := range 25 {
-		p.Do(t, http.MethodPost, "/api/users", body(fmt.Sprint("User-", i), ""), "X-API-Key: "+key).Expect(t, 201, "…")
+	for _, user := range numbered(25, "") {
+		p.Do(t, http.MethodPost, "/api/users", user, "X-API-Key: "+key).Expect(t, 201, "…")
 	}
 	ada := visit(t, p, "/")
 	ada.gives(key)
@@ -184,10 +162,7 @@ func TestWithoutAKeyNothingElseIsTried(t *testing.T) {
 }
 
 func TestTheLastClickWins(t *testing.T) {
-	p := start(t)
-	names := create(t, p, 60)
-	ada := visit(t, p, "/?order=asc")
-	ada.shows(names[:25], "1–25 of 60")
+	ada, names := listing(t, 60)
 	ada.holds(func() { ada.clicks("button", "Name") }, func(fetch.EventRequestPaused) bool {
 		ada.clicks("button", "Next") // of the list before
 		return true
