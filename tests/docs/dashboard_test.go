@@ -3,7 +3,6 @@ package docs
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,14 +27,20 @@ type dashboard struct {
 	}
 }
 
-func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
-	t.Parallel()
-	key := "a-key-of-the-test"
+// scrape returns the figures of a program that was asked with a key.
+func scrape(t *testing.T) map[string]map[string]float64 {
+	t.Helper()
+	const key = "a-key-of-the-test"
 	p := program.Serve(t, "ADMIN_PORT=0", "API_KEY="+key)
 	p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key)
 	program.WaitFor(t, "the request is counted", func() bool { return len(program.Scrape(t, p)["http_requests_by_key_total"]) > 0 })
+	return program.Scrape(t, p)
+}
+
+func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
+	t.Parallel()
 	shown, own := map[string]bool{}, regexp.MustCompile(`^((?:http|users_api)_\w+?)(?:_sum|_count|_bucket)?$`)
-	for figure := range program.Scrape(t, p) {
+	for figure := range scrape(t) {
 		if name := own.FindStringSubmatch(figure); name != nil {
 			shown[name[1]] = true
 		}
@@ -53,18 +58,12 @@ func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
 
 func TestTheDashboardAsksForFiguresThatAScrapeHas(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/grafana.json")
 	var asks dashboard
-	if err == nil {
-		err = json.Unmarshal(text, &asks)
+	program.Must(t, json.Unmarshal([]byte(read(t, "../../docs/grafana.json")), &asks))
+	if len(asks.Panels) == 0 {
+		t.Fatal("the dashboard has no panels")
 	}
-	if err != nil || len(asks.Panels) == 0 {
-		t.Fatalf("%d panels, %v", len(asks.Panels), err)
-	}
-	p := program.Serve(t, "ADMIN_PORT=0")
-	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"))
-	program.WaitFor(t, "the request is counted", func() bool { return len(program.Scrape(t, p)["http_requests_total"]) > 0 })
-	figures := program.Scrape(t, p)
+	figures := scrape(t)
 	for _, panel := range asks.Panels {
 		for _, target := range panel.Targets {
 			t.Run(panel.Title, func(t *testing.T) { checkQuery(t, figures, target.Expr, target.LegendFormat) })

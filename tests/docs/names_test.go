@@ -72,22 +72,15 @@ func repository(t *testing.T) (files, tests map[string]bool) {
 	return files, tests
 }
 
-// isFile reports whether a name that a file has leads to a file: from the root, from the directory of that file, or anywhere.
-// A name with a * matches any.
+// isFile reports whether a name that a file has leads to a file: from the directory of that file, or from anywhere. One with a *
+// leads to every file of such a name.
 func isFile(files map[string]bool, path, name string) bool {
 	name = strings.TrimPrefix(name, "./")
-	if files[filepath.Join(filepath.Dir(path), name)] {
-		return true
-	}
 	for file := range files {
-		if file == name || strings.HasSuffix(file, "/"+name) {
+		matches, _ := filepath.Match(filepath.Base(name), filepath.Base(file))
+		if strings.HasSuffix("/"+file, "/"+name) || matches && strings.Contains(name, "*") {
 			return true
 		}
-		if strings.Contains(name, "*") {
-			if matches, _ := filepath.Match(filepath.Base(name), filepath.Base(file)); matches {
-				return true
-			}
-		}
 	}
-	return false
+	return files[filepath.Join(filepath.Dir(path), name)]
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -150,31 +150,29 @@ func TestTheWebhookGetsEveryChange(t *testing.T) {
 	var (
 		mu  sync.Mutex
 		got []string
-		off bool
+		off atomic.Bool
 	)
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		defer mu.Unlock()
-		if off {
+		if off.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		var sent struct {
 			Changes []struct {
 				Op string
 				ID int64
 			}
 		}
-		if err := json.Unmarshal(body, &sent); err != nil {
-			t.Errorf("%v: %s", err, body)
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
 		}
 		for _, change := range sent.Changes {
 			got = append(got, fmt.Sprint(change.Op, " ", change.ID))
 		}
 	}))
 	t.Cleanup(hook.Close)
-	answers := func(does bool) { mu.Lock(); off = !does; mu.Unlock() }
 	expect := func(want ...string) {
 		t.Helper()
 		program.WaitFor(t, strings.Join(want, ", "), func() bool {
@@ -193,11 +191,11 @@ func TestTheWebhookGetsEveryChange(t *testing.T) {
 	})
 	ada := p.Create(t, "Ada", "ada")
 	expect("created 2")
-	answers(false)
+	off.Store(true)
 	p.Do(t, "PATCH", fmt.Sprint("/api/users/", ada), `{"name":"Ada King"}`)
 	_ = first.Process.Kill()
 	p.Delete(t, ada)
-	answers(true)
+	off.Store(false)
 	begin(t, p, directory, "webhook.sh", "HOOK="+hook.URL)
 	expect("created 2", "changed 2", "deleted 2")
 }
