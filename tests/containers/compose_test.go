@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,10 @@ func TestComposeDeploysTheReleaseImageAndKeepsItsUsers(t *testing.T) {
 	}
 	service.api().Create(t, "Ada", "ada@example.com")
 
+	p.compose("stop")
+	if code := service.inspect("{{.State.ExitCode}}"); code != "0" {
+		t.Errorf("a stop ends with %s", code)
+	}
 	p.compose("down")
 	p.compose("up", "--detach", "--wait")
 	p.service("users-api").api().ExpectUsers(t, "Ada")
@@ -97,21 +102,10 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *te
 	p := newProject(t)
 	p.compose("up", "--detach", "--wait")
 	service := p.service("users-api")
-	for format, want := range map[string]string{
-		"{{.HostConfig.ReadonlyRootfs}}":                     "true",
-		"{{.HostConfig.SecurityOpt}}":                        "[no-new-privileges:true]",
-		"{{.HostConfig.RestartPolicy.Name}}":                 "unless-stopped",
-		"{{json .HostConfig.LogConfig}}":                     `{"Type":"json-file","Config":{"max-file":"5","max-size":"10m"}}`,
-		"{{range .Mounts}}{{.Type}} {{.Destination}}{{end}}": "volume /app/data",
-	} {
-		if got := service.inspect(format); got != want {
-			t.Errorf("%s is %q, and not %q", format, got, want)
-		}
-	}
+	service.isLockedDown("volume /app/data")
 	if uid := service.process("Uid"); uid != "65532 65532 65532 65532" {
 		t.Errorf("it serves as %s", uid)
 	}
-
 	process := service.inspect("{{.State.Pid}}")
 	docker(t, "run", "--rm", "--pid", "host", golang, "kill", "-9", process) // `docker kill` would count as a stop
 	eventually(t, 10*time.Second, "another process", func() bool {
@@ -119,6 +113,28 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *te
 		return now != process && now != "0"
 	})
 	service.becomes("healthy", 10*time.Second)
+}
+
+// isLockedDown fails the test unless the engine gives a container few rights and these mounts, and starts it again when it ends.
+func (c container) isLockedDown(mounts ...string) {
+	c.t.Helper()
+	for format, want := range map[string]string{
+		"{{.HostConfig.SecurityOpt}}":        "[no-new-privileges:true]",
+		"{{.HostConfig.RestartPolicy.Name}}": "unless-stopped",
+		"{{json .HostConfig.LogConfig}}":     `{"Type":"json-file","Config":{"max-file":"5","max-size":"10m"}}`,
+	} {
+		if got := c.inspect(format); got != want {
+			c.t.Errorf("%s is %q, and not %q", format, got, want)
+		}
+	}
+	given := strings.Split(c.inspect("{{range .Mounts}}{{.Type}} {{.Destination}}\n{{end}}"), "\n")
+	if slices.Sort(given); !slices.Equal(given, mounts) {
+		c.t.Errorf("mounted are %q, and not %q", given, mounts)
+	}
+	isReadOnly := c.inspect("{{.HostConfig.ReadonlyRootfs}}") == "true"
+	if serves := slices.Contains(mounts, "volume /app/data"); isReadOnly != serves {
+		c.t.Errorf("that its root is read-only is %t", isReadOnly)
+	}
 }
 
 func TestEachServiceButTheDatabaseIsPublishedOnPort3000ByDefault(t *testing.T) {

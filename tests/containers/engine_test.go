@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 	noEngine = lookForEngine()
 	if noEngine == "" {
 		removeWhenInterrupted()
-		if output, err := exec.Command("docker", "build", "--tag", image, repository).CombinedOutput(); err != nil {
+		build := []string{"build", "--build-arg", "VERSION=1.2.3", "--build-arg", "REVISION=abcdef0", "--tag", image, repository}
+		if output, err := exec.Command("docker", build...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "docker build: %v\n%s", err, output)
 			os.Exit(1)
 		}

@@ -28,6 +28,12 @@ func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
 	const first, second = "first-key-0123456789", "second-key-0123456789"
 	p := newProject(t)
 	p.overrides()
+	_, beside, _ := strings.Cut(p.compose("--profile", "postgres", "config", "users-api-postgres"), "\n  users-api-postgres:\n")
+	for _, line := range []string{"API_KEY_FILE: /run/secrets/api_key", "- source: api_key", "- source: database_url"} {
+		if !strings.Contains(beside, line) {
+			t.Errorf("%q is missing in the service beside PostgreSQL: %s", line, beside)
+		}
+	}
 	secret := filepath.Join(p.directory, "api_key")
 	expect := func(keys string, want map[string]int) {
 		t.Helper()
@@ -47,26 +53,4 @@ func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
 	expect(first+"\n", map[string]int{"": 401, first: 200, second: 401})
 	expect(first+"\n"+second+"\n", map[string]int{"": 401, first: 200, second: 200})
 	expect(second+"\r\n", map[string]int{"": 401, first: 401, second: 200})
-}
-
-func TestTheAdminPortIsReachedFromOtherContainersAndNotPublished(t *testing.T) {
-	c := startHealthy(t, "--env", "ADMIN_PORT=9090")
-	if published := docker(t, "port", c.name); strings.Contains(published, "9090") {
-		t.Errorf("it is published: %s", published)
-	}
-	scraped := docker(t, "run", "--rm", "--network", "container:"+c.name, golang, "wget", "-qO-", "http://127.0.0.1:9090/metrics")
-	if !strings.Contains(scraped, "users_api_build_info{") {
-		t.Errorf("another container is answered %s", scraped)
-	}
-}
-
-// Settings are written into .env, as docs/settings.md says.
-func TestAKeyInDotEnvIsRequired(t *testing.T) {
-	const key = "first-key-0123456789"
-	p := newProject(t)
-	program.Must(t, os.WriteFile(filepath.Join(p.directory, ".env"), []byte("API_KEY="+key+"\n"), 0o600))
-	p.compose("up", "--detach", "--wait")
-	for given, status := range map[string]int{"": 401, key: 200} {
-		p.service("users-api").api().Do(t, "GET", "/api/users", "", "Authorization: Bearer "+given).Expect(t, status, "…")
-	}
 }
