@@ -5,9 +5,17 @@ named() { find /etc /usr /var -path /var/lib/docker -prune -o -name '*users-api*
 named >/test/before
 dpkg --install /test/first.deb
 ! systemctl is-enabled users-api || exit 1 # without a key it would be open
+printf '%s\n' BACKUP_EVERY=1h ADMIN_PORT=9090 >>/etc/users-api/settings.env
 systemctl enable --now users-api           # returns once the service is ready
 curl -fsS $url/health
 curl -fsS -d '{"name":"Ada","email":"ada@example.org"}' $url/api/users
+
+# The unit forbids nothing that the service does.
+curl -fsS -X POST --data-binary '{"name":"Bob","email":"bob@example.org"}' $url/api/users.ndjson
+for path in / /api/users '/api/users?q=da' /api/users.csv; do curl -fsS "$url$path" >/dev/null; done
+curl -fsS http://localhost:9090/metrics >/dev/null
+again sh -c "journalctl --unit users-api | grep -F 'backup made'"
+! journalctl --unit users-api | grep -F 'not permitted' || exit 1
 first=$(systemctl show --property MainPID --value users-api)
 [ "$(stat -c %U "/proc/$first")" = users-api ]
 [ "$(stat -c '%U %a' /var/lib/users-api /var/lib/users-api/users.db | paste -sd ' ')" = 'users-api 700 users-api 600' ]
