@@ -142,22 +142,3 @@ func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 
 // nulls is the JSON of fields that are null.
 func nulls(fields string) string { return `"` + strings.ReplaceAll(fields, ",", `":null,"`) + `":null` }
-
-func TestAConflictShowsAnAddedField(t *testing.T) {
-	ada, p := withFields(t, "phone,"+oddNames, `{"name":"Ada","email":"ada@example.org","phone":"mine","form":"f"}`)
-	ada.opens("Change Ada", "Change user")
-	ada.fills("Name", "Ada King")
-	p.Change(t, 1, `{"phone":"theirs","null":"n"}`)
-	ada.clicks("button", "Save")
-	ada.sees("cell", "theirs")
-	differs := evaluate[[]string](ada, `[...document.querySelectorAll('#conflict tr:has(.differs) th')].map((th) => th.textContent)`)
-	if got := strings.Join(differs, " "); got != "Name Phone Null" {
-		t.Errorf("shown to differ are %s", got)
-	}
-	ada.expect("the names that run into the values", evaluate[string](ada, `[
-		...document.querySelectorAll('#conflict th')].filter(
-		({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`), "")
-	ada.check()
-	ada.clicks("button", "Save mine")
-	ada.stores(p, 1, `"phone":"mine",`+strings.Replace(nulls(oddNames), `"form":null`, `"form":"f"`, 1))
-}
