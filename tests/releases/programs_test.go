@@ -3,7 +3,6 @@
 package releases
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,16 +28,9 @@ func TestTheProgramsForLinuxRun(t *testing.T) {
 			}
 			p := program.Start(t, path)
 			p.Create(t, "Ada", "ada@example.org")
-			if list := p.Do(t, http.MethodGet, "/api/users", ""); !strings.Contains(list.Body, `"ada@example.org"`) {
-				t.Errorf("the list is answered %d %s", list.Status, list.Body)
-			}
+			p.ExpectUsers(t, "Ada")
 			p.Signal(syscall.SIGTERM)
-			if code := p.Wait(t); code != 0 {
-				t.Errorf("it stopped with exit code %d:\n%s", code, p.Log())
-			}
-			if !strings.Contains(p.Log(), "version="+version+" ") {
-				t.Errorf("the log has another version: %s", p.Log())
-			}
+			p.ExpectEnd(t, 0, "version="+version+" ")
 		})
 	}
 }
@@ -46,8 +38,6 @@ func TestTheProgramsForLinuxRun(t *testing.T) {
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users-api")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	return path
 }
