@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,15 +59,9 @@ func (p project) service(name string) container {
 func copySources(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
-	for name := range strings.SplitSeq(runIn(t, repository, "git", "ls-files", "--cached", "--others", "--exclude-standard"), "\n") {
-		text, err := os.ReadFile(filepath.Join(repository, name))
-		if err != nil {
-			continue // deleted, and not committed yet
-		}
-		path := filepath.Join(directory, name)
-		program.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		program.Must(t, os.WriteFile(path, text, 0o644))
-	}
+	const copyTo = `git ls-files -z --cached --others --exclude-standard | xargs -0 ls -d 2>/dev/null |
+		tar --create --files-from=- | tar --extract --directory="$0"` // without what is deleted, and not committed yet
+	runIn(t, repository, "sh", "-c", copyTo, directory)
 	return directory
 }
 
