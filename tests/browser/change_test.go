@@ -183,8 +183,9 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 			ada.reads(changed)
 			ada.sees("cell", "Mine")
 			ada.sees("cell", "Theirs")
-			ada.expect("what differs", evaluate[string](ada, `[
-				...document.querySelectorAll('#conflict tr:has(.differs) th')].map((th) => th.textContent).join(' ')`), "Name Email Phone Null")
+			differs := evaluate[string](ada, `[
+				...document.querySelectorAll('#conflict tr:has(.differs) th')].map((th) => th.textContent).join(' ')`)
+			ada.expect("what differs", differs, "Name Email Phone Null")
 			ada.expect("the names that run into the values", evaluate[string](ada, `[
 				...document.querySelectorAll('#conflict th')].filter(
 				({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`), "")

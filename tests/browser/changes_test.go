@@ -173,8 +173,8 @@ func TestChangesWaitForTheEndOfADialog(t *testing.T) {
 	ada.lists("Cleo", "Ben", "Ada")
 }
 
-// While others write all the time, the page asks now and then. Where the feed cannot go on, and after a large statement, anything
-// may have changed.
+// While others write all the time, the page asks now and then. Where the feed cannot go on, and after a large statement,
+// anything may have changed.
 func TestManyWritesAreFewRequestsAndMoreThanCanBeCountedAreMany(t *testing.T) {
 	ada, p := follows(t)
 	waiting(t, p, 1)

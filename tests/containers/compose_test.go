@@ -108,7 +108,8 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *te
 	service.becomes("healthy", 10*time.Second)
 }
 
-// isLockedDown fails the test unless the engine gives a container few rights and these mounts, and starts it again when it ends.
+// isLockedDown fails the test unless the engine gives a container few rights and these mounts, and starts it again when
+// it ends.
 func (c container) isLockedDown(mounts ...string) {
 	c.t.Helper()
 	for format, want := range map[string]string{

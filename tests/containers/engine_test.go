@@ -40,8 +40,9 @@ func TestMain(m *testing.M) {
 	noEngine = lookForEngine()
 	if noEngine == "" {
 		removeWhenInterrupted()
-		build := []string{"build", "--build-arg", "VERSION=1.2.3", "--build-arg", "REVISION=abcdef0", "--tag", image, repository}
-		if output, err := exec.Command("docker", build...).CombinedOutput(); err != nil {
+		build := exec.Command("docker", "build", "--build-arg", "VERSION=1.2.3", "--build-arg", "REVISION=abcdef0",
+			"--tag", image, repository)
+		if output, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "docker build: %v\n%s", err, output)
 			os.Exit(1)
 		}

@@ -28,7 +28,8 @@ func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
 	const first, second = "first-key-0123456789", "second-key-0123456789"
 	p := newProject(t)
 	p.overrides()
-	_, beside, _ := strings.Cut(p.compose("--profile", "postgres", "config", "users-api-postgres"), "\n  users-api-postgres:\n")
+	config := p.compose("--profile", "postgres", "config", "users-api-postgres")
+	_, beside, _ := strings.Cut(config, "\n  users-api-postgres:\n")
 	for _, line := range []string{"API_KEY_FILE: /run/secrets/api_key", "- source: api_key", "- source: database_url"} {
 		if !strings.Contains(beside, line) {
 			t.Errorf("%q is missing in the service beside PostgreSQL: %s", line, beside)

@@ -88,10 +88,12 @@ func TestTheDeploymentWithPostgreSQLIsLockedDownAndKeepsItsUsers(t *testing.T) {
 		name  string
 		cause func()
 	}{
-		{"both are killed, and the database comes second", func() { // after a restart of the machine they come in no order
+		{"both are killed, and the database comes second", func() { // as after a restart of the machine
 			docker(t, "kill", service.name, database.name)
 			docker(t, "start", service.name)
-			eventually(t, slowStart, "waiting", func() bool { return strings.Contains(service.log(), "waiting for PostgreSQL") })
+			eventually(t, slowStart, "waiting", func() bool {
+				return strings.Contains(service.log(), "waiting for PostgreSQL")
+			})
 			docker(t, "start", database.name)
 			service.becomes("healthy", slowStart)
 			if restarts := service.inspect("{{.RestartCount}}"); restarts != "0" {

@@ -70,7 +70,9 @@ func TestTheImageSaysHowItIsRunAndWhichVersionItIs(t *testing.T) {
 	if config.Volumes["/app/data"] == nil || config.ExposedPorts["3000/tcp"] == nil {
 		t.Errorf("its volumes are %v and its ports %v", config.Volumes, config.ExposedPorts)
 	}
-	for label, want := range map[string]string{"title": "users-api", "description": "…", "version": "1.2.3", "revision": "abcdef0"} {
+	for label, want := range map[string]string{
+		"title": "users-api", "description": "…", "version": "1.2.3", "revision": "abcdef0",
+	} {
 		if got := config.Labels["org.opencontainers.image."+label]; got == "" || !program.Matches(got, want) {
 			t.Errorf("its OCI label %s is %q", label, got)
 		}

@@ -57,7 +57,8 @@ func TestOtherUsersOfTheHostCannotReadWhatIsMadeForTheService(t *testing.T) {
 	} {
 		volume := newVolume(t)
 		startHealthy(t, append(options, "--volume", volume+":"+directory)...)
-		if got := asRoot(t, volume, "cd /mnt/people/data 2>/dev/null || cd /mnt; stat -c '%a %u' ."); got != "700 65532" {
+		got := asRoot(t, volume, "cd /mnt/people/data 2>/dev/null || cd /mnt; stat -c '%a %u' .")
+		if got != "700 65532" {
 			t.Errorf("the mode and owner of what is made in %s are %s", directory, got)
 		}
 	}

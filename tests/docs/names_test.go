@@ -72,8 +72,8 @@ func repository(t *testing.T) (files, tests map[string]bool) {
 	return files, tests
 }
 
-// isFile reports whether a name that a file has leads to a file: from the directory of that file, or from anywhere. One with a *
-// leads to every file of such a name.
+// isFile reports whether a name that a file has leads to a file: from the directory of that file, or from anywhere. One
+// with a * leads to every file of such a name.
 func isFile(files map[string]bool, path, name string) bool {
 	name = strings.TrimPrefix(name, "./")
 	for file := range files {

@@ -1,7 +1,7 @@
 //go:build systemd
 
-// Package systemd proves that the unit in packaging/ is valid and hardens the service. That it forbids nothing which the service
-// does is proven where it runs: tests/releases/testdata/deb.sh.
+// Package systemd proves that the unit in packaging/ is valid and hardens the service. That it forbids nothing which the
+// service does is proven where it runs: tests/releases/testdata/deb.sh.
 package systemd
 
 import (
