@@ -94,18 +94,6 @@ func TestACopyHasEveryUserAsTheListShowsIt(t *testing.T) {
 	}
 }
 
-// What a service that was killed has left in the -wal file is copied too.
-func TestACopyHasWhatAKilledServiceStored(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "DATA_DIR="+t.TempDir(), inFile)
-	p.Create(t, "n", "in the -wal file")
-	p.Kill(t)
-	done := copyUsers(t, p.DataDir, "DATABASE_URL="+postgresql.Shared(t).NewDatabase(t))
-	if done.Code != 0 || !strings.Contains(done.Stderr, "copied and counted: 1 users") {
-		t.Errorf("the copy ended with %d, and said %s", done.Code, done.Stderr)
-	}
-}
-
 // withColumns are the statements that give users three more columns, and values of every kind.
 var withColumns = []string{
 	"ALTER TABLE users ADD COLUMN room TEXT", "ALTER TABLE users ADD COLUMN floor TEXT",
@@ -161,13 +149,8 @@ var refusals = []struct {
 	{"a view", nil, []string{strings.Replace(made, "users", "people", 1), "CREATE VIEW users AS SELECT * FROM people"},
 		[]string{"it is not an ordinary table"}},
 	{"a NUL", []string{insert + "(1, 'n', '1'), (2, 'secret' || char(0), '2')"}, nil, []string{"nothing was copied to ", "SQLSTATE 22021"}},
-	{"bytes that are no text", []string{insert + "(1, 'secret', CAST(x'ff' AS TEXT))"}, nil, []string{"SQLSTATE 22021"}},
-	{"a time that is none", createdAt("'yesterday at noon'"), nil, noTime},
 	{"a time that PostgreSQL takes for that of the copy", createdAt("'now'"), nil, noTime},
-	{"a time in seconds, which PostgreSQL takes for a year", createdAt("'1700010101'"), nil, noTime},
-	{"a time whose day PostgreSQL takes for its month", createdAt("'01/02/2024'"), nil, noTime},
 	{"a time that PostgreSQL takes for the next day", createdAt("'2024-01-01 24:00:00'"), nil, noTime},
-	{"a time whose bytes are no text", createdAt("x'ff'"), nil, noTime},
 	{"an id that is too high", []string{insert + "(7, 'n', '1'), (3000000000, 'n', '2')"}, []string{made}, []string{"nothing was copied to "}},
 	{"an email that is there twice", []string{"DROP TABLE users",
 		"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)",
@@ -179,7 +162,6 @@ var refusals = []struct {
 	{"ids that no sequence gives", []string{insert + "(1, 'n', '1')"},
 		[]string{"CREATE TABLE users (id bigint primary key, name text, email text unique, created_at timestamptz)"},
 		[]string{"the column id of users has no sequence"}},
-	{"a column that the table lacks", nil, []string{made}, []string{"the table users", "no column room"}},
 	{"a file that is no database", []string{"not a database"}, nil, []string{"users.db", "is not an SQLite database"}},
 	{"no file", []string{"no file"}, nil, []string{"there is no database", "set DATA_DIR"}},
 }
@@ -192,17 +174,14 @@ func TestWhatCannotBeCopiedIsSaidOnOneLineAndNothingIsStored(t *testing.T) {
 			t.Parallel()
 			url, directory := server.NewDatabase(t), t.TempDir()
 			postgresql.SQL(t, url, test.made...)
-			before, settings := count(t, url), []string{"DATABASE_URL=" + url}
+			before := count(t, url)
 			switch {
 			case len(test.file) == 0 || strings.Contains(test.file[0], "users"):
-				directory = newFile(t, append([]string{"ALTER TABLE users ADD COLUMN room TEXT"}, test.file...)...)
+				directory = newFile(t, test.file...)
 			case test.file[0] != "no file":
 				program.WriteFile(t, filepath.Join(directory, "users.db"), strings.Repeat(test.file[0], 100))
 			}
-			if strings.Contains(test.name, "column") {
-				settings = append(settings, "USER_FIELDS=room")
-			}
-			expectNotCopied(t, copyUsers(t, directory, settings...), test.says...)
+			expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url), test.says...)
 			if after := count(t, url); after != before {
 				t.Errorf("%s users were there, and %s are", before, after)
 			}
@@ -256,9 +235,14 @@ func TestACopyNeedsATargetAndAFileThatNoProgramUses(t *testing.T) {
 	expectNotCopied(t, copyUsers(t, directory), "DATABASE_URL is not set", "postgres://")
 	expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url, "USER_FIELDS=city"),
 		"the table users has no column city", "for this file, run that without DATABASE_URL")
-	program.Serve(t, "DATA_DIR="+directory, inFile)
+	using := program.Serve(t, "DATA_DIR="+directory, inFile)
+	using.Create(t, "n", "in the -wal file")
 	expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url), "the process ", " has the database ", "stop the service, and try again")
 	if table := postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, 'none')"); table != "none" {
 		t.Error("PostgreSQL was written to before that was found out")
+	}
+	using.Kill(t)
+	if done := copyUsers(t, directory, "DATABASE_URL="+url); done.Code != 0 || !strings.Contains(done.Stderr, ": 1 users to ") {
+		t.Errorf("after a kill the copy ended with %d, and said %s", done.Code, done.Stderr)
 	}
 }
