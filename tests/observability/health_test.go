@@ -1,12 +1,10 @@
 package observability
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,6 +24,9 @@ func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 	stranger := httptest.NewServer(http.NotFoundHandler()) // another program has the port
 	t.Cleanup(stranger.Close)
 	const host = "http://127.0.0.1:"
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts the connection
+	program.Must(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
 	up, other := program.Serve(t).URL, stranger.URL
 	for _, c := range []struct {
 		name, url string
@@ -34,6 +35,7 @@ func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 	}{
 		{"the service is up", up, 0, "healthy: " + up + "/health"},
 		{"no program listens", host + "1", 1, host + "1/health"},
+		{"the program does not answer soon", "http://" + silent.Addr().String(), 1, "/health"},
 		{"another program answers", other, 1, other + "/health answered 404"},
 		{"the system chose the port", host + "0", 1, "set PORT"},
 		{"a setting is bad", host + "abc", 1, `PORT is "abc"`},
@@ -49,43 +51,12 @@ func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 	}
 }
 
-func TestAHealthCheckOfAServiceThatDoesNotAnswerFailsSoon(t *testing.T) {
-	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts the connection
-	program.Must(t, err)
-	t.Cleanup(func() { _ = silent.Close() })
-	_, port, _ := net.SplitHostPort(silent.Addr().String())
-	patience, cancel := context.WithTimeout(context.Background(), program.Patience)
-	defer cancel()
-	check := exec.CommandContext(patience, program.Path(), "healthcheck")
-	check.Env = []string{"PORT=" + port, "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
-	output, err := check.CombinedOutput()
-	if check.ProcessState.ExitCode() != 1 || !plain(string(output)) {
-		t.Errorf("it ends with %v and %q", err, output)
-	}
-}
-
-func TestAServiceThatStopsIsNotReady(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "ADMIN_PORT=0")
-	program.AskAdmin(t, p, "/readyz").Expect(t, 200, "ok\n")
-	conn := p.BeginRequest(t, "POST /api/users", "{}")
-	p.Signal(syscall.SIGTERM)
-	p.WaitForLog(t, "stopping")
-	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "the service is stopping\n")
-	program.AskAdmin(t, p, "/livez").Expect(t, 200, "ok\n")
-	conn.Send("{}")
-	conn.Answer().Expect(t, 400, "…")
-	p.ExpectEnd(t, 0)
-}
-
 // It ends although it makes backups, once the last request is answered.
 func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
 	p := program.Serve(t, "ADMIN_PORT=0", "BACKUP_EVERY=24h")
 	admin := program.Admin(t, p)
-	p.WaitForLog(t, "backup made")
 	conn := p.BeginRequest(t, "POST /api/users", "{}")
 	program.Must(t, os.Remove(p.DatabasePath()))
 	program.WaitFor(t, "it is not ready", func() bool {
@@ -117,19 +88,22 @@ func notifySocket(t *testing.T) (path string, next func() string) {
 	}
 }
 
-func TestSystemdIsToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T) {
+func TestProbesAndSystemdAreToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T) {
 	t.Parallel()
 	path, next := notifySocket(t)
-	p := launchApart(t, "NOTIFY_SOCKET="+path)
+	p := launchApart(t, "NOTIFY_SOCKET="+path, "ADMIN_PORT=0")
 	if state := next(); state != "READY=1" {
 		t.Fatalf("the first state is %q", state)
 	}
 	p.At(p.URL).Do(t, "GET", "/health", "").Expect(t, 200, "…")
+	program.AskAdmin(t, p, "/readyz").Expect(t, 200, "ok\n")
 	busy := p.BeginRequest(t, "POST /api/users", "{}")
 	p.Signal(syscall.SIGTERM)
 	if state := next(); state != "STOPPING=1" {
 		t.Errorf("the state during a stop is %q", state)
 	}
+	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "the service is stopping\n")
+	program.AskAdmin(t, p, "/livez").Expect(t, 200, "ok\n")
 	busy.Send("{}") // the stop has waited for this request
 	busy.Answer().Expect(t, 400, "…")
 	p.ExpectEnd(t, 0)

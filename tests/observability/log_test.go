@@ -31,7 +31,7 @@ func TestAClientsRequestIDIsKeptWhenItIsShortAndPlain(t *testing.T) {
 	p := program.Serve(t)
 	for id, kept := range map[string]bool{
 		"abc-123": true, "A.b_9": true, strings.Repeat("a", 64): true,
-		strings.Repeat("a", 65): false, "a b": false, "a=b": false, `"x"`: false, "ada@example.org": false, "é": false,
+		strings.Repeat("a", 65): false, "a=b": false, "ada@example.org": false, "é": false,
 	} {
 		answered := p.Do(t, "GET", "/api/users", "", "X-Request-Id: "+id).Header.Get("X-Request-Id")
 		if (answered == id) != kept || answered == "" {
@@ -40,22 +40,6 @@ func TestAClientsRequestIDIsKeptWhenItIsShortAndPlain(t *testing.T) {
 	}
 	p.Stop(t) // every line is written
 	program.Forbid(t, p.Log(), "ada@example.org", "a=b")
-}
-
-func TestAnUnknownPathIsLoggedWithARoute(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	for id, request := range map[string][2]string{
-		"unknown-path": {"GET", "/secret"}, "unknown-method": {"PUT", "/api/users"},
-		"unknown-below": {"GET", "/api/users/1/secret"},
-	} {
-		p.Do(t, request[0], request[1], "", "X-Request-Id: "+id)
-		line := p.Line(t, "request_id="+id)
-		if !regexp.MustCompile(` route=("[^"]+"|[^" ]+) `).MatchString(line) {
-			t.Errorf("the route is empty: %s", line)
-		}
-	}
-	program.Forbid(t, p.Log(), "secret")
 }
 
 func TestNoUserIsEverInTheLog(t *testing.T) {
@@ -83,13 +67,21 @@ func TestNoUserIsEverInTheLog(t *testing.T) {
 		{"PATCH", "/api/users/1", `{"room":"Secret"}`},
 		{"PUT", "/api/users/1", `{"name":"n","email":"n","room":{"Secret":1}}`},
 		{"GET", "/api/users?room=Secret&limit=1", ""},
-		{"GET", "/api/users?room=Secret&room=Secret", ""},
 		{"POST", program.CSV + "?room=Secret", "name,email\nn,p\n"},
 		{"POST", program.CSV, "name,email,room,Secret\nSecret Bad,secret,Secret,\n"},
 		{"DELETE", "/api/users/secret@example.org", ""},
 		{"GET", "/secret@example.org?email=secret@example.org", ""},
 	} {
 		p.Do(t, request[0], request[1], request[2], "User-Agent: secret@example.org")
+	}
+	for id, request := range map[string]string{
+		"unknown-path": "GET /secret", "unknown-method": "PUT /api/users", "unknown-below": "GET /api/users/1/secret",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		p.Do(t, method, path, "", "X-Request-Id: "+id)
+		if line := p.Line(t, "request_id="+id); !regexp.MustCompile(` route=("[^"]+"|[^" ]+) `).MatchString(line) {
+			t.Errorf("%s has no route: %s", request, line)
+		}
 	}
 	other.Do("DROP TABLE users")
 	p.Do(t, "POST", "/api/users", program.Body("Secret", "secret3@example.org"))
@@ -105,8 +97,7 @@ func TestNoUserIsEverInTheLog(t *testing.T) {
 func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string][]string{
-		"text": {"level=ERROR", "status=500", "request_id=it"},
-		"json": {`"level":"ERROR"`, `"status":500`, `"request_id":"it"`},
+		"text": {"request_id=it", "level=ERROR", "status=500"}, "json": {`"request_id":"it"`, `"level":"ERROR"`, `"status":500`},
 	} {
 		p := launchApart(t, "LOG_LEVEL=warn", "LOG_FORMAT="+format)
 		program.WaitFor(t, "the program answers", func() bool {
@@ -116,13 +107,11 @@ func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 		program.OpenOther(t, p.DatabasePath()).Do("DROP TABLE users")
 		p.Do(t, "GET", "/nowhere", "", "X-Request-Id: it")
 		p.Do(t, "GET", "/api/users", "", "X-Request-Id: it")
-		line := p.Line(t, want[2])
-		for _, text := range want {
-			if !strings.Contains(line, text) {
-				t.Errorf("%s is not in %s", text, line)
-			}
+		line := p.Line(t, want[0])
+		if !strings.Contains(line, want[1]) || !strings.Contains(line, want[2]) || format == "json" && !json.Valid([]byte(line)) {
+			t.Errorf("the line is %s, want %q", line, want)
 		}
-		if lines := strings.Count(p.Log(), "\n"); lines != 1 || format == "json" && !json.Valid([]byte(line)) {
+		if lines := strings.Count(p.Log(), "\n"); lines != 1 {
 			t.Errorf("the log has %d lines: %s", lines, p.Log())
 		}
 	}

@@ -93,11 +93,8 @@ func TestADeployersLimitsOfMemoryTakePrecedence(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "ADMIN_PORT=0", "GOMEMLIMIT=100MiB", "GOGC=50")
 	figures := program.Scrape(t, p)
-	if limit := figures["go_gc_gomemlimit_bytes"][""]; limit != 100<<20 {
-		t.Errorf("GOMEMLIMIT=100MiB is %.0f bytes", limit)
-	}
-	if percent := figures["go_gc_gogc_percent"][""]; percent != 50 {
-		t.Errorf("GOGC=50 is %.0f", percent)
+	if limit, percent := figures["go_gc_gomemlimit_bytes"][""], figures["go_gc_gogc_percent"][""]; limit != 100<<20 || percent != 50 {
+		t.Errorf("GOMEMLIMIT=100MiB is %.0f bytes, and GOGC=50 is %.0f", limit, percent)
 	}
 	if limit := program.Scrape(t, program.Serve(t, "ADMIN_PORT=0"))["go_gc_gomemlimit_bytes"][""]; limit > 1<<30 {
 		t.Errorf("without GOMEMLIMIT the limit is %.0f bytes", limit)
