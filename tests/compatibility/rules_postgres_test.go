@@ -59,5 +59,6 @@ var (
 	// upperEmails makes something else of a change than what was sent.
 	upperEmails = trigger("BEFORE UPDATE OF name", "NEW.email = upper(NEW.email)")
 	// deletesWhatIsChanged deletes each user who is changed.
-	deletesWhatIsChanged = trigger("AFTER UPDATE", "DELETE FROM users WHERE id = NEW.id")
+	deletesWhatIsChanged = "DROP TRIGGER r ON users; DROP FUNCTION r; " +
+		trigger("AFTER UPDATE", "DELETE FROM users WHERE id = NEW.id")
 )

@@ -47,5 +47,5 @@ const (
 	upperEmails = `CREATE TRIGGER r AFTER UPDATE OF name ON users
 		BEGIN UPDATE users SET email = upper(new.email) WHERE id = new.id; END`
 	// deletesWhatIsChanged deletes each user who is changed.
-	deletesWhatIsChanged = "CREATE TRIGGER r AFTER UPDATE ON users BEGIN DELETE FROM users WHERE id = new.id; END"
+	deletesWhatIsChanged = "CREATE TRIGGER s AFTER UPDATE ON users BEGIN DELETE FROM users WHERE id = new.id; END"
 )
