@@ -4,7 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"users-api/tests/postgresql"
@@ -41,17 +40,5 @@ func TestDefaultsOfTheDatabaseChangeNothing(t *testing.T) {
 			}
 			p.Delete(t, id)
 		})
-	}
-}
-
-func TestASchemaIsNotChangedBeforeThereIsATable(t *testing.T) {
-	t.Parallel()
-	settings := program.EngineSettings(t, t.TempDir())
-	for _, command := range []string{"add-field room", "ignore-email-case", "changes on"} {
-		done := program.RunWith(t, settings, nil, strings.Fields(command)...)
-		says := strings.Contains(done.Stderr, `relation "users" does not exist`) || strings.Contains(done.Stderr, "start the service")
-		if done.Code != 1 || !strings.Contains(done.Stderr, "users-api: ") || !says {
-			t.Errorf("%s ends with %d and says %q", command, done.Code, done.Stderr)
-		}
 	}
 }

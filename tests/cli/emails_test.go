@@ -39,12 +39,18 @@ func TestARunningServiceIgnoresTheCaseOfEmails(t *testing.T) {
 		p.Do(t, "GET", "/api/users", "")
 	}
 	ignoreCase(t, p)
+	ignoreCase(t, p) // a second time changes nothing
+	p.Create(t, "Ångström", "Å@example.org")
+	p.Create(t, "ångström", "å@Example.org") // only A to Z have a case here
+	p.Do(t, "POST", "/api/users", program.Body("n", "ADA@example.org")).Expect(t, 500, "…"+sameEmail+"…")
 	for _, test := range []struct {
 		name, method, path, body string
 		status                   int
 		want                     string
 	}{
 		{"a search by email", "GET", "/api/users?email=ADA@EXAMPLE.org", "", 200, ada},
+		{"another letter", "GET", "/api/users?email=å@EXAMPLE.ORG", "", 200, `[{…"name":"ångström","email":"å@Example.org",…}]`},
+		{"a search in texts", "GET", "/api/users?q=alan@EXAMPLE", "", 200, `[{"id":2,"name":"Alan",…}]`},
 		{"a count", "GET", "/api/users?email=ADA@EXAMPLE.org&count=true&limit=1", "", 200, ada},
 		{"an export", "GET", "/api/users.csv?email=Ada@example.ORG", "", 200, "id,…\r\n1,Ada,ada@example.org,…\r\n"},
 		{"a creation", "POST", "/api/users", program.Body("n", "ADA@example.org"), 409, "…"},
@@ -57,26 +63,6 @@ func TestARunningServiceIgnoresTheCaseOfEmails(t *testing.T) {
 			p.Do(t, test.method, test.path, test.body, problem).Expect(t, test.status, test.want)
 		})
 	}
-}
-
-func TestEmailsAreShownAsTheyWereSent(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	ignoreCase(t, p)
-	ignoreCase(t, p) // a second time changes nothing
-	p.Create(t, "Ada", "Ada.L@Example.ORG")
-	p.Create(t, "Ångström", "Å@example.org")
-	p.Create(t, "ångström", "å@example.org") // only A to Z have a case here
-	for email, want := range map[string]string{
-		"ada.l@example.org": "Ada.L@Example.ORG", "Å@EXAMPLE.ORG": "Å@example.org", "å@example.org": "å@example.org",
-	} {
-		users := p.Do(t, "GET", "/api/users?email="+email, "").Users(t)
-		if len(users) != 1 || users[0].Email != want {
-			t.Errorf("%s finds %v", email, users)
-		}
-	}
-	p.Do(t, "POST", "/api/users", program.Body("n", "ADA.L@example.org")).Expect(t, 500, "…"+sameEmail+"…")
-	p.Do(t, "GET", "/api/users?q=ada.L@", "").Expect(t, 200, `[{"id":…,"name":"Ada",…}]`)
 }
 
 func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"users-api/tests/program"
@@ -26,25 +25,19 @@ func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
 	const ofUsers = "every user has the field %s already"
 	const taken = "%s is a parameter of the API, so a field cannot have that name"
 	for name, test := range map[string]struct{ setting, says, wrong string }{
-		"33 are too many":                          {numbered(33), "it names 33 fields, and at most 32 can be added", ""},
-		"a name is there twice":                    {"room,city,room", "it names %s twice", "room"},
-		"a name with 41 characters is too long":    {longName + "a", shape, longName + "a"},
-		"a name has no capital letters":            {"room,City", shape, "City"},
-		"a name does not begin with a digit":       {"2nd", shape, "2nd"},
-		"a name does not begin with an underscore": {"_id", shape, "_id"},
-		"a name has no space within":               {"home room", shape, "home room"},
-		"a name has no letters beyond ASCII":       {"straße", shape, "straße"},
-		"a name has no quotes":                     {`a"b`, shape, `a"b`},
-		"an empty name between two commas":         {"room,,city", shape, ""},
-		"an empty name at the end":                 {"room,", shape, ""},
-		"every user has an email":                  {"email", ofUsers, "email"},
-		"every user has an id":                     {"room,id", ofUsers, "id"},
-		"every user has a time":                    {"created_at", ofUsers, "created_at"},
-		"order is a parameter":                     {"order", taken, "order"},
-		"q is a parameter":                         {"q", taken, "q"},
-		"max_deletes is a parameter of imports":    {"max_deletes", taken, "max_deletes"},
-		"wait is a parameter of the feed":          {"wait", taken, "wait"},
-		"filter is a parameter of SCIM":            {"filter", taken, "filter"},
+		"33 are too many":                       {numbered(33), "it names 33 fields, and at most 32 can be added", ""},
+		"a name is there twice":                 {"room,city,room", "it names %s twice", "room"},
+		"a name with 41 characters is too long": {longName + "a", shape, longName + "a"},
+		"a name has no capital letters":         {"room,City", shape, "City"},
+		"a name does not begin with a digit":    {"2nd", shape, "2nd"},
+		"a name has no letters beyond ASCII":    {"straße", shape, "straße"},
+		"an empty name between two commas":      {"room,,city", shape, ""},
+		"every user has an email":               {"email", ofUsers, "email"},
+		"every user has a time":                 {"created_at", ofUsers, "created_at"},
+		"q is a parameter":                      {"q", taken, "q"},
+		"max_deletes is a parameter of imports": {"max_deletes", taken, "max_deletes"},
+		"wait is a parameter of the feed":       {"wait", taken, "wait"},
+		"filter is a parameter of SCIM":         {"filter", taken, "filter"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,14 +54,9 @@ func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
 func TestAFieldWhoseColumnIsMissingEndsTheStart(t *testing.T) {
 	t.Parallel()
 	first := program.Serve(t, "USER_FIELDS=city")
-	for setting, says := range map[string]string{
-		"room": "the table users has no column room: run `users-api add-field room`, or take",
-		"room,city,floor": "the table users has no column room, no column floor: run `users-api add-field room`, " +
-			"`users-api add-field floor`, or take",
-	} {
-		p := program.Launch(t, program.Path(), "DATA_DIR="+first.DataDir, "USER_FIELDS="+setting)
-		program.ExpectRefusal(t, p, says, "what is missing out of USER_FIELDS")
-	}
+	p := program.Launch(t, program.Path(), "DATA_DIR="+first.DataDir, "USER_FIELDS=room,city,floor")
+	program.ExpectRefusal(t, p, "the table users has no column room, no column floor: run `users-api add-field room`, "+
+		"`users-api add-field floor`, or take what is missing out of USER_FIELDS")
 	expectColumns(t, first, "city")
 }
 
@@ -113,30 +101,14 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	t.Parallel()
 	one := program.Serve(t)
 	two := program.Serve(t, "DATA_DIR="+one.DataDir)
-	done, writers := make(chan struct{}), sync.WaitGroup{}
-	for i, p := range []*program.Program{one, two, one, two} {
-		writers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprint(i, "-", n)))
-				if err != nil || answer.Status != 201 {
-					t.Errorf("a creation is answered %d %s, %v", answer.Status, answer.Body, err)
-				}
-			}
-		})
-	}
+	writers := program.StartWriters(2, one, two)
 	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor"} {
 		one.Run(t, strings.Fields(command)...).MustSucceed(t)
 		one.List(t)
 		two.List(t)
 	}
-	close(done)
-	writers.Wait()
-	program.Forbid(t, one.Log()+two.Log(), "level=ERROR")
+	writers.StopAndExpect(t, one, two)
+	program.Forbid(t, one.Log()+two.Log(), "level=ERROR") // nor is a creation refused
 	expectColumns(t, one, "room,city,floor")
 }
 
