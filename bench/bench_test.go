@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -41,22 +40,6 @@ func TestGoalsAreJudgedByTheSamplesInTheFile(t *testing.T) {
 	for _, g := range goals() {
 		if r.find(g.Work).Key == "" {
 			t.Errorf("no work has the key %q", g.Work)
-		}
-	}
-}
-
-func TestTablesNameWhatExists(t *testing.T) {
-	all := slices.Concat(works(options{}), works(options{curve: true}))
-	for _, s := range servers() {
-		for i, key := range s.Work {
-			if !slices.ContainsFunc(all, func(w workload) bool { return matches(s.Work[i:i+1], w.Key) }) {
-				t.Errorf("%s: no work has the key %q", s.Name, key)
-			}
-		}
-	}
-	for _, w := range slices.Concat(all, all[slices.IndexFunc(all, func(w workload) bool { return w.Parts != nil })].Parts) {
-		if _, err := os.Stat(filepath.Join("load", w.Script)); err != nil || measurements()[w.Measure] == nil {
-			t.Errorf("%s: no script %q, or no measurement %q", w.Key, w.Script, w.Measure)
 		}
 	}
 }

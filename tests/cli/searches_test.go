@@ -63,12 +63,10 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(20_000)
-	expect := func(users map[string]int) {
+	expect := func(query string, want int) {
 		t.Helper()
-		for query, want := range users {
-			if answer := p.Do(t, "GET", "/api/users?"+query, ""); len(answer.Users(t)) != want {
-				t.Errorf("%s is answered %s, want %d users", query, answer.Body, want)
-			}
+		if answer := p.Do(t, "GET", "/api/users?q="+query, ""); len(answer.Users(t)) != want {
+			t.Errorf("%s is answered %s, want %d users", query, answer.Body, want)
 		}
 	}
 	for i := range 5 {
@@ -82,9 +80,10 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 		p.Create(t, "beside", fmt.Sprint("beside", i))
 		_ = killed.Wait()
 		kill.Stop()
-		expect(map[string]int{"q=user+19999": 1, "q=beside": i + 1, "q=user19999@": 1, "q=nobody": 0})
+		expect("user19999@", 1)
+		expect("beside", i+1)
 	}
 	expectDone(t, p.Run(t, "index-search"), indexing, indexed)
-	p.Create(t, "after", "after")
-	expect(map[string]int{"q=user+19999": 1, "q=beside": 5, "q=after": 1})
+	p.Create(t, "beside", "after")
+	expect("beside", 6)
 }
