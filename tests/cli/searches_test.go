@@ -55,7 +55,7 @@ func TestSearchesAreAnsweredTheSameWithAnIndexAndWithout(t *testing.T) {
 	p.Create(t, "Grace", "grace@navy.example")
 	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('Barbara', 'liskov@mit.example')")
 	p.Do(t, "GET", "/api/users?q=GRACE", "").Expect(t, 200, `[{"id":6,"name":"Grace",…}]`)
-	p.Do(t, "GET", "/api/users?q=liskov", "").Expect(t, 200, `[{"id":7,"name":"Barbara",…}]`)
+	p.Do(t, "GET", "/api/users?q=liskov", "").Expect(t, 200, `[{"id":7,"name":"Barbara",…,"created_at":"20…"}]`)
 }
 
 // A command that is killed leaves nothing that a search or a write notices, and the next one makes the index.
