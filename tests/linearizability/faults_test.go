@@ -22,11 +22,10 @@ var killed = fault{"a process is killed", func(s *setup) func() {
 	return func() { one.start(s.t) }
 }}
 
-// stopped ends a process as an administrator does, and starts it again. No request is cut: net/http waits up to 6 s for
-// a connection that a client keeps in reserve.
+// stopped ends a process as an administrator does, and starts it again. No request is cut.
 var stopped = fault{"a process is stopped", func(s *setup) func() {
 	one := s.any()
-	one.Load().Stop(s.t)
+	one.stop(s.t)
 	program.Forbid(s.t, one.Load().Log(), "cut_by=stop")
 	return func() { one.start(s.t) }
 }}

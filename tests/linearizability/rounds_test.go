@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,6 +80,15 @@ func (s *setup) follow() {
 func (e *place) start(t *testing.T) {
 	t.Helper()
 	e.enter(program.Start(t, e.path, e.settings...))
+}
+
+// stop ends a process as an administrator does. It would wait 5 s for connections that clients have opened and not used yet.
+func (e *place) stop(t *testing.T) {
+	p := e.Load()
+	p.Signal(syscall.SIGTERM)
+	program.WaitFor(t, "nobody listens", func() bool { _, err := p.Send("GET", "/health", ""); return err != nil })
+	program.Client().CloseIdleConnections()
+	p.ExpectEnd(t, 0)
 }
 
 // enter lets clients ask a process.
@@ -187,7 +197,7 @@ func (s *setup) wait(n int) {
 // restart ends every process as an administrator does, and starts it again: no request is under way after that.
 func (s *setup) restart() {
 	for _, each := range s.places {
-		each.Load().Stop(s.t)
+		each.stop(s.t)
 	}
 	s.settle()
 	for _, each := range s.places {
