@@ -124,15 +124,15 @@ func (c *client) importRefused(round int) bool {
 // list notes what the program shows.
 func (c *client) list() bool {
 	c.asked++
-	next := list{answer: fmt.Sprintf("%s.%d", c.name, c.asked), users: users{}, emails: map[int64]string{}}
-	answer, err := c.p.Send("GET", "/api/users", "", "X-Request-Id: "+next.answer)
+	id := fmt.Sprintf("%s.%d", c.name, c.asked)
+	answer, err := c.p.Send("GET", "/api/users", "", "X-Request-Id: "+id)
 	if err != nil {
 		return false
 	}
-	c.history.received(next.answer)
-	next.cursor = answer.Header.Get("Changes-Cursor")
+	c.history.received(id)
+	next := list{id, users{}}
 	for _, user := range answer.Users(c.t) {
-		next.users[user.Email], next.emails[user.ID] = user.Name, user.Email
+		next.users[user.Email] = user.Name
 	}
 	c.history.shown(next)
 	return true

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/models"
 	"users-api/tests/program"
 )
 
 func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 	recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
 	program.Must(t, os.Mkdir(root+"/backups", 0o700))
-	start := newDisk(t, root)
+	start := copyOf(t, root)
 	p := program.Start(t, recorder.script, "DATA_DIR="+root+"/data", "BACKUP_EVERY=1h", "BACKUP_DIR="+root+"/backups")
 	p.WaitForLog(t, "backup made")
 	processes := map[string]string{}
@@ -27,7 +26,7 @@ func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 		wait()
 	}
 	p.Stop(t)
-	x := newRecording(recorder, start)
+	x := newRecording(recorder, root, start)
 	checkHistory := x.expectHistory(h, "data/users.db")
 	check := func(directory string, at int) error {
 		if err := checkHistory(directory, at); err != nil {
@@ -73,7 +72,7 @@ func (x *recording) expectBackup(h *history, directory, process string, at int) 
 		}
 		return nil
 	}
-	return reopen(path, func(_ *models.Users, found users) error {
+	return reopen(path, func(found users) error {
 		return knowledge{h, x.answers, x.began[process], at}.check(found)
 	})
 }

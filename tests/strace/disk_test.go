@@ -4,6 +4,7 @@ package strace
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -29,12 +30,12 @@ type opened struct {
 	offset int64 // of the next write
 }
 
-// newDisk returns a disk with what there is below a directory, all of it flushed.
-func newDisk(t testing.TB, root string) *disk {
+// copyOf returns a copy of a directory.
+func copyOf(t testing.TB, root string) (directory string) {
 	t.Helper()
-	top, err := readInode(root)
-	program.Must(t, err)
-	return &disk{root: root, top: top, files: map[descriptor]*opened{}}
+	directory = t.TempDir()
+	program.Must(t, os.CopyFS(directory, os.DirFS(root)))
+	return directory
 }
 
 // find returns the directory that a path is in, its name there, and what it leads to: nil if there is nothing, or if the
@@ -110,7 +111,6 @@ func (f *opened) end(c *call) error {
 		f.write(c.last(), c.bytes())
 	case "ftruncate":
 		f.pending = append(f.pending, change{offset: c.last(), cut: true})
-		f.size = c.last()
 	case "lseek":
 		f.offset = c.result
 	case "fsync", "fdatasync":
@@ -139,7 +139,6 @@ func (d *disk) open(c *call) error {
 		directory.rename(map[string]*inode{name: file})
 	} else if strings.Contains(c.arguments, "O_TRUNC") {
 		file.pending = append(file.pending, change{cut: true})
-		file.size = 0
 	}
 	d.files[descriptor{c.process, int(c.result)}] = &opened{inode: file}
 	return nil
@@ -165,9 +164,4 @@ func (d *disk) rename(from, to string) error {
 		directory.rename(map[string]*inode{old: nil, name: file})
 	}
 	return nil
-}
-
-// clone returns a disk that changes by itself. Nothing is open on it.
-func (d *disk) clone() *disk {
-	return &disk{root: d.root, top: d.top.clone(), files: map[descriptor]*opened{}}
 }

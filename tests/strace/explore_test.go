@@ -4,7 +4,6 @@ package strace
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -137,7 +136,6 @@ func (e *exploration) failed() []string {
 
 // try checks a state and removes it.
 func (e *exploration) try(place string, at int, how string) {
-	before := describe(place)
 	err := e.check(place, at)
 	if removed := os.RemoveAll(place); removed != nil {
 		e.t.Error(removed)
@@ -146,34 +144,15 @@ func (e *exploration) try(place string, at int, how string) {
 	defer e.mu.Unlock()
 	e.states++
 	if err != nil {
-		e.failures = append(e.failures, fmt.Sprintf("%v\nafter a cut at event %d of %d (%s), with\n%s\nThe last events:\n%s",
-			err, at, len(e.events), how, before, e.lastEvents(at)))
+		e.failures = append(e.failures, fmt.Sprintf("%v\nafter a cut at event %d of %d (%s). The last events:\n%s",
+			err, at, len(e.events), how, e.lastEvents(at)))
 	}
-}
-
-// describe tells which files there are.
-func describe(root string) (text string) {
-	_ = filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-		if info, statErr := os.Stat(path); err == nil && statErr == nil {
-			text += fmt.Sprintf("  %s: %d bytes\n", strings.TrimPrefix(path, root), info.Size())
-		}
-		return nil
-	})
-	return text
 }
 
 func (e *exploration) lastEvents(at int) (text string) {
 	for _, event := range e.events[max(0, at-40) : at+1] {
-		_, path := event.file()
-		kind := "ends"
-		if event.begins {
-			kind = "begins"
-		}
-		if path == "" && len(event.texts) > 0 {
-			path = strings.Join(event.texts, " ")
-		}
-		arguments := event.arguments[strings.Index(event.arguments, ">")+1:]
-		text += fmt.Sprintf("  %s %s %.120q %.60s = %d\n", event.name, kind, path, arguments, event.result)
+		text += fmt.Sprintf("  %s%.160s %.120q = %d, begins: %t\n",
+			event.name, event.arguments, event.texts, event.result, event.begins)
 	}
 	return text
 }

@@ -28,8 +28,6 @@ type step struct {
 type list struct {
 	answer string
 	users  users
-	emails map[int64]string
-	cursor string // of the feed of changes
 }
 
 // users are names by email.

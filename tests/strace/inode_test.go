@@ -12,7 +12,6 @@ import (
 type inode struct {
 	path    string            // when it was made
 	names   map[string]*inode // of a directory, as processes see them
-	size    int64             // of a file, likewise
 	kept    content           // what was flushed
 	flushed int               // how many changes that were
 	pending []change          // the others, which may be on disk or not
@@ -39,7 +38,7 @@ func readInode(path string) (*inode, error) {
 	}
 	if !info.IsDir() {
 		data, err := os.ReadFile(path)
-		return &inode{path: path, size: int64(len(data)), kept: content{data: data}}, err
+		return &inode{path: path, kept: content{data: data}}, err
 	}
 	made := newDirectory(path)
 	entries, err := os.ReadDir(path)
@@ -59,7 +58,6 @@ func newDirectory(path string) *inode {
 
 func (i *inode) write(offset int64, data string) {
 	i.pending = append(i.pending, change{offset: offset, data: data})
-	i.size = max(i.size, offset+int64(len(data)))
 }
 
 // flush makes the first changes certain, unless another flush has.
@@ -90,17 +88,4 @@ func (i *inode) rename(names map[string]*inode) {
 	i.pending = append(i.pending, change{names: names})
 	now := content{names: i.names}
 	now.apply(i.pending[len(i.pending)-1])
-}
-
-// clone returns a copy of what has not changed since it was read.
-func (i *inode) clone() *inode {
-	if i.names == nil {
-		return &inode{path: i.path, size: i.size, kept: content{data: slices.Clone(i.kept.data)}}
-	}
-	made := newDirectory(i.path)
-	for name, file := range i.names {
-		copied := file.clone()
-		made.names[name], made.kept.names[name] = copied, copied
-	}
-	return made
 }

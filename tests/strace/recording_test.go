@@ -5,6 +5,7 @@ package strace
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,7 +21,7 @@ import (
 // A recording is what the program did below a directory, from which power cuts are made.
 type recording struct {
 	t       testing.TB
-	start   *disk // before it
+	before  string // what was there before
 	root    string
 	events  []event
 	answers map[string]int // the events at which answers began to be sent
@@ -42,8 +43,8 @@ func (e event) when() moment {
 
 // newRecording orders what was recorded. An answer is known by its X-Request-Id, or by its process if that is a command:
 // the last thing that it says.
-func newRecording(r *recorder, start *disk) *recording {
-	x := &recording{t: r.t, start: start, root: start.root, answers: map[string]int{}, began: map[string]int{}}
+func newRecording(r *recorder, root, before string) *recording {
+	x := &recording{t: r.t, before: before, root: root, answers: map[string]int{}, began: map[string]int{}}
 	for _, c := range r.read() {
 		x.events = append(x.events, event{c, true})
 		if c.ended != never {
@@ -72,7 +73,11 @@ var anyAnswer = regexp.MustCompile(`^HTTP/1\.1 [^\x00]*\r\nX-Request-Id: (\S+)\r
 
 // replay carries out the events, and calls visit after each with the disk.
 func (x *recording) replay(visit func(at int, d *disk)) error {
-	d := x.start.clone()
+	top, err := readInode(x.before)
+	if err != nil {
+		return err
+	}
+	d := &disk{root: x.root, top: top, files: map[descriptor]*opened{}}
 	for at, e := range x.events {
 		switch {
 		case e.begins && e.result >= 0:
@@ -87,21 +92,24 @@ func (x *recording) replay(visit func(at int, d *disk)) error {
 	return nil
 }
 
+// after returns a directory with what the disk may hold after an event.
+func (x *recording) after(event int, c chance) (directory string) {
+	x.t.Helper()
+	directory = x.t.TempDir()
+	var written error
+	err := x.replay(func(at int, d *disk) {
+		if at == event {
+			written = d.writeTo(directory, c)
+		}
+	})
+	program.Must(x.t, errors.Join(err, written))
+	return directory
+}
+
 // expectTrue fails the test unless all events together have made of the directory what it is.
 func (x *recording) expectTrue() {
 	x.t.Helper()
-	whole := x.t.TempDir()
-	last := len(x.events) - 1
-	var written error
-	err := x.replay(func(at int, d *disk) {
-		if at == last {
-			written = d.writeTo(whole, everything())
-		}
-	})
-	if err != nil || written != nil {
-		x.t.Fatal(err, written)
-	}
-	want, got := filesIn(x.t, x.root), filesIn(x.t, whole)
+	want, got := filesIn(x.t, x.root), filesIn(x.t, x.after(len(x.events)-1, everything()))
 	for name, data := range want {
 		if !bytes.Equal(got[name], data) && !strings.HasSuffix(name, "-shm") {
 			x.t.Fatalf("after the trace, %s has %d bytes, and not these %d", name, len(got[name]), len(data))

@@ -4,26 +4,25 @@ package strace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"users-api/models"
 	"users-api/models/dbfile"
 )
 
-var background = context.Background()
-
 // reopen opens a database as a service does that starts on it, and calls look.
-func reopen(path string, look func(*models.Users, users) error) error {
-	open, err := models.Database{Path: path, Fields: models.NewFields()[:2]}.Open(background, 1<<20)
+func reopen(path string, look func(users) error) error {
+	open, err := models.Database{Path: path, Fields: models.NewFields()[:2]}.Open(context.Background(), 1<<20)
 	if err != nil {
 		return err
 	}
-	defer open.Close(background) //nolint:errcheck // the file is removed
-	if err := expectIntact(path); err != nil {
-		return err
+	defer open.Close(context.Background()) //nolint:errcheck // the file is removed
+	if result, err := ask(path, "PRAGMA integrity_check"); err != nil || result != "ok" {
+		return errors.Join(err, fmt.Errorf("integrity_check says %q", result))
 	}
 	found := users{}
-	for page, err := range open.Select(background, models.Query{}) {
+	for page, err := range open.Select(context.Background(), models.Query{}) {
 		if err != nil {
 			return err
 		}
@@ -31,15 +30,7 @@ func reopen(path string, look func(*models.Users, users) error) error {
 			found[user.Email] = user.Name
 		}
 	}
-	return look(open, found)
-}
-
-func expectIntact(path string) error {
-	result, err := ask(path, "PRAGMA integrity_check")
-	if err == nil && result != "ok" {
-		err = fmt.Errorf("integrity_check says %s", result)
-	}
-	return err
+	return look(found)
 }
 
 // ask returns the one value that a query of a database file has.
@@ -51,27 +42,4 @@ func ask(path, query string) (value string, err error) {
 	defer dbfile.Close(db)
 	err = db.Raw(query).Row().Scan(&value)
 	return value, err
-}
-
-// follow brings a list to the present as a client does that follows the feed, and returns it.
-func follow(from *models.Users, start list) (users, error) {
-	now, emails, cursor := users{}, map[int64]string{}, start.cursor
-	for id, email := range start.emails {
-		now[email], emails[id] = start.users[email], email
-	}
-	for {
-		changes, err := from.Changes(background, cursor, 1000)
-		if err != nil {
-			return nil, fmt.Errorf("the cursor %s of %s: %w", cursor, start.answer, err)
-		}
-		for _, entry := range changes.Entries {
-			delete(now, emails[entry.ID])
-			if entry.User != nil {
-				now[entry.User.Email], emails[entry.ID] = entry.User.Name, entry.User.Email
-			}
-		}
-		if cursor = changes.Next; len(changes.Entries) == 0 {
-			return now, nil
-		}
-	}
 }
