@@ -17,7 +17,7 @@ func TestLargeBodiesThatNeverEndTakeLittleMemoryAndDelayNoSmallOne(t *testing.T)
 		conn.Send("%sContent-Length: %d\r\n\r\n", program.PostUsers, len(almost)+1)
 		go conn.Write(almost) //nolint:errcheck // it waits while the program does not read
 	}
-	for i := range 300 {
+	for i := range 100 {
 		p.Create(t, "n", fmt.Sprint(i))
 	}
 	peak := p.Memory(t, "VmHWM")

@@ -2,9 +2,9 @@ package faults
 
 import (
 	"bufio"
-	"net/http"
+	"fmt"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,56 +16,42 @@ import (
 	"users-api/tests/program"
 )
 
-// piped is the program with a pipe for its log, as most supervisors give it. The test is its reader.
-type piped struct {
-	command *exec.Cmd
-	log     *os.File
-	lines   *bufio.Scanner
-	url     string
-}
-
-// startPiped returns once the program listens. From then on only the test reads the log.
-func startPiped(t *testing.T) *piped {
+// startPiped starts the program with a pipe for its log, as most supervisors give it, and returns once it listens. From then
+// on only the test reads the log.
+func startPiped(t *testing.T) (p *program.Program, log *os.File, lines *bufio.Scanner) {
 	t.Helper()
-	reader, writer, err := os.Pipe()
+	pipe, script := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "script")
+	program.Must(t, syscall.Mkfifo(pipe, 0o600))
+	program.WriteFile(t, script, fmt.Sprintf("#!/bin/sh\nexec %s 2>%s\n", program.Path(), pipe))
+	program.Must(t, os.Chmod(script, 0o755))
+	p = program.Launch(t, script)
+	log, err := os.Open(pipe)
 	program.Must(t, err)
-	program.Must(t, reader.SetReadDeadline(time.Now().Add(5*time.Minute)))
-	p := &piped{command: exec.Command(program.Path()), log: reader, lines: bufio.NewScanner(reader)}
-	directory := t.TempDir()
-	p.command.Env = append(program.EngineSettings(t, directory), "PORT=0", "DATA_DIR="+directory,
-		"GOCOVERDIR="+os.Getenv("GOCOVERDIR"))
-	p.command.Stderr = writer
-	program.Must(t, p.command.Start())
-	t.Cleanup(func() { _ = p.command.Process.Kill(); _ = p.command.Wait(); _ = reader.Close() })
-	_ = writer.Close()
-	listening := regexp.MustCompile(`http://localhost:(\d+)`)
-	for p.url == "" && p.lines.Scan() {
-		if match := listening.FindStringSubmatch(p.lines.Text()); match != nil {
-			p.url = "http://127.0.0.1:" + match[1]
+	t.Cleanup(func() { _ = log.Close() })
+	program.Must(t, log.SetReadDeadline(time.Now().Add(time.Minute)))
+	lines = bufio.NewScanner(log)
+	listening := regexp.MustCompile(`http://localhost(:\d+)`)
+	for lines.Scan() {
+		if match := listening.FindStringSubmatch(lines.Text()); match != nil {
+			p.URL = "http://127.0.0.1" + match[1]
+			return p, log, lines
 		}
 	}
-	if p.url == "" {
-		t.Fatal("the program ended instead of listening")
-	}
-	return p
+	t.Fatal("the program does not say where it listens")
+	return nil, nil, nil
 }
 
-// ask sends requests from 8 clients, and ends the test unless all are answered.
-func (p *piped) ask(t *testing.T, requests int) {
+// ask sends requests from 8 clients, and ends the test unless all are answered. Their lines in the log are long.
+func ask(t *testing.T, p *program.Program, requests int) {
 	t.Helper()
 	var clients sync.WaitGroup
-	client := http.Client{Timeout: 20 * time.Second, Transport: program.Client().Transport}
+	id := "X-Request-Id: " + strings.Repeat("x", 64)
 	for range 8 {
 		clients.Go(func() {
 			for range requests / 8 {
-				answer, err := client.Get(p.url + "/api/users")
-				if err != nil {
-					t.Errorf("not answered: %v", err)
+				if answer, err := p.Send("GET", "/api/users", "", id); err != nil || answer.Status != 200 {
+					t.Errorf("answered %d, %v", answer.Status, err)
 					return
-				}
-				_ = answer.Body.Close()
-				if answer.StatusCode != http.StatusOK {
-					t.Errorf("answered %s", answer.Status)
 				}
 			}
 		})
@@ -76,31 +62,16 @@ func (p *piped) ask(t *testing.T, requests int) {
 	}
 }
 
-// expectStop fails the test unless the program ends as it should within 20 s of being asked to.
-func (p *piped) expectStop(t *testing.T) {
-	t.Helper()
-	program.Must(t, p.command.Process.Signal(syscall.SIGTERM))
-	timer := time.AfterFunc(20*time.Second, func() { _ = p.command.Process.Kill() })
-	defer timer.Stop()
-	if err := p.command.Wait(); err != nil {
-		t.Error(err)
-	}
-}
+const tooMany = 6000 // requests: nearly twice what the log and the pipe keep
 
 // The last lines are written before the end: if one of them ended the program, its exit code would tell.
 func TestALogThatIsNotReadDelaysNothingAndEndsNothing(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(*os.File) error{
-		"its reader stalls":    func(*os.File) error { return nil },
-		"its reader goes away": (*os.File).Close,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := startPiped(t)
-			program.Must(t, leave(p.log))
-			p.ask(t, 1000)
-			p.expectStop(t)
-		})
+	p, log, _ := startPiped(t)
+	program.Must(t, log.Close())
+	ask(t, p, 1000)
+	if took := p.Stop(t); took > 20*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }
 
@@ -108,28 +79,31 @@ var droppedLines = regexp.MustCompile(`level=WARN msg="log lines were dropped" c
 
 func TestALogWhoseReaderComesBackSaysHowManyLinesWereDropped(t *testing.T) {
 	t.Parallel()
-	p := startPiped(t)
-	const requests = 12_000 // about twice what the log keeps
-	p.ask(t, requests)
+	p, _, lines := startPiped(t)
+	ask(t, p, tooMany)
 	written, dropped := 0, 0
-	for written+dropped < requests && p.lines.Scan() {
-		if strings.Contains(p.lines.Text(), "msg=request") {
+	for written+dropped < tooMany && lines.Scan() {
+		if strings.Contains(lines.Text(), "msg=request") {
 			written++
-		} else if match := droppedLines.FindStringSubmatch(p.lines.Text()); match != nil {
+		} else if match := droppedLines.FindStringSubmatch(lines.Text()); match != nil {
 			count, _ := strconv.Atoi(match[1])
 			dropped += count
 		}
 	}
-	if written+dropped != requests || dropped == 0 {
-		t.Errorf("of %d lines %d were written, and %d counted", requests, written, dropped)
+	if written+dropped != tooMany || dropped == 0 {
+		t.Errorf("of %d lines %d were written, and %d counted", tooMany, written, dropped)
 	}
-	p.ask(t, 8) // and it goes on as before
-	for written = 0; written < 8 && p.lines.Scan(); {
-		if strings.Contains(p.lines.Text(), "msg=request") {
+	ask(t, p, 8) // and it goes on as before
+	for written = 0; written < 8 && lines.Scan(); {
+		if strings.Contains(lines.Text(), "msg=request") {
 			written++
 		}
 	}
 	if written != 8 {
 		t.Errorf("%d of 8 later lines were written", written)
+	}
+	ask(t, p, 1000) // nobody reads these, and a stop does not wait
+	if took := p.Stop(t); took > 20*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }

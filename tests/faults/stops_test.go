@@ -11,43 +11,33 @@ import (
 func TestACleanStopLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t)
-			p.Create(t, "Ada", "ada@example.org")
-			p.List(t)
-			p.Signal(signal)
-			p.ExpectEnd(t, 0)
-			program.ExpectNames(t, p.DataDir, "users.db")
-		})
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		p := program.Serve(t)
+		p.Create(t, "Ada", "ada@example.org")
+		p.List(t)
+		p.Signal(signal)
+		p.ExpectEnd(t, 0)
+		program.ExpectNames(t, p.DataDir, "users.db")
 	}
 }
 
-func TestAStopFinishesTheRequestUnderWay(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	body := program.Body("Ada", "ada@example.org")
-	conn := p.BeginRequest(t, "POST /api/users", body)
-	p.Signal(syscall.SIGTERM)
-	p.WaitForLog(t, "stopping")
-	conn.Send("%s", body)
-	conn.Answer().Expect(t, 201, "…")
-	p.ExpectEnd(t, 0)
-	if count := program.OpenOther(t, p.DatabasePath()).Ask("SELECT count(*) FROM users"); count != "1" {
-		t.Errorf("%s users were stored", count)
-	}
-}
-
-func TestAStopDoesNotWaitForClientsThatDoNothing(t *testing.T) {
+func TestAStopFinishesWhatIsUnderWayAndWaitsForNobodyElse(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	for _, request := range []string{"", "GET /api/us"} {
 		p.Dial(t).Send("%s", request)
 	}
 	p.BeginRequest(t, "POST /api/users", "{}") // whose body never comes
+	body := program.Body("Ada", "ada@example.org")
+	conn := p.BeginRequest(t, "POST /api/users", body)
 	p.Signal(syscall.SIGTERM)
+	p.WaitForLog(t, "stopping")
+	conn.Send("%s", body)
+	conn.Answer().Expect(t, 201, "…")
 	p.ExpectEnd(t, 0, "some clients were cut off") // it did not wait until the body was given up
+	if count := program.OpenOther(t, p.DatabasePath()).Ask("SELECT count(*) FROM users"); count != "1" {
+		t.Errorf("%s users were stored", count)
+	}
 }
 
 func TestASecondSignalEndsTheProgramAtOnce(t *testing.T) {
@@ -56,16 +46,11 @@ func TestASecondSignalEndsTheProgramAtOnce(t *testing.T) {
 	p.BeginRequest(t, "POST /api/users", "{}") // a stop would wait for this request, and end with exit code 0
 	p.Signal(syscall.SIGTERM)
 	p.WaitForLog(t, "stopping")
-	ended := make(chan struct{})
-	defer close(ended)
+	again := time.NewTicker(50 * time.Millisecond) // signals of the first second count as the first one
+	defer again.Stop()
 	go func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case <-time.After(50 * time.Millisecond): // those of the first second count as the first signal
-				p.Signal(syscall.SIGTERM)
-			}
+		for range again.C {
+			p.Signal(syscall.SIGTERM)
 		}
 	}()
 	const killed = -1
