@@ -87,27 +87,12 @@ func (q Request) refusal(got program.Answer) (answer Answer, err error) {
 
 // String describes an answer.
 func (a Answer) String() string {
-	text := cmp.Or(a.Code, show(a.Users), "done")
+	text := fmt.Sprint(cmp.Or(a.Code, "done"), " ", a.Users)
 	if a.More {
 		text += "; more follow"
 	}
-	if a.Total > 0 {
-		text += fmt.Sprintf("; %d in total", a.Total)
-	}
-	if n := a.imported; n.Created+n.Updated+n.Skipped+n.Deleted > 0 {
-		text += fmt.Sprintf(": %d created, %d updated, %d skipped, %d deleted: %s",
-			n.Created, n.Updated, n.Skipped, n.Deleted, show(n.DeletedUsers))
+	if a.Total > 0 || a.imported.Created+a.imported.Updated+a.imported.Skipped+a.imported.Deleted > 0 {
+		text += fmt.Sprintf("; %d in total; %+v", a.Total, a.imported)
 	}
 	return text
-}
-
-// show describes users.
-func show(users []program.User) string {
-	var text []string
-	for _, user := range users {
-		if user.Email != "" {
-			text = append(text, fmt.Sprintf("%d %q <%s> %s", user.ID, user.Name, user.Email, user.CreatedAt))
-		}
-	}
-	return strings.Join(text, "; ")
 }

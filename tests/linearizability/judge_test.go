@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -74,27 +73,23 @@ func (r *Recorder) explain() string {
 	longest := slices.MaxFunc(found.PartialLinearizationsOperations()[0], func(a, b []porcupine.Operation) int {
 		return cmp.Compare(len(a), len(b))
 	})
-	var text strings.Builder
-	users, ordered := r.before, map[string]bool{}
-	fmt.Fprintf(&text, "no order of %d requests makes each answer right. After %d of them, which end with\n",
-		len(r.operations), len(longest))
+	users, left, text := r.before, slices.Clone(r.operations), ""
 	for i, one := range longest {
 		users, _ = step(users, one.Input.(Request), one.Output.(Answer))
-		ordered[describe(one)] = true
+		left = slices.DeleteFunc(left, func(other porcupine.Operation) bool { return describe(other) == describe(one) })
 		if i >= len(longest)-most {
-			fmt.Fprintln(&text, describe(one))
+			text += describe(one) + "\n"
 		}
 	}
-	fmt.Fprintf(&text, "the users are %s. None of these is right then:\n", show(users.users[:]))
-	isOrdered := func(one porcupine.Operation) bool { return ordered[describe(one)] }
-	left := slices.DeleteFunc(slices.Clone(r.operations), isOrdered)
 	slices.SortFunc(left, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
+	text = fmt.Sprintf("no order of %d requests makes each answer right. After %d of them, which end with\n%s"+
+		"the users are %v. None of these is right then:\n", len(r.operations), len(longest), text, users.users)
 	for _, one := range left[:min(most, len(left))] {
 		if one.Call <= left[0].Return {
-			fmt.Fprintln(&text, describe(one))
+			text += describe(one) + "\n"
 		}
 	}
-	return text.String()
+	return text
 }
 
 func describe(one porcupine.Operation) string {

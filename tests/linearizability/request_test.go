@@ -138,16 +138,5 @@ func (f File) body() string {
 // String describes a request in the form of a call.
 func (q Request) String() string {
 	method, path, body := q.line()
-	text := fmt.Sprintf("%s %s %s", method, strings.TrimPrefix(path, "/api"), strings.ReplaceAll(body, "\n", " "))
-	text = strings.TrimSpace(text)
-	switch {
-	case q.Match.Tag == "*":
-		text += " if any"
-	case q.Match.Tag != "":
-		text += fmt.Sprintf(" if %d is %q <%s>", q.Match.User.ID, q.Match.User.Name, q.Match.User.Email)
-	}
-	if q.Action == Settled {
-		return "at the end: " + text
-	}
-	return text
+	return fmt.Sprintf("%s: %s %s %s if %v", q.Action, method, path, strings.ReplaceAll(body, "\n", " "), q.Match)
 }

@@ -39,7 +39,6 @@ type setup struct {
 // A place is one process that clients ask. It may have been started again.
 type place struct {
 	atomic.Pointer[program.Program]
-	path     string // of the program
 	settings []string
 	through  *network // between clients and the process, if there is one
 }
@@ -57,7 +56,7 @@ func newSetup(t *testing.T, settings ...[]string) *setup {
 	t.Logf("-seed %d", seed)
 	s := &setup{t: t, random: rand.New(rand.NewPCG(seed, 0)), settle: func() {}}
 	for _, each := range settings {
-		s.places = append(s.places, &place{path: program.Path(), settings: each})
+		s.places = append(s.places, &place{settings: each})
 	}
 	for _, each := range s.places {
 		each.start(t)
@@ -79,7 +78,7 @@ func (s *setup) follow() {
 
 func (e *place) start(t *testing.T) {
 	t.Helper()
-	e.enter(program.Start(t, e.path, e.settings...))
+	e.enter(program.Serve(t, e.settings...))
 }
 
 // stop ends a process as an administrator does. It would wait 5 s for connections that clients have opened and not used yet.

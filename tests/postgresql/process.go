@@ -2,7 +2,6 @@ package postgresql
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,9 +18,8 @@ type process struct {
 	command *exec.Cmd
 	exited  chan struct{}
 
-	mu      sync.Mutex
-	changed *sync.Cond
-	log     bytes.Buffer
+	mu  sync.Mutex
+	log bytes.Buffer
 }
 
 // begin starts a program. It ends with the test's process at the latest.
@@ -36,18 +34,11 @@ func beginWith(
 ) *process {
 	t.Helper()
 	p := &process{command: exec.Command(path, arguments...), exited: make(chan struct{})}
-	p.changed = sync.NewCond(&p.mu)
 	p.command.SysProcAttr, p.command.Dir = attributes, "/"
 	p.command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, environment...)
 	p.command.Stdout, p.command.Stderr = p, p
 	must(t, p.command.Start())
-	go func() {
-		_ = p.command.Wait()
-		close(p.exited)
-		p.mu.Lock() // a goroutine that waits for the log has either seen the end or waits by now
-		defer p.mu.Unlock()
-		p.changed.Broadcast()
-	}()
+	go func() { _ = p.command.Wait(); close(p.exited) }()
 	return p
 }
 
@@ -55,7 +46,6 @@ func beginWith(
 func (p *process) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.changed.Broadcast()
 	return p.log.Write(data)
 }
 
@@ -68,16 +58,10 @@ func (p *process) text() string {
 // waitFor returns once the log contains a text.
 func (p *process) waitFor(t testing.TB, text string) {
 	t.Helper()
-	deadline, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	context.AfterFunc(deadline, p.changed.Broadcast)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for !strings.Contains(p.log.String(), text) {
-		if deadline.Err() != nil || !p.runs() {
-			t.Fatalf("the log of %s never says %q:\n%s", p.command.Path, text, p.log.String())
+	for deadline := time.Now().Add(Patience); !strings.Contains(p.text(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) || !p.runs() && !strings.Contains(p.text(), text) {
+			t.Fatalf("the log of %s never says %q:\n%s", p.command.Path, text, p.text())
 		}
-		p.changed.Wait()
 	}
 }
 
