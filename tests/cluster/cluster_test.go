@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
@@ -37,9 +38,9 @@ func documented(t *testing.T) postgresql.Documented {
 func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	cluster := postgresql.StartCluster(t, documented(t))
 	setting := "DATABASE_URL=" + cluster.URL
-	s := &services{t: t, cluster: cluster, writers: program.NewWriters()}
+	s := &services{t: t, cluster: cluster, pauses: map[string][]time.Duration{}}
 	for range 2 {
-		s.all = append(s.all, &service{Program: program.Serve(t, setting)})
+		s.all = append(s.all, &service{Program: program.Serve(t, setting), writers: program.NewWriters()})
 	}
 	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
 	for _, p := range s.all {

@@ -20,17 +20,15 @@ type services struct {
 	t       *testing.T
 	cluster *postgresql.Cluster
 	all     []*service
-	writers *program.Writers
 	round   int
 	pauses  map[string][]time.Duration // how long writes paused, by what happened
-	cases   []string
 }
 
 // A service notes when it answers writes.
 type service struct {
 	*program.Program
+	writers *program.Writers
 	mu      sync.Mutex
-	answers int
 	last    time.Time
 	pause   time.Duration // the longest time between two answers
 }
@@ -39,7 +37,6 @@ func (s *service) answered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.answers++
 	s.pause = max(s.pause, now.Sub(s.last))
 	s.last = now
 }
@@ -48,13 +45,7 @@ func (s *service) answered() {
 func (s *service) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last, s.pause, s.answers = time.Now(), 0, 0
-}
-
-func (s *service) state() (answers int, pause time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.answers, s.pause
+	s.last, s.pause = time.Now(), 0
 }
 
 func (s *services) any() *program.Program { return s.all[rand.IntN(len(s.all))].Program }
@@ -77,7 +68,7 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 			n := 0
 			repeat(func() {
 				n++
-				if s.writers.Create(p.Program, fmt.Sprintf("%d-%d-%p-%d", s.round, client, p, n)) {
+				if p.writers.Create(p.Program, fmt.Sprintf("%d-%d-%p-%d", s.round, client, p, n)) {
 					p.answered()
 				}
 			})
@@ -96,15 +87,14 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 	}
 	heal := happens(t, s.cluster)
 	s.waitForWrites(t, 100)
-	pauses := s.longest()
+	s.pauses[name] = append(s.pauses[name], s.longest())
 	heal()
 	s.cluster.WaitUntilWhole(t)
 	s.waitForWrites(t, 100)
 	over.Store(true)
 	wait.Wait()
-	s.report(t, name, pauses, follower)
 	for _, p := range s.all {
-		s.writers.StopAndExpect(t, p.Program)
+		p.writers.StopAndExpect(t, s.all[0].Program, s.all[1].Program)
 	}
 	follower.Settle(t, s.any())
 }
@@ -113,39 +103,23 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 func (s *services) waitForWrites(t *testing.T, more int) {
 	t.Helper()
 	for _, p := range s.all {
-		before, _ := p.state()
-		program.WaitFor(t, "users are written", func() bool {
-			answers, _ := p.state()
-			return answers >= before+more
-		})
+		p.writers.WaitFor(t, more)
 	}
 }
 
-func (s *services) longest() (pauses []time.Duration) {
+func (s *services) longest() (pause time.Duration) {
 	for _, p := range s.all {
-		_, pause := p.state()
-		pauses = append(pauses, pause)
+		p.mu.Lock()
+		pause = max(pause, p.pause)
+		p.mu.Unlock()
 	}
-	return pauses
-}
-
-func (s *services) report(t *testing.T, name string, pauses []time.Duration, follower *program.Follower) {
-	t.Helper()
-	if s.pauses == nil {
-		s.pauses = map[string][]time.Duration{}
-	}
-	if !slices.Contains(s.cases, name) {
-		s.cases = append(s.cases, name)
-	}
-	s.pauses[name] = append(s.pauses[name], slices.Max(pauses))
-	t.Logf("writes pause %v, and at the end %v; %d users created; the follower begins %d times",
-		pauses, s.longest(), len(s.writers.Stored()), follower.Exports)
+	return pause
 }
 
 // summarize prints the pauses of all rounds.
 func (s *services) summarize() {
-	for _, name := range s.cases {
-		pauses := slices.Sorted(slices.Values(s.pauses[name]))
+	for name, pauses := range s.pauses {
+		slices.Sort(pauses)
 		s.t.Logf("%s: writes pause %.1f s (%.1f to %.1f, %d rounds)", name,
 			pauses[len(pauses)/2].Seconds(), pauses[0].Seconds(), pauses[len(pauses)-1].Seconds(), len(pauses))
 	}
