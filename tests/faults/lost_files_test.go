@@ -44,57 +44,47 @@ func TestNoWriteIsAnsweredThatARestartWouldLose(t *testing.T) {
 	}
 }
 
-// The files are checked once a second. A stop must not trust the last check.
+// The files are checked once a second, and a stop must not trust the last check. A new database that came together with
+// its own -wal file has its last commits there; without one, that of the old database is set aside.
 func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	backup := program.Serve(t)
-	backup.Create(t, "Backup", "backup@example.org")
-	backup.Stop(t)
-	p := program.Serve(t)
-	program.OpenOther(t, p.DatabasePath()).Fill(300) // and keeps the old one open, with its -shm file
-	program.Must(t, os.Rename(backup.DatabasePath(), p.DatabasePath()))
-	p.Signal(syscall.SIGTERM)
-	expectLost(t, p)
-	if aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(aside) != 1 || err != nil {
-		t.Errorf("set aside are %v, %v", aside, err)
-	}
-	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	again.ExpectUsers(t, "Backup")
-	program.ExpectIntact(t, p.DatabasePath())
-}
-
-// A database that was moved here together with its own -wal file has its last commits there.
-func TestTheWALFileOfTheNewDatabaseIsLeftInPlace(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	for name, end := range map[string]func(*program.Program){
-		"noticed while serving": func(*program.Program) {},
-		"noticed by a stop":     func(p *program.Program) { p.Signal(syscall.SIGTERM) },
+	isStopped := func(p *program.Program) { p.Stop(t) }
+	isKilled := func(p *program.Program) { p.Kill(t) }
+	byAStop := func(p *program.Program) { p.Signal(syscall.SIGTERM) }
+	whileServing := func(*program.Program) {}
+	for name, test := range map[string]struct {
+		ends, noticed func(*program.Program) // how the service on the new files ended, and what happens then
+		endings       []string               // of the new files
+		aside         int
+	}{
+		"without a -wal file":               {isStopped, byAStop, []string{""}, 1},
+		"with a -wal file":                  {isKilled, byAStop, []string{"-wal", ""}, 0},
+		"with a -wal file, while it serves": {isKilled, whileServing, []string{"-wal", ""}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killed := program.Serve(t)
-			killed.Create(t, "In the -wal file", "wal@example.org")
-			killed.Kill(t)
+			next := program.Serve(t)
+			next.Create(t, "New", "new@example.org")
+			test.ends(next)
 			p := program.Serve(t)
-			p.Create(t, "Ada", "ada@example.org")
-			for _, ending := range []string{"-wal", ""} {
-				program.Must(t, os.Rename(killed.DatabasePath()+ending, p.DatabasePath()+ending))
+			p.Create(t, "Old", "old@example.org")
+			if test.aside > 0 {
+				program.OpenOther(t, p.DatabasePath()).Fill(300) // and keeps the old one open, with its -shm file
 			}
-			end(p)
-			expectLost(t, p)
-			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "In the -wal file")
+			for _, ending := range test.endings {
+				program.Must(t, os.Rename(next.DatabasePath()+ending, p.DatabasePath()+ending))
+			}
+			test.noticed(p)
+			if code := p.Wait(t); code != 1 || strings.Count(p.Log(), "removed or replaced") != 1 {
+				t.Errorf("the exit code is %d:\n%s", code, p.Log())
+			}
+			if aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*"); len(aside) != test.aside || err != nil {
+				t.Errorf("set aside are %v, %v", aside, err)
+			}
+			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "New")
 			program.ExpectIntact(t, p.DatabasePath())
 		})
-	}
-}
-
-// expectLost waits until the program ends because its files are not its own any more.
-func expectLost(t *testing.T, p *program.Program) {
-	t.Helper()
-	if code := p.Wait(t); code != 1 || strings.Count(p.Log(), "removed or replaced") != 1 {
-		t.Errorf("the exit code is %d:\n%s", code, p.Log())
 	}
 }
 
