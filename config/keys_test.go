@@ -63,29 +63,6 @@ func endOf(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
 }
 
-func TestKeysAreReadFromEverySetting(t *testing.T) {
-	environment(t, nil)
-	if ring, err := ReadKeys(); ring != nil || err != nil {
-		t.Errorf("without keys there are %v, %v", ring, err)
-	}
-	for name, c := range map[string]struct {
-		set  map[string]string
-		want Keys
-	}{
-		"a variable":             {map[string]string{"API_KEY": keyA}, full(keyA)},
-		"a variable and its end": {map[string]string{"API_KEY": keyA + "\n"}, full(keyA)},
-		"a variable with a name": {map[string]string{"API_KEY": "a " + keyA}, named("a", keyA)},
-		"two variables":          {map[string]string{"API_KEY": keyA, "API_READ_KEY": keyB}, full(keyA).with(Key{}, keyB)},
-		"a file":                 {map[string]string{"API_KEY_FILE": keyA + "\n" + keyC + "\n"}, full(keyA, keyC)},
-		"a file and a variable":  {map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": keyB}, full(keyA).with(Key{}, keyB)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			environment(t, c.set)
-			expectKeys(t, c.want)
-		})
-	}
-}
-
 func expectKeys(t *testing.T, want Keys) {
 	t.Helper()
 	ring, err := ReadKeys()
@@ -104,22 +81,6 @@ func TestAFileOfKeysMayHave256KiB(t *testing.T) {
 	environment(t, map[string]string{"API_KEY_FILE": text + "\n"})
 	if _, err := ReadKeys(); err == nil {
 		t.Errorf("a file of %d bytes is taken", len(text)+1)
-	}
-}
-
-func TestASumIsNotAKey(t *testing.T) {
-	line := KeyLine("a", keyA)
-	environment(t, map[string]string{"API_KEY_FILE": line})
-	ring, err := ReadKeys()
-	must(t, err)
-	_, sum, _ := strings.Cut(line, " ")
-	for _, sent := range []string{line, sum, strings.TrimPrefix(sum, "sha256:"), "a", ""} {
-		if _, found := ring.Find(sent); found {
-			t.Errorf("%q is taken", sent)
-		}
-	}
-	if key, found := ring.Find(keyA); !found || key != (Key{Name: "a", Full: true}) {
-		t.Errorf("the key is %v, %v", key, found)
 	}
 }
 

@@ -25,11 +25,20 @@ func expectKey(t *testing.T, p *program.Program, key string, status int) {
 	})
 }
 
-// A request under way is answered, although its key is no longer there.
+// A request under way is answered, although its key is no longer there. Kubernetes has keys -> ..data/keys and
+// ..data -> ..TIME, and replaces ..data.
 func TestTheKeysFollowTheirFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "keys")
-	program.WriteFile(t, path, "old "+fullKey)
+	directory := t.TempDir()
+	version := func(name, text string) {
+		program.Must(t, os.Mkdir(filepath.Join(directory, name), 0o700))
+		program.WriteFile(t, filepath.Join(directory, name, "keys"), text)
+		program.Must(t, os.Symlink(name, filepath.Join(directory, "link")))
+		program.Must(t, os.Rename(filepath.Join(directory, "link"), filepath.Join(directory, "..data")))
+	}
+	version("..1", "old "+fullKey)
+	path := filepath.Join(directory, "keys")
+	program.Must(t, os.Symlink("..data/keys", path))
 	p := program.Serve(t, "API_KEY_FILE="+path)
 	expectKey(t, p, otherKey, 401)
 	program.Forbid(t, p.Log(), "last day")
@@ -37,8 +46,7 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", fullKey)
 	conn.Expect("HTTP/1.1 100 Continue\r\n") // it is under way
 	conn.Expect("\r\n")
-	program.WriteFile(t, path+".new", lineOf(otherKey))
-	program.Must(t, os.Rename(path+".new", path))
+	version("..2", lineOf(otherKey))
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, fullKey, 401)
 	conn.Send("{}")
@@ -54,7 +62,7 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 	expectKey(t, p, otherKey, 200)
 	expectKey(t, p, "", 401)
 	p.Stop(t)
-	program.Forbid(t, p.Log(), fullKey, otherKey, filepath.Dir(path))
+	program.Forbid(t, p.Log(), fullKey, otherKey, directory)
 }
 
 func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
@@ -65,6 +73,7 @@ func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
 	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n"+lineOf(second))
 	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY=report "+reads, "ADMIN_PORT=0")
 	named := strings.TrimSpace(made.Stderr)
+	_, sum, _ := strings.Cut(strings.TrimSpace(made.Stdout), " ")
 	p.WaitForLog(t, `level=WARN msg="the last day of some keys is over: they are refused" names=[ended]`)
 	for id, c := range map[string]struct {
 		method string
@@ -78,6 +87,7 @@ func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
 		"no-key":                {"GET", nil, 401, ""},
 		"a-wrong-key":           {"GET", []string{named + "x"}, 401, ""},
 		"a-name-alone":          {"GET", []string{"hr-sync"}, 401, ""},
+		"a-sum":                 {"GET", []string{sum}, 401, ""},
 		"a-wrong-one-behind":    {"GET", []string{named, "x"}, 401, ""},
 		"a-read-key":            {"GET", []string{reads}, 200, " key=report"},
 		"a-read-key-that-wrote": {"DELETE", []string{reads}, 403, " key=report"},
