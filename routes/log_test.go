@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,19 +19,14 @@ import (
 func TestTheTextOfAnErrorIsNotInTheLog(t *testing.T) {
 	t.Parallel()
 	const text = "no ada@example.org"
-	for line, c := range map[string]struct {
-		failure error
-		says    string
-	}{
-		"error_type=*errors.errorString": {errors.New(text), "Internal server error"},
-		"storage_error=unknown":          {&models.StorageError{Text: text}, text},
-		`storage_code=1 storage_error="SQL error"`: {
-			&models.StorageError{Text: text, Code: "1", Meaning: "SQL error"}, text},
-		`storage_error="` + models.ErrClosed.Text:   {models.ErrClosed, models.ErrClosed.Text},
-		`storage_error="` + models.ErrReplaced.Text: {models.ErrReplaced, models.ErrReplaced.Text},
+	for line, failure := range map[string]error{
+		"error_type=*errors.errorString":            errors.New(text),
+		"storage_error=unknown":                     &models.StorageError{Text: text},
+		`storage_code=1 storage_error="SQL error"`:  &models.StorageError{Text: text, Code: "1", Meaning: "SQL error"},
+		`storage_error="` + models.ErrReplaced.Text: models.ErrReplaced,
 	} {
-		s := startWith(t, controllers.Handle(func(*gin.Context) error { return c.failure }))
-		s.Do(t, "GET", "/", "").Expect(t, 500, program.ErrorBody(c.says))
+		s := startWith(t, controllers.Handle(func(*gin.Context) error { return failure }))
+		s.Do(t, "GET", "/", "").Expect(t, 500, "…")
 		s.waitForLog(t, "level=ERROR", line)
 		program.Forbid(t, s.log.String(), "ada@")
 	}
@@ -46,8 +43,6 @@ func TestAPanicIsA500OrResetsTheConnection(t *testing.T) {
 		panic("ada@example.org")
 	})
 	s.Do(t, "GET", "/", "").Expect(t, 500, program.ErrorBody("Internal server error"))
-	s.Do(t, "GET", "/", "", "Accept: application/problem+json").
-		Expect(t, 500, `…"detail":"Internal server error","code":"internal_error"}`)
 	s.waitForLog(t, "level=ERROR msg=panic", "goroutine")
 	s.waitForLog(t, "level=ERROR msg=request method=GET route=/ ")
 	program.Forbid(t, s.log.String(), "cut_by")
@@ -94,43 +89,32 @@ func TestAStopCutsOffAResponseThatDoesNotEnd(t *testing.T) {
 	conn := s.Dial(t)
 	conn.Send("GET / HTTP/1.0\r\n\r\n")
 	conn.Begin()
-	ended := make(chan bool, 1)
-	go func() { ended <- wholeTo(conn) }()
-	s.end(t)
-	if await(t, "the connection ends", ended) {
-		t.Error("it ends as after a whole response")
+	s.stop()
+	_ = conn.SetReadDeadline(time.Now().Add(program.Patience))
+	if _, err := io.Copy(io.Discard, conn.Conn); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("it ends with %v, want a reset", err)
 	}
 	s.waitForLog(t, "some clients were cut off")
 	s.waitForLog(t, "cut_by=stop")
 }
 
-// wholeTo reads to the end of a connection, and reports whether it was a clean one.
-func wholeTo(conn *program.Conn) bool {
-	_, err := io.Copy(io.Discard, conn.Conn)
-	return err == nil
-}
-
 func TestAnImportIsLoggedWithoutAnyUser(t *testing.T) {
 	t.Parallel()
-	const refused = "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n"
-	ada := program.Body("Ada Lovelace", "ada@example.org")
 	for _, c := range []struct {
-		route, dryRun, body string
-		stored              bool
-		rows, created       int
+		route, body   string
+		stored        bool
+		rows, created int
 	}{
-		{csvPath, "false", refused, false, 2, 0},
-		{csvPath, "true", "name,email\nAda,ada@example.org\n", false, 1, 1},
-		{ndjsonPath, "true", ada, false, 1, 1},
-		{ndjsonPath, "false", ada, true, 1, 1},
+		{csvPath + "?dry_run=false", "name,email,secret\nAda Lovelace,ada@example.org,1\nA,ada@example.org,2\n", false, 2, 0},
+		{csvPath + "?dry_run=true", "name,email\nAda,ada@example.org\n", false, 1, 1},
+		{ndjsonPath + "?dry_run=false", program.Body("Ada Lovelace", "ada@example.org"), true, 1, 1},
 	} {
 		s := start(t)
-		s.Do(t, "POST", c.route+"?dry_run="+c.dryRun, c.body, "X-Request-Id: mine")
-		s.waitForLog(t, fmt.Sprintf(`msg="import started" request_id=mine route=%s dry_run=%s`, c.route, c.dryRun))
+		s.Do(t, "POST", c.route, c.body, "X-Request-Id: mine")
+		s.waitForLog(t, `msg="import started" request_id=mine route=`+strings.Replace(c.route, "?", " ", 1)+"\n")
 		s.waitForLog(t, fmt.Sprintf(`msg="import ended" request_id=mine stored=%t rows=%d created=%d`+
 			` updated=0 skipped=0 deleted=0`, c.stored, c.rows, c.created))
 		s.waitForLog(t, "msg=request method=POST")
-		s.end(t)
 		if said := program.Matches(s.log.String(), "…msg=request…created=1…"); said != c.stored {
 			t.Errorf("an import that stored: %t, is logged as\n%s", c.stored, s.log)
 		}

@@ -60,7 +60,7 @@ func database(path string) models.Database {
 }
 
 // openUsers opens a database as a service does.
-func openUsers(t testing.TB, path string, listMemory int) *models.Users {
+func openUsers(t *testing.T, path string, listMemory int) *models.Users {
 	t.Helper()
 	users, err := database(path).Open(context.Background(), listMemory)
 	program.Must(t, err)
