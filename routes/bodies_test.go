@@ -65,25 +65,29 @@ func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
 	}
 }
 
-func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
-	t.Parallel()
+// full is a service whose one place for a large body is taken until the test ends.
+func full(t *testing.T, change func(*limits)) *service {
+	t.Helper()
 	whole, goOn := make(chan struct{}, 1), make(chan struct{})
-	s := startWith(t, reader(whole, goOn), func(l *limits) { l.largeBodies, l.body = 1, 500*time.Millisecond })
+	s := startWith(t, reader(whole, goOn), func(l *limits) { l.largeBodies = 1 }, change)
+	t.Cleanup(func() { close(goOn) })
 	s.large(t).Send("x")
 	await(t, "a body is worked on", whole)
+	return s
+}
+
+func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
+	t.Parallel()
+	s := full(t, func(l *limits) { l.body = 500 * time.Millisecond })
 	got := s.large(t).Answer()
 	got.Expect(t, 503, `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`)
 	program.ExpectHeader(t, got, "Retry-After", "5")
 	s.waitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
-	close(goOn)
 }
 
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	t.Parallel()
-	whole, goOn := make(chan struct{}, 1), make(chan struct{})
-	s := startWith(t, reader(whole, goOn), func(l *limits) { l.largeBodies, l.stop = 1, 50*time.Millisecond })
-	s.large(t).Send("x")
-	await(t, "a body is worked on", whole)
+	s := full(t, func(l *limits) { l.stop = 50 * time.Millisecond })
 	body := strings.Repeat("x", 2*smallBody)
 	waiting := s.BeginRequest(t, "POST /", body) // the handler reads now
 	waiting.Send("%s", body)
@@ -92,5 +96,4 @@ func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 		t.Errorf("%q came, and the end is clean: %t; want nothing, and a reset", text, clean)
 	}
 	s.waitForLog(t, "status=499", "cut_by=stop")
-	close(goOn)
 }

@@ -25,7 +25,7 @@ import (
 func TestWhatStallsWhileItIsSentIsGivenUp(t *testing.T) {
 	t.Parallel()
 	const late = `{"error":"The request body did not arrive in time"}`
-	const post, csv, ndjson = "POST /api/users", "POST " + csvPath, "POST " + ndjsonPath
+	const post, csv = "POST /api/users", "POST " + csvPath
 	const begun = " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
 	const chunks = " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
 	s := start(t, func(l *limits) {
@@ -40,20 +40,14 @@ func TestWhatStallsWhileItIsSentIsGivenUp(t *testing.T) {
 		"nothing":                           {"", 0, ""},
 		"half a header":                     {"GET /health HTTP/1.1\r\nHost:", 0, ""},
 		"a body with a length":              {post + begun + "\r\n" + `{"name":`, 408, late},
-		"a body in chunks":                  {post + chunks + "\r\n8\r\n" + `{"name":` + "\r\n", 408, late},
 		"the size of a chunk":               {"PUT /api/users/1" + chunks + "\r\n5", 408, late},
 		"a body of HTTP/1.0":                {post + " HTTP/1.0\r\nContent-Length: 100\r\n\r\n{", 408, late},
-		"a change":                          {"PATCH /api/users/1" + begun + "\r\n", 408, late},
-		"a file":                            {csv + begun + "\r\n", 408, late},
 		"the header of a file":              {csv + begun + "\r\nname,em", 408, late},
 		"a file behind a row":               {csv + begun + "\r\nname,email\nn,1\n", 408, late},
+		"lines behind one":                  {"POST " + ndjsonPath + begun + "\r\n" + `{"name":"n","email":"1"}` + "\n", 408, late},
 		"a deletion without a body":         {"DELETE /api/users/7" + begun + "\r\n", 404, "…User not found…"},
 		"a list":                            {"GET /api/users" + chunks + "\r\n", 200, "[]"},
-		"health":                            {"GET /health" + begun + "\r\nx", 200, `{"status":"ok"}`},
-		"an unknown path":                   {"POST /nothing" + begun + "\r\n", 404, `{"error":"Not found"}`},
 		"a file of another site":            {csv + chunks + "Origin: http://y\r\n\r\n", 403, "…another site…"},
-		"a form":                            {csv + begun + "Content-Type: multipart/form-data; boundary=x\r\n\r\n", 415, "…"},
-		"a file that is announced":          {ndjson + "?x" + begun + "Expect: 100-continue\r\n\r\n", 400, "…"},
 		"a body behind another expectation": {post + begun + "Expect: miracles\r\n\r\n", 417, "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,27 +78,22 @@ func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
 // A file has no time limit as a whole. One that always brings less than it must would hold its place for ever.
 func TestAFileMustKeepItsPace(t *testing.T) {
 	t.Parallel()
-	const pause = 250 * time.Millisecond
-	const csv, ndjson = "n,%04d\n", `{"name":"n","email":"%04d"}` + "\n"
-	for name, c := range map[string]struct {
-		path, header, line  string
-		lines, rate, status int
-	}{
+	const pause, header, line = 250 * time.Millisecond, "name,email\n", "n,%04d\n"
+	for name, c := range map[string]struct{ lines, rate, status int }{
 		// All in all it comes for twice as long as it may be behind.
-		"one that comes four times as fast as it must": {csvPath, "name,email\n", csv, 8, 7, 200},
-		"a CSV file that comes too slowly":             {csvPath, "name,email\n", csv, 1000, 1 << 20, 408},
-		"an NDJSON file that comes too slowly":         {ndjsonPath, "", ndjson, 1000, 1 << 20, 408},
+		"one that comes four times as fast as it must": {8, 7, 200},
+		"one that comes too slowly":                    {1000, 1 << 20, 408},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, func(l *limits) { l.behind, l.rate = 4*pause, c.rate })
 			conn := s.Dial(t)
-			length := len(c.header) + c.lines*len(fmt.Sprintf(c.line, 0))
-			conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", c.path, length, c.header)
+			length := len(header) + c.lines*len(fmt.Sprintf(line, 0))
+			conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", csvPath, length, header)
 			answered := make(chan struct{})
 			go func() {
 				for i := range c.lines {
-					conn.Send(c.line, i)
+					conn.Send(line, i)
 					select {
 					case <-answered:
 						return
@@ -112,7 +101,7 @@ func TestAFileMustKeepItsPace(t *testing.T) {
 					}
 				}
 			}()
-			conn.Answer().To("a file of "+c.path).Expect(t, c.status, "…")
+			conn.Answer().To(name).Expect(t, c.status, "…")
 			close(answered)
 		})
 	}
@@ -132,8 +121,8 @@ func TestTheTimeToSendDoesNotEndTheWaitForStorage(t *testing.T) {
 		status     int
 	}{
 		{"/api/users", program.Body("n", "1"), 201},
-		{csvPath, "name,email\nn,1", 200}, {csvPath, "name,email\nn,1\n", 200},
-		{ndjsonPath, program.Body("n", "1"), 200}, {ndjsonPath, program.Body("n", "1") + "\n", 200},
+		{csvPath, "name,email\nn,1", 200},
+		{ndjsonPath, program.Body("n", "1") + "\n", 200},
 	} {
 		for kind, request := range requests {
 			t.Run(fmt.Sprintf("%q to %s %s", c.text, c.path, kind), func(t *testing.T) {
@@ -165,10 +154,8 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 	const behind = 300 * time.Millisecond
 	const stream = "GET /api/changes?limit=1 HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream"
 	for name, c := range map[string]struct{ request, fill string }{
-		"of a list":                     {"GET /api/users HTTP/1.1\r\nHost: x", longNames},
 		"of a list in the other order":  {"GET /api/users?order=desc HTTP/1.0", longNames},
 		"of a file":                     {"GET " + csvPath + " HTTP/1.1\r\nHost: x", longNames},
-		"of a stream with long events":  {stream, longNames},
 		"of a stream with short events": {stream, manyUsers},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -329,7 +316,6 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	t.Cleanup(silent(nil).admin(l, t.Context(), accept))
 	admin := program.At("http://" + accept.Addr().String())
 	for name, request := range map[string]string{
-		"nothing":        "",
 		"half a header":  "GET /livez HTTP/1.1\r\nHost",
 		"a body to come": "POST /debug/pprof/symbol HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n",
 		"an idle one":    "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -356,10 +342,7 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 			t.Error("the connection stays open")
 		}
 	})
-	t.Run("a profile", func(t *testing.T) {
-		t.Parallel()
-		admin.Do(t, "GET", "/debug/pprof/trace?seconds=1", "").Expect(t, 200, "…")
-	})
+	admin.Do(t, "GET", "/debug/pprof/trace?seconds=1", "").Expect(t, 200, "…")
 }
 
 // What a slow reader of a long list holds is what it is being sent, and no page beside it: with a page for each, 400 of
@@ -374,7 +357,6 @@ func TestSlowReadersHoldNoPages(t *testing.T) {
 	}{
 		"a list in the other order":                      {manyUsers, "/api/users?order=desc", 40, 110 << 10},
 		"a list of long names that is too large to keep": {longNames, "/api/users", 8, 3000 << 10},
-		"the feed, of which a response has 128 KiB":      {manyUsers, "/api/changes?limit=1000", 40, 300 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
