@@ -45,16 +45,10 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
 		{"CRLF", "name,email\r\nAda,a@x\r\nAlan,b@x\r\n", "2 Ada|a@x; 3 Alan|b@x"},
-		{"LF", "name,email\nAda,a@x\nAlan,b@x\n", "2 Ada|a@x; 3 Alan|b@x"},
 		{"no line break at the end", "name,email\nAda,a@x", "2 Ada|a@x"},
-		{"a header alone", "name,email\n", ""},
 		{"semicolons", "name;email\nAda, the first;a@x\n", "2 Ada, the first|a@x"},
 		{"tabs", "name\temail\nAda;1\ta@x\n", "2 Ada;1|a@x"},
-		{"semicolons in a comma's file", "name,email,a;b\nAda,a@x,1\n", "2 Ada|a@x"},
 		{"a comma in a quoted title", "name;\"phone, home\";email\nAda;1;a@x\n", "2 Ada|a@x"},
-		{"UTF-8 with a byte order mark", "\ufeffname,email\nÉ,a@x\n", "2 É|a@x"},
-		{"UTF-16, little endian", "\xff\xfen\x00a\x00", "refused: " + errNotUTF8.Message},
-		{"UTF-16, big endian", "\xfe\xff\x00n\x00a", "refused: " + errNotUTF8.Message},
 		{"UTF-16 without a mark", "n\x00a\x00m\x00e\x00", "refused: " + errNotUTF8.Message},
 		{"lone CR", "name,email\rA,a\rB,b\r", "refused: " + errOneLine.Message},
 		{"the header in any order and letter case", " EMAIL ,id, Name\na@x,7,Ada\n", "2 Ada|a@x"},
@@ -63,22 +57,14 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c; 7 G|d"},
 		{"a line break in a quoted title", "name,\"phone\r\n(home)\",email\r\nA,1,a\r\n", "3 A|a"},
 		{"blank lines", "\n\r\nname,email\n\nA,a\n  \nB,b\n\n\n", "5 A|a; 7 B|b"},
-		{"spaces are a part of a value", "name,email\n A , a \n", "2  A | a "},
-		{"NUL in a value", "name,email\nA\x00B,a\n", "2 A\x00B|a"},
-		{"an apostrophe", "name,email\n'=A,a\n", "2 '=A|a"},
 
 		{"nothing", "", "refused: " + emptyCSV},
-		{"line breaks alone", "\r\n\n", "refused: " + emptyCSV},
 		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
-		{"blanks before the header", " \n\t\r\nname;email\nA,1;a\n", "4 A,1|a"},
 		{"a byte order mark alone", "\ufeff", "refused: " + emptyCSV},
 		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
-		{"what curl -d sends of an export", "id,name,email,created_at1,Ada,a@x,2026", "refused: " + errOneLine.Message},
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
 		{"a header without email", "name,mail\nA,a\n", refused + `it has "name" and "mail", and not "email"`},
-		{"a header without name", "nom,email\nA,a\n", refused + `it has "nom" and "email", and not "name"`},
 		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column \"name\" twice"},
-		{"a header with an open quote", "name,email,\"x\nA,a,b\n", "refused: " + errOneLine.Message},
 		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: " + errOneLine.Message},
 		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n",
 			"refused: The header cannot be read. " + inner},
@@ -249,11 +235,8 @@ func readUsers(t *testing.T, text string, spreadsheet bool) (users []models.NewU
 
 func TestASpreadsheetSeesNoFormula(t *testing.T) {
 	for value, want := range map[string]string{
-		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx",
-		"1+2": "1+2", "": "", "'": "'", "'x": "'x", "'=1": "''=1", "''-": "'''-", " =1": " =1",
-		"x;=1": "x;'=1", "x,=1": "x,'=1", "x|+1": "x|'+1", "x\t@y": "x\t'@y", "x\n-1": "x\n'-1", "x\r\n=1": "x\r\n'=1",
-		"x;'=1": "x;''=1", "x;\"=1;": "x;\"'=1;", "\"=1": "\"'=1", "x;\t=1": "x;'\t'=1",
-		"x; =1": "x; =1", "x=1;y-2": "x=1;y-2",
+		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "'x": "'x", "'=1": "''=1",
+		"x;'=1": "x;''=1", "x|+1": "x|'+1", "x\"=1": "x\"=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2", "": "",
 	} {
 		got := toSpreadsheet(value)
 		if got != want {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,18 +64,6 @@ func TestTheDocumentHasTheFieldsOfAUser(t *testing.T) {
 			expectSame(t, name, properties, slices.Concat(names, schema.others))
 			expectSame(t, name+" requires", has.Required, schema.required)
 		}
-		for _, path := range []string{"/api/users", "/api/users.csv", "/api/users.ndjson"} {
-			for method, operation := range map[string]*openapi3.Operation{
-				"GET": document.Paths.Find(path).Get, "HEAD": document.Paths.Find(path).Head,
-			} {
-				var takes []string
-				for _, parameter := range operation.Parameters {
-					takes = append(takes, parameter.Value.Name)
-				}
-				takes = slices.DeleteFunc(takes, func(name string) bool { return !slices.Contains(names, name) })
-				expectSame(t, method+" "+path, takes, names[1:]) // all but the name
-			}
-		}
 	}
 }
 
@@ -106,32 +93,6 @@ func TestTheSentencesOfTheDocumentAreAboutTheFields(t *testing.T) {
 				t.Errorf("with %d fields, the document has %q %d times", len(is.fields), want, strings.Count(string(text), want))
 			}
 		}
-	}
-}
-
-func TestThePageHasTheFieldsOfAUser(t *testing.T) {
-	for _, fields := range []models.Fields{plain(), more(), odd()} {
-		html := body(t, get(Files("1.0", fields)["/"], "GET"))
-		for _, field := range fields {
-			for _, want := range []string{`data-mine="%s"`, `data-stored="%s"`} {
-				if want = fmt.Sprintf(want, field.Name); strings.Count(html, want) != 1 {
-					t.Errorf("the page has %s %d times", want, strings.Count(html, want))
-				}
-			}
-			for _, want := range []string{`>%s</button></th>`, `scope="row">%s</th>`, `>%s</label>`} {
-				if want = fmt.Sprintf(want, label(field.Name)); strings.Count(html, want) != 1 {
-					t.Errorf("the page has %s %d times", want, strings.Count(html, want))
-				}
-			}
-		}
-		for _, mark := range []string{`data-field="`, `data-optional="`} {
-			if optional := strings.Count(html, mark); optional != len(fields)-2 {
-				t.Errorf("the page has %s %d times", mark, optional)
-			}
-		}
-	}
-	if label("job_title") != "Job title" {
-		t.Errorf("a label is %q", label("job_title"))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -87,20 +86,14 @@ func TestThePageIsAnsweredAsItIsAskedFor(t *testing.T) {
 		{"", 200, whole},
 		{gzip, 200, small},
 		{"Accept-Encoding: deflate, gzip, br, zstd", 200, small},
-		{"Accept-Encoding: br;q=1, gzip;q=1", 200, small},
-		{"Accept-Encoding: br", 200, whole},
 		{"Accept-Encoding: gzip;q=0", 200, whole},
 		{"Accept-Encoding: *, gzip;q=0.0", 200, whole},
-		{"Accept-Encoding: identity", 200, whole},
 		{"Range: bytes=10-19", 206, whole[10:20]},
 		{gzip + "|Range: bytes=1-2", 206, small[1:3]},
 		{gzip + `|If-Match: "x"`, 200, small}, // no client changes a file
-		{"If-None-Match: " + tag, 304, ""},
 		{`If-None-Match: "x", W/` + tag, 304, ""},
-		{"If-None-Match: *", 304, ""},
 		{`If-None-Match: "x"`, 200, whole},
 		{gzip + "|If-None-Match: " + smallTag, 304, ""},
-		{gzip + `|If-None-Match: "x", W/` + smallTag, 304, ""},
 		{gzip + "|If-None-Match: " + tag, 200, small},
 	} {
 		read, head := get(page, "GET", strings.Split(c.headers, "|")...), get(page, "HEAD", strings.Split(c.headers, "|")...)
@@ -118,26 +111,9 @@ func TestThePageIsAnsweredAsItIsAskedFor(t *testing.T) {
 }
 
 var (
-	reference = regexp.MustCompile(`(?:src|href)="([^"#]+)"`)
-	imported  = regexp.MustCompile(`(?m)^import .* from '\./([^']+)'`)
-	foreign   = regexp.MustCompile(`https?://|//[a-z]`)
-	inline    = regexp.MustCompile(`<style|<script>|<script[^>]*>[^<]|\sstyle=|\son[a-z]+=|javascript:`)
+	imported = regexp.MustCompile(`(?m)^import .* from '\./([^']+)'`)
+	foreign  = regexp.MustCompile(`https?://|//[a-z]`)
 )
-
-func TestTheHTMLNamesFilesThatAreServedAndHoldsNoScriptOrStyle(t *testing.T) {
-	all := Files("1.0", models.NewFields())
-	for _, page := range []string{"/", "/docs"} {
-		html := body(t, get(all[page], "GET"))
-		if found := inline.FindString(html); found != "" {
-			t.Errorf("%s has %q in it, which its policy forbids", page, found)
-		}
-		for _, named := range reference.FindAllStringSubmatch(html, -1) {
-			if all[path.Join("/", named[1])] == nil {
-				t.Errorf("%s names %s, which is not served", page, named[1])
-			}
-		}
-	}
-}
 
 func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
 	all := Files("1.0", models.NewFields())
@@ -201,16 +177,5 @@ func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 		if sums[name] != want {
 			t.Errorf("%s has the sum %q, want %s", name, sums[name], want)
 		}
-	}
-}
-
-func TestTheDocumentKeepsTheOrderInWhichItWasWritten(t *testing.T) {
-	text, last := body(t, get(Files("1.0", models.NewFields())["/openapi.json"], "GET")), 0
-	for _, name := range []string{"openapi", "info", "servers", "security", "paths", "/api/users", "components"} {
-		at := strings.Index(text, `"`+name+`":`)
-		if at < last {
-			t.Errorf("%s stands at byte %d, before what it follows", name, at)
-		}
-		last = at
 	}
 }
