@@ -106,16 +106,6 @@ func TestAVariableThatIsNearlyASettingIsNamedWithIt(t *testing.T) {
 	}
 }
 
-func TestATimeIsShownAsPeopleWriteIt(t *testing.T) {
-	for every, want := range map[string]string{"24h": "24h", "90m": "1h30m", "60s": "1m", "600m": "10h", "1h30s": "1h0m30s", "": "off"} {
-		clear(t)
-		t.Setenv("BACKUP_EVERY", every)
-		if got, err := Read(); err != nil || got.Backups.String() != want {
-			t.Errorf("%q is shown as %s, want %s, %v", every, got.Backups, want, err)
-		}
-	}
-}
-
 func TestTheLargestListMemoryFitsAnIntOfAnySize(t *testing.T) {
 	for _, mib := range []int{2047, 2048, 4096, 65535} {
 		clear(t)

@@ -39,23 +39,3 @@ func TestALineOfNDJSONMayBeAsLongAsIsSaid(t *testing.T) {
 		}
 	}
 }
-
-func TestAnImportMayDeleteAsManyAsIsSaid(t *testing.T) {
-	for value, want := range map[string]int{"0": 0, "1000000000": 1_000_000_000, "1000000001": -1, "-1": -1, "01": -1} {
-		asked, err := ndjsonImport.parse("max_deletes=" + value)
-		if ok := err == nil; ok != (want >= 0) || ok && asked.MaxDeletes != want {
-			t.Errorf("%s is taken as %d, %v", value, asked.MaxDeletes, err)
-		}
-	}
-}
-
-func TestWordsAreJoinedAsInASentence(t *testing.T) {
-	for want, words := range map[string][]string{
-		"a name and an email":                     {"name", "email"},
-		"a name, an email, an office and a phone": {"name", "email", "office", "phone"},
-	} {
-		if got := join(withArticles(words), "and"); got != want {
-			t.Errorf("%q are %q, want %q", words, got, want)
-		}
-	}
-}

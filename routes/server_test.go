@@ -5,10 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"testing"
 	"time"
-	"weak"
 
 	"users-api/tests/program"
 )
@@ -38,22 +36,6 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Serve(t.Context(), accept)
 	if err == nil || !program.Matches(err.Error(), "cannot accept connections: …") {
 		t.Errorf("it ends with %v", err)
-	}
-}
-
-// A stop must be able to cut every connection off, and that must not keep those that are over.
-func TestAConnectionThatIsClosedIsForgotten(t *testing.T) {
-	t.Parallel()
-	l := listener{listen(t), usual(), t.Context()}
-	program.At("http://" + l.Addr().String()).Dial(t)
-	accepted, err := l.Accept()
-	program.Must(t, err)
-	left := weak.Make(accepted.(*conn))
-	_ = accepted.Close()
-	accepted = nil
-	runtime.GC()
-	if left.Value() != nil {
-		t.Error("the connection is kept")
 	}
 }
 

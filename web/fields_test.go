@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -71,28 +70,6 @@ func expectSame(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)
-	}
-}
-
-func TestTheSentencesOfTheDocumentAreAboutTheFields(t *testing.T) {
-	for _, is := range []struct {
-		fields models.Fields
-		says   []string
-	}{
-		{plain(), []string{"`id,name,email,created_at`", "07\\r\\n", "Replace name and email of a user",
-			"Columns of the CSV other than name and email\""}},
-		{more(), []string{"`id,name,email,created_at,job_title,null`", "07,,\\r\\n", "Replace every field of a user",
-			"Columns of the CSV other than name, email, job_title, null\"", "Users with exactly this job_title"}},
-	} {
-		text, err := json.Marshal(describe(t, is.fields))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range is.says {
-			if strings.Count(string(text), want) != 1 {
-				t.Errorf("with %d fields, the document has %q %d times", len(is.fields), want, strings.Count(string(text), want))
-			}
-		}
 	}
 }
 
