@@ -100,18 +100,3 @@ func expectMistake(t *testing.T, says string) {
 		}
 	}
 }
-
-func TestAMistakeInTheSettingsOfKeysIsNamedWithoutTheKey(t *testing.T) {
-	for says, set := range map[string]map[string]string{
-		"API_KEY is set and has no key":                   {"API_KEY": ""},
-		"API_READ_KEY_FILE is set and has no key":         {"API_KEY": keyA, "API_READ_KEY_FILE": "#" + keyB},
-		"API_KEY and API_KEY_FILE are both set":           {"API_KEY": keyA, "API_KEY_FILE": keyB},
-		"API_READ_KEY is set without API_KEY":             {"API_READ_KEY": keyA},
-		"the file that API_KEY_FILE names cannot be read": {"API_KEY_FILE": "/" + keyA},
-		"line 1 of API_READ_KEY has a key that is already listed": {
-			"API_KEY_FILE": keyA, "API_READ_KEY": keyA},
-	} {
-		environment(t, set)
-		expectMistake(t, says)
-	}
-}
