@@ -29,54 +29,32 @@ var changes = []scenario{
 	{"a user may keep its email", patch, `{"name":"B","email":"ada@example.org"}`, 200,
 		`{"id":1,"name":"B","email":"ada@example.org","created_at":"…"}`},
 	{"nothing is changed", patch, `{}`, 200, ada},
-	{"an empty body changes nothing", patch, "", 200, ada},
-	{"null changes nothing", patch, "null", 200, ada},
-	{"the last of two values counts", patch, `{"email":"b@b","name":null,"name":"B"}`, 200, nowBoth},
 	{"what a user has already is no change", put, `{"name":"Ada","email":"ada@example.org"}`, 200, ada},
-	{"values are stored as sent", patch, `{"name":" <é>\u0001 "}`, 200, `{"id":1,"name":" <é>\u0001 ","email":"…`},
 	nulChanged,
-	{"any content type is read as JSON", patch + "\nContent-Type: text/plain", both, 200, nowBoth},
 	{"letter case makes another email", patch, `{"email":"Alan@example.org"}`, 200, `{"id":1,…"Alan@example.org"…`},
 
 	// Name and email are required.
 	{"a null name is refused", patch, `{"name":null}`, 400, required},
-	{"an empty name is refused", patch, `{"name":""}`, 400, required},
-	{"a null email is refused", patch, `{"name":"B","email":null}`, 400, required},
 	{"an empty email is refused", patch, `{"name":"B","email":""}`, 400, required},
 	{"a replacement needs a name", put, `{"email":"b@b"}`, 400, required},
 	{"a replacement needs an email", put, `{"name":"B"}`, 400, required},
 	{"a replacement refuses null", put, `{"name":"B","email":null}`, 400, required},
-	{"a replacement refuses an empty name", put, `{"name":"","email":"b@b"}`, 400, required},
-	{"a replacement refuses an empty object", put, `{}`, 400, required},
-	{"a replacement refuses an empty body", put, "", 400, required},
 
 	// The id and the time stay.
 	{"its own id may be sent back", patch, `{"id":1,"name":"B"}`, 200, `{"id":1,"name":"B","email":"ada@example.org",…`},
 	{"another id is refused", patch, `{"id":2,"name":"B"}`, 400, fixed},
 	{"the id as text is another", patch, `{"id":"1"}`, 400, fixed},
-	{"the id as null is another", patch, `{"id":null}`, 400, fixed},
 	{"another id is refused in a replacement", put, `{"id":2,"name":"B","email":"b@b"}`, 400, fixed},
 	{"another time is refused", patch, `{"created_at":"1999-01-01 00:00:00"}`, 400, fixed},
-	{"an empty time is refused", put, `{"name":"B","email":"b@b","created_at":""}`, 400, fixed},
-	{"a time that is null is refused", patch, `{"created_at":null}`, 400, fixed},
-	{"a time that is a number is refused", patch, `{"created_at":2026}`, 400, fixed},
 	{"a time that is a digit is refused", patch, `{"created_at":7}`, 400, fixed},
 
 	// Nothing else can be changed.
 	{"a misspelt key is named", patch, `{"nmae":"B"}`, 400,
 		`{"error":"Unknown key \"nmae\": only name…email…can be changed"}`},
-	{"a key in another letter case is named", patch, `{"Name":"B"}`, 400,
-		`{"error":"Unknown key \"Name\": only name…email…can be changed"}`},
-	{"an empty key is named", patch, `{"":1}`, 400, `{"error":"Unknown key \"\": only name…email…can be changed"}`},
 	{"a key beside good ones is named", put, `{"name":"B","email":"b@b","fax":"1"}`, 400,
 		`{"error":"Unknown key \"fax\": only name…email…can be changed"}`},
 
-	// The body is read as a creation's.
-	{"half an object is refused", patch, `{"name":"B"`, 400, badJSON},
-	{"a number for a name is refused", patch, `{"name":5}`, 400,
-		`{"error":"The field name must be a string, not a number"}`},
-	{"a body over 1 MiB is too large", patch, `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, 413,
-		`{"error":"The request body is larger than 1 MiB"}`},
+	// Browsers on other sites.
 	{"another site's browser cannot change", patch + "\nSec-Fetch-Site: cross-site", both, 403, crossed},
 	{"another site's browser cannot replace", put + "\nOrigin: https://evil.example", both, 403, crossed},
 
@@ -88,18 +66,14 @@ var changes = []scenario{
 	{"a missing user is found before ids are compared", "PATCH /api/users/3", `{"id":7}`, 404, noUser},
 	{"a missing user is found before emails are compared", "PATCH /api/users/3", `{"email":"ada@example.org"}`, 404, noUser},
 	{"a missing user is found before entity tags are compared", "PATCH /api/users/3\nIf-Match: \"x\"", both, 404, noUser},
-	{"a missing user has no entity tag", "PUT /api/users/3\nIf-Match: *", both, 404, noUser},
 	{"a bad body is found before a missing user", "PATCH /api/users/3", `{"name":5}`, 400, `{"error":"The field name …"}`},
 	{"deleting a missing user is not found with an entity tag", "DELETE /api/users/3\nIf-Match: \"x\"", "", 404, noUser},
 
 	// If-Match.
 	{"any entity tag matches a star", patch + "\nIf-Match: *", both, 200, nowBoth},
 	{"another entity tag refuses a change", patch + "\nIf-Match: \"x\"", both, 412, changed},
-	{"another entity tag refuses a replacement", put + "\nIf-Match: \"x\"", both, 412, changed},
 	{"another entity tag refuses an unchanged user too", patch + "\nIf-Match: \"x\"", `{}`, 412, changed},
-	{"another entity tag refuses a deletion", "DELETE /api/users/1\nIf-Match: \"x\"", "", 412, changed},
 	{"a star without the user's tag deletes", "DELETE /api/users/1\nIf-Match: *", "", 204, ""},
-	{"text that is no entity tag matches nothing", patch + "\nIf-Match: x", both, 412, changed},
 }
 
 func TestChanges(t *testing.T) {
