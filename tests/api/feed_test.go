@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"users-api/tests/program"
 )
@@ -41,16 +40,6 @@ func read(t *testing.T, p *program.Program, query string) (read feed) {
 	return read
 }
 
-// readAll reads the feed once it has n changes: on PostgreSQL, transactions of others hold it back.
-func readAll(t *testing.T, p *program.Program, n int) (all feed) {
-	t.Helper()
-	program.WaitFor(t, "the feed has all changes", func() bool {
-		all = read(t, p, "")
-		return len(all.Changes) >= n
-	})
-	return all
-}
-
 const (
 	noFeed = `{"error":"Changes are not recorded: run \"users-api changes on\""}`
 	gone   = `{"error":"These changes are no longer there: export all users again, and go on from its Changes-Cursor"}`
@@ -67,7 +56,11 @@ func TestTheFeedHasWhatWasDone(t *testing.T) {
 	p.Do(t, "PATCH", "/api/users/1", `{"name":"Augusta"}`)
 	p.Delete(t, 2)
 	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = 'Countess' WHERE id = 1")
-	all := readAll(t, p, 5)
+	var all feed
+	program.WaitFor(t, "the feed has all changes", func() bool { // on PostgreSQL, transactions of others hold it back
+		all = read(t, p, "")
+		return len(all.Changes) >= 5
+	})
 	want := "[created 1 Countess created 2 changed 1 Countess deleted 2 changed 1 Countess]"
 	if got := fmt.Sprint(all.Changes); got != want || !regexp.MustCompile(`^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$`).MatchString(all.Changes[0].At) {
 		t.Errorf("the feed is %s at %s, want %s", got, all.Changes[0].At, want)
@@ -104,20 +97,14 @@ func TestWhatTheFeedRefuses(t *testing.T) {
 		answer      string
 	}{
 		{"a limit of 0", "?limit=0", 400, `{"error":"The parameter limit must be a whole number from 1 to 1000"}`},
-		{"a limit of 1001", "?limit=1001", 400, `{"error":"The parameter limit must be a whole number from 1 to 1000"}`},
 		{"a wait of 61", "?wait=61", 400, `{"error":"The parameter wait must be a whole number from 0 to 60"}`},
-		{"a wait of -1", "?wait=-1", 400, `{"error":"The parameter wait must be a whole number from 0 to 60"}`},
-		{"a wait of 1.5", "?wait=1.5", 400, `{"error":"The parameter wait must be a whole number from 0 to 60"}`},
 		{"an empty cursor", "?after=", 400, `{"error":"The parameter after must be a cursor, such as next of a response"}`},
 		{"two cursors", "?after=1&after=2", 400,
 			`{"error":"The parameter after must be given once, as a cursor, such as next of a response"}`},
-		{"a cursor that is not UTF-8", "?after=%ff", 400, `{"error":"The parameter after must be a cursor, such as next of a response"}`},
 		{"an unknown parameter", "?since=1", 400,
 			`{"error":"Unknown parameter \"since\": the feed of changes takes after, limit and wait"}`},
-		{"a parameter of lists", "?q=a", 400, `{"error":"Unknown parameter \"q\": the feed of changes takes after, limit and wait"}`},
 		{"a cursor of another database", "?after=1", 410, gone},
 		{"a malformed cursor", "?after=x%20y", 410, gone},
-		{"a malformed cursor and a wait", "?wait=60&after=x", 410, gone},
 		{"a cursor of the future", "?after=9223372036854775807", 410, gone},
 		{"a cursor too large for a number", "?after=99999999999999999999999", 410, gone},
 	} {
@@ -174,24 +161,6 @@ func TestListsAndExportsSayWhereTheFeedGoesOn(t *testing.T) {
 	}
 }
 
-// The first answer of each kind says where the feed goes on, however long nobody has asked.
-func TestTheFirstAnswerWithAFeedSaysWhereItGoesOn(t *testing.T) {
-	t.Parallel()
-	for _, query := range []string{"", "?limit=1", "?q=a", "?email=a@b"} {
-		t.Run(query, func(t *testing.T) {
-			t.Parallel()
-			p := program.Serve(t, "LIST_MEMORY_MIB=0")
-			p.Create(t, "Ada", "a@b")
-			p.Do(t, "GET", "/api/users"+query, "")
-			p.Run(t, "changes", "on").MustSucceed(t)
-			time.Sleep(1500 * time.Millisecond) // a request that waits for the feed would be the first
-			if p.Do(t, "GET", "/api/users"+query, "").Header.Get("Changes-Cursor") == "" {
-				t.Error("it has no cursor")
-			}
-		})
-	}
-}
-
 // A response has at most 128 KiB, and one user more where that one is longer. Control characters take six bytes each.
 func TestALargeResponseOfTheFeedIsSplit(t *testing.T) {
 	t.Parallel()
@@ -213,20 +182,5 @@ func TestALargeResponseOfTheFeedIsSplit(t *testing.T) {
 	}
 	if got := fmt.Sprint(ids); got != "[1 2 3 4 5 6]" {
 		t.Errorf("the users are %s", got)
-	}
-}
-
-func TestAReadKeyReadsTheFeed(t *testing.T) {
-	t.Parallel()
-	p := withKeys(t, fullKey+"\n")
-	p.RecordChanges(t, "X-API-Key: "+readKey)
-	for key, status := range map[string]int{readKey: 200, fullKey: 200, otherKey: 401, "": 401} {
-		for _, accept := range []string{"application/json", "text/event-stream"} {
-			answer := p.Do(t, "HEAD", "/api/changes", "", "X-API-Key: "+key, "Accept: "+accept)
-			answer.Expect(t, status, "")
-			if status == 200 {
-				program.ExpectHeader(t, answer, "Cache-Control", "no-store")
-			}
-		}
 	}
 }

@@ -18,39 +18,26 @@ var hostile = []struct{ name, request string }{
 	{"no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"},
 	{"NUL bytes", "GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"a NUL in a header", getHealth + "A: \x00\r\n\r\n"},
-	{"a header without a name", getHealth + ": x\r\n\r\n"},
-	{"a header name with a space", getHealth + "A B: x\r\n\r\n"},
 	{"a folded header", "GET /health HTTP/1.1\r\n Host: x\r\n\r\n"},
 	{"no host", "GET /health HTTP/1.1\r\n\r\n"},
 	{"two hosts", getHealth + "Host: b\r\n\r\n"},
 	{"a bad host", "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n"},
 	{"an unknown version", "GET /health HTTP/9.9\r\nHost: x\r\n\r\n"},
-	{"a lower-case version", "GET /health http/1.1\r\nHost: x\r\n\r\n"},
-	{"no version", "GET /health\r\n\r\n"},
-	{"an HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
-	{"a method of odd characters", "G\x7fET /health HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"an unknown method", "BREW /api/users HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"CONNECT", "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n"},
 	{"a bad escape", "DELETE /api/users/%zz HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"half an escape", "DELETE /api/users/% HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"an escaped slash", "DELETE /api/users/1%2f2 HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"an escaped NUL", "DELETE /api/users/1%00 HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"dots in the path", "GET /api/users/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"an absolute URI of another path", "GET http://example.org/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"a URI without a slash", "GET health HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"a very long path", "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"a very long header", getHealth + "A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"},
 	{"very many headers", getHealth + strings.Repeat("A: b\r\n", 100_000) + "\r\n"},
 	{"two lengths", program.PostUsers + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"},
 	{"a negative length", program.PostUsers + "Content-Length: -1\r\n\r\n{}"},
-	{"a length with a plus", program.PostUsers + "Content-Length: +2\r\n\r\n{}"},
-	{"a length beyond numbers", program.PostUsers + "Content-Length: 99999999999999999999\r\n\r\n{}"},
 	{"a very large length", program.PostUsers + "Content-Length: 9000000000000000000\r\n\r\n" + strings.Repeat("a", 1<<20+1)},
 	{"an unknown coding", program.PostUsers + "Transfer-Encoding: gzip\r\n\r\n{}"},
-	{"two codings", program.PostUsers + "Transfer-Encoding: chunked, identity\r\n\r\n" + endOfChunks},
 	{"a chunk size that is not a number", program.PostChunks + "xyz\r\n{}\r\n" + endOfChunks},
-	{"a negative chunk size", program.PostChunks + "-2\r\n{}\r\n" + endOfChunks},
-	{"a chunk size beyond numbers", program.PostChunks + "fffffffffffffffff\r\n{}\r\n" + endOfChunks},
 	{"a chunk longer than its size", program.PostChunks + "1\r\n{\"name\"}\r\n" + endOfChunks},
 	{"a very long chunk extension", program.PostChunks + "2;" + strings.Repeat("a", 1<<20) + "\r\n{}\r\n" + endOfChunks},
 	{"a body of many chunks that is too large",
@@ -95,22 +82,14 @@ func expectRefusals(t *testing.T, answers []program.Answer) {
 func TestNothingBehindARequestWithTwoEndsIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	const both = "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
-	const mirrored = "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n"
 	const remove = "DELETE /api/users/1 HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, request := range map[string]string{
-		"an empty body":                  program.PostUsers + both + endOfChunks,
-		"the headers in the other order": program.PostUsers + mirrored + endOfChunks,
+		"an empty body": program.PostUsers + both + endOfChunks,
 		"a body that creates": program.PostUsers + both + "1f\r\n" + `{"name":"Alan","email":"a@b.c"}` + "\r\n" +
 			endOfChunks,
-		"a deletion of no user":         "DELETE /api/users/7 HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
 		"a list":                        "GET /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
-		"health":                        getHealth + both + endOfChunks,
-		"an unknown path":               "POST /nowhere HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
 		"a method that is not allowed":  "BREW /api/users HTTP/1.1\r\nHost: x\r\n" + both + endOfChunks,
-		"the connection is to be kept":  program.PostUsers + "Connection: keep-alive\r\n" + both + endOfChunks,
 		"a browser's from another site": program.PostUsers + "Origin: https://evil.example\r\n" + both + endOfChunks,
-		"the length is that of the chunk": program.PostUsers + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" +
-			endOfChunks,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -99,20 +99,3 @@ func TestAnETagOutlivesWritesThatChangeNothingAndARestart(t *testing.T) {
 	p.Stop(t)
 	program.Serve(t, "DATA_DIR="+p.DataDir).Do(t, "GET", "/api/users", "", condition).Expect(t, 304, "")
 }
-
-func TestAListThatHasBecomeSmallIsKeptAgain(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "LIST_MEMORY_MIB=1")
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Fill(20_000)
-	for range 2 {
-		program.ExpectHeader(t, p.Do(t, "GET", "/api/users", ""), "ETag", "") // 2 MB are not kept
-	}
-	p.Do(t, "HEAD", "/api/users", "").Expect(t, 200, "")
-	other.Do("DELETE FROM users WHERE id > 100")
-	p.List(t) // it is streamed, and found to be small
-	answer := p.Do(t, "GET", "/api/users", "")
-	if program.ExpectLength(t, answer); answer.Header.Get("ETag") == "" {
-		t.Error("a small list is still streamed")
-	}
-}

@@ -1,6 +1,6 @@
 //go:build postgres
 
-package changes
+package api
 
 import (
 	"fmt"

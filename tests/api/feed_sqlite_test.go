@@ -1,6 +1,6 @@
 //go:build !postgres
 
-package changes
+package api
 
 import (
 	"fmt"
@@ -39,29 +39,6 @@ func TestCursorsAreNotUsedAgainOnceAnotherProgramEmptiesTheFeed(t *testing.T) {
 	p.Do(t, "GET", "/api/changes?after="+cursors[4], "").Expect(t, 200, `{"changes":[],"next":"`+cursors[4]+`"}`)
 	create()
 	p.Do(t, "GET", "/api/changes?after="+cursors[0], "").Expect(t, 410, "…")
-}
-
-// An index that has missed writes has them once the command has run again.
-func TestAnIndexOfSearchesIsMadeAnew(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada")
-	p.Run(t, "index-search").MustSucceed(t)
-	other := program.OpenOther(t, p.DatabasePath())
-	const triggers = "FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'users'"
-	var again []string
-	for other.Ask("SELECT count(*) "+triggers) != "0" {
-		again = append(again, other.Ask("SELECT sql "+triggers))
-		other.Do("DROP TRIGGER " + other.Ask("SELECT name "+triggers))
-	}
-	other.Do("INSERT INTO users (name, email) VALUES ('Lovelace', 'l')", "DELETE FROM users WHERE id = 1")
-	other.Do(again...)
-	p.Run(t, "index-search").MustSucceed(t)
-	for text, want := range map[string]int{"lovelace": 1, "LOVE": 1, "ada": 0} {
-		if answer := p.Do(t, "GET", "/api/users?count=true&q="+text, ""); len(answer.Users(t)) != want {
-			t.Errorf("the search for %s is answered %s", text, answer.Body)
-		}
-	}
 }
 
 // Another program may even make SQLite forget which keys it has used.
