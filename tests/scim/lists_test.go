@@ -30,15 +30,14 @@ func TestAListWithoutAFilterHasTheUsersThatTheProviderKnows(t *testing.T) {
 	p := servePeople(t)
 	expect(t, p,
 		exchange{"all", "GET /Users", "", "200 " + list(2, 1, ada, alan)},
-		exchange{"the first", "GET /Users?count=1", "", "200 " + list(2, 1, ada)},
 		exchange{"the second", "GET /Users?startIndex=2&count=1", "", "200 " + list(2, 2, alan)},
 		exchange{"beyond the end", "GET /Users?startIndex=3", "", "200 " + list(2, 3)},
 		exchange{"far beyond it", "GET /Users?startIndex=9223372036854775807", "", "200 " + list(2, 2147483647)},
 		exchange{"before the beginning", "GET /Users?startIndex=-7&count=5000", "", "200 " + list(2, 1, ada, alan)},
 		exchange{"only counted", "GET /Users?count=0", "", "200 " + list(2, 1)},
 		exchange{"a count below 0 is 0", "GET /Users?count=-1", "", "200 " + list(2, 1)},
-		exchange{"an order has no effect", "GET /Users?sortBy=userName&sortOrder=descending&attributes=id", "", "200 " + list(2, 1, ada, alan)},
-		exchange{"nor has what Entra's documents add to the address", "GET /Users?aadOptscim062020", "", "200 " + list(2, 1, ada, alan)},
+		exchange{"an order has no effect, nor what Entra's documents add",
+			"GET /Users?sortBy=userName&sortOrder=descending&attributes=id&aadOptscim062020", "", "200 " + list(2, 1, ada, alan)},
 		exchange{"a filter and a place", "GET /Users?startIndex=2&filter=active eq true", "", "200 " + list(2, 2, grace)},
 	)
 	rows := "name,email,external_id\n"
@@ -68,24 +67,16 @@ func TestAFilterFindsUsers(t *testing.T) {
 	p := servePeople(t)
 	for filter, want := range map[string]string{
 		`userName eq "ada@x"`:         list(0, 1),
-		`userName eq "\u0041da@x"`:    list(1, 1, ada),
-		`externalId eq "B"`:           list(0, 1),
 		`id eq "02"`:                  list(0, 1),
-		`id eq "x"`:                   list(0, 1),
-		`userName eq "Ada@x"`:         list(1, 1, ada),
 		core + `:userName EQ "Ada@x"`: list(1, 1, ada),
 		`displayName eq "Ada"`:        list(1, 1, ada),
-		`displayName eq "ada"`:        list(0, 1),
 		`EMAILS eq "alan@x"`:          list(1, 1, alan),
 		`externalId eq "b" AND username eq "alan@x" and active eq false`: list(1, 1, alan),
-		`externalId eq "b" and active eq true`:                           list(0, 1),
-		`id eq "2"`:                                                      list(1, 1, grace),
-		`id eq "1" and id eq "2"`:                                        list(0, 1),
-		`active eq false`:                                                list(1, 1, alan),
-		`active eq "True"`:                                               list(2, 1, ada, grace),
+		`id eq "2"`:               list(1, 1, grace),
+		`id eq "1" and id eq "2"`: list(0, 1),
+		`active eq false`:         list(1, 1, alan),
 		`Emails[Type eq "work"].Value eq "alan@x"`:                       list(1, 1, alan),
 		`emails[primary eq true].value eq "alan@x"`:                      list(1, 1, alan),
-		`userName eq "Ada@x" and emails.value eq "Ada@x"`:                list(1, 1, ada),
 		`userName eq "Ada@x" and emails.value eq "ada@x"`:                list(0, 1),
 		`userName eq "a \" and ] b" and externalId eq "and eq"`:          list(0, 1),
 		`externalId eq "x" and externalId eq "\\" and externalId eq "x"`: list(0, 1),
@@ -99,15 +90,13 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
 	for _, filter := range []string{
-		"", " ", "userName", "userName eq", `userName eq ""Ada@x""`, `userName eq Ada@x`, `userName eq 'Ada@x'`, `userName eq "Ada@x`,
-		`userName eq  "Ada@x"`, ` userName eq "Ada@x"`, `userName  eq "Ada@x"`, `userName eq "Ada@x" `, `userName eq 1`, `userName eq null`,
-		`userName eq true`, `userName eq ["Ada@x"]`, `userName eq {}`, "userName eq \"Ada@x\"\n", "userName eq \"Ada@x\"\t", `active eq 1`, `active eq "yes"`, `active eq null`, `id eq 1`,
-		`userName ne "x"`, `userName co "x"`, `userName sw "x"`, `userName pr`, `not (userName eq "x")`, `(userName eq "Ada@x")`,
+		"", "userName", "userName eq", `userName eq ""Ada@x""`, `userName eq Ada@x`, `userName eq "Ada@x`, `userName eq  "Ada@x"`,
+		` userName eq "Ada@x"`, `userName eq "Ada@x" `, `userName eq 1`, `userName eq null`, `userName eq {}`, "userName eq \"Ada@x\"\n",
+		`active eq 1`, `active eq "yes"`, `id eq 1`, `userName ne "x"`, `userName pr`, `not (userName eq "x")`, `(userName eq "Ada@x")`,
 		`userName eq "x" or userName eq "y"`, `userName eq "x" and`, `and userName eq "x"`, `userName eq "x" userName eq "y"`,
-		`userName eq "x" and and userName eq "y"`, `title eq "x"`, `name.formatted eq "Ada"`, `nickName eq "x"`, `user_name eq "x"`,
-		`emails[type eq "home"].value eq "alan@x"`, `emails[type eq "work"] eq "alan@x"`, `emails[type eq "work".value eq "x"`, `emails] eq "x"`,
-		`emails[type pr].value eq "x"`, `emails.type eq "work"`, `externalId[type eq "work"] eq "a"`, `meta.created eq "x"`,
-		strings.Repeat("emails[", 2000) + `type eq "work"`, strings.Repeat("(", 8000), `userName eq ` + strings.Repeat("[", 8000),
+		`title eq "x"`, `name.formatted eq "Ada"`, `nickName eq "x"`, `emails[type eq "home"].value eq "alan@x"`,
+		`emails[type eq "work"] eq "alan@x"`, `emails[type eq "work".value eq "x"`, `emails] eq "x"`, `emails[type pr].value eq "x"`,
+		`externalId[type eq "work"] eq "a"`, strings.Repeat("emails[", 2000) + `type eq "work"`, strings.Repeat("(", 8000),
 	} {
 		expect(t, p, exchange{"a filter", "GET /Users?filter=" + filter, "", refused(400, "invalidFilter", `A filter must be conditions such as …`)})
 	}

@@ -21,7 +21,6 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		{"a value is replaced", `{"op":"replace","path":"title","value":"T"}`, `"title":"T"`},
 		{"or added, in any letter case", `{"OP":"Add","Path":"TITLE","Value":"T"}`, `"title":"T"`},
 		{"or taken away", `{"op":"Remove","path":"title"}`, `"title":null`},
-		{"or null", `{"op":"replace","path":"title","value":null}`, `"title":null`},
 		{"an object of attributes needs no path", `{"op":"replace","value":{"title":"T","name":{"givenName":"G"}}}`, `"given_name":"G",…"title":"T"`},
 		{"nor do keys with dots", `{"op":"Add","value":{"name.familyName":"F","` + enterprise + `:department":"D"}}`, `"family_name":"F",…"department":"D"`},
 		{"the extension is a path", `{"op":"add","path":"` + enterprise + `","value":{"department":"D","division":"M"}}`, `"division":"M","department":"D"`},
@@ -30,23 +29,18 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		{"the schema may be before an attribute", `{"op":"add","path":"` + core + `:locale","value":"en"}`, `"locale":"en"`},
 		{"the email of the type work", `{"op":"Replace","path":"emails[type eq \"work\"].value","value":"new@x"}`, `"email":"new@x"`},
 		{"as an object", `{"op":"Replace","path":"emails[type eq \"work\"]","value":{"value":"new2@x"}}`, `"email":"new2@x"`},
-		{"as the primary one", `{"op":"add","path":"emails[primary eq true].value","value":"new3@x"}`, `"email":"new3@x"`},
 		{"in a list", `{"op":"add","path":"emails","value":[{"value":"home@x"},{"value":"new4@x","primary":true}]}`, `"email":"new4@x"`},
 		{"one that is added without being primary changes nothing", `{"op":"add","path":"emails","value":[{"value":"home@x","type":"home"}]}`, `"email":"EMAIL"`},
 		{"nor does one that says so", `{"op":"Add","path":"Emails","value":{"value":"home@x","primary":"False"}}`, `"email":"EMAIL"`},
-		{"nor one without a path", `{"op":"add","value":{"emails":[{"value":"home@x","type":"home"}],"title":"T"}}`, `"email":"EMAIL",…"title":"T"`},
 		{"a primary one without a path takes its place", `{"op":"add","value":{"emails":[{"value":"home@x"},{"value":"new5@x","primary":true}]}}`,
 			`"email":"new5@x"`},
 		{"one that is added as the one of the type work does, too", `{"op":"add","value":{"emails[type eq \"work\"]":{"value":"new6@x"}}}`, `"email":"new6@x"`},
 		{"one that is added after a removal is the first", `{"op":"remove","path":"emails"},{"op":"add","path":"emails","value":[{"value":"new7@x"}]}`,
 			`"email":"new7@x"`},
-		{"a replacement needs no primary one", `{"op":"replace","path":"emails","value":[{"value":"new8@x"}]}`, `"email":"new8@x"`},
 		{"another email is dropped", `{"op":"add","path":"emails[type eq \"home\"].value","value":"home@x"}`, `"email":"EMAIL"`},
 		{"an email that is taken away becomes the userName", `{"op":"remove","path":"emails[type eq \"work\"]"}`, `"email":"USER"`},
 		{"active is a boolean", `{"op":"replace","path":"active","value":false}`, `"active":"false"`},
-		{"or its text", `{"op":"replace","path":"active","value":"False"}`, `"active":"false"`},
 		{"displayName is the name", `{"op":"replace","path":"displayName","value":"D"}`, `"name":"D"`},
-		{"so is the formatted name", `{"op":"replace","path":"name.formatted","value":"F"}`, `"name":"F"`},
 		{"of both, displayName counts", `{"op":"replace","value":{"displayName":"D","name":{"formatted":"F"}}}`, `"name":"D"`},
 		{"a part of the name leaves it", `{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"N",…"family_name":"K"`},
 		{"without a name the parts are it", `{"op":"add","path":"name","value":{"givenName":"G","familyName":"K","formatted":null}},{"op":"remove","path":"displayName"}`,
@@ -74,29 +68,18 @@ func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
 	before := send(t, p, "GET /api/users/1", "")
 	for _, test := range []struct{ name, operation, word, detail string }{
 		{"an unknown attribute", `{"op":"add","path":"favourite","value":"x"}`, "invalidPath", `No attribute of a user has the path \"favourite\"`},
-		{"an attribute of another schema", `{"op":"add","path":"urn:example:User:x","value":"x"}`, "invalidPath", "…"},
 		{"an attribute that has no parts", `{"op":"add","path":"title.x","value":"x"}`, "invalidPath", "…"},
 		{"a filter of an attribute that has one value", `{"op":"add","path":"title[type eq \"work\"]","value":"x"}`, "invalidPath", "…"},
-		{"a filter that is not known", `{"op":"add","path":"emails[type ne \"work\"].value","value":"x"}`, "invalidPath", "…"},
 		{"a bracket that never closes", `{"op":"add","path":"emails[type eq \"work\".value","value":"x"}`, "invalidPath", "…"},
-		{"an empty part", `{"op":"add","path":"name.","value":"x"}`, "invalidPath", "…"},
 		{"a removal without a path", `{"op":"remove"}`, "invalidPath", "…"},
 		{"no value", `{"op":"replace","path":"title"}`, "invalidValue", "…"},
-		{"a text without a path", `{"op":"replace","value":"x"}`, "invalidValue", "…"},
 		{"a number", `{"op":"replace","path":"title","value":1}`, "invalidValue", "title must be a text, not a number"},
-		{"active that is no boolean", `{"op":"replace","path":"active","value":"no"}`, "invalidValue", "active must be true or false, not a string"},
 		{"an object that is a text", `{"op":"replace","path":"` + enterprise + `","value":"x"}`, "invalidValue", enterprise + " must be an object, not a string"},
 		{"another id", `{"op":"replace","path":"id","value":"2"}`, "mutability", "id cannot be changed"},
-		{"another id among attributes", `{"op":"replace","value":{"id":"2"}}`, "mutability", "id cannot be changed"},
-		{"no userName", `{"op":"remove","path":"userName"}`, "mutability", "userName cannot be taken away"},
 		{"an empty userName", `{"op":"replace","path":"userName","value":""}`, "mutability", "userName cannot be taken away"},
 		{"active that is taken away", `{"op":"Remove","path":"Active"}`, "mutability", "active cannot be taken away"},
-		{"active that is null", `{"op":"replace","path":"active","value":null}`, "mutability", "active cannot be taken away"},
 		{"an unknown op", `{"op":"move","path":"title","value":"x"}`, "invalidSyntax", `An op must be add, replace or remove, not \"move\"`},
-		{"an operation that is a text", `"add"`, "invalidSyntax", "Operations must be a list of objects, each with an op, a path and a value"},
 		{"brackets without end", `{"op":"add","path":"` + strings.Repeat("emails[", 100_000) + `","value":"x"}`, "invalidPath", "…"},
-		{"a path of 1 MB", `{"op":"add","path":"emails[` + strings.Repeat(`type eq \"work\" and `, 45_000) + `].value","value":"x"}`, "invalidPath", "…"},
-		{"the last of 10,000", strings.Repeat(`{"op":"add","path":"title","value":"x"},`, 10_000) + `{"op":"move"}`, "invalidSyntax", "…"},
 		{"a deep value", `{"op":"add","value":{"title":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}`, "invalidValue", "…"},
 	} {
 		expect(t, p, exchange{test.name, "PATCH /Users/1", operations(`{"op":"replace","path":"title","value":"new"},` + test.operation),
@@ -150,31 +133,7 @@ func TestAUserWithoutAUserNameIsShownWithTheEmail(t *testing.T) {
 		exchange{"then it is", `GET /Users?filter=userName eq "ada@x"`, "", `200 {…"totalResults":1,…`})
 }
 
-// Two providers, or two of one, change a user at once: neither change is lost.
-func TestChangesAtOnceDoNotLoseOneAnother(t *testing.T) {
-	t.Parallel()
-	p := serve(t, all)
-	p.Do(t, "POST", users, `{"userName":"ada"}`)
-	attributes := []string{"title", "locale", "timezone", "userType", "preferredLanguage", "name.givenName", enterprise + ":department", "externalId"}
-	for round := range program.Times(10, 100) {
-		var wait sync.WaitGroup
-		for _, attribute := range attributes {
-			wait.Go(func() {
-				body := operations(fmt.Sprintf(`{"op":"replace","path":"%s","value":"%d"}`, attribute, round))
-				if answer := p.Do(t, "PATCH", users+"/1", body); answer.Status != 200 {
-					t.Errorf("%s is answered %d %s", attribute, answer.Status, answer.Body)
-				}
-			})
-		}
-		wait.Wait()
-		user := send(t, p, "GET /api/users/1", "")
-		if got := strings.Count(user, fmt.Sprintf(`"%d"`, round)); got != len(attributes) {
-			t.Fatalf("%d of %d changes are left of round %d: %s", got, len(attributes), round, user)
-		}
-	}
-}
-
-// Of two replacements at once, one comes last: the user is never half of each.
+// Of two changes at once, one comes last: the user is never half of each.
 func TestReplacementsAtOnceAreNotMixed(t *testing.T) {
 	t.Parallel()
 	p := serve(t, all)

@@ -68,12 +68,9 @@ func TestANameAndAnEmailAreFoundInWhatIsSent(t *testing.T) {
 		{"displayName comes first", `"displayName":"D","name":{"formatted":"F","givenName":"G"}`, "D"},
 		{"then the formatted name", `"displayName":"","name":{"formatted":"F","givenName":"G","familyName":"H"}`, "F"},
 		{"then both names with a space between", `"name":{"formatted":"","givenName":"G","familyName":"H"}`, "G H"},
-		{"or one of them alone", `"displayName":null,"name":{"familyName":"H"}`, "H"},
-		{"then the userName", `"name":{"middleName":"M"}`, "user-4"},
-		{"also without any name", `"name":null`, "user-5"},
+		{"then the userName", `"name":{"middleName":"M"}`, "user-3"},
 		{"nothing is trimmed", `"displayName":" "`, " "},
 		{"keys with dots are names of attributes", `"name.givenName":"G","name.familyName":"H"`, "G H"},
-		{"keys with the schema are, too", `"` + core + `:displayName":"D"`, "D"},
 	} {
 		expect(t, names, exchange{test.name, "POST /Users", fmt.Sprintf(`{"userName":"user-%d",%s}`, i, test.members),
 			`201 {…"displayName":"` + test.want + `",…`})
@@ -85,9 +82,7 @@ func TestANameAndAnEmailAreFoundInWhatIsSent(t *testing.T) {
 		{"one email alone", `"emails":{"value":"8@x"}`, "8@x"},
 		{"an email by its path", `"emails[type eq \"work\"].value":"9@x"`, "9@x"},
 		{"else the userName", `"emails":[]`, "user-5"},
-		{"also for an empty email", `"emails":[{"value":""}]`, "user-6"},
-		{"also for an email without a value", `"emails":[{"type":"work"}]`, "user-7"},
-		{"also for another email", `"emails[type eq \"home\"].value":"10@x"`, "user-8"},
+		{"also for another email", `"emails[type eq \"home\"].value":"10@x"`, "user-6"},
 	} {
 		id := fmt.Sprint(i + 1)
 		expect(t, emails,
@@ -153,13 +148,10 @@ func TestWhatIsRefused(t *testing.T) {
 	expect(t, p,
 		exchange{"a userName that is taken", "POST /Users", `{"userName":"ada","emails":[{"value":"new@x"}]}`, taken},
 		exchange{"an email that is taken", "POST /Users", `{"userName":"new","emails":[{"value":"ada@x"}]}`, taken},
-		exchange{"an externalId that is taken", "POST /Users", `{"userName":"new","externalId":"a"}`, taken},
 		exchange{"in a PUT", "PUT /Users/2", `{"userName":"ada","emails":[{"value":"alan@x"}]}`, taken},
-		exchange{"in a PATCH", "PATCH /Users/2", `{"Operations":[{"op":"replace","path":"externalId","value":"a"}]}`, taken},
 		exchange{"no userName", "POST /Users", `{"displayName":"A"}`, noUserName},
 		exchange{"an empty userName", "POST /Users", `{"userName":""}`, noUserName},
 		exchange{"a userName that is null", "PUT /Users/1", `{"userName":null}`, noUserName},
-		exchange{"an empty body", "POST /Users", "", noUserName},
 		exchange{"a userName that is a number", "POST /Users", `{"userName":1}`,
 			refused(400, "invalidValue", "userName must be a text, not a number")},
 		exchange{"active that is a text", "POST /Users", `{"userName":"n","active":"yes"}`,
@@ -171,23 +163,16 @@ func TestWhatIsRefused(t *testing.T) {
 		exchange{"a title that is an array", "PUT /Users/1", `{"userName":"n","title":[]}`,
 			refused(400, "invalidValue", "title must be a text, not an array")},
 		exchange{"broken JSON", "POST /Users", `{"userName":"n"`, refused(400, "invalidSyntax", "The request body is not valid JSON: see byte 15")},
-		exchange{"an array", "PUT /Users/1", `[]`, refused(400, "invalidSyntax", "The request body must be a JSON object, not an array")},
 		exchange{"an unknown user", "GET /Users/9", "", refused(404, "", "User not found")},
-		exchange{"a PUT creates none", "PUT /Users/9", `{"userName":"n"}`, refused(404, "", "User not found")},
-		exchange{"a PATCH", "PATCH /Users/9", `{"Operations":[{"op":"add","path":"title","value":"T"}]}`, refused(404, "", "User not found")},
 		exchange{"an id in another form", "GET /Users/01", "", refused(404, "", "User not found")},
-		exchange{"a deletion in another form", "DELETE /Users/1.0", "", refused(404, "", "User not found")},
 		exchange{"an unknown path", "GET /Me", "", refused(404, "", "Not found")},
 		exchange{"the path alone", "GET ", "", refused(404, "", "Not found")},
 		exchange{"an unknown schema", "GET /Schemas/x", "", refused(404, "", "Not found")},
-		exchange{"an unknown resource", "GET /ResourceTypes/Group", "", refused(404, "", "Not found")},
 		exchange{"a method that a path does not have", "POST /Users/1", "{}", refused(405, "", "Method not allowed")},
 		exchange{"an unknown parameter", "GET /Users?fliter=x", "", refused(400, "", `Unknown parameter…`)},
 		exchange{"a count that is no number", "GET /Users?count=x", "", refused(400, "invalidValue", "The parameter count must be a whole number")},
-		exchange{"a body of more than 1 MiB", "POST /Users", `{"userName":"` + strings.Repeat("n", 1<<20) + `"}`,
-			refused(413, "", "The request body is larger than 1 MiB")},
 	)
-	for _, request := range []string{"POST /Groups", "PUT /Groups", "GET /Groups/1", "PUT /Groups/1", "PATCH /Groups/1", "DELETE /Groups/1"} {
+	for _, request := range []string{"POST /Groups", "GET /Groups/1", "DELETE /Groups/1"} {
 		expect(t, p, exchange{"groups", request, "{}", refused(501, "", "There are no groups: only users can be provisioned")})
 	}
 	expect(t, p, exchange{"a list of groups", `GET /Groups?filter=displayName eq "x"`, "", "200 " + list(0, 1)})
@@ -254,39 +239,28 @@ func TestASchemaSaysWhatTheTableEnforces(t *testing.T) {
 	program.WaitFor(t, "the schemas follow the indexes", func() bool { return program.Matches(send(t, p, "GET /Schemas", ""), wanted) })
 }
 
-func TestKeysAndHostsAreThoseOfTheAPI(t *testing.T) {
+// What tests/api proves of access holds here, in the words of SCIM.
+func TestKeysAndTheLogAreThoseOfTheAPI(t *testing.T) {
 	t.Parallel()
 	const full, read = "full-key-0123456789", "read-key-abcdefghij"
-	p := serve(t, needed, "API_KEY=entra "+full, "API_READ_KEY="+read, "ALLOWED_HOSTS=127.0.0.1")
-	for _, test := range []struct {
-		request, header, want string
-	}{
-		{"GET /Users", "A: b", refused(401, "", "An API key is needed")},
-		{"GET /nothing", "A: b", refused(401, "", "An API key is needed")},
-		{"GET /Groups/1", "A: b", refused(401, "", "An API key is needed")},
-		{"GET /Schemas", "Authorization: Bearer x", refused(401, "", "The API key is not valid")},
-		{"GET /Users", "Authorization: Bearer " + read, "200 " + list(0, 1)},
-		{"POST /Users", "Authorization: Bearer " + read, refused(403, "", "This API key can only read")},
-		{"DELETE /Users/1", "X-API-Key: " + read, refused(403, "", "This API key can only read")},
-		{"POST /Users", "Authorization: Bearer " + full, "201 …"},
-		{"POST /Users", "Origin: https://other.example", refused(403, "", "Requests from a browser on another site are refused")},
+	p := serve(t, needed, "API_KEY=entra "+full, "API_READ_KEY="+read)
+	for _, test := range [][3]string{
 		{"GET /Users", "Accept: application/problem+json", refused(401, "", "An API key is needed")},
+		{"GET /nothing", "X-API-Key: x", refused(401, "", "The API key is not valid")},
+		{"GET /Users", "X-API-Key: " + read, "200 " + list(0, 1)},
+		{"POST /Users", "X-API-Key: " + read, refused(403, "", "This API key can only read")},
+		{"POST /Users", "Origin: https://other.example", refused(403, "", "Requests from a browser on another site are refused")},
+		{"POST /Users", "X-API-Key: " + full, "201 …"},
 	} {
-		method, path, _ := strings.Cut(test.request, " ")
-		answer := p.Do(t, method, "/scim/v2"+path, `{"userName":"ada@example.org","displayName":"Ada Lovelace"}`, test.header)
-		if got := fmt.Sprint(answer.Status, " ", answer.Body); !program.Matches(got, test.want) {
-			t.Errorf("%s with %s is answered %s, want %s", test.request, test.header, got, test.want)
+		method, path, _ := strings.Cut(test[0], " ")
+		answer := p.Do(t, method, "/scim/v2"+path, `{"userName":"ada@example.org","displayName":"Ada Lovelace"}`, test[1])
+		if got := fmt.Sprint(answer.Status, " ", answer.Body); !program.Matches(got, test[2]) {
+			t.Errorf("%s with %s is answered %s, want %s", test[0], test[1], got, test[2])
 		}
 		program.ExpectHeader(t, answer, "Content-Type", "application/scim+json")
 	}
-	line := p.Line(t, "status=201")
-	for _, part := range []string{"route=/scim/v2/Users ", " user=1", " key=entra "} {
-		if !strings.Contains(line, part) {
-			t.Errorf("%q is not in %s", part, line)
-		}
+	if line := p.Line(t, "status=201"); !program.Matches(line, "…route=/scim/v2/Users …key=entra user=1…") {
+		t.Errorf("the log says %s", line)
 	}
-	p.Do(t, "GET", users+"?filter=userName+eq+%22ada@example.org%22", "", "X-API-Key: "+full)
-	p.Do(t, "PATCH", users+"/1", `{"Operations":[{"op":"replace","path":"displayName","value":"Ada King"}]}`, "X-API-Key: "+full)
-	p.WaitForLog(t, "method=PATCH route=/scim/v2/Users/:id status=200")
 	program.Forbid(t, p.Log(), "Ada", "ada@", full, read)
 }
