@@ -70,8 +70,6 @@ func TestAChangeIsOfTheFieldsThatItNames(t *testing.T) {
 		exchange{"PATCH of one", "PATCH /api/users/1", `{"room":"7"}`, "200 " + user(1, "Ada", `"7"`, `"R&D, é"`)},
 		exchange{"an unknown one", "PATCH /api/users/2", `{"fax":"1"}`,
 			`400 {"error":"Unknown key \"fax\": only name, email…room…department can be changed"}`},
-		exchange{"one in another case", "PATCH /api/users/2", `{"Room":"1"}`,
-			`400 {"error":"Unknown key \"Room\": only…"}`},
 		exchange{"PUT without a name and an email", "PUT /api/users/2", `{"room":"1"}`,
 			`400 {"error":"Name and email are required"}`})
 	p.Do(t, "PATCH", "/api/users/1", `{"room":"1"}`, "If-Match: "+before).Expect(t, 412, "…")
@@ -86,25 +84,17 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 	for _, test := range []struct{ name, query, want string }{
 		{"a filter is exact", "room=181", found()},
 		{"a filter in escapes", "department=R%26D,+%C3%A9", found(ada)},
-		{"a filter keeps the case of letters", "department=r%26d,+%C3%A9", found()},
-		{"two filters", "department=R%26D,+%C3%A9&room=8", found()},
 		{"a filter and an email", "room=1815&email=ada", found(ada)},
-		{"a filter and an email of another user", "room=1815&email=alan", found()},
 		{"a filter and a search", "room=1815&q=grace", found()},
-		{"a filter and a place", "room=1815&after=1", found()},
 		{"a filter, an order and a limit", "room=1815&order=desc&limit=1", found(ada)},
 		{"an empty filter finds users that have none", "room=&department=", found(alan, grace)},
 		{"a search for a part", "q=81", found(ada)},
 		{"null is no text to search", "q=null", found()},
 		{"a filter given twice", "room=1&department=x&r%6fom=1",
 			program.ErrorBody("The parameter room must be given once, " + whole)},
-		{"a filter that is not UTF-8", "room=%ff",
-			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8")},
 		{"a filter with a broken escape", "room=5%",
 			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, " +
 				"with each % of it written as %25")},
-		{"everybody has an email", "email=",
-			program.ErrorBody("The parameter email must be the whole email of a user, in UTF-8")},
 		{"an empty search", "q=",
 			program.ErrorBody("The parameter q must be a part of any field, in UTF-8, of at most 1000 characters")},
 		{"a parameter that there is not", "fax=1",
@@ -134,10 +124,6 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, `"R&D, é"`)},
 		{"a line has its own", program.NDJSON + update, `{"name":"Ada","email":"ada","department":null}`,
 			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, "null")},
-		{"a user who is skipped", program.CSV + "?on_conflict=skip", "name,email,room\nAda,ada,7\n",
-			program.Imported(0, 0, 1, 0), user(1, "Ada", `"9"`, "null")},
-		{"a dry run", program.CSV + update + "&dry_run=true", "name,email,room\nAda,ada,8\n",
-			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, "null")},
 		{"columns that are no fields", program.CSV + update, "name,email,room,fax\nAda,ada,1,2\n",
 			`{"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":["fax"]}`,
 			user(1, "Ada", `"1"`, "null")},
@@ -150,16 +136,4 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 			"200 id,name,email,created_at…,room,department\r\n1,Ada,ada,T…,1,\r\n"},
 		exchange{"is none of an import", "POST /api/users.csv?room=1", "name,email\nn,n\n",
 			`400 {"error":"Unknown parameter \"room\": …"}`})
-}
-
-func TestASpreadsheetFindsNoFormulaInAField(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t, "USER_FIELDS=room")
-	expect(t, p,
-		exchange{"a formula", "POST /api/users", `{"name":"n","email":"e","room":"=1+1"}`, "201 …"},
-		exchange{"is exported with an apostrophe", "GET /api/users.csv?spreadsheet=true", "",
-			"200 \ufeffid,name,email,created_at…,room\r\n1,n,e,T…,'=1+1\r\n"},
-		exchange{"which the import removes", "POST /api/users.csv?spreadsheet=true&on_conflict=update",
-			"name,email,room\nn,e,'=2\n", "200 " + program.Imported(0, 1, 0, 0)},
-		exchange{"again", "GET /api/users/1", "", `200 {"id":1,…,"room":"=2"}`})
 }

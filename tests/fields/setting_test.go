@@ -34,21 +34,3 @@ func TestAFieldThatIsNoLongerSetKeepsItsValues(t *testing.T) {
 		`200 [{"id":1,"name":"Ada K","email":"ada","created_at":"T","city":null,"room":"1815"},` +
 			`{"id":2,"name":"Alan","email":"alan","created_at":"T","city":null,"room":null}]`})
 }
-
-func TestProcessesWithOtherFieldsServeOneDatabase(t *testing.T) {
-	t.Parallel()
-	both := program.Serve(t, "USER_FIELDS=room,city")
-	one := program.Serve(t, "USER_FIELDS=city", "DATA_DIR="+both.DataDir)
-	none := program.Serve(t, "DATA_DIR="+both.DataDir)
-	expect(t, both, exchange{"Ada", "POST /api/users", `{"name":"Ada","email":"ada","room":"1815","city":"London"}`,
-		`201 {"id":1,"name":"Ada","email":"ada","room":"1815","city":"London"}`})
-	expect(t, one, exchange{"the list of one", "GET /api/users", "",
-		`200 [{"id":1,"name":"Ada","email":"ada","created_at":"T","city":"London"}]`})
-	expect(t, none, exchange{"the list of none", "GET /api/users", "", `200 [{"id":1,"name":"Ada","email":"ada","created_at":"T"}]`},
-		exchange{"a change of none", "PUT /api/users/1", `{"name":"Ada K","email":"ada"}`,
-			`200 {"id":1,"name":"Ada K","email":"ada","created_at":"T"}`})
-	expect(t, one, exchange{"a change of one", "PATCH /api/users/1", `{"city":"Paris"}`,
-		`200 {"id":1,"name":"Ada K","email":"ada","created_at":"T","city":"Paris"}`})
-	expect(t, both, exchange{"the list of both", "GET /api/users", "",
-		`200 [{"id":1,"name":"Ada K","email":"ada","created_at":"T","room":"1815","city":"Paris"}]`})
-}

@@ -5,7 +5,6 @@ package files
 import (
 	"testing"
 
-	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
 
@@ -23,13 +22,6 @@ var exported = []string{
 var slowTable = []string{
 	"CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.01); RETURN NULL; END $$",
 	"CREATE TRIGGER r AFTER INSERT ON users FOR EACH ROW WHEN (NEW.id > 20) EXECUTE FUNCTION r()",
-}
-
-// storing reports whether the program is in the middle of a large import.
-func storing(t *testing.T, p *program.Program) bool {
-	t.Helper()
-	return postgresql.Ask(t, program.DatabaseURL(t, p.DataDir), `SELECT (count(*) > 0)::text FROM pg_stat_activity
-		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL`) == "true"
 }
 
 // readsNothing reports whether the program reads nothing at the moment.

@@ -27,12 +27,6 @@ var slowTable = []string{
 	"CREATE TRIGGER r AFTER INSERT ON users WHEN new.id > 20 BEGIN INSERT INTO work SELECT rows FROM slow; END",
 }
 
-// storing reports whether the program is in the middle of a large import.
-func storing(t *testing.T, p *program.Program) bool {
-	t.Helper()
-	return program.WALBytes(t, p) > 2<<20
-}
-
 // readsNothing reports whether the program reads nothing at the moment.
 func readsNothing(t *testing.T, p *program.Program, other *program.Other) bool {
 	t.Helper()

@@ -61,22 +61,6 @@ func TestAnImportThatBreaksOffStoresNothing(t *testing.T) {
 	}
 }
 
-// The kill may come before the commit or after it.
-func TestAKillAboutTheCommitOfAnImportStoresTheWholeFileOrNothing(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada")
-	program.BeginImport(t, p, program.CSV, program.ManyRows(60_000))
-	program.WaitFor(t, "it is being stored", func() bool { return storing(t, p) || strings.Contains(p.Log(), "import ended") })
-	again := killed(t, p)
-	users := again.Do(t, "GET", "/api/users?count=true&limit=1", "").Header.Get("X-Total-Count")
-	if users != "1" && users != "60001" {
-		t.Errorf("%s users are there", users)
-	}
-	program.ExpectIntact(t, p.DatabasePath())
-	program.ExpectNoSpool(t, p)
-}
-
 func TestAFullDiskRefusesAnImportAsAWhole(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)

@@ -2,8 +2,6 @@ package files
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,28 +45,5 @@ func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 		answer, err := p.Send("GET", program.CSV, "")
 		return err == nil && answer.Status == 200 && strings.Count(answer.Body, "\r\n") == 18
 	})
-	p.Stop(t)
-}
-
-// A file is refused for what it takes, and not because the disk is full.
-func TestOnAFullDiskOnlySmallFilesComeAndGo(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	directory := program.SmallDisk(t, "8m")
-	p := program.Serve(t, "DATA_DIR="+directory)
-	p.Create(t, strings.Repeat("n", 400_000), "long")
-	p.Create(t, "Ada", "ada")
-	ballast := filepath.Join(directory, "ballast")
-	program.FillDisk(t, ballast)
-	info, err := os.Stat(ballast)
-	if err == nil {
-		err = os.Truncate(ballast, info.Size()-600_000)
-	}
-	program.Must(t, err)
-	for _, path := range []string{program.CSV, "/api/users.ndjson", program.CSV + "?limit=1&order=asc"} {
-		expectNoRoom(t, p.Do(t, "GET", path, ""))
-	}
-	p.Do(t, "GET", program.CSV+"?q=Ada", "").Expect(t, 200, "…")
-	p.Do(t, "POST", program.CSV, program.ManyRows(10)).Expect(t, 200, "…")
 	p.Stop(t)
 }
