@@ -32,14 +32,6 @@ func TestAUserMayContainAnyCharacter(t *testing.T) {
 	}
 }
 
-func TestTheListIsInOrderOfID(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	program.OpenOther(t, p.DatabasePath()).Do(
-		"INSERT INTO users (id, name, email) VALUES (30, 'c', 'c'), (10, 'a', 'z'), (20, 'b', 'y')")
-	p.ExpectUsers(t, "a", "b", "c")
-}
-
 func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	p := readable(t)

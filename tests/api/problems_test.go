@@ -97,12 +97,11 @@ func TestStoragesErrorsAreProblemsToo(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Do("DROP TABLE users")
-	for _, request := range []string{"GET /api/users", "GET /api/users/1", "DELETE /api/users/1", "GET /api/users?q=a"} {
-		method, path, _ := strings.Cut(request, " ")
-		answer := p.Do(t, method, path, "", "Accept: "+problemType)
+	for _, path := range []string{"/api/users", "/api/users/1", "/api/users?q=a"} {
+		answer := p.Do(t, "GET", path, "", "Accept: "+problemType)
 		want := problem{"about:blank", "Internal Server Error", 500, program.NoTable, "storage_failed"}
 		if got := readProblem(t, answer); got != want || answer.Status != 500 {
-			t.Errorf("%s is answered %d %+v", request, answer.Status, got)
+			t.Errorf("%s is answered %d %+v, want %+v", path, answer.Status, got, want)
 		}
 	}
 }

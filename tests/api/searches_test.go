@@ -13,12 +13,12 @@ func readable(t testing.TB) *program.Program {
 	t.Helper()
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Insert(fmt.Sprintf(`INSERT INTO users (id, name, email, created_at) VALUES
-		(1, 'Ada Lovelace', 'ada@example.org', '2024-01-02 03:04:05'),
 		(2, 'Alan Turing', 'alan@example.org', '2024-01-02 03:04:05'),
 		(3, 'Grace Hopper', 'grace@example.com', '2024-01-02 03:04:05'),
 		(4, '100%% sure_ \ly', 'percent+sign@example.org', '2024-01-02 03:04:05'),
 		(5, 'ÄRGER', 'kelvin@example.org', '2024-01-02 03:04:05'),
-		(7, 'a' || %s || 'b', '', NULL)`, nul))
+		(7, 'a' || %s || 'b', '', NULL),
+		(1, 'Ada Lovelace', 'ada@example.org', '2024-01-02 03:04:05')`, nul))
 	return p
 }
 
@@ -45,6 +45,7 @@ var searches = []struct{ name, query, ids, total string }{
 	{"a long text is searched", "q=" + strings.Repeat("a", 1000), "", ""},
 	{"characters are counted, and not bytes", "q=" + strings.Repeat("%C3%A9", 1000), "", ""},
 
+	{"without a parameter come all users, by id", "", "1 2 3 4 5 7", ""},
 	{"a limit cuts", "limit=2", "1 2", ""},
 	{"the largest limit is 1000", "limit=1000", "1 2 3 4 5 7", ""},
 	{"after comes after", "after=3", "4 5 7", ""},

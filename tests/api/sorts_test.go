@@ -69,13 +69,9 @@ func TestASortThatCannotBeReadPageByPageIsRefused(t *testing.T) {
 	for query, want := range map[string]string{
 		"sort=name": limit, "sort=id": limit, "sort=name&order=desc&q=a": limit,
 		"sort=name&limit=1&after=1":        misplaced("name"),
-		"after=1&limit=1&sort=name":        misplaced("name"),
-		"sort=name&limit=1&after=bmFtZQ":   misplaced("name"),
 		"sort=name&limit=1" + byName + "!": misplaced("name"),
-		"sort=name&limit=1" + byName + "=": misplaced("name"),
 		"sort=email&limit=1" + byName:      misplaced("email"),
 		"limit=1" + byName:                 "The parameter after must be the id of a user",
-		"sort=id&limit=1" + byName:         "The parameter after must be the id of a user",
 	} {
 		for _, path := range []string{"/api/users", "/api/users.csv", "/api/users.ndjson"} {
 			answer := p.Do(t, "GET", path+"?"+query, "")

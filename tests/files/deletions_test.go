@@ -16,18 +16,6 @@ func deleting(created, updated, skipped, deleted int, users ...string) string {
 		`"deleted_users":[`+strings.Join(users, ",")+`],"ignored`, 1)
 }
 
-// wide returns the program with the users 1 to n, whose emails are e1 to en.
-func wide(t *testing.T, n int) *program.Program {
-	t.Helper()
-	p := program.Serve(t)
-	file := "name,email\n"
-	for i := range n {
-		file += fmt.Sprintf("N,e%d\n", i+1)
-	}
-	p.Do(t, "POST", program.CSV, file).Expect(t, 200, "…")
-	return p
-}
-
 // Of 102 users the file has the fifth: 101 others are deleted, of which the first 100 are named.
 func TestTheFirst100OfTheDeletedUsersAreNamed(t *testing.T) {
 	t.Parallel()
@@ -40,7 +28,11 @@ func TestTheFirst100OfTheDeletedUsersAreNamed(t *testing.T) {
 	const refused = "101 users are not in the file and would be deleted, and max_deletes is 100; nothing was stored"
 	list := `"rows":[],"deleted_users":[` + strings.Join(named, ",") + "]}"
 	for path, file := range map[string]string{program.CSV: "name,email\nN,e5\n", program.NDJSON: `{"name":"N","email":"e5"}`} {
-		p := wide(t, 102)
+		p, users := program.Serve(t), "name,email\n"
+		for i := range 102 {
+			users += fmt.Sprintf("N,e%d\n", i+1)
+		}
+		p.Do(t, "POST", program.CSV, users).Expect(t, 200, "…")
 		for _, test := range []struct {
 			name, parameters, accept string
 			status                   int
@@ -48,7 +40,6 @@ func TestTheFirst100OfTheDeletedUsersAreNamed(t *testing.T) {
 			left                     int
 		}{
 			{"a dry run", "101&dry_run=true", "*/*", 200, deleting(0, 0, 1, 101, named...), 102},
-			{"a dry run of too many", "100&dry_run=true", "*/*", 422, `{"error":"` + refused + `",` + list, 102},
 			{"too many", "100", "*/*", 422, `{"error":"` + refused + `",` + list, 102},
 			{"the import", "101", "*/*", 200, deleting(0, 0, 1, 101, named...), 1},
 			{"the import again, which deletes none", "101", "*/*", 200, deleting(0, 0, 1, 0), 1},

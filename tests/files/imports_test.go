@@ -79,11 +79,7 @@ var inOne = []sent{
 	{"a parameter that does not exist", program.CSV + "?dryrun=true", "name,email\nB,b\n", 400, program.ErrorBody(
 		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet`),
 		"parameter_unknown", kept},
-	{"one line", program.CSV, "name,email", 400, "…", "file_invalid", kept},
 	{"a header without email", program.CSV, "name\nA\n", 400, "…", "file_invalid", kept},
-	{"NUL bytes", program.CSV, "n\x00a\x00m\x00e\x00\n", 400, "…", "file_invalid", kept},
-	{"a compressed file", program.NDJSON, "\x1f\x8b\x08\x00", 400, "…", "file_invalid", kept},
-	{"many values", program.CSV, "name,email\n" + strings.Repeat(",", 1<<15), 400, "…", "file_invalid", kept},
 	{"rows that cannot be read", program.CSV, "name,email\nA\nA,\"b\"c\nA,b\"c\nA,\xff\n", 422, "…",
 		"rows_refused file_invalid file_invalid file_invalid file_invalid", kept},
 	{"lines that are no users", program.NDJSON, "{\n[]\n{\"name\":1}\n{}\n", 422, "…",
@@ -185,21 +181,6 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 				t.Errorf("stored are %s, want %s", got, want)
 			}
 		})
-	}
-}
-
-func TestTheSameFileTwiceChangesNothing(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	text := program.ReadFile(t, "../testdata/people.csv")
-	p.Do(t, "POST", program.CSV+roster+"0", text).Expect(t, 200, deleting(100, 0, 0, 0))
-	before := p.Do(t, "GET", "/api/users", "")
-	p.Do(t, "POST", program.CSV+roster+"0", text).Expect(t, 200, deleting(0, 0, 100, 0))
-	after := p.Do(t, "GET", "/api/users", "")
-	after.Expect(t, 200, before.Body)
-	program.ExpectHeader(t, after, "ETag", before.Header.Get("ETag"))
-	if id := p.Create(t, "Next", "next"); id != 101 {
-		t.Errorf("the next user has the id %d", id)
 	}
 }
 

@@ -52,16 +52,13 @@ func (p *provider) send(method, path string, body any) (a answer) {
 	text := ""
 	if body != nil {
 		encoded, err := json.Marshal(body)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		program.Must(p.t, err)
 		text = string(encoded)
 	}
 	got := p.users.Do(p.t, method, "/scim/v2"+path, text, "Content-Type: application/scim+json", "Accept: application/scim+json")
 	if a.status = got.Status; got.Body != "" {
-		if json.Unmarshal([]byte(got.Body), &a) != nil || json.Unmarshal([]byte(got.Body), &a.whole) != nil {
-			p.t.Fatalf("%s %s is answered %s", method, path, got.Body)
-		}
+		program.Must(p.t, json.Unmarshal([]byte(got.Body), &a))
+		program.Must(p.t, json.Unmarshal([]byte(got.Body), &a.whole))
 	}
 	return a
 }
@@ -226,18 +223,15 @@ func TestADirectoryIsKept(t *testing.T) {
 func TestAUserThatIsThereIsLinked(t *testing.T) {
 	t.Parallel()
 	for name, sync := range syncs {
+		if name == "Pocket ID" { // it knows no filters
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			users := program.ServeFeed(t, "USER_FIELDS="+needed)
 			p := &provider{t, users, map[string]string{}}
 			grace := person{"g-1", "Grace", "Hopper", "grace@example.org", true}
 			users.Create(t, "Grace", "grace@example.org")
-			if name == "Pocket ID" { // it knows no filters
-				if a := p.send("POST", "/Users", grace.body()); a.status != 409 || a.ScimType != "uniqueness" {
-					t.Errorf("it is answered %d %v", a.status, a.whole)
-				}
-				users.Do(t, "PATCH", "/api/users/1", `{"external_id":"g-1"}`)
-			}
 			for _, what := range []string{"by hand", "again"} {
 				sync(p, []person{grace})
 				expectUsers(t, users, what, []person{grace}, p.ids)
@@ -248,9 +242,7 @@ func TestAUserThatIsThereIsLinked(t *testing.T) {
 			if lost := p.send("POST", "/Users", grace.body()); lost.status != 409 || lost.ScimType != "uniqueness" {
 				t.Errorf("sent again, it is answered %d %v", lost.status, lost.whole)
 			}
-			if name != "Pocket ID" {
-				expectFeed(t, users, "in all", []string{"created 1", "changed 1"})
-			}
+			expectFeed(t, users, "in all", []string{"created 1", "changed 1"})
 		})
 	}
 }
@@ -280,9 +272,7 @@ func expectFeed(t *testing.T, p *program.Program, when string, want []string) {
 	var got []string
 	program.WaitFor(t, "the feed has all changes", func() bool {
 		text := p.Do(t, "GET", "/api/changes", "").Body
-		if err := json.Unmarshal([]byte(text), &feed); err != nil {
-			t.Fatal(text)
-		}
+		program.Must(t, json.Unmarshal([]byte(text), &feed))
 		return len(feed.Changes) >= len(want)
 	})
 	for _, change := range feed.Changes {

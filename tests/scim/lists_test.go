@@ -105,16 +105,12 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 func TestAUserNameInAnotherCaseFindsTheUserWhereItsCaseDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
-	if done := p.Run(t, "ignore-email-case"); done.Code != 0 {
-		t.Fatal(done)
-	}
+	p.Run(t, "ignore-email-case").MustSucceed(t)
 	program.WaitFor(t, "the case is ignored", func() bool {
 		return p.Do(t, "GET", "/api/users?email=ADA@X", "").Body != "[]"
 	})
 	expect(t, p,
 		exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
-		exchange{"with others", `GET /Users?filter=userName eq "ADA@X" and externalId eq "a"`, "", "200 " + list(1, 1, ada)},
-		exchange{"as an email in another case", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "ada@x"`, "", "200 " + list(1, 1, ada)},
 		exchange{"as another email", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "alan@x"`, "", "200 " + list(0, 1)},
 		exchange{"a second one", "POST /Users", `{"userName":"ADA@x"}`, refused(409, "uniqueness", "…")},
 		exchange{"another case of one's own", "PUT /Users/1", `{"userName":"ADA@x","externalId":"a"}`, `200 {…"userName":"ADA@x"}`})
