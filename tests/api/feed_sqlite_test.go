@@ -40,27 +40,3 @@ func TestCursorsAreNotUsedAgainOnceAnotherProgramEmptiesTheFeed(t *testing.T) {
 	create()
 	p.Do(t, "GET", "/api/changes?after="+cursors[0], "").Expect(t, 410, "…")
 }
-
-// Another program may even make SQLite forget which keys it has used.
-func TestTheFeedBeginsAgainOnceItsSequenceIsReset(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t)
-	p.Create(t, "Ada", "ada")
-	old := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
-	program.OpenOther(t, p.DatabasePath()).Do("DELETE FROM users_changes", "DELETE FROM sqlite_sequence")
-	for _, path := range []string{"/api/users", "/api/users?limit=1", program.CSV} {
-		answer := p.Do(t, "GET", path, "")
-		answer.Expect(t, 200, "…ada…")
-		program.ExpectHeader(t, answer, "Changes-Cursor", "")
-	}
-	p.Do(t, "GET", "/api/changes?after="+old, "").Expect(t, 410, "…")
-	p.Create(t, "Alan", "alan")
-	p.Stop(t)
-	p = program.Serve(t, "DATA_DIR="+p.DataDir)
-	program.WaitFor(t, "the feed has begun again", func() bool {
-		return p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor") != ""
-	})
-	p.Do(t, "GET", "/api/changes?after="+old, "").Expect(t, 410, "…")
-	p.Create(t, "Grace", "grace")
-	p.Do(t, "GET", "/api/changes", "").Expect(t, 200, `{"changes":[{…"op":"created","id":3,…}],"next":"…"}`)
-}

@@ -74,6 +74,7 @@ var searches = []struct{ name, query, ids, total string }{
 	{"an email and a text", "email=ada@example.org&q=LOVE", "1", ""},
 }
 
+// A file has the users that the list has.
 func TestParametersFindUsers(t *testing.T) {
 	t.Parallel()
 	p := readable(t)
@@ -89,6 +90,11 @@ func TestParametersFindUsers(t *testing.T) {
 				t.Errorf("answered %d %.300s, want %.300s", answer.Status, answer.Body, got)
 			}
 			program.ExpectHeader(t, answer, "X-Total-Count", s.total)
+			file := p.Do(t, "GET", program.NDJSON+"?"+s.query, "")
+			file.Expect(t, 200, strings.Join(append(want, ""), "\n"))
+			for _, name := range []string{"X-Total-Count", "Link"} {
+				program.ExpectHeader(t, file, name, answer.Header.Get(name))
+			}
 			program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
 		})
 	}

@@ -84,24 +84,3 @@ func TestASortThatCannotBeReadPageByPageIsRefused(t *testing.T) {
 		t.Errorf("a place fits both orders, and nobody comes before the first: %s", answer.Body)
 	}
 }
-
-func TestAFileIsSortedAsTheListIs(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	for _, name := range []string{"zoe", "Bob", "ada"} {
-		p.Create(t, name, name)
-	}
-	list := p.Do(t, "GET", "/api/users?sort=name&limit=2&count=true", "")
-	for path, want := range map[string]string{
-		"/api/users.csv":    "id,name,email,created_at…\r\n3,ada,ada,…\r\n2,Bob,Bob,…\r\n",
-		"/api/users.ndjson": "{\"id\":3,…}\n{\"id\":2,…}\n",
-	} {
-		answer := p.Do(t, "GET", path+"?sort=name&limit=2&count=true", "")
-		if answer.Status != 200 || !program.Matches(answer.Body, want) {
-			t.Errorf("%s is answered %d %q, want %q", path, answer.Status, answer.Body, want)
-		}
-		for _, name := range []string{"Link", "X-Total-Count"} {
-			program.ExpectHeader(t, answer, name, list.Header.Get(name))
-		}
-	}
-}

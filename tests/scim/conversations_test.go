@@ -219,34 +219,6 @@ func TestADirectoryIsKept(t *testing.T) {
 	}
 }
 
-// A user that was created by hand is found by the userName; and so is one whose provider never got the answer to its POST.
-func TestAUserThatIsThereIsLinked(t *testing.T) {
-	t.Parallel()
-	for name, sync := range syncs {
-		if name == "Pocket ID" { // it knows no filters
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			users := program.ServeFeed(t, "USER_FIELDS="+needed)
-			p := &provider{t, users, map[string]string{}}
-			grace := person{"g-1", "Grace", "Hopper", "grace@example.org", true}
-			users.Create(t, "Grace", "grace@example.org")
-			for _, what := range []string{"by hand", "again"} {
-				sync(p, []person{grace})
-				expectUsers(t, users, what, []person{grace}, p.ids)
-			}
-			clear(p.ids) // as if no answer had arrived
-			sync(p, []person{grace})
-			expectUsers(t, users, "after a lost answer", []person{grace}, p.ids)
-			if lost := p.send("POST", "/Users", grace.body()); lost.status != 409 || lost.ScimType != "uniqueness" {
-				t.Errorf("sent again, it is answered %d %v", lost.status, lost.whole)
-			}
-			expectFeed(t, users, "in all", []string{"created 1", "changed 1"})
-		})
-	}
-}
-
 // expectUsers compares the users with a directory.
 func expectUsers(t *testing.T, p *program.Program, when string, directory []person, ids map[string]string) {
 	t.Helper()

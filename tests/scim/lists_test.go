@@ -69,6 +69,7 @@ func TestAFilterFindsUsers(t *testing.T) {
 		`userName eq "ada@x"`:         list(0, 1),
 		`id eq "02"`:                  list(0, 1),
 		core + `:userName EQ "Ada@x"`: list(1, 1, ada),
+		`userName eq "grace@x"`:       list(1, 1, grace), // who was created by hand: a provider links the user
 		`displayName eq "Ada"`:        list(1, 1, ada),
 		`EMAILS eq "alan@x"`:          list(1, 1, alan),
 		`externalId eq "b" AND username eq "alan@x" and active eq false`: list(1, 1, alan),
