@@ -60,7 +60,6 @@ var changes = []scenario{
 
 	// Other users.
 	{"another user's email is a conflict", patch, `{"email":"alan@example.org"}`, 409, emailUsed},
-	{"a replacement may conflict as well", put, `{"name":"B","email":"alan@example.org"}`, 409, emailUsed},
 	{"a user that does not exist is not changed", "PATCH /api/users/3", both, 404, noUser},
 	{"a user that does not exist is neither replaced nor created", "PUT /api/users/3", both, 404, noUser},
 	{"a missing user is found before ids are compared", "PATCH /api/users/3", `{"id":7}`, 404, noUser},
@@ -70,7 +69,6 @@ var changes = []scenario{
 	{"deleting a missing user is not found with an entity tag", "DELETE /api/users/3\nIf-Match: \"x\"", "", 404, noUser},
 
 	// If-Match.
-	{"any entity tag matches a star", patch + "\nIf-Match: *", both, 200, nowBoth},
 	{"another entity tag refuses a change", patch + "\nIf-Match: \"x\"", both, 412, changed},
 	{"another entity tag refuses an unchanged user too", patch + "\nIf-Match: \"x\"", `{}`, 412, changed},
 	{"a star without the user's tag deletes", "DELETE /api/users/1\nIf-Match: *", "", 204, ""},

@@ -16,7 +16,6 @@ const (
 // Requests that no honest client sends. Each must be answered with a 4xx, 501 or 505, or with a closed connection.
 var hostile = []struct{ name, request string }{
 	{"no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"},
-	{"NUL bytes", "GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"a NUL in a header", getHealth + "A: \x00\r\n\r\n"},
 	{"a folded header", "GET /health HTTP/1.1\r\n Host: x\r\n\r\n"},
 	{"no host", "GET /health HTTP/1.1\r\n\r\n"},
@@ -25,12 +24,7 @@ var hostile = []struct{ name, request string }{
 	{"an unknown version", "GET /health HTTP/9.9\r\nHost: x\r\n\r\n"},
 	{"an unknown method", "BREW /api/users HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"CONNECT", "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n"},
-	{"a bad escape", "DELETE /api/users/%zz HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"an escaped slash", "DELETE /api/users/1%2f2 HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"an escaped NUL", "DELETE /api/users/1%00 HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"dots in the path", "GET /api/users/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"an absolute URI of another path", "GET http://example.org/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"},
-	{"a very long path", "GET /" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{"a very long header", getHealth + "A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"},
 	{"very many headers", getHealth + strings.Repeat("A: b\r\n", 100_000) + "\r\n"},
 	{"two lengths", program.PostUsers + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"},

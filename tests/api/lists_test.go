@@ -79,15 +79,3 @@ func TestAListOfOneUserHasTheETagOfTheUser(t *testing.T) {
 		t.Errorf("the ETag of another user is %s", another)
 	}
 }
-
-func TestAnETagOutlivesWritesThatChangeNothingAndARestart(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
-	condition := "If-None-Match: " + p.Do(t, "GET", "/api/users", "").Header.Get("ETag")
-	p.Do(t, "DELETE", "/api/users/2", "")
-	p.Do(t, "POST", "/api/users", program.Body("n", "ada@example.org"))
-	p.Do(t, "GET", "/api/users", "", condition).Expect(t, 304, "")
-	p.Stop(t)
-	program.Serve(t, "DATA_DIR="+p.DataDir).Do(t, "GET", "/api/users", "", condition).Expect(t, 304, "")
-}
