@@ -124,8 +124,9 @@ func TestWhatTheFeedRefuses(t *testing.T) {
 // Lists and exports say where the feed goes on: with what is written after them.
 func TestListsAndExportsSayWhereTheFeedGoesOn(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t)
+	p := program.Serve(t)
 	id := p.Create(t, "Ada", "a@b")
+	p.RecordChanges(t)
 	paths := []string{"/api/users", "/api/users?limit=1", "/api/users?q=a", "/api/users?email=a@b", "/api/users?order=desc&count=true",
 		program.CSV, program.NDJSON, program.NDJSON + "?email=a@b"}
 	for i, path := range paths {
