@@ -246,29 +246,6 @@ func awaitIdle(t testing.TB, url string) {
 	}
 }
 
-// A transaction that began first commits last: a client that follows waits for it, and misses nothing.
-func TestNothingIsMissedOfATransactionThatCommitsLate(t *testing.T) {
-	t.Parallel()
-	s := openServer(t, postgresql.Start(t))
-	s.reopen(t, recordChanges)
-	f := s.follower(t)
-	late := begin(t, s, "INSERT INTO users (name, email) VALUES ('late', 'late')")
-	early := s.create(t, "early")
-	if changes, err := s.Changes(ctx, f.cursor, 10); err != nil || len(changes.Entries) > 0 || changes.Next != f.cursor {
-		t.Errorf("before the commit the feed has %s, %v", ops(changes.Entries), err)
-	}
-	export := s.follower(t)
-	if err := late.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	for _, follower := range []*follower{f, export} {
-		follower.expect(t, s.everyone(t))
-	}
-	if want := fmt.Sprintf("created %d, created %d", early-1, early); ops(f.entries) != want {
-		t.Errorf("the feed has %s, want %s", ops(f.entries), want)
-	}
-}
-
 // Behind a PgBouncer whose sessions serve one transaction each, everything is as without it.
 func TestBehindAPooler(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -80,6 +81,9 @@ func (m *machine) run(r *rapid.T) {
 			"another creates, and page": func(r *rapid.T) { m.anotherCreates(r); m.page(r) },
 			"another changes, and page": func(r *rapid.T) { m.anotherChanges(r); m.page(r) },
 		})
+	}
+	if m.feed != nil { // of which the follower has seen everything that is old
+		actions["prune"] = func(*rapid.T) { m.prune(r, time.Now().Add(-time.Hour)) }
 	}
 	r.Repeat(actions)
 	if m.another != nil {

@@ -12,7 +12,6 @@ func TestReads(t *testing.T) {
 	onEach(t, []test{
 		{"a page and a user by email come from memory once a list was read", fromMemory},
 		{"a page has a bounded size, whichever texts are long", pageSizes},
-		{"an export is of one moment", exports},
 	}, plain())
 }
 
@@ -80,43 +79,6 @@ func pageSizes(t *testing.T, s *storage) {
 		}
 		if found != n {
 			t.Errorf("%d users with long %s are on the pages, want %d", found, what, n)
-		}
-	}
-}
-
-// exports reads while all users get another name again and again, each time in one commit.
-func exports(t *testing.T, s *storage) {
-	const n, names = 3000, 4
-	renameAll := func(name string) {
-		var rows []models.Values
-		for i := range n {
-			rows = append(rows, values(s.fields, "name", name, "email", fmt.Sprint(i)))
-		}
-		if _, err := s.Import(ctx, lines(rows), models.ImportOptions{OnConflict: models.ConflictUpdates}); err != nil {
-			t.Error(err)
-		}
-	}
-	renameAll("0")
-	renamed := make(chan struct{})
-	go func() {
-		defer close(renamed)
-		for i := range names {
-			renameAll(fmt.Sprint(i + 1))
-		}
-	}()
-	for done := false; !done; {
-		select {
-		case <-renamed:
-			done = true
-		default:
-		}
-		export, users, err := exported(s.Users, models.Query{Count: true})
-		found := map[string]int{}
-		for _, user := range users {
-			found[user.Name]++
-		}
-		if len(found) != 1 || len(users) != n || export.Total != n || err != nil {
-			t.Fatalf("of %d users these have each name: %v, %v", export.Total, found, err)
 		}
 	}
 }
