@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -82,8 +81,8 @@ func (m *machine) run(r *rapid.T) {
 			"another changes, and page": func(r *rapid.T) { m.anotherChanges(r); m.page(r) },
 		})
 	}
-	if m.feed != nil { // of which the follower has seen everything that is old
-		actions["prune"] = func(*rapid.T) { m.prune(r, time.Now().Add(-time.Hour)) }
+	if m.feed != nil {
+		actions["prune"] = func(r *rapid.T) { m.feed.expect(r, m.model); m.prune(r, later()) }
 	}
 	r.Repeat(actions)
 	if m.another != nil {
