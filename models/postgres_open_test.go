@@ -13,8 +13,13 @@ import (
 )
 
 var postgres = database{
-	name:  "PostgreSQL",
-	empty: func(t testing.TB) models.Database { return models.Database{URL: postgresql.Shared(t).NewDatabase(t)} },
+	name: "PostgreSQL",
+	empty: func(t testing.TB) models.Database {
+		url := postgresql.Shared(t).NewDatabase(t)
+		postgresql.SQL(t, url, `CREATE SCHEMA "It's @id, ? and %s"`, `DO $$ BEGIN EXECUTE format(
+			'ALTER DATABASE %I SET search_path = "It''s @id, ? and %%s"', current_database()); END $$`)
+		return models.Database{URL: url}
+	},
 	other: func(t testing.TB, at models.Database) *sql.DB {
 		t.Helper()
 		db, err := sql.Open("pgx", at.URL)
