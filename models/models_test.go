@@ -208,6 +208,14 @@ func file(texts ...string) (rows []models.Values) {
 	return rows
 }
 
+// many returns n rows of different users.
+func many(n int) (rows []models.Values) {
+	for i := range n {
+		rows = append(rows, values(plain(), "name", "n", "email", fmt.Sprint(i)))
+	}
+	return rows
+}
+
 // lines yields rows of a file whose header is its first line.
 func lines(rows []models.Values) iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
