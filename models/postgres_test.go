@@ -193,7 +193,7 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 			}
 			done, err := s.Import(ctx, func(yield func(models.ImportRow, error) bool) {
 				awaitIdle(t, direct) // a disk may stand still
-				yield(models.ImportRow{Line: 1, Values: values(s.fields, "name", "n", "email", "alan")}, nil)
+				yield(models.ImportRow{Line: 1, Values: file("n:alan")[0]}, nil)
 			}, models.ImportOptions{})
 			if err != nil || done.Created != 1 {
 				t.Errorf("an import: %+v, %v", done, err)

@@ -1,10 +1,8 @@
 package models_test
 
 import (
-	"bytes"
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -117,23 +115,11 @@ func (m *machine) sorted() []models.User {
 	return slices.SortedFunc(maps.Values(m.model), func(a, b models.User) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// json is what encoding/json makes of users.
+// json is users as an array: FuzzAppendText compares each with what encoding/json makes of it.
 func (m *machine) json(all []models.User) string {
-	encoded := func(value any) string {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(value) // it is a text, or null
-		return strings.TrimSuffix(text.String(), "\n")
-	}
 	var users []string
 	for _, user := range all {
-		shown := fmt.Sprintf(`{"id":%d,"name":%s,"email":%s,"created_at":%s`, user.ID, encoded(user.Name), encoded(user.Email),
-			encoded(user.CreatedAt))
-		for _, field := range m.fields[len(plain()):] {
-			shown += fmt.Sprintf(`,%s:%s`, encoded(field.Name), encoded(field.Value(&user.NewUser)))
-		}
-		users = append(users, shown+"}")
+		users = append(users, string(m.fields.AppendUser(nil, &user)))
 	}
 	return "[" + strings.Join(users, ",") + "]"
 }

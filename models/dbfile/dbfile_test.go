@@ -47,32 +47,6 @@ func file(t testing.TB) (path string) {
 	return path
 }
 
-// A database is taken for a restore alone when no other program can have it, in any journal mode.
-func TestADatabaseThatAnotherProgramUsesIsNotTakenAlone(t *testing.T) {
-	t.Parallel()
-	for _, statements := range [][]string{{"BEGIN IMMEDIATE"}, {"PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE"}, {"PRAGMA journal_mode = WAL", "SELECT count(*) FROM users"}} {
-		path := file(t)
-		other := open(t, path, statements...)
-		if release, err := dbfile.LockExclusive(path); err == nil {
-			release()
-			t.Errorf("%s: it is taken", statements)
-		} else if !strings.Contains(err.Error(), "has the database "+path+" open: stop the service") {
-			t.Errorf("%s: the error is %v", statements, err)
-		}
-		dbfile.Close(other)
-		release, err := dbfile.LockExclusive(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !isLocked(path) {
-			t.Errorf("%s: another can read it", statements)
-		}
-		if release(); isLocked(path) {
-			t.Errorf("%s: it is not released", statements)
-		}
-	}
-}
-
 // A service may start after a restore has left WAL mode, and before it has the lock. In WAL mode, an exclusive transaction
 // does not keep readers out. It takes many starts until one comes at that moment.
 func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
@@ -144,23 +118,5 @@ func TestAFileThatIsReplacedWhileItIsLockedIsNotTaken(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is never noticed")
 		}
-	}
-}
-
-func TestPathsLeadWhereTheirLinksLead(t *testing.T) {
-	t.Parallel()
-	directory := t.TempDir()
-	if resolved, err := filepath.EvalSymlinks(directory); err == nil {
-		directory = resolved
-	}
-	in := func(name string) string { return filepath.Join(directory, name) }
-	if err := errors.Join(os.Symlink("b", in("a")), os.Symlink(in("c"), in("b")), os.Symlink("loop", in("loop"))); err != nil {
-		t.Fatal(err)
-	}
-	if target, err := dbfile.FollowLinks(in("a")); err != nil || target != in("c") { // nothing is there
-		t.Errorf("%s, %v", target, err)
-	}
-	if _, err := dbfile.FollowLinks(in("loop")); err == nil || !strings.Contains(err.Error(), "leads back to itself") {
-		t.Errorf("a loop: %v", err)
 	}
 }
