@@ -23,12 +23,11 @@ type table struct {
 
 	silent func(context.Context) error // what each call does instead
 	during func(context.Context) error // what a reading does first
-	after  func()                      // what it does last
 	breaks error                       // what a reading ends with instead of its last row
 
-	calls                atomic.Int32 // under way: there must be no two
-	asked, readAll, read int          // how often Unchanged was called, and every row was read; how many rows were read
-	again                []int64      // the segments that were read again
+	calls         atomic.Int32 // under way: there must be no two
+	readAll, read int          // how often every row was read, and how many rows
+	again         []int64      // the segments that were read again
 }
 
 var errTwoCalls = errors.New("two goroutines call the source at once")
@@ -43,7 +42,6 @@ func (t *table) Unchanged(ctx context.Context) (bool, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked++
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -57,9 +55,6 @@ func (t *table) ReadList(ctx context.Context, read func(Snapshot) error) error {
 	}
 	if t.silent != nil {
 		return t.silent(ctx)
-	}
-	if t.after != nil {
-		defer func() { t.after() }()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
