@@ -3,6 +3,8 @@ package models
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,18 +15,6 @@ var texts = []string{
 	"<b>&amp;</b>", `<"&">`, "line\u2028paragraph\u2029", "\xff broken \xc3", "\xed\xa0\x80", strings.Repeat("long ", 1000),
 }
 
-// encode is what encoding/json makes of a value, not HTML-escaped.
-func encode(t testing.TB, value any) string {
-	t.Helper()
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSuffix(buffer.String(), "\n")
-}
-
 // Times are any text that another program has stored.
 func FuzzAppendText(f *testing.F) {
 	for _, text := range texts {
@@ -32,14 +22,50 @@ func FuzzAppendText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		user := User{ID: -7, NewUser: NewUser{Name: text, Email: text}, CreatedAt: text}
-		want := encode(t, struct {
+		want := bytes.NewBufferString("before")
+		encoder := json.NewEncoder(want)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(struct {
 			ID        int64  `json:"id"`
 			Name      string `json:"name"`
 			Email     string `json:"email"`
 			CreatedAt string `json:"created_at"`
-		}{user.ID, user.Name, user.Email, user.CreatedAt})
-		if got := string(NewFields()[:2].AppendUser([]byte("before"), &user)); got != "before"+want {
+		}{user.ID, user.Name, user.Email, user.CreatedAt}); err != nil {
+			t.Fatal(err)
+		}
+		if got := NewFields()[:2].AppendUser([]byte("before"), &user); string(got)+"\n" != want.String() {
 			t.Errorf("%q is written as %s, want %s", text, got, want)
 		}
 	})
+}
+
+// some returns n users in pages of 2 whose names have that many bytes.
+func some(n, bytes int) iter.Seq2[[]User, error] {
+	user := User{NewUser: NewUser{Name: strings.Repeat("n", bytes)}}
+	return func(yield func([]User, error) bool) {
+		for page := range slices.Chunk(slices.Repeat([]User{user}, n), 2) {
+			if !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// One user is the whole array, however long the name is, and so are a few short ones. Longer ones take bounded memory.
+func TestAnArrayHasAsFewChunksAsABoundedSizeAllows(t *testing.T) {
+	for _, test := range []struct{ users, bytes, want int }{
+		{0, 0, 1}, {1, 1, 1}, {10, 1000, 1}, {1, ChunkBytes, 1}, {2, ChunkBytes, 2}, {4, ChunkBytes, 3},
+		{100, ChunkBytes / 10, 11},
+	} {
+		array, got := NewFields().NewArray(0), 0
+		for chunk, err := range array.Chunks(some(test.users, test.bytes)) {
+			got++
+			if array.Ended != (got == test.want) || err != nil || len(chunk) > ChunkBytes+2*(test.bytes+100) {
+				t.Errorf("%+v: chunk %d of %d bytes, %v, ended: %t", test, got, len(chunk), err, array.Ended)
+			}
+		}
+		if got != test.want || array.Users != test.users {
+			t.Errorf("%+v: %d users in %d chunks", test, array.Users, got)
+		}
+	}
 }

@@ -15,44 +15,29 @@ import (
 	"users-api/models/dbfile"
 )
 
-// open opens a database until the end of the test, and runs statements.
-func open(t testing.TB, path string, statements ...string) *gorm.DB {
+// open opens a database until the end of the test, and makes a table.
+func open(t testing.TB) (path string, db *gorm.DB) {
 	t.Helper()
-	db, err := dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)")
+	path = filepath.Join(t.TempDir(), "users of #1?%41.db")
+	err := os.WriteFile(path, nil, 0o600)
+	if err == nil {
+		db, err = dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)", "synchronous(OFF)")
+	}
+	if err == nil {
+		t.Cleanup(func() { dbfile.Close(db) })
+		err = db.Exec("CREATE TABLE users (id INTEGER PRIMARY KEY)").Error
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { dbfile.Close(db) })
-	run(t, db, statements...)
-	return db
-}
-
-func run(t testing.TB, db *gorm.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if err := db.Exec(statement).Error; err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
-// file makes a database and returns its path.
-func file(t testing.TB) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "users of #1?%41.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dbfile.Close(open(t, path, "CREATE TABLE users (id INTEGER PRIMARY KEY)"))
-	return path
+	return path, db
 }
 
 // A service may start after a restore has left WAL mode, and before it has the lock. In WAL mode, an exclusive transaction
 // does not keep readers out. It takes many starts until one comes at that moment.
 func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
 	t.Parallel()
-	path := file(t)
-	service := open(t, path, "PRAGMA synchronous = OFF")
+	path, service := open(t)
 	reads := strings.Repeat("SELECT count(*) FROM users;", 3)
 	var starts atomic.Int64
 	var done atomic.Bool
@@ -92,7 +77,8 @@ func isLocked(path string) bool {
 // Two restores may meet: one renames the file that the other locks.
 func TestAFileThatIsReplacedWhileItIsLockedIsNotTaken(t *testing.T) {
 	t.Parallel()
-	path := file(t)
+	path, db := open(t)
+	dbfile.Close(db)
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
