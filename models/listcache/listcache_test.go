@@ -50,7 +50,6 @@ func TestOnlyWhatHasChangedIsReadAgain(t *testing.T) {
 		read  int     // rows
 	}{
 		{"a creation", func() { source.put(5001, "new") }, []int64{9}, 1},
-		{"a change", func() { source.put(17, "new") }, []int64{0}, 1},
 		{"a deletion", func() { source.remove(2048) }, []int64{4}, 0},
 		{"a change of the first of a segment", func() { source.put(512, "new") }, []int64{1}, 1},
 		{"two changes in a segment", func() { source.put(700, "new"); source.put(600, "new") }, []int64{1}, 101},
