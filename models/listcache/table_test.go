@@ -23,6 +23,7 @@ type table struct {
 
 	silent func(context.Context) error // what each call does instead
 	during func(context.Context) error // what a reading does first
+	after  func()                      // what it does last
 	breaks error                       // what a reading ends with instead of its last row
 
 	calls         atomic.Int32 // under way: there must be no two
@@ -55,6 +56,9 @@ func (t *table) ReadList(ctx context.Context, read func(Snapshot) error) error {
 	}
 	if t.silent != nil {
 		return t.silent(ctx)
+	}
+	if t.after != nil {
+		defer t.after()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
