@@ -14,6 +14,7 @@ import (
 func TestWrites(t *testing.T) {
 	onEach(t, []test{
 		{"what is closed says so", closed},
+		{"a write is refused at once while the close waits for another", closing},
 		{"a write waits for an import, however long that takes", writesBesideImport},
 	}, plain())
 }
@@ -36,6 +37,40 @@ func closed(t *testing.T, s *storage) {
 		if !errors.Is(err, models.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func closing(t *testing.T, s *storage) {
+	last, imported, closed := make(chan bool), make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.Import(ctx, func(yield func(models.ImportRow, error) bool) {
+			go func() { closed <- s.Close(ctx) }()
+			<-last
+		}, models.ImportOptions{})
+		imported <- err
+	}()
+	created := make(chan error, 1000)
+	for tries, refused := 0, false; !refused; tries++ { // those that come before the close may wait for the import
+		if tries == cap(created) {
+			close(last)
+			t.Fatal("no write is refused")
+		}
+		go func() {
+			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: "e"})
+			created <- err
+		}()
+		select {
+		case err := <-created:
+			refused = errors.Is(err, models.ErrClosed)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if len(closed) > 0 {
+		t.Error("it is closed although an import is under way")
+	}
+	close(last)
+	if err := errors.Join(<-imported, <-closed); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -184,6 +184,21 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 	}
 }
 
+func TestTheSameFileTwiceChangesNothing(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	text := program.ReadFile(t, "../testdata/people.csv")
+	p.Do(t, "POST", program.CSV+roster+"0", text).Expect(t, 200, deleting(100, 0, 0, 0))
+	before := p.Do(t, "GET", "/api/users", "")
+	p.Do(t, "POST", program.CSV+roster+"0", text).Expect(t, 200, deleting(0, 0, 100, 0))
+	after := p.Do(t, "GET", "/api/users", "")
+	after.Expect(t, 200, before.Body)
+	program.ExpectHeader(t, after, "ETag", before.Header.Get("ETag"))
+	if id := p.Create(t, "Next", "next"); id != 101 {
+		t.Errorf("the next user has the id %d", id)
+	}
+}
+
 func TestAFileThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "IMPORT_MAX_MIB=2")
