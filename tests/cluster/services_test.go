@@ -5,7 +5,6 @@ package cluster
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,11 +16,9 @@ import (
 
 // services are two processes of the service on one cluster.
 type services struct {
-	t       *testing.T
 	cluster *postgresql.Cluster
 	all     []*service
 	round   int
-	pauses  map[string][]time.Duration // how long writes paused, by what happened
 }
 
 // A service notes when it answers writes.
@@ -50,9 +47,9 @@ func (s *service) begin() {
 
 func (s *services) any() *program.Program { return s.all[rand.IntN(len(s.all))].Program }
 
-// under writes with both services, and follows the feed, while something happens to the cluster. Afterwards both have all that
-// was answered, and so has one who follows.
-func (s *services) under(t *testing.T, name string, happens func(*testing.T, *postgresql.Cluster) func()) {
+// under writes with both services, and follows the feed, while something happens to the machine that has a role, and
+// returns how long writes paused. Afterwards both have all that was answered, and so has one who follows.
+func (s *services) under(t *testing.T, role string, happens, heal func(*machine, testing.TB)) (pause time.Duration) {
 	s.round++
 	var over atomic.Bool
 	var wait sync.WaitGroup
@@ -85,10 +82,16 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 	for _, p := range s.all {
 		p.begin()
 	}
-	heal := happens(t, s.cluster)
+	affected := s.cluster.WaitFor(t, role, nil)
+	happens(affected, t)
+	s.cluster.WaitFor(t, role, affected)
 	s.waitForWrites(t, 100)
-	s.pauses[name] = append(s.pauses[name], s.longest())
-	heal()
+	for _, p := range s.all {
+		p.mu.Lock()
+		pause = max(pause, p.pause)
+		p.mu.Unlock()
+	}
+	heal(affected, t)
 	s.cluster.WaitUntilWhole(t)
 	s.waitForWrites(t, 100)
 	over.Store(true)
@@ -97,6 +100,7 @@ func (s *services) under(t *testing.T, name string, happens func(*testing.T, *po
 		p.writers.StopAndExpect(t, s.all[0].Program, s.all[1].Program)
 	}
 	follower.Settle(t, s.any())
+	return pause
 }
 
 // waitForWrites waits until each service has answered some more.
@@ -104,23 +108,5 @@ func (s *services) waitForWrites(t *testing.T, more int) {
 	t.Helper()
 	for _, p := range s.all {
 		p.writers.WaitFor(t, more)
-	}
-}
-
-func (s *services) longest() (pause time.Duration) {
-	for _, p := range s.all {
-		p.mu.Lock()
-		pause = max(pause, p.pause)
-		p.mu.Unlock()
-	}
-	return pause
-}
-
-// summarize prints the pauses of all rounds.
-func (s *services) summarize() {
-	for name, pauses := range s.pauses {
-		slices.Sort(pauses)
-		s.t.Logf("%s: writes pause %.1f s (%.1f to %.1f, %d rounds)", name,
-			pauses[len(pauses)/2].Seconds(), pauses[0].Seconds(), pauses[len(pauses)-1].Seconds(), len(pauses))
 	}
 }

@@ -3,6 +3,10 @@ package postgresql
 import (
 	"context"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,10 +16,8 @@ import (
 // SQL runs statements on a connection of its own, each as it stands.
 func SQL(t testing.TB, url string, statements ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	conn := connect(ctx, t, url)
-	defer conn.Close(ctx) //nolint:errcheck // it has done what it should
+	ctx, conn, end := connect(t, url)
+	defer end()
 	for _, statement := range statements {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -26,10 +28,8 @@ func SQL(t testing.TB, url string, statements ...string) {
 // Ask returns the one value that a query selects, as text.
 func Ask(t testing.TB, url, query string) (text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	conn := connect(ctx, t, url)
-	defer conn.Close(ctx) //nolint:errcheck // it has done what it should
+	ctx, conn, end := connect(t, url)
+	defer end()
 	if err := conn.QueryRow(ctx, query).Scan(&text); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
@@ -38,14 +38,15 @@ func Ask(t testing.TB, url, query string) (text string) {
 
 // connect opens a connection that sends every statement as text, so that values come as text too and a pooler in
 // between is no matter.
-func connect(ctx context.Context, t testing.TB, url string) *pgx.Conn {
+func connect(t testing.TB, url string) (ctx context.Context, conn *pgx.Conn, end func()) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	config, err := pgx.ParseConfig(url)
 	must(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err = pgx.ConnectConfig(ctx, config)
 	must(t, err)
-	return conn
+	return ctx, conn, func() { _ = conn.Close(ctx); cancel() }
 }
 
 // At returns the URL of a database on other servers: it is that of the first that can be written.
@@ -80,4 +81,20 @@ func AsAnotherRole(t testing.TB, database string) string {
 	t.Cleanup(func() { SQL(t, database, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	name.User = url.User(role)
 	return name.String()
+}
+
+// dumpComments are the lines of pg_dump that name versions and random keys.
+var dumpComments = regexp.MustCompile(`(?m)^(--.*|\\.*|)\n`)
+
+// Schema returns the definitions of everything in a database, as pg_dump of the server's version writes them. Where
+// there is none, it skips the rest of the test.
+func Schema(t testing.TB, url string) string {
+	t.Helper()
+	dump, err := exec.LookPath(filepath.Join(os.Getenv("POSTGRES_BIN"), "pg_dump"))
+	if err != nil {
+		t.Skipf("needs pg_dump: %v", err)
+	}
+	text, err := exec.Command(dump, "--schema-only", "--dbname="+url).Output()
+	must(t, err)
+	return dumpComments.ReplaceAllString(string(text), "")
 }

@@ -106,28 +106,14 @@ func (c *Cluster) with(role string) *Machine {
 	return c.Machines[slices.IndexFunc(c.Machines, func(m *Machine) bool { return m.Name == members[i].Name })]
 }
 
-// Leader returns the machine that writes go to.
-func (c *Cluster) Leader(t testing.TB) *Machine { return c.waitFor(t, "leader") }
-
-// Standby returns the machine whose copy is synchronous.
-func (c *Cluster) Standby(t testing.TB) *Machine { return c.waitFor(t, "sync_standby") }
-
-func (c *Cluster) waitFor(t testing.TB, role string) (m *Machine) {
-	t.Helper()
-	c.wait(t, "there is a "+role, func() bool {
-		m = c.with(role)
-		return m != nil
-	})
-	return m
-}
-
-// WaitForOther waits until another machine has a role.
-func (c *Cluster) WaitForOther(t testing.TB, role string, than *Machine) {
+// WaitFor waits until a machine has a role, and is another than that which had it before, if there is one.
+func (c *Cluster) WaitFor(t testing.TB, role string, before *Machine) (now *Machine) {
 	t.Helper()
 	c.wait(t, "another machine is the "+role, func() bool {
-		m := c.with(role)
-		return m != nil && m != than
+		now = c.with(role)
+		return now != nil && now != before
 	})
+	return now
 }
 
 // WaitUntilWhole waits until all machines have one timeline, and a standby is synchronous.

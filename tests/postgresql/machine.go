@@ -17,7 +17,8 @@ import (
 
 // Machine is one of a [Cluster], with a server, its Patroni and a member of etcd.
 type Machine struct {
-	Name string
+	Name    string
+	Cluster *Cluster
 
 	address, folder string
 	environment     []string // Patroni's
@@ -33,7 +34,7 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 			t.Fatalf("a cluster needs Debian's packages patroni, etcd-server and postgresql: %v", err)
 		}
 	}
-	m := &Machine{Name: fmt.Sprint("pg", n), address: fmt.Sprint(c.network, n), folder: newFolder(t)}
+	m := &Machine{Name: fmt.Sprint("pg", n), Cluster: c, address: fmt.Sprint(c.network, n), folder: newFolder(t)}
 	t.Cleanup(func() { _ = os.RemoveAll(m.folder) })
 	// Each Patroni has a way of its own to each member of etcd, which can be cut.
 	var ways []string
@@ -83,7 +84,7 @@ func (m *Machine) data() string { return filepath.Join(m.folder, "data") }
 
 func (m *Machine) startEtcd(t testing.TB) {
 	t.Helper()
-	m.etcd = beginWith(t, attributes(t), m.etcdEnvironment, "/usr/bin/etcd")
+	m.etcd = begin(t, syscall.SIGQUIT, m.etcdEnvironment, "/usr/bin/etcd")
 }
 
 // waitForEtcd waits until the members of etcd have found each other. Patroni ends if they have not.
@@ -107,10 +108,8 @@ func (m *Machine) waitForEtcd(t testing.TB) {
 // startPatroni starts Patroni, which starts the server. If the test's process is killed, Patroni stops the server.
 func (m *Machine) startPatroni(t testing.TB) {
 	t.Helper()
-	attributes := attributes(t)
-	attributes.Pdeathsig = syscall.SIGTERM
 	path := cmp.Or(os.Getenv("PATRONI"), "/usr/bin/patroni")
-	m.patroni = beginWith(t, attributes, m.environment, path, filepath.Join(m.folder, "patroni.yml"))
+	m.patroni = begin(t, syscall.SIGTERM, m.environment, path, filepath.Join(m.folder, "patroni.yml"))
 }
 
 // server returns the server's first process, or 0. The file of one that was killed may name another program's by now.
@@ -127,25 +126,17 @@ func (m *Machine) server() int {
 // signal sends a signal to all processes of the machine.
 func (m *Machine) signal(signal syscall.Signal) {
 	for _, p := range []*process{m.patroni, m.etcd} {
-		if p != nil && p.runs() {
-			_ = syscall.Kill(p.command.Process.Pid, signal)
+		if p != nil {
+			p.signal(signal)
 		}
 	}
 	m.signalServer(signal)
 }
 
-// signalServer sends a signal to the processes of the server. Its first is stopped meanwhile, so that it starts no
-// other.
 func (m *Machine) signalServer(signal syscall.Signal) {
-	server := m.server()
-	if server == 0 {
-		return
+	if server := m.server(); server != 0 {
+		signalAll(server, signal)
 	}
-	_ = syscall.Kill(server, syscall.SIGSTOP)
-	for _, child := range childrenOf(server) {
-		_ = syscall.Kill(child, signal)
-	}
-	_ = syscall.Kill(server, signal)
 }
 
 // Kill ends all processes of the machine as kill -9 does. Those that would notice that others have ended are stopped
@@ -167,20 +158,20 @@ func (m *Machine) StartAgain(t testing.TB) {
 }
 
 // Pause stops all processes of the machine where they are, as a virtual machine is that is moved.
-func (m *Machine) Pause() { m.signal(syscall.SIGSTOP) }
+func (m *Machine) Pause(testing.TB) { m.signal(syscall.SIGSTOP) }
 
 // Resume lets a paused machine go on.
-func (m *Machine) Resume() { m.signal(syscall.SIGCONT) }
+func (m *Machine) Resume(testing.TB) { m.signal(syscall.SIGCONT) }
 
 // CutOff cuts what Patroni has to do with etcd.
-func (m *Machine) CutOff() {
+func (m *Machine) CutOff(testing.TB) {
 	for _, g := range m.gates {
 		g.Lock()
 	}
 }
 
 // Reconnect undoes CutOff.
-func (m *Machine) Reconnect() {
+func (m *Machine) Reconnect(testing.TB) {
 	for _, g := range m.gates {
 		g.Unlock()
 	}

@@ -5,13 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
-// PgBouncer puts a PgBouncer in front of the server and returns what turns the URL of a database into the one that goes
-// through it.
+// PgBouncer is Pooler, and returns what turns the URL of a database into the one that goes through it.
 func (s *Server) PgBouncer(t testing.TB, settings ...string) (through func(url string) string) {
-	t.Helper()
 	return s.Pooler(t, settings...).Through
 }
 
@@ -44,13 +43,13 @@ func (s *Server) Pooler(t testing.TB, settings ...string) *Pooler {
 	}
 	pooler := &Pooler{t: t, port: port, path: path, file: filepath.Join(folder, "ini")}
 	pooler.start()
-	t.Cleanup(func() { pooler.process.kill(); <-pooler.process.exited })
+	t.Cleanup(func() { pooler.process.signal(syscall.SIGKILL); <-pooler.process.exited })
 	return pooler
 }
 
 func (p *Pooler) start() {
 	p.t.Helper()
-	p.process = begin(p.t, p.path, p.file)
+	p.process = begin(p.t, syscall.SIGQUIT, nil, p.path, p.file)
 	p.process.waitFor(p.t, "process up")
 }
 
@@ -77,7 +76,7 @@ func (p *Pooler) IsOld() bool {
 // Restart kills the pooler, so that all connections through it break, and starts it again.
 func (p *Pooler) Restart() {
 	p.t.Helper()
-	p.process.kill()
+	p.process.signal(syscall.SIGKILL)
 	p.process.wait(p.t)
 	p.start()
 }

@@ -8,10 +8,11 @@
 package postgresql
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -115,11 +116,8 @@ func newFolder(t testing.TB) string {
 // binary returns the path of one of the server's programs.
 func binary(t testing.TB, name string) string {
 	t.Helper()
-	directory := os.Getenv("POSTGRES_BIN")
-	if directory == "" {
-		directory = newest()
-	}
-	path := filepath.Join(directory, name)
+	directories, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // Debian's, whose versions have two digits
+	path := filepath.Join(cmp.Or(os.Getenv("POSTGRES_BIN"), slices.Max(append(directories, ""))), name)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("these tests need a PostgreSQL server: install Debian's package postgresql, or set POSTGRES_BIN to "+
 			"the directory of another's programs: %v", err)
@@ -127,26 +125,20 @@ func binary(t testing.TB, name string) string {
 	return path
 }
 
-// newest returns the directory of the newest version that Debian has installed.
-func newest() string {
-	directories, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is right
-	return slices.Max(append(directories, ""))                   // all that can be used have two digits
-}
-
 // run runs a program to its end, as the user who runs the servers.
 func run(t testing.TB, path string, arguments ...string) {
 	t.Helper()
 	command := exec.Command(path, arguments...)
-	command.SysProcAttr, command.Dir = attributes(t), "/"
+	command.SysProcAttr, command.Dir = attributes(t, syscall.SIGQUIT), "/"
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", path, strings.Join(arguments, " "), err, output)
 	}
 }
 
-// attributes are those of every process here: not root, and gone when the test's process is killed.
-func attributes(t testing.TB) *syscall.SysProcAttr {
+// attributes are those of every process here: not root, and sent a signal when the test's process is killed.
+func attributes(t testing.TB, atEnd syscall.Signal) *syscall.SysProcAttr {
 	t.Helper()
-	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	attributes := &syscall.SysProcAttr{Pdeathsig: atEnd}
 	if os.Geteuid() == 0 {
 		attributes.Credential = credential(t)
 	}
@@ -161,9 +153,7 @@ func credential(t testing.TB) *syscall.Credential {
 	}
 	uid, errUID := strconv.ParseUint(account.Uid, 10, 32)
 	gid, errGID := strconv.ParseUint(account.Gid, 10, 32)
-	if errUID != nil || errGID != nil {
-		t.Fatalf("the user postgres has uid %q and gid %q", account.Uid, account.Gid)
-	}
+	must(t, errors.Join(errUID, errGID))
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
@@ -184,12 +174,6 @@ func freePort(t testing.TB) int {
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-// databaseURL returns the URL of a database for the superuser, with the password.
-func databaseURL(port int, database string) string {
-	superuser := url.UserPassword("postgres", Password)
-	return (&url.URL{Scheme: "postgres", User: superuser, Host: address(port), Path: database}).String()
-}
 
 // UID returns the user who runs the servers.
 func UID(t testing.TB) int {

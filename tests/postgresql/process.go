@@ -22,19 +22,11 @@ type process struct {
 	log bytes.Buffer
 }
 
-// begin starts a program. It ends with the test's process at the latest.
-func begin(t testing.TB, path string, arguments ...string) *process {
-	t.Helper()
-	return beginWith(t, attributes(t), nil, path, arguments...)
-}
-
-// beginWith is begin with other attributes, and more in the environment.
-func beginWith(
-	t testing.TB, attributes *syscall.SysProcAttr, environment []string, path string, arguments ...string,
-) *process {
+// begin starts a program with more in its environment. When the test's process ends, it gets a signal at the latest.
+func begin(t testing.TB, atEnd syscall.Signal, environment []string, path string, arguments ...string) *process {
 	t.Helper()
 	p := &process{command: exec.Command(path, arguments...), exited: make(chan struct{})}
-	p.command.SysProcAttr, p.command.Dir = attributes, "/"
+	p.command.SysProcAttr, p.command.Dir = attributes(t, atEnd), "/"
 	p.command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, environment...)
 	p.command.Stdout, p.command.Stderr = p, p
 	must(t, p.command.Start())
@@ -74,7 +66,15 @@ func (p *process) runs() bool {
 	}
 }
 
+// signal sends a signal to the process alone.
 func (p *process) signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
+
+// signalAll sends a signal to the process and its children.
+func (p *process) signalAll(signal syscall.Signal) {
+	if p.runs() {
+		signalAll(p.command.Process.Pid, signal)
+	}
+}
 
 // wait waits for the process to end.
 func (p *process) wait(t testing.TB) {
@@ -86,29 +86,14 @@ func (p *process) wait(t testing.TB) {
 	}
 }
 
-// kill kills the process and its children. It is stopped first, so that it starts no other child meanwhile.
-func (p *process) kill() {
-	p.signal(syscall.SIGSTOP)
-	for _, child := range p.children() {
-		_ = syscall.Kill(child, syscall.SIGKILL)
-	}
-	p.signal(syscall.SIGKILL)
-}
-
-// children returns the processes that this one has started and that run.
-func (p *process) children() []int {
-	if !p.runs() {
-		return nil
-	}
-	return childrenOf(p.command.Process.Pid)
-}
-
-func childrenOf(pid int) (children []int) {
-	list, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)) // it may end at any time
-	for _, field := range strings.Fields(string(list)) {
+// signalAll sends a signal to a process and its children. It is stopped meanwhile, so that it starts no other.
+func signalAll(pid int, signal syscall.Signal) {
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)) // it may end at any time
+	for _, field := range strings.Fields(string(children)) {
 		if child, err := strconv.Atoi(field); err == nil {
-			children = append(children, child)
+			_ = syscall.Kill(child, signal)
 		}
 	}
-	return children
+	_ = syscall.Kill(pid, signal)
 }

@@ -1,11 +1,17 @@
 package postgresql
 
 import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -47,7 +53,7 @@ func (s *Server) StartAgain(t testing.TB, settings ...string) {
 	for _, setting := range s.settings {
 		arguments = append(arguments, "-c", setting)
 	}
-	s.process = begin(t, binary(t, "postgres"), arguments...)
+	s.process = begin(t, syscall.SIGQUIT, nil, binary(t, "postgres"), arguments...)
 	s.process.waitFor(t, "database system is ready to accept")
 }
 
@@ -61,27 +67,15 @@ func (s *Server) Stop(t testing.TB) {
 // Kill ends all processes of the server as kill -9 does.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	s.process.kill()
+	s.process.signalAll(syscall.SIGKILL)
 	s.process.wait(t)
 }
 
 // Pause stops all processes of the server where they are: connections stay open, and no process answers.
-func (s *Server) Pause(t testing.TB) {
-	t.Helper()
-	s.process.signal(syscall.SIGSTOP)
-	for _, child := range s.process.children() {
-		_ = syscall.Kill(child, syscall.SIGSTOP)
-	}
-}
+func (s *Server) Pause(testing.TB) { s.process.signalAll(syscall.SIGSTOP) }
 
 // Resume lets a paused server go on.
-func (s *Server) Resume(t testing.TB) {
-	t.Helper()
-	for _, child := range s.process.children() {
-		_ = syscall.Kill(child, syscall.SIGCONT)
-	}
-	s.process.signal(syscall.SIGCONT)
-}
+func (s *Server) Resume(testing.TB) { s.process.signalAll(syscall.SIGCONT) }
 
 // Reload makes the server read its configuration again, and returns when it holds. New connections have what the
 // server's first process has read, and a checkpoint is made after its own process, on which synchronous standbys rest,
@@ -95,32 +89,99 @@ func (s *Server) Reload(t testing.TB) {
 }
 
 // URL returns the URL of a database, with the superuser's name and password.
-func (s *Server) URL(database string) string { return databaseURL(s.Port, database) }
+func (s *Server) URL(database string) string {
+	superuser := url.UserPassword("postgres", Password)
+	return (&url.URL{Scheme: "postgres", User: superuser, Host: address(s.Port), Path: database}).String()
+}
 
 // remove kills the server, whose data no test needs any more, and removes its folder.
 func (s *Server) remove() {
-	s.process.kill()
+	s.process.signalAll(syscall.SIGKILL)
 	<-s.process.exited
 	freeSharedMemory(s.data())
 	_ = os.RemoveAll(s.folder)
 }
 
 // freeSharedMemory frees the segment of shared memory that a killed server has left: a system has room for a few
-// thousand.
+// thousand. The seventh line of postmaster.pid has its key and its id.
 func freeSharedMemory(data string) {
-	if id, exists := sharedMemory(data); exists {
-		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid")) // there is none after a normal end
+	if lines := strings.Split(string(text), "\n"); len(lines) >= 7 {
+		var key, id int
+		if _, err := fmt.Sscan(lines[6], &key, &id); err == nil {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
 	}
 }
 
-// sharedMemory returns the id of a server's segment: the seventh line of postmaster.pid has its key and its id.
-func sharedMemory(data string) (id int, exists bool) {
-	text, _ := os.ReadFile(filepath.Join(data, "postmaster.pid")) // there is none after a normal end
-	lines := strings.Split(string(text), "\n")
-	if len(lines) < 7 {
-		return 0, false
+// databases are those of a server that tests use, one after the other: to empty one takes a tenth of the time that it
+// takes to drop it, which waits for a checkpoint, and to make another.
+type databases struct {
+	mu   sync.Mutex
+	made int
+	free []string
+}
+
+// NewDatabase returns the URL of an empty database, which is the test's alone until it ends.
+func (s *Server) NewDatabase(t testing.TB) string {
+	t.Helper()
+	name, made := s.take()
+	if made {
+		SQL(t, s.URL("postgres"), "CREATE DATABASE "+name)
 	}
-	var key int
-	_, err := fmt.Sscan(lines[6], &key, &id)
-	return id, err == nil
+	t.Cleanup(func() {
+		if s.process.runs() && !t.Failed() { // what failed may still be used
+			s.empty(t, name)
+		}
+	})
+	return s.URL(name)
+}
+
+// take returns the name of a database that is free, or of one to be made.
+func (d *databases) take() (name string, made bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if last := len(d.free) - 1; last >= 0 {
+		name, d.free = d.free[last], d.free[:last]
+		return name, false
+	}
+	d.made++
+	return fmt.Sprint("users", d.made), true
+}
+
+// empty makes a database as good as new.
+func (s *Server) empty(t testing.TB, name string) {
+	t.Helper()
+	SQL(t, s.URL("postgres"), "ALTER DATABASE "+name+" RESET ALL",
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
+	SQL(t, s.URL(name), `DO $$ DECLARE name text; BEGIN
+			FOR name IN SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema)' LOOP
+				EXECUTE format('DROP SCHEMA %I CASCADE', name);
+			END LOOP; END $$`,
+		"CREATE SCHEMA public")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, name)
+}
+
+// RequireTLS gives the server a certificate for 127.0.0.1 and refuses connections that are not encrypted. It returns
+// the file with the certificate, which signs itself.
+func (s *Server) RequireTLS(t testing.TB) (root string) {
+	t.Helper()
+	has := httptest.NewTLSServer(nil)
+	defer has.Close()
+	private, err := x509.MarshalPKCS8PrivateKey(has.TLS.Certificates[0].PrivateKey)
+	must(t, err)
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: has.Certificate().Raw})
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
+	for name, text := range map[string][]byte{"server.crt": certificate, "server.key": key,
+		"pg_hba.conf": []byte("hostssl all all 127.0.0.1/32 trust\n")} {
+		path := filepath.Join(s.data(), name)
+		must(t, errors.Join(os.WriteFile(path, text, 0o600), os.Chown(path, UID(t), -1)))
+	}
+	SQL(t, s.URL("postgres"), "ALTER SYSTEM SET ssl = on")
+	s.Reload(t)
+	root = filepath.Join(t.TempDir(), "root.crt")
+	must(t, os.WriteFile(root, certificate, 0o644))
+	return root
 }

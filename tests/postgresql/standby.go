@@ -1,7 +1,6 @@
 package postgresql
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,11 +13,9 @@ import (
 // Standby starts a second server that follows this one, and returns once it does. It takes the same settings.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	following := "primary_conninfo=" + s.connection()
-	standby := &Server{
-		Port: freePort(t), folder: newFolder(t),
-		settings: append(slices.Clone(s.settings), "hot_standby=on", following),
-	}
+	following := fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=postgres password='%s'", s.Port, Password)
+	settings := append(slices.Clone(s.settings), "hot_standby=on", following)
+	standby := &Server{Port: freePort(t), folder: newFolder(t), settings: settings}
 	t.Cleanup(func() { _ = os.RemoveAll(standby.folder) }) // also of a server that does not start
 	s.backUp(t, standby)
 	standby.StartAgain(t)
@@ -27,18 +24,11 @@ func (s *Server) Standby(t testing.TB) *Server {
 	return standby
 }
 
-// connection says how a standby connects to this server.
-func (s *Server) connection() string {
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=postgres password='%s'", s.Port, Password)
-}
-
 // backUp copies the data while the server runs, as pg_basebackup does, which not every installation has.
 func (s *Server) backUp(t testing.TB, standby *Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	conn := connect(ctx, t, s.URL("postgres")) // the backup ends with its session
-	defer conn.Close(ctx)                      //nolint:errcheck // it has done what it should
+	ctx, conn, endSession := connect(t, s.URL("postgres"))
+	defer endSession() // and with it the backup
 	begin, end := "pg_backup_start('standby', true)", "pg_backup_stop(false)"
 	if Ask(t, s.URL("postgres"), "SELECT (current_setting('server_version_num')::int < 150000)::text") == "true" {
 		begin, end = "pg_start_backup('standby', true, false)", "pg_stop_backup(false, false)"
