@@ -3,8 +3,11 @@
 package strace
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,9 +35,12 @@ func TestAPowerCutLosesNothingThatACommandHasDone(t *testing.T) {
 		if err := checkHistory(directory, at); err != nil {
 			return err
 		}
-		for name, process := range processes {
-			if err := x.expectDone(directory, name, x.answers[process] <= at); err != nil {
-				return err
+		for name, query := range doneBy {
+			if x.answers[processes[name]] > at {
+				continue
+			}
+			if n, err := ask(directory+"/data/users.db", query); err != nil || n != "1" {
+				return errors.Join(err, fmt.Errorf("what %s has done is gone", name))
 			}
 		}
 		return x.expectBackup(h, directory, processes["backup"], at)
@@ -51,18 +57,6 @@ var doneBy = map[string]string{
 	"ignore-email-case": "SELECT count(*) FROM sqlite_schema WHERE name = 'users_email_nocase'",
 }
 
-// expectDone returns an error if what a command was to do is not there.
-func (x *recording) expectDone(directory, name string, answered bool) error {
-	if doneBy[name] == "" || !answered {
-		return nil
-	}
-	n, err := ask(directory+"/data/users.db", doneBy[name])
-	if err == nil && n != "1" {
-		err = fmt.Errorf("what %s has done is gone", name)
-	}
-	return err
-}
-
 // expectBackup returns an error if a backup is not complete, or is not there although it was said to be.
 func (x *recording) expectBackup(h *history, directory, process string, at int) error {
 	path := directory + "/backups/b.db"
@@ -75,4 +69,59 @@ func (x *recording) expectBackup(h *history, directory, process string, at int) 
 	return reopen(path, func(found users) error {
 		return knowledge{h, x.answers, x.began[process], at}.check(found)
 	})
+}
+
+func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
+	for name, gone := range map[string]bool{
+		"beside the -wal file of a killed service": false,
+		"beside one without a database":            true,
+	} {
+		t.Run(name, func(t *testing.T) {
+			recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
+			p := program.Serve(t, "DATA_DIR="+root)
+			startClients(t, p, h, "new", 2, 5, "")()
+			backup, after := program.BackUp(t, root), byEmail(p.List(t))
+			startClients(t, p, h, "old", 2, 5, "")()
+			before := byEmail(p.List(t))
+			p.Kill(t)
+			if gone {
+				before = users{}
+				program.Must(t, os.Remove(root+"/users.db"))
+			}
+			start := copyOf(t, root)
+			process := recorder.run(root, "restore", backup)
+			x := newRecording(recorder, root, start)
+			check := x.expectOldOrNew(process, before, after)
+			x.cutPower(check)
+
+			x.expectFound("a restored file that is not flushed", check, isFlush(root+"/users.db.*.partial"))
+			x.expectFound("a restored file whose name is not flushed", check, isFlush(root))
+		})
+	}
+}
+
+// expectOldOrNew returns a check that the old database is there, or the new one and beside it the old one.
+func (x *recording) expectOldOrNew(process string, before, after users) check {
+	return func(directory string, at int) error {
+		return reopen(directory+"/users.db", func(found users) error {
+			if maps.Equal(found, before) && at < x.answers[process] {
+				return nil
+			}
+			if !maps.Equal(found, after) {
+				return fmt.Errorf("after the cut there are %.300s", fmt.Sprint(found))
+			}
+			kept, _ := filepath.Glob(directory + "/users.db.replaced-*Z")
+			if len(before) == 0 {
+				return nil // there was none
+			} else if len(kept) != 1 {
+				return fmt.Errorf("the old database is kept as %q", kept)
+			}
+			return reopen(kept[0], func(found users) error {
+				if !maps.Equal(found, before) {
+					return fmt.Errorf("as the old database, there is kept %.300s", fmt.Sprint(found))
+				}
+				return nil
+			})
+		})
+	}
 }

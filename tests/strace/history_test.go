@@ -3,10 +3,16 @@
 package strace
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
+	"testing"
+
+	"users-api/models"
+	"users-api/models/dbfile"
+	"users-api/tests/program"
 )
 
 // A history is what clients asked of the service, and was answered. Unlike a ledger, it tells what was known at any
@@ -44,17 +50,12 @@ func (h *history) asks(answer string, names users) {
 	}
 }
 
-func (h *history) shown(next list) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lists = append(h.lists, next)
-}
-
-// received notes that an answer came.
-func (h *history) received(answer string) {
+// received notes that an answer came, and the list that it showed.
+func (h *history) received(answer string, lists ...list) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.got = append(h.got, answer)
+	h.lists = append(h.lists, lists...)
 }
 
 func (h *history) size() int {
@@ -106,7 +107,7 @@ func (k knowledge) shownTo() map[string]int {
 // check compares users with what is known of them.
 func (k knowledge) check(found users) error {
 	rest := maps.Clone(found)
-	files := map[string]string{} // which of the steps that may be there are
+	files := map[string]bool{} // of the writes with one answer that may be there, whether they are
 	least := k.shownTo()
 	for email, steps := range k.steps {
 		delete(rest, email)
@@ -122,25 +123,15 @@ func (k knowledge) check(found users) error {
 				email, found[email], nameAfter(steps, from), to-from)
 		}
 		if to > from && k.since == k.until {
-			if err := whole(files, steps[to-1].answer, have == to); err != nil {
-				return err
+			answer := steps[to-1].answer
+			if there, seen := files[answer]; seen && there != (have == to) {
+				return fmt.Errorf("a part of what %s asked for is there", answer)
 			}
+			files[answer] = have == to
 		}
 	}
 	for email := range rest {
 		return fmt.Errorf("%s is there and was never sent", email)
-	}
-	return nil
-}
-
-// whole returns an error if some writes with one answer are there, and others are not.
-func whole(seen map[string]string, answer string, there bool) error {
-	now := fmt.Sprint(there)
-	if seen[answer] == "" {
-		seen[answer] = now
-	}
-	if seen[answer] != now {
-		return fmt.Errorf("a part of what %s asked for is there", answer)
 	}
 	return nil
 }
@@ -152,11 +143,161 @@ func nameAfter(steps []step, n int) string {
 	return steps[n-1].name
 }
 
-// short shows users in an error.
-func (u users) short() string {
-	text := fmt.Sprint(len(u), " users:")
-	for email, name := range u {
-		text += fmt.Sprintf(" %s=%.12s", email, name)
+// A client writes users of its own, one request after the other, until it is done or the program has ended.
+type client struct {
+	t       testing.TB
+	p       *program.Program
+	history *history
+	name    string
+	long    string // makes names long
+	asked   int
+	ids     map[string]int64 // by email
+	now     users
+}
+
+// startClients starts n clients with some rounds each, and returns a function that waits for them.
+func startClients(t testing.TB, p *program.Program, h *history, name string, n, rounds int, long string) (wait func()) {
+	var running sync.WaitGroup
+	for i := range n {
+		c := &client{t: t, p: p, history: h, name: fmt.Sprint(name, i), long: long, ids: map[string]int64{}, now: users{}}
+		running.Go(func() {
+			for round := 0; round < rounds && c.round(round); round++ {
+			}
+		})
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.300s", text))
+	return running.Wait
+}
+
+// round does a bit of everything, and reports whether the program still answers. With long names it imports nothing: the
+// -wal file is emptied after an import, and would never be long enough to be written back beside commits.
+func (c *client) round(n int) bool {
+	email := fmt.Sprintf("%s-%d@example.org", c.name, n)
+	ok := c.create(email) && c.change(email, 1)
+	switch {
+	case !ok || n%5 == 4:
+		return ok
+	case n%5 == 0:
+		return c.list()
+	case n%5 == 1 || c.long != "":
+		return c.change(email, 2) && c.delete(email)
+	case n%5 == 2:
+		return c.importUsers(n, 20)
+	}
+	return c.importRefused(n)
+}
+
+// send sends a request that writes and is answered with a status, and notes it.
+func (c *client) send(method, path, body string, status int, names users) (program.Answer, bool) {
+	c.asked++
+	id := fmt.Sprintf("%s.%d", c.name, c.asked)
+	c.history.asks(id, names)
+	answer, err := c.p.Send(method, path, body, "X-Request-Id: "+id)
+	if err != nil {
+		return answer, false // the program was killed: the outcome is unknown
+	}
+	c.history.received(id)
+	if answer.Status != status {
+		c.t.Errorf("%s %s is answered %d %.300s", method, path, answer.Status, answer.Body)
+		return answer, false
+	}
+	maps.Copy(c.now, names)
+	return answer, true
+}
+
+func (c *client) create(email string) bool {
+	answer, ok := c.send("POST", "/api/users", program.Body("v0"+c.long, email), 201, users{email: "v0" + c.long})
+	if user, err := answer.ParseUser(); ok && err == nil {
+		c.ids[email] = user.ID
+	}
+	return ok
+}
+
+func (c *client) change(email string, version int) bool {
+	name := fmt.Sprint("v", version, c.long)
+	_, ok := c.send("PATCH", fmt.Sprint("/api/users/", c.ids[email]), `{"name":"`+name+`"}`, 200, users{email: name})
+	return ok
+}
+
+func (c *client) delete(email string) bool {
+	_, ok := c.send("DELETE", fmt.Sprint("/api/users/", c.ids[email]), "", 204, users{email: ""})
+	delete(c.now, email)
+	return ok
+}
+
+// importUsers creates n users with a file that changes all others that the client has.
+func (c *client) importUsers(round, n int) bool {
+	names, file := users{}, "name,email\n"
+	for email := range c.now {
+		names[email] = fmt.Sprint("imported in ", round)
+	}
+	for i := range n {
+		names[fmt.Sprintf("%s-%d-%d@example.org", c.name, round, i)] = "new"
+	}
+	for email, name := range names {
+		file += name + "," + email + "\n"
+	}
+	_, ok := c.send("POST", "/api/users.csv?on_conflict=update", file, 200, names)
+	return ok
+}
+
+// importRefused sends a file whose last row is refused.
+func (c *client) importRefused(round int) bool {
+	file := "name,email\n"
+	for i := range 5 {
+		file += fmt.Sprintf("refused,%s-refused-%d-%d@example.org\n", c.name, round, i)
+	}
+	_, ok := c.send("POST", "/api/users.csv", file+",nobody\n", 422, nil)
+	return ok
+}
+
+// list notes what the program shows.
+func (c *client) list() bool {
+	c.asked++
+	id := fmt.Sprintf("%s.%d", c.name, c.asked)
+	answer, err := c.p.Send("GET", "/api/users", "", "X-Request-Id: "+id)
+	if err == nil {
+		c.history.received(id, list{id, byEmail(answer.Users(c.t))})
+	}
+	return err == nil
+}
+
+func byEmail(listed []program.User) users {
+	found := users{}
+	for _, user := range listed {
+		found[user.Email] = user.Name
+	}
+	return found
+}
+
+// reopen opens a database as a service does that starts on it, and calls look.
+func reopen(path string, look func(users) error) error {
+	open, err := models.Database{Path: path, Fields: models.NewFields()[:2]}.Open(context.Background(), 1<<20)
+	if err != nil {
+		return err
+	}
+	defer open.Close(context.Background()) //nolint:errcheck // the file is removed
+	if result, err := ask(path, "PRAGMA integrity_check"); err != nil || result != "ok" {
+		return errors.Join(err, fmt.Errorf("integrity_check says %q", result))
+	}
+	found := users{}
+	for page, err := range open.Select(context.Background(), models.Query{}) {
+		if err != nil {
+			return err
+		}
+		for _, user := range page {
+			found[user.Email] = user.Name
+		}
+	}
+	return look(found)
+}
+
+// ask returns the one value that a query of a database file has.
+func ask(path, query string) (value string, err error) {
+	db, err := dbfile.Open(path, dbfile.ReadWrite)
+	if err != nil {
+		return "", err
+	}
+	defer dbfile.Close(db)
+	err = db.Raw(query).Row().Scan(&value)
+	return value, err
 }

@@ -13,9 +13,6 @@ import (
 	"users-api/tests/program"
 )
 
-// scenarios share what -long gives.
-const scenarios = 6
-
 // expectHistory returns a check that the database at a path below the directory agrees with what clients know.
 func (x *recording) expectHistory(h *history, path string) check {
 	x.t.Helper()
@@ -107,20 +104,10 @@ func (x *recording) expectServed(h *history, dataDir string) {
 	for range 3 {
 		at := rand.IntN(len(x.events))
 		p := program.Serve(x.t, "DATA_DIR="+filepath.Join(x.after(at, chance{}), dataDir))
-		if err := (knowledge{h, x.answers, at, at}).check(listed(x.t, p)); err != nil {
+		if err := (knowledge{h, x.answers, at, at}).check(byEmail(p.List(x.t))); err != nil {
 			x.t.Errorf("the program, after a cut at event %d of %d: %v", at, len(x.events), err)
 		}
 		p.Create(x.t, "Ada", "ada@example.org")
 		p.Stop(x.t)
 	}
-}
-
-// listed returns the users that the program shows.
-func listed(t testing.TB, p *program.Program) users {
-	t.Helper()
-	found := users{}
-	for _, user := range p.List(t) {
-		found[user.Email] = user.Name
-	}
-	return found
 }
