@@ -10,6 +10,10 @@ import (
 // HTTP/1.0 has no chunks: the end of the connection is the end of the list. Only a reset shows that it is not whole.
 func TestAListThatFailsAfterItsFirstByteIsBrokenOffAndTheLogSaysByWhat(t *testing.T) {
 	t.Parallel()
+	noTableCode := "storage_code=1 "
+	if program.PostgreSQL {
+		noTableCode = "storage_code=42P01"
+	}
 	for name, test := range map[string]struct {
 		protocol, memory string
 		byReader         bool

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,11 +19,9 @@ import (
 // on only the test reads the log.
 func startPiped(t *testing.T) (p *program.Program, log *os.File, lines *bufio.Scanner) {
 	t.Helper()
-	pipe, script := filepath.Join(t.TempDir(), "pipe"), filepath.Join(t.TempDir(), "script")
+	pipe := filepath.Join(t.TempDir(), "pipe")
 	program.Must(t, syscall.Mkfifo(pipe, 0o600))
-	program.WriteFile(t, script, fmt.Sprintf("#!/bin/sh\nexec %s 2>%s\n", program.Path(), pipe))
-	program.Must(t, os.Chmod(script, 0o755))
-	p = program.Launch(t, script)
+	p = program.Launch(t, within(t, "", "2>"+pipe))
 	log, err := os.Open(pipe)
 	program.Must(t, err)
 	t.Cleanup(func() { _ = log.Close() })
@@ -75,13 +72,12 @@ func TestALogThatIsNotReadDelaysNothingAndEndsNothing(t *testing.T) {
 	}
 }
 
-var droppedLines = regexp.MustCompile(`level=WARN msg="log lines were dropped" count=(\d+)$`)
-
 func TestALogWhoseReaderComesBackSaysHowManyLinesWereDropped(t *testing.T) {
 	t.Parallel()
 	p, _, lines := startPiped(t)
 	ask(t, p, tooMany)
 	written, dropped := 0, 0
+	droppedLines := regexp.MustCompile(`level=WARN msg="log lines were dropped" count=(\d+)$`)
 	for written+dropped < tooMany && lines.Scan() {
 		if strings.Contains(lines.Text(), "msg=request") {
 			written++

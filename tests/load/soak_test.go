@@ -13,12 +13,6 @@ import (
 	"users-api/tests/program"
 )
 
-// A reading is what must not grow in a long run.
-type reading struct {
-	memory, wal int64
-	files       int
-}
-
 func TestNothingGrowsInASoak(t *testing.T) {
 	program.NeedsLong(t)
 	fresh := program.Serve(t)
@@ -26,6 +20,10 @@ func TestNothingGrowsInASoak(t *testing.T) {
 	idle := goroutines(t, fresh)
 
 	p := program.Serve(t)
+	type reading struct {
+		memory, wal int64
+		files       int
+	}
 	take := func() reading { return reading{p.Memory(t, "VmRSS"), program.WALBytes(t, p), p.OpenFiles(t)} }
 	var requests atomic.Int64
 	soak(t, p, *program.Long/3, &requests)

@@ -1,6 +1,0 @@
-//go:build !postgres
-
-package faults
-
-// noTableCode is what the log says of a table that is gone. engine_postgres_test.go is the other side.
-const noTableCode = "storage_code=1 "

@@ -1,0 +1,112 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	size := 8 << 20
+	if *program.Long > 0 {
+		size = 256 << 20 // more than the bound below
+	}
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	for _, test := range []struct {
+		name, path, begin, again string
+		status                   int
+		says                     string
+	}{
+		{"a quote that never ends", program.CSV, "name,email\n\"", "a,\n", 400, "a quote that ends a value may be"},
+		{"one line", program.CSV, "", "name,email", 400, "The file is one line"},
+		{"one line behind the header", program.CSV, "name,email\n", "x", 400, "The row in line 2 is longer than 4 MiB"},
+		{"columns without end", program.CSV, "name,email\n", ",", 400, "The row in line 2 has more than 16384 values"},
+		{"NUL bytes", program.CSV, "", "\x00", 400, "The file is not text in UTF-8"},
+		{"a long header", program.CSV, strings.Repeat("name,email,", 100_000) + "\n", "a,", 400, "The file is one line"},
+		{"gzip", program.CSV, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"gzip as NDJSON", program.NDJSON, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"rows that are all refused", program.CSV, "name,email\n", "\xff,\xff\n", 422,
+			"rows cannot be imported; nothing was stored"},
+		{"one line of NDJSON", program.NDJSON, "", "{", 400, "The file is one line"},
+		{"NUL bytes as NDJSON", program.NDJSON, "", strings.Repeat("\x00", 63) + "\n", 422,
+			"The request body is not valid JSON"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request := p.Dial(t)
+			request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", test.path, size)
+			go func() {
+				block := strings.Repeat(test.again, 1<<16)
+				n, err := io.WriteString(request, test.begin)
+				for sent := n; err == nil && sent < size; sent += n {
+					n, err = io.WriteString(request, block[:min(len(block), size-sent)])
+				}
+			}()
+			request.Answer().Expect(t, test.status, "…"+test.says+"…")
+		})
+	}
+	if peak := p.Memory(t, "VmHWM"); peak > program.MemoryBound(192<<20) {
+		t.Errorf("it took %d MiB", peak>>20)
+	}
+	p.ExpectUsers(t, "Ada")
+	program.ExpectNoSpool(t, p)
+}
+
+// 1,000,000 people take at most 2.5 times as long as in SQLite's own shell, and at most 192 MiB.
+func TestAMillionUsersAreImportedInTimeAndMemory(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.NeedsLong(t)
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("needs sqlite3")
+	}
+	const n = 1_000_000
+	directory := t.TempDir()
+	path, rows := filepath.Join(directory, "people.csv"), filepath.Join(directory, "rows.csv")
+	text := program.ManyRows(n)
+	program.WriteFile(t, path, text)
+	var asInTable strings.Builder
+	for id, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n")[1:] {
+		fmt.Fprintf(&asInTable, "%d,%s,2026-11-20 15:42:07\n", id+1, line)
+	}
+	program.WriteFile(t, rows, asInTable.String())
+	began := time.Now()
+	output, err := exec.Command(shell, filepath.Join(directory, "shell.db"),
+		"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
+		"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, "+
+			"created_at DATETIME)",
+		".import --csv "+rows+" users").CombinedOutput()
+	ofShell := time.Since(began)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	p := program.Serve(t)
+	file, err := os.Open(path)
+	program.Must(t, err)
+	defer file.Close() //nolint:errcheck // it is only read
+	began = time.Now()
+	response, err := http.Post(p.URL+program.CSV, "text/csv", file)
+	took := time.Since(began)
+	if err != nil || response.StatusCode != 200 {
+		t.Fatal(response, err)
+	}
+	_ = response.Body.Close()
+	peak := p.Memory(t, "VmHWM")
+	if ratio := took.Seconds() / ofShell.Seconds(); ratio > 2.5 {
+		t.Errorf("it took %.1f times as long as the shell", ratio)
+	}
+	if peak > program.MemoryBound(192<<20) {
+		t.Errorf("it took %d MiB", peak>>20)
+	}
+	t.Logf("%s, and the shell %s; peak memory %d MiB", took, ofShell, peak>>20)
+}
