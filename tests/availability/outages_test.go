@@ -3,10 +3,14 @@
 package availability
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
@@ -76,24 +80,63 @@ func expectAway(t *testing.T, p *program.Program) {
 
 func TestAStartWaitsForItsServer(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		isPooled bool
-		says     string
-	}{"that it reaches itself": {false, "connection refused"}, "behind a pooler": {true, "waiting for PostgreSQL"}} {
+	server := postgresql.Start(t)
+	direct := server.NewDatabase(t)
+	pooled := server.Pooler(t, "server_login_retry=2").Through(direct)
+	program.Serve(t, "DATABASE_URL="+pooled).Kill(t) // the pooler has known the server
+	server.Stop(t)
+	said := map[string]string{direct: "connection refused", pooled: "waiting for PostgreSQL"}
+	var starts []*program.Program
+	for url, says := range said {
+		p := program.Launch(t, program.Path(), "DATABASE_URL="+url)
+		p.WaitForLog(t, says)
+		starts = append(starts, p)
+	}
+	server.StartAgain(t)
+	for i, p := range starts {
+		p.WaitForAddress(t)
+		p.Create(t, "n", fmt.Sprint(i))
+	}
+}
+
+// What is being read when the signal comes holds up no stop, although the server is paused or the table is locked.
+func TestAStopTakesAtMost8sDuringAnyRead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ isLocked, isPaused bool }{
+		"of a paused server":                           {false, true},
+		"of a locked table":                            {true, false},
+		"of a locked table whose server is paused too": {true, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := postgresql.Start(t)
-			url := server.NewDatabase(t)
-			if test.isPooled {
-				url = server.Pooler(t, "server_login_retry=2").Through(url)
-			}
-			program.Serve(t, "DATABASE_URL="+url).Kill(t) // the pooler has known the server
-			server.Stop(t)
-			p := program.Launch(t, program.Path(), "DATABASE_URL="+url)
-			p.WaitForLog(t, test.says)
-			server.StartAgain(t)
-			p.WaitForAddress(t)
+			p, url := onServer(t, server)
 			p.Create(t, "Ada", "ada@example.org")
+			if test.isLocked {
+				conn, err := pgx.Connect(t.Context(), url)
+				program.Must(t, err)
+				defer conn.Close(context.Background()) //nolint:errcheck // it has held the lock
+				_, err = conn.Exec(t.Context(), "BEGIN; LOCK TABLE users")
+				program.Must(t, err)
+			} else {
+				server.Pause(t)
+			}
+			for _, path := range []string{"", "", ".csv", "?q=a", "?count=true", "/1"} {
+				p.Dial(t).Send("GET /api/users%s HTTP/1.1\r\nHost: users\r\n\r\n", path)
+			}
+			p.Do(t, "GET", "/health", "") // is answered when the others have arrived
+			if test.isLocked {
+				const wait = "SELECT (count(*) > 1)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+				server.WaitUntil(t, "true", wait)
+			}
+			if test.isPaused {
+				server.Pause(t)
+			}
+			// It is 5 to 7.8 s, on a machine that is not busy. A container engine kills after 10.
+			if took := p.Stop(t); took > 10*time.Second {
+				t.Errorf("it took %s:\n%s", took, p.Log())
+			}
+			server.Resume(t)
 		})
 	}
 }

@@ -22,16 +22,10 @@ func TestOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	directory := program.SmallDisk(t, "32m")
 	s := newSetup(t, same(processes, "DATA_DIR="+directory)...)
-	full := fault{"the disk is full", func(s *setup) func() {
+	s.run(fault{"the disk is full", func(s *setup) func() {
 		ballast := filepath.Join(directory, "ballast")
 		program.FillDisk(t, ballast)
 		s.wait(50)
-		return func() {
-			if err := os.Remove(ballast); err != nil {
-				t.Error(err)
-			}
-		}
-	}}
-	s.faults = []fault{full}
-	s.run()
+		return func() { program.Must(t, os.Remove(ballast)) }
+	}})
 }

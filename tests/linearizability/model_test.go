@@ -28,8 +28,6 @@ func (s *state) add(user program.User) bool {
 	return true
 }
 
-func isNobody(user program.User) bool { return user.Email == "" }
-
 // find returns the place of an id, or -1.
 func (s *state) find(id int64) int {
 	return slices.IndexFunc(s.users[:], func(user program.User) bool { return user.ID == id && user.Email != "" })
@@ -132,10 +130,168 @@ func (s state) read(q Request, a Answer) (state, bool) {
 		}
 		right = right && a.Users[0].ID == q.ID && s.shows(a.Users[0])
 	case Count:
+		isNobody := func(user program.User) bool { return user.Email == "" }
 		right = right && a.Total == len(slices.DeleteFunc(slices.Clone(s.users[:]), isNobody))
 	default:
 		right = right && s.showsList(q, a)
 		s.settled = q.Action == Settled
 	}
 	return s, right
+}
+
+// write returns the state after a write, and whether its answer is right: any is, if it is not known.
+func (s state) write(q Request, a Answer) (state, bool) {
+	switch q.Action {
+	case Create:
+		return s.create(q, a)
+	case Change:
+		return s.change(q, a)
+	case Remove:
+		return s.remove(q, a)
+	}
+	return s.load(q.File, a)
+}
+
+func (s state) create(q Request, a Answer) (state, bool) {
+	if at := placeOf(q.Email); s.users[at].Email != "" {
+		return s, a.Code == emailUsed
+	}
+	created := program.User{ID: q.ID, Name: q.Name, Email: q.Email}
+	if a.Code == "" {
+		if len(a.Users) != 1 || a.Users[0].Name != q.Name || a.Users[0].Email != q.Email || s.find(a.Users[0].ID) >= 0 {
+			return s, false
+		}
+		created.ID = a.Users[0].ID
+	}
+	return s, (created.ID == 0 || s.find(created.ID) < 0) && s.add(created) && isDone(a)
+}
+
+// isDone reports whether a request was done, as far as is known.
+func isDone(a Answer) bool { return a.Code == "" || a.Code == unknown }
+
+// refusal returns the code with which a user's change or removal is refused before it is tried, or "".
+func (s *state) refusal(q Request) string {
+	at := s.find(q.ID)
+	if at < 0 {
+		return notFound
+	}
+	if q.Match.Tag == "" || q.Match.Tag == "*" {
+		return ""
+	}
+	current, wanted := s.users[at], q.Match.User
+	if current.CreatedAt == "" {
+		current.CreatedAt = wanted.CreatedAt
+	}
+	if current != wanted {
+		return changed
+	}
+	return ""
+}
+
+// learn notes the id of a user that another program wrote to, which needs no id for that.
+func (s *state) learn(shown []program.User) {
+	for _, user := range shown {
+		if at := placeOf(user.Email); at >= 0 && s.users[at].Email != "" && s.users[at].ID == 0 && s.find(user.ID) < 0 {
+			s.users[at].ID = user.ID
+		}
+	}
+}
+
+func (s state) change(q Request, a Answer) (state, bool) {
+	s.learn(a.Users)
+	code := s.refusal(q)
+	if code == "" && q.Email != "" {
+		if at := placeOf(q.Email); s.users[at].Email != "" && s.users[at].ID != q.ID {
+			code = emailUsed
+		}
+	}
+	if code != "" {
+		return s, a.Code == code
+	}
+	from := s.find(q.ID)
+	user := s.users[from]
+	user.Name = q.Name
+	if q.Email != "" {
+		user.Email = q.Email
+	}
+	s.users[from] = program.User{}
+	right := s.add(user) && isDone(a)
+	if a.Code == "" {
+		shown := a.Users[0]
+		right = right && shown.ID == q.ID && shown.Email == user.Email && s.shows(shown)
+	}
+	return s, right
+}
+
+func (s state) remove(q Request, a Answer) (state, bool) {
+	s.learn(a.Users)
+	if code := s.refusal(q); code != "" {
+		return s, a.Code == code
+	}
+	s.users[s.find(q.ID)] = program.User{}
+	return s, isDone(a)
+}
+
+// load returns the state after an import.
+func (s state) load(file File, a Answer) (state, bool) {
+	before, counted := s, imported{}
+	for _, row := range file.Rows {
+		switch at := placeOf(row.Email); {
+		case s.users[at].Email == "":
+			s.users[at] = program.User{ID: row.ID, Name: row.Name, Email: row.Email}
+			counted.Created++
+		case file.OnConflict == "update" && s.users[at].Name != row.Name:
+			s.users[at].Name = row.Name
+			counted.Updated++
+		case file.OnConflict != "fail":
+			counted.Skipped++
+		default:
+			return before, a.Code == rowsRefused
+		}
+	}
+	missing := s.missing(file)
+	if len(missing) > file.MaxDeletes && a.Code != "" {
+		return before, a.Code == tooMany && (program.PostgreSQL || areNamed(missing, a.DeletedUsers))
+	}
+	if program.PostgreSQL {
+		// Other writes go on beside an import: it leaves alone a user who came when it had looked for missing ones
+		// already.
+		missing = slices.DeleteFunc(missing, func(user program.User) bool { return !isNamed(user, a.DeletedUsers) })
+	}
+	counted.Deleted = len(missing)
+	for _, user := range missing {
+		s.users[placeOf(user.Email)] = program.User{}
+	}
+	right := isDone(a)
+	if a.Code == "" {
+		right = a.Created == counted.Created && a.Updated == counted.Updated && a.Skipped == counted.Skipped &&
+			a.Deleted == counted.Deleted && a.Deleted <= file.MaxDeletes && areNamed(missing, a.DeletedUsers)
+	}
+	if file.DryRun {
+		return before, right
+	}
+	return s, right
+}
+
+// missing returns the users that an import deletes, because the file does not have them.
+func (s *state) missing(file File) (missing []program.User) {
+	for _, user := range s.users {
+		isUser := func(row program.User) bool { return row.Email == user.Email }
+		if file.DeleteMissing && user.Email != "" && !slices.ContainsFunc(file.Rows, isUser) {
+			missing = append(missing, user)
+		}
+	}
+	return missing
+}
+
+// areNamed reports whether exactly the missing users are named as deleted.
+func areNamed(missing, named []program.User) bool {
+	isNot := func(user program.User) bool { return !isNamed(user, named) }
+	return len(missing) == len(named) && !slices.ContainsFunc(missing, isNot)
+}
+
+func isNamed(user program.User, named []program.User) bool {
+	return slices.ContainsFunc(named, func(deleted program.User) bool {
+		return deleted.Email == user.Email && (deleted.ID == user.ID || user.ID == 0)
+	})
 }

@@ -12,8 +12,7 @@ func database(t *testing.T) string { return "DATA_DIR=" + filepath.Join(t.TempDi
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, same(1, database(t))...)
-	s.faults = []fault{none, killed, stopped, paused}
-	s.run()
+	s.run(none, killed, stopped, paused)
 	s.places[0].Load().Kill(t)
 	program.ExpectIntact(t, s.places[0].Load().DatabasePath())
 }
@@ -23,16 +22,14 @@ func TestManyProcessesOnOneDatabase(t *testing.T) {
 	settings := same(processes, database(t))
 	settings[0] = append(settings[0], "LIST_MEMORY_MIB=0") // it reads each list while it sends it
 	s := newSetup(t, settings...)
-	s.faults = []fault{none, killed, paused}
-	s.run()
+	s.run(none, killed, paused)
 }
 
 func TestAnotherProgramBesideTheService(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, same(processes, database(t))...)
 	s.other = newShell(t, s.places[0].Load()).ask
-	s.faults = []fault{none, killed, paused}
-	s.run()
+	s.run(none, killed, paused)
 }
 
 func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
@@ -40,8 +37,7 @@ func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 	s := newSetup(t, same(processes, database(t))...)
 	s.follow()
 	s.other = newShell(t, s.places[0].Load()).ask
-	s.faults = []fault{none, killed, paused}
-	s.run()
+	s.run(none, killed, paused)
 }
 
 func TestClientsWhoseConnectionsFail(t *testing.T) {
@@ -53,6 +49,5 @@ func TestClientsWhoseConnectionsFail(t *testing.T) {
 		each.enter(each.Load())
 		networks = append(networks, each.through)
 	}
-	s.faults = []fault{troubled("connections of clients fail", networks)}
-	s.run()
+	s.run(troubled("connections of clients fail", networks))
 }

@@ -27,7 +27,6 @@ type setup struct {
 	t        *testing.T
 	random   *rand.Rand
 	places   []*place
-	faults   []fault
 	other    func(*Recorder, *rand.Rand) // one request of another program, if there is one
 	follower *program.Follower           // of the feed, if changes are recorded
 	settle   func()                      // ends what storage still does for processes that are gone
@@ -104,10 +103,10 @@ func (s *setup) any() *place { return s.places[s.random.IntN(len(s.places))] }
 
 // run lets one round follow the other until each fault has come once, and -long is over. Each begins with what the one
 // before has left.
-func (s *setup) run() {
+func (s *setup) run(faults ...fault) {
 	began := time.Now()
-	for n := 0; (time.Since(began) < *program.Long || n < len(s.faults)) && !s.t.Failed(); n++ {
-		what := s.faults[n%len(s.faults)]
+	for n := 0; (time.Since(began) < *program.Long || n < len(faults)) && !s.t.Failed(); n++ {
+		what := faults[n%len(faults)]
 		r := newRecorder(s.t, s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
 		r.Judge(s.places[0].Load().List(s.t))
@@ -149,7 +148,6 @@ func (s *setup) round(r *Recorder, what fault) {
 	wait.Wait()
 	if _, open := r.size(); open > 0 || s.moved {
 		s.restart()
-		s.moved = false
 	}
 	settled()
 }
@@ -202,4 +200,5 @@ func (s *setup) restart() {
 	for _, each := range s.places {
 		each.start(s.t)
 	}
+	s.moved = false
 }

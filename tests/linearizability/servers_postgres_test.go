@@ -20,29 +20,30 @@ func TestServersAndNetworksFail(t *testing.T) {
 	var networks []*network
 	var settings [][]string
 	for _, behind := range []string{database, database, pooler.Through(database)} {
-		n := newNetwork(t, hostOf(t, behind))
+		name, err := url.Parse(behind)
+		program.Must(t, err)
+		n := newNetwork(t, name.Host)
 		networks = append(networks, n)
 		settings = append(settings, []string{"DATABASE_URL=" + postgresql.Through(t, behind, n.address())})
 	}
 	s := newSetup(t, settings...)
 	s.settle = func() { endSessions(t, database) }
 	s.follow()
-	s.faults = []fault{
-		{"the server is killed", func(s *setup) func() {
+	s.run(
+		fault{"the server is killed", func(s *setup) func() {
 			server.Kill(t)
 			time.Sleep(time.Duration(s.random.IntN(300)) * time.Millisecond)
 			return func() { server.StartAgain(t) }
 		}},
 		troubled("connections to the server fail", networks),
-		{"the server is paused", func(s *setup) func() {
+		fault{"the server is paused", func(s *setup) func() {
 			server.Pause(t)
 			time.Sleep(s.pause())
 			return func() { server.Resume(t) }
 		}},
-		{"the pooler is restarted", func(*setup) func() { pooler.Restart(); return func() {} }},
+		fault{"the pooler is restarted", func(*setup) func() { pooler.Restart(); return func() {} }},
 		killed, paused,
-	}
-	s.run()
+	)
 }
 
 // A synchronous standby takes over from a primary that is killed. It gets a standby of its own before the next round.
@@ -57,7 +58,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	}
 	s := newSetup(t, setting(primary, standby), setting(standby, primary), setting(primary, standby))
 	s.settle = func() { endSessions(t, postgresql.At(t, database, primary)) }
-	s.faults = []fault{{"the standby takes over", func(s *setup) func() {
+	s.run(fault{"the standby takes over", func(s *setup) func() {
 		primary.Kill(t)
 		standby.Promote(t)
 		s.wait(20)
@@ -70,8 +71,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 			}
 			s.moved = true
 		}
-	}}}
-	s.run()
+	}})
 }
 
 // endSessions ends what the server does for others, and returns when it does nothing any more.
@@ -83,9 +83,9 @@ func endSessions(t *testing.T, database string) {
 	}
 }
 
-func hostOf(t *testing.T, database string) string {
-	t.Helper()
-	name, err := url.Parse(database)
-	program.Must(t, err)
-	return name.Host
+// processes is how many serve one database.
+const processes = 3
+
+func shellCommand(t *testing.T, p *program.Program, statement string) []string {
+	return []string{"psql", "-qXAt", "-v", "ON_ERROR_STOP=1", program.DatabaseURL(t, p.DataDir), "-c", statement}
 }

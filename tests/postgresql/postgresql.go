@@ -105,11 +105,7 @@ func must(t testing.TB, err error) {
 func newFolder(t testing.TB) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "postgresql")
-	if err == nil && os.Geteuid() == 0 {
-		owner := credential(t)
-		err = os.Chown(folder, int(owner.Uid), int(owner.Gid))
-	}
-	must(t, err)
+	must(t, errors.Join(err, os.Chown(folder, UID(t), -1)))
 	return folder
 }
 
