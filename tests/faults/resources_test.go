@@ -68,7 +68,8 @@ func TestAStartWithoutFileDescriptorsSaysSo(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
 	for descriptors := 9; descriptors <= 20; descriptors++ { // what fails first differs with their number
-		program.ExpectRefusal(t, program.Launch(t, within(t, fmt.Sprint("ulimit -n ", descriptors), "")), "users.db", "ulimit -n")
+		p := program.Launch(t, within(t, fmt.Sprint("ulimit -n ", descriptors), ""))
+		program.ExpectRefusal(t, p, "users.db", "ulimit -n")
 	}
 }
 

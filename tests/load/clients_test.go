@@ -12,9 +12,7 @@ import (
 // expectMemory fails the test if the program ever took more than 256 MiB.
 func expectMemory(t *testing.T, p *program.Program) {
 	t.Helper()
-	peak := p.Memory(t, "VmHWM") >> 20
-	t.Logf("the peak of memory is %d MiB", peak)
-	if peak > 256 {
+	if peak := p.Memory(t, "VmHWM") >> 20; peak > 256 {
 		t.Errorf("the peak of memory is %d MiB, want 256 at most", peak)
 	}
 }
@@ -47,9 +45,8 @@ func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
 	for p.OpenFiles(t) > before+10 && time.Since(began) < 3*time.Minute {
 		time.Sleep(time.Second)
 	}
-	closed := time.Since(began).Round(time.Second)
-	t.Logf("all of them are closed after %s", closed)
-	if closed > 140*time.Second { // a stalled reader is given 60 s, and one more for each KiB that its system took
+	// A stalled reader is given 60 s, and one more for each KiB that its system took.
+	if closed := time.Since(began); closed > 140*time.Second {
 		t.Errorf("a stalled connection was open for %s", closed)
 	}
 	expectMemory(t, p)
