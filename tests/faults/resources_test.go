@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"users-api/tests/program"
@@ -20,36 +18,19 @@ func TestAFullDiskRefusesCreationsAndNothingElse(t *testing.T) {
 	p.Create(t, "Ada", "ada@example.org")
 	ballast := filepath.Join(directory, "ballast")
 	program.FillDisk(t, ballast)
-
-	var created, refused atomic.Int64
-	var wait sync.WaitGroup
-	for i := range 16 {
-		wait.Go(func() {
-			for n := range 20 {
-				email := fmt.Sprintf("%d-%d", i, n)
-				answer, err := p.Send("POST", "/api/users", program.Body(strings.Repeat("n", 2000), email))
-				switch {
-				case err != nil:
-					t.Error(err)
-				case answer.Status == 201:
-					created.Add(1)
-				case answer.Status == 500 && strings.Contains(answer.Body, "database or disk is full (13)"):
-					refused.Add(1)
-				default:
-					t.Errorf("answered %d %s", answer.Status, answer.Body)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	if refused.Load() == 0 {
-		t.Error("the disk was never full")
-	}
-	if users := p.List(t); len(users) != int(created.Load())+1 {
-		t.Errorf("%d users are listed and %d were created", len(users), created.Load()+1)
-	}
+	writers := program.StartWriters(16, p)
+	var answer program.Answer
+	n := 0
+	program.WaitFor(t, "a creation is refused", func() bool {
+		n++
+		answer = p.Do(t, "POST", "/api/users", program.Body(strings.Repeat("n", 2000), fmt.Sprint(n)))
+		return answer.Status != 201
+	})
+	answer.Expect(t, 500, "…database or disk is full (13)…")
+	p.List(t)
 	program.Must(t, os.Remove(ballast))
-	p.Create(t, "Alan", "alan@example.org")
+	writers.WaitFor(t, 1)
+	writers.StopAndExpect(t, p)
 	list := p.Do(t, "GET", "/api/users", "").Body
 	p.Stop(t)
 	program.Serve(t, "DATA_DIR="+directory).Do(t, "GET", "/api/users", "").Expect(t, 200, list)
