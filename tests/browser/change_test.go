@@ -23,14 +23,11 @@ const (
 
 func TestAddingShowsEachFieldItsOwnError(t *testing.T) {
 	ada, _ := visitWith(t, "Ada")
-	ada.opens("Add user", "Add user")
-	ada.isAt("textbox", "Name")
+	ada.opens("Add user", "Add user").isAt("textbox", "Name")
 	ada.tries("", "", required, "Email is required", "Name")
 	ada.tries("Ben", "", "", "Email is required", "Email")
 	ada.tries("Ben", "ada@example.org", "", emailUsed, "Email")
-	ada.fills("Email", "ben@example.org")
-	ada.clicks("button", "Save")
-	ada.reads("Ben was added")
+	ada.fills("Email", "ben@example.org").clicks("button", "Save").reads("Ben was added")
 	ada.lists("Ben", "Ada")
 	ada.isAt("button", "Add user")
 	ada.reads("2 users")
@@ -45,22 +42,16 @@ func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
 	p.ExpectUsers(t, "Ben")
 	ada.tries("Ada", "ada@example.org ", "", spaces, "Email")
 	p.ExpectUsers(t, "Ben")
-	ada.clicks("button", "Save")
-	ada.lists("Ada", "Ben")
-	if email := p.List(t)[1].Email; email != "ada@example.org " {
-		t.Errorf("stored is %q", email)
-	}
+	ada.clicks("button", "Save").lists("Ada", "Ben")
+	ada.expect("the email that is stored", p.List(t)[1].Email, "ada@example.org ")
 	ada.opens("Change Ada", "Change user") // the email is as it was, and nobody typed it
-	ada.fills("Name", "Augusta")
-	ada.types(kb.Enter)
-	ada.lists("Augusta", "Ben")
+	ada.fills("Name", "Augusta").types(kb.Enter).lists("Augusta", "Ben")
 }
 
 func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {
 	ada, p := visitWith(t, "Ada")
 	for _, open := range []struct{ button, dialog string }{{"Add user", "Add user"}, {"Change Ada", "Change user"}} {
-		ada.opens(open.button, open.dialog)
-		ada.fills("Name", "Augusta")
+		ada.opens(open.button, open.dialog).fills("Name", "Augusta")
 		for range 3 { // a browser lets a page keep a dialog open only so often
 			ada.escapes(false)
 			ada.isAt("textbox", "Name")
@@ -81,9 +72,7 @@ func (p *person) escapes(mayBeLost bool) {
 	go func() { pressed <- chromedp.Do(p.ctx, chromedp.KeyEvent(kb.Escape)) }() // until there is an answer
 	for question, err := range questions {
 		p.must(err)
-		if question.Message != "Discard what you typed?" {
-			p.Errorf("the question is %q", question.Message)
-		}
+		p.expect("the question", question.Message, "Discard what you typed?")
 		call(p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: mayBeLost})
 		break
 	}
@@ -93,10 +82,7 @@ func (p *person) escapes(mayBeLost bool) {
 // tries saves a name and an email that are not taken, until each field says so and the first that does has the focus.
 func (p *person) tries(name, email, ofName, ofEmail, focus string) {
 	p.Helper()
-	p.fills("Name", name)
-	p.fills("Email", email)
-	p.types(kb.Enter)
-	p.describes("Name", ofName)
+	p.fills("Name", name).fills("Email", email).types(kb.Enter).describes("Name", ofName)
 	p.describes("Email", ofEmail)
 	p.isAt("textbox", focus)
 }
@@ -118,35 +104,24 @@ func TestEverythingIsDoneWithTheKeyboardAlone(t *testing.T) {
 	ada.tabsTo("searchbox", "Search names and emails")
 	ada.tabsTo("combobox", "Order")
 	ada.tabsTo("button", "Export")
-	ada.types(kb.Tab + kb.Enter) // Add user
-	ada.sees("dialog", "Add user")
-	ada.types("Ada" + kb.Tab + "ada@example.org" + kb.Enter)
-	ada.lists("Ada")
+	ada.types(kb.Tab+kb.Enter).sees("dialog", "Add user")
+	ada.types("Ada" + kb.Tab + "ada@example.org" + kb.Enter).lists("Ada")
 	ada.tabsTo("checkbox", "Select Ada")
-	ada.types(" ")
-	ada.sees("button", "Delete 1 user")
-	ada.types(" ")
-	ada.seesNo("button", "Delete 1 user")
-	ada.types(kb.Tab + kb.Enter) // Change Ada
-	ada.sees("dialog", "Change user")
-	ada.types(kb.Escape)
-	ada.isAt("button", "Change Ada")
-	ada.types(kb.Enter)
-	ada.sees("dialog", "Change user")
-	ada.fills("Name", "Ada King")
-	ada.types(kb.Enter)
-	ada.lists("Ada King")
+	ada.types(" ").sees("button", "Delete 1 user")
+	ada.types(" ").seesNo("button", "Delete 1 user")
+	ada.types(kb.Tab+kb.Enter).sees("dialog", "Change user")
+	ada.types(kb.Escape).isAt("button", "Change Ada")
+	ada.types(kb.Enter).sees("dialog", "Change user")
+	ada.fills("Name", "Ada King").types(kb.Enter).lists("Ada King")
 	ada.isAt("button", "Change Ada King")
-	ada.types(kb.Tab + kb.Enter) // Delete Ada King
-	ada.sees("dialog", "Delete this user?")
+	ada.types(kb.Tab+kb.Enter).sees("dialog", "Delete this user?")
 	ada.tabsTo("button", "Delete")
-	ada.types(kb.Enter)
-	ada.reads("No users yet")
+	ada.types(kb.Enter).reads("No users yet")
 	ada.isAt("searchbox", "Search names and emails")
 }
 
 // tabsTo presses Tab until the focus is on something, and fails where it cannot be seen.
-func (p *person) tabsTo(role, name string) {
+func (p *person) tabsTo(role, name string) *person {
 	p.Helper()
 	id := p.sees(role, name)
 	for range 20 {
@@ -155,10 +130,11 @@ func (p *person) tabsTo(role, name string) {
 			if !on[bool](p, id, `function() { return parseFloat(getComputedStyle(this).outlineWidth) >= 2; }`) {
 				p.Errorf("the focus on %s %q cannot be seen", role, name)
 			}
-			return
+			return p
 		}
 	}
 	p.Fatalf("Tab does not lead to %s %q", role, name)
+	return p
 }
 
 func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
@@ -175,11 +151,9 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 			defer p.Delete(t, id)
 			ada := page.in(t)
 			ada.open("/")
-			ada.opens("Change Ada", "Change user")
-			ada.fills("Name", "Mine")
+			ada.opens("Change Ada", "Change user").fills("Name", "Mine")
 			p.Change(t, id, `{"name":"Theirs","email":"theirs@example.org","phone":"theirs","null":"n"}`)
-			ada.types(kb.Enter)
-			ada.sees("dialog", "Somebody else changed this user")
+			ada.types(kb.Enter).sees("dialog", "Somebody else changed this user")
 			ada.reads(changed)
 			ada.sees("cell", "Mine")
 			ada.sees("cell", "Theirs")
@@ -190,12 +164,10 @@ func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
 				...document.querySelectorAll('#conflict th')].filter(
 				({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`), "")
 			ada.check()
-			ada.clicks("button", "Back")
-			ada.isAt("textbox", "Name")
+			ada.clicks("button", "Back").isAt("textbox", "Name")
 			ada.expect("the name, back in the form", ada.value("Name"), "Mine")
 			ada.types(kb.Enter)
-			ada.clicks("button", tried.decision)
-			ada.lists(tried.name)
+			ada.clicks("button", tried.decision).lists(tried.name)
 			stored := p.Do(t, http.MethodGet, fmt.Sprint("/api/users/", id), "")
 			stored.Expect(t, 200, `{"id":…,`+tried.stored[1:])
 			ada.isAt("button", "Change "+tried.name)
@@ -209,27 +181,19 @@ func TestAChangeSendsOnlyWhatWasChangedOfAUserWhoIsThere(t *testing.T) {
 	ada := visit(t, p, "/")
 	ada.opens("Change Ada", "Change user")
 	ada.fills("Name", "Augusta") // with the email, which is empty, it would be refused
-	ada.types(kb.Enter)
-	ada.lists("Augusta")
+	ada.types(kb.Enter).lists("Augusta")
 	p.Delete(t, 1)
-	ada.clicks("button", "Change Augusta")
-	ada.reads("User not found")
-	ada.reads("No users yet")
+	ada.clicks("button", "Change Augusta").reads("User not found", "No users yet")
 }
 
 func TestDeletionNamesTheUserAsItIsNow(t *testing.T) {
 	ada, p := visitWith(t, "Ada", "Ben")
-	ada.opens("Delete Ada", "Delete this user?")
-	ada.reads("ada@example.org")
-	ada.clicks("button", "Cancel")
-	ada.isAt("button", "Delete Ada")
+	ada.opens("Delete Ada", "Delete this user?").reads("ada@example.org")
+	ada.clicks("button", "Cancel").isAt("button", "Delete Ada")
 	ada.opens("Delete Ada", "Delete this user?")
 	p.Change(t, 1, `{"name":"Augusta"}`)
-	ada.clicks("button", "Delete")
-	ada.reads(changed)
-	ada.reads("Augusta")
-	ada.clicks("button", "Delete")
-	ada.reads("Augusta was deleted")
+	ada.clicks("button", "Delete").reads(changed, "Augusta")
+	ada.clicks("button", "Delete").reads("Augusta was deleted")
 	ada.lists("Ben")
 	ada.isAt("button", "Delete Ben")
 }
@@ -243,11 +207,9 @@ func TestWhatWasDoneIsSaidBesideTheButtonsOfTheSelection(t *testing.T) {
 		ada.look(look.scheme, look.width, 740)
 		ada.open("/")
 		for _, button := range []string{"Clear", "Delete 1 user"} {
-			ada.clicks("checkbox", "Select User 000")
-			ada.sees("button", "Delete 1 user")
+			ada.clicks("checkbox", "Select User 000").sees("button", "Delete 1 user")
 			ada.opens("Change "+strings.Repeat("A long name ", 5)+"…", "Change user")
-			ada.clicks("button", "Save")
-			ada.reads("… was saved")
+			ada.clicks("button", "Save").reads("… was saved")
 			ada.clicks("button", button)
 		}
 		ada.sees("dialog", "Delete this user?")
@@ -258,20 +220,14 @@ func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
 	p := start(t)
 	create(t, p, 9)
 	ada := visit(t, p, "/")
-	ada.clicks("checkbox", "Select all on this page")
-	ada.reads("9 selected")
-	ada.clicks("checkbox", "Select User 004")
-	ada.reads("8 selected")
-	ada.opens("Delete 8 users", "Delete 8 users?")
-	ada.reads("User 008")
-	ada.reads("and 2 others")
+	ada.clicks("checkbox", "Select all on this page").reads("9 selected")
+	ada.clicks("checkbox", "Select User 004").reads("8 selected")
+	ada.opens("Delete 8 users", "Delete 8 users?").reads("User 008", "and 2 others")
 	p.Delete(t, 1) // which is no failure
 	program.OpenOther(t, p.DatabasePath()).Do(
 		"CREATE TRIGGER r BEFORE DELETE ON users WHEN OLD.id = 2 BEGIN SELECT RAISE(ABORT, 'not Ben'); END")
-	ada.clicks("button", "Delete 8 users")
-	ada.reads("7 users deleted, 1 failed: constraint failed: not Ben")
+	ada.clicks("button", "Delete 8 users").reads("7 users deleted, 1 failed: constraint failed: not Ben")
 	ada.lists("User 004", "User 001")
-	ada.clicks("button", "Cancel")
-	ada.reads("1 selected")
+	ada.clicks("button", "Cancel").reads("1 selected")
 	p.ExpectUsers(t, "User 001", "User 004")
 }

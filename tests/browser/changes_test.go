@@ -57,8 +57,7 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 		t.Run(fmt.Sprint(width, " wide"), func(t *testing.T) {
 			ada, p := follows(t)
 			ada.look("light", width, 740)
-			ada.open("/?q=example")
-			ada.reads("3 of 3 users match")
+			ada.open("/?q=example").reads("3 of 3 users match")
 			evaluate[any](ada, watch)
 			before := places(ada)
 			p.Create(t, "Dan", "dan@example.org")
@@ -67,12 +66,9 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 			p.Delete(t, 2)
 			ada.sees("button", "3 changes — show")
 			ada.lists("Cleo", "Ben", "Ada")
-			if now := places(ada); now != before {
-				t.Errorf("what was at %s is at %s", before, now)
-			}
-			if !evaluate[bool](ada, `document.querySelector('#news').closest('[role=status]').checkVisibility()`) {
-				t.Error("a screen reader does not say it")
-			}
+			ada.expect("where everything is", places(ada), before)
+			ada.expect("whether a screen reader says it",
+				evaluate[bool](ada, `document.querySelector('#news').closest('[role=status]').checkVisibility()`), true)
 			for _, scheme := range []string{"dark", "light"} {
 				ada.look(scheme, width, 740)
 				ada.fits(width)
@@ -90,9 +86,7 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 			p.Create(t, "Eve", "eve@example.org")
 			ada.sees("button", "1 change — show")
 			said := evaluate[string](ada, `said.filter((text, i) => text !== said[i - 1]).join('; ')`)
-			if said != "1 change — show; 3 changes — show; ; 1 change — show" {
-				t.Errorf("a screen reader says %q", said)
-			}
+			ada.expect("what a screen reader says", said, "1 change — show; 3 changes — show; ; 1 change — show")
 		})
 	}
 }
@@ -103,16 +97,13 @@ func TestShowingChangesStaysWhereThePersonIs(t *testing.T) {
 	p.RecordChanges(t)
 	names := create(t, p, 60)
 	ada := visit(t, p, "/?q=user&order=asc")
-	ada.clicks("button", "Next")
-	ada.shows(names[25:50], "26–50 of 60")
+	ada.clicks("button", "Next").shows(names[25:50], "26–50 of 60")
 	ada.clicks("checkbox", "Select User 026")
 	address := evaluate[string](ada, `location.href`)
 	p.Change(t, 31, `{"name":"User 030 is another"}`)
 	ada.sees("button", "1 change — show")
-	ada.clicks("button", "1 change — show")
-	ada.sees("button", "Change User 030 is another")
-	ada.reads("1 selected")
-	ada.reads("26–50 of 60")
+	ada.clicks("button", "1 change — show").sees("button", "Change User 030 is another")
+	ada.reads("1 selected", "26–50 of 60")
 	ada.expect("the address", evaluate[string](ada, `location.href`), address)
 }
 
@@ -123,9 +114,7 @@ func TestThePagesOwnWritesAreNoNews(t *testing.T) {
 	silent := func(when string) {
 		t.Helper()
 		timer(ada, 2*time.Second)
-		if said := evaluate[string](ada, `said.join('')`); said != "" {
-			t.Errorf("%s the page says %q", when, said)
-		}
+		ada.expect(when+" what the page says", evaluate[string](ada, `said.join('')`), "")
 	}
 	for _, write := range []struct {
 		name, button string
@@ -133,12 +122,10 @@ func TestThePagesOwnWritesAreNoNews(t *testing.T) {
 	}{
 		{"an addition", "Save", func() {
 			ada.clicks("button", "Add user")
-			ada.fills("Name", "Dan")
-			ada.fills("Email", "dan@example.org")
+			ada.fills("Name", "Dan").fills("Email", "dan@example.org")
 		}},
 		{"a change", "Save", func() {
-			ada.opens("Change Ada", "Change user")
-			ada.fills("Name", "Augusta")
+			ada.opens("Change Ada", "Change user").fills("Name", "Augusta")
 		}},
 		{"a deletion", "Delete", func() {
 			ada.opens("Delete Ben", "Delete this user?")
@@ -168,8 +155,7 @@ func TestChangesWaitForTheEndOfADialog(t *testing.T) {
 	waiting(t, p, 0)
 	timer(ada, 2*time.Second)
 	ada.expect("the news behind a dialog", evaluate[string](ada, `document.querySelector('.news').innerText`), "")
-	ada.types(kb.Escape)
-	ada.sees("button", "1 change — show")
+	ada.types(kb.Escape).sees("button", "1 change — show")
 	ada.lists("Cleo", "Ben", "Ada")
 }
 
@@ -186,14 +172,12 @@ func TestManyWritesAreFewRequestsAndMoreThanCanBeCountedAreMany(t *testing.T) {
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Do(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
 		INSERT INTO users (name, email) SELECT i, i FROM n`)
-	ada.clicks("button", "Many changes — show")
-	ada.reads("10,204 users")
+	ada.clicks("button", "Many changes — show").reads("10,204 users")
 	ada.seesNo("button", "Many changes — show")
 	waiting(t, p, 1)
 	other.Do("UPDATE users_changes SET cursor = cursor + 1000000") // as in another database
 	other.Do("UPDATE sqlite_sequence SET seq = seq + 1000000 WHERE name = 'users_changes'")
-	ada.clicks("button", "Many changes — show")
-	ada.seesNo("button", "Many changes — show")
+	ada.clicks("button", "Many changes — show").seesNo("button", "Many changes — show")
 	waiting(t, p, 1)
 }
 
@@ -204,23 +188,17 @@ func TestWithoutAFeedThePageAsksForNothing(t *testing.T) {
 	ada := visit(t, p, "/")
 	ada.lists("Ada")
 	timer(ada, 2*time.Second)
-	if log := p.Log(); strings.Contains(log, "route=/api/changes") {
-		t.Errorf("the page asked for changes:\n%s", log)
-	}
+	program.Forbid(t, p.Log(), "route=/api/changes")
 	p.RecordChanges(t)
-	ada.open("/")
-	ada.lists("Ada")
+	ada.open("/").lists("Ada")
 	waiting(t, p, 1)
 	refusals := func() int { return strings.Count(p.Log(), "status=404") }
 	before := refusals()
 	p.Run(t, "changes", "off").MustSucceed(t)
 	ada.until("a refusal", func() bool { return refusals() == before+1 })
 	timer(ada, 6*time.Second) // after a failure, the page asks again in 5 s
-	if n := refusals(); n > before+1 {
-		t.Errorf("the page was refused %d times", n-before)
-	}
-	ada.chooses("Order", "id asc")
-	ada.lists("Ada")
+	ada.expect("the refusals", refusals(), before+1)
+	ada.chooses("Order", "id asc").lists("Ada")
 }
 
 // A key is sent as with each request. When the feed refuses it, the page asks the person for another one only for what the
@@ -229,18 +207,15 @@ func TestThePageFollowsTheFeedWithAKey(t *testing.T) {
 	p := withKeys(t)
 	p.RecordChanges(t, "X-API-Key: "+writeKey)
 	ada := visit(t, p, "/")
-	ada.gives(readKey)
-	ada.lists("Ada")
+	ada.gives(readKey).lists("Ada")
 	p.Do(t, http.MethodPost, "/api/users", program.Body("Ben", "ben@example.org"), "X-API-Key: "+writeKey)
-	ada.clicks("button", "1 change — show")
-	ada.lists("Ben", "Ada")
+	ada.clicks("button", "1 change — show").lists("Ben", "Ada")
 	p.Stop(t)
 	again := restart(t, p, "API_KEY=another-"+writeKey)
 	ada.until("a refusal", func() bool { return strings.Contains(again.Log(), "status=401") })
 	timer(ada, 1*time.Second)
 	ada.seesNo("dialog", "This service asks for a key")
-	ada.chooses("Order", "id asc")
-	ada.sees("dialog", "This service asks for a key")
+	ada.chooses("Order", "id asc").sees("dialog", "This service asks for a key")
 }
 
 // restart starts the program again where it was.
@@ -259,15 +234,12 @@ func TestAHiddenTabWaitsForNothing(t *testing.T) {
 		ben = &person{T: t, origin: p.URL}
 		ben.ctx, closes = chromedp.NewContext(ada.ctx, chromedp.WithNewWindow(false))
 		defer closes()
-		ben.open("/")
-		ben.lists("Cleo", "Ben", "Ada")
+		ben.open("/").lists("Cleo", "Ben", "Ada")
 		waiting(t, p, 1)
 	}
 	p.Create(t, "Dan", "dan@example.org")
 	ben.sees("button", "1 change — show")
-	if text := ada.page(); strings.Contains(text, "change — show") {
-		t.Errorf("a hidden tab says %s", text)
-	}
+	program.Forbid(t, ada.page(), "change — show")
 	call(ada, page.BringToFront, cdp.Empty{})
 	ada.sees("button", "1 change — show")
 }

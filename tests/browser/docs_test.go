@@ -9,14 +9,13 @@ import (
 func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 	p := start(t)
 	ada := visit(t, p, "/docs")
-	ada.reads("List users")
-	ada.reads("/api/users/{id}")
+	ada.reads("List users", "/api/users/{id}")
 	ada.expect("locks, although no key is needed",
 		evaluate[int](ada, `document.querySelectorAll('.authorization__btn, .authorize').length`), 0)
 	ada.clicks("button", "GET /health Ask whether the service is alive")
-	ada.reads(`"status": "ok"`) // the example: before it is shown, Swagger UI does not find the operation
-	ada.clicks("button", "Execute")
-	ada.reads("x-request-id: ") // only an answer has it
+	// The example: before it is shown, Swagger UI does not find the operation.
+	ada.reads(`"status": "ok"`)
+	ada.clicks("button", "Execute").reads("x-request-id: ") // only an answer has it
 	ada.expect("rows of HEAD", evaluate[int](ada, `document.querySelectorAll('.opblock-head').length`), 0)
 	for scheme, isDark := range map[string]bool{"dark": true, "light": false} {
 		ada.look(scheme, 1120, 640)
@@ -25,8 +24,7 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 				&& getComputedStyle(document.documentElement).backgroundColor.startsWith('rgb(')`) == isDark
 		})
 	}
-	ada.clicks("link", "← Users")
-	ada.reads("No users yet")
+	ada.clicks("link", "← Users").reads("No users yet")
 }
 
 func TestTheReaderOfTheDocumentShowsAddedFields(t *testing.T) {

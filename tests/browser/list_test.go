@@ -17,13 +17,10 @@ import (
 
 func TestThePageShowsWhoIsThere(t *testing.T) {
 	ada, p := visitWith(t, "Ada", "Ben", "Cleo")
-	ada.reads("3 users")
-	ada.reads("ben@example.org")
-	ada.chooses("Order", "id asc")
-	ada.lists("Ada", "Ben", "Cleo")
-	if heights := evaluate[int](ada, `new Set([...document.querySelector('tbody tr').cells].map((cell) => cell.offsetHeight)).size`); heights != 1 {
-		t.Error("the lines between rows do not meet")
-	}
+	ada.reads("3 users", "ben@example.org")
+	ada.chooses("Order", "id asc").lists("Ada", "Ben", "Cleo")
+	ada.expect("the heights of the cells of a row, whose lines must meet", evaluate[int](ada,
+		`new Set([...document.querySelector('tbody tr').cells].map((cell) => cell.offsetHeight)).size`), 1)
 
 	created := p.List(t)[0].CreatedAt // is shown in the reader's zone
 	utc, err := time.Parse(time.DateTime, created)
@@ -46,20 +43,13 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 	p.Create(t, "Cleo", "cleo@adamant.example")
 	ada := visit(t, p, "/")
 	ada.lists("Cleo", "Ben", "Ada")
-	ada.fills("Search names and emails", "ADA")
-	ada.lists("Cleo", "Ada")
+	ada.fills("Search names and emails", "ADA").lists("Cleo", "Ada")
 	ada.reads("2 of 3 users match")
-	ada.reloads()
-	ada.lists("Cleo", "Ada")
+	ada.reloads().lists("Cleo", "Ada")
 	ada.expect("the search after a reload", ada.value("Search names and emails"), "ADA")
-	ada.fills("Search names and emails", "nobody <b>")
-	ada.reads("No user matches")
-	ada.reads("nobody <b>")
-	ada.goesBack()
-	ada.lists("Cleo", "Ada")
-	ada.fills("Search names and emails", "%")
-	ada.clicks("button", "Clear the search")
-	ada.lists("Cleo", "Ben", "Ada")
+	ada.fills("Search names and emails", "nobody <b>").reads("No user matches", "nobody <b>")
+	ada.goesBack().lists("Cleo", "Ada")
+	ada.fills("Search names and emails", "%").clicks("button", "Clear the search").lists("Cleo", "Ben", "Ada")
 	ada.isAt("searchbox", "Search names and emails")
 }
 
@@ -77,33 +67,25 @@ func TestDigitsFindTheUserWithThatID(t *testing.T) {
 	ada.shows(append([]string{"User 000"}, matching[:25]...), "1–25 of 119")
 	ada.reads("119 of 200 users match, and one has this ID")
 	ada.sees("cell", "User 000 ID 1")
-	ada.clicks("button", "Next")
-	ada.shows(matching[25:50], "26–50 of 119")
-	ada.clicks("button", "Last")
-	ada.shows(matching[100:], "101–119 of 119")
+	ada.clicks("button", "Next").shows(matching[25:50], "26–50 of 119")
+	ada.clicks("button", "Last").shows(matching[100:], "101–119 of 119")
 	ada.fills("Search names and emails", "195") // which is an email's and a name's, too
 	ada.lists("User 194", "User 195")
-	ada.fills("Search names and emails", " 200 ")
-	ada.lists("User 199")
+	ada.fills("Search names and emails", " 200 ").lists("User 199")
 	ada.reads("0 of 200 users match, and one has this ID")
-	ada.opens("Change User 199", "Change user")
-	ada.reads("ID 200")
+	ada.opens("Change User 199", "Change user").reads("ID 200")
 	ada.clicks("button", "Cancel")
 	p.Create(t, "Ada", "201@example.org")
-	ada.fills("Search names and emails", "201")
-	ada.lists("Ada") // once
+	ada.fills("Search names and emails", "201").lists("Ada") // once
 	ada.sees("cell", "Ada ID 201")
-	ada.fills("Search names and emails", "202")
-	ada.reads("No user matches")
-	ada.reads("No name or email contains 202.")
+	ada.fills("Search names and emails", "202").reads("No user matches", "No name or email contains 202.")
 }
 
 // A list that takes 150 ms says that it is loading, and must not say so once it is there, while the users are counted.
 func TestTheLastAnswerWinsAndAnEmptyListStaysUntilItIsCounted(t *testing.T) {
 	ada, _ := visitWith(t, "Ada", "Ben")
 	ada.holds(func() { ada.fills("Search names and emails", "b") }, func(fetch.EventRequestPaused) bool {
-		ada.fills("Search names and emails", "ada")
-		ada.lists("Ada")
+		ada.fills("Search names and emails", "ada").lists("Ada")
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*q=b&*"})
 	ada.reads("1 of 2 users match")
@@ -113,8 +95,7 @@ func TestTheLastAnswerWinsAndAnEmptyListStaysUntilItIsCounted(t *testing.T) {
 		ada.reads("No user matches")
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*count=true*q=nobody*"})
-	ada.reads("0 of 2 users match")
-	ada.reads("No user matches")
+	ada.reads("0 of 2 users match", "No user matches")
 }
 
 func TestEveryPageOfEveryOrderIsReached(t *testing.T) {
@@ -129,28 +110,19 @@ func TestEveryPageOfEveryOrderIsReached(t *testing.T) {
 		ada.chooses("Order", order)
 		pages := [][]string{names[:25], names[25:50], names[50:]}
 		ada.shows(pages[0], "1–25 of 60")
-		ada.clicks("button", "Next")
-		ada.shows(pages[1], "26–50 of 60")
-		ada.clicks("button", "Next")
-		ada.shows(pages[2], "51–60 of 60")
-		ada.reloads()
-		ada.shows(pages[2], "51–60 of 60")
-		ada.clicks("button", "Previous")
-		ada.shows(pages[1], "26–50 of 60")
+		ada.clicks("button", "Next").shows(pages[1], "26–50 of 60")
+		ada.clicks("button", "Next").shows(pages[2], "51–60 of 60")
+		ada.reloads().shows(pages[2], "51–60 of 60")
+		ada.clicks("button", "Previous").shows(pages[1], "26–50 of 60")
 		address := evaluate[string](ada, `location.search`)
-		ada.clicks("button", "Previous")
-		ada.shows(pages[0], "1–25 of 60")
+		ada.clicks("button", "Previous").shows(pages[0], "1–25 of 60")
 		ada.goesBack()
-		ada.goesBack()
-		ada.shows(pages[2], "51–60 of 60")
-		ada.clicks("button", "First")
-		ada.shows(pages[0], "1–25 of 60")
-		ada.clicks("button", "Last")
-		ada.shows(pages[2], "51–60 of 60")
+		ada.goesBack().shows(pages[2], "51–60 of 60")
+		ada.clicks("button", "First").shows(pages[0], "1–25 of 60")
+		ada.clicks("button", "Last").shows(pages[2], "51–60 of 60")
 		ben := visit(t, p, "/"+address) // a bookmark does not say how far into the list it leads
 		ben.shows(pages[1], "25 of 60")
-		ben.clicks("button", "Next")
-		ben.shows(pages[2], "51–60 of 60")
+		ben.clicks("button", "Next").shows(pages[2], "51–60 of 60")
 	}
 }
 
@@ -161,18 +133,12 @@ func TestAPageTurnsOnceAndItsSizeIsRemembered(t *testing.T) {
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*after=25*"})
 	ada.shows(names[25:50], "26–50 of 125")
-	ada.clicks("button", "Last") // which is full
-	ada.shows(names[100:], "101–125 of 125")
-	ada.clicks("button", "Previous")
-	ada.shows(names[75:100], "76–100 of 125")
-	ada.chooses("Users on a page", "100")
-	ada.shows(names[75:], "76–125 of 125")
-	ada.open("/?order=asc")
-	ada.shows(names[:100], "1–100 of 125")
-	ada.chooses("Users on a page", "500")
-	ada.shows(names, "1–125 of 125") // and a smaller page can be chosen again
-	ada.chooses("Users on a page", "25")
-	ada.shows(names[:25], "1–25 of 125")
+	ada.clicks("button", "Last").shows(names[100:], "101–125 of 125") // which is full
+	ada.clicks("button", "Previous").shows(names[75:100], "76–100 of 125")
+	ada.chooses("Users on a page", "100").shows(names[75:], "76–125 of 125")
+	ada.open("/?order=asc").shows(names[:100], "1–100 of 125")
+	ada.chooses("Users on a page", "500").shows(names, "1–125 of 125") // and a smaller page can be chosen again
+	ada.chooses("Users on a page", "25").shows(names[:25], "1–25 of 125")
 }
 
 func TestAHeaderSortsAndSaysSo(t *testing.T) {
@@ -211,28 +177,18 @@ func TestAFilterOfOneField(t *testing.T) {
 	ada, _ := withFields(t, "department", body("Ada", `,"department":"Research"`), body("Ben", `,"department":"R & D"`),
 		body("Cleo", `,"department":""`), body("Dan", ""))
 	ada.lists("Dan", "Cleo", "Ben", "Ada")
-	ada.chooses("Filter", "department")
-	ada.lists("Dan", "Cleo")
+	ada.chooses("Filter", "department").lists("Dan", "Cleo")
 	ada.reads("2 of 4 users match")
-	ada.fills("Value of the field", "R & D")
-	ada.lists("Ben")
-	ada.reloads()
-	ada.lists("Ben")
-	ada.fills("Search all fields", "dan")
-	ada.reads("No field contains dan")
-	ada.reads("Department is R & D")
-	ada.clicks("button", "Clear the search")
-	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	ada.fills("Value of the field", "R & D").lists("Ben")
+	ada.reloads().lists("Ben")
+	ada.fills("Search all fields", "dan").reads("No field contains dan", "Department is R & D")
+	ada.clicks("button", "Clear the search").lists("Dan", "Cleo", "Ben", "Ada")
 	ada.chooses("Filter", "department")
-	ada.fills("Value of the field", "Research")
-	ada.lists("Ada")
+	ada.fills("Value of the field", "Research").lists("Ada")
 	ada.clicks("button", "Export")
-	if got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again"); strings.Count(got, "\n") != 2 {
-		t.Errorf("the export is %q", got)
-	}
+	ada.expect("the lines of the export", strings.Count(ada.downloads(exactly), "\n"), 2)
 	ada.clicks("button", "Close")
-	ada.chooses("Filter", "")
-	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	ada.chooses("Filter", "").lists("Dan", "Cleo", "Ben", "Ada")
 }
 
 // shows waits until the list has exactly these names, and says which part of the whole they are.
@@ -301,8 +257,7 @@ func TestTheServiceGoesAwayAndComesBack(t *testing.T) {
 	ada.seesNo("button", "Try again")
 	ada.lists("Cleo", "Ben", "Ada")
 	p.Stop(t)
-	ada.clicks("button", "Change Ada")
-	ada.reads("The service cannot be reached")
+	ada.clicks("button", "Change Ada").reads("The service cannot be reached")
 	ada.sees("button", "Try again")
 	ada.lists("Cleo", "Ben", "Ada") // what was read stays in sight
 	restart(t, p)

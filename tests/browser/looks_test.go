@@ -29,18 +29,15 @@ var states = []struct {
 	{"adding", func(p *person) { p.opens("Add user", "Add user") }},
 	{"refused", func(p *person) {
 		p.clicks("button", "Add user")
-		p.clicks("button", "Save")
-		p.describes("Name", required)
+		p.clicks("button", "Save").describes("Name", required)
 	}},
 	{"found by the id", func(p *person) { p.open("/?q=1"); p.reads("and one has this ID") }},
 	{"deleting", func(p *person) { p.opens("Delete Ada Lovelace", "Delete this user?") }},
 	{"importing", func(p *person) {
-		p.imports("people.csv", "name,email\n,x@example.org\n")
-		p.reads("Why it is refused")
+		p.imports("people.csv", "name,email\n,x@example.org\n").reads("Why it is refused")
 	}},
 	{"exporting", func(p *person) {
-		p.open("/?q=ada")
-		p.reads("1 of 3 users match")
+		p.open("/?q=ada").reads("1 of 3 users match")
 		p.opens("Export", "Export users")
 	}},
 }
@@ -92,8 +89,7 @@ func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					who := ada.in(t)
 					who.look(look.scheme, look.width, 740)
-					who.open("/")
-					who.reads("3 users")
+					who.open("/").reads("3 users")
 					state.open(who)
 					who.fits(look.width)
 					if !evaluate[bool](who, `[...document.querySelectorAll('#user[open] .primary')].every(
@@ -153,15 +149,11 @@ func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 			t.Error("the arrow touches the edge of the select")
 		}
 		ada.opensImport()
-		if page := ada.page(); strings.Contains(page, "drop") {
-			t.Errorf("nothing can be dropped here, and the page says:\n%s", page)
-		}
+		program.Forbid(t, ada.page(), "drop") // nothing can be dropped here
 		ada.picks("people.csv", manyPeople(100))
 		ada.fitsOneLine("button", "Import 100 users")
-		ada.clicks("button", "Import 100 users")
-		ada.reads("100 users added")
-		ada.clicks("checkbox", "Select all on this page")
-		ada.reads("25 selected")
+		ada.clicks("button", "Import 100 users").reads("100 users added")
+		ada.clicks("checkbox", "Select all on this page").reads("25 selected")
 		ada.fitsOneLine("button", "Delete 25 users")
 		if height := evaluate[float64](ada, `document.querySelector('#chosen p').offsetHeight`); height > 30 {
 			t.Errorf("how many are selected is %.0f pixels high", height)
@@ -193,8 +185,7 @@ func TestALongListKeepsItsHeaderAndUsesItsRoom(t *testing.T) {
 		ada.chooses("Users on a page", "100")
 		for _, width := range []int64{1280, 390} {
 			ada.look("dark", width, 740)
-			ada.open("/")
-			ada.reads("50 users")
+			ada.open("/").reads("50 users")
 			at := fmt.Sprintf("%q, %d wide: ", fields, width)
 			ada.expect(at+"what is where the header should be", evaluate[string](ada, `(() => {
 				window.scrollTo(0, 600);
@@ -234,9 +225,7 @@ func TestEmailsBreakBeforeTheAtAndNamesStandBesideTheirAvatars(t *testing.T) {
 		const lines = new Set(parts.map((part) => part.getBoundingClientRect().top));
 		return lines.size + (parts.every((part) => part.getClientRects().length === 1 && part.offsetHeight < 30) ? '' : '!');
 	}).join(' ')`)
-	if got != "1 2 2 1 1" {
-		t.Errorf("the emails have %s lines", got)
-	}
+	ada.expect("the lines of the emails", got, "1 2 2 1 1")
 	ada.reads("somebody.with.a.long.name@department.example.org") // and can be copied as a whole
 	if width := evaluate[float64](ada, `document.querySelector('#all + span').getBoundingClientRect().width`); width < 50 {
 		t.Errorf("the label of the box that selects all is %.0f pixels wide", width)
@@ -251,8 +240,7 @@ func TestWhatIsCutHasATooltip(t *testing.T) {
 	ada, _ := withFields(t, "room", `{"name":"`+long+`","email":"`+email+`","room":"`+long+`"}`)
 	for _, look := range looks {
 		ada.look(look.scheme, look.width, 740)
-		ada.open("/")
-		ada.lists(long)
+		ada.open("/").lists(long)
 		if cut := evaluate[string](ada, `[...document.querySelectorAll('tbody :is(bdi, td[data-field], .email span)')].filter(
 			({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => scrollWidth > clientWidth || scrollHeight > clientHeight).map(
 			(element) => [element.closest('td').className || 'room', (element.closest('[title]') ?? element.querySelector('[title]'))?.title
@@ -299,8 +287,7 @@ func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {
 		}
 	}
 	ada.offline(true)
-	ada.types(kb.Enter)
-	ada.reads("You are offline")
+	ada.types(kb.Enter).reads("You are offline")
 	if top := evaluate[float64](ada, `document.querySelector('#user .error').getBoundingClientRect().top`); top < 0 {
 		t.Errorf("the error is at %.0f", top)
 	}
@@ -318,8 +305,7 @@ func TestPictures(t *testing.T) {
 	ada := visit(t, p, "/")
 	for scheme, path := range map[string]string{"light": "../../docs/page.png", "dark": "../../docs/page-dark.png"} {
 		ada.look(scheme, 1120, 640)
-		ada.open("/?sort=name")
-		ada.reads("12 users")
+		ada.open("/?sort=name").reads("12 users")
 		picture, err := chromedp.Run(ada.ctx, chromedp.CaptureScreenshot())
 		ada.must(err)
 		ada.must(os.WriteFile(path, picture, 0o644))

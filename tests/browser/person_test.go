@@ -30,7 +30,8 @@ import (
 // patience is how long a person waits for what must come. Nothing takes that long unless it fails.
 const patience = 60 * time.Second
 
-// person is somebody in front of a browser. A complaint of the browser fails the test.
+// person is somebody in front of a browser. A complaint of the browser fails the test. What the person does returns
+// the person, so that one line has what is done and what is seen then.
 type person struct {
 	*testing.T
 	ctx        context.Context
@@ -131,9 +132,10 @@ func (p *person) listen(event any) {
 }
 
 // open goes to an address of the service.
-func (p *person) open(address string) {
+func (p *person) open(address string) *person {
 	p.Helper()
 	p.must(chromedp.Do(p.ctx, chromedp.Navigate(p.origin+address)))
+	return p
 }
 
 // look sets the colour scheme that the person prefers, and the size of the window.
@@ -158,10 +160,12 @@ func (p *person) until(what string, isSo func() bool) {
 // page returns all text that the person sees.
 func (p *person) page() string { return evaluate[string](p, `document.body?.innerText ?? ''`) }
 
-// reads waits until the page says something.
-func (p *person) reads(text string) {
+// reads waits until the page says something, one after the other.
+func (p *person) reads(texts ...string) {
 	p.Helper()
-	p.until(fmt.Sprintf("%q", text), func() bool { return strings.Contains(p.page(), text) })
+	for _, text := range texts {
+		p.until(fmt.Sprintf("%q", text), func() bool { return strings.Contains(p.page(), text) })
+	}
 }
 
 // find returns what has a role and a name, as a screen reader finds it.
@@ -214,7 +218,7 @@ func on[T any](p *person, id cdp.BackendNodeID, function string) (value T) {
 
 // clicks moves the mouse to something that stands still, and clicks. The page may replace it in between: then it is looked
 // for again.
-func (p *person) clicks(role, name string) {
+func (p *person) clicks(role, name string) *person {
 	p.Helper()
 	var quad dom.Quad
 	p.until(fmt.Sprintf("a place of %s %q", role, name), func() bool {
@@ -238,31 +242,40 @@ func (p *person) clicks(role, name string) {
 			Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1,
 		})
 	}
+	return p
 }
 
 // types presses keys, one after the other.
-func (p *person) types(keys string) {
+func (p *person) types(keys string) *person {
 	p.Helper()
 	p.must(chromedp.Do(p.ctx, chromedp.KeyEvent(keys)))
+	return p
 }
 
 // opens clicks a button that opens a dialog.
-func (p *person) opens(button, dialog string) {
+func (p *person) opens(button, dialog string) *person {
 	p.Helper()
-	p.clicks("button", button)
-	p.sees("dialog", dialog)
+	p.clicks("button", button).sees("dialog", dialog)
+	return p
 }
 
-func (p *person) reloads() { p.Helper(); p.must(chromedp.Do(p.ctx, chromedp.Reload())) }
+func (p *person) reloads() *person {
+	p.Helper()
+	p.must(chromedp.Do(p.ctx, chromedp.Reload()))
+	return p
+}
 
-func (p *person) goesBack() { p.Helper(); p.must(chromedp.Do(p.ctx, chromedp.NavigateBack())) }
+func (p *person) goesBack() *person {
+	p.Helper()
+	p.must(chromedp.Do(p.ctx, chromedp.NavigateBack()))
+	return p
+}
 
 // gives enters a key in the dialog that asks for one.
-func (p *person) gives(key string) {
+func (p *person) gives(key string) *person {
 	p.Helper()
 	p.sees("dialog", "This service asks for a key")
-	p.fills("API key", key)
-	p.types(kb.Enter)
+	return p.fills("API key", key).types(kb.Enter)
 }
 
 // timer lets time pass in the page: the page's own timers of less come first.
@@ -290,7 +303,7 @@ func (p *person) holds(act func(), during func(fetch.EventRequestPaused) bool, p
 }
 
 // fills replaces what is in a field.
-func (p *person) fills(name, text string) {
+func (p *person) fills(name, text string) *person {
 	p.Helper()
 	id := p.field(name)
 	on[bool](p, id, `function() { this.focus(); this.select(); return true; }`)
@@ -298,6 +311,7 @@ func (p *person) fills(name, text string) {
 		p.types("\b")
 	}
 	p.types(text)
+	return p
 }
 
 // field returns a field by its label.
@@ -316,13 +330,14 @@ func (p *person) value(name string) string {
 }
 
 // chooses picks an option of a select.
-func (p *person) chooses(name, value string) {
+func (p *person) chooses(name, value string) *person {
 	p.Helper()
 	on[bool](p, p.sees("combobox", name), `function() {
 		this.focus();
 		this.value = '`+value+`';
 		return this.dispatchEvent(new Event('change', { bubbles: true }));
 	}`)
+	return p
 }
 
 // isAt waits until the focus is on something.
@@ -397,7 +412,5 @@ func (p *person) check() {
 // expect fails the test unless something is as it should be. A number in the page is as one in the test.
 func (p *person) expect(what string, got, want any) {
 	p.Helper()
-	if got, want := fmt.Sprintf("%v", got), fmt.Sprintf("%v", want); got != want {
-		p.Errorf("%s: %q, want %q", what, got, want)
-	}
+	program.Expect(p, what, got, want)
 }

@@ -21,8 +21,7 @@ func selected(t *testing.T) (*person, *program.Program) {
 	ada.clicks("checkbox", "Select User-30")
 	ada.clicks("button", "Last")
 	ada.clicks("checkbox", "Select User-1")
-	ada.clicks("checkbox", "Select User-2")
-	ada.reads("3 selected, 1 not on this page")
+	ada.clicks("checkbox", "Select User-2").reads("3 selected, 1 not on this page")
 	return ada, p
 }
 
@@ -48,45 +47,32 @@ func departments(t *testing.T, p *program.Program) string {
 
 func TestTheSelectionIsKeptFromPageToPage(t *testing.T) {
 	ada, _ := selected(t)
-	ada.clicks("button", "First")
-	ada.reads("3 selected, 2 not on this page")
-	ada.clicks("checkbox", "Select all on this page")
-	ada.reads("27 selected, 2 not on this page")
-	ada.fills("Search all fields", "User-30")
-	ada.lists("User-30")
+	ada.clicks("button", "First").reads("3 selected, 2 not on this page")
+	ada.clicks("checkbox", "Select all on this page").reads("27 selected, 2 not on this page")
+	ada.fills("Search all fields", "User-30").lists("User-30")
 	ada.reads("27 selected, 26 not on this page")
-	ada.clicks("checkbox", "Select all on this page")
-	ada.reads("26 selected, 26 not on this page")
-	ada.clicks("button", "Clear")
-	ada.seesNo("region", "Selected users")
+	ada.clicks("checkbox", "Select all on this page").reads("26 selected, 26 not on this page")
+	ada.clicks("button", "Clear").seesNo("region", "Selected users")
 }
 
 func TestTheSelectedUsersOfManyPagesAreExportedAndDeleted(t *testing.T) {
 	ada, p := selected(t)
 	all := strings.SplitAfter(p.Do(t, http.MethodGet, program.CSV, "").Body, "\r\n")
-	ada.opens("Export selected", "Export users")
-	ada.reads("The 3 selected")
-	got := ada.downloads(t, "CSV Exactly what is stored; it can be imported again")
-	if want := all[0] + all[30] + all[1] + all[2]; got != want { // in the order in which they were selected
-		t.Errorf("the file is %q, want %q", got, want)
-	}
-	got = ada.downloads(t, "CSV for spreadsheets Safe to open in Excel and its like")
-	if want := "\ufeff" + all[0] + all[30] + all[1] + all[2]; got != want {
-		t.Errorf("the file for spreadsheets is %q, want %q", got, want)
-	}
+	ada.opens("Export selected", "Export users").reads("The 3 selected")
+	got := ada.downloads(exactly)
+	ada.expect("the file", got, all[0]+all[30]+all[1]+all[2]) // in the order in which they were selected
+	got = ada.downloads(forSpreadsheets)
+	ada.expect("the file for spreadsheets", got, "\ufeff"+all[0]+all[30]+all[1]+all[2])
 	p.Delete(t, 2)
-	got = ada.downloads(t, "NDJSON One JSON object a line, for programs")
+	got = ada.downloads(forPrograms)
 	if strings.Count(got, "\n") != 2 || !strings.HasPrefix(got, `{"id":30,`) {
 		t.Errorf("the file of JSON is %q", got)
 	}
-	ada.reads("2 users exported, 1 failed")
-	ada.reads("User-2: No user has this email any more")
+	ada.reads("2 users exported, 1 failed", "User-2: No user has this email any more")
 	ada.check()
 	ada.clicks("button", "Close")
-	ada.opens("Delete 3 users", "Delete 3 users?")
-	ada.reads("User-30")
-	ada.clicks("button", "Delete 3 users")
-	ada.reads("3 users deleted")
+	ada.opens("Delete 3 users", "Delete 3 users?").reads("User-30")
+	ada.clicks("button", "Delete 3 users").reads("3 users deleted")
 	ada.seesNo("region", "Selected users")
 	if users := p.List(t); len(users) != 27 || users[0].Name != "User-3" || users[26].Name != "User-29" {
 		t.Errorf("left are %v", users)
@@ -99,21 +85,14 @@ func TestAFieldIsSetForAllSelectedUsers(t *testing.T) {
 	p.Change(t, 30, `{"department":"theirs"}`)
 	p.Change(t, 1, `{"room":"7"}`) // another field does not matter
 	ada.opens("Set a field", "Set a field of 3 users")
-	ada.fills("New value", "Research")
-	ada.clicks("button", "Set")
-	ada.reads("1 user changed, 2 failed")
-	ada.reads("User-2: User not found")
-	ada.reads("User-30: Somebody else has changed this field meanwhile")
+	ada.fills("New value", "Research").clicks("button", "Set").reads("1 user changed, 2 failed")
+	ada.reads("User-2: User not found", "User-30: Somebody else has changed this field meanwhile")
 	ada.check()
 	ada.expect("what is stored", departments(t, p), "1 Research, 30 theirs")
-	ada.clicks("button", "Cancel")
-	ada.reads("1 selected, 1 not on this page") // the one who is gone is not
-	ada.clicks("button", "First")
-	ada.reads("1 selected") // and was seen as it is now
+	ada.clicks("button", "Cancel").reads("1 selected, 1 not on this page") // the one who is gone is not
+	ada.clicks("button", "First").reads("1 selected")                      // and was seen as it is now
 	ada.opens("Set a field", "Set a field of 1 user")
-	ada.fills("New value", "Research")
-	ada.clicks("button", "Set")
-	ada.reads("1 user changed")
+	ada.fills("New value", "Research").clicks("button", "Set").reads("1 user changed")
 	ada.isAt("region", "Users") // the button that opened the dialog is away
 	ada.expect("what is stored", departments(t, p), "1 Research, 30 Research")
 }
@@ -121,12 +100,10 @@ func TestAFieldIsSetForAllSelectedUsers(t *testing.T) {
 func TestSettingAFieldIsEndedByClosingTheDialogAndClosesNoOther(t *testing.T) {
 	ada, p := withFields(t, "department,room", numbered(25, "")...)
 	ada.clicks("checkbox", "Select all on this page")
-	ada.opens("Set a field", "Set a field of 25 users")
-	ada.fills("New value", "Research")
+	ada.opens("Set a field", "Set a field of 25 users").fills("New value", "Research")
 	ada.holds(func() { ada.clicks("button", "Set") }, func(fetch.EventRequestPaused) bool {
 		ada.clicks("button", "Cancel")
-		ada.opens("Set a field", "Set a field of 25 users")
-		ada.fills("New value", "typed")
+		ada.opens("Set a field", "Set a field of 25 users").fills("New value", "typed")
 		return true
 	}, &fetch.RequestPattern{URLPattern: "*/api/users/*"})
 	ada.reads("changed") // what the first had begun is over

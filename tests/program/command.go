@@ -99,8 +99,6 @@ func (o Outcome) ExpectMistake(t testing.TB, says ...string) {
 func (o Outcome) ExpectFailure(t testing.TB, will string, says ...string) {
 	t.Helper()
 	announced, rest, _ := strings.Cut(o.Stderr, "\n")
-	if !Matches(announced, will) {
-		t.Errorf("first it said %q, want %q", announced, will)
-	}
+	Expect(t, "what it said first", announced, will)
 	Outcome{o.Code, o.Stdout, rest}.ExpectMistake(t, says...)
 }

@@ -2,9 +2,9 @@ package program
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"syscall"
 	"testing"
 )
@@ -62,9 +62,7 @@ func NamesIn(t testing.TB, directory string) (names []string) {
 // ExpectNames fails the test unless exactly this is in a directory, in the order of the alphabet.
 func ExpectNames(t testing.TB, directory string, names ...string) {
 	t.Helper()
-	if found := NamesIn(t, directory); !slices.Equal(found, names) {
-		t.Errorf("in %s are %q, want %q", directory, found, names)
-	}
+	Expect(t, "what is in "+directory, fmt.Sprintf("%q", NamesIn(t, directory)), fmt.Sprintf("%q", names))
 }
 
 // ExpectNoDirectory fails the test when something was made at a path.

@@ -35,12 +35,18 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// Expect fails the test unless something is as it is wanted, as [Matches] says and as it is printed: 2 is "2".
+func Expect(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if got, want := fmt.Sprint(got), fmt.Sprint(want); !Matches(got, want) {
+		t.Errorf("%s: %.2000q, want %.2000q", what, got, want)
+	}
+}
+
 // ExpectHeader compares a header of an answer; several lines of it are joined.
 func ExpectHeader(t *testing.T, answer Answer, name, want string) {
 	t.Helper()
-	if got := strings.Join(answer.Header.Values(name), ", "); got != want {
-		t.Errorf("the header %s is %q, want %q", name, got, want)
-	}
+	Expect(t, "the header "+name, strings.Join(answer.Header.Values(name), ", "), want)
 }
 
 // ExpectLength compares the header Content-Length of an answer with its body.
@@ -78,12 +84,8 @@ func ExpectRefusal(t *testing.T, p *Program, says ...string) {
 	case <-p.exited:
 	case <-time.After(Patience):
 	}
-	if code := p.Wait(t); code != 1 {
-		t.Errorf("the exit code is %d", code)
-	}
-	if lines := strings.Count(p.Log(), "\n"); lines != 1 {
-		t.Errorf("the log has %d lines", lines)
-	}
+	Expect(t, "the exit code", p.Wait(t), 1)
+	Expect(t, "how many lines the log has", strings.Count(p.Log(), "\n"), 1)
 	expectTexts(t, p.Log(), says)
 	Forbid(t, p.Log(), "goroutine", "panic", "out of memory")
 }
@@ -101,9 +103,7 @@ func expectTexts(t testing.TB, in string, texts []string) {
 // ExpectIntact fails the test unless the database at a path is whole.
 func ExpectIntact(t testing.TB, path string) {
 	t.Helper()
-	if result := OpenOther(t, path).Intact(); result != "ok" {
-		t.Errorf("%s: the integrity check says %s", path, result)
-	}
+	Expect(t, "the integrity of "+path, OpenOther(t, path).Intact(), "ok")
 }
 
 // ErrorBody is the body of an error with this text.
