@@ -3,13 +3,13 @@ package routes
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -78,13 +78,9 @@ func TestEveryCodeIsExplainedWithItsStatus(t *testing.T) {
 	program.Must(t, err)
 	described := document.Components.Schemas.Code
 	explained := codesIn(described.Description)
-	if people := codesIn(string(page)); !maps.Equal(explained, people) {
-		t.Errorf("the document explains %v, and docs/errors.md %v", explained, people)
-	}
+	program.Expect(t, "what the document explains, and docs/errors.md", explained, codesIn(string(page)))
 	for code, status := range controllers.Codes {
-		if !strings.HasPrefix(explained[code], strconv.Itoa(status)+": ") {
-			t.Errorf("%s with %d is explained as %q", code, status, explained[code])
-		}
+		program.Expect(t, "what is explained of "+code, explained[code], fmt.Sprint(status, ": …"))
 	}
 	used := map[string]bool{}
 	files, _ := filepath.Glob("../controllers/*.go")
@@ -98,8 +94,7 @@ func TestEveryCodeIsExplainedWithItsStatus(t *testing.T) {
 	words := slices.Sorted(maps.Keys(controllers.Codes))
 	for of, has := range map[string][]string{"the document's list": described.Enum,
 		"its table": slices.Collect(maps.Keys(explained)), "the program": slices.Collect(maps.Keys(used))} {
-		if slices.Sort(has); !slices.Equal(has, words) {
-			t.Errorf("%s has the codes %v, want %v", of, has, words)
-		}
+		slices.Sort(has)
+		program.Expect(t, "the codes of "+of, has, words)
 	}
 }

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,9 +19,7 @@ func TestTheLimitsOfClientsAreThoseThatAreDocumented(t *testing.T) {
 		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
 		rate: 1024, behind: time.Minute, connections: 4096,
 		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20}
-	if got := usual(); got != want {
-		t.Errorf("the limits are %+v, want %+v", got, want)
-	}
+	program.Expect(t, "the limits", fmt.Sprintf("%+v", usual()), fmt.Sprintf("%+v", want))
 	server := want.server(context.Background(), nil, slog.New(slog.DiscardHandler))
 	if server.ReadHeaderTimeout != want.header || server.ReadTimeout != want.body || server.IdleTimeout != want.idle ||
 		server.MaxHeaderBytes != 32<<10 {
@@ -34,9 +33,7 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	accept := listen(t)
 	_ = accept.Close()
 	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Serve(t.Context(), accept)
-	if err == nil || !program.Matches(err.Error(), "cannot accept connections: …") {
-		t.Errorf("it ends with %v", err)
-	}
+	program.Expect(t, "the end", err, "cannot accept connections: …")
 }
 
 // Clients that keep many connections and use none of them cost memory. Those that are in use are never closed.
@@ -52,9 +49,8 @@ func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
 		}
 	}
 	for i, conn := range conns {
-		if closed := conn.SetDeadline(time.Time{}) != nil; closed != (i == 1 || i == 2) {
-			t.Errorf("connection %d is closed: %t", i, closed)
-		}
+		isClosed := conn.SetDeadline(time.Time{}) != nil
+		program.Expect(t, fmt.Sprintf("whether connection %d is closed", i), isClosed, i == 1 || i == 2)
 		all.note(conn, http.StateClosed)
 	}
 	if len(all.open) != 0 || all.idle.Len() != 0 {

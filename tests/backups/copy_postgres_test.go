@@ -87,9 +87,7 @@ func TestACopyHasEveryUserAsTheListShowsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectCopied(t, newFile(t, odd...), url, "5013", "")
-			if id := program.Serve(t, "DATABASE_URL="+url).Create(t, "next", "next"); id != 9000000008 {
-				t.Errorf("the next user has the id %d", id)
-			}
+			program.Expect(t, "the next id", program.Serve(t, "DATABASE_URL="+url).Create(t, "next", "next"), 9000000008)
 		})
 	}
 }
@@ -182,9 +180,7 @@ func TestWhatCannotBeCopiedIsSaidOnOneLineAndNothingIsStored(t *testing.T) {
 				program.WriteFile(t, filepath.Join(directory, "users.db"), strings.Repeat(test.file[0], 100))
 			}
 			expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url), test.says...)
-			if after := count(t, url); after != before {
-				t.Errorf("%s users were there, and %s are", before, after)
-			}
+			program.Expect(t, "how many users are there", count(t, url), before)
 		})
 	}
 }
@@ -222,9 +218,7 @@ func TestACopyThatNoStandbyConfirmsIsOfUnknownOutcome(t *testing.T) {
 	copying.Wait()
 	expectNotCopied(t, done, "the outcome of the copy to ", "is unknown: no standby has confirmed the commit")
 	program.Forbid(t, done.Stderr, "nothing was copied")
-	if count(t, url) != "1" {
-		t.Errorf("%s users were copied", count(t, url))
-	}
+	program.Expect(t, "how many users were copied", count(t, url), 1)
 	postgresql.SQL(t, url, "ALTER SYSTEM RESET synchronous_standby_names")
 	server.Reload(t)
 }
@@ -238,9 +232,7 @@ func TestACopyNeedsATargetAndAFileThatNoProgramUses(t *testing.T) {
 	using := program.Serve(t, "DATA_DIR="+directory, inFile)
 	using.Create(t, "n", "in the -wal file")
 	expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url), "the process ", " has the database ", "stop the service, and try again")
-	if table := postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, 'none')"); table != "none" {
-		t.Error("PostgreSQL was written to before that was found out")
-	}
+	program.Expect(t, "the table", postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, 'none')"), "none")
 	using.Kill(t)
 	if done := copyUsers(t, directory, "DATABASE_URL="+url); done.Code != 0 || !strings.Contains(done.Stderr, ": 1 users to ") {
 		t.Errorf("after a kill the copy ended with %d, and said %s", done.Code, done.Stderr)

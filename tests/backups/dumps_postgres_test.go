@@ -32,7 +32,5 @@ func TestTheDocumentedBackupIsRestored(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
-	if id := p.Create(t, "Alan", "alan@example.org"); id != 2 {
-		t.Errorf("the next user has the id %d, want 2 as when the backup was made", id)
-	}
+	program.Expect(t, "the next id, as when the backup was made", p.Create(t, "Alan", "alan@example.org"), 2)
 }

@@ -106,9 +106,7 @@ func TestEachKeyIsNewAndANamedOneIsALineWithoutIt(t *testing.T) {
 		}
 		seen[plain.Stdout], seen[named.Stderr] = true, true
 	}
-	if len(seen) != 10 {
-		t.Errorf("of 10 keys %d differ", len(seen))
-	}
+	program.Expect(t, "how many of 10 keys differ", len(seen), 10)
 }
 
 func TestTheVersionIsPrintedAndInTheLogAndTheDocument(t *testing.T) {
@@ -123,8 +121,6 @@ func TestTheVersionIsPrintedAndInTheLogAndTheDocument(t *testing.T) {
 	}
 	p := program.Start(t, path)
 	first, _, _ := strings.Cut(p.Log(), "\n")
-	if want := "version=1.2.3 revision=abcdef0"; !strings.Contains(first, want) {
-		t.Errorf("%q is not in the first line: %s", want, first)
-	}
+	program.Expect(t, "the first line", first, "…version=1.2.3 revision=abcdef0…")
 	p.Do(t, "GET", "/openapi.json", "").Expect(t, 200, `…"version": "1.2.3"…`)
 }

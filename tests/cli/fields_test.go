@@ -64,9 +64,13 @@ func TestAFieldWhoseColumnIsMissingEndsTheStart(t *testing.T) {
 func expectColumns(t *testing.T, p *program.Program, want string) {
 	t.Helper()
 	want = strings.Trim(program.OwnColumns()+want, ",")
-	if got := program.OpenOther(t, p.DatabasePath()).Ask(otherColumns); got != want {
-		t.Errorf("the table has the columns %q, want %q", got, want)
+	columns := "SELECT COALESCE(group_concat(name), '') FROM pragma_table_info('users') WHERE name "
+	if program.PostgreSQL {
+		columns = `SELECT COALESCE(string_agg(column_name, ',' ORDER BY ordinal_position), '')
+			FROM information_schema.columns WHERE table_name = 'users' AND column_name `
 	}
+	columns += "NOT IN ('id', 'name', 'email', 'created_at')"
+	program.Expect(t, "the columns of the table", program.OpenOther(t, p.DatabasePath()).Ask(columns), want)
 }
 
 // expectDone fails the test unless a command ended well and said these lines.
@@ -122,5 +126,5 @@ func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
 	expectColumns(t, p, "room")
 
 	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
-	p.Run(t, "add-field", "city").ExpectFailure(t, strings.Replace(addingRoom, "room", "city", 1), noColumnOfAView)
+	p.Run(t, "add-field", "city").ExpectFailure(t, strings.Replace(addingRoom, "room", "city", 1), "the table users cannot be served: it is ")
 }

@@ -51,9 +51,7 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 	expectKey(t, p, fullKey, 401)
 	conn.Send("{}")
 	conn.Answer().Expect(t, 400, "…")
-	if n := strings.Count(p.Log(), "the keys were reread"); n != 1 {
-		t.Errorf("it says %d times that keys were reread:\n%s", n, p.Log())
-	}
+	program.Expect(t, "how often the keys were reread", strings.Count(p.Log(), "the keys were reread"), 1)
 
 	program.Must(t, os.Remove(path))
 	program.Must(t, syscall.Mkfifo(path, 0o600)) // who opens it waits for who writes into it
@@ -107,7 +105,5 @@ func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
 	}
 	got := program.Scrape(t, p)["http_requests_by_key_total"]
 	want := map[string]float64{"key=hr-sync": 3, "key=unnamed": 1, "key=ended": 1, "key=report": 4}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("counted are %v, want %v", got, want)
-	}
+	program.Expect(t, "what is counted", got, want)
 }

@@ -23,9 +23,7 @@ func expectMode(t *testing.T, path string, want os.FileMode) {
 	t.Helper()
 	info, err := os.Stat(path)
 	program.Must(t, err)
-	if info.Mode().Perm() != want {
-		t.Errorf("the mode of %s is %o, want %o", filepath.Base(path), info.Mode().Perm(), want)
-	}
+	program.Expect(t, "the mode of "+path, info.Mode().Perm(), want)
 }
 
 func TestOtherUsersCannotReadWhatTheProgramMakes(t *testing.T) {
@@ -120,9 +118,7 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		}
 		status := strings.Join(strings.Fields(program.ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID()))), " ")
 		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
-		if !program.Matches(status, want) {
-			t.Errorf("it serves as %s, want %s", status, want)
-		}
+		program.Expect(t, "who serves", status, want)
 	}
 }
 
@@ -161,7 +157,5 @@ func expectOwner(t *testing.T, path string, want uint32) {
 	t.Helper()
 	info, err := os.Stat(path)
 	program.Must(t, err)
-	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != want {
-		t.Errorf("%s belongs to %d, and not to %d", path, owner, want)
-	}
+	program.Expect(t, "the owner of "+path, info.Sys().(*syscall.Stat_t).Uid, want)
 }

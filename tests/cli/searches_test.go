@@ -48,9 +48,7 @@ func TestSearchesAreAnsweredTheSameWithAnIndexAndWithout(t *testing.T) {
 		{[]string{"index-search"}, indexing, indexed},
 	} {
 		expectDone(t, p.Run(t, step.arguments...), step.will, step.done)
-		if after := searched(t, p); after != before {
-			t.Errorf("after %v, searches are answered %s\nwant %s", step.arguments, after, before)
-		}
+		program.Expect(t, fmt.Sprintf("after %v, the answers to searches", step.arguments), searched(t, p), before)
 	}
 	p.Create(t, "Grace", "grace@navy.example")
 	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('Barbara', 'liskov@mit.example')")

@@ -101,13 +101,9 @@ func TestAFileThatCannotBeUsedEndsTheStart(t *testing.T) {
 func TestAMistypedSettingIsNamedAndItsValueIsNot(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "API_KYE=secret-0123456789")
-	if line := p.Line(t, "variable=API_KYE"); !program.Matches(line, `…level=WARN…"did you mean API_KEY?"…`) {
-		t.Errorf("it says %s", line)
-	}
+	program.Expect(t, "the log", p.Line(t, "variable=API_KYE"), `…level=WARN…"did you mean API_KEY?"…`)
 	_, says, _ := program.Run(t, []string{"DATA_DRI=/secret"}, "index-search")
-	if !strings.Contains(says, `variable=DATA_DRI help="did you mean DATA_DIR?"`) {
-		t.Errorf("a command says %s", says)
-	}
+	program.Expect(t, "a command", says, `…variable=DATA_DRI help="did you mean DATA_DIR?"…`)
 	program.Forbid(t, p.Log()+says, "secret")
 }
 

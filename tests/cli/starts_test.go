@@ -24,9 +24,7 @@ func TestTheFirstLineSaysWhatIsOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := program.Serve(t, strings.Split(c.settings, "|")...)
-			if line := p.Line(t, "msg=listening"); !program.Matches(line, "…"+c.says+"…") {
-				t.Errorf("%q is not in %s", c.says, line)
-			}
+			program.Expect(t, "the first line", p.Line(t, "msg=listening"), "…"+c.says+"…")
 			if c.settings == "A=b" {
 				program.Forbid(t, p.Log(), "node_env", "no setting")
 			}
@@ -76,7 +74,5 @@ func TestUsersAndTheNextIDAreTheSameAfterARestart(t *testing.T) {
 	p.Stop(t)
 	again := program.Serve(t, "DATA_DIR="+p.DataDir)
 	again.Do(t, "GET", "/api/users", "").Expect(t, 200, "["+before+"]")
-	if id := again.Create(t, "Next", "next@example.org"); id != last+1 {
-		t.Errorf("the next user has the id %d after %d was deleted", id, last)
-	}
+	program.Expect(t, "the id after a deletion of the last", again.Create(t, "Next", "next@example.org"), last+1)
 }

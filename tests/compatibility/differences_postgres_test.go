@@ -32,9 +32,7 @@ func TestAnIDThatAnotherProgramChoseMayBeGivenAgainAndIsRefused(t *testing.T) {
 	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (id, name, email) VALUES (1, 'n', 'other')")
 	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org")).Expect(t, 500,
 		`…duplicate key value violates unique constraint \"users_pkey\"…`)
-	if id := p.Create(t, "Ada", "ada@example.org"); id != 2 {
-		t.Errorf("the second creation gets the id %d", id)
-	}
+	program.Expect(t, "the id of the second creation", p.Create(t, "Ada", "ada@example.org"), 2)
 }
 
 // Names that are not written in quotes are in lower case, so that "Users" is another table.
@@ -42,9 +40,7 @@ func TestATableInAnotherLetterCaseIsAnotherTable(t *testing.T) {
 	t.Parallel()
 	p, other := program.ServeFile(t, `CREATE TABLE "Users" (name text)`, `INSERT INTO "Users" VALUES ('n')`)
 	p.ExpectUsers(t)
-	if tables := other.Ask("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"); tables != "2" {
-		t.Errorf("there are %s tables", tables)
-	}
+	program.Expect(t, "the tables", other.Ask("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), 2)
 }
 
 // A table may give ids in any order, or none.
@@ -93,9 +89,7 @@ func TestATableThatAnotherProgramChangesIsServedAsItIs(t *testing.T) {
 		p.List(t)
 		other.Do(statement)
 		want := other.Ask("SELECT count(*) FROM users")
-		if users := p.List(t); fmt.Sprint(len(users)) != want {
-			t.Errorf("after %s %d users are listed of %s", statement, len(users), want)
-		}
+		program.Expect(t, "how many users are listed after "+statement, len(p.List(t)), want)
 		id := p.Create(t, "Alan", fmt.Sprint("alan", round))
 		p.Change(t, id, `{"name":"Turing"}`)
 		p.Do(t, "GET", "/api/users", "").Expect(t, 200, fmt.Sprintf(`[…{"id":%d,"name":"Turing",…]`, id))

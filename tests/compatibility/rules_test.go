@@ -69,9 +69,7 @@ func TestAWriteThatTheTableRefusesFailsAloneAndLeavesNoTrace(t *testing.T) {
 				got := names(p.List(t))
 				slices.Sort(got)
 				slices.Sort(want)
-				if !slices.Equal(got, want) {
-					t.Errorf("the table has %q, want %q", got, want)
-				}
+				program.Expect(t, "the names in the table", got, want)
 				expectNoTrace(t, other)
 			})
 		}
@@ -109,9 +107,7 @@ func names(users []program.User) (names []string) {
 
 func expectNoTrace(t *testing.T, other *program.Other) {
 	t.Helper()
-	if traces := other.Ask("SELECT count(*) FROM trace"); traces != "0" {
-		t.Errorf("refused writes have left %s traces in another table", traces)
-	}
+	program.Expect(t, "traces of refused writes in another table", other.Ask("SELECT count(*) FROM trace"), 0)
 }
 
 // A rule that ends the transaction ends the import with it: which row did is not known then.
@@ -200,7 +196,5 @@ func TestConflictsAmongManyWritesFailAlone(t *testing.T) {
 		}
 		answer.To(fmt.Sprint("request ", i)).Expect(t, want, "…")
 	}
-	if users := p.List(t); len(users) != 30 {
-		t.Errorf("%d users are listed, want the 10 before and 20 new ones", len(users))
-	}
+	program.Expect(t, "the 10 users before and 20 new ones", len(p.List(t)), 30)
 }

@@ -21,21 +21,15 @@ func TestADatabaseOfAnotherProgramIsServedAndLeftAsItWas(t *testing.T) {
 			before := schemaOf(t, directory, other)
 
 			p := program.Serve(t, "DATA_DIR="+directory)
-			if id := p.Create(t, "D", "d@b"); id != 4 {
-				t.Errorf("the new user has the id %d, and 3 was the last one used", id)
-			}
+			program.Expect(t, "the new id, after 3 was used", p.Create(t, "D", "d@b"), 4)
 			again := p.Do(t, "POST", "/api/users", program.Body("E", "d@b"), "Accept: application/problem+json")
 			again.Expect(t, 409, `…"code":"email_used"…`)
 			if users := p.ExpectUsers(t, "A", "B", "D"); !program.IsTime(users[2].CreatedAt) {
 				t.Errorf("the new user was created at %q", users[2].CreatedAt)
 			}
 			p.Stop(t)
-			if after := schemaOf(t, directory, other); after != before {
-				t.Errorf("the schema was\n%s\nand is\n%s", before, after)
-			}
-			if audited := other.Ask("SELECT count(*) FROM audit WHERE what = 'd@b'"); audited != "1" {
-				t.Errorf("the trigger ran %s times", audited)
-			}
+			program.Expect(t, "the schema afterwards", schemaOf(t, directory, other), before)
+			program.Expect(t, "how often the trigger ran", other.Ask("SELECT count(*) FROM audit WHERE what = 'd@b'"), 1)
 		})
 	}
 }
@@ -67,9 +61,7 @@ func TestUsersOfAnotherProgramAreShownAlikeAndCanBeChanged(t *testing.T) {
 				changed := p.Do(t, "PATCH", path, `{"name":"new"}`, "If-Match: "+program.ETag(t, p, id))
 				changed.Expect(t, 200, `{"id":`+id+`,"name":"new",…`)
 				p.Do(t, "GET", path, "").Expect(t, 200, changed.Body)
-				if now := listed()[id]; now != changed.Body {
-					t.Errorf("%s is listed, and the change was answered %s", now, changed.Body)
-				}
+				program.Expect(t, "the user in the list after the change", listed()[id], changed.Body)
 			}
 		})
 	}

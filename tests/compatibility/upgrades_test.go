@@ -35,9 +35,7 @@ func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 			if hadFeed {
 				p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, feedOfBefore, "…")
 			}
-			if id := p.Create(t, "New", "new@example.org"); id != 6 {
-				t.Errorf("the first new user has the id %d", id)
-			}
+			program.Expect(t, "the id of the first new user", p.Create(t, "New", "new@example.org"), 6)
 			p.Change(t, 2, `{"name":"Rear Admiral Hopper"}`)
 			expectAnswers(t, p, hadFeed)
 			for _, command := range remake {
@@ -67,9 +65,7 @@ func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 				fresh.Run(t, "ignore-email-case").MustSucceed(t)
 			}
 			want := program.OpenOther(t, fresh.DatabasePath()).Ask(made)
-			if got := program.OpenOther(t, p.DatabasePath()).Ask(made); got != want {
-				t.Errorf("the database has %s\nand a new one %s", got, want)
-			}
+			program.Expect(t, "what the database has, and a new one", program.OpenOther(t, p.DatabasePath()).Ask(made), want)
 		})
 	}
 }
@@ -107,8 +103,6 @@ func expectAnswers(t *testing.T, p *program.Program, ignoresCase bool) {
 func expectWarnings(t *testing.T, p *program.Program, want bool) {
 	t.Helper()
 	for _, command := range []string{"`users-api changes on`", "`users-api index-search`"} {
-		if got := strings.Contains(p.Log(), command); got != want {
-			t.Errorf("%s is in the log: %t, want %t:\n%s", command, got, want, p.Log())
-		}
+		program.Expect(t, "whether the log has "+command, strings.Contains(p.Log(), command), want)
 	}
 }

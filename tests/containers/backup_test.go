@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"users-api/tests/program"
 )
 
 // stream runs compose with an input, and returns its output and its last line of errors.
@@ -31,9 +33,7 @@ func TestABackupOfTheRunningDeploymentIsRestored(t *testing.T) {
 	if err != nil || !bytes.HasPrefix(backup, []byte("SQLite format 3\x00")) {
 		t.Fatalf("the backup of %d bytes: %v, %s", len(backup), err, said)
 	}
-	if want := fmt.Sprintf("backed up: 1 users, %d bytes, ", len(backup)); !strings.HasPrefix(said, want) {
-		t.Errorf("it said %q, and not %q", said, want)
-	}
+	program.Expect(t, "what it said", said, fmt.Sprintf("backed up: 1 users, %d bytes, …", len(backup)))
 	p.service("users-api").api().Create(t, "After the backup", "after@example.com")
 	p.compose("stop", "users-api")
 	_, said, err = p.stream(backup, "run", "--rm", "-T", "users-api", "restore", "-")

@@ -20,9 +20,7 @@ func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
 		settings.WriteString(text)
 	}
 	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(settings.String(), -1)
-	if len(names) != 12+7 {
-		t.Errorf("docs/etcd.env and docs/patroni.env have %d settings", len(names))
-	}
+	program.Expect(t, "how many settings docs/etcd.env and docs/patroni.env have", len(names), 12+7)
 	services := readCompose(t, []string{"SUPERUSER_PASSWORD=a", "REPLICATION_PASSWORD=b", "RESTAPI_PASSWORD=c", "USERS_PASSWORD=d"},
 		"--file", "docker-compose.ha.yml")
 	for _, name := range names {

@@ -43,9 +43,7 @@ func (p project) expectNothing() {
 	p.t.Helper()
 	for _, kind := range []string{"container ls --all", "volume ls", "network ls"} {
 		list := append(strings.Fields(kind), "--quiet", "--filter", "label=com.docker.compose.project="+p.name)
-		if left := docker(p.t, list...); left != "" {
-			p.t.Errorf("%s still shows %s", kind, left)
-		}
+		program.Expect(p.t, "what "+kind+" still shows", docker(p.t, list...), "")
 	}
 }
 
@@ -73,15 +71,11 @@ func TestComposeDeploysTheReleaseImageAndKeepsItsUsers(t *testing.T) {
 	service := p.service("users-api")
 	service.becomes("healthy", 10*time.Second)
 	t.Logf("healthy %s after `docker compose up -d`", time.Since(begin).Round(10*time.Millisecond))
-	if services := p.compose("--profile", "*", "ps", "--all", "--services"); services != "users-api" {
-		t.Errorf("it started %q, and not the deployment alone", services)
-	}
+	program.Expect(t, "what was started", p.compose("--profile", "*", "ps", "--all", "--services"), "users-api")
 	service.api().Create(t, "Ada", "ada@example.com")
 
 	p.compose("stop")
-	if code := service.inspect("{{.State.ExitCode}}"); code != "0" {
-		t.Errorf("a stop ends with %s", code)
-	}
+	program.Expect(t, "the exit code of a stop", service.inspect("{{.State.ExitCode}}"), 0)
 	p.compose("down")
 	p.compose("up", "--detach", "--wait")
 	p.service("users-api").api().ExpectUsers(t, "Ada")
@@ -96,9 +90,7 @@ func TestTheDeploymentIsReadOnlyGainsNoPrivilegesRotatesItsLogAndComesBack(t *te
 	p.compose("up", "--detach", "--wait")
 	service := p.service("users-api")
 	service.isLockedDown("volume /app/data")
-	if uid := service.process("Uid"); uid != "65532 65532 65532 65532" {
-		t.Errorf("it serves as %s", uid)
-	}
+	program.Expect(t, "who serves", service.process("Uid"), "65532 65532 65532 65532")
 	process := service.inspect("{{.State.Pid}}")
 	docker(t, "run", "--rm", "--pid", "host", golang, "kill", "-9", process) // `docker kill` would count as a stop
 	eventually(t, 10*time.Second, "another process", func() bool {
@@ -117,18 +109,13 @@ func (c container) isLockedDown(mounts ...string) {
 		"{{.HostConfig.RestartPolicy.Name}}": "unless-stopped",
 		"{{json .HostConfig.LogConfig}}":     `{"Type":"json-file","Config":{"max-file":"5","max-size":"10m"}}`,
 	} {
-		if got := c.inspect(format); got != want {
-			c.t.Errorf("%s is %q, and not %q", format, got, want)
-		}
+		program.Expect(c.t, format, c.inspect(format), want)
 	}
 	given := strings.Split(c.inspect("{{range .Mounts}}{{.Type}} {{.Destination}}\n{{end}}"), "\n")
-	if slices.Sort(given); !slices.Equal(given, mounts) {
-		c.t.Errorf("mounted are %q, and not %q", given, mounts)
-	}
+	slices.Sort(given)
+	program.Expect(c.t, "what is mounted", strings.Join(given, ", "), strings.Join(mounts, ", "))
 	isReadOnly := c.inspect("{{.HostConfig.ReadonlyRootfs}}") == "true"
-	if serves := slices.Contains(mounts, "volume /app/data"); isReadOnly != serves {
-		c.t.Errorf("that its root is read-only is %t", isReadOnly)
-	}
+	program.Expect(c.t, "that its root is read-only", isReadOnly, slices.Contains(mounts, "volume /app/data"))
 }
 
 func TestEachServiceButTheDatabaseIsPublishedOnPort3000ByDefault(t *testing.T) {

@@ -68,13 +68,9 @@ func startDevelopment(p project) development {
 
 func (d development) servesUnprivileged() {
 	const sources = `{{range .Mounts}}{{if eq .Destination "/src"}}{{.RW}}{{end}}{{end}}`
-	if canWrite := d.inspect(sources); canWrite != "false" {
-		d.t.Errorf("that it may write into the source tree is %q", canWrite)
-	}
+	program.Expect(d.t, "that it may write into the source tree", d.inspect(sources), false)
 	status := docker(d.t, "exec", d.name, "cat", "/proc/"+d.program()+"/status")
-	if uid := statusField(status, "Uid"); uid != "65532 65532 65532 65532" {
-		d.t.Errorf("the program's uids are %s", uid)
-	}
+	program.Expect(d.t, "the uids of the program", statusField(status, "Uid"), "65532 65532 65532 65532")
 }
 
 func (d development) servesAnEdit() {
@@ -131,9 +127,7 @@ func (d development) polls() {
 	d.t.Setenv("AIR_POLL", "true")
 	polling := startDevelopment(d.project)
 	polling.api().Do(d.t, "GET", "/api/users?email=before@example.com", "").Expect(d.t, 200, "[{…}]")
-	if files := docker(d.t, "exec", polling.name, "ls", "-l", "/proc/1/fd"); strings.Contains(files, "inotify") {
-		d.t.Error("air waits for file events, and does not poll")
-	}
+	program.Forbid(d.t, docker(d.t, "exec", polling.name, "ls", "-l", "/proc/1/fd"), "inotify") // it polls
 	polling.edit("No user")
 }
 

@@ -31,9 +31,7 @@ func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
 	config := p.compose("--profile", "postgres", "config", "users-api-postgres")
 	_, beside, _ := strings.Cut(config, "\n  users-api-postgres:\n")
 	for _, line := range []string{"API_KEY_FILE: /run/secrets/api_key", "- source: api_key", "- source: database_url"} {
-		if !strings.Contains(beside, line) {
-			t.Errorf("%q is missing in the service beside PostgreSQL: %s", line, beside)
-		}
+		program.Expect(t, "the service beside PostgreSQL", beside, "…"+line+"…")
 	}
 	secret := filepath.Join(p.directory, "api_key")
 	expect := func(keys string, want map[string]int) {

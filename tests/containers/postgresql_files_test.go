@@ -46,7 +46,5 @@ func TestFilesThatDoNotFitIntoMemoryGoIntoPostgreSQLAndOut(t *testing.T) {
 	service, _ := p.pair()
 	service.api().Do(t, "POST", program.CSV, program.ManyRows(rows)).Expect(t, 200, program.Imported(rows, 0, 0, 0))
 	exported := service.api().Do(t, "GET", program.CSV, "")
-	if got := strings.Count(exported.Body, "@example.org"); got != rows {
-		t.Errorf("the export is answered %d, with %d of %d users", exported.Status, got, rows)
-	}
+	program.Expect(t, "how many users are exported", strings.Count(exported.Body, "@example.org"), rows)
 }

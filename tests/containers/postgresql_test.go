@@ -96,9 +96,7 @@ func TestTheDeploymentWithPostgreSQLIsLockedDownAndKeepsItsUsers(t *testing.T) {
 			})
 			docker(t, "start", database.name)
 			service.becomes("healthy", slowStart)
-			if restarts := service.inspect("{{.RestartCount}}"); restarts != "0" {
-				t.Errorf("the service gave up %s times", restarts)
-			}
+			program.Expect(t, "how often the service gave up", service.inspect("{{.RestartCount}}"), 0)
 		}},
 		{"both are removed, and made again", func() {
 			p.compose("--profile", "postgres", "down")
@@ -133,9 +131,7 @@ func (p project) expectPasswordNowhere() {
 	service, database := p.pair()
 	for _, text := range []string{service.log(), database.log(), service.inspect("{{json .}}"), database.inspect("{{json .}}"),
 		p.compose("--profile", "*", "config")} {
-		if strings.Contains(text, password) {
-			p.t.Errorf("the password is in %s", text)
-		}
+		program.Forbid(p.t, text, password)
 	}
 }
 

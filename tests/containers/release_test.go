@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,9 +41,7 @@ func TestAServiceThatHangsIsUnhealthyUntilItGoesOn(t *testing.T) {
 func TestTheImageHoldsTheProgramAndAnEmptyDirectoryAndNothingElse(t *testing.T) {
 	files := export(t)
 	names := slices.Sorted(maps.Keys(files))
-	if want := []string{"app/", "app/data/", "app/users-api"}; !slices.Equal(names, want) {
-		t.Errorf("it holds %v, and not %v", names, want)
-	}
+	program.Expect(t, "the files in it", strings.Join(names, " "), "app/ app/data/ app/users-api")
 	size, err := strconv.Atoi(docker(t, "image", "inspect", "--format", "{{.Size}}", image))
 	if err != nil || size > 33_000_000 {
 		t.Errorf("it has %d bytes, more than 33 MB (%v)", size, err)
@@ -64,9 +63,7 @@ func TestTheImageSaysHowItIsRunAndWhichVersionItIs(t *testing.T) {
 	if !slices.Equal(config.Entrypoint, []string{"/app/users-api"}) || config.Cmd != nil || config.WorkingDir != "/app" {
 		t.Errorf("it starts %v %v in %s", config.Entrypoint, config.Cmd, config.WorkingDir)
 	}
-	if want := []string{"CMD", "/app/users-api", "healthcheck"}; !slices.Equal(config.Healthcheck.Test, want) {
-		t.Errorf("its health check is %v, and not %v", config.Healthcheck.Test, want)
-	}
+	program.Expect(t, "its health check", strings.Join(config.Healthcheck.Test, " "), "CMD /app/users-api healthcheck")
 	if config.Volumes["/app/data"] == nil || config.ExposedPorts["3000/tcp"] == nil {
 		t.Errorf("its volumes are %v and its ports %v", config.Volumes, config.ExposedPorts)
 	}
@@ -77,9 +74,7 @@ func TestTheImageSaysHowItIsRunAndWhichVersionItIs(t *testing.T) {
 			t.Errorf("its OCI label %s is %q", label, got)
 		}
 	}
-	if said := docker(t, "run", "--rm", image, "--version"); said != "users-api 1.2.3 (abcdef0)" {
-		t.Errorf("its program says %q", said)
-	}
+	program.Expect(t, "the version", docker(t, "run", "--rm", image, "--version"), "users-api 1.2.3 (abcdef0)")
 }
 
 func TestTheImageIsBuiltForEachPlatformWithoutEmulation(t *testing.T) {
@@ -87,9 +82,7 @@ func TestTheImageIsBuiltForEachPlatformWithoutEmulation(t *testing.T) {
 		t.Run(platform, func(t *testing.T) {
 			binary, err := elf.NewFile(bytes.NewReader(export(t, "--platform", platform)["app/users-api"]))
 			program.Must(t, err)
-			if binary.Machine != machine {
-				t.Errorf("the program is for %s, and not for %s", binary.Machine, machine)
-			}
+			program.Expect(t, "what the program is for", binary.Machine, machine)
 			if libraries, err := binary.ImportedLibraries(); err != nil || len(libraries) != 0 {
 				t.Errorf("the program is not static: it needs %v (%v)", libraries, err)
 			}

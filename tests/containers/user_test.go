@@ -5,6 +5,8 @@ package containers
 import (
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 // A container's options, and who serves in it.
@@ -40,13 +42,9 @@ func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 			service.api().Create(t, "Ada", "ada@example.com")
 			for _, field := range []string{"Uid", "Gid"} {
 				want := strings.Join([]string{c.uid, c.uid, c.uid, c.uid}, " ")
-				if got := service.process(field); got != want {
-					t.Errorf("%s is %s, and not %s", field, got, want)
-				}
+				program.Expect(t, field, service.process(field), want)
 			}
-			if capabilities := service.process("CapEff"); strings.Trim(capabilities, "0") != "" {
-				t.Errorf("it serves with the capabilities %s", capabilities)
-			}
+			program.Expect(t, "its capabilities", strings.Trim(service.process("CapEff"), "0"), "")
 		})
 	}
 }
@@ -58,9 +56,7 @@ func TestOtherUsersOfTheHostCannotReadWhatIsMadeForTheService(t *testing.T) {
 		volume := newVolume(t)
 		startHealthy(t, append(options, "--volume", volume+":"+directory)...)
 		got := asRoot(t, volume, "cd /mnt/people/data 2>/dev/null || cd /mnt; stat -c '%a %u' .")
-		if got != "700 65532" {
-			t.Errorf("the mode and owner of what is made in %s are %s", directory, got)
-		}
+		program.Expect(t, "the mode and owner of what is made in "+directory, got, "700 65532")
 	}
 }
 
@@ -82,17 +78,11 @@ func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testin
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			service := start(t, c.options(t)...)
-			if code := service.ended(); code != "1" {
-				t.Errorf("it ended with %s, and not with 1", code)
-			}
+			program.Expect(t, "its exit code", service.ended(), 1)
 			log := service.log()
-			if strings.Contains(log, "\n") {
-				t.Errorf("it said more than one line: %s", log)
-			}
+			program.Forbid(t, log, "\n")
 			for _, part := range c.says {
-				if !strings.Contains(log, part) {
-					t.Errorf("%q is not in what it said: %s", part, log)
-				}
+				program.Expect(t, "what it said", log, "…"+part+"…")
 			}
 		})
 	}

@@ -99,9 +99,7 @@ func TestProbesAndSystemdAreToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T
 	program.AskAdmin(t, p, "/readyz").Expect(t, 200, "ok\n")
 	busy := p.BeginRequest(t, "POST /api/users", "{}")
 	p.Signal(syscall.SIGTERM)
-	if state := next(); state != "STOPPING=1" {
-		t.Errorf("the state during a stop is %q", state)
-	}
+	program.Expect(t, "the state during a stop", next(), "STOPPING=1")
 	program.AskAdmin(t, p, "/readyz").Expect(t, 503, "the service is stopping\n")
 	program.AskAdmin(t, p, "/livez").Expect(t, 200, "ok\n")
 	busy.Send("{}") // the stop has waited for this request

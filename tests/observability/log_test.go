@@ -88,9 +88,7 @@ func TestNoUserIsEverInTheLog(t *testing.T) {
 	answer := p.Do(t, "GET", "/api/users", "")
 	p.WaitForLog(t, answer.Header.Get("X-Request-Id"))
 	program.Forbid(t, p.Log(), "secret", "Secret")
-	if !strings.Contains(p.Log(), duplicate) {
-		t.Errorf("the duplicate's code is not in the log:\n%s", p.Log())
-	}
+	program.Expect(t, "the log", p.Log(), "…"+duplicate+"…")
 }
 
 // LOG_LEVEL=warn hides each line that is no more than a request, and no error.
@@ -111,9 +109,7 @@ func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 		if !strings.Contains(line, want[1]) || !strings.Contains(line, want[2]) || format == "json" && !json.Valid([]byte(line)) {
 			t.Errorf("the line is %s, want %q", line, want)
 		}
-		if lines := strings.Count(p.Log(), "\n"); lines != 1 {
-			t.Errorf("the log has %d lines: %s", lines, p.Log())
-		}
+		program.Expect(t, "how many lines the log has", strings.Count(p.Log(), "\n"), 1)
 	}
 }
 

@@ -2,7 +2,6 @@ package observability
 
 import (
 	"fmt"
-	"maps"
 	"testing"
 	"time"
 
@@ -37,9 +36,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 		"code=404 method=GET route=unknown": 1, "code=405 method=unknown route=unknown": 1,
 		"code=404 method=unknown route=unknown": 1,
 	}
-	if !maps.Equal(got["http_requests_total"], want) {
-		t.Errorf("the requests are %v, want %v", got["http_requests_total"], want)
-	}
+	program.Expect(t, "the requests", got["http_requests_total"], want)
 	lists := got["users_api_list_total"]
 	read, patched, cached := lists["result=read"], lists["result=patched"], lists["result=cached"]
 	isCached := program.PostgreSQL || cached == 1 // any commit on the server makes it read the list again
@@ -62,9 +59,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"users_api_build_info", "go_goroutines", "process_resident_memory_bytes"} {
-		if len(got[name]) != 1 {
-			t.Errorf("%s is %v", name, got[name])
-		}
+		program.Expect(t, "how many "+name+" there are", len(got[name]), 1)
 	}
 	program.Forbid(t, program.AskAdmin(t, p, "/metrics").Body, "ada@", "ADA", "alan", "bob", "BOB", "example.org")
 }
