@@ -87,7 +87,7 @@ func TestACopyHasEveryUserAsTheListShowsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectCopied(t, newFile(t, odd...), url, "5013", "")
-			program.Expect(t, "the next id", program.Serve(t, "DATABASE_URL="+url).Create(t, "next", "next"), 9000000008)
+			program.Expect(t, "the id", program.Serve(t, "DATABASE_URL="+url).Create(t, "next", "next"), 9000000008)
 		})
 	}
 }
@@ -232,7 +232,7 @@ func TestACopyNeedsATargetAndAFileThatNoProgramUses(t *testing.T) {
 	using := program.Serve(t, "DATA_DIR="+directory, inFile)
 	using.Create(t, "n", "in the -wal file")
 	expectNotCopied(t, copyUsers(t, directory, "DATABASE_URL="+url), "the process ", " has the database ", "stop the service, and try again")
-	program.Expect(t, "the table", postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, 'none')"), "none")
+	program.Expect(t, "the table", postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, '-')"), "-")
 	using.Kill(t)
 	if done := copyUsers(t, directory, "DATABASE_URL="+url); done.Code != 0 || !strings.Contains(done.Stderr, ": 1 users to ") {
 		t.Errorf("after a kill the copy ended with %d, and said %s", done.Code, done.Stderr)

@@ -64,6 +64,12 @@ func run(m *testing.M) int {
 func visitWith(t *testing.T, names ...string) (*person, *program.Program) {
 	t.Helper()
 	p := start(t)
+	return visitAmong(t, p, names...), p
+}
+
+// visitAmong creates users, and opens the page once they are there.
+func visitAmong(t *testing.T, p *program.Program, names ...string) *person {
+	t.Helper()
 	for _, name := range names {
 		p.Create(t, name, strings.ToLower(name)+"@example.org")
 	}
@@ -73,7 +79,7 @@ func visitWith(t *testing.T, names ...string) (*person, *program.Program) {
 	}
 	slices.Reverse(names) // the newest comes first
 	ada.lists(names...)
-	return ada, p
+	return ada
 }
 
 // start starts the program and stops it when the test ends.

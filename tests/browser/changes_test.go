@@ -20,16 +20,11 @@ import (
 )
 
 // follows starts the program with a feed and Ada, Ben and Cleo in it, and opens its page.
-func follows(t *testing.T, settings ...string) (*person, *program.Program) {
+func follows(t *testing.T) (*person, *program.Program) {
 	t.Helper()
-	p := start(t, append(settings, "ADMIN_PORT=0")...)
+	p := start(t, "ADMIN_PORT=0")
 	p.RecordChanges(t)
-	for _, name := range []string{"Ada", "Ben", "Cleo"} {
-		p.Create(t, name, strings.ToLower(name)+"@example.org")
-	}
-	ada := visit(t, p, "/")
-	ada.lists("Cleo", "Ben", "Ada")
-	return ada, p
+	return visitAmong(t, p, "Ada", "Ben", "Cleo"), p
 }
 
 // waiting waits until so many pages wait for changes.
@@ -184,9 +179,7 @@ func TestManyWritesAreFewRequestsAndMoreThanCanBeCountedAreMany(t *testing.T) {
 // Where changes are not recorded the page asks for none, and where they no longer are, not again.
 func TestWithoutAFeedThePageAsksForNothing(t *testing.T) {
 	p := start(t, "ADMIN_PORT=0")
-	p.Create(t, "Ada", "ada@example.org")
-	ada := visit(t, p, "/")
-	ada.lists("Ada")
+	ada := visitAmong(t, p, "Ada")
 	timer(ada, 2*time.Second)
 	program.Forbid(t, p.Log(), "route=/api/changes")
 	p.RecordChanges(t)

@@ -89,13 +89,13 @@ func TestAFileIsDroppedOnThePage(t *testing.T) {
 		Files:              []string{file(t, "people.csv", "name;email\nBen;ben@example.org\n")},
 		DragOperationsMask: 1,
 	}
-	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver} {
+	drag := func(kind input.DispatchDragEventType) {
 		call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 400, Y: 300, Data: dropped})
 	}
+	drag(input.DispatchDragEventTypeDragEnter)
+	drag(input.DispatchDragEventTypeDragOver)
 	ada.reads("Drop the file to see what it would do")
-	call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{
-		Type: input.DispatchDragEventTypeDrop, X: 400, Y: 300, Data: dropped,
-	})
+	drag(input.DispatchDragEventTypeDrop)
 	ada.sees("dialog", "Import users")
 	ada.clicks("button", "Import 1 user").lists("Ben", "Ada")
 }
@@ -111,12 +111,12 @@ func TestAnImportCanBeLeftAlsoWhileTheFileIsSent(t *testing.T) {
 		text.WriteString(strings.Repeat("x", text.Len()%97))
 		text.WriteString("@example.org\n")
 	}
-	ada.slow(1 << 20)
+	ada.throttle(false, 1<<20)
 	ada.imports("many.csv", text.String())
 	bar := ada.sees("progressbar", "Sending the file")
 	ada.until("progress", func() bool { return on[float64](ada, bar, `function() { return this.value; }`) > 1 })
 	ada.clicks("button", "Cancel").seesNo("dialog", "Import users")
-	ada.slow(-1)
+	ada.throttle(false, -1)
 	p.ExpectUsers(t)
 }
 

@@ -365,22 +365,18 @@ func (p *person) lists(names ...string) {
 // offline takes the browser off the network, or puts it back.
 func (p *person) offline(isOffline bool) {
 	p.Helper()
-	p.throttle(network.Conditions{Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1})
+	p.throttle(isOffline, -1)
 	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
 		Offline: isOffline, DownloadThroughput: -1, UploadThroughput: -1,
 	})
 }
 
-// slow limits how many bytes a second go up; -1 is as many as can.
-func (p *person) slow(upload float64) {
-	p.Helper()
-	p.throttle(network.Conditions{DownloadThroughput: -1, UploadThroughput: upload})
-}
-
-func (p *person) throttle(conditions network.Conditions) {
+// throttle limits how many bytes a second go up; -1 is as many as can.
+func (p *person) throttle(isOffline bool, upload float64) {
 	p.Helper()
 	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
-		MatchedNetworkConditions: []*network.Conditions{&conditions},
+		MatchedNetworkConditions: []*network.Conditions{
+			{Offline: isOffline, DownloadThroughput: -1, UploadThroughput: upload}},
 	})
 }
 

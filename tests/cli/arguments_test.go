@@ -73,13 +73,8 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 func expectPrinted(t *testing.T, arguments string, texts ...string) {
 	t.Helper()
 	done := program.RunCommand(t, t.TempDir(), nil, strings.Fields(arguments)...)
-	if done.Code != 0 || done.Stderr != "" {
-		t.Errorf("users-api %s ends with %d and says %q", arguments, done.Code, done.Stderr)
-	}
 	for _, text := range texts {
-		if !strings.Contains(done.Stdout, text) {
-			t.Errorf("users-api %s prints\n%s\nwithout %q", arguments, done.Stdout, text)
-		}
+		program.Expect(t, "users-api "+arguments, done, program.Outcome{Stdout: "…" + text + "…"})
 	}
 }
 
@@ -98,12 +93,11 @@ func TestEachKeyIsNewAndANamedOneIsALineWithoutIt(t *testing.T) {
 		plain := program.RunCommand(t, t.TempDir(), nil, "key")
 		named := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
 		line := fmt.Sprintf("hr-sync sha256:%x\n", sha256.Sum256([]byte(strings.TrimSpace(named.Stderr))))
-		if plain.Code != 0 || plain.Stderr != "" || !isKey.MatchString(plain.Stdout) {
-			t.Errorf("users-api key ends with %d, and prints %q and %q", plain.Code, plain.Stdout, plain.Stderr)
+		program.Expect(t, "users-api key", plain, program.Outcome{Stdout: "…"})
+		if !isKey.MatchString(plain.Stdout) || !isKey.MatchString(named.Stderr) {
+			t.Errorf("the keys are %q and %q", plain.Stdout, named.Stderr)
 		}
-		if named.Code != 0 || named.Stdout != line || !isKey.MatchString(named.Stderr) {
-			t.Errorf("users-api key hr-sync ends with %d, and prints %q and %q", named.Code, named.Stdout, named.Stderr)
-		}
+		program.Expect(t, "users-api key hr-sync", named, program.Outcome{Stdout: line, Stderr: "…"})
 		seen[plain.Stdout], seen[named.Stderr] = true, true
 	}
 	program.Expect(t, "how many of 10 keys differ", len(seen), 10)

@@ -73,7 +73,8 @@ func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
 	other := program.OpenOther(t, p.DatabasePath())
 	for name, test := range map[string]struct{ parameters, want, users string }{
 		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`, "Ada ada@, Alan alan@, Zoe zoe@"},
-		"or skipped":                          {"?on_conflict=skip", program.Imported(1, 0, 2, 0), "Ada ada@, Alan alan@, Zoe zoe@, New new@"},
+		"or skipped": {"?on_conflict=skip", program.Imported(1, 0, 2, 0),
+			"Ada ada@, Alan alan@, Zoe zoe@, New new@"},
 		"or updates": {"?on_conflict=update", program.Imported(1, 2, 0, 0),
 			"Ada K ada@, Alan alan@, Zoe zoe@, New N new@"},
 		"users whose email is not in the file are deleted": {"?on_conflict=update&on_missing=delete&max_deletes=2",

@@ -29,7 +29,7 @@ func TestADatabaseOfAnotherProgramIsServedAndLeftAsItWas(t *testing.T) {
 			}
 			p.Stop(t)
 			program.Expect(t, "the schema afterwards", schemaOf(t, directory, other), before)
-			program.Expect(t, "how often the trigger ran", other.Ask("SELECT count(*) FROM audit WHERE what = 'd@b'"), 1)
+			program.Expect(t, "how often it ran", other.Ask("SELECT count(*) FROM audit WHERE what = 'd@b'"), 1)
 		})
 	}
 }

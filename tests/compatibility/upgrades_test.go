@@ -65,7 +65,8 @@ func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 				fresh.Run(t, "ignore-email-case").MustSucceed(t)
 			}
 			want := program.OpenOther(t, fresh.DatabasePath()).Ask(made)
-			program.Expect(t, "what the database has, and a new one", program.OpenOther(t, p.DatabasePath()).Ask(made), want)
+			got := program.OpenOther(t, p.DatabasePath()).Ask(made)
+			program.Expect(t, "what the database has, and a new one", got, want)
 		})
 	}
 }

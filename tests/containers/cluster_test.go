@@ -16,8 +16,7 @@ import (
 func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
 	var settings strings.Builder
 	for _, name := range []string{"etcd.env", "patroni.env"} {
-		text := program.ReadFile(t, filepath.Join(repository, "docs", name))
-		settings.WriteString(text)
+		settings.WriteString(program.ReadFile(t, filepath.Join(repository, "docs", name)))
 	}
 	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(settings.String(), -1)
 	program.Expect(t, "how many settings docs/etcd.env and docs/patroni.env have", len(names), 12+7)

@@ -63,8 +63,7 @@ func (p project) run(lines string) {
 
 func (p project) read(name string) string {
 	p.t.Helper()
-	text := program.ReadFile(p.t, filepath.Join(p.directory, name))
-	return text
+	return program.ReadFile(p.t, filepath.Join(p.directory, name))
 }
 
 // pair returns the containers of the service and its database.

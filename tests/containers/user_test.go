@@ -12,33 +12,22 @@ import (
 // A container's options, and who serves in it.
 func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		options func(*testing.T) []string
-		uid     string
+		name         string
+		owner        int
+		options, uid string
 	}{
-		{"on a fresh named volume", func(t *testing.T) []string { return data(newVolume(t)) }, "65532"},
-		{"on a bind-mounted directory that root owns", func(t *testing.T) []string { return data(ownedBy(t, 0)) }, "65532"},
-		{"on a directory of another user", func(t *testing.T) []string { return data(ownedBy(t, 5000)) }, "65532"},
-		{"with --user 0, which is root", func(t *testing.T) []string {
-			return data(newVolume(t), "--user", "0:0")
-		}, "65532"},
-		{"without any capability, with a directory of --user 1000:1000", func(t *testing.T) []string {
-			return data(ownedBy(t, 1000), "--cap-drop", "ALL", "--user", "1000:1000")
-		}, "1000"},
-		{"with a read-only root on a directory that root owns", func(t *testing.T) []string {
-			return data(ownedBy(t, 0), "--read-only", "--security-opt", "no-new-privileges")
-		}, "65532"},
-		{"without any capability, as the image's own user", func(t *testing.T) []string {
-			return data(newVolume(t), "--cap-drop", "ALL", "--user", "65532:65532")
-		}, "65532"},
-		{"without any capability, on a volume that Kubernetes gives to the user's group", func(t *testing.T) []string {
-			volume := ownedBy(t, 0)
-			asRoot(t, volume, "chgrp 65532 /mnt && chmod 2775 /mnt")
-			return data(volume, "--cap-drop", "ALL", "--user", "65532:65532", "--read-only", "--security-opt", "no-new-privileges")
-		}, "65532"},
+		{"on a fresh named volume", volume, "", "65532"},
+		{"on a bind-mounted directory that root owns", 0, "", "65532"},
+		{"on a directory of another user", 5000, "", "65532"},
+		{"with --user 0, which is root", volume, "--user 0:0", "65532"},
+		{"without any capability, on a directory of --user 1000", 1000, "--cap-drop ALL --user 1000:1000", "1000"},
+		{"with a read-only root on a directory of root", 0, "--read-only --security-opt no-new-privileges", "65532"},
+		{"without any capability, as the image's own user", volume, "--cap-drop ALL --user 65532:65532", "65532"},
+		{"without any capability, on a volume that Kubernetes gives to the user's group", ofGroup,
+			"--cap-drop ALL --user 65532:65532 --read-only --security-opt no-new-privileges", "65532"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			service := startHealthy(t, c.options(t)...)
+			service := startHealthy(t, data(t, c.owner, c.options)...)
 			service.api().Create(t, "Ada", "ada@example.com")
 			for _, field := range []string{"Uid", "Gid"} {
 				want := strings.Join([]string{c.uid, c.uid, c.uid, c.uid}, " ")
@@ -63,21 +52,18 @@ func TestOtherUsersOfTheHostCannotReadWhatIsMadeForTheService(t *testing.T) {
 func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		options func(*testing.T) []string
+		owner   int
+		options string
 		says    []string
 	}{
-		{"a named volume, as a user that is not the image's", func(t *testing.T) []string {
-			return data(newVolume(t), "--user", "1000:1000")
-		}, []string{"/app/data", "uid 1000", "chown -R 1000 /app/data"}},
-		{"a directory that may not even be given away", func(t *testing.T) []string {
-			return data(ownedBy(t, 5000), "--cap-drop", "CHOWN")
-		}, []string{"/app/data", "uid 65532", "chown -R 65532 /app/data"}},
-		{"root that may not become anybody", func(t *testing.T) []string {
-			return data(newVolume(t), "--cap-drop", "ALL")
-		}, []string{"65532", "--user 65532:65532"}},
+		{"a named volume, as a user that is not the image's", volume, "--user 1000:1000",
+			[]string{"/app/data", "uid 1000", "chown -R 1000 /app/data"}},
+		{"a directory that may not even be given away", 5000, "--cap-drop CHOWN",
+			[]string{"/app/data", "uid 65532", "chown -R 65532 /app/data"}},
+		{"root that may not become anybody", volume, "--cap-drop ALL", []string{"65532", "--user 65532:65532"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			service := start(t, c.options(t)...)
+			service := start(t, data(t, c.owner, c.options)...)
 			program.Expect(t, "its exit code", service.ended(), 1)
 			log := service.log()
 			program.Forbid(t, log, "\n")
@@ -88,7 +74,23 @@ func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testin
 	}
 }
 
-// data returns the options that mount a volume or a directory as the data directory, and more options.
-func data(source string, more ...string) []string {
-	return append([]string{"--volume", source + ":/app/data"}, more...)
+// Owners of a data directory that are no uid.
+const (
+	volume  = -1 // the engine, which makes it
+	ofGroup = -2 // root, with the group of the image's user, as on Kubernetes
+)
+
+// data returns the options that mount a volume or a directory of an owner as the data directory, and more options.
+func data(t *testing.T, owner int, more string) []string {
+	t.Helper()
+	source := ""
+	if owner == volume {
+		source = newVolume(t)
+	} else {
+		source = ownedBy(t, max(owner, 0))
+	}
+	if owner == ofGroup {
+		asRoot(t, source, "chgrp 65532 /mnt && chmod 2775 /mnt")
+	}
+	return append([]string{"--volume", source + ":/app/data"}, strings.Fields(more)...)
 }

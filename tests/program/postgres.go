@@ -38,11 +38,11 @@ const (
 )
 
 // databases are those of this process's tests: the database of a directory is what the file in it is to SQLite.
-var databases struct {
+var databases = struct {
 	sync.Mutex
 	urls    map[string]string // by directory
 	skipped map[string]int    // by what they are of
-}
+}{urls: map[string]string{}, skipped: map[string]int{}}
 
 // DatabaseURL returns the URL of the database that stands for a directory. It is made when a test asks for the first
 // time, and dropped with the test that did.
@@ -58,9 +58,6 @@ func DatabaseURL(t testing.TB, directory string) string {
 	url = postgresql.Shared(t).NewDatabase(t)
 	databases.Lock()
 	defer databases.Unlock()
-	if databases.urls == nil {
-		databases.urls = map[string]string{}
-	}
 	databases.urls[directory] = url
 	return url
 }
@@ -91,9 +88,6 @@ func EngineSettings(t testing.TB, directory string, settings ...string) []string
 func NeedsFile(t testing.TB, what string) {
 	t.Helper()
 	databases.Lock()
-	if databases.skipped == nil {
-		databases.skipped = map[string]int{}
-	}
 	databases.skipped[what]++
 	databases.Unlock()
 	t.Skip("of SQLite alone: " + what)
