@@ -53,7 +53,5 @@ func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
 		program.Expect(t, fmt.Sprintf("whether connection %d is closed", i), isClosed, i == 1 || i == 2)
 		all.note(conn, http.StateClosed)
 	}
-	if len(all.open) != 0 || all.idle.Len() != 0 {
-		t.Errorf("%d connections are kept, %d of them as idle", len(all.open), all.idle.Len())
-	}
+	program.Expect(t, "how many connections are kept, and as idle", fmt.Sprint(len(all.open), all.idle.Len()), "0 0")
 }

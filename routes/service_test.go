@@ -59,7 +59,6 @@ func database(path string) models.Database {
 	return models.Database{Path: path, Fields: plain(), Logger: slog.New(slog.DiscardHandler)}
 }
 
-// openUsers opens a database as a service does.
 func openUsers(t *testing.T, path string, listMemory int) *models.Users {
 	t.Helper()
 	users, err := database(path).Open(context.Background(), listMemory)
@@ -175,7 +174,6 @@ func (s *service) waitForLog(t *testing.T, texts ...string) {
 	})
 }
 
-// record lets the database record changes.
 func (s *service) record(t *testing.T) {
 	t.Helper()
 	program.Must(t, database(s.path).RecordChanges(context.Background()))

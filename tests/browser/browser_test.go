@@ -82,7 +82,6 @@ func visitAmong(t *testing.T, p *program.Program, names ...string) *person {
 	return ada
 }
 
-// start starts the program and stops it when the test ends.
 func start(t *testing.T, settings ...string) *program.Program {
 	t.Helper()
 	return program.Start(t, binary, settings...)

@@ -28,12 +28,10 @@ func TestThePageShowsWhoIsThere(t *testing.T) {
 	shown := evaluate[[]string](ada, `(({ textContent, title, dateTime }) =>
 		[textContent, title, dateTime])(document.querySelector('time'))`)
 	there := utc.In(time.FixedZone("Kolkata", 5*3600+30*60))
-	if !strings.Contains(shown[0], there.Format(":04")) || !strings.Contains(shown[0], fmt.Sprint(there.Day())) {
-		t.Errorf("%s is shown as %q", created, shown[0])
-	}
-	if shown[1] != created+" UTC" || shown[2] != utc.Format("2006-01-02T15:04:05.000Z") {
-		t.Errorf("the time has the title %q and the machine's form %q", shown[1], shown[2])
-	}
+	ada.expect("the day in "+shown[0], strings.Contains(shown[0], fmt.Sprint(there.Day())), true)
+	ada.expect("the time", shown[0], "…"+there.Format(":04")+"…")
+	ada.expect("the title and the machine's form of the time", shown[1:],
+		[]string{created + " UTC", utc.Format("2006-01-02T15:04:05.000Z")})
 }
 
 func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {

@@ -131,7 +131,6 @@ func (p *person) listen(event any) {
 	}
 }
 
-// open goes to an address of the service.
 func (p *person) open(address string) *person {
 	p.Helper()
 	p.must(chromedp.Do(p.ctx, chromedp.Navigate(p.origin+address)))
@@ -323,7 +322,6 @@ func (p *person) field(name string) cdp.BackendNodeID {
 	return p.sees("textbox", name)
 }
 
-// value returns what is in a field.
 func (p *person) value(name string) string {
 	p.Helper()
 	return on[string](p, p.field(name), `function() { return this.value; }`)

@@ -124,5 +124,5 @@ func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
 	expectColumns(t, p, "room")
 
 	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
-	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the column city …", "the table users cannot be served: it is ")
+	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the column city …", "users cannot be served: it is ")
 }

@@ -113,9 +113,8 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		}
 		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names ` +
 			`cannot be read: permission denied" help="make it a regular file that uid 65532 can read"`
-		if n := strings.Count(p.Log(), says); n != warnings || strings.Contains(p.Log(), "ERROR") {
-			t.Errorf("the file of %d is warned of %d times:\n%s", owner, n, p.Log())
-		}
+		program.Expect(t, fmt.Sprint("warnings of the file of ", owner), strings.Count(p.Log(), says), warnings)
+		program.Forbid(t, p.Log(), "ERROR")
 		status := strings.Join(strings.Fields(program.ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID()))), " ")
 		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
 		program.Expect(t, "who serves", status, want)

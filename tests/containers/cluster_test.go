@@ -31,7 +31,6 @@ func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
 			}
 		}
 	}
-	if url := services["users-api"].Environment["DATABASE_URL"]; url == nil || *url != "postgres://users:d@pg1,pg2,pg3/users" {
-		t.Errorf("the service has the URL %v", url)
-	}
+	url := services["users-api"].Environment["DATABASE_URL"]
+	program.Expect(t, "the URL of the service", *url, "postgres://users:d@pg1,pg2,pg3/users")
 }

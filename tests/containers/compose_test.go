@@ -47,7 +47,6 @@ func (p project) expectNothing() {
 	}
 }
 
-// service returns the container of a service.
 func (p project) service(name string) container {
 	p.t.Helper()
 	return container{p.t, p.compose("ps", "--all", "--quiet", name), "3000"}

@@ -106,9 +106,8 @@ func TestAServerErrorIsAnErrorInTheLogToo(t *testing.T) {
 		p.Do(t, "GET", "/nowhere", "", "X-Request-Id: it")
 		p.Do(t, "GET", "/api/users", "", "X-Request-Id: it")
 		line := p.Line(t, want[0])
-		if !strings.Contains(line, want[1]) || !strings.Contains(line, want[2]) || format == "json" && !json.Valid([]byte(line)) {
-			t.Errorf("the line is %s, want %q", line, want)
-		}
+		program.Expect(t, "the line", line, "…"+want[1]+"…"+want[2]+"…")
+		program.Expect(t, "whether the line is JSON", json.Valid([]byte(line)), format == "json")
 		program.Expect(t, "how many lines the log has", strings.Count(p.Log(), "\n"), 1)
 	}
 }

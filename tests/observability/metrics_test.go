@@ -88,9 +88,8 @@ func TestADeployersLimitsOfMemoryTakePrecedence(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "ADMIN_PORT=0", "GOMEMLIMIT=100MiB", "GOGC=50")
 	figures := program.Scrape(t, p)
-	if limit, percent := figures["go_gc_gomemlimit_bytes"][""], figures["go_gc_gogc_percent"][""]; limit != 100<<20 || percent != 50 {
-		t.Errorf("GOMEMLIMIT=100MiB is %.0f bytes, and GOGC=50 is %.0f", limit, percent)
-	}
+	program.Expect(t, "GOMEMLIMIT=100MiB", figures["go_gc_gomemlimit_bytes"][""], float64(100<<20))
+	program.Expect(t, "GOGC=50", figures["go_gc_gogc_percent"][""], 50)
 	if limit := program.Scrape(t, program.Serve(t, "ADMIN_PORT=0"))["go_gc_gomemlimit_bytes"][""]; limit > 1<<30 {
 		t.Errorf("without GOMEMLIMIT the limit is %.0f bytes", limit)
 	}

@@ -26,7 +26,6 @@ type Conn struct {
 	reader *bufio.Reader
 }
 
-// Dial connects to the program.
 func (p *Program) Dial(t testing.TB) *Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))

@@ -35,7 +35,6 @@ func (p *Program) DatabasePath() string { return filepath.Join(p.DataDir, "users
 // On returns the same program for another test to use: each run of a fuzz target is one.
 func (o *Other) On(t testing.TB) *Other { return &Other{t, o.db, o.conn} }
 
-// Do runs statements.
 func (o *Other) Do(statements ...string) {
 	o.t.Helper()
 	for _, each := range statements {

@@ -48,7 +48,6 @@ func FillDisk(t *testing.T, path string) {
 	}
 }
 
-// NamesIn returns what is in a directory.
 func NamesIn(t testing.TB, directory string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
@@ -79,7 +78,6 @@ func WriteFile(t testing.TB, path, text string) {
 	Must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// ReadFile returns what is in a file.
 func ReadFile(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
