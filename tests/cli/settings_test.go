@@ -12,15 +12,6 @@ import (
 	"users-api/tests/program"
 )
 
-// occupiedPort returns a port to which another program listens.
-func occupiedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", ":0")
-	program.Must(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	return fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
-}
-
 const databasePassword = "hunter2-of-the-database"
 
 // Which values each setting refuses is tested in config/config_test.go, and for keys in tests/api/keys_test.go.
@@ -38,7 +29,10 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 		url    = "DATABASE_URL=postgres://users:" + databasePassword
 		noFile = "names cannot be read: not a regular file: write the text into one"
 	)
-	port := occupiedPort(t)
+	listener, err := net.Listen("tcp", ":0")
+	program.Must(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	port := fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
 	for _, bad := range []struct{ name, settings, says string }{
 		{"a value that is none", "PORT=abc", "PORT is…abc…65535"},
 		{"a port that is taken", "PORT=" + port, port + "…address already in use…set PORT"},

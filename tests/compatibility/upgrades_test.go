@@ -21,7 +21,9 @@ func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 		folder := filepath.Dir(database)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			t.Parallel()
-			cursor, hadFeed := cursorIn(t, folder)
+			// Where its feed ended. A version that had a feed had the other features, too.
+			text, err := os.ReadFile(filepath.Join(folder, "cursor"))
+			cursor, hadFeed := strings.TrimSpace(string(text)), err == nil
 			directory := filepath.Join(t.TempDir(), "data")
 			putBack(t, database, directory)
 			settings := append(program.EngineSettings(t, directory), "DATA_DIR="+directory)
@@ -69,16 +71,6 @@ func TestWhatEarlierVersionsLeftIsServed(t *testing.T) {
 			program.Expect(t, "what the database has, and a new one", got, want)
 		})
 	}
-}
-
-// cursorIn returns where the feed of an earlier version ended. One that had a feed had the other features, too.
-func cursorIn(t *testing.T, folder string) (cursor string, hadFeed bool) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "cursor"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(text)), err == nil
 }
 
 func expectAnswers(t *testing.T, p *program.Program, ignoresCase bool) {

@@ -13,14 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"users-api/tests/program"
 )
 
 const (
@@ -112,16 +109,6 @@ func runIn(t *testing.T, directory, name string, arguments ...string) string {
 func asRoot(t *testing.T, directory, command string) string {
 	t.Helper()
 	return docker(t, "run", "--rm", "--volume", directory+":/mnt", golang, "sh", "-c", command)
-}
-
-// ownedBy returns a new directory of this machine that belongs to uid and that others can read.
-func ownedBy(t *testing.T, uid int) string {
-	t.Helper()
-	directory := filepath.Join(t.TempDir(), "data")
-	program.Must(t, os.Mkdir(directory, 0o755))
-	asRoot(t, directory, fmt.Sprintf("chown %d:%d /mnt && chmod 755 /mnt", uid, uid))
-	t.Cleanup(func() { asRoot(t, directory, fmt.Sprintf("rm -rf /mnt/* && chown %d /mnt", os.Getuid())) })
-	return directory
 }
 
 // newVolume returns the name of an empty volume.

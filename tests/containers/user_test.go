@@ -3,6 +3,9 @@
 package containers
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,19 +14,15 @@ import (
 
 // A container's options, and who serves in it.
 func TestTheServiceIsNeverRootWhileItServes(t *testing.T) {
-	for _, c := range []struct {
-		name         string
-		owner        int
-		options, uid string
-	}{
-		{"on a fresh named volume", volume, "", "65532"},
-		{"on a bind-mounted directory that root owns", 0, "", "65532"},
-		{"on a directory of another user", 5000, "", "65532"},
-		{"with --user 0, which is root", volume, "--user 0:0", "65532"},
-		{"without any capability, on a directory of --user 1000", 1000, "--cap-drop ALL --user 1000:1000", "1000"},
-		{"with a read-only root on a directory of root", 0, "--read-only --security-opt no-new-privileges", "65532"},
-		{"without any capability, as the image's own user", volume, "--cap-drop ALL --user 65532:65532", "65532"},
-		{"without any capability, on a volume that Kubernetes gives to the user's group", ofGroup,
+	for _, c := range []struct{ name, owner, options, uid string }{
+		{"on a fresh named volume", "volume", "", "65532"},
+		{"on a bind-mounted directory that root owns", "0:0 755", "", "65532"},
+		{"on a directory of another user", "5000:5000 755", "", "65532"},
+		{"with --user 0, which is root", "volume", "--user 0:0", "65532"},
+		{"without any capability, as the owner 1000", "1000:1000 755", "--cap-drop ALL --user 1000:1000", "1000"},
+		{"with a read-only root, on one of root", "0:0 755", "--read-only --security-opt no-new-privileges", "65532"},
+		{"without any capability, as the image's own user", "volume", "--cap-drop ALL --user 65532:65532", "65532"},
+		{"without any capability, on a volume that Kubernetes gives to the user's group", "0:65532 2775",
 			"--cap-drop ALL --user 65532:65532 --read-only --security-opt no-new-privileges", "65532"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -51,16 +50,14 @@ func TestOtherUsersOfTheHostCannotReadWhatIsMadeForTheService(t *testing.T) {
 
 func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		owner   int
-		options string
-		says    []string
+		name, owner, options string
+		says                 []string
 	}{
-		{"a named volume, as a user that is not the image's", volume, "--user 1000:1000",
+		{"a named volume, as a user that is not the image's", "volume", "--user 1000:1000",
 			[]string{"/app/data", "uid 1000", "chown -R 1000 /app/data"}},
-		{"a directory that may not even be given away", 5000, "--cap-drop CHOWN",
+		{"a directory that may not even be given away", "5000:5000 755", "--cap-drop CHOWN",
 			[]string{"/app/data", "uid 65532", "chown -R 65532 /app/data"}},
-		{"root that may not become anybody", volume, "--cap-drop ALL", []string{"65532", "--user 65532:65532"}},
+		{"root that may not become anybody", "volume", "--cap-drop ALL", []string{"65532", "--user 65532:65532"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			service := start(t, data(t, c.owner, c.options)...)
@@ -74,23 +71,17 @@ func TestADirectoryThatCannotBeWrittenEndsTheStartWithOneLineThatHelps(t *testin
 	}
 }
 
-// Owners of a data directory that are no uid.
-const (
-	volume  = -1 // the engine, which makes it
-	ofGroup = -2 // root, with the group of the image's user, as on Kubernetes
-)
-
-// data returns the options that mount a volume or a directory of an owner as the data directory, and more options.
-func data(t *testing.T, owner int, more string) []string {
+// data returns the options that mount as the data directory a volume, or a directory of this machine, as its owner and
+// mode say, and more options.
+func data(t *testing.T, owner, more string) []string {
 	t.Helper()
-	source := ""
-	if owner == volume {
-		source = newVolume(t)
+	source := filepath.Join(t.TempDir(), "data")
+	if uid, mode, _ := strings.Cut(owner, " "); owner != "volume" {
+		program.Must(t, os.Mkdir(source, 0o755))
+		asRoot(t, source, "chown "+uid+" /mnt && chmod "+mode+" /mnt")
+		t.Cleanup(func() { asRoot(t, source, fmt.Sprintf("rm -rf /mnt/* && chown %d /mnt", os.Getuid())) })
 	} else {
-		source = ownedBy(t, max(owner, 0))
-	}
-	if owner == ofGroup {
-		asRoot(t, source, "chgrp 65532 /mnt && chmod 2775 /mnt")
+		source = newVolume(t)
 	}
 	return append([]string{"--volume", source + ":/app/data"}, strings.Fields(more)...)
 }

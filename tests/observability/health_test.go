@@ -14,11 +14,6 @@ import (
 	"users-api/tests/program"
 )
 
-// plain reports whether text is one line for a person, and not one of the log.
-func plain(text string) bool {
-	return strings.Count(text, "\n") == 1 && strings.HasPrefix(text, "users-api: ") && !strings.Contains(text, "level=")
-}
-
 func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 	t.Parallel()
 	stranger := httptest.NewServer(http.NotFoundHandler()) // another program has the port
@@ -42,11 +37,13 @@ func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, code := program.Run(t, []string{"PORT=" + strings.TrimPrefix(c.url, host)}, "healthcheck")
-			isPlain := code == 0 && stderr == "" || stdout == "" && plain(stderr)
-			if code != c.code || !isPlain || !strings.Contains(stdout+stderr, c.says) {
-				t.Errorf("it ends with %d, %q and %q, want %d and %q", code, stdout, stderr, c.code, c.says)
+			done := program.RunWith(t, []string{"PORT=" + strings.TrimPrefix(c.url, host)}, nil, "healthcheck")
+			if c.code == 0 {
+				program.Expect(t, "the check", done, program.Outcome{Stdout: c.says + " answered 200 OK\n"})
+				return
 			}
+			done.ExpectMistake(t, c.says)
+			program.Forbid(t, done.Stderr, "level=") // it is for a person
 		})
 	}
 }
@@ -67,17 +64,17 @@ func TestAFileThatIsTakenAwayMakesTheServiceNotReady(t *testing.T) {
 	p.ExpectEnd(t, 1)
 }
 
-// notifySocket is what systemd listens on for the states of a service. Its path is short: it may have 107 bytes.
-func notifySocket(t *testing.T) (path string, next func() string) {
-	t.Helper()
-	directory, err := os.MkdirTemp("", "n")
+func TestProbesAndSystemdAreToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T) {
+	t.Parallel()
+	directory, err := os.MkdirTemp("", "n") // short: the path of a socket may have 107 bytes
 	program.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	path = filepath.Join(directory, "notify")
+	path := filepath.Join(directory, "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	program.Must(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
-	return path, func() string {
+	next := func() string { // what systemd is told
+		t.Helper()
 		_ = socket.SetReadDeadline(time.Now().Add(program.Patience))
 		state := make([]byte, 4096)
 		n, err := socket.Read(state)
@@ -86,11 +83,6 @@ func notifySocket(t *testing.T) (path string, next func() string) {
 		}
 		return string(state[:n])
 	}
-}
-
-func TestProbesAndSystemdAreToldWhenTheServiceIsReadyAndWhenItStops(t *testing.T) {
-	t.Parallel()
-	path, next := notifySocket(t)
 	p := launchApart(t, "NOTIFY_SOCKET="+path, "ADMIN_PORT=0")
 	if state := next(); state != "READY=1" {
 		t.Fatalf("the first state is %q", state)
