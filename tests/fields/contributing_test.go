@@ -15,10 +15,9 @@ func TestTheChangeInCONTRIBUTINGAddsAFieldThatEveryServiceHas(t *testing.T) {
 	binary := buildWithBadge(t)
 	p := program.Start(t, binary, "USER_FIELDS=room")
 	p = p.At(p.URL) // the tests do not know the document of the copy
-	expect(t, p,
-		exchange{"a user has it before those of the setting", "POST /api/users",
-			`{"name":"Ada","email":"ada","badge":"1815","room":"7"}`,
-			`201 {"id":1,"name":"Ada","email":"ada","badge":"1815","room":"7"}`},
+	expect(t, p, exchange{"a user has it before those of the setting", "POST /api/users",
+		`{"name":"Ada","email":"ada","badge":"1815","room":"7"}`,
+		`201 {"id":1,"name":"Ada","email":"ada","badge":"1815","room":"7"}`},
 		exchange{"a filter finds it", "GET /api/users?badge=1815", "",
 			`200 [{"id":1,"name":"Ada","email":"ada","created_at":"T","badge":"1815","room":"7"}]`},
 		exchange{"a file has it", "GET /api/users.csv", "",

@@ -26,10 +26,9 @@ var (
 func serveRooms(t *testing.T) *program.Program {
 	t.Helper()
 	p := program.Serve(t, "USER_FIELDS=room,department")
-	expect(t, p,
-		exchange{"a body may have them in any order", "POST /api/users",
-			`{"department":"R&D, é","email":"ada","name":"Ada","room":"1815"}`,
-			`201 {"id":1,"name":"Ada","email":"ada","room":"1815","department":"R&D, é"}`},
+	expect(t, p, exchange{"a body may have them in any order", "POST /api/users",
+		`{"department":"R&D, é","email":"ada","name":"Ada","room":"1815"}`,
+		`201 {"id":1,"name":"Ada","email":"ada","room":"1815","department":"R&D, é"}`},
 		exchange{"of two keys the last counts, and of none in another case", "POST /api/users",
 			`{"room":5,"name":"Alan","email":"alan","r\u006fom":null,"Department":"x"}`,
 			`201 {"id":2,"name":"Alan","email":"alan","room":null,"department":null}`},
@@ -63,8 +62,7 @@ func TestAChangeIsOfTheFieldsThatItNames(t *testing.T) {
 	t.Parallel()
 	p := serveRooms(t)
 	before := program.ETag(t, p, 1)
-	expect(t, p,
-		exchange{"PATCH of nothing", "PATCH /api/users/1", `{}`, "200 " + ada},
+	expect(t, p, exchange{"PATCH of nothing", "PATCH /api/users/1", `{}`, "200 " + ada},
 		exchange{"PUT of a user as it was read", "PUT /api/users/1",
 			p.Do(t, "GET", "/api/users/1", "").Body, "200 " + ada},
 		exchange{"PATCH of one", "PATCH /api/users/1", `{"room":"7"}`, "200 " + user(1, "Ada", `"7"`, `"R&D, é"`)},
@@ -130,9 +128,8 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 		expect(t, p, exchange{test.name, "POST " + test.path, test.file, "200 " + test.answer},
 			exchange{test.name, "GET /api/users/1", "", "200 " + test.want})
 	}
-	expect(t, p,
-		exchange{"a filter of an export", "GET /api/users.csv?room=1", "",
-			"200 id,name,email,created_at…,room,department\r\n1,Ada,ada,T…,1,\r\n"},
+	expect(t, p, exchange{"a filter of an export", "GET /api/users.csv?room=1", "",
+		"200 id,name,email,created_at…,room,department\r\n1,Ada,ada,T…,1,\r\n"},
 		exchange{"is none of an import", "POST /api/users.csv?room=1", "name,email\nn,n\n",
 			`400 {"error":"Unknown parameter \"room\": …"}`})
 }

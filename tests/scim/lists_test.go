@@ -18,8 +18,7 @@ const (
 func servePeople(t *testing.T) *program.Program {
 	t.Helper()
 	p := serve(t, needed)
-	expect(t, p,
-		exchange{"Ada", "POST /api/users", `{"name":"Ada","email":"Ada@x","external_id":"a"}`, "201 …"},
+	expect(t, p, exchange{"Ada", "POST /api/users", `{"name":"Ada","email":"Ada@x","external_id":"a"}`, "201 …"},
 		exchange{"Grace", "POST /api/users", `{"name":"Grace","email":"grace@x","external_id":""}`, "201 …"},
 		exchange{"Alan", "POST /api/users", `{"name":"Alan","email":"alan@x","external_id":"b","active":"false"}`, "201 …"})
 	return p
@@ -28,8 +27,7 @@ func servePeople(t *testing.T) *program.Program {
 func TestAListWithoutAFilterHasTheUsersThatTheProviderKnows(t *testing.T) {
 	t.Parallel()
 	p := servePeople(t)
-	expect(t, p,
-		exchange{"all", "GET /Users", "", "200 " + list(2, 1, ada, alan)},
+	expect(t, p, exchange{"all", "GET /Users", "", "200 " + list(2, 1, ada, alan)},
 		exchange{"the second", "GET /Users?startIndex=2&count=1", "", "200 " + list(2, 2, alan)},
 		exchange{"beyond the end", "GET /Users?startIndex=3", "", "200 " + list(2, 3)},
 		exchange{"far beyond it", "GET /Users?startIndex=9223372036854775807", "", "200 " + list(2, 2147483647)},
@@ -110,8 +108,7 @@ func TestAUserNameInAnotherCaseFindsTheUserWhereItsCaseDoesNotMatter(t *testing.
 	program.WaitFor(t, "the case is ignored", func() bool {
 		return p.Do(t, "GET", "/api/users?email=ADA@X", "").Body != "[]"
 	})
-	expect(t, p,
-		exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
+	expect(t, p, exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
 		exchange{"as another email", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "alan@x"`, "", "200 " + list(0, 1)},
 		exchange{"a second one", "POST /Users", `{"userName":"ADA@x"}`, refused(409, "uniqueness", "…")},
 		exchange{"another case of one's own", "PUT /Users/1", `{"userName":"ADA@x","externalId":"a"}`, `200 {…"userName":"ADA@x"}`})

@@ -90,8 +90,7 @@ func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
 	}
 	many := strings.Repeat(`{"op":"add","path":"title","value":"x"},`, 10_000) + `{"op":"add","path":"title","value":"last"}`
 	deep := `{"op":"add","value":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000) + `}`
-	expect(t, p,
-		exchange{"10,000 operations", "PATCH /Users/1", operations(many), `200 {…"title":"last",…}`},
+	expect(t, p, exchange{"10,000 operations", "PATCH /Users/1", operations(many), `200 {…"title":"last",…}`},
 		exchange{"a deep object that is dropped", "PATCH /Users/1", operations(deep), `200 {…"title":"last",…}`})
 }
 
@@ -116,16 +115,14 @@ func TestAUserWithoutAUserNameIsShownWithTheEmail(t *testing.T) {
 	t.Parallel()
 	p := program.ServeFeed(t, "USER_FIELDS="+needed+",user_name")
 	p.Create(t, "Ada", "ada@x")
-	expect(t, p,
-		exchange{"the email is shown", "GET /Users/1", "", `200 {…"userName":"ada@x"}`},
+	expect(t, p, exchange{"the email is shown", "GET /Users/1", "", `200 {…"userName":"ada@x"}`},
 		exchange{"what changes nothing", "PATCH /Users/1", operations(`{"op":"replace","path":"displayName","value":"Ada"}`), `200 {…"userName":"ada@x"}`})
 	for _, operation := range []string{`{"op":"remove","path":"emails"}`, `{"op":"replace","path":"emails","value":[]}`,
 		`{"op":"replace","path":"emails[type eq \"work\"].value","value":""}`, `{"op":"remove","path":"displayName"},{"op":"remove","path":"name"}`} {
 		expect(t, p, exchange{"it keeps its name and email", "PATCH /Users/1", operations(operation), `200 {…"displayName":"Ada",…"value":"ada@x"…}`})
 	}
 	expectFeed(t, p, "a PATCH that changes nothing", []string{"created 1"})
-	expect(t, p,
-		exchange{"it is not the userName", `GET /Users?filter=userName eq "ada@x"`, "", "200 " + list(0, 1)},
+	expect(t, p, exchange{"it is not the userName", `GET /Users?filter=userName eq "ada@x"`, "", "200 " + list(0, 1)},
 		exchange{"until it is sent", "PATCH /Users/1", operations(`{"op":"add","path":"userName","value":"ada@x"}`), "200 …"},
 		exchange{"then it is", `GET /Users?filter=userName eq "ada@x"`, "", `200 {…"totalResults":1,…`})
 }

@@ -40,8 +40,7 @@ func TestEveryAttributeThatAFieldHoldsComesBack(t *testing.T) {
 	created := p.Do(t, "POST", users, sent, "Content-Type: text/plain")
 	program.ExpectHeader(t, created, "Location", "Users/1")
 	program.ExpectLength(t, created)
-	expect(t, p,
-		exchange{"the user", "GET /Users/1", "", "200 " + want},
+	expect(t, p, exchange{"the user", "GET /Users/1", "", "200 " + want},
 		exchange{"a list has it", "GET /Users", "", "200 " + list(1, 1, want)},
 		exchange{"the fields", "GET /api/users/1", "", `200 {"id":1,"name":"Ada King","email":"Ada@X.org","created_at":"T","external_id":"a1",` +
 			`"active":"false","user_name":"ADA.L","given_name":"Ada","family_name":"King","title":"Countess","user_type":"Employee",` +
@@ -176,8 +175,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if after := send(t, p, "GET /api/users", ""); after != before {
 		t.Errorf("the users are\n%s, and were\n%s", after, before)
 	}
-	expect(t, p,
-		exchange{"a deletion", "DELETE /Users/1", "", "204 "},
+	expect(t, p, exchange{"a deletion", "DELETE /Users/1", "", "204 "},
 		exchange{"really deletes", "GET /api/users/1", "", `404 {"error":"User not found"}`},
 		exchange{"once", "DELETE /Users/1", "", refused(404, "", "User not found")})
 }
