@@ -19,14 +19,6 @@ var (
 	label    = regexp.MustCompile(`[a-z_]+`)
 )
 
-// dashboard is what a test needs to know of docs/grafana.json.
-type dashboard struct {
-	Panels []struct {
-		Title   string
-		Targets []struct{ Expr, LegendFormat string }
-	}
-}
-
 // scrape returns the figures of a program that was asked with a key.
 func scrape(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
@@ -46,7 +38,8 @@ func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
 		}
 	}
 	documented := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`(?:http|users_api)_.*?) \\|").FindAllStringSubmatch(read(t, "../../docs/operating.md"), -1) {
+	text := program.ReadFile(t, "../../docs/operating.md")
+	for _, row := range regexp.MustCompile("(?m)^\\| (`(?:http|users_api)_.*?) \\|").FindAllStringSubmatch(text, -1) {
 		for _, name := range regexp.MustCompile("`(\\w+)").FindAllStringSubmatch(row[1], -1) {
 			documented[name[1]] = true
 		}
@@ -58,8 +51,13 @@ func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
 
 func TestTheDashboardAsksForFiguresThatAScrapeHas(t *testing.T) {
 	t.Parallel()
-	var asks dashboard
-	program.Must(t, json.Unmarshal([]byte(read(t, "../../docs/grafana.json")), &asks))
+	var asks struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr, LegendFormat string }
+		}
+	}
+	program.Must(t, json.Unmarshal([]byte(program.ReadFile(t, "../../docs/grafana.json")), &asks))
 	if len(asks.Panels) == 0 {
 		t.Fatal("the dashboard has no panels")
 	}

@@ -23,11 +23,12 @@ func TestTheTableOfErrorsHasEveryStatus(t *testing.T) {
 		slices.Sort(found)
 		return slices.Compact(found)
 	}
-	documented := statuses(read(t, "../../web/openapi.yaml"), `(?m)^ +'([45]\d\d)':`)
+	documented := statuses(program.ReadFile(t, "../../web/openapi.yaml"), `(?m)^ +'([45]\d\d)':`)
 	// The document does not describe what a path answers to a method that it does not have, nor groups.
 	documented = append(documented, "405", "501")
 	slices.Sort(documented)
-	if shown := statuses(read(t, "../../docs/errors.md"), `(?m)^\| ([45]\d\d(?:, [45]\d\d)*) \|`); !slices.Equal(shown, slices.Compact(documented)) {
+	shown := statuses(program.ReadFile(t, "../../docs/errors.md"), `(?m)^\| ([45]\d\d(?:, [45]\d\d)*) \|`)
+	if !slices.Equal(shown, slices.Compact(documented)) {
 		t.Errorf("docs/errors.md has %v, and web/openapi.yaml %v", shown, documented)
 	}
 }
@@ -38,7 +39,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 	p := program.ServeFeed(t)
 	document, err := openapi3.NewLoader().LoadFromData([]byte(p.Do(t, "GET", "/openapi.json", "").Body))
 	program.Must(t, err)
-	explained, asked := read(t, "../../docs/api.md"), 0
+	explained, asked := program.ReadFile(t, "../../docs/api.md"), 0
 	for path, item := range document.Paths.Map() {
 		if !strings.HasPrefix(path, "/api/") {
 			continue
@@ -75,9 +76,9 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 func TestEveryCommandInADocumentExists(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
-	targets := regexp.MustCompile(`(?m)^[a-z]+:`).FindAllString(read(t, "../../Makefile"), -1)
+	targets := regexp.MustCompile(`(?m)^[a-z]+:`).FindAllString(program.ReadFile(t, "../../Makefile"), -1)
 	for _, path := range slices.Concat(glob(t, "../../*.md"), glob(t, "../../docs/*.md"), glob(t, "../../docs/decisions/*.md")) {
-		text := read(t, path)
+		text := program.ReadFile(t, path)
 		for _, command := range regexp.MustCompile("`users-api ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
 			named[command[1]] = true
 		}
@@ -105,7 +106,8 @@ func TestEveryLinkInADocumentLeadsSomewhere(t *testing.T) {
 		t.Fatalf("there are %d documents", len(documents))
 	}
 	for _, path := range documents {
-		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(read(t, path), -1) {
+		text := program.ReadFile(t, path)
+		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(text, -1) {
 			if strings.Contains(link[1], "://") {
 				continue
 			}
@@ -116,7 +118,7 @@ func TestEveryLinkInADocumentLeadsSomewhere(t *testing.T) {
 			}
 			if _, err := os.Stat(file); err != nil {
 				t.Errorf("%s: %v", path, err)
-			} else if heading != "" && !slices.Contains(headings(read(t, file)), heading) {
+			} else if heading != "" && !slices.Contains(headings(program.ReadFile(t, file)), heading) {
 				t.Errorf("%s leads to %s, which has no such heading", path, link[1])
 			}
 		}
@@ -137,9 +139,4 @@ func glob(t *testing.T, pattern string) []string {
 	paths, err := filepath.Glob(pattern)
 	program.Must(t, err)
 	return paths
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	return program.ReadFile(t, path)
 }

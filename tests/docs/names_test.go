@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"users-api/tests/program"
 )
 
 var (
@@ -25,7 +27,7 @@ func TestEveryNameInADocumentOrACommentExists(t *testing.T) {
 		if !hasProse.MatchString(path) {
 			continue
 		}
-		prose := read(t, filepath.Join("../..", path))
+		prose := program.ReadFile(t, filepath.Join("../..", path))
 		if extension := filepath.Ext(path); extension != ".md" && extension != ".tmpl" {
 			prose = strings.Join(comment.FindAllString(prose, -1), "\n")
 		}
@@ -60,7 +62,7 @@ func repository(t *testing.T) (files, tests map[string]bool) {
 		}
 		files[name] = true
 		if strings.HasSuffix(name, "_test.go") {
-			for _, function := range testFunction.FindAllStringSubmatch(read(t, path), -1) {
+			for _, function := range testFunction.FindAllStringSubmatch(program.ReadFile(t, path), -1) {
 				tests[function[1]] = true
 			}
 		}

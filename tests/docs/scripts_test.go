@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -42,7 +43,7 @@ func begin(t *testing.T, p *program.Program, directory, name string, settings ..
 // README.md's start with Go is one command.
 func TestTheStartWithGoServes(t *testing.T) {
 	t.Parallel()
-	shown := regexp.MustCompile(`(?m)^[A-Z_=0-9. ]*go run \.$`).FindString(read(t, "../../README.md"))
+	shown := regexp.MustCompile(`(?m)^[A-Z_=0-9. ]*go run \.$`).FindString(program.ReadFile(t, "../../README.md"))
 	if shown == "" {
 		t.Fatal("README.md does not start the service with Go")
 	}
@@ -102,11 +103,9 @@ func expectCopy(t *testing.T, p *program.Program, directory string, header ...st
 	t.Helper()
 	want := program.RawUsers(t, p.Do(t, "GET", "/api/users", "", header...))
 	program.WaitFor(t, "the copy is complete", func() bool {
-		text, err := os.ReadFile(filepath.Join(directory, "copy.json"))
+		text, _ := os.ReadFile(filepath.Join(directory, "copy.json"))
 		var copied struct{ Users map[string]json.RawMessage }
-		if err == nil {
-			err = json.Unmarshal(text, &copied)
-		}
+		err := json.Unmarshal(text, &copied)
 		got := map[string]string{}
 		for id, user := range copied.Users {
 			got[id] = program.WithoutOwn(string(user))
@@ -159,17 +158,9 @@ func TestTheWebhookGetsEveryChange(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		var sent struct {
-			Changes []struct {
-				Op string
-				ID int64
-			}
-		}
-		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-			t.Error(err)
-		}
-		for _, change := range sent.Changes {
-			got = append(got, fmt.Sprint(change.Op, " ", change.ID))
+		sent, _ := io.ReadAll(r.Body)
+		for _, change := range regexp.MustCompile(`"op":"(\w+)","id":(\d+)`).FindAllStringSubmatch(string(sent), -1) {
+			got = append(got, change[1]+" "+change[2])
 		}
 	}))
 	t.Cleanup(hook.Close)

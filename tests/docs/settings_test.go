@@ -18,13 +18,13 @@ import (
 func TestTheHelpAndTheTableOfSettingsHaveEverySetting(t *testing.T) {
 	t.Parallel()
 	help, _, _ := program.Run(t, nil, "help")
-	table := read(t, "../../docs/settings.md")
-	sources := read(t, "../../docker-compose.yml")
+	table := program.ReadFile(t, "../../docs/settings.md")
+	sources := program.ReadFile(t, "../../docker-compose.yml")
 	for _, path := range glob(t, "../../config/*.go") {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		source := read(t, path)
+		source := program.ReadFile(t, path)
 		sources += source
 		for _, name := range regexp.MustCompile(`"([A-Z][A-Z_]+)"`).FindAllStringSubmatch(source, -1) {
 			if !strings.Contains(table, "\n| `"+name[1]+"` |") {
@@ -56,13 +56,14 @@ func TestEverySettingReachesTheContainerOrItsRowSaysHow(t *testing.T) {
 			Environment []string
 		}
 	}
-	text := read(t, "../../docker-compose.yml")
+	text := program.ReadFile(t, "../../docker-compose.yml")
 	program.Must(t, yaml.Unmarshal([]byte(text), &compose))
 	passed := func(service string) []string {
 		one := compose.Services[service]
 		return slices.Concat(one.Environment, compose.Services[one.Extends].Environment)
 	}
-	rows := regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|.*").FindAllStringSubmatch(read(t, "../../docs/settings.md"), -1)
+	table := program.ReadFile(t, "../../docs/settings.md")
+	rows := regexp.MustCompile("\n\\| `([A-Z][A-Z_]+)` \\|.*").FindAllStringSubmatch(table, -1)
 	if len(rows) < 15 || len(compose.Services) < 4 {
 		t.Fatalf("docs/settings.md has %d settings, and docker-compose.yml %d services", len(rows), len(compose.Services))
 	}
@@ -84,7 +85,7 @@ func TestEverySettingReachesTheContainerOrItsRowSaysHow(t *testing.T) {
 // What a deployment writes beside docker-compose.yml does not stop `git pull`, and is never committed.
 func TestGitIgnoresSettingsKeysAndBackups(t *testing.T) {
 	t.Parallel()
-	patterns := strings.Fields(read(t, "../../.gitignore"))
+	patterns := strings.Fields(program.ReadFile(t, "../../.gitignore"))
 	for _, name := range []string{".env", "docker-compose.override.yml", "api_key", "database_url", "users-backup.db", "users.dump"} {
 		if !slices.ContainsFunc(patterns, func(pattern string) bool {
 			matches, _ := filepath.Match(strings.TrimPrefix(pattern, "/"), name)

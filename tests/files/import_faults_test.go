@@ -18,22 +18,18 @@ func expectNothingImported(t *testing.T, p *program.Program) {
 	p.Do(t, "POST", program.CSV, "name,email\nNext,next\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
 }
 
-// killed kills a program and starts it again on what is left.
-func killed(t *testing.T, p *program.Program) *program.Program {
-	t.Helper()
-	p.Kill(t)
-	if !program.PostgreSQL {
-		program.WriteFile(t, p.DatabasePath()+"-spool-1", "as if it was killed before it took the name off")
-	}
-	return program.Serve(t, "DATA_DIR="+p.DataDir)
-}
-
 // An import is broken off while its file arrives, and while it is stored.
 func TestAnImportThatBreaksOffStoresNothing(t *testing.T) {
 	t.Parallel()
 	text := program.ManyRows(60_000)
 	for name, end := range map[string]func(t *testing.T, p *program.Program, client *program.Conn) *program.Program{
-		"by a kill": func(t *testing.T, p *program.Program, _ *program.Conn) *program.Program { return killed(t, p) },
+		"by a kill": func(t *testing.T, p *program.Program, _ *program.Conn) *program.Program {
+			p.Kill(t)
+			if !program.PostgreSQL {
+				program.WriteFile(t, p.DatabasePath()+"-spool-1", "as if it was killed before it took the name off")
+			}
+			return program.Serve(t, "DATA_DIR="+p.DataDir)
+		},
 		"by its client": func(t *testing.T, p *program.Program, client *program.Conn) *program.Program {
 			_ = client.Close()
 			if line := p.Line(t, "import ended"); !strings.Contains(line, "stored=false") {
@@ -114,6 +110,5 @@ func TestAStopEndsAnImport(t *testing.T) {
 	if answer := conn.Answer(); answer.Status == 200 || !strings.Contains(p.Log(), "some clients were cut off") {
 		t.Errorf("the import is answered %d %s:\n%s", answer.Status, answer.Body, p.Log())
 	}
-	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	expectNothingImported(t, again)
+	expectNothingImported(t, program.Serve(t, "DATA_DIR="+p.DataDir))
 }

@@ -8,12 +8,10 @@ import (
 	"users-api/tests/program"
 )
 
-// noRoom is the answer to an import or export for which the files of others leave no disk.
-const noRoom = "Exports and imports under way take all the disk space that they may"
-
+// expectNoRoom expects that the files of others leave no disk to an import or export.
 func expectNoRoom(t *testing.T, answer program.Answer) {
 	t.Helper()
-	answer.Expect(t, 503, "…"+noRoom+"…")
+	answer.Expect(t, 503, "…Exports and imports under way take all the disk space that they may…")
 	program.ExpectHeader(t, answer, "Retry-After", "5")
 }
 
