@@ -24,7 +24,9 @@ const (
 	noUser   = `{"error":"User not found"}`
 	noPath   = `{"error":"Not found"}`
 	noMethod = `{"error":"Method not allowed"}`
-	badJSON  = `{"error":"The request body is not valid JSON: see byte …"}`
+	badByte  = `{"error":"The request body is not valid JSON: see byte `
+	badJSON  = badByte + `…"}`
+	notAn    = `{"error":"The request body must be a JSON object, not `
 	notUTF8  = `{"error":"The request body is not UTF-8 text"}`
 	halved   = `{"error":"The request body has half of a character: \\ud800 to \\udfff must come in pairs"}`
 	crossed  = `{"error":"…another site…"}`
@@ -48,7 +50,6 @@ var scenarios = []scenario{
 	{"an empty name is refused", post, `{"name":"","email":"a@b"}`, 400, required},
 	{"an empty email is refused", post, `{"name":"A","email":""}`, 400, required},
 	{"a null name is refused", post, `{"name":null,"email":"a@b"}`, 400, required},
-	{"an empty object is refused", post, `{}`, 400, required},
 	{"null is refused", post, `null`, 400, required},
 	{"an empty body is refused", post, "", 400, required},
 	{"a blank body is refused", post, " \n", 400, required},
@@ -57,22 +58,16 @@ var scenarios = []scenario{
 
 	// Not one JSON object.
 	{"half an object is refused", post, `{"name":"A","email":"a@b"`, 400, badJSON},
-	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400,
-		`{"error":"The request body is not valid JSON: see byte 2"}`},
-	{"blanks before a mistake are counted", post, "\n name=A", 400, `{"error":"The request body is not valid JSON: see byte 4"}`},
+	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400, badByte + `2"}`},
+	{"blanks before a mistake are counted", post, "\n name=A", 400, badByte + `4"}`},
 	{"text after the object is refused", post, sent + " x", 400, badJSON},
-	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400,
-		`{"error":"The request body is not valid JSON: see byte 10001"}`},
+	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400, badByte + `10001"}`},
 	{"bytes that are not UTF-8 are refused", post, "{\"name\":\"\xff\",\"email\":\"a@b\"}", 400, notUTF8},
-	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400,
-		`{"error":"The request body must be a JSON object, not an array"}`},
-	{"a bare string is refused", post, `"A"`, 400, `{"error":"The request body must be a JSON object, not a string"}`},
-	{"a bare false is refused", post, `false`, 400,
-		`{"error":"The request body must be a JSON object, not true or false"}`},
+	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400, notAn + `an array"}`},
+	{"a bare string is refused", post, `"A"`, 400, notAn + `a string"}`},
+	{"a bare false is refused", post, `false`, 400, notAn + `true or false"}`},
 	{"a number for a name is refused", post, `{"name":5,"email":"a@b"}`, 400,
 		`{"error":"The field name must be a string, not a number"}`},
-	{"true for a name is refused", post, `{"name":true,"email":"a@b"}`, 400,
-		`{"error":"The field name must be a string, not true or false"}`},
 	{"an object for an email is refused", post, `{"name":"A","email":{}}`, 400,
 		`{"error":"The field email must be a string, not an object"}`},
 
@@ -123,8 +118,6 @@ var scenarios = []scenario{
 	{"an unknown path is not found", "GET /nothing", "", 404, noPath},
 	{"a trailing slash is another path", "GET /api/users/", "", 404, noPath},
 	{"a doubled slash is another path", "GET //api/users", "", 404, noPath},
-	{"another letter case is another path", "GET /API/users", "", 404, noPath},
-	{"a path below a user is not found", "DELETE /api/users/1/x", "", 404, noPath},
 	{"the list cannot be replaced", "PUT /api/users", "", 405, noMethod},
 	{"OPTIONS is no exception", "OPTIONS /health", "", 405, noMethod},
 	{"a user cannot be posted to", "POST /api/users/1", "", 405, noMethod},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -47,24 +46,9 @@ func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
 func expectLink(t *testing.T, p *program.Program, path, query, want string) {
 	t.Helper()
 	link := p.Do(t, "GET", path+"?"+query, "").Header.Get("Link")
-	if parameters(t, link) != parameters(t, want) {
+	if link != want {
 		t.Errorf("after %s?%s the Link is %s, want %s", path, query, link, want)
 	}
-}
-
-// parameters returns the parameters of a Link in one order, because theirs does not matter.
-func parameters(t *testing.T, link string) string {
-	t.Helper()
-	if link == "" {
-		return ""
-	}
-	query, ends := strings.CutSuffix(link, `>; rel="next"`)
-	query, starts := strings.CutPrefix(query, "<?") // a query alone holds behind any prefix of a proxy
-	values, err := url.ParseQuery(query)
-	if !starts || !ends || err != nil {
-		t.Errorf("a Link is %s", link)
-	}
-	return values.Encode()
 }
 
 // page follows a Link, and returns the users and the next Link.
@@ -75,26 +59,11 @@ func page(t *testing.T, p *program.Program, link string) ([]program.User, string
 	return answer.Users(t), answer.Header.Get("Link")
 }
 
-// walk returns the ids of all users, page by page.
-func walk(t *testing.T, p *program.Program, first string) (ids []int64) {
-	t.Helper()
-	for link := "<" + first + ">"; link != ""; {
-		var users []program.User
-		users, link = page(t, p, link)
-		for _, user := range users {
-			ids = append(ids, user.ID)
-		}
-	}
-	return ids
-}
-
 func TestAListOfAnyLengthIsNotCut(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(25_000)
-	for query, want := range map[string]int{
-		"q=user": 25_000, "after=0": 25_000, "order=desc": 25_000, "after=12345": 12_655,
-	} {
+	for query, want := range map[string]int{"q=user": 25_000, "order=desc": 25_000, "after=12345": 12_655} {
 		if users := p.Do(t, "GET", "/api/users?"+query, "").Users(t); len(users) != want {
 			t.Errorf("?%s lists %d users of %d", query, len(users), want)
 		}
@@ -117,8 +86,12 @@ func TestUsersThatStayAreShownOnceWhileOthersComeAndGo(t *testing.T) {
 	})
 	for _, first := range []string{"?limit=10", "?limit=10&order=desc", "?limit=7&q=example.org", "?limit=1000"} {
 		times := map[int64]int{}
-		for _, id := range walk(t, p, first) {
-			times[id]++
+		for link := "<" + first + ">"; link != ""; {
+			var users []program.User
+			users, link = page(t, p, link)
+			for _, user := range users {
+				times[user.ID]++
+			}
 		}
 		for id := int64(1); id <= 600; id++ {
 			if stays := id%5 != 0; times[id] > 1 || stays && times[id] != 1 {

@@ -14,11 +14,9 @@ const problemType = "application/problem+json"
 
 // A problem is an error as RFC 9457 describes it.
 type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	Code   string `json:"code"`
+	Type, Title  string
+	Status       int
+	Detail, Code string
 }
 
 func readProblem(t *testing.T, answer program.Answer) (got problem) {
@@ -52,15 +50,6 @@ var codes = map[string]string{
 	"id and created_at cannot be changed":    "field_read_only",
 }
 
-func codeOf(sentence string) string {
-	for begin, code := range codes {
-		if strings.HasPrefix(sentence, begin) {
-			return code
-		}
-	}
-	return ""
-}
-
 // Every refusal of the other tables is asked for twice: as an error object and as a problem. They must say the same.
 func TestEveryErrorIsAProblemForClientsThatAsk(t *testing.T) {
 	t.Parallel()
@@ -78,7 +67,12 @@ func TestEveryErrorIsAProblemForClientsThatAsk(t *testing.T) {
 			answer := p.Do(t, method, path, s.body, append(lines[1:], "Accept: "+problemType)...)
 			var said struct{ Error string }
 			program.Must(t, json.Unmarshal([]byte(plain.Body), &said))
-			want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error, codeOf(said.Error)}
+			want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error, ""}
+			for begin, code := range codes {
+				if strings.HasPrefix(said.Error, begin) {
+					want.Code = code
+				}
+			}
 			if plain.Status == 500 { // storage's own text of a duplicate
 				want = problem{"about:blank", "Conflict", 409, "Email is already used by another user", "email_used"}
 			}

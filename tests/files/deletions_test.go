@@ -44,10 +44,8 @@ func TestTheFirst100OfTheDeletedUsersAreNamed(t *testing.T) {
 			{"the import", "101", 200, deleting(0, 0, 1, 101, named...), 1},
 			{"the import again, which deletes none", "101", 200, deleting(0, 0, 1, 0), 1},
 		} {
-			answer := p.Do(t, "POST", path+roster+test.parameters, file)
-			if answer.Status != test.status || answer.Body != test.answer {
-				t.Errorf("%s, %s: answered %d %s, want %d %s", path, test.name, answer.Status, answer.Body, test.status, test.answer)
-			}
+			answer := p.Do(t, "POST", path+roster+test.parameters, file).To(path + ", " + test.name)
+			answer.Expect(t, test.status, test.answer)
 			if users := p.List(t); len(users) != test.left || users[len(users)-1].Email == "e5" != (test.left == 1) {
 				t.Errorf("%s, %s: left are %v", path, test.name, users)
 			}

@@ -129,15 +129,15 @@ func TestActiveIsFalseOnlyIfTheFieldSaysFalse(t *testing.T) {
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	p := serve(t, needed+",user_name,title")
-	for _, statement := range []string{"CREATE UNIQUE INDEX one ON users (user_name)", "CREATE UNIQUE INDEX two ON users (external_id)"} {
-		program.OpenOther(t, p.DatabasePath()).Do(statement)
-	}
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("CREATE UNIQUE INDEX one ON users (user_name)", "CREATE UNIQUE INDEX two ON users (external_id)")
 	expect(t, p,
 		exchange{"Ada", "POST /Users", `{"userName":"ada","emails":[{"value":"ada@x"}],"externalId":"a"}`, "201 …"},
 		exchange{"Alan", "POST /Users", `{"userName":"alan","emails":[{"value":"alan@x"}],"externalId":"b"}`, "201 …"})
 	before := send(t, p, "GET /api/users", "")
 	taken := refused(409, "uniqueness", "Another user has this userName, email or externalId")
-	noUserName := refused(400, "invalidValue", "userName must be a text that is not empty")
+	invalid := func(detail string) string { return refused(400, "invalidValue", detail) }
+	noUserName := invalid("userName must be a text that is not empty")
 	expect(t, p,
 		exchange{"a userName that is taken", "POST /Users", `{"userName":"ada","emails":[{"value":"new@x"}]}`, taken},
 		exchange{"an email that is taken", "POST /Users", `{"userName":"new","emails":[{"value":"ada@x"}]}`, taken},
@@ -145,16 +145,12 @@ func TestWhatIsRefused(t *testing.T) {
 		exchange{"no userName", "POST /Users", `{"displayName":"A"}`, noUserName},
 		exchange{"an empty userName", "POST /Users", `{"userName":""}`, noUserName},
 		exchange{"a userName that is null", "PUT /Users/1", `{"userName":null}`, noUserName},
-		exchange{"a userName that is a number", "POST /Users", `{"userName":1}`,
-			refused(400, "invalidValue", "userName must be a text, not a number")},
-		exchange{"active that is a text", "POST /Users", `{"userName":"n","active":"yes"}`,
-			refused(400, "invalidValue", "active must be true or false, not a string")},
-		exchange{"a name that is a text", "POST /Users", `{"userName":"n","name":"N"}`,
-			refused(400, "invalidValue", "name must be an object, not a string")},
-		exchange{"an email that is a number", "POST /Users", `{"userName":"n","emails":[{"value":1}]}`, refused(400, "invalidValue", "emails must be…")},
-		exchange{"emails that are texts", "POST /Users", `{"userName":"n","emails":["n@x"]}`, refused(400, "invalidValue", "emails must be…")},
-		exchange{"a title that is an array", "PUT /Users/1", `{"userName":"n","title":[]}`,
-			refused(400, "invalidValue", "title must be a text, not an array")},
+		exchange{"a number", "POST /Users", `{"userName":1}`, invalid("userName must be a text, not a number")},
+		exchange{"a text", "POST /Users", `{"userName":"n","active":"yes"}`, invalid("active must be true or false, not a…")},
+		exchange{"a text for a name", "POST /Users", `{"userName":"n","name":"N"}`, invalid("name must be an object, not a…")},
+		exchange{"a number there", "POST /Users", `{"userName":"n","emails":[{"value":1}]}`, invalid("emails must be…")},
+		exchange{"emails that are texts", "POST /Users", `{"userName":"n","emails":["n@x"]}`, invalid("emails must be…")},
+		exchange{"an array", "PUT /Users/1", `{"userName":"n","title":[]}`, invalid("title must be a text, not an array")},
 		exchange{"broken JSON", "POST /Users", `{"userName":"n"`, refused(400, "invalidSyntax", "The request body is not valid JSON: see byte 15")},
 		exchange{"an unknown user", "GET /Users/9", "", refused(404, "", "User not found")},
 		exchange{"an id in another form", "GET /Users/01", "", refused(404, "", "User not found")},
