@@ -32,22 +32,13 @@ func readProblem(t *testing.T, answer program.Answer) (got problem) {
 
 // codes are the codes of errors by how their sentences begin.
 var codes = map[string]string{
-	"Email is already used by another user":  "email_used",
-	"Method not allowed":                     "method_not_allowed",
-	"Name and email are required":            "field_missing",
-	"Not found":                              "path_not_found",
-	"Requests from a browser":                "cross_site",
-	"The field ":                             "field_invalid",
-	"The parameter ":                         "parameter_invalid",
-	"The request body has half":              "body_invalid",
-	"The request body is larger":             "body_too_large",
-	"The request body is not":                "body_invalid",
-	"The request body must be a JSON object": "body_invalid",
-	"The user was changed":                   "changed_meanwhile",
-	"Unknown key":                            "field_unknown",
-	"Unknown parameter":                      "parameter_unknown",
-	"User not found":                         "user_not_found",
-	"id and created_at cannot be changed":    "field_read_only",
+	"Email is already used by another user": "email_used", "Method not allowed": "method_not_allowed",
+	"Name and email are required": "field_missing", "Not found": "path_not_found", "Requests from": "cross_site",
+	"The field ": "field_invalid", "The parameter ": "parameter_invalid", "The request body has half": "body_invalid",
+	"The request body is larger": "body_too_large", "The request body is not": "body_invalid",
+	"The request body must be a JSON object": "body_invalid", "The user was changed": "changed_meanwhile",
+	"Unknown key": "field_unknown", "Unknown parameter": "parameter_unknown", "User not found": "user_not_found",
+	"id and created_at cannot be changed": "field_read_only",
 }
 
 // Every refusal of the other tables is asked for twice: as an error object and as a problem. They must say the same.

@@ -58,7 +58,7 @@ func expectBlock(t *testing.T, s stream, want string) (id string) {
 	return id
 }
 
-func TestAStreamHasChangesAsTheyComeAndGoesOnWhereItWas(t *testing.T) {
+func TestAStreamHasChangesGoesOnWhereItWasAndEndsWithTheFeed(t *testing.T) {
 	t.Parallel()
 	p := program.ServeFeed(t)
 	first := follow(t, p, "", "X-Request-Id: mine")
@@ -81,6 +81,10 @@ func TestAStreamHasChangesAsTheyComeAndGoesOnWhereItWas(t *testing.T) {
 	limited := follow(t, p, "?limit=1")
 	expectBlock(t, limited, "id: …\"op\":\"created\"…\n")
 	expectBlock(t, limited, "id: …\"op\":\"deleted\"…\n")
+	expectBlock(t, limited, ":\n") // nothing follows
+	p.Run(t, "changes", "off").MustSucceed(t)
+	expectEnd(t, limited)
+	p.Do(t, "GET", "/api/changes", "").Expect(t, 404, noFeed)
 	program.Forbid(t, p.Log(), "Ada", "a@b")
 }
 
@@ -186,16 +190,6 @@ func TestAStopEndsStreamsAndRequestsThatWaitAtOnce(t *testing.T) {
 	}
 	waits.Answer().Expect(t, 200, `{"changes":[],"next":"…`)
 	program.Forbid(t, p.Log(), "cut_by", "level=ERROR", "level=WARN msg=\"some clients")
-}
-
-func TestTheEndOfTheFeedEndsAStream(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t)
-	s := follow(t, p, "")
-	expectBlock(t, s, ":\n")
-	p.Run(t, "changes", "off").MustSucceed(t)
-	expectEnd(t, s)
-	p.Do(t, "GET", "/api/changes", "").Expect(t, 404, noFeed)
 }
 
 // expectEnd expects that a stream ends as a response ends.

@@ -1,5 +1,5 @@
-// Package concurrency proves what holds while many clients write and read at once: backups, imports and lists that are
-// read late. That every answer fits one order is proved in linearizability. .ci/run repeats both with the race detector.
+// Package concurrency proves what holds while many clients write and read at once: backups, imports, late lists. That
+// every answer fits one order is proved in linearizability. .ci/run repeats both with the race detector.
 package concurrency
 
 import (
@@ -93,8 +93,7 @@ func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
 	}
 }
 
-// readDuringImport imports a file of n users beside writes and reads, and reports whether a page was read while it was
-// stored.
+// readDuringImport imports n users beside writes and reads, and reports whether a page was read while they were stored.
 func readDuringImport(t *testing.T, n int) (wasRead bool) {
 	t.Helper()
 	const writers = 40

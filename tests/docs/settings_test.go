@@ -13,8 +13,7 @@ import (
 	"users-api/tests/program"
 )
 
-// The help, and the table in docs/settings.md, have every setting that the program or the compose file reads. The table has no
-// other.
+// The help and docs/settings.md have every setting that the program or the compose file reads; the latter has no other.
 func TestTheHelpAndTheTableOfSettingsHaveEverySetting(t *testing.T) {
 	t.Parallel()
 	help, _, _ := program.Run(t, nil, "help")

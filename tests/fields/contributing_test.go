@@ -58,7 +58,13 @@ const root = "../.."
 func buildWithBadge(t *testing.T) (binary string) {
 	t.Helper()
 	directory, replace := t.TempDir(), map[string]string{}
-	for _, part := range strings.Split(adding(t), "--- ")[1:] {
+	_, section, _ := strings.Cut(program.ReadFile(t, root+"/CONTRIBUTING.md"), "\n## Adding a field\n")
+	_, diff, open := strings.Cut(section, "```diff\n")
+	diff, _, closed := strings.Cut(diff, "```")
+	if !open || !closed {
+		t.Fatal("CONTRIBUTING.md has no section with a diff that adds a field")
+	}
+	for _, part := range strings.Split(diff, "--- ")[1:] {
 		name, hunks, _ := strings.Cut(part, "\n")
 		text := program.ReadFile(t, filepath.Join(root, name))
 		if name == "tests/program/fields.go" { // as it is before the change, whatever was added here
@@ -78,19 +84,6 @@ func buildWithBadge(t *testing.T) (binary string) {
 	binary, err = program.Build(t.TempDir(), "-overlay="+filepath.Join(directory, "overlay.json"))
 	program.Must(t, err)
 	return binary
-}
-
-// adding returns the change that CONTRIBUTING.md shows.
-func adding(t *testing.T) string {
-	t.Helper()
-	text := program.ReadFile(t, root+"/CONTRIBUTING.md")
-	_, section, found := strings.Cut(text, "\n## Adding a field\n")
-	_, diff, open := strings.Cut(section, "```diff\n")
-	diff, _, closed := strings.Cut(diff, "```")
-	if !found || !open || !closed {
-		t.Fatal("CONTRIBUTING.md has no section with a diff that adds a field")
-	}
-	return diff
 }
 
 // applyHunk replaces the lines of a hunk that are in a text by those that shall be, unless it has these already.

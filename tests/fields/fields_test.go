@@ -54,8 +54,7 @@ func TestAFieldIsATextOrNull(t *testing.T) {
 		}
 	}
 	expect(t, p, exchange{"an import", "POST /api/users.ndjson", `{"name":"n","email":"n","department":1}`,
-		`422 {"error":"1 of 1 row cannot be imported; nothing was stored",` +
-			`"rows":[{"line":1,"error":"department must be text or null"}]}`})
+		`422 {…"rows":[{"line":1,"error":"department must be text or null"}]}`})
 }
 
 func TestAChangeIsOfTheFieldsThatItNames(t *testing.T) {
@@ -77,7 +76,6 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 	t.Parallel()
 	p := serveRooms(t)
 	found := func(users ...string) string { return "200 [" + strings.Join(users, ",") + "]" }
-	const whole = "as the whole room of a user, in UTF-8"
 	for _, test := range []struct{ name, query, want string }{
 		{"a filter is exact", "room=181", found()},
 		{"a filter in escapes", "department=R%26D,+%C3%A9", found(ada)},
@@ -87,15 +85,10 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 		{"an empty filter finds users that have none", "room=&department=", found(alan, grace)},
 		{"a search for a part", "q=81", found(ada)},
 		{"null is no text to search", "q=null", found()},
-		{"a filter given twice", "room=1&department=x&r%6fom=1",
-			program.ErrorBody("The parameter room must be given once, " + whole)},
-		{"a filter with a broken escape", "room=5%",
-			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, " +
-				"with each % of it written as %25")},
-		{"an empty search", "q=",
-			program.ErrorBody("The parameter q must be a part of any field, in UTF-8, of at most 1000 characters")},
-		{"a parameter that there is not", "fax=1",
-			`{"error":"Unknown parameter \"fax\": a list takes email…, room, department, q, …"}`},
+		{"a filter given twice", "room=1&r%6fom=1", `{"error":"The parameter room must be given once, as the…"}`},
+		{"a filter with a broken escape", "room=5%", `{"error":"The parameter room must be the whole room…as %25"}`},
+		{"an empty search", "q=", `{"error":"The parameter q must be a part of any field, in UTF-8, …"}`},
+		{"an unknown parameter", "fax=1", `{"error":"Unknown parameter \"fax\": …, room, department, q, …"}`},
 	} {
 		if !strings.HasPrefix(test.want, "200") {
 			test.want = "400 " + test.want
@@ -113,8 +106,7 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 	p := serveRooms(t)
 	const update = "?on_conflict=update"
 	for _, test := range []struct{ name, path, file, answer, want string }{
-		{"a file without them leaves them", program.CSV + update, "name,email\nAda,ada\n",
-			program.Imported(0, 0, 1, 0), ada},
+		{"a file without them", program.CSV + update, "name,email\nAda,ada\n", program.Imported(0, 0, 1, 0), ada},
 		{"an empty cell is null", program.CSV + update, "room,email,name\n,ada,Ada\n", program.Imported(0, 1, 0, 0),
 			user(1, "Ada", "null", `"R&D, é"`)},
 		{"the columns may be in any letter case", program.CSV + update, "NAME,Email, Room \nAda,ada,9\n",

@@ -30,11 +30,9 @@ func TestEveryRouteShowsWholeUsers(t *testing.T) {
 	t.Parallel()
 	for name, fields := range map[string]names{
 		"without a field": nil, "with one field": numbered(1), "with 32 fields": numbered(32),
-		"with words of SQL": {"group", "select", "table", "user", "users", "null", "true", "where", "values",
-			"excluded", "n", "u"},
-		"with names that the engines use": {"rowid", "oid", "written", "ordinality", "name_", "text",
-			"timestamp", "new", "old", "seq"},
-		"with keys that an object has": {"constructor", "prototype", "length", "status", "key", "value", "type", "title"},
+		"with words of SQL":     strings.Fields("group select table user users null true where values excluded n u"),
+		"with words of engines": strings.Fields("rowid oid written ordinality name_ text timestamp new old seq"),
+		"with keys of objects":  {"constructor", "prototype", "length", "status", "key", "value", "type", "title"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -85,7 +85,9 @@ var syncs = map[string]func(p *provider, directory []person){
 				p.create(who)
 				continue
 			}
-			named := map[string]any{"displayName": who.name(), "name.givenName": who.given, "name.familyName": who.family}
+			active := map[bool]string{true: "True", false: "False"}[who.active]
+			named := map[string]any{"displayName": who.name(), "name.givenName": who.given}
+			named["name.familyName"] = who.family
 			p.expect(200, "PATCH", "/Users/"+id, map[string]any{
 				"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:PatchOp"},
 				"Operations": []map[string]any{
@@ -94,7 +96,7 @@ var syncs = map[string]func(p *provider, directory []person){
 					{"op": "Replace", "value": named},
 					{"op": "Add", "path": "externalId", "value": who.externalID},
 					{"op": "Add", "path": enterprise + ":department", "value": "Analysis"},
-					{"op": "Replace", "path": "active", "value": map[bool]string{true: "True", false: "False"}[who.active]},
+					{"op": "Replace", "path": "active", "value": active},
 				},
 			})
 		}
