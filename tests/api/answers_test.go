@@ -57,6 +57,7 @@ var scenarios = []scenario{
 
 	// Not one JSON object.
 	{"half an object is refused", post, `{"name":"A","email":"a@b"`, 400, badJSON},
+	{"an empty object is refused", post, `{}`, 400, required},
 	{"text that is not JSON is refused", post, `name=A&email=a@b`, 400, badByte + `2"}`},
 	{"blanks before a mistake are counted", post, "\n name=A", 400, badByte + `4"}`},
 	{"text after the object is refused", post, sent + " x", 400, badJSON},
@@ -65,8 +66,12 @@ var scenarios = []scenario{
 	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400, notAn + `an array"}`},
 	{"a bare string is refused", post, `"A"`, 400, notAn + `a string"}`},
 	{"a bare false is refused", post, `false`, 400, notAn + `true or false"}`},
-	{"a number for a name is refused", post, `{"name":5}`, 400, `{"error":"The field name must be…not a number"}`},
-	{"an object for an email is refused", post, `{"email":{}}`, 400, `{"error":"The field email must…not an object"}`},
+	{"a number for a name is refused", post, `{"name":5,"email":"a@b"}`, 400,
+		`{"error":"The field name must be a string, not a number"}`},
+	{"true for a name is refused", post, `{"name":true,"email":"a@b"}`, 400,
+		`{"error":"The field name must be a string, not true or false"}`},
+	{"an object for an email is refused", post, `{"name":"A","email":{}}`, 400,
+		`{"error":"The field email must be a string, not an object"}`},
 
 	// Stored as sent.
 	{"white space is not trimmed", post, `{"name":" ","email":"\t"}`, 201, `{"id":2,"name":" ","email":"\t"}`},
@@ -82,7 +87,10 @@ var scenarios = []scenario{
 	// Characters outside the first plane are written as two escapes. One of them alone is no character.
 	{"two escapes are one character", post, `{"name":"\uD83D\ude00","email":"\ud800\udc00"}`, 201,
 		`{"id":2,"name":"😀","email":"𐀀"}`},
-	{"an escaped backslash begins none", post, `{"name":"\\ud800","email":"a@b"}`, 201, `{…"name":"\\ud800",…`},
+	{"SQL is text", post, `{"name":"'); DROP TABLE users; --","email":"a@b"}`, 201,
+		`{"id":2,"name":"'); DROP TABLE users; --","email":"a@b"}`},
+	{"an escaped backslash begins no escape", post, `{"name":"\\ud800","email":"a@b"}`, 201,
+		`{"id":2,"name":"\\ud800","email":"a@b"}`},
 	{"U+FFFD is a character", post, `{"name":"\ufffd","email":"a@b"}`, 201, `{"id":2,"name":"�","email":"a@b"}`},
 	{"a high half alone is refused", post, `{"name":"A","email":"\ud800"}`, 400, halved},
 	{"a low half alone is refused", post, `{"name":"A","email":"a\udc00b"}`, 400, halved},
@@ -152,7 +160,7 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 			if answer.Body != "" {
 				program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
 			}
-			program.Forbid(t, answer.Body, "Go ", "json:", "EOF", "models.", "unmarshal", "controllers", "sql:")
+			program.Forbid(t, answer.Body, "Go ", "json:", "EOF", "models.", "NewUser", "unmarshal", "controllers", "sql:")
 
 			reads := method == "GET" || method == "HEAD" || method == "OPTIONS"
 			if after := p.Do(t, http.MethodGet, "/api/users", "").Body; after != before && (reads || s.status >= 400) {

@@ -26,7 +26,10 @@ var changes = []scenario{
 	{"an email is changed", patch, `{"email":"b@b"}`, 200, `{"id":1,"name":"Ada","email":"b@b","created_at":"…"}`},
 	{"both are changed", patch, both, 200, nowBoth},
 	{"both are replaced", put, both, 200, nowBoth},
-	{"a user may keep its email", patch, `{"name":"B","email":"ada@example.org"}`, 200, `{"id":1,"name":"B",…`},
+	{"a user may keep its email", patch, `{"name":"B","email":"ada@example.org"}`, 200,
+		`{"id":1,"name":"B","email":"ada@example.org","created_at":"…"}`},
+	{"a replacement refuses null", put, `{"name":"B","email":null}`, 400, required},
+	{"another site's browser cannot replace", put + "\nOrigin: https://evil.example", both, 403, crossed},
 	{"nothing is changed", patch, `{}`, 200, ada},
 	{"what a user has already is no change", put, `{"name":"Ada","email":"ada@example.org"}`, 200, ada},
 	nulChanged,
@@ -47,7 +50,8 @@ var changes = []scenario{
 	{"a time that is a digit is refused", patch, `{"created_at":7}`, 400, fixed},
 
 	// Nothing else can be changed.
-	{"a misspelt key is named", patch, `{"nmae":"B"}`, 400, `{"error":"Unknown key \"nmae\": only name…email…"}`},
+	{"a misspelt key is named", patch, `{"nmae":"B"}`, 400,
+		`{"error":"Unknown key \"nmae\": only name…email…can be changed"}`},
 	{"a key beside good ones is named", put, `{"name":"B","email":"b@b","fax":"1"}`, 400,
 		`{"error":"Unknown key \"fax\": only name…email…can be changed"}`},
 

@@ -54,7 +54,8 @@ func TestAFieldIsATextOrNull(t *testing.T) {
 		}
 	}
 	expect(t, p, exchange{"an import", "POST /api/users.ndjson", `{"name":"n","email":"n","department":1}`,
-		`422 {…"rows":[{"line":1,"error":"department must be text or null"}]}`})
+		`422 {"error":"1 of 1 row cannot be imported; nothing was stored",` +
+			`"rows":[{"line":1,"error":"department must be text or null"}]}`})
 }
 
 func TestAChangeIsOfTheFieldsThatItNames(t *testing.T) {
@@ -85,10 +86,15 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 		{"an empty filter finds users that have none", "room=&department=", found(alan, grace)},
 		{"a search for a part", "q=81", found(ada)},
 		{"null is no text to search", "q=null", found()},
-		{"a filter given twice", "room=1&r%6fom=1", `{"error":"The parameter room must be given once, as the…"}`},
-		{"a filter with a broken escape", "room=5%", `{"error":"The parameter room must be the whole room…as %25"}`},
-		{"an empty search", "q=", `{"error":"The parameter q must be a part of any field, in UTF-8, …"}`},
-		{"an unknown parameter", "fax=1", `{"error":"Unknown parameter \"fax\": …, room, department, q, …"}`},
+		{"a filter given twice", "room=1&r%6fom=1",
+			program.ErrorBody("The parameter room must be given once, as the whole room of a user, in UTF-8")},
+		{"a filter with a broken escape", "room=5%",
+			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, " +
+				"with each % of it written as %25")},
+		{"an empty search", "q=",
+			program.ErrorBody("The parameter q must be a part of any field, in UTF-8, of at most 1000 characters")},
+		{"an unknown parameter", "fax=1",
+			`{"error":"Unknown parameter \"fax\": a list takes email…, room, department, q, …"}`},
 	} {
 		if !strings.HasPrefix(test.want, "200") {
 			test.want = "400 " + test.want
