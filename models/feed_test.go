@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"users-api/models"
 )
@@ -16,7 +18,7 @@ func TestTheFeed(t *testing.T) {
 	onEach(t, []test{
 		{"a statement that writes many users is one entry", feedMany},
 		{"a cursor is gone that is not of the feed, or of what was deleted", feedCursors},
-	}, plain(), recordChanges, models.Database.ForgetChanges, recordChanges)
+	}, plain(), models.Database.RecordChanges, models.Database.ForgetChanges, models.Database.RecordChanges)
 }
 
 // feed returns the n entries after a cursor, and fails if there are others.
@@ -60,13 +62,13 @@ func feedMany(t *testing.T, s *storage) {
 	follower := s.follower(t)
 	s.create(t, "before")
 	run(t, s.other(t, s.at), fmt.Sprintf(fill, models.MaxRecorded+1))
-	follower.expect(t, s.everyone(t))
+	follower.expect(t, selected(t, s.Users, models.Query{}))
 	last := follower.entries[len(follower.entries)-1]
 	if last.Op != models.OpMany || last.ID != 0 || last.User != nil || len(follower.entries) > 3 {
 		t.Errorf("the entries are %s", ops(follower.entries))
 	}
 	end := s.create(t, "after")
-	follower.expect(t, s.everyone(t))
+	follower.expect(t, selected(t, s.Users, models.Query{}))
 	if last := follower.entries[len(follower.entries)-1]; last.Op != models.OpCreated || last.ID != end {
 		t.Errorf("the last entry is %+v", last)
 	}
@@ -86,7 +88,7 @@ func feedCursors(t *testing.T, s *storage) {
 	s.prune(t, middle)
 	cursor := s.end(t, 1)
 	s.feed(t, old[2].Cursor, 1) // all that comes after it is still there
-	foreign := s.database.open(t, plain(), recordChanges)
+	foreign := s.database.open(t, plain(), models.Database.RecordChanges)
 	foreign.create(t, "a")
 	for name, after := range map[string]string{
 		"before what was deleted": begin, "of what was deleted": old[1].Cursor, "above the end": above(cursor),
@@ -107,7 +109,7 @@ func above(cursor string) string {
 	return fmt.Sprint(cursor[:begin], number+1)
 }
 
-func (s *storage) prune(t interface{ Fatal(...any) }, before time.Time) {
+func (s *storage) prune(t rapid.TB, before time.Time) {
 	if err := s.PruneChanges(ctx, before); err != nil {
 		t.Fatal(err)
 	}
@@ -141,12 +143,17 @@ func (s *storage) follower(t testing.TB) *follower {
 
 // export begins with a new copy.
 func (f *follower) export() error {
-	export, users, err := exported(f.Users, models.Query{})
-	f.cursor, f.copy = export.Cursor, map[int64]models.User{}
-	for _, user := range users {
-		f.copy[user.ID] = user
-	}
-	return err
+	f.copy = map[int64]models.User{}
+	return f.Export(ctx, models.Query{}, func(export models.Export) error {
+		f.cursor = export.Cursor
+		for user, err := range export.Users {
+			if err != nil {
+				return err
+			}
+			f.copy[user.ID] = *user
+		}
+		return nil
+	})
 }
 
 // follow reads the feed to where it ends now, at most limit entries at a time. No entry may come twice.
@@ -180,12 +187,12 @@ func (f *follower) follow(limit int) error {
 }
 
 // expect follows the feed until the copy is what it should be. It waits for that only where the feed may be delayed.
-func (f *follower) expect(t interface{ Fatalf(string, ...any) }, want map[int64]models.User) {
+func (f *follower) expect(t rapid.TB, want []models.User) {
 	limited, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
 		err := f.follow(1000)
-		if err == nil && maps.EqualFunc(f.copy, want, f.same) {
+		if err == nil && slices.EqualFunc(sorted(f.copy), want, f.same) {
 			return
 		}
 		if err == nil && f.delayed {
@@ -195,14 +202,4 @@ func (f *follower) expect(t interface{ Fatalf(string, ...any) }, want map[int64]
 			t.Fatalf("the copy is\n%.2000s\nwant\n%.2000s: %v", fmt.Sprint(f.copy), fmt.Sprint(want), err)
 		}
 	}
-}
-
-// everyone returns the users that are stored.
-func (s *storage) everyone(t testing.TB) map[int64]models.User {
-	t.Helper()
-	found := map[int64]models.User{}
-	for _, user := range s.selected(t, models.Query{}) {
-		found[user.ID] = user
-	}
-	return found
 }

@@ -6,13 +6,14 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
-	"fmt"
 	"iter"
 	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"users-api/models"
 )
@@ -68,12 +69,6 @@ type storage struct {
 // command changes a schema, as a command of the program does.
 type command = func(models.Database, context.Context) error
 
-var (
-	recordChanges   command = models.Database.RecordChanges
-	ignoreEmailCase command = models.Database.IgnoreEmailCase
-	indexSearch     command = models.Database.IndexSearch
-)
-
 // open opens an empty database after some commands.
 func (d database) open(t testing.TB, fields models.Fields, commands ...command) *storage {
 	t.Helper()
@@ -119,7 +114,7 @@ func (s *storage) reopen(t testing.TB, commands ...command) {
 }
 
 // run runs statements as another program does.
-func run(t interface{ Fatalf(string, ...any) }, db *sql.DB, statements ...string) {
+func run(t rapid.TB, db *sql.DB, statements ...string) {
 	for _, statement := range statements {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -208,14 +203,6 @@ func file(texts ...string) (rows []models.Values) {
 	return rows
 }
 
-// many returns n rows of different users.
-func many(n int) (rows []models.Values) {
-	for i := range n {
-		rows = append(rows, values(plain(), "name", "n", "email", fmt.Sprint(i)))
-	}
-	return rows
-}
-
 // lines yields rows of a file whose header is its first line.
 func lines(rows []models.Values) iter.Seq2[models.ImportRow, error] {
 	return func(yield func(models.ImportRow, error) bool) {
@@ -228,14 +215,21 @@ func lines(rows []models.Values) iter.Seq2[models.ImportRow, error] {
 }
 
 // list returns the list as it is sent, and its version.
-func (s *storage) list(t testing.TB) (text, version string) {
+func list(t rapid.TB, users *models.Users) (text, version string) {
 	t.Helper()
-	err := s.List(ctx, func(list models.List) (err error) {
-		text, err = join(list)
-		if version = list.Version; version == "" && list.Length != -1 || version != "" && list.Length != len(text) {
+	err := users.List(ctx, func(list models.List) error {
+		var sent strings.Builder
+		for piece, err := range list.Chunks {
+			if err != nil {
+				return err
+			}
+			sent.Write(piece)
+		}
+		text, version = sent.String(), list.Version
+		if version == "" && list.Length != -1 || version != "" && list.Length != len(text) {
 			t.Errorf("a list of %d bytes with the version %q says that it has %d", len(text), version, list.Length)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -243,60 +237,16 @@ func (s *storage) list(t testing.TB) (text, version string) {
 	return text, version
 }
 
-func join(list models.List) (string, error) {
-	var text []byte
-	for piece, err := range list.Chunks {
-		if err != nil {
-			return "", err
-		}
-		text = append(text, piece...)
-	}
-	return string(text), nil
-}
-
 // selected returns the users that a query selects.
-func (s *storage) selected(t testing.TB, query models.Query) (users []models.User) {
+func selected(t rapid.TB, from *models.Users, query models.Query) (users []models.User) {
 	t.Helper()
-	for page, err := range s.Select(ctx, query) {
+	for page, err := range from.Select(ctx, query) {
 		if err != nil {
 			t.Fatalf("%+v: %v", query, err)
 		}
 		users = append(users, page...)
 	}
 	return users
-}
-
-// ids returns the ids of the users that a query selects.
-func (s *storage) ids(t testing.TB, query models.Query) (ids []int64) {
-	t.Helper()
-	for _, user := range s.selected(t, query) {
-		ids = append(ids, user.ID)
-	}
-	return ids
-}
-
-// stored returns all users as texts such as "1 Ada:ada".
-func (s *storage) stored(t testing.TB) (texts []string) {
-	t.Helper()
-	for _, user := range s.selected(t, models.Query{}) {
-		texts = append(texts, fmt.Sprintf("%d %s:%s", user.ID, user.Name, user.Email))
-	}
-	return texts
-}
-
-// exported returns an export and its users.
-func exported(users *models.Users, query models.Query) (export models.Export, all []models.User, err error) {
-	err = users.Export(ctx, query, func(e models.Export) error {
-		export = e
-		for user, err := range e.Users {
-			if err != nil {
-				return err
-			}
-			all = append(all, *user)
-		}
-		return nil
-	})
-	return export, all, err
 }
 
 // refusal returns the error of storage that an error is, or nil.

@@ -17,7 +17,7 @@ import (
 func TestWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, commands := range map[string][]command{
-		"without the feed": nil, "with the feed": {recordChanges}, "with an index": {indexSearch},
+		"without the feed": nil, "with the feed": {models.Database.RecordChanges}, "with an index": {models.Database.IndexSearch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, []test{{"statements of another program", writtenByAnother}}, plain(), commands...)
@@ -103,7 +103,7 @@ func (s *storage) expectTable(t testing.TB, when string, other *sql.DB) {
 	if err != nil || page != nil && string(page.JSON) != want {
 		t.Errorf("%s: the page is %.300s, %v, want %.300s", when, page.JSON, err, want)
 	}
-	if list, version := s.list(t); list != "["+strings.Join(texts, ",")+"]" || version == "" && !s.delayed {
-		t.Errorf("%s: the list is %.300s, want %.300v", when, list, texts)
+	if all, version := list(t, s.Users); all != "["+strings.Join(texts, ",")+"]" || version == "" && !s.delayed {
+		t.Errorf("%s: the list is %.300s, want %.300v", when, all, texts)
 	}
 }

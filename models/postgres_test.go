@@ -91,7 +91,7 @@ func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 			t.Errorf("%s: %+v, %v", created, user, err)
 		}
 		const high = 1 << 40 // which no id of this table can be
-		if _, err := s.Get(ctx, high); !errors.Is(err, models.ErrNotFound) || len(s.ids(t, models.Query{After: &models.Place{ID: high}})) > 0 {
+		if _, err := s.Get(ctx, high); !errors.Is(err, models.ErrNotFound) || len(selected(t, s.Users, models.Query{After: &models.Place{ID: high}})) > 0 {
 			t.Errorf("%s: an id that no integer holds: %v", created, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestOnPostgreSQLATriggerOfAnotherProgramMayHaveAnyName(t *testing.T) {
 	run(t, s.other(t, s.at), `CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.name = 'ours' THEN
 			UPDATE users SET name = 'ours!' WHERE id = NEW.id; END IF; RETURN NULL; END $$`,
 		"CREATE TRIGGER users_changes_mine AFTER UPDATE ON users FOR EACH ROW EXECUTE FUNCTION mark()")
-	s.reopen(t, recordChanges)
+	s.reopen(t, models.Database.RecordChanges)
 	s.writeAtOnce(t, 0)
 }
 
@@ -175,8 +175,9 @@ func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 	if err := other.Rollback(); err != nil {
 		t.Error(err)
 	}
-	if err := <-changed; err != nil || s.stored(t)[0] != "1 ada:wanted" {
-		t.Errorf("stored are %v, %v", s.stored(t), err)
+	failed := <-changed
+	if user, err := s.Get(ctx, id); failed != nil || err != nil || user.Email != "wanted" || user.Name != "ada" {
+		t.Errorf("stored is %+v, %v, and the change ended with %v", user, err, failed)
 	}
 }
 
@@ -187,8 +188,8 @@ func TestLostConnectionsRefuseNothing(t *testing.T) {
 		postgresql.SQL(t, s.at.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
 			"WHERE datname = current_database() AND application_name = 'users-api'")
 		_, err := s.Get(ctx, s.create(t, fmt.Sprint("lost", i)))
-		if list, _ := s.list(t); err != nil || strings.Count(list, "lost") != 2*(i+1) {
-			t.Errorf("the list is %s, and a user %v", list, err)
+		if all, _ := list(t, s.Users); err != nil || strings.Count(all, "lost") != 2*(i+1) {
+			t.Errorf("the list is %s, and a user %v", all, err)
 		}
 	}
 }

@@ -44,16 +44,17 @@ func newMachine(t *testing.T, r *rapid.T, d database) *machine {
 	m := &machine{model: map[int64]models.User{}, ignoresCase: rapid.Bool().Draw(r, "ignores case")}
 	var commands []command
 	if m.ignoresCase {
-		commands = append(commands, ignoreEmailCase)
+		commands = append(commands, models.Database.IgnoreEmailCase)
 	}
 	if rapid.Bool().Draw(r, "searches have an index") {
-		commands = append(commands, indexSearch)
+		commands = append(commands, models.Database.IndexSearch)
 	}
 	isRecorded := rapid.Bool().Draw(r, "changes are recorded")
 	if isRecorded {
-		commands = append(commands, recordChanges)
+		commands = append(commands, models.Database.RecordChanges)
 	}
-	m.storage = d.open(t, withAdded(rapid.SampledFrom([]int{0, 1, models.MaxAdded}).Draw(r, "added fields")), commands...)
+	n := rapid.SampledFrom([]int{0, 1, models.MaxAdded}).Draw(r, "added fields")
+	m.storage = d.open(t, models.NewFields(addedNames[:n]...), commands...)
 	if isRecorded {
 		m.feed = m.follower(t)
 	}
@@ -80,7 +81,7 @@ func (m *machine) run(r *rapid.T) {
 		})
 	}
 	if m.feed != nil {
-		actions["prune"] = func(r *rapid.T) { m.feed.expect(r, m.model); m.prune(r, later()) }
+		actions["prune"] = func(r *rapid.T) { m.feed.expect(r, m.sorted()); m.prune(r, later()) }
 	}
 	r.Repeat(actions)
 	if m.another != nil {
@@ -95,24 +96,20 @@ func (m *machine) run(r *rapid.T) {
 func (m *machine) compare(r *rapid.T) {
 	want := m.json(m.sorted())
 	for _, users := range []*models.Users{m.Users, m.process} {
-		err := users.List(ctx, func(list models.List) error {
-			got, err := join(list)
-			if err == nil && (got != want || list.Version != "" && list.Length != len(got)) {
-				r.Fatalf("the list is\n%.2000s\nwant\n%.2000s", got, want)
-			}
-			return err
-		})
-		if err != nil {
-			r.Fatal(err)
+		if got, _ := list(r, users); got != want {
+			r.Fatalf("the list is\n%.2000s\nwant\n%.2000s", got, want)
 		}
 	}
 	if m.feed != nil && !(m.delayed && rapid.Bool().Draw(r, "follows later")) {
-		m.feed.expect(r, m.model)
+		m.feed.expect(r, m.sorted())
 	}
 }
 
-func (m *machine) sorted() []models.User {
-	return slices.SortedFunc(maps.Values(m.model), func(a, b models.User) int { return cmp.Compare(a.ID, b.ID) })
+func (m *machine) sorted() []models.User { return sorted(m.model) }
+
+// sorted returns users by ascending id.
+func sorted(users map[int64]models.User) []models.User {
+	return slices.SortedFunc(maps.Values(users), func(a, b models.User) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // json is users as an array: FuzzAppendText compares each with what encoding/json makes of it.
@@ -148,21 +145,14 @@ var addedNames = []string{"group", "select", "from", "ordinality", "n", "u", "us
 	"where", "table", "user", "default", "null", "text", "unnest", "returning", "excluded", "old", "new", "collate",
 	"updated_at", "deleted_at", "ids", "emails", "i", "l", "c", "column1", "a_name_of_40_characters_which_is_the_most"}
 
-// withAdded returns a table of fields with n that a setting adds, at most [models.MaxAdded].
-func withAdded(n int) models.Fields { return models.NewFields(addedNames[:n]...) }
-
-// added returns the fields that the setting adds.
-func (s *storage) added() models.Fields {
-	return slices.DeleteFunc(slices.Clone(s.fields), func(field *models.Field) bool { return !field.Added })
-}
-
 // someAdded returns values for a few of the added fields.
 func (m *machine) someAdded(r *rapid.T) (values models.Values) {
-	if len(m.added()) == 0 {
+	added := slices.DeleteFunc(slices.Clone(m.fields), func(field *models.Field) bool { return !field.Added })
+	if len(added) == 0 {
 		return values
 	}
 	for range rapid.IntRange(0, 3).Draw(r, "values") {
-		field := rapid.SampledFrom(m.added()).Draw(r, "field")
+		field := rapid.SampledFrom(added).Draw(r, "field")
 		if values.SetNull(field); rapid.Bool().Draw(r, "is text") {
 			values.Set(field, rapid.SampledFrom([]string{"", m.text(r, "value")}).Draw(r, "or empty"))
 		}
@@ -393,14 +383,7 @@ func (m *machine) selectSome(r *rapid.T) {
 	if query.Limit > 0 {
 		want = want[:min(len(want), query.Limit)]
 	}
-	var got []models.User
-	for page, err := range m.process.Select(ctx, query) {
-		if err != nil {
-			r.Fatal(err)
-		}
-		got = append(got, page...)
-	}
-	if !slices.EqualFunc(got, want, m.same) {
+	if got := selected(r, m.process, query); !slices.EqualFunc(got, want, m.same) {
 		r.Fatalf("%+v: got %.500v, want %.500v", query, got, want)
 	}
 }
@@ -478,9 +461,6 @@ func (m *machine) importSome(r *rapid.T) {
 	}
 }
 
-// isNew reports whether a user of the model comes from the file: storage gives it its id and its time.
-func isNew(user models.User) bool { return user.CreatedAt == "" }
-
 // imported returns the users after an import, by what their emails have in common.
 func (m *machine) imported(rows []models.Values, options models.ImportOptions) (after map[string]models.User, done models.Imported, refused string) {
 	after, inFile := map[string]models.User{}, map[string]bool{}
@@ -498,7 +478,7 @@ func (m *machine) imported(rows []models.Values, options models.ImportOptions) (
 		case !exists:
 			after[email] = models.User{NewUser: with(m.fields, models.NewUser{}, row)}
 			done.Created++
-		case options.OnConflict == models.ConflictFails && isNew(user):
+		case options.OnConflict == models.ConflictFails && user.CreatedAt == "":
 			refusals = append(refusals, fmt.Sprint(i+2, " repeated"))
 		case options.OnConflict == models.ConflictFails:
 			refusals = append(refusals, fmt.Sprint(i+2, " duplicate"))
@@ -532,22 +512,17 @@ func (m *machine) imported(rows []models.Values, options models.ImportOptions) (
 func (m *machine) noteImported(r *rapid.T, after map[string]models.User) {
 	before := m.model
 	m.model = map[int64]models.User{}
-	for page, err := range m.Select(ctx, models.Query{}) {
-		for _, user := range page {
-			want, exists := after[m.sameEmail(user.Email)]
-			if isNew(want) {
-				_, given := before[user.ID]
-				exists = exists && !given
-				want.ID, want.CreatedAt = user.ID, user.CreatedAt
-			}
-			if !exists || !m.same(user, want) {
-				r.Fatalf("%.200v is stored, want %.200v", user, want)
-			}
-			m.model[user.ID] = user
+	for _, user := range selected(r, m.Users, models.Query{}) {
+		want, exists := after[m.sameEmail(user.Email)]
+		if want.CreatedAt == "" { // from the file: storage gives it its id and its time
+			_, given := before[user.ID]
+			exists = exists && !given
+			want.ID, want.CreatedAt = user.ID, user.CreatedAt
 		}
-		if err != nil {
-			r.Fatal(err)
+		if !exists || !m.same(user, want) {
+			r.Fatalf("%.200v is stored, want %.200v", user, want)
 		}
+		m.model[user.ID] = user
 	}
 	if len(m.model) != len(after) {
 		r.Fatalf("%d users are stored, want %d", len(m.model), len(after))

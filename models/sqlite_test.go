@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	_ "github.com/glebarez/go-sqlite" // the driver of database/sql
@@ -79,7 +78,7 @@ func TestAUserThatIsReplacedIsNotListed(t *testing.T) {
 	for _, clause := range []string{"ON CONFLICT REPLACE", "on\nconflict replace", "ON/**/CONFLICT REPLACE"} {
 		s, other := openTable(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE "+clause+", created_at)",
 			"INSERT INTO users (name, email) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT 'n', i FROM n")
-		s.list(t)
+		list(t, s.Users)
 		s.create(t, "1")
 		s.expectTable(t, "after a creation that replaces by "+clause, other)
 	}
@@ -96,8 +95,8 @@ func TestAnIndexThatIgnoresTheCaseOfEmailsIsFollowedWhateverItsName(t *testing.T
 	} {
 		s, other := openTable(t, append(statements, "INSERT INTO users (name, email) VALUES ('Ada', 'Ada@x'), ('Alan', 'alan@x')")...)
 		for _, email := range []string{"Ada@x", "ADA@x"} {
-			if ids := s.ids(t, models.Query{Equal: values(s.fields, "email", email)}); !slices.Equal(ids, []int64{1}) {
-				t.Errorf("%s: %s finds %v", name, email, ids)
+			if found := selected(t, s.Users, models.Query{Equal: values(s.fields, "email", email)}); len(found) != 1 || found[0].ID != 1 {
+				t.Errorf("%s: %s finds %+v", name, email, found)
 			}
 		}
 		done, err := s.Import(ctx, lines(file("Ada L:ADA@X")), becomes(1))
@@ -145,7 +144,7 @@ func TestWithoutAUniqueIndexEmailsAreNotUnique(t *testing.T) {
 		}
 	}
 	query := models.Query{Equal: values(s.fields, "email", "ada"), Limit: 2}
-	if page, err := s.Page(ctx, query); page != nil || err != nil || len(s.ids(t, query)) != 2 {
+	if page, err := s.Page(ctx, query); page != nil || err != nil || len(selected(t, s.Users, query)) != 2 {
 		t.Errorf("by email, %v is in memory, %v", page, err)
 	}
 	s.expectTable(t, "afterwards", other)
