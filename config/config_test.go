@@ -12,43 +12,34 @@ import (
 	"time"
 )
 
-// clear unsets every setting until the test ends.
-func clear(t *testing.T) {
+// readOnly reads the settings of which only these are set.
+func readOnly(t *testing.T, set map[string]string) (Config, error) {
 	for _, setting := range Settings() {
-		t.Setenv(setting.Name, "")
+		t.Setenv(setting.Name, set[setting.Name])
 	}
+	return Read()
 }
 
 func TestNothingSetGivesTheDefaults(t *testing.T) {
-	clear(t)
-	got, err := Read()
-	if err != nil {
-		t.Fatal(err)
-	}
 	data, err := filepath.Abs("data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	got, err := readOnly(t, nil)
 	want := Config{Port: 3000, DataDir: data, ListMemory: 32 << 20, ImportMax: 512 << 20,
 		LogFormat: "text", LogLevel: slog.LevelInfo, ChangesKeep: 720 * time.Hour,
 		Backups: Backups{Keep: 7, Dir: filepath.Join(data, "backups")}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
 
 func TestEverySettingIsRead(t *testing.T) {
-	clear(t)
-	for name, value := range map[string]string{
+	got, err := readOnly(t, map[string]string{
 		"PORT": "0", "NODE_ENV": "production", "DATA_DIR": "/srv/people", "LIST_MEMORY_MIB": "1", "IMPORT_MAX_MIB": "2",
 		"LOG_FORMAT": "json", "LOG_LEVEL": "WARN", "RUN_AS": "65532", "LISTEN_ADDRESS": "::1", "ADMIN_PORT": "0",
 		"USER_FIELDS": "phone, department ,order", "CHANGES_KEEP": "48h",
 		"BACKUP_EVERY": "1h30m", "BACKUP_KEEP": "1", "BACKUP_DIR": "/mnt/backups",
 		"ALLOWED_HOSTS": "Users.Example.org., localhost,[::1],0:0:0:0:0:0:0:2,192.0.2.1,xn--bcher-kva.example",
-	} {
-		t.Setenv(name, value)
-	}
-	got, err := Read()
+	})
 	want := Config{NodeEnv: "production", DataDir: "/srv/people", ListMemory: 1 << 20, ImportMax: 2 << 20, LogFormat: "json",
 		LogLevel: slog.LevelWarn, RunAs: 65532, ChangesKeep: 48 * time.Hour,
 		Backups:       Backups{Every: 90 * time.Minute, Keep: 1, Dir: "/mnt/backups"},
@@ -73,16 +64,13 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		"RUN_AS":          {"nobody"},
 		"LISTEN_ADDRESS":  {"localhost", "127.0.0.1:80", "[::1]", "1.2.3", " ::1"},
 		"ADMIN_PORT":      {"no", "65536", "3000"}, // PORT is the same
-		"ALLOWED_HOSTS": {",", "a,,b", "a:80", "http://a", "*.example.org", "bücher.example", "[::1]:80",
-			"a b", "-a"},
-		"CHANGES_KEEP": {"59m", "30", "-1h", "30d", "forever"},
-		"BACKUP_EVERY": {"daily", "59s", "-1h", "3600", "0"},
-		"BACKUP_KEEP":  {"0", "all", "65536"},
+		"ALLOWED_HOSTS":   {",", "a,,b", "a:80", "http://a", "*.example.org", "bücher.example", "[::1]:80", "a b", "-a"},
+		"CHANGES_KEEP":    {"59m", "30", "-1h", "30d", "forever"},
+		"BACKUP_EVERY":    {"daily", "59s", "-1h", "3600", "0"},
+		"BACKUP_KEEP":     {"0", "all", "65536"},
 	} {
 		for _, value := range values {
-			clear(t)
-			t.Setenv(name, value)
-			if _, err := Read(); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s is %q", name, value)) {
+			if _, err := readOnly(t, map[string]string{name: value}); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s is %q", name, value)) {
 				t.Errorf("%s=%s: the error is %v, and does not begin with the variable and the value", name, value, err)
 			}
 		}
@@ -108,9 +96,7 @@ func TestAVariableThatIsNearlyASettingIsNamedWithIt(t *testing.T) {
 
 func TestTheLargestListMemoryFitsAnIntOfAnySize(t *testing.T) {
 	for _, mib := range []int{2047, 2048, 4096, 65535} {
-		clear(t)
-		t.Setenv("LIST_MEMORY_MIB", strconv.Itoa(mib))
-		got, err := Read()
+		got, err := readOnly(t, map[string]string{"LIST_MEMORY_MIB": strconv.Itoa(mib)})
 		if want := min(int64(mib)<<20, math.MaxInt); err != nil || int64(got.ListMemory) != want {
 			t.Errorf("%d MiB are read as %d bytes and not as %d, %v", mib, got.ListMemory, want, err)
 		}
@@ -122,9 +108,7 @@ func TestTheServiceIsReachedWhereItListens(t *testing.T) {
 		{"", "", "127.0.0.1"}, {"0.0.0.0", "0.0.0.0", "127.0.0.1"}, {"::", "::", "127.0.0.1"},
 		{"127.0.0.2", "127.0.0.2", "127.0.0.2"}, {"0:0:0:0:0:0:0:0", "::", "127.0.0.1"},
 	} {
-		clear(t)
-		t.Setenv("LISTEN_ADDRESS", c.set)
-		got, err := Read()
+		got, err := readOnly(t, map[string]string{"LISTEN_ADDRESS": c.set})
 		if err != nil || got.ListenAddress != c.listens || got.LocalHost() != c.local {
 			t.Errorf("%q listens to %s and is reached at %s, %v", c.set, got.ListenAddress, got.LocalHost(), err)
 		}
