@@ -64,13 +64,15 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		"RUN_AS":          {"nobody"},
 		"LISTEN_ADDRESS":  {"localhost", "127.0.0.1:80", "[::1]", "1.2.3", " ::1"},
 		"ADMIN_PORT":      {"no", "65536", "3000"}, // PORT is the same
-		"ALLOWED_HOSTS":   {",", "a,,b", "a:80", "http://a", "*.example.org", "bücher.example", "[::1]:80", "a b", "-a"},
-		"CHANGES_KEEP":    {"59m", "30", "-1h", "30d", "forever"},
-		"BACKUP_EVERY":    {"daily", "59s", "-1h", "3600", "0"},
-		"BACKUP_KEEP":     {"0", "all", "65536"},
+		"ALLOWED_HOSTS": {",", "a,,b", "a:80", "http://a", "*.example.org", "bücher.example", "[::1]:80",
+			"a b", "-a"},
+		"CHANGES_KEEP": {"59m", "30", "-1h", "30d", "forever"},
+		"BACKUP_EVERY": {"daily", "59s", "-1h", "3600", "0"},
+		"BACKUP_KEEP":  {"0", "all", "65536"},
 	} {
 		for _, value := range values {
-			if _, err := readOnly(t, map[string]string{name: value}); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s is %q", name, value)) {
+			_, err := readOnly(t, map[string]string{name: value})
+			if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s is %q", name, value)) {
 				t.Errorf("%s=%s: the error is %v, and does not begin with the variable and the value", name, value, err)
 			}
 		}

@@ -55,7 +55,9 @@ func read(t *testing.T, text string) (path string, ring *Keyring, err error) {
 }
 
 // full are keys without a name that never end.
-func full(keys ...string) Keys { return with(Key{Full: true}, keys...) }
+func full(keys ...string) Keys { return named("", keys...) }
+
+func named(name string, keys ...string) Keys { return with(Key{Name: name, Full: true}, keys...) }
 
 // with are keys of which a line says the same.
 func with(says Key, keys ...string) Keys {
@@ -75,21 +77,21 @@ func TestEveryFormOfALineIsRead(t *testing.T) {
 		lines string
 		want  Keys
 	}{
-		"a key without a newline":              {keyA, full(keyA)},
-		"from Windows, with blank lines":       {"\r\n" + keyA + "\r\n\r\n" + keyC, full(keyA, keyC)},
-		"a sum":                                {sumA, full(keyA)},
-		"a name and a sum in capitals":         {"hr-sync " + strings.ToUpper(sumA), with(Key{Name: "hr-sync", Full: true}, keyA)},
-		"a name of digits and marks":           {"0._-Z " + keyA, with(Key{Name: "0._-Z", Full: true}, keyA)},
-		"the longest name":                     {longName + " " + keyA, with(Key{Name: longName, Full: true}, keyA)},
-		"one name for two keys":                {"a " + keyA + "\na " + keyC, with(Key{Name: "a", Full: true}, keyA, keyC)},
-		"blanks and tabs around words":         {"\t a \t" + keyA + " \t\r\n", with(Key{Name: "a", Full: true}, keyA)},
-		"comments on their lines":              {"# all of them\n  #\n#\n" + keyA, full(keyA)},
-		"comments after keys":                  {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
-		"a key with # inside and at its end":   {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
-		"a last day":                           {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
-		"a last day and a comment":             {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
-		"a key that begins like a sum, nearly": {"sha256-" + keyA, full("sha256-" + keyA)},
-		"256 KiB":                              {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
+		"a key without a newline":      {keyA, full(keyA)},
+		"Windows, with blank lines":    {"\r\n" + keyA + "\r\n\r\n" + keyC, full(keyA, keyC)},
+		"a sum":                        {sumA, full(keyA)},
+		"a name and a sum in capitals": {"hr-sync " + strings.ToUpper(sumA), named("hr-sync", keyA)},
+		"a name of digits and marks":   {"0._-Z " + keyA, named("0._-Z", keyA)},
+		"the longest name":             {longName + " " + keyA, named(longName, keyA)},
+		"one name for two keys":        {"a " + keyA + "\na " + keyC, named("a", keyA, keyC)},
+		"blanks around words":          {"\t a \t" + keyA + " \t\r\n", named("a", keyA)},
+		"comments on their lines":      {"# all of them\n  #\n#\n" + keyA, full(keyA)},
+		"comments after keys":          {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
+		"# in a key and at its end":    {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
+		"a last day":                   {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
+		"a last day and a comment":     {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
+		"nearly a sum":                 {"sha256-" + keyA, full("sha256-" + keyA)},
+		"256 KiB":                      {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
 	} {
 		if _, ring, err := read(t, c.lines); err != nil || !maps.Equal(*ring.keys.Load(), c.want) {
 			t.Errorf("%s: %.500q is read as %v, %v, want %v", name, c.lines, ring, err, c.want)
