@@ -89,7 +89,7 @@ func TestEveryFormOfALineIsRead(t *testing.T) {
 		"comments after keys":          {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
 		"# in a key and at its end":    {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
 		"a last day":                   {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
-		"a last day and a comment":     {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
+		"a day and a comment":          {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
 		"nearly a sum":                 {"sha256-" + keyA, full("sha256-" + keyA)},
 		"256 KiB":                      {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
 	} {

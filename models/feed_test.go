@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,13 @@ func feedCursors(t *testing.T, s *storage) {
 	s.feed(t, old[2].Cursor, 1) // all that comes after it is still there
 	foreign := s.database.open(t, plain(), models.Database.RecordChanges)
 	foreign.create(t, "a")
+	number := strings.LastIndexFunc(cursor, func(char rune) bool { return char < '0' || char > '9' }) + 1
+	last, err := strconv.Atoi(cursor[number:])
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, after := range map[string]string{
-		"before what was deleted": begin, "of what was deleted": old[1].Cursor, "above the end": above(cursor),
+		"before what was deleted": begin, "of what was deleted": old[1].Cursor, "above the end": fmt.Sprint(cursor[:number], last+1),
 		"of another database": foreign.end(t, 1), "words": "garbage", "zero": "0", "with a sign": "+" + cursor,
 		"with a leading zero": "0" + cursor, "with text behind it": cursor + "x",
 	} {
@@ -99,14 +105,6 @@ func feedCursors(t *testing.T, s *storage) {
 			t.Errorf("after the cursor %s, %q, there are %s, %v", name, after, ops(changes.Entries), err)
 		}
 	}
-}
-
-// above returns a cursor with a higher last number.
-func above(cursor string) string {
-	begin := strings.LastIndexFunc(cursor, func(char rune) bool { return char < '0' || char > '9' }) + 1
-	var number int64
-	_, _ = fmt.Sscan(cursor[begin:], &number)
-	return fmt.Sprint(cursor[:begin], number+1)
 }
 
 func (s *storage) prune(t rapid.TB, before time.Time) {

@@ -186,21 +186,20 @@ func (m *machine) taken(email string, id int64) bool {
 	return false
 }
 
-const noID = -1 << 63
-
 func (m *machine) create(r *rapid.T) {
 	user := with(m.fields, models.NewUser{Name: m.text(r, "name"), Email: anEmail(r)}, m.someAdded(r))
 	id, err := m.Create(ctx, user)
-	if (err != nil) != m.taken(user.Email, noID) {
-		r.Fatalf("creating %s: %v", user.Email, err)
-	}
-	if err == nil {
-		m.note(r, id, user)
-	}
+	m.note(r, id, user, err)
 }
 
-// note notes a user with the time that storage gave it.
-func (m *machine) note(r *rapid.T, id int64, user models.NewUser) {
+// note notes a user with the time that storage gave it. If it was not created, its email was taken.
+func (m *machine) note(r *rapid.T, id int64, user models.NewUser, err error) {
+	if (err != nil) != m.taken(user.Email, -1<<63) {
+		r.Fatalf("creating %s: %v", user.Email, err)
+	}
+	if err != nil {
+		return
+	}
 	stored, err := m.Get(ctx, id)
 	if _, given := m.model[id]; given || err != nil || stored.ID != id || !m.sameValues(stored.NewUser, user) {
 		r.Fatalf("%d, given before: %t, is %.200v, %v", id, given, stored, err)
@@ -221,12 +220,7 @@ func (m *machine) createMany(r *rapid.T) {
 	}
 	wait.Wait()
 	for i, id := range ids {
-		if (errs[i] != nil) != m.taken(user(i).Email, noID) {
-			r.Fatalf("creating %s: %v", user(i).Email, errs[i])
-		}
-		if errs[i] == nil {
-			m.note(r, id, user(i))
-		}
+		m.note(r, id, user(i), errs[i])
 	}
 }
 
@@ -268,10 +262,8 @@ func (m *machine) anotherCreates(r *rapid.T) {
 		ids, value = "email, id", value+", (SELECT coalesce(min(id), 1) - 2000 FROM users)"
 	}
 	var id int64
-	if err := m.another.QueryRow("INSERT INTO users (name, " + ids + ") VALUES ('another', " + value + ") RETURNING id").Scan(&id); err != nil {
-		r.Fatal(err)
-	}
-	m.note(r, id, user)
+	err := m.another.QueryRow("INSERT INTO users (name, " + ids + ") VALUES ('another', " + value + ") RETURNING id").Scan(&id)
+	m.note(r, id, user, err)
 }
 
 func (m *machine) anotherChanges(r *rapid.T) {

@@ -151,12 +151,6 @@ func TestListsThatAreBeingReadAreBounded(t *testing.T) {
 	}
 }
 
-// hold takes the turn of a group, as a question that is being asked does, until the function that it returns is called.
-func hold(g *group) (release func()) {
-	g.turn <- struct{}{}
-	return func() { <-g.turn }
-}
-
 // A list shows what was committed before it was asked for. A request that arrives during a question does not share it,
 // and those that wait together share the next one.
 func TestAListAskedForDuringAQuestionIsOfTheNext(t *testing.T) {
@@ -261,7 +255,7 @@ func TestAPageDoesNotWaitUntilEveryRowIsRead(t *testing.T) {
 					t.Errorf("after %s a page got %v, %v; it came first: %t", time.Since(began), l, err, isPageFirst)
 				}
 			}
-			release := hold(&cache.pages)
+			cache.pages.turn <- struct{}{} // as a question that is being asked
 			var wait sync.WaitGroup
 			if isPageFirst {
 				wait.Go(peek)
@@ -269,7 +263,7 @@ func TestAPageDoesNotWaitUntilEveryRowIsRead(t *testing.T) {
 			}
 			wait.Go(func() { isCached(t, source, cache) })
 			synctest.Wait()
-			release()
+			<-cache.pages.turn
 			synctest.Wait()
 			peek()
 			wait.Wait()
@@ -286,10 +280,20 @@ func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
 		source.put(id, "a name")
 	}
 	isCached(t, source, cache)
+	page := func() string {
+		l, err := cache.Peek(ctx, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l == nil {
+			return "from storage"
+		}
+		return text(l)
+	}
 	for i := range 3 {
 		source.others(func() {})
 		pages := 0
-		for ; page(t, cache, nil, false, 1000) == ""; pages++ {
+		for ; page() == "from storage"; pages++ {
 			for pages >= 2*10_000/1000 && cache.current.Load() == nil {
 				runtime.Gosched() // until the list was read
 			}
@@ -298,7 +302,7 @@ func TestPagesThatReadMuchFromStorageRefreshTheList(t *testing.T) {
 			t.Errorf("%d pages came from storage, and everything was read %d times", pages, source.readAll)
 		}
 	}
-	if source.put(5, "changed"); !strings.Contains(page(t, cache, nil, false, 10), "changed") {
+	if source.put(5, "changed"); !strings.Contains(page(), "changed") {
 		t.Error("after a known write a page is not in memory")
 	}
 	if readers := cache.current.Load().readers.Load(); readers != 0 {
@@ -310,7 +314,7 @@ func TestARequestThatGoesAwayHoldsNoList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, cache := open(1 << 20)
-		release := hold(&cache.lists)
+		cache.lists.turn <- struct{}{} // as a question that is being asked
 		gone, cancel := context.WithCancel(ctx)
 		ended, first := make(chan error), make(chan *Array)
 		go func() { _, _, err := cache.List(gone); ended <- err }()
@@ -320,7 +324,7 @@ func TestARequestThatGoesAwayHoldsNoList(t *testing.T) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		release()
+		<-cache.lists.turn
 		if readers := (<-first).readers.Load(); readers != 1 {
 			t.Errorf("%d readers hold the list of one", readers)
 		}

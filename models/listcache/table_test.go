@@ -97,16 +97,13 @@ func (t *table) between(ctx context.Context, from, to int64) iter.Seq2[Row, erro
 	}
 }
 
-// key is what the rows of a name are found by.
-func key(name string) uint64 { return uint64(len(name)) }
-
 // put stores a row with an id, in the place of the one that has it.
 func (t *table) put(id int64, name string) {
 	t.remove(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, _ := t.find(id)
-	t.rows = slices.Insert(t.rows, at, Row{ID: id, Key: key(name), JSON: fmt.Appendf(nil, `{"id":%d,"name":%q}`, id, name)})
+	t.rows = slices.Insert(t.rows, at, Row{ID: id, Key: uint64(len(name)), JSON: fmt.Appendf(nil, `{"id":%d,"name":%q}`, id, name)})
 }
 
 func (t *table) find(id int64) (at int, found bool) {
@@ -172,23 +169,4 @@ func isCached(t testing.TB, source *table, cache *Cache) bool {
 		t.Errorf("the list is %.500s\nwith %d bytes and %d rows, and the table\n%.500s", got, l.Length, l.Rows, want)
 	}
 	return true
-}
-
-// page returns the first rows after an id as an array, or "" if they are not in memory.
-func page(t testing.TB, cache *Cache, after *int64, descending bool, limit int) string {
-	t.Helper()
-	l, err := cache.Peek(ctx, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l == nil {
-		return ""
-	}
-	var rows []Row
-	for id, json := range l.After(after, descending) {
-		if rows = append(rows, Row{ID: id, JSON: json}); len(rows) == limit {
-			break
-		}
-	}
-	return array(rows)
 }
