@@ -3,21 +3,18 @@ package models
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// texts are names as people, scripts and other programs may have stored them.
-var texts = []string{
-	"", "Ada Lovelace", "Émilie du Châtelet", "山田 太郎", "😀", `"quoted"`, `back\slash`, "tab\tand\nnewline", "\x00\x01\x1f\x7f",
-	"<b>&amp;</b>", `<"&">`, "line\u2028paragraph\u2029", "\xff broken \xc3", "\xed\xa0\x80", strings.Repeat("long ", 1000),
-}
-
 // Times are any text that another program has stored.
 func FuzzAppendText(f *testing.F) {
-	for _, text := range texts {
+	for _, text := range []string{ // as people, scripts and other programs may have stored them
+		"", "Ada Lovelace", "Émilie du Châtelet", "山田 太郎", "😀", `"quoted"`, `back\slash`, "tab\tand\nnewline",
+		"\x00\x01\x1f\x7f", "<b>&amp;</b>", `<"&">`, "line\u2028paragraph\u2029", "\xff broken \xc3", "\xed\xa0\x80",
+		strings.Repeat("long ", 1000),
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -39,26 +36,22 @@ func FuzzAppendText(f *testing.F) {
 	})
 }
 
-// some returns n users in pages of 2 whose names have that many bytes.
-func some(n, bytes int) iter.Seq2[[]User, error] {
-	user := User{NewUser: NewUser{Name: strings.Repeat("n", bytes)}}
-	return func(yield func([]User, error) bool) {
-		for page := range slices.Chunk(slices.Repeat([]User{user}, n), 2) {
-			if !yield(page, nil) {
-				return
-			}
-		}
-	}
-}
-
 // One user is the whole array, however long the name is, and so are a few short ones. Longer ones take bounded memory.
 func TestAnArrayHasAsFewChunksAsABoundedSizeAllows(t *testing.T) {
 	for _, test := range []struct{ users, bytes, want int }{
 		{0, 0, 1}, {1, 1, 1}, {10, 1000, 1}, {1, ChunkBytes, 1}, {2, ChunkBytes, 2}, {4, ChunkBytes, 3},
 		{100, ChunkBytes / 10, 11},
 	} {
+		user := User{NewUser: NewUser{Name: strings.Repeat("n", test.bytes)}}
+		pages := func(yield func([]User, error) bool) {
+			for page := range slices.Chunk(slices.Repeat([]User{user}, test.users), 2) {
+				if !yield(page, nil) {
+					return
+				}
+			}
+		}
 		array, got := NewFields().NewArray(0), 0
-		for chunk, err := range array.Chunks(some(test.users, test.bytes)) {
+		for chunk, err := range array.Chunks(pages) {
 			got++
 			if array.Ended != (got == test.want) || err != nil || len(chunk) > ChunkBytes+2*(test.bytes+100) {
 				t.Errorf("%+v: chunk %d of %d bytes, %v, ended: %t", test, got, len(chunk), err, array.Ended)
