@@ -77,21 +77,21 @@ func TestEveryFormOfALineIsRead(t *testing.T) {
 		lines string
 		want  Keys
 	}{
-		"a key without a newline":      {keyA, full(keyA)},
-		"Windows, with blank lines":    {"\r\n" + keyA + "\r\n\r\n" + keyC, full(keyA, keyC)},
-		"a sum":                        {sumA, full(keyA)},
-		"a name and a sum in capitals": {"hr-sync " + strings.ToUpper(sumA), named("hr-sync", keyA)},
-		"a name of digits and marks":   {"0._-Z " + keyA, named("0._-Z", keyA)},
-		"the longest name":             {longName + " " + keyA, named(longName, keyA)},
-		"one name for two keys":        {"a " + keyA + "\na " + keyC, named("a", keyA, keyC)},
-		"blanks around words":          {"\t a \t" + keyA + " \t\r\n", named("a", keyA)},
-		"comments on their lines":      {"# all of them\n  #\n#\n" + keyA, full(keyA)},
-		"comments after keys":          {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
-		"# in a key and at its end":    {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
-		"a last day":                   {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
-		"a day and a comment":          {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
-		"nearly a sum":                 {"sha256-" + keyA, full("sha256-" + keyA)},
-		"256 KiB":                      {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
+		"a key, no newline":          {keyA, full(keyA)},
+		"Windows, blank lines":       {"\r\n" + keyA + "\r\n\r\n" + keyC, full(keyA, keyC)},
+		"a sum":                      {sumA, full(keyA)},
+		"a name, a sum in capitals":  {"hr-sync " + strings.ToUpper(sumA), named("hr-sync", keyA)},
+		"a name of digits and marks": {"0._-Z " + keyA, named("0._-Z", keyA)},
+		"the longest name":           {longName + " " + keyA, named(longName, keyA)},
+		"one name for two keys":      {"a " + keyA + "\na " + keyC, named("a", keyA, keyC)},
+		"blanks around words":        {"\t a \t" + keyA + " \t\r\n", named("a", keyA)},
+		"comments on their lines":    {"# all of them\n  #\n#\n" + keyA, full(keyA)},
+		"comments after keys":        {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
+		"# in and behind a key":      {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
+		"a last day":                 {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
+		"a day, a comment":           {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
+		"nearly a sum":               {"sha256-" + keyA, full("sha256-" + keyA)},
+		"256 KiB":                    {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
 	} {
 		if _, ring, err := read(t, c.lines); err != nil || !maps.Equal(*ring.keys.Load(), c.want) {
 			t.Errorf("%s: %.500q is read as %v, %v, want %v", name, c.lines, ring, err, c.want)

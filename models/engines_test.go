@@ -17,8 +17,8 @@ func TestInsideSQLite(t *testing.T) {
 	expectEngine(t, Database{Path: filepath.Join(t.TempDir(), "users.db")})
 }
 
-// A transaction of GORM inside one of storage is a savepoint: it goes with the outer one, and may fail alone. An index is used
-// only if it is on exactly what users are sorted by.
+// A transaction of GORM inside one of storage is a savepoint: it goes with the outer one, and may fail alone. An
+// index is used only if it is on exactly what users are sorted by.
 func expectEngine(t *testing.T, at Database) {
 	t.Helper()
 	at.Fields, at.Logger = NewFields()[:2], slog.New(slog.DiscardHandler)

@@ -97,9 +97,10 @@ func feedCursors(t *testing.T, s *storage) {
 		t.Fatal(err)
 	}
 	for name, after := range map[string]string{
-		"before what was deleted": begin, "of what was deleted": old[1].Cursor, "above the end": fmt.Sprint(cursor[:number], last+1),
-		"of another database": foreign.end(t, 1), "words": "garbage", "zero": "0", "with a sign": "+" + cursor,
-		"with a leading zero": "0" + cursor, "with text behind it": cursor + "x",
+		"before what was deleted": begin, "of what was deleted": old[1].Cursor,
+		"above the end": fmt.Sprint(cursor[:number], last+1), "of another database": foreign.end(t, 1),
+		"words": "garbage", "zero": "0", "with a sign": "+" + cursor, "with a leading zero": "0" + cursor,
+		"with text behind it": cursor + "x",
 	} {
 		if changes, err := s.Changes(ctx, after, 10); !errors.Is(err, models.ErrCursorGone) {
 			t.Errorf("after the cursor %s, %q, there are %s, %v", name, after, ops(changes.Entries), err)

@@ -17,7 +17,7 @@ import (
 func TestWhatAnotherProgramWritesIsShownAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, commands := range map[string][]command{
-		"without the feed": nil, "with the feed": {models.Database.RecordChanges}, "with an index": {models.Database.IndexSearch},
+		"as it is": nil, "with the feed": {models.Database.RecordChanges}, "with an index": {models.Database.IndexSearch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, []test{{"statements of another program", writtenByAnother}}, plain(), commands...)

@@ -262,7 +262,8 @@ func (m *machine) anotherCreates(r *rapid.T) {
 		ids, value = "email, id", value+", (SELECT coalesce(min(id), 1) - 2000 FROM users)"
 	}
 	var id int64
-	err := m.another.QueryRow("INSERT INTO users (name, " + ids + ") VALUES ('another', " + value + ") RETURNING id").Scan(&id)
+	row := m.another.QueryRow("INSERT INTO users (name, " + ids + ") VALUES ('another', " + value + ") RETURNING id")
+	err := row.Scan(&id)
 	m.note(r, id, user, err)
 }
 

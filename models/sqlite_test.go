@@ -95,7 +95,8 @@ func TestAnIndexThatIgnoresTheCaseOfEmailsIsFollowedWhateverItsName(t *testing.T
 	} {
 		s, other := openTable(t, append(statements, "INSERT INTO users (name, email) VALUES ('Ada', 'Ada@x'), ('Alan', 'alan@x')")...)
 		for _, email := range []string{"Ada@x", "ADA@x"} {
-			if found := selected(t, s.Users, models.Query{Equal: values(s.fields, "email", email)}); len(found) != 1 || found[0].ID != 1 {
+			found := selected(t, s.Users, models.Query{Equal: values(s.fields, "email", email)})
+			if len(found) != 1 || found[0].ID != 1 {
 				t.Errorf("%s: %s finds %+v", name, email, found)
 			}
 		}

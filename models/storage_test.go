@@ -25,7 +25,7 @@ func TestStorage(t *testing.T) {
 	}, plain())
 }
 
-// On PostgreSQL anything that is committed in another database of the server can be the reason that a page is not there.
+// On PostgreSQL what is committed in another database of the server can be the reason that a page is not there.
 func fromMemory(t *testing.T, s *storage) {
 	id := s.create(t, "ada")
 	for _, email := range []string{"ada", "changed"} {
@@ -160,8 +160,9 @@ func repeatedRows(t *testing.T, s *storage) {
 		}
 	}
 	done, err = s.Import(ctx, lines(file("kept:0")), becomes(users))
-	if left := selected(t, s.Users, models.Query{}); done.Deleted != users-1 || len(done.DeletedUsers) != models.MaxListed || len(left) != 1 || err != nil {
-		t.Errorf("%d are deleted, and %d of them named, %v: left are %v", done.Deleted, len(done.DeletedUsers), err, left)
+	left, named := selected(t, s.Users, models.Query{}), len(done.DeletedUsers)
+	if done.Deleted != users-1 || named != models.MaxListed || len(left) != 1 || err != nil {
+		t.Errorf("%d are deleted, and %d of them named, %v: left are %.500v", done.Deleted, named, err, left)
 	}
 }
 

@@ -103,7 +103,8 @@ func (t *table) put(id int64, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, _ := t.find(id)
-	t.rows = slices.Insert(t.rows, at, Row{ID: id, Key: uint64(len(name)), JSON: fmt.Appendf(nil, `{"id":%d,"name":%q}`, id, name)})
+	row := Row{ID: id, Key: uint64(len(name)), JSON: fmt.Appendf(nil, `{"id":%d,"name":%q}`, id, name)}
+	t.rows = slices.Insert(t.rows, at, row)
 }
 
 func (t *table) find(id int64) (at int, found bool) {
