@@ -188,6 +188,12 @@ func (s *storage) create(t testing.TB, email string) int64 {
 	return id
 }
 
+// add creates a user, or says why not.
+func (s *storage) add(ctx context.Context, email string) error {
+	_, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
+	return err
+}
+
 // rename changes the name of a user.
 func (s *storage) rename(id int64, name string) error {
 	_, err := s.Change(ctx, id, values(s.fields, "name", name), nil)

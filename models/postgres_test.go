@@ -118,18 +118,14 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 			}
 		})
 	}
-	create := func(email string) error {
-		_, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
-		return err
-	}
 	expect("a deletion", true, func() error { return s.Delete(ctx, id, nil) })
 	for i := range 50 {
 		if i%10 == 5 { // in the middle of what shares a commit
-			expect("a creation among others", true, func() error { return create("same") })
+			expect("a creation among others", true, func() error { return s.add(ctx, "same") })
 		}
 		expect("another creation and a read", false, func() error {
 			_, err := s.Get(ctx, id)
-			return errors.Join(create(fmt.Sprint(i)), err)
+			return errors.Join(s.add(ctx, fmt.Sprint(i)), err)
 		})
 		if i < 40 {
 			expect("a change", true, func() error { return s.rename(id, "changed") })
@@ -252,10 +248,7 @@ func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 	if testing.Short() { // as with the race detector, which takes most of the time that a write has
 		n, roundTrip = 40, 5*time.Millisecond
 	}
-	create := func(s *storage, _ int, email string) error {
-		_, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
-		return err
-	}
+	create := func(s *storage, _ int, email string) error { return s.add(ctx, email) }
 	change := func(s *storage, i int, email string) error {
 		_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", email), nil)
 		return err

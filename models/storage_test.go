@@ -170,13 +170,12 @@ func closed(t *testing.T, s *storage) {
 	if err := errors.Join(s.Close(ctx), s.Close(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	_, create := s.Create(ctx, models.NewUser{Name: "n", Email: "e"})
 	_, get := s.Get(ctx, 1)
 	_, count := s.Count(ctx, models.Query{})
 	_, imported := s.Import(ctx, lines(file("n:e")), models.ImportOptions{})
 	_, changes := s.Changes(ctx, "", 1)
 	for name, err := range map[string]error{
-		"creating": create, "getting": get, "changing": s.rename(1, "n"), "counting": count, "importing": imported,
+		"creating": s.add(ctx, "e"), "getting": get, "changing": s.rename(1, "n"), "counting": count, "importing": imported,
 		"deleting": s.Delete(ctx, 1, nil), "following": changes,
 		"exporting": s.Export(ctx, models.Query{}, func(models.Export) error { return nil }),
 		"listing":   s.List(ctx, func(models.List) error { return nil }),
@@ -202,10 +201,7 @@ func closing(t *testing.T, s *storage) {
 			close(last)
 			t.Fatal("no write is refused")
 		}
-		go func() {
-			_, err := s.Create(ctx, models.NewUser{Name: "n", Email: "e"})
-			created <- err
-		}()
+		go func() { created <- s.add(ctx, "e") }()
 		select {
 		case err := <-created:
 			refused = errors.Is(err, models.ErrClosed)
@@ -246,14 +242,10 @@ func writesBesideImport(t *testing.T, s *storage) {
 		imported <- err
 	}()
 	<-stored
-	create := func(ctx context.Context, email string) error {
-		_, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
-		return err
-	}
 	answers := make(chan string, 3)
 	for name, write := range map[string]func() error{
 		"a change":   func() error { return s.rename(changed, "after") },
-		"a creation": func() error { return create(ctx, "7") },
+		"a creation": func() error { return s.add(ctx, "7") },
 		"a deletion": func() error { return s.Delete(ctx, deleted, nil) },
 	} {
 		go func() {
@@ -267,7 +259,7 @@ func writesBesideImport(t *testing.T, s *storage) {
 	}
 	leaving, leave := context.WithTimeout(ctx, time.Second)
 	defer leave()
-	if err := create(leaving, "of no row"); s.delayed != (err == nil) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.add(leaving, "of no row"); s.delayed != (err == nil) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a creation of whom the file does not have, and whose client leaves: %v", err) // on SQLite, all writes wait
 	}
 	other, locked := s.other(t, s.at), make(chan bool)
