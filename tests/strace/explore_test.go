@@ -183,3 +183,17 @@ func isFlush(pattern string) func(event) bool {
 		return matches && strings.HasSuffix(e.name, "sync")
 	}
 }
+
+// answerBeforeCommits moves each answer before the last flush of the -wal file that it follows.
+func (x *recording) answerBeforeCommits(wal string) {
+	before, last := make([]int, len(x.events)), 0
+	for at, e := range x.events {
+		if e.begins && isFlush(wal)(e) {
+			last = at
+		}
+		before[at] = last
+	}
+	for answer, at := range x.answers {
+		x.answers[answer] = before[at]
+	}
+}

@@ -46,6 +46,8 @@ func TestAPowerCutLosesNothingThatWasAnswered(t *testing.T) {
 	x.expectFound("a -wal file whose name is not flushed", check, isFlush(root+"/new/nested"))
 	x.expectFound("commits that are not flushed", check, isFlush(root+"/new/nested/users.db-wal"))
 	x.expectFound("a close that does not flush users.db", check, isFlush(root+"/new/nested/users.db"))
+	x.answerBeforeCommits(root + "/new/nested/users.db-wal")
+	x.expectFound("answers before the flush of their commits", check, func(event) bool { return false })
 }
 
 func TestAPowerCutDuringCheckpointsLosesNothing(t *testing.T) {
