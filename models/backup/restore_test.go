@@ -40,6 +40,15 @@ func mustRestore(t testing.TB, path, from string) backup.Copy {
 	return restored
 }
 
+func TestARestoreNeedsNoDatabaseToReplace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "not", "there", "users.db")
+	restored := mustRestore(t, path, closed(t, "new"))
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || restored.Kept != "" {
+		t.Errorf("it is %v, %v; %+v", info, err, restored)
+	}
+}
+
 // SQLite would apply a -wal file or a journal that is left behind to any database that takes the name.
 func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
 	t.Parallel()
