@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"users-api/config"
 	"users-api/controllers"
 	"users-api/models"
+	"users-api/models/dbfile"
 )
 
 func findDatabase(settings config.Config, logger *slog.Logger) (d models.Database, err error) {
@@ -37,7 +39,7 @@ func databaseForCommand() (d models.Database, err error) {
 		d, err = findDatabase(settings, slog.New(newHandler(os.Stderr, settings)))
 	}
 	if err == nil {
-		err = becomeUser(settings, d)
+		err = cmp.Or(becomeUser(settings, d), dbfile.SetAsideForeignWAL(d.Path, d.Logger))
 	}
 	return d, err
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -67,27 +66,15 @@ func (s *sqlitePool) checkFiles() error {
 	f := &s.files
 	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
 		s.isLost = true
-		f.quarantine()
+		if !f.database.isSameFile() && f.wal.isSameFile() { // it may hold the last commits; another came with the new database
+			_, _ = dbfile.SetAsideWAL(strings.TrimSuffix(f.wal.path, "-wal"))
+		}
 		close(s.replaced)
 	}
 	if s.isLost {
 		return ErrReplaced
 	}
 	return nil
-}
-
-// quarantine renames the -wal file of a database that was replaced, which may hold its last commits: SQLite would mix
-// them into the new database. The -shm file is an index of it, which SQLite trusts while another program has the old
-// database open.
-func (f *files) quarantine() {
-	if f.database.isSameFile() || !f.wal.isSameFile() {
-		return // the -wal file belongs to the database, or came with the new one
-	}
-	_ = os.Rename(f.wal.path, f.wal.path+".lost-"+time.Now().UTC().Format("20060102T150405Z"))
-	if f.shm.isSameFile() {
-		_ = os.Remove(f.shm.path)
-	}
-	_ = dbfile.SyncName(f.wal.path) // a power cut must not bring it back
 }
 
 // mayWrite returns nil if this process may write the database file, the files beside it, and their directory. Otherwise

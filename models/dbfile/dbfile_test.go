@@ -1,7 +1,9 @@
 package dbfile_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,6 +62,48 @@ func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("it was taken %d times during %d starts", taken, starts.Load())
+		}
+	}
+}
+
+// Two services may start at once on a database that was put in place by hand. The second must not set aside the -wal file that
+// the first has made meanwhile. It takes many starts until one comes at that moment.
+func TestAWALFileThatAnotherProcessHasMadeIsNotSetAside(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	path := filepath.Join(directory, "users.db")
+	header := []byte("SQLite format 3\x00\x10\x00\x01\x01")
+	start := func() error {
+		if err := dbfile.SetAsideForeignWAL(path, slog.New(slog.DiscardHandler)); err != nil {
+			return err
+		}
+		inWALMode := append(bytes.Clone(header[:18]), 2, 2)
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = file.WriteAt(inWALMode, 0)
+			err = errors.Join(err, file.Close())
+		}
+		return errors.Join(err, os.WriteFile(path+"-wal", []byte("own"), 0o600))
+	}
+	for range 2000 {
+		if err := errors.Join(os.WriteFile(path, header, 0o600), os.WriteFile(path+"-wal", []byte("foreign"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		var wait sync.WaitGroup
+		var failed [4]error
+		for i := range failed {
+			wait.Go(func() { failed[i] = start() })
+		}
+		wait.Wait()
+		wal, err := os.ReadFile(path + "-wal")
+		if err = errors.Join(err, errors.Join(failed[:]...)); string(wal) != "own" || err != nil {
+			t.Fatalf("beside the database is %q, %v", wal, err)
+		}
+		aside, err := filepath.Glob(path + "-wal.lost-*")
+		for _, each := range aside {
+			if wal, err = os.ReadFile(each); string(wal) != "foreign" || err != nil {
+				t.Fatalf("set aside is %q, %v", wal, err)
+			}
 		}
 	}
 }

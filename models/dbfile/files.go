@@ -1,11 +1,14 @@
 package dbfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // SQLite's locks (sqlite.org/lockingv3.html) tell whether a process has a database open: in WAL mode a connection holds
@@ -100,6 +103,47 @@ func ExpectNoHotJournal(path string) error {
 	}
 	return fmt.Errorf("%s-journal belongs to a transaction on %s that was interrupted: open it once with sqlite3 "+
 		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
+}
+
+// SetAsideForeignWAL renames a -wal file beside a database that is not its own. A kill leaves one: SQLite would play it into
+// a backup that is then put in place by hand, and delete it beside an empty file. A database with a -wal file of its own is
+// in WAL mode, with 2 in its bytes 18 and 19 (sqlite.org/fileformat2.html). In what VACUUM INTO has made they are 1.
+func SetAsideForeignWAL(path string, logger *slog.Logger) error {
+	path, _ = FollowLinks(path)
+	database, err := os.Open(path)
+	if err != nil {
+		return nil // whatever opens it next says why
+	}
+	defer database.Close() //nolint:errcheck // it was only read
+	isForeign := func() bool {
+		wal, missing := os.Stat(path + "-wal")
+		header, err := io.ReadAll(io.NewSectionReader(database, 0, 20))
+		exists := missing == nil && wal.Mode().IsRegular() && wal.Size() > 0
+		return exists && err == nil && (len(header) == 0 || bytes.HasSuffix(header, []byte{1, 1}))
+	}
+	if isForeign() { // of two processes that start at once, the second must not set aside what the first has made since
+		err = lock(database)
+	}
+	if err != nil || !isForeign() {
+		return err
+	}
+	aside, err := SetAsideWAL(path)
+	if err == nil {
+		logger.Warn("a -wal file of another database was set aside", "file", aside,
+			"help", "it has the last writes of the database that was here before: delete it if nobody needs them")
+	}
+	return err
+}
+
+// SetAsideWAL renames the -wal file beside a database to which it does not belong. SQLite trusts its index, the -shm file,
+// while another program has the other database open.
+func SetAsideWAL(path string) (aside string, err error) {
+	aside = path + "-wal.lost-" + time.Now().UTC().Format("20060102T150405Z")
+	if err = os.Rename(path+"-wal", aside); err == nil {
+		_ = os.Remove(path + "-shm")
+		err = SyncName(path) // a power cut must not bring it back
+	}
+	return aside, err
 }
 
 // SyncFile returns once the content of a file is on disk.

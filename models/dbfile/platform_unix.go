@@ -24,6 +24,9 @@ func lockHolder(file *os.File) (string, error) {
 	return fmt.Sprintf("the process %d", lock.Pid), nil
 }
 
+// lock takes a lock that is none of SQLite's, until the file is closed.
+func lock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }
+
 // GiveTo gives a file of this process the owner and the group of another file, or the owner of a directory.
 func GiveTo(path string, owner os.FileInfo) error {
 	want := owner.Sys().(*syscall.Stat_t)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,6 +85,81 @@ func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
 			}
 			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "New")
 			program.ExpectIntact(t, p.DatabasePath())
+		})
+	}
+}
+
+// What VACUUM INTO has made is not in WAL mode. SQLite would play the -wal file that a kill has left into it, and delete it
+// beside an empty file. Whatever opens the database first sets it aside.
+func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	copied := func(backup, path string) error {
+		return os.WriteFile(path, []byte(program.ReadFile(t, backup)), 0o600) // as cp does, in place
+	}
+	for name, test := range map[string]struct {
+		put    func(backup, path string) error
+		first  string // a command, before a start; BACKUP is the file, and NEW a name beside it
+		starts int
+		found  []string
+	}{
+		"a start after cp":           {copied, "", 1, []string{"Ada"}},
+		"a start after mv":           {os.Rename, "", 1, []string{"Ada"}},
+		"four starts at once":        {copied, "", 4, []string{"Ada"}},
+		"four starts on no database": {func(_, path string) error { return os.Remove(path) }, "", 4, nil},
+		"an empty file":              {func(_, path string) error { return os.Truncate(path, 0) }, "", 1, nil},
+		"a backup":                   {copied, "backup NEW", 1, []string{"Ada"}},
+		"a restore":                  {copied, "restore BACKUP", 1, []string{"Ada"}},
+		"a change of the schema":     {copied, "add-field room", 1, []string{"Ada"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			backup := program.BackUp(t, p.DataDir)
+			other := program.OpenOther(t, p.DatabasePath())
+			other.Fill(500)
+			other.Close()
+			p.Kill(t)
+			program.Must(t, test.put(backup, p.DatabasePath()))
+			made, said := []string{p.DatabasePath()}, ""
+			if test.first != "" {
+				command := strings.NewReplacer("BACKUP", backup, "NEW", backup+"2").Replace(test.first)
+				done := program.RunCommand(t, p.DataDir, nil, strings.Fields(command)...)
+				done.MustSucceed(t)
+				said = done.Stderr
+				others, err := filepath.Glob(backup + "2")
+				kept, err2 := filepath.Glob(p.DatabasePath() + ".replaced-*")
+				program.Must(t, errors.Join(err, err2))
+				made = slices.Concat(made, others, kept)
+			}
+			var all []*program.Program
+			for range test.starts {
+				all = append(all, program.Launch(t, program.Path(), "DATA_DIR="+p.DataDir))
+			}
+			for _, again := range all {
+				again.WaitForAddress(t)
+				said += again.Log()
+			}
+			for _, again := range all {
+				again.ExpectUsers(t, test.found...)
+			}
+			all[0].Create(t, "Alan", "alan@example.org")
+			for _, again := range all {
+				again.ExpectUsers(t, append(slices.Clone(test.found), "Alan")...)
+				again.Stop(t)
+			}
+			for _, path := range made[1:] {
+				again, _ := program.ServeCopy(t, path)
+				again.ExpectUsers(t, test.found...)
+			}
+			for _, path := range made {
+				program.ExpectIntact(t, path)
+			}
+			aside, err := filepath.Glob(p.DatabasePath() + "-wal.lost-*")
+			if len(aside) != 1 || err != nil || strings.Count(said, "of another database") != 1 || !strings.Contains(said, aside[0]) {
+				t.Errorf("set aside are %q, %v, and said is:\n%s", aside, err, said)
+			}
 		})
 	}
 }

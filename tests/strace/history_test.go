@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync"
 	"testing"
@@ -268,7 +269,8 @@ func byEmail(listed []program.User) users {
 
 // reopen opens a database as a service does that starts on it, and calls look.
 func reopen(path string, look func(users) error) error {
-	open, err := models.Database{Path: path, Fields: models.NewFields()[:2]}.Open(context.Background(), 1<<20)
+	database := models.Database{Path: path, Fields: models.NewFields()[:2], Logger: slog.New(slog.DiscardHandler)}
+	open, err := database.Open(context.Background(), 1<<20)
 	if err != nil {
 		return err
 	}
