@@ -65,7 +65,7 @@ func Restore(ctx context.Context, path string, from *os.File, begin func()) (r C
 	if err != nil {
 		return r, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from.Name(), err)
 	}
-	r.Kept, err = replace(target, candidate)
+	r.Kept, err = replace(ctx, target, candidate)
 	return r, err
 }
 
@@ -94,9 +94,9 @@ func finish(candidate, target string) error {
 }
 
 // replace puts the candidate in the place of the database, and returns where the old database is kept.
-func replace(target, candidate string) (kept string, err error) {
+func replace(ctx context.Context, target, candidate string) (kept string, err error) {
 	kept = target + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	release, err := dbfile.LockExclusive(target)
+	old, release, err := dbfile.LockExclusive(target)
 	isGone := errors.Is(err, os.ErrNotExist)
 	switch {
 	case isGone:
@@ -107,7 +107,7 @@ func replace(target, candidate string) (kept string, err error) {
 		return "", err
 	default:
 		defer release()
-		if err := keep(target, kept); err != nil {
+		if err := keep(ctx, old, kept); err != nil {
 			return "", fmt.Errorf("cannot keep the old database, so nothing was changed: %w", err)
 		}
 	}
@@ -129,15 +129,23 @@ func replace(target, candidate string) (kept string, err error) {
 	return kept, errors.Join(os.Rename(candidate, target), dbfile.SyncName(target))
 }
 
-// keep gives the database a second name. SQLite must not open one file under two, so it removes one that a restore has
-// left that was killed after this.
-func keep(target, kept string) error {
-	database, err := os.Stat(target)
+// keep gives the database a second name, or copies it where the file system has no links (FAT, many network shares). SQLite
+// must not open one file under two names, so it removes one that a restore has left that was killed after this.
+func keep(ctx context.Context, old *os.File, kept string) error {
+	database, _ := old.Stat()
+	removeFiles(filepath.Dir(kept), func(file fs.FileInfo) bool {
+		return os.SameFile(file, database) && strings.HasPrefix(file.Name(), filepath.Base(old.Name())+".replaced-")
+	})
+	if os.Link(old.Name(), kept) == nil {
+		return nil
+	}
+	copied, err := newPartial(old.Name())
 	if err != nil {
 		return err
 	}
-	removeFiles(filepath.Dir(target), func(file fs.FileInfo) bool {
-		return os.SameFile(file, database) && strings.HasPrefix(file.Name(), filepath.Base(target)+".replaced-")
-	})
-	return os.Link(target, kept)
+	defer os.Remove(copied.Name()) //nolint:errcheck // it has another name if all went well
+	if err = errors.Join(copyUntil(ctx, copied, old), copied.Sync(), copied.Close()); err != nil {
+		return err
+	}
+	return place(copied.Name(), kept)
 }

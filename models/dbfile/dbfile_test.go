@@ -53,7 +53,7 @@ func TestADatabaseOnWhichAServiceStartsIsNotTakenAlone(t *testing.T) {
 	})
 	deadline := time.Now().Add(3 * time.Minute)
 	for taken := 0; taken < 20 || starts.Load() < 4000; {
-		if release, err := dbfile.LockExclusive(path); err == nil {
+		if _, release, err := dbfile.LockExclusive(path); err == nil {
 			taken++
 			if !isLocked(path) {
 				t.Error("another can read it")
@@ -138,7 +138,7 @@ func TestAFileThatIsReplacedWhileItIsLockedIsNotTaken(t *testing.T) {
 		}
 	})
 	for deadline := time.Now().Add(time.Minute); ; {
-		release, err := dbfile.LockExclusive(path)
+		_, release, err := dbfile.LockExclusive(path)
 		switch {
 		case err == nil:
 			release()

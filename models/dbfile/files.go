@@ -43,20 +43,20 @@ func ExpectUnused(path string) error {
 
 // LockExclusive keeps every other process from opening the database until release is called, perhaps twice, and leaves
 // no -wal file. For that it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode
-// would leave a journal.
-func LockExclusive(path string) (release func(), err error) {
-	before, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+// would leave a journal. The file is for reading: closing another one of the database would release all locks (POSIX).
+func LockExclusive(path string) (file *os.File, release func(), err error) {
+	if file, err = os.Open(path); err != nil {
+		return nil, nil, err
 	}
-	mode, release := "", func() {}
+	mode, release := "", func() { _ = file.Close() }
 	db, err := Open(path, ReadWrite, "busy_timeout(0)", "journal_mode(DELETE)")
 	if err == nil {
-		release = func() { Close(db) }
+		release = func() { Close(db); _ = file.Close() }
 		if err = db.Exec("BEGIN EXCLUSIVE").Error; err == nil {
 			err = db.Raw("PRAGMA journal_mode").Row().Scan(&mode)
 		}
 	}
+	before, _ := file.Stat()
 	after, statErr := os.Stat(path)
 	switch {
 	// A service that starts may have switched back to WAL mode, in which an exclusive transaction keeps no reader out.
@@ -68,7 +68,7 @@ func LockExclusive(path string) (release func(), err error) {
 	if err != nil {
 		release()
 	}
-	return release, err
+	return file, release, err
 }
 
 // FollowLinks returns where a path leads, even if nothing exists there yet.

@@ -72,19 +72,23 @@ func (x *recording) expectBackup(h *history, directory, process string, at int) 
 }
 
 func TestAPowerCutDuringARestoreLeavesTheOldOrTheNewDatabase(t *testing.T) {
-	for name, gone := range map[string]bool{
-		"beside the -wal file of a killed service": false,
-		"beside one without a database":            true,
+	for name, test := range map[string]struct {
+		gone    bool
+		options string
+	}{
+		"beside the -wal file of a killed service": {},
+		"beside one without a database":            {gone: true},
+		"on a file system without hard links":      {options: "-e inject=linkat:error=EPERM"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recorder, root, h := newRecorder(t), t.TempDir(), newHistory()
+			recorder, root, h := newRecorder(t, test.options), t.TempDir(), newHistory()
 			p := program.Serve(t, "DATA_DIR="+root)
 			startClients(t, p, h, "new", 2, 5, "")()
 			backup, after := program.BackUp(t, root), byEmail(p.List(t))
 			startClients(t, p, h, "old", 2, 5, "")()
 			before := byEmail(p.List(t))
 			p.Kill(t)
-			if gone {
+			if test.gone {
 				before = users{}
 				program.Must(t, os.Remove(root+"/users.db"))
 			}

@@ -173,19 +173,27 @@ const traced = "open,openat,creat,close,dup,dup2,dup3,lseek,mkdir,mkdirat,rmdir,
 	"rename,renameat,renameat2,unlink,unlinkat,write,pwrite64,writev,pwritev,pwritev2,truncate,ftruncate,fallocate," +
 	"copy_file_range,sendfile,splice,mmap,msync,fsync,fdatasync,sync_file_range,sync,syncfs,exit_group"
 
-func newRecorder(t *testing.T) *recorder {
+// newRecorder takes further options of strace, such as "-e inject=linkat:error=EPERM".
+func newRecorder(t *testing.T, options ...string) *recorder {
+	t.Helper()
+	r := &recorder{t: t, directory: t.TempDir()}
+	const form = "-y -xx -s 10000000 --absolute-timestamps=format:unix,precision:ns --syscall-times=ns --seccomp-bpf " +
+		"-o %s/trace.$$ -e trace=%s %s"
+	r.script = underStrace(t, fmt.Sprintf(form, r.directory, traced, strings.Join(options, " ")))
+	return r
+}
+
+// underStrace returns a script that runs the program under strace with some options.
+func underStrace(t *testing.T, options string) (script string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Fatalf("%v: apt-get install strace", err)
 	}
-	r := &recorder{t: t, directory: t.TempDir()}
-	r.script = filepath.Join(r.directory, "traced")
-	const form = "#!/bin/sh\nexec %s -D -f -y -xx -s 10000000 --absolute-timestamps=format:unix,precision:ns " +
-		"--syscall-times=ns --seccomp-bpf -o %s/trace.$$ -e trace=%s %s \"$@\"\n"
-	text := fmt.Sprintf(form, strace, r.directory, traced, program.Path())
-	program.Must(t, os.WriteFile(r.script, []byte(text), 0o755))
-	return r
+	script = filepath.Join(t.TempDir(), "traced")
+	text := fmt.Sprintf("#!/bin/sh\nexec %s -D -f %s %s \"$@\"\n", strace, options, program.Path())
+	program.Must(t, os.WriteFile(script, []byte(text), 0o755))
+	return script
 }
 
 // run runs a command, which must end well, and returns its process.
