@@ -95,6 +95,7 @@ const maxPath = 512 - len("-journal")
 
 // Explain turns SQLite's error from an attempt to open the database at path into a line that says what to do.
 func Explain(path string, err error) error {
+	const noShare = "on a network share or a shared folder, such as NFS or SMB, set DATA_DIR to a directory on a local disk"
 	code := PrimaryCode(err)
 	info, statErr := os.Stat(path)
 	full, _ := filepath.Abs(path)
@@ -106,8 +107,10 @@ func Explain(path string, err error) error {
 	case code == CodeCorrupt:
 		return fmt.Errorf("the database %s is damaged: restore a backup, or try the .recover command of sqlite3", path)
 	case code == CodeBusy:
-		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`",
-			path, BusyTimeout, path)
+		return fmt.Errorf("the database %s is locked by another program for more than %s: find it with `fuser %s`; %s",
+			path, BusyTimeout, path, noShare)
+	case code == CodeIO, code == CodeProtocol:
+		return fmt.Errorf("cannot open the database %s: %w; %s", path, err, noShare)
 	case statErr == nil && info.IsDir():
 		return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
 	case code == CodeCannotOpen && len(full) > maxPath:
