@@ -188,8 +188,8 @@ func becomeUser(settings config.Config, database models.Database) error {
 		}
 	}
 	if err := setUser(id); err != nil {
-		const help = "grant SETUID and SETGID, or start as that user"
-		return fmt.Errorf("cannot become uid %d: %w; %s (--user %[1]d:%[1]d)", id, err, help)
+		return fmt.Errorf("cannot become uid %d: %w; where root is an ordinary user outside the container (rootless, user "+
+			"namespaces), set RUN_AS=0; otherwise grant SETUID and SETGID, or start as that user (--user %[1]d:%[1]d)", id, err)
 	}
 	return nil
 }

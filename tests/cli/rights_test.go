@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -119,6 +120,21 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
 		program.Expect(t, "who serves", status, want)
 	}
+}
+
+// In a user namespace, root is an ordinary user outside, and another uid may not exist: the error says what to do, and that
+// works.
+func TestStartedAsTheRootOfANamespaceItSaysHowToStayRoot(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	script := filepath.Join(t.TempDir(), "namespace")
+	program.Must(t, os.WriteFile(script, []byte("#!/bin/sh\nexec unshare --user --map-root-user "+program.Path()+"\n"), 0o755))
+	if err := exec.Command("unshare", "--user", "--map-root-user", "true").Run(); err != nil {
+		t.Skipf("no user namespaces here: %v", err)
+	}
+	program.ExpectRefusal(t, program.Launch(t, script, "RUN_AS=65532"), "cannot become uid 65532", "set RUN_AS=0")
+	p := program.Start(t, script, "RUN_AS=0")
+	p.Create(t, "Ada", "ada@example.org")
 }
 
 // What root made in a data directory, and a directory for backups that root owns, are handed over. So are the files of a
