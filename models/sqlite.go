@@ -58,6 +58,7 @@ func pragmas(busyTimeout time.Duration) []string {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"journal_mode(WAL)",  // readers and the writer do not wait for each other
 		"synchronous(FULL)",  // a commit is on disk before its response; NORMAL may lose it in a power cut
+		"secure_delete(ON)",  // what is deleted is overwritten
 		"temp_store(MEMORY)", // a scratch container has no /tmp
 	}
 }
@@ -173,7 +174,7 @@ func openPool(path string, fields Fields, size int, pragmas []string) (*gorm.DB,
 }
 
 // connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings
-// that durability depends on: SQLite ignores a misspelt pragma without an error.
+// that promises depend on: SQLite ignores a misspelt pragma without an error.
 func (s *sqlitePool) connect(d Database, path string) (err error) {
 	for _, pool := range []struct {
 		db   **gorm.DB
@@ -184,7 +185,7 @@ func (s *sqlitePool) connect(d Database, path string) (err error) {
 			return err
 		}
 	}
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"} {
 		got := ""
 		if err := s.writer.Raw("PRAGMA " + pragma).Row().Scan(&got); err != nil || got != want {
 			return cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
