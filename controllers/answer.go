@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,13 +101,24 @@ func entityTag(user []byte) string {
 // section 13.1.2). The comparison is weak: bytes with the same meaning need not be sent again.
 func notModified(c *gin.Context, tag string) bool {
 	c.Header("ETag", tag)
-	for _, candidate := range elements(c.Request.Header.Values("If-None-Match")) {
-		if strings.TrimPrefix(candidate, "W/") == tag || candidate == "*" {
-			c.Status(http.StatusNotModified)
-			return true
-		}
+	known := elements(c.Request.Header.Values("If-None-Match"))
+	if !isAny(known) && !hasLike(known, tag) {
+		return false
 	}
-	return false
+	c.Status(http.StatusNotModified)
+	return true
+}
+
+// isAny reports whether entity tags are the wildcard, which stands alone (RFC 9110, section 13.1.1).
+func isAny(tags []string) bool { return slices.Equal(tags, []string{"*"}) }
+
+// hasLike reports whether a client has sent a tag, as it is or as a proxy that compresses makes it: weak, as nginx does,
+// or with an end as in "…-gzip", as Apache and Caddy do.
+func hasLike(sent []string, tag string) bool {
+	return slices.ContainsFunc(sent, func(candidate string) bool {
+		end, found := strings.CutPrefix(strings.TrimPrefix(candidate, "W/"), strings.TrimSuffix(tag, `"`))
+		return found && (end == `"` || strings.HasPrefix(end, "-"))
+	})
 }
 
 // wantsProblem reports whether a client asks for errors as problems (RFC 9457). */* does not count: clients that do not
@@ -114,10 +127,12 @@ func wantsProblem(c *gin.Context) bool {
 	return quality(c, problemType) > 0
 }
 
-// elements returns the elements between the commas of header lines, which count as one list (RFC 9110, section 5.6.1).
-// No element that is looked for has a comma in it.
+// element is one of a list in a header: a comma in quotes belongs to it (RFC 9110, sections 5.6.1 and 8.8.3).
+var element = regexp.MustCompile(`(?:[^,"]|"[^"]*")+`)
+
+// elements returns the elements of header lines, which count as one list.
 func elements(lines []string) []string {
-	all := strings.Split(strings.Join(lines, ","), ",")
+	all := element.FindAllString(strings.Join(lines, ","), -1)
 	for i := range all {
 		all[i] = strings.TrimSpace(all[i])
 	}

@@ -106,16 +106,20 @@ func (s *change) condition(match models.Condition) models.Condition {
 // ifMatch returns the condition that a request sets for a write, or nil if there is none (RFC 9110, section 13.1.1).
 // The comparison is strong: a weak tag does not identify an exact state.
 func (a *API) ifMatch(c *gin.Context) models.Condition {
-	tags := c.Request.Header.Values("If-Match")
-	if len(tags) == 0 {
+	lines := c.Request.Header.Values("If-Match")
+	if len(lines) == 0 {
 		return nil
 	}
 	return func(current models.User) error {
-		tag := entityTag(a.fields.AppendUser(nil, &current))
-		if all := elements(tags); slices.Contains(all, tag) || slices.Contains(all, "*") {
+		tag, sent := entityTag(a.fields.AppendUser(nil, &current)), elements(lines)
+		if isAny(sent) || slices.Contains(sent, tag) {
 			return nil
 		}
 		refusal := newError("changed_meanwhile", "The user was changed since you read it")
+		if hasLike(sent, tag) {
+			refusal = newError("changed_meanwhile", "The user is as you read it, but a proxy that compresses has rewritten "+
+				"its ETag: send If-Match: %s, and let the proxy leave JSON uncompressed", tag)
+		}
 		refusal.tag = tag
 		return refusal
 	}
