@@ -70,6 +70,9 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 			}
 		}
 		describePage(c, &asked, &page)
+		if page.More { // the same users have another tag: a 304 could not take back the Link that a client has
+			_, _ = sum.Write([]byte{'>'})
+		}
 		return out.Flush()
 	})
 	if err != nil {

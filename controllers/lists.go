@@ -138,8 +138,8 @@ func until(last models.Place, descending bool, pages iter.Seq2[[]models.User, er
 }
 
 // sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a
-// user found by a search can be changed with If-Match. The same users have another tag when others follow them: a 304
-// could not take back the Link that a client has.
+// user found by a search can be changed with If-Match. Other users have another tag when others follow them: a client
+// that gets 304 keeps the Link that it has. So the 304 of a last page with one user has a Link without links.
 func sendWhole(c *gin.Context, page *models.Page) error {
 	tagged := page.JSON
 	switch {
@@ -150,6 +150,9 @@ func sendWhole(c *gin.Context, page *models.Page) error {
 	}
 	revalidate(c)
 	if notModified(c, entityTag(tagged)) {
+		if page.Users == 1 && !page.More && c.Query("limit") != "" {
+			c.Writer.Header().Set("Link", "") // Gin's Header would remove it
+		}
 		return nil
 	}
 	return send(c, http.StatusOK, contentType, page.JSON)
