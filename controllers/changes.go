@@ -17,8 +17,9 @@ import (
 type Changes struct {
 	users     *models.Users
 	fields    models.Fields
-	stop      context.Context // ends when the service stops: no client waits any longer
-	heartbeat time.Duration   // how often a stream without changes has a comment: proxies close silent connections
+	allows    func(*http.Request) bool // whether the key of a request may still read
+	stop      context.Context          // ends when the service stops: no client waits any longer
+	heartbeat time.Duration            // how often a stream without changes has a comment: proxies close silent connections
 	waiting   atomic.Int64
 }
 
@@ -26,8 +27,10 @@ type Changes struct {
 const maxWaiting = 64
 
 // NewChanges returns the handler for the feed of a storage, until stop is done.
-func NewChanges(stop context.Context, users *models.Users, fields models.Fields, heartbeat time.Duration) *Changes {
-	return &Changes{users: users, fields: fields, stop: stop, heartbeat: heartbeat}
+func NewChanges(
+	stop context.Context, users *models.Users, fields models.Fields, allows func(*http.Request) bool, heartbeat time.Duration,
+) *Changes {
+	return &Changes{users: users, fields: fields, allows: allows, stop: stop, heartbeat: heartbeat}
 }
 
 // maxChanges is how many changes a response has at most.
@@ -66,7 +69,7 @@ func (f *Changes) Get(c *gin.Context) error {
 		return f.takePlace(func() error { return f.stream(c, changes, asked.Limit) })
 	case len(changes.Entries) == 0 && asked.wait > 0:
 		err = f.takePlace(func() (err error) {
-			changes, err = f.await(ctx, changes.Next, asked.Limit, asked.wait)
+			changes, err = f.await(c.Request, changes.Next, asked.Limit, asked.wait)
 			return err
 		})
 	}
@@ -86,9 +89,10 @@ func (f *Changes) takePlace(wait func() error) error {
 	return wait()
 }
 
-// await returns the changes after a cursor as soon as there are any, and none if the time is over or the service stops.
-func (f *Changes) await(ctx context.Context, cursor string, limit int, wait time.Duration) (models.Changes, error) {
-	deadline := time.Now().Add(wait)
+// await returns the changes after a cursor as soon as there are any, and none if the time is over, the service stops, or
+// the key was removed meanwhile.
+func (f *Changes) await(request *http.Request, cursor string, limit int, wait time.Duration) (models.Changes, error) {
+	ctx, deadline := request.Context(), time.Now().Add(wait)
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	defer context.AfterFunc(f.stop, cancel)()
@@ -96,7 +100,7 @@ func (f *Changes) await(ctx context.Context, cursor string, limit int, wait time
 	for len(changes.Entries) == 0 {
 		err := f.users.AwaitChanges(limited, changes.Next)
 		// Storage may notice the deadline a moment before the context does.
-		if isOver := limited.Err() != nil || !time.Now().Before(deadline); isOver && ctx.Err() == nil {
+		if isOver := limited.Err() != nil || !time.Now().Before(deadline) || !f.allows(request); isOver && ctx.Err() == nil {
 			return changes, nil
 		}
 		if err == nil {
@@ -115,7 +119,7 @@ func (f *Changes) Waiting() int64 { return f.waiting.Load() }
 const eventStream = "text/event-stream"
 
 // stream sends changes, and those that follow, as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the
-// client goes or the service stops.
+// client goes, its key was removed, or the service stops.
 func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err error) {
 	c.Header("Content-Type", eventStream)
 	c.Header("Cache-Control", "no-store")
@@ -124,14 +128,14 @@ func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
-	for err == nil && f.stop.Err() == nil {
+	for err == nil && f.stop.Err() == nil && f.allows(c.Request) {
 		err = f.sendEvents(c, changes)
 		switch {
 		case err != nil:
 		case len(changes.Entries) == limit: // others follow
 			changes, err = f.users.Changes(c.Request.Context(), changes.Next, limit)
 		default:
-			changes, err = f.await(c.Request.Context(), changes.Next, limit, f.heartbeat)
+			changes, err = f.await(c.Request, changes.Next, limit, f.heartbeat)
 		}
 	}
 	if errors.Is(err, models.ErrNoFeed) || errors.Is(err, models.ErrCursorGone) {

@@ -47,7 +47,8 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
-	changes := controllers.NewChanges(ending, s.Users, s.Fields, l.heartbeat)
+	allows := func(request *http.Request) bool { _, refusal := s.Access.judge(request); return refusal == nil }
+	changes := controllers.NewChanges(ending, s.Users, s.Fields, allows, l.heartbeat)
 	scim := controllers.NewSCIM(s.Users, s.Fields)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle

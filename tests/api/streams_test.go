@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +191,25 @@ func TestAStopEndsStreamsAndRequestsThatWaitAtOnce(t *testing.T) {
 	}
 	waits.Answer().Expect(t, 200, `{"changes":[],"next":"…`)
 	program.Forbid(t, p.Log(), "cut_by", "level=ERROR", "level=WARN msg=\"some clients")
+}
+
+// A key may be removed while clients wait with it: what is written from then on is not for them.
+func TestWhatAClientWaitsForIsNotSentOnceItsKeyIsRemoved(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys")
+	program.WriteFile(t, file, fullKey+"\n"+otherKey)
+	p := program.Serve(t, "API_KEY_FILE="+file)
+	const stays, goes = "X-API-Key: " + fullKey, "X-API-Key: " + otherKey
+	p.RecordChanges(t, stays)
+	s := follow(t, p, "", goes)
+	expectBlock(t, s, ":\n")
+	waits := p.Dial(t)
+	waits.Send("GET /api/changes?wait=60 HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", goes)
+	program.WriteFile(t, file, fullKey)
+	program.WaitFor(t, "the key is refused", func() bool { return p.Do(t, "GET", "/api/users", "", goes).Status == 401 })
+	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada"), stays).Expect(t, 201, "…")
+	expectEnd(t, s)
+	waits.Answer().Expect(t, 200, `{"changes":[],"next":"…"}`)
 }
 
 // expectEnd expects that a stream ends as a response ends.
