@@ -12,10 +12,7 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 	ada.reads("List users", "/api/users/{id}")
 	ada.expect("locks, although no key is needed",
 		evaluate[int](ada, `document.querySelectorAll('.authorization__btn, .authorize').length`), 0)
-	ada.clicks("button", "GET /health Ask whether the service is alive")
-	// The example: before it is shown, Swagger UI does not find the operation.
-	ada.reads(`"status": "ok"`)
-	ada.clicks("button", "Execute").reads("x-request-id: ") // only an answer has it
+	triesACall(ada)
 	ada.expect("rows of HEAD", evaluate[int](ada, `document.querySelectorAll('.opblock-head').length`), 0)
 	for scheme, isDark := range map[string]bool{"dark": true, "light": false} {
 		ada.look(scheme, 1120, 640)
@@ -25,6 +22,18 @@ func TestTheReaderOfTheDocumentTriesACall(t *testing.T) {
 		})
 	}
 	ada.clicks("link", "← Users").reads("No users yet")
+}
+
+// triesACall has the reader of the document send a request.
+func triesACall(ada *person) {
+	ada.clicks("button", "GET /health Ask whether the service is alive")
+	// The example: before it is shown, Swagger UI does not find the operation.
+	ada.reads(`"status": "ok"`)
+	ada.clicks("button", "Execute").reads("x-request-id: ") // only an answer has it
+}
+
+func TestTheReaderOfTheDocumentTriesACallBelowAPathPrefix(t *testing.T) {
+	triesACall(visit(t, start(t).BehindNginx(t), "/docs"))
 }
 
 func TestTheReaderOfTheDocumentShowsAddedFields(t *testing.T) {
