@@ -42,6 +42,14 @@ func TestAClientsRequestIDIsKeptWhenItIsShortAndPlain(t *testing.T) {
 	program.Forbid(t, p.Log(), "ada@example.org", "a=b")
 }
 
+// A method is any word of a client, and may be as long as all headers together.
+func TestALongMethodIsCutInTheLog(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Do(t, strings.Repeat("M", 30_000), "/api/users", "", "X-Request-Id: long").Expect(t, 405, "…")
+	program.Expect(t, "the line", p.Line(t, "request_id=long"), "… method="+strings.Repeat("M", 20)+" route=…")
+}
+
 func TestNoUserIsEverInTheLog(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "USER_FIELDS=room", "LOG_LEVEL=debug")
