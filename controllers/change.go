@@ -28,7 +28,7 @@ func (a *API) change(c *gin.Context, sent change) error {
 	}
 	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.condition(a.ifMatch(c)))
 	if err != nil {
-		return emailUsed(err)
+		return valueUsed(err, a.fields)
 	}
 	c.Set(Written, slog.Int64("user", id))
 	body := a.fields.AppendUser(nil, &user)

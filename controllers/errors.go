@@ -57,6 +57,7 @@ var Codes = map[string]int{
 	"method_not_allowed": http.StatusMethodNotAllowed,
 	"body_too_slow":      http.StatusRequestTimeout,
 	"email_used":         http.StatusConflict,
+	"value_used":         http.StatusConflict,
 	"cursor_gone":        http.StatusGone,
 	"changed_meanwhile":  http.StatusPreconditionFailed,
 	"body_too_large":     http.StatusRequestEntityTooLarge,
@@ -197,10 +198,16 @@ func refusal(err error) *Error {
 	return newError("storage_failed", "%s", failure.Text)
 }
 
-// emailUsed returns the error of a write: 409 if another user has the email.
-func emailUsed(err error) error {
-	if failure, ok := errors.AsType[*models.StorageError](err); ok && failure.Duplicate {
+// valueUsed returns the error of a write: 409 if another user has the email, or the value of another field of which a
+// unique index allows each once.
+func valueUsed(err error, fields models.Fields) error {
+	failure, ok := errors.AsType[*models.StorageError](err)
+	switch {
+	case !ok:
+	case failure.Duplicate:
 		return errEmailUsed
+	case fields.Find(failure.Column) != nil:
+		return newError("value_used", "%s is already used by another user", failure.Column)
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 		c.Set(Written, counts)
 	}
 	if err != nil {
-		return importRefusal(err, wantsProblem(c))
+		return importRefusal(err, a.fields, wantsProblem(c))
 	}
 	return sendValue(c, http.StatusOK, contentType, done)
 }
@@ -138,7 +138,7 @@ type refusedRow struct {
 }
 
 // importRefusal returns the error that the client sees if an import is refused because of the file.
-func importRefusal(err error, asProblem bool) error {
+func importRefusal(err error, fields models.Fields, asProblem bool) error {
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
 		refused := newError("too_many_deletions",
 			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
@@ -153,7 +153,7 @@ func importRefusal(err error, asProblem bool) error {
 	refused := newError("rows_refused", "%d of %s cannot be imported; nothing was stored",
 		rows.Refused, count(rows.All, "row", "rows"))
 	for _, row := range rows.Listed {
-		cause := refusal(emailUsed(row.Err))
+		cause := refusal(valueUsed(row.Err, fields))
 		listed := refusedRow{Line: row.Line, Error: cause.Message}
 		if asProblem {
 			listed.Code = cause.code

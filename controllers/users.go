@@ -43,7 +43,7 @@ func (a *API) Create(c *gin.Context) error {
 	switch {
 	case err == nil:
 	case wantsProblem(c):
-		return emailUsed(err)
+		return valueUsed(err, a.fields)
 	default:
 		return err
 	}

@@ -22,6 +22,7 @@ type StorageError struct {
 	Text          string // the database's own
 	Code, Meaning string // the database's code, and what it means, if they are known: for the log, as Text may hold user data
 	Unique        bool   // another user has a value that must be unique
+	Column        string // the one that has the value, if it is one of users
 	Duplicate     bool   // and it is the email
 	Unknown       bool   // the database may have stored the write all the same
 }

@@ -173,9 +173,9 @@ func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 		default:
 			isRefusal = !isLocked(err) && !isOutOfDate(err) && server.Code != codeSameStatement
 		}
+		column := uniqueColumn(server)
 		return &StorageError{
-			Text: text, Code: server.Code,
-			Unique: server.Code == codeDuplicate, Duplicate: server.Code == codeDuplicate && isOnEmail(server),
+			Text: text, Code: server.Code, Unique: server.Code == codeDuplicate, Column: column, Duplicate: column == "email",
 		}, isRefusal
 	case isConnectionError(err):
 		return &StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}, false
@@ -183,12 +183,18 @@ func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 	return err, false
 }
 
-// isOnEmail reports whether the constraint that was violated is on the email alone. The detail is, in the language of
-// the server, "Key (email)=(ada@example.org) already exists."
-func isOnEmail(failed *pgconn.PgError) bool {
+// uniqueColumn returns the column of users that alone has the unique index that was violated. The detail is, in the
+// language of the server, "Key (email)=(ada@example.org) already exists."
+func uniqueColumn(failed *pgconn.PgError) string {
+	switch {
+	case failed.Code != codeDuplicate || failed.TableName != "users":
+		return ""
+	case failed.ConstraintName == "users_email_nocase":
+		return "email"
+	}
 	_, key, _ := strings.Cut(failed.Detail, "(")
 	columns, _, _ := strings.Cut(key, ")=(")
-	return failed.TableName == "users" && (columns == "email" || failed.ConstraintName == "users_email_nocase")
+	return strings.Trim(columns, `"`) // of a word of SQL; several are no column's name
 }
 
 // reason says in a few words why there is no connection. It names no host, user or password.

@@ -381,6 +381,7 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 		isRefusal = true
 	}
 	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
+	_, column, _ := strings.Cut(text, "unique constraint failed: users.") // several are no column's name
 	isUnique := failed.Code() == dbfile.CodeUnique
 	hint := ""
 	if isOutOfStep(err) {
@@ -391,7 +392,7 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 		Text: failed.Error() + hint,
 		Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
 		// SQLite names the columns only in its text.
-		Unique: isUnique, Duplicate: isUnique && strings.HasSuffix(text, "unique constraint failed: users.email"),
+		Unique: isUnique, Column: column, Duplicate: column == "email",
 	}, isRefusal
 }
 

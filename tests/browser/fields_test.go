@@ -120,3 +120,12 @@ func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 
 // nulls is the JSON of fields that are null.
 func nulls(fields string) string { return `"` + strings.ReplaceAll(fields, ",", `":null,"`) + `":null` }
+
+// Another program has made an index. The email is not to blame.
+func TestAValueThatAnotherUserHasIsNamedInTheForm(t *testing.T) {
+	ada, p := withFields(t, "phone", body("Ada", `,"phone":"1815"`), body("Ben", ""))
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX one ON users (phone)")
+	ada.opens("Change Ben", "Change user")
+	ada.fills("Phone", "1815").clicks("button", "Save").reads("phone is already used by another user")
+	ada.expect("inputs that are marked", evaluate[int](ada, `document.querySelectorAll('[aria-invalid=true]').length`), 0)
+}

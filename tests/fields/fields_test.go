@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -130,4 +131,38 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 		"200 id,name,email,created_at…,room,department\r\n1,Ada,ada,T…,1,\r\n"},
 		exchange{"is none of an import", "POST /api/users.csv?room=1", "name,email\nn,n\n",
 			`400 {"error":"Unknown parameter \"room\": …"}`})
+}
+
+// Another program has made unique indexes. SQL has a word group, so PostgreSQL writes the column in quotes.
+func TestAValueThatAUniqueIndexRefusesIsAConflict(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "USER_FIELDS=room,group")
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX one ON users (room)",
+		`CREATE UNIQUE INDEX two ON users ("group") WHERE "group" <> ''`, "CREATE UNIQUE INDEX three ON users (name)")
+	const problem = "Accept: application/problem+json"
+	ada, alan := `{"name":"Ada","email":"ada","room":"1","group":"a"}`, `{"name":"Alan","email":"alan"}`
+	p.Do(t, "POST", "/api/users", ada).Expect(t, 201, "…")
+	p.Do(t, "POST", "/api/users", alan).Expect(t, 201, "…")
+	for field, value := range map[string]string{"room": "1", "group": "a", "name": "Ada", "email": "ada"} {
+		says, code := field+" is already used by another user", "value_used"
+		if field == "email" {
+			says, code = "Email is already used by another user", "email_used"
+		}
+		user := map[string]string{"name": "n", "email": "e"}
+		user[field] = value
+		text, err := json.Marshal(user)
+		program.Must(t, err)
+		body := string(text)
+		for _, request := range []string{"PATCH /api/users/2", "PUT /api/users/2", "POST /api/users"} {
+			method, path, _ := strings.Cut(request, " ")
+			p.Do(t, method, path, body, problem).Expect(t, 409, `…"detail":"`+says+`","code":"`+code+`"}`)
+			want := program.Answer{Status: 409, Body: program.ErrorBody(says)}
+			if method == "POST" { // what storage says
+				want = program.Answer{Status: 500, Body: `{"error":"…constraint…"}`}
+			}
+			p.Do(t, method, path, body).Expect(t, want.Status, want.Body)
+		}
+		p.Do(t, "POST", program.NDJSON, body, problem).Expect(t, 422, `…"rows":[{"line":1,"error":"`+says+`","code":"`+code+`"}]}`)
+	}
+	p.ExpectUsers(t, "Ada", "Alan")
 }

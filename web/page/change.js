@@ -151,7 +151,7 @@ function done(sentence) {
 function errorsOf(error) {
   const ofForm = new Map([[form, error.message]]);
   if (!(error instanceof Refusal)) return ofForm;
-  if (error.status === 409) return new Map([[inputs.get('email'), error.message]]);
+  if (error.answer.code === 'email_used') return new Map([[inputs.get('email'), error.message]]);
   const empty = required.filter(({ value }) => value === '');
   if (error.status !== 400 || empty.length === 0) return ofForm;
   return new Map(empty.map((input) => [input, `${input.labels[0].textContent} is required`]));
