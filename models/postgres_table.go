@@ -83,8 +83,7 @@ func (postgresDialect) describe(db *gorm.DB, fields Fields) (t table, err error)
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
 		`+isRecorded+`,
-		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			WHERE i.indrelid = c.oid AND i.indisvalid AND starts_with(index.relname, 'users_search_')),
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`),
 		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+`)
 		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(fields.Names(), ",")).
 		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
@@ -223,11 +222,16 @@ func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error 
 	return p.explain(err)
 }
 
+// isSearchIndex is true of the index i if indexSearch has made it: one of trigrams, with the name of a column.
+const isSearchIndex = `EXISTS (SELECT FROM pg_class index JOIN pg_attribute a ON a.attrelid = i.indrelid
+	JOIN pg_opclass o ON o.oid = i.indclass[0] WHERE index.oid = i.indexrelid AND o.opcname = 'gin_trgm_ops'
+	AND index.relname = 'users_search_' || a.attname AND i.indnatts = 1 AND i.indkey[0] = 0 AND i.indpred IS NULL)`
+
 // dropPostgresSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
 func dropPostgresSearchIndex(tx *gorm.DB) error {
 	var names []string
-	err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-		WHERE i.indrelid = to_regclass('users') AND starts_with(index.relname, 'users_search_')`).Scan(&names).Error
+	err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i
+		WHERE i.indrelid = to_regclass('users') AND ` + isSearchIndex).Scan(&names).Error
 	if err != nil || len(names) == 0 {
 		return err
 	}

@@ -63,11 +63,8 @@ func forgetSQLiteChanges(tx *gorm.DB) error {
 	if err := expectOwn(tx, "users_changes", isForeign); err != nil {
 		return err
 	}
-	return execute(tx, "DROP TRIGGER IF EXISTS users_changes_created", "DROP TRIGGER IF EXISTS users_changes_changed",
-		"DROP TRIGGER IF EXISTS users_changes_moved", "DROP TRIGGER IF EXISTS users_changes_deleted",
-		// of earlier versions
-		"DROP TRIGGER IF EXISTS users_changes_inserting", "DROP TRIGGER IF EXISTS users_changes_updating",
-		"DROP TABLE IF EXISTS users_changes")
+	return dropOwn(tx, "users_changes", "users_changes_created", "users_changes_changed", "users_changes_moved",
+		"users_changes_deleted", "users_changes_inserting", "users_changes_updating") // the last two of earlier versions
 }
 
 // BeginFeedAgain makes all cursors invalid, if there is a feed: clients have not seen the users of a database that is

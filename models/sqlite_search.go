@@ -72,9 +72,7 @@ func dropSQLiteSearchIndex(tx *gorm.DB) error {
 	if err := expectOwn(tx, "users_search", isForeign); err != nil {
 		return err
 	}
-	return execute(tx, "DROP TRIGGER IF EXISTS users_search_created", "DROP TRIGGER IF EXISTS users_search_changed",
-		"DROP TRIGGER IF EXISTS users_search_deleted", "DROP TABLE IF EXISTS users_search",
-		"DROP TABLE IF EXISTS users_search_written") // of earlier versions
+	return dropOwn(tx, "users_search", "users_search_created", "users_search_changed", "users_search_deleted")
 }
 
 // contains compares with instr, because LIKE stops at a NUL in a name. lower folds only ASCII letters.

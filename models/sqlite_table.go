@@ -153,6 +153,18 @@ func expectOwn(tx *gorm.DB, table, isForeign string) error {
 	return err
 }
 
+// dropOwn removes a table of this program, and its triggers, which begin with an INSERT into it: another program's may
+// have one of their names. In an earlier version, those of users_search wrote to users_search_written.
+func dropOwn(tx *gorm.DB, table string, triggers ...string) error {
+	var drops []string
+	err := tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = @table
+		OR @table || '_written' = name AND sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
+		OR name IN @triggers AND (sql LIKE '% BEGIN INSERT INTO ' || @table || ' (%'
+			OR sql LIKE '% BEGIN INSERT INTO ' || @table || '_written SELECT%')`,
+		map[string]any{"table": table, "triggers": triggers}).Scan(&drops).Error
+	return cmp.Or(err, execute(tx, drops...))
+}
+
 // execute runs statements one after another.
 func execute(tx *gorm.DB, statements ...string) error {
 	for _, statement := range statements {

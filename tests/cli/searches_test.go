@@ -85,3 +85,31 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	p.Create(t, "beside", "after")
 	expect("beside", 6)
 }
+
+// Another program's may have a name of the command's own, or one that begins like it.
+func TestWhatIsAnotherProgramsStaysWhenTheIndexIsDropped(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	foreign, named := []string{
+		"CREATE TABLE users_search_log (id)", "CREATE TABLE users_search_written (id INTEGER PRIMARY KEY, at TEXT)",
+		"CREATE TRIGGER users_search_deleted AFTER DELETE ON users BEGIN INSERT INTO users_search_log VALUES (old.id); END",
+		"CREATE TRIGGER users_changes_deleted AFTER DELETE ON users BEGIN INSERT INTO users_search_log VALUES (old.id); END",
+	}, "SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM sqlite_schema WHERE name LIKE 'users_%' ORDER BY 1)"
+	if program.PostgreSQL {
+		foreign, named = []string{
+			"CREATE EXTENSION IF NOT EXISTS pg_trgm", "CREATE INDEX users_search_lower ON users (lower(name))",
+			"CREATE INDEX users_search_all ON users USING gin (lower(name || email) gin_trgm_ops)",
+			"CREATE INDEX users_search_created_at ON users (created_at)",
+		}, "SELECT string_agg(indexname, ',' ORDER BY 1) FROM pg_indexes WHERE tablename = 'users'"
+	}
+	made := other.Ask(named)
+	expectDone(t, p.Run(t, "index-search"), indexing, indexed)
+	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
+	program.Expect(t, "what is there without the index", other.Ask(named), made)
+	other.Do(foreign...)
+	made = other.Ask(named)
+	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
+	p.Run(t, "changes", "off").MustSucceed(t)
+	program.Expect(t, "what another program has made", other.Ask(named), made)
+}
