@@ -120,11 +120,11 @@ func recordPostgresChanges(tx *gorm.DB) error {
 		return err
 	}
 	feed, err := readFeed(tx)
-	if err == nil && feed.epoch == "" {
+	if err == nil && errors.Is(feed.unreadable, ErrNoFeed) {
 		err = &StorageError{Text: "a table users_changes of another schema comes first on the search path: rename it, " +
 			"or give users-api a schema of its own"}
 	}
-	return err
+	return cmp.Or(err, feed.unreadable)
 }
 
 func forgetPostgresChanges(tx *gorm.DB) error {
@@ -171,20 +171,20 @@ func (f postgresFeed) cursor(place feedPlace) string {
 // readFeed reads where the feed begins and ends. Each has an index that finds it, past no entries that were deleted and
 // that VACUUM has not removed yet.
 func readFeed(tx *gorm.DB) (f postgresFeed, err error) {
-	var epoch string
-	var mayRead, standby, hidden bool
-	err = tx.Raw(`SELECT left(encode(sha256(convert_to(concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
-			(SELECT oid FROM pg_database WHERE datname = current_database()),
-			CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END, c.oid,
-			to_regclass('users_changes')::oid), 'UTF8')), 'hex'), 12),
-		concat_ws(' ', c.relfilenode, (SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute
+	var denied string
+	var standby, hidden bool
+	err = tx.Raw(`SELECT concat_ws(' ', c.relfilenode,
+			(SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute
 				WHERE attrelid = c.oid AND attnum > 0),
 			(SELECT string_agg(concat(g.oid, ':', g.xmin, ':', f.xmin), ' ' ORDER BY g.oid)
 				FROM pg_trigger g JOIN pg_proc f ON f.oid = g.tgfoid WHERE tgrelid = c.oid)),
-		has_table_privilege('users_changes', 'SELECT'), pg_is_in_recovery(),
-		(SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('users_changes'))
+		CASE WHEN NOT has_table_privilege('users_changes', 'SELECT')
+				THEN 'table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it'
+			WHEN NOT has_function_privilege('pg_control_system()', 'EXECUTE')
+				THEN 'function pg_control_system: grant the user in DATABASE_URL EXECUTE on it' ELSE '' END,
+		pg_is_in_recovery(), (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('users_changes'))
 		FROM pg_class c WHERE c.oid = to_regclass('users') AND `+isRecorded).
-		Row().Scan(&epoch, &f.definition, &mayRead, &standby, &hidden)
+		Row().Scan(&f.definition, &denied, &standby, &hidden)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		f.unreadable, err = ErrNoFeed, nil
@@ -198,22 +198,23 @@ func readFeed(tx *gorm.DB) (f postgresFeed, err error) {
 			Text: "a standby does not serve the feed of changes: ask a service whose DATABASE_URL leads to the primary",
 			Code: codeReadOnly, Meaning: "a standby",
 		}
-	case !mayRead:
+	case denied != "":
 		f.unreadable = &StorageError{
-			Text: "permission denied for table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it",
-			Code: codeNoRight, Meaning: "insufficient privilege",
+			Text: "permission denied for " + denied, Code: codeNoRight, Meaning: "insufficient privilege",
 		}
 	}
 	if err != nil || f.unreadable != nil {
 		return f, err
 	}
-	f.epoch = epoch
-	err = tx.Raw(`SELECT COALESCE(first.xid::text::int8, 0), COALESCE(first.seq, 0),
+	err = tx.Raw(`SELECT left(encode(sha256(convert_to(concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
+				(SELECT oid FROM pg_database WHERE datname = current_database()), left(pg_walfile_name(pg_current_wal_lsn()), 8),
+				to_regclass('users')::oid, to_regclass('users_changes')::oid), 'UTF8')), 'hex'), 12),
+			COALESCE(first.xid::text::int8, 0), COALESCE(first.seq, 0),
 			COALESCE(last.xid::text::int8, 0), COALESCE(last.seq, 0) FROM (SELECT) AS one
 		LEFT JOIN (SELECT xid, seq FROM users_changes WHERE op = 'begin' ORDER BY xid DESC, seq DESC LIMIT 1) AS first ON true
 		LEFT JOIN (SELECT xid, seq FROM users_changes WHERE xid < pg_snapshot_xmin(pg_current_snapshot())
 			ORDER BY xid DESC, seq DESC LIMIT 1) AS last ON true`).
-		Row().Scan(&f.begin.xid, &f.begin.seq, &f.last.xid, &f.last.seq)
+		Row().Scan(&f.epoch, &f.begin.xid, &f.begin.seq, &f.last.xid, &f.last.seq)
 	return f, err
 }
 

@@ -143,3 +143,25 @@ func TestATimeLimitOfTheServerHoldsWhereTheURLSetsIt(t *testing.T) {
 	limited.Do(t, "POST", "/api/users", program.Body("n", "f")).Expect(t, 500,
 		"…canceling statement due to statement timeout (SQLSTATE 57014)…")
 }
+
+// Administrators take this right from everybody. Only the feed needs it: its cursors name the cluster.
+func TestWithoutARightToNameTheClusterAllButTheFeedIsServed(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	program.Serve(t, "DATABASE_URL="+url).Stop(t) // makes the table
+	as := postgresql.AsAnotherRole(t, url)
+	const grant = "GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC"
+	t.Cleanup(func() { postgresql.SQL(t, url, grant) }) // the next test has the database
+	program.RunWith(t, []string{"DATABASE_URL=" + url}, nil, "changes", "on").MustSucceed(t)
+	postgresql.SQL(t, url, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
+		"GRANT SELECT, UPDATE, DELETE ON users_changes TO PUBLIC")
+	p := program.Serve(t, "DATABASE_URL="+as)
+	p.Create(t, "Ada", "ada@example.org")
+	for _, path := range []string{"/api/users", "/api/users?limit=1", "/api/users?q=ada", program.CSV} {
+		p.Do(t, "GET", path, "").Expect(t, 200, "…ada@example.org…")
+	}
+	feed := func() program.Answer { return p.Do(t, "GET", "/api/changes", "") }
+	feed().Expect(t, 500, `{"error":"permission denied for function pg_control_system: grant the user in DATABASE_URL EXECUTE on it"}`)
+	postgresql.SQL(t, url, grant)
+	program.WaitFor(t, "it serves the feed", func() bool { return feed().Status == 200 })
+}
