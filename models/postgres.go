@@ -135,6 +135,16 @@ func connectPostgres(ctx context.Context, d Database, ended context.Context) (*p
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
 	}}
 	config.ConnConfig.DialFunc = dialer.DialContext
+	if validate := config.ConnConfig.ValidateConnect; validate != nil {
+		config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			err := validate(ctx, conn) // takes any server that refuses writes for a standby
+			if errors.Is(err, pgconn.ErrReadOnlyConnection) && conn.ExecParams(ctx, "SELECT WHERE NOT pg_is_in_recovery()",
+				nil, nil, nil, nil).Read().CommandTag.RowsAffected() == 1 {
+				return errReadOnly
+			}
+			return err
+		}
+	}
 	if len(address.hosts) > 1 { // otherwise there is no other server to turn to
 		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
 	}

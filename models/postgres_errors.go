@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -55,6 +56,7 @@ var (
 		Code: codeUnknown, Meaning: "outcome unknown", Unknown: true,
 	}
 	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
+	errReadOnly    = errors.New("the PostgreSQL server refuses writes: default_transaction_read_only is on")
 )
 
 // oldPooler says what to do where a statement that this process has prepared is unknown, or another has prepared it.
@@ -211,6 +213,8 @@ func reason(err error) string {
 		return "the certificate of the PostgreSQL server is not trusted"
 	case errors.Is(err, errOldTimeline):
 		return errOldTimeline.Error()
+	case errors.Is(err, errReadOnly):
+		return errReadOnly.Error()
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):
 		return "no PostgreSQL server was found that can be written"
 	case isNamed && named.IsNotFound:
@@ -246,6 +250,7 @@ func (p *postgresPool) explain(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	storage, isStorage := errors.AsType[*StorageError](err)
 	_, isDone := errors.AsType[*startError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if err == nil || isDone || isUnknown(err) {
 		return err
 	}
@@ -255,7 +260,7 @@ func (p *postgresPool) explain(err error) error {
 		code = storage.Code
 	case isServers:
 		why = server.Message
-	case isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+	case isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, errReadOnly):
 		why = reason(err)
 	}
 	address := p.address
@@ -271,12 +276,17 @@ func (p *postgresPool) explain(err error) error {
 		"28": "check the user and the password in DATABASE_URL, and pg_hba.conf of the server",
 		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL",
 			address.username, address.database),
+		"3F": "name a schema in search_path, in DATABASE_URL or for the role, that exists and that this user may use",
 		"53": "raise max_connections of the server, or lower pool_max_conns in DATABASE_URL",
 		"57": "look at the log of the server",
 	}
 	help := helps[code]
 	switch {
 	case help != "":
+	case connecting && slices.Contains([]string{"22023", "42601", "42704", "55P02"}, code): // of a parameter
+		help = "correct it in DATABASE_URL, or take it out; search_path names the schema there, %20 is a blank, and " + oldPooler
+	case errors.Is(err, errReadOnly):
+		help = "switch it off in DATABASE_URL, for the role, for the database or on the server"
 	case isUntrusted(err):
 		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, " +
 			"and the host as the certificate has it"

@@ -22,11 +22,6 @@ func (a postgresAddress) String() string {
 	return fmt.Sprintf("%s (database %q, user %q)", strings.Join(a.hosts, ", "), a.database, a.username)
 }
 
-// url is DATABASE_URL without user, password and parameters.
-func (a postgresAddress) url() string {
-	return "postgres://" + strings.Join(a.hosts, ",") + "/" + a.database
-}
-
 // CheckURL returns an error that names DATABASE_URL if the URL cannot be used.
 func (d Database) CheckURL() error {
 	if d.URL == "" {
@@ -45,7 +40,7 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 	rest, isURL := strings.CutPrefix(strings.Replace(text, "postgresql://", "postgres://", 1), "postgres://")
 	place, parameters, _ := strings.Cut(rest, "?")
 	_, path, _ := strings.Cut(place, "/")
-	query, err := url.ParseQuery(parameters)
+	query, err := url.ParseQuery(strings.ReplaceAll(parameters, "+", "%2B")) // a + is a blank only in a form
 	isAmbiguous := strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(place, "@") > 1
 	if !isURL || err != nil || isAmbiguous {
 		return address, nil, unreadable
@@ -60,7 +55,7 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 			query.Set(name, value)
 		}
 	}
-	config, err = pgxpool.ParseConfig("postgres://" + place + "?" + query.Encode())
+	config, err = pgxpool.ParseConfig("postgres://" + place + "?" + strings.ReplaceAll(query.Encode(), "+", "%20"))
 	if err != nil {
 		_, isParsing := errors.AsType[*pgconn.ParseConfigError](err)
 		_, why, found := strings.Cut(err.Error(), "`: ")
@@ -69,6 +64,9 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 			return address, nil, errors.New(what + err.Error()) // the pool's: it names only its parameter
 		case !found, strings.Contains(why, "parse as URL"):
 			return address, nil, unreadable
+		case strings.Contains(why, "sslmode is invalid"):
+			why = "sslmode must be disable, allow, prefer, require, verify-ca or verify-full; " +
+				"what other programs call no-verify is require"
 		}
 		return address, nil, errors.New(what + why)
 	}

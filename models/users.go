@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"reflect"
 	"runtime"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -43,7 +44,7 @@ func (d Database) String() string {
 	if err != nil {
 		return "PostgreSQL"
 	}
-	return address.url()
+	return "postgres://" + strings.Join(address.hosts, ",") + "/" + address.database
 }
 
 // Users is the table of users in its database. Many goroutines may call its methods at once. A method that writes

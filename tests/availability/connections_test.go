@@ -144,6 +144,42 @@ func TestATimeLimitOfTheServerHoldsWhereTheURLSetsIt(t *testing.T) {
 		"…canceling statement due to statement timeout (SQLSTATE 57014)…")
 }
 
+// Other programs have other parameters. What cannot work ends the start, without a wait for a server that is there.
+func TestAParameterThatCannotWorkIsNamedWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	const correct = ": correct it in DATABASE_URL, or take it out; search_path names the schema there, %20 is a blank, " +
+		"and before PgBouncer 1.21, add default_query_exec_mode=exec"
+	const readOnly = "default_transaction_read_only is on: switch it off in DATABASE_URL, for the role, for the database"
+	for parameters, says := range map[string]string{
+		"pgbouncer=true":                                   `parameter \"pgbouncer\"` + correct,
+		"schema=public":                                    `parameter \"schema\"` + correct,
+		"statement_timeout=soon":                           `parameter \"statement_timeout\": \"soon\"` + correct,
+		"options=-c+search_path%3Dpublic":                  `parameter \"+search_path\"` + correct,
+		"sslmode=no-verify":                                "sslmode must be disable, allow, prefer, require, verify-ca or verify-full; what other programs call no-verify is require",
+		"search_path=nowhere":                              "no schema has been selected to create in: name a schema in search_path",
+		"default_transaction_read_only=on":                 readOnly,
+		"options=-c%20default_transaction_read_only%3Don&": readOnly,
+	} {
+		t.Run(parameters, func(t *testing.T) {
+			t.Parallel()
+			p := program.Launch(t, program.Path(), "DATABASE_URL="+url+"?"+parameters)
+			program.ExpectRefusal(t, p, says)
+			program.Forbid(t, p.Log(), "waiting for PostgreSQL")
+		})
+	}
+}
+
+func TestABlankInAParameterIsSentAsOne(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	postgresql.SQL(t, url, "CREATE SCHEMA app")
+	for _, options := range []string{"-c%20search_path%3Dapp", "-csearch_path=app"} {
+		program.Serve(t, "DATABASE_URL="+url+"?options="+options).Create(t, "Ada", options)
+	}
+	program.Expect(t, "the users in the schema", postgresql.Ask(t, url, "SELECT count(*)::text FROM app.users"), 2)
+}
+
 // Administrators take this right from everybody. Only the feed needs it: its cursors name the cluster.
 func TestWithoutARightToNameTheClusterAllButTheFeedIsServed(t *testing.T) {
 	t.Parallel()
