@@ -13,7 +13,7 @@ export_all() {
 rm -f copy.json.new.*
 while sleep 1; do
   [ -e copy.json ] || export_all || continue
-  answer=$(ask -G -m 90 -w '%{http_code}' -d wait=60 -d "after=$(jq -r .next copy.json)" $api/changes) || continue
+  answer=$(ask -G -m 90 -w '%{http_code}' -d wait=50 -d "after=$(jq -r .next copy.json)" $api/changes) || continue
   case $answer in
   *200) printf %s "${answer%???}" | ids_as_text | jq -c --slurpfile copy copy.json '{next, users: (reduce .changes[] as $c
       ($copy[0].users; if $c.op == "many" then error else if $c.user then .[$c.id] = $c.user else del(.[$c.id]) end end))}' >$new &&

@@ -9,7 +9,7 @@ while sleep 1; do
     [ -n "$cursor" ] || { echo 'changes are not recorded: run "users-api changes on"' >&2; continue; }
     echo "$cursor" >cursor.txt
   fi
-  changes=$(ask -m 90 -d wait=60 -d "after=$(cat cursor.txt)" $api/changes) || continue
+  changes=$(ask -m 90 -d wait=50 -d "after=$(cat cursor.txt)" $api/changes) || continue
   [ "$(printf %s "$changes" | jq '.changes | length')" = 0 ] ||
     printf %s "$changes" | curl -sSf -o /dev/null -H 'Content-Type: application/json' --data-binary @- "$HOOK" || continue
   printf %s "$changes" | jq -r .next >cursor.new && mv cursor.new cursor.txt

@@ -98,6 +98,14 @@ func TestTheScriptKeepsACopyThroughKills(t *testing.T) {
 	expectCopy(t, p, directory)
 }
 
+// nginx gives up on a response after 60 s, which must not be what ends each wait.
+func TestTheScriptsWaitForLessThanAProxyDoes(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"../../docs/keep-a-copy.sh", "../../docs/webhook.sh"} {
+		program.Expect(t, "what "+path+" waits for", regexp.MustCompile(` wait=\d+ `).FindString(program.ReadFile(t, path)), " wait=50 ")
+	}
+}
+
 // jq 1.6 rounds ids above 2^53, to that of another user.
 func TestTheScriptCopiesUsersByTheirIDs(t *testing.T) {
 	t.Parallel()
