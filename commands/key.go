@@ -14,16 +14,16 @@ func newKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key [NAME]",
 		Short: "Print a new key, for API_KEY or API_READ_KEY",
-		Long: `Prints a new random key of 26 characters, which cannot be guessed. It is stored nowhere.
+		Long: `Prints a new random key of 26 characters, which cannot be guessed. It is stored nowhere. The second line adds one to the
+file that API_KEY_FILE names.
 
-  API_KEY=$(users-api key)                 for a program that may do everything
-  users-api key >> api_key                 a line of the file that API_KEY_FILE names
+  API_KEY=$(users-api key)
+  users-api key >> api_key
 
 With a NAME, it prints a line for such a file with the name and the SHA-256 sum of the key, so that the file contains
-no secret, and the key itself on stderr. A running service notices new lines. The log has the name at each request.
+no secret, and the key itself on stderr, once. A running service notices new lines. The log has the name at each request.
 
-  users-api key hr-sync >> api_key         shows the key on the terminal, once
-  users-api key hr-sync >> api_key 2> key  puts it into a file`,
+  users-api key hr-sync >> api_key`,
 		Args: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) > 1 {
 				return seeHelp(command, fmt.Sprintf("key takes one argument, NAME, and got %q", arguments))
