@@ -23,8 +23,8 @@ every user that was stored before it began. FILE must not exist yet: the copy ge
 complete and on disk. With - the copy goes to the standard output, through a file in DATA_DIR that needs
 as much room.
 
-  users-api backup /mnt/backups/users.db
-  docker compose exec -T users-api /app/users-api backup - > users.db`,
+  users-api backup /mnt/backups/users-backup.db
+  docker compose exec -T users-api /app/users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db`,
 		Args: oneFile,
 		RunE: backUp,
 	}
@@ -33,8 +33,7 @@ as much room.
 func backUp(command *cobra.Command, arguments []string) error {
 	ctx, target := command.Context(), arguments[0]
 	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
-		return errors.New("a backup is no text for a terminal: send it to a file, " +
-			"as in `users-api backup - > users.db`")
+		return errors.New("a backup is no text for a terminal: name a file, as in `users-api backup users-backup.db`")
 	}
 	database, err := databaseInFile()
 	if err != nil {
@@ -89,9 +88,9 @@ process has the database open.
 The old database is kept beside the new one as users.db.replaced- and the time. Delete it when you no
 longer need it.
 
-  users-api restore /mnt/backups/users.db
+  users-api restore /mnt/backups/users-backup.db
   docker compose stop users-api &&
-  docker compose run --rm -T users-api restore - < users.db &&
+  docker compose run --rm -T users-api restore - <users-backup.db &&
   docker compose start users-api`,
 		Args: oneFile,
 		RunE: restore,

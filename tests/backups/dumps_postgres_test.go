@@ -5,7 +5,7 @@ package backups
 import (
 	"os"
 	"os/exec"
-	"strings"
+	"regexp"
 	"testing"
 
 	"users-api/tests/postgresql"
@@ -17,16 +17,15 @@ import (
 func TestTheDocumentedBackupIsRestored(t *testing.T) {
 	t.Parallel()
 	document := program.ReadFile(t, "../../docs/postgresql.md")
-	_, rest, found := strings.Cut(document, "```shell\nurl=")
-	commands, _, _ := strings.Cut("set -e\nurl="+rest, "```")
-	if !found {
+	shown := regexp.MustCompile("(?s)```shell\n(url=.*?)```.*?```shell\n(pg_restore .*?)```").FindStringSubmatch(document)
+	if shown == nil {
 		t.Fatal("docs/postgresql.md has no commands for a backup")
 	}
 	url := postgresql.Start(t).NewDatabase(t) + "?pool_max_conns=5&sslmode=disable&pool_max_conn_lifetime=1h"
 	p := program.Serve(t, "DATABASE_URL="+url)
 	p.Create(t, "Ada", "ada@example.org")
 	before := p.Do(t, "GET", "/api/users", "").Body
-	shell := exec.Command("sh", "-c", commands)
+	shell := exec.Command("sh", "-ec", shown[1]+shown[2])
 	shell.Dir, shell.Env = t.TempDir(), append(os.Environ(), "DATABASE_URL="+url)
 	if output, err := shell.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)

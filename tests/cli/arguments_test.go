@@ -49,13 +49,13 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	for command, says := range map[string]string{
 		"": "backup |restore |copy |add-field |ignore-email-case |changes |index-search |key |healthcheck |--version ",
 		"backup": "whether the service runs or not|must not exist|" +
-			"docker compose exec -T users-api /app/users-api backup - > users.db",
+			"docker compose exec -T users-api /app/users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db",
 		"copy":              "Stop the service first|DATABASE_URL=postgres://|users-api copy",
 		"add-field":         "USER_FIELDS|users-api add-field phone",
 		"ignore-email-case": "users_email_nocase|A to Z|DROP INDEX",
 		"changes":           "users_changes|GET /api/changes|removes all of it|changes on",
 		"index-search":      "--drop|USER_FIELDS|(q)|three characters",
-		"restore":           "Stop the service first|users.db.replaced-|restore - < users.db",
+		"restore":           "Stop the service first|users.db.replaced-|restore - <users-backup.db",
 		"key":               "API_KEY|API_KEY_FILE|users-api key hr-sync >> api_key",
 		"healthcheck":       "PORT|exit code is 1",
 		"licenses":          "modules|Go|Swagger UI",

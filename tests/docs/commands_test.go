@@ -3,6 +3,7 @@ package docs
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -43,5 +44,34 @@ func TestNoCommandHasARemarkOnItsLine(t *testing.T) {
 				t.Errorf("%s shows, in what people paste: %s", path, remark)
 			}
 		}
+	}
+}
+
+// A backup gets its name once it is complete: one that fails must not empty the last good one. And what deletes is a dry run.
+func TestWhatIsPastedKeepsUsersAndBackups(t *testing.T) {
+	t.Parallel()
+	toFile := regexp.MustCompile(`(?:backup -|pg_dump [^>\n]*) ?> ?(\S+)`)
+	backups, deletions := 0, 0
+	deleting := regexp.MustCompile(`.*(?:-X DELETE|on_missing=delete).*`)
+	for path, scripts := range shownCommands(t) {
+		text := strings.Join(scripts, "\n")
+		for _, deletes := range deleting.FindAllString(text, -1) {
+			if deletions++; !strings.Contains(deletes, "echo ask -X DELETE") && !strings.Contains(deletes, "dry_run=true") {
+				t.Errorf("%s shows what deletes as it stands: %s", path, deletes)
+			}
+		}
+		if strings.HasSuffix(path, ".md") {
+			text = program.ReadFile(t, path) // what stands in a sentence, too
+		}
+		for _, match := range toFile.FindAllStringSubmatch(text, -1) {
+			backups++
+			name, isNew := strings.CutSuffix(match[1], ".new")
+			if moves := regexp.MustCompile(`&&\s+mv ` + regexp.QuoteMeta(match[1]+" "+name)); !isNew || !moves.MatchString(text) {
+				t.Errorf("%s shows a backup that empties the last one when it fails: %s", path, match[0])
+			}
+		}
+	}
+	if backups < 6 || deletions < 3 {
+		t.Errorf("%d backups and %d deletions are shown", backups, deletions)
 	}
 }
