@@ -121,8 +121,14 @@ func parseKey(words []string) (sum [sha256.Size]byte, key Key, err error) {
 	return sum, key, err
 }
 
+// wrapped matches what a file of settings has around a key, and no client sends.
+var wrapped = regexp.MustCompile(`^(".*"|'.*'|API_(READ_)?KEY=.*)$`)
+
 // sumOf returns the sum of a key, which may be written as its sum.
 func sumOf(key string) (sum [sha256.Size]byte, err error) {
+	if wrapped.MatchString(key) {
+		return sum, errors.New("a key in quotation marks, or behind the name of its setting and =: write the key alone")
+	}
 	if prefix := len(sumPrefix); len(key) >= prefix && strings.EqualFold(key[:prefix], sumPrefix) {
 		digits, err := hex.DecodeString(key[prefix:])
 		if err != nil || len(digits) != sha256.Size {

@@ -92,6 +92,9 @@ func TestEveryFormOfALineIsRead(t *testing.T) {
 		"a day, a comment":           {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
 		"nearly a sum":               {"sha256-" + keyA, full("sha256-" + keyA)},
 		"256 KiB":                    {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
+		"a byte order mark":          {"\ufeff" + keyA + "\r\n" + keyC, full(keyA, keyC)},
+		"one quotation mark":         {`"` + keyA + "\n" + keyC + "'", full(`"`+keyA, keyC+"'")},
+		"= in a key":                 {keyA + "=\nAPI_KEYS=" + keyA, full(keyA+"=", "API_KEYS="+keyA)},
 	} {
 		if _, ring, err := read(t, c.lines); err != nil || !maps.Equal(*ring.keys.Load(), c.want) {
 			t.Errorf("%s: %.500q is read as %v, %v, want %v", name, c.lines, ring, err, c.want)
@@ -126,6 +129,7 @@ func TestAMistakeInALineIsNamedWithItsNumberAndWithoutTheKey(t *testing.T) {
 		sum   = " of API_KEY_FILE has a key that begins with sha256: and does not go on with 64 hexadecimal digits"
 		char  = " of API_KEY_FILE has a key with a character that keys cannot have"
 		twice = " of API_KEY_FILE has a key that is already listed"
+		alone = " of API_KEY_FILE has a key in quotation marks, or behind the name of its setting and =: write the key alone"
 		large = "the file that API_KEY_FILE names cannot be read: it is larger than 256 KiB"
 	)
 	for title, test := range map[string]struct{ lines, says string }{
@@ -144,6 +148,10 @@ func TestAMistakeInALineIsNamedWithItsNumberAndWithoutTheKey(t *testing.T) {
 		"another blank":               {keyA + "\v" + keyA, "line 1" + char},
 		"a letter beyond ASCII":       {keyA + "é", "line 1" + char},
 		"a key and its sum":           {keyA + "\n" + "a " + sumA, "line 2" + twice},
+		"quotation marks":             {`"` + keyA + `"`, "line 1" + alone},
+		"apostrophes, after a name":   {keyC + "\na '" + keyA + "'", "line 2" + alone},
+		"a line of .env":              {"API_KEY=" + keyA, "line 1" + alone},
+		"the other setting's name":    {keyC + "\nAPI_READ_KEY=" + keyA, "line 2" + alone},
 		"256 KiB and a byte":          {strings.Repeat("\n", 256<<10+1), large},
 	} {
 		_, ring, err := read(t, test.lines)

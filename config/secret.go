@@ -37,7 +37,8 @@ func readSecret(name string) (secret, error) {
 	return secret{name + "_FILE", text}, nil
 }
 
-// readFile returns the text of a small regular file. To open a pipe would wait for its writer, which no signal ends.
+// readFile returns the text of a small regular file, without the byte order mark that editors on Windows put before it. To
+// open a pipe would wait for its writer, which no signal ends.
 func readFile(path string) (string, error) {
 	const most = 256 << 10 // more than 1,000 keys with names, dates, hashes and comments
 	info, err := os.Stat(path)
@@ -50,7 +51,7 @@ func readFile(path string) (string, error) {
 		return "", errors.New("it is larger than 256 KiB")
 	}
 	text, err := os.ReadFile(path)
-	return string(text), err
+	return strings.TrimPrefix(string(text), "\ufeff"), err
 }
 
 // ReadDatabaseURL returns DATABASE_URL, the PostgreSQL database that stores the users, or "" for the file in DATA_DIR.

@@ -132,7 +132,7 @@ func TestASignalEndsAStartThatWaitsForAServer(t *testing.T) {
 	t.Parallel()
 	const url = "postgresql://users:" + databasePassword + "@127.0.0.1:1/users"
 	file := filepath.Join(t.TempDir(), "url")
-	program.WriteFile(t, file, url+"\r\n")
+	program.WriteFile(t, file, "\ufeff"+url+"\r\n") // as Windows writes it
 	for _, setting := range []string{"DATABASE_URL=" + url, "DATABASE_URL_FILE=" + file} {
 		p := program.Launch(t, program.Path(), setting)
 		p.WaitForLog(t, "connection refused")
