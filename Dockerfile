@@ -1,5 +1,7 @@
-# docker build .                        the release image: the program and an empty data directory
-# docker build --target development .   what `docker compose up dev` runs: Go and air, for a mounted source tree
+# The release image, the program and an empty data directory:
+#   docker build .
+# What `docker compose up dev` runs, Go and air for a mounted source tree:
+#   docker build --target development .
 
 # Which release this is: the program prints it, logs it, and the image's labels have it.
 ARG VERSION=unreleased
@@ -51,6 +53,7 @@ ENV TMPDIR=/app/data
 # The program starts as root only to own the data directory, and becomes this uid and gid before it opens anything.
 ENV RUN_AS=65532
 EXPOSE 3000
-# A short interval instead of --start-interval, which engines before 25 refuse. One check takes about 10 ms.
-HEALTHCHECK --interval=2s --timeout=3s --retries=3 CMD ["/app/users-api", "healthcheck"]
+# A short interval instead of --start-interval, which engines before 25 refuse. One check takes about 10 ms. A start may wait
+# 30 s for PostgreSQL: until the first success, failures do not count for a minute.
+HEALTHCHECK --interval=2s --timeout=3s --start-period=1m --retries=3 CMD ["/app/users-api", "healthcheck"]
 ENTRYPOINT ["/app/users-api"]

@@ -38,6 +38,13 @@ func TestAServiceThatHangsIsUnhealthyUntilItGoesOn(t *testing.T) {
 	service.becomes("healthy", 10*time.Second)
 }
 
+// `docker compose up --wait` gives up at "unhealthy".
+func TestAServiceThatWaitsForItsServerIsStarting(t *testing.T) {
+	service := start(t, "--env", "DATABASE_URL=postgres://users:password@127.0.0.1:1/users")
+	eventually(t, 30*time.Second, "the fourth check", func() bool { return service.inspect("{{len .State.Health.Log}}") >= "4" })
+	program.Expect(t, "its health", service.inspect("{{.State.Health.Status}}"), "starting")
+}
+
 func TestTheImageHoldsTheProgramAndAnEmptyDirectoryAndNothingElse(t *testing.T) {
 	files := export(t)
 	names := slices.Sorted(maps.Keys(files))
