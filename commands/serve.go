@@ -138,10 +138,10 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if len(ended) > 0 {
 		logger.Warn("the last day of some keys is over: they are refused", "names", ended)
 	}
-	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+	if keys == nil && !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && !settings.PublishedHere() {
 		logger.Warn("anyone who can reach this port can read, change and delete all users",
 			"help", "set API_KEY or API_KEY_FILE to require a key; to keep other machines out, "+
-				"set LISTEN_ADDRESS=127.0.0.1, or PUBLISH=127.0.0.1:3000 with compose")
+				"set LISTEN_ADDRESS=127.0.0.1, or with compose unset PUBLISH")
 	}
 
 	background, end := context.WithCancel(stop)

@@ -8,6 +8,7 @@ package config
 import (
 	"log/slog"
 	"math"
+	"net"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 type Config struct {
 	Port          uint16        // PORT, the TCP port to listen on; 0 lets the system choose a free one
 	ListenAddress string        // LISTEN_ADDRESS, the one IP address to listen on; "" means all addresses
+	Publish       string        // PUBLISH, where compose publishes the port on its machine; "" without compose
 	AllowedHosts  []string      // ALLOWED_HOSTS, the hosts that requests may be for, in lower case; none means any host
 	AdminPort     *uint16       // ADMIN_PORT, for metrics and probes; 0 lets the system choose one, nil means none
 	NodeEnv       string        // NODE_ENV, logged at startup; it changes nothing (specification, section 1)
@@ -44,6 +46,7 @@ func Read() (Config, error) {
 		ImportMax:     env.mebibytes("IMPORT_MAX_MIB"),
 		Port:          env.number("PORT", 0),
 		ListenAddress: env.listenAddress(),
+		Publish:       env.GetString("PUBLISH"),
 		AllowedHosts:  env.allowedHosts(),
 		RunAs:         env.number("RUN_AS", 0),
 		DataDir:       env.absolutePath("DATA_DIR"),
@@ -51,6 +54,9 @@ func Read() (Config, error) {
 		ChangesKeep:   env.duration("CHANGES_KEEP", time.Hour, "720h or 48h"),
 	}
 	config.Backups = env.backups(config.DataDir)
+	if net.ParseIP(config.ListenAddress).IsLoopback() && config.Publish != "" {
+		env.refuse("LISTEN_ADDRESS", ", which nobody outside of the container reaches: with compose, set PUBLISH instead")
+	}
 	if env.GetString("ADMIN_PORT") != "" {
 		config.AdminPort = new(env.number("ADMIN_PORT", 0))
 		if *config.AdminPort == config.Port && config.Port != 0 {
@@ -61,6 +67,12 @@ func Read() (Config, error) {
 }
 
 func (c Config) DatabasePath() string { return filepath.Join(c.DataDir, "users.db") }
+
+// PublishedHere reports whether compose publishes the port on its machine alone.
+func (c Config) PublishedHere() bool {
+	host, _, _ := net.SplitHostPort(c.Publish)
+	return net.ParseIP(host).IsLoopback()
+}
 
 // LocalHost returns the address at which programs on this machine reach the service.
 func (c Config) LocalHost() string {

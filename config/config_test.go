@@ -83,15 +83,37 @@ func TestAVariableThatIsNearlyASettingIsNamedWithIt(t *testing.T) {
 	for name, setting := range map[string]string{
 		"API_KYE": "API_KEY", "API_KEYS": "API_KEY", "APIKEY": "API_KEY", "API_KEX": "API_KEY", "XAPI_KEY": "API_KEY",
 		"API_KEY_FIEL": "API_KEY_FILE", "API_READ_KEY_FIL": "API_READ_KEY_FILE",
-		"DATABASE_URL_FILES": "DATABASE_URL_FILE", "DATADIR": "DATA_DIR",
+		"DATABASE_URL_FILES": "DATABASE_URL_FILE", "DATADIR": "DATA_DIR", "PUBLIHS": "PUBLISH",
+		"PUID": "RUN_AS", // as other images call it
 
 		"API_YEK": "", "AIP_KYE": "", "API_KEY_1": "", "GOOGLE_API_KEY": "", "API": "", // more than one slip
-		"PORTS": "", "PROT": "", "RUNAS": "", "RUN_AT": "", // too few letters
+		"PORTS": "", "PROT": "", "RUNAS": "", "RUN_AT": "", "PGID": "", "UID": "", // too few letters
 		"API_KEY": "", "API_KEY_FILE": "", "API_READ_KEY_FILE": "", "DATABASE_URL_FILE": "", // settings themselves
 	} {
 		t.Setenv(name, "secret")
 		if got := Misspelt()[name]; got != setting {
 			t.Errorf("%s is taken for %q, and not for %q", name, got, setting)
+		}
+	}
+}
+
+// A service that compose publishes listens inside of its container, where other addresses than 127.0.0.1 are not known.
+func TestWhereComposePublishesSaysWhoReachesThePort(t *testing.T) {
+	for publish, here := range map[string]bool{
+		"": false, "3000": false, "0.0.0.0:3000": false, "192.0.2.1:3000": false, "[::]:3000": false,
+		"127.0.0.1:3000": true, "127.0.0.1:": true, "127.0.0.2:8000-8010": true, "[::1]:3000": true,
+	} {
+		got, err := readOnly(t, map[string]string{"PUBLISH": publish})
+		if err != nil || got.PublishedHere() != here {
+			t.Errorf("PUBLISH=%s: on this machine alone: %v, %v", publish, got.PublishedHere(), err)
+		}
+	}
+	for _, address := range []string{"127.0.0.1", "::1"} {
+		_, err := readOnly(t, map[string]string{"PUBLISH": "127.0.0.1:3000", "LISTEN_ADDRESS": address})
+		want := fmt.Sprintf("LISTEN_ADDRESS is %q, which nobody outside of the container reaches: "+
+			"with compose, set PUBLISH instead", address)
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

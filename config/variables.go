@@ -36,6 +36,7 @@ func Settings() []Setting {
 	return []Setting{
 		{"PORT", "3000", "the port to listen on; 0 lets the system choose"},
 		{"LISTEN_ADDRESS", "", "the one address to listen on (every address)"},
+		{"PUBLISH", "", "where docker-compose.yml publishes PORT; nothing else reads it (127.0.0.1:PORT)"},
 		{"ALLOWED_HOSTS", "", "the host names that the service answers for, separated by commas (any)"},
 		{"API_KEY", "", "require this key; API_KEY_FILE names a file with one per line (none: full access for anyone)"},
 		{"API_READ_KEY", "", "a key that can only read; API_READ_KEY_FILE names a file with one per line (none)"},
@@ -59,7 +60,7 @@ func Settings() []Setting {
 }
 
 // Misspelt returns the variables that are set and nearly have the name of a setting, each with that setting. What is
-// like a name of at most six letters is likely to be a variable of another program.
+// like a name of at most six letters is likely to be a variable of another program. PUID is what other images call RUN_AS.
 func Misspelt() map[string]string {
 	var settings []string
 	for _, setting := range Settings() {
@@ -72,7 +73,7 @@ func Misspelt() map[string]string {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
 		for _, setting := range settings {
-			if len(setting) > len("RUN_AS") && isSlip(name, setting) {
+			if len(setting) > len("RUN_AS") && isSlip(name, setting) || name == "PUID" && setting == "RUN_AS" {
 				misspelt[name] = setting
 			}
 		}

@@ -117,16 +117,18 @@ func (c container) isLockedDown(mounts ...string) {
 	program.Expect(c.t, "that its root is read-only", isReadOnly, slices.Contains(mounts, "volume /app/data"))
 }
 
-func TestEachServiceButTheDatabaseIsPublishedOnPort3000ByDefault(t *testing.T) {
+func TestEachServiceButTheDatabaseIsPublishedOnPort3000OfThisMachineByDefault(t *testing.T) {
 	for _, c := range []struct {
 		name                       string
 		environment                []string
 		address, published, target string
+		told                       string // to the service
 	}{
-		{"nothing set", nil, "", "3000", "3000"},
-		{"PORT", []string{"PORT=8080"}, "", "8080", "8080"},
-		{"PUBLISH", []string{"PUBLISH=127.0.0.1:80"}, "127.0.0.1", "80", "3000"},
-		{"both", []string{"PORT=8080", "PUBLISH=80"}, "", "80", "8080"},
+		{"nothing set", nil, "127.0.0.1", "3000", "3000", "127.0.0.1:3000"},
+		{"PORT", []string{"PORT=8080"}, "127.0.0.1", "8080", "8080", "127.0.0.1:8080"},
+		{"PUBLISH for others", []string{"PUBLISH=80"}, "", "80", "3000", "80"},
+		{"PUBLISH with an address", []string{"PUBLISH=[::1]:80"}, "::1", "80", "3000", "[::1]:80"},
+		{"both", []string{"PORT=8080", "PUBLISH=80"}, "", "80", "8080", "80"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			services := readCompose(t, c.environment)
@@ -142,6 +144,7 @@ func TestEachServiceButTheDatabaseIsPublishedOnPort3000ByDefault(t *testing.T) {
 				if inside := service.Environment["PORT"]; inside != nil && *inside != c.target || inside == nil && c.target != "3000" {
 					t.Errorf("%s does not listen where it is published from: PORT is %v in it", name, inside)
 				}
+				program.Expect(t, "where "+name+" is told that it is published", *service.Environment["PUBLISH"], c.told)
 			}
 		})
 	}
