@@ -24,7 +24,7 @@ complete and on disk. With - the copy goes to the standard output, through a fil
 as much room.
 
   users-api backup /mnt/backups/users-backup.db
-  docker compose exec -T users-api /app/users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db`,
+  users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db`,
 		Args: oneFile,
 		RunE: backUp,
 	}
@@ -89,6 +89,9 @@ The old database is kept beside the new one as users.db.replaced- and the time. 
 longer need it.
 
   users-api restore /mnt/backups/users-backup.db
+
+With compose:
+
   docker compose stop users-api &&
   docker compose run --rm -T users-api restore - <users-backup.db &&
   docker compose start users-api`,

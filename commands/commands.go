@@ -17,6 +17,9 @@ import (
 	"users-api/config"
 )
 
+// withCompose says how a command is run where compose runs the service, whether it runs or not: `exec` needs a running one.
+const withCompose = "With compose, write `docker compose run --rm -T users-api` for `users-api`."
+
 // sameSignal is how long a second signal counts as the first. air, for example, sends one to the process and another to
 // its process group, and requests in progress must survive both.
 const sameSignal = time.Second
@@ -65,6 +68,9 @@ func NewRoot() *cobra.Command {
 		newChanges(), newIndexSearch(), newKey(), newLicenses())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true // a command says its own, and all have --help
+		if !strings.Contains(command.Long, "compose") {
+			command.Long += "\n\n" + withCompose
+		}
 	}
 	return root
 }
@@ -73,6 +79,7 @@ func NewRoot() *cobra.Command {
 func about() string {
 	text := `users-api serves a registry of users as JSON over HTTP, from one SQLite file or from PostgreSQL.
 Without a command it serves until SIGTERM or SIGINT (Ctrl+C).
+` + withCompose + `
 
 Settings are environment variables:
 `

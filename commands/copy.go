@@ -23,7 +23,9 @@ Stop the service first: what it stores meanwhile would not be copied. The table 
 made when there is none, and must be empty. The file is only read; keep it until you no longer need it.
 
   sudo systemctl stop users-api &&
-  sudo DATA_DIR=/var/lib/users-api DATABASE_URL=postgres://users:password@db.example.org/users users-api copy`,
+  sudo DATA_DIR=/var/lib/users-api DATABASE_URL=postgres://users:password@db.example.org/users users-api copy
+
+With compose: docker compose run --rm -T users-api-postgres copy`,
 		Args: noArguments,
 		RunE: copyUsers,
 	}

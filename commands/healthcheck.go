@@ -20,7 +20,7 @@ func newHealthcheck() *cobra.Command {
 		Short: "Ask the service on this machine whether it is up",
 		Long: `Asks the service on this machine, at PORT, whether it is up. The exit code is 1 when it is not.
 
-A container image without a shell needs it: the image's own health check runs it.`,
+The health check of the image runs it, inside of the container: ` + "`docker compose ps`" + ` shows what it has found.`,
 		Args: noArguments,
 		RunE: healthcheck,
 	}

@@ -14,14 +14,14 @@ func newKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key [NAME]",
 		Short: "Print a new key, for API_KEY or API_READ_KEY",
-		Long: `Prints a new random key of 26 characters, which cannot be guessed. It is stored nowhere. The second line adds one to the
+		Long: `Prints a new random key of 26 characters, which cannot be guessed. It is stored nowhere. This adds one to the
 file that API_KEY_FILE names.
 
-  API_KEY=$(users-api key)
   users-api key >> api_key
 
-With a NAME, it prints a line for such a file with the name and the SHA-256 sum of the key, so that the file contains
-no secret, and the key itself on stderr, once. A running service notices new lines. The log has the name at each request.
+With a NAME, it prints a line for a file that API_KEY_FILE names, with the name and the SHA-256 sum of the key, so
+that the file contains no secret, and the key itself on stderr, once. A running service notices new lines. The log
+has the name at each request.
 
   users-api key hr-sync >> api_key`,
 		Args: func(command *cobra.Command, arguments []string) error {

@@ -39,10 +39,9 @@ func newAddField() *cobra.Command {
 names, so that USER_FIELDS can name it. It holds text, and is NULL for the users there are. The command
 fails if the table has the column already.
 
-The service may run meanwhile. It serves the field after a restart with NAME in USER_FIELDS.
+The service may run meanwhile. It serves the field once it is started with NAME in USER_FIELDS.
 
-  users-api add-field phone
-  docker compose exec -T users-api /app/users-api add-field phone`,
+  users-api add-field phone`,
 		Args: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return seeHelp(command, fmt.Sprintf("add-field needs one argument, NAME, and got %q", arguments))
@@ -56,7 +55,7 @@ The service may run meanwhile. It serves the field after a restart with NAME in 
 		RunE: func(command *cobra.Command, arguments []string) error {
 			name := arguments[0]
 			will := fmt.Sprintf("adding the column %s (text, may be NULL) to", name)
-			next := fmt.Sprintf("added: now name %s in USER_FIELDS, and restart the service", name)
+			next := fmt.Sprintf("added: now name %s in USER_FIELDS, and start the service again", name)
 			if isOfTheModel(name) {
 				next = "added: now start the service"
 			}
@@ -82,8 +81,7 @@ If some users have the same email already, nothing is changed, and the command p
 
 The service may run meanwhile, and needs no restart. To undo it: DROP INDEX users_email_nocase
 
-  users-api ignore-email-case
-  docker compose exec -T users-api /app/users-api ignore-email-case`,
+  users-api ignore-email-case`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return changeSchema(command.Context(),
@@ -103,8 +101,7 @@ program has written. The table holds ids, and no names or emails. "changes off" 
 
 The service may run meanwhile, and needs no restart.
 
-  users-api changes on
-  docker compose exec -T users-api /app/users-api changes on`,
+  users-api changes on`,
 		Args: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 || arguments[0] != "on" && arguments[0] != "off" {
 				return seeHelp(command, fmt.Sprintf("changes needs one argument, on or off, and got %q", arguments))
@@ -136,8 +133,7 @@ no longer looks at every user. It finds the same. Run the command again after US
 The service may run meanwhile, and needs no restart. On SQLite, writes wait until the index is complete,
 and those that wait for more than 5 s fail. With --drop, the index is removed.
 
-  users-api index-search
-  docker compose exec -T users-api /app/users-api index-search`,
+  users-api index-search`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if drop {

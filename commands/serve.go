@@ -52,6 +52,9 @@ func Serve(stop context.Context) error {
 		err = serve(stop, settings, logger)
 	}
 	if err != nil {
+		if settings.Publish != "" && strings.Contains(err.Error(), "`users-api ") { // which compose's machine does not have
+			logger = logger.With("help", withCompose)
+		}
 		logger.Error("users-api stopped", "error", err)
 		return errLogged
 	}

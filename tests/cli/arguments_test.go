@@ -47,17 +47,17 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string]string{
-		"": "backup |restore |copy |add-field |ignore-email-case |changes |index-search |key |healthcheck |--version ",
+		"": "With compose|PUBLISH |backup |restore |copy |add-field |ignore-email-case |changes |index-search |key |healthcheck |--version ",
 		"backup": "whether the service runs or not|must not exist|" +
-			"docker compose exec -T users-api /app/users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db",
-		"copy":              "Stop the service first|DATABASE_URL=postgres://|users-api copy",
-		"add-field":         "USER_FIELDS|users-api add-field phone",
-		"ignore-email-case": "users_email_nocase|A to Z|DROP INDEX",
-		"changes":           "users_changes|GET /api/changes|removes all of it|changes on",
-		"index-search":      "--drop|USER_FIELDS|(q)|three characters",
+			"users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db|With compose, write `docker compose run --rm -T users-api`",
+		"copy":              "Stop the service first|DATABASE_URL=postgres://|users-api copy|run --rm -T users-api-postgres copy",
+		"add-field":         "USER_FIELDS|users-api add-field phone|With compose",
+		"ignore-email-case": "users_email_nocase|A to Z|DROP INDEX|With compose",
+		"changes":           "users_changes|GET /api/changes|removes all of it|changes on|With compose",
+		"index-search":      "--drop|USER_FIELDS|(q)|three characters|With compose",
 		"restore":           "Stop the service first|users.db.replaced-|restore - <users-backup.db",
-		"key":               "API_KEY|API_KEY_FILE|users-api key hr-sync >> api_key",
-		"healthcheck":       "PORT|exit code is 1",
+		"key":               "API_KEY|API_KEY_FILE|users-api key hr-sync >> api_key|With compose",
+		"healthcheck":       "PORT|exit code is 1|docker compose ps",
 		"licenses":          "modules|Go|Swagger UI",
 	} {
 		for _, form := range []string{"help " + command, command + " --help", command + " -h"} {

@@ -57,6 +57,10 @@ func TestAFieldWhoseColumnIsMissingEndsTheStart(t *testing.T) {
 	p := program.Launch(t, program.Path(), "DATA_DIR="+first.DataDir, "USER_FIELDS=room,city,floor")
 	program.ExpectRefusal(t, p, "the table users has no column room, no column floor: run `users-api add-field room`, "+
 		"`users-api add-field floor`, or take what is missing out of USER_FIELDS")
+	program.Forbid(t, p.Log(), "compose")
+	beside := program.Launch(t, program.Path(), "DATA_DIR="+first.DataDir, "USER_FIELDS=room",
+		"LISTEN_ADDRESS=", "PUBLISH=127.0.0.1:3000")
+	program.ExpectRefusal(t, beside, "run `users-api add-field room`", `help="With compose, write `+"`docker compose run")
 	expectColumns(t, first, "city")
 }
 
@@ -86,7 +90,7 @@ func TestAFieldIsAddedWhileTheServiceRuns(t *testing.T) {
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	before := p.Do(t, "GET", "/api/users", "")
-	expectDone(t, p.Run(t, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and restart the service")
+	expectDone(t, p.Run(t, "add-field", "room"), addingRoom, "added: now name room in USER_FIELDS, and start the service again")
 	expectColumns(t, p, "room")
 	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before.Body)
 	p.Create(t, "Alan", "alan@example.org")
