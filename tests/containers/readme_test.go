@@ -1,0 +1,155 @@
+//go:build containers
+
+package containers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// block returns the one block of a document of the project that contains a text.
+func (p project) block(document, contains string) string {
+	p.t.Helper()
+	for _, block := range regexp.MustCompile("(?s)```shell\n(.*?)```").FindAllStringSubmatch(p.read(document), -1) {
+		if strings.Contains(block[1], contains) {
+			return block[1]
+		}
+	}
+	p.t.Fatalf("%s shows no %s", document, contains)
+	return ""
+}
+
+// newDocumentedProject is newProject for blocks of documents, which do not name it, with the deployment running.
+func newDocumentedProject(t *testing.T) project {
+	t.Helper()
+	p := newProject(t)
+	t.Setenv("COMPOSE_PROJECT_NAME", p.name)
+	p.run("docker compose up -d --wait")
+	return p
+}
+
+// settings writes .env.
+func (p project) settings(lines string) {
+	p.t.Helper()
+	program.Must(p.t, os.WriteFile(filepath.Join(p.directory, ".env"), []byte(lines), 0o600))
+}
+
+// fails runs compose, which must fail, and returns what it said.
+func (p project) fails(arguments ...string) string {
+	p.t.Helper()
+	_, said, err := p.stream(nil, arguments...)
+	if err == nil {
+		p.t.Fatalf("docker compose %s succeeds", strings.Join(arguments, " "))
+	}
+	return said
+}
+
+func (p project) users() *program.Program {
+	p.t.Helper()
+	return p.service("users-api").api()
+}
+
+const openWarning = "anyone who can reach this port"
+
+func TestTheLogWarnsOfAnOpenServiceOnlyWhereOtherMachinesReachIt(t *testing.T) {
+	p := newDocumentedProject(t)
+	program.Forbid(t, p.service("users-api").log(), "WARN")
+	t.Setenv("PUBLISH", "0.0.0.0:")
+	p.run("docker compose up -d --wait")
+	program.Expect(t, "the log", p.service("users-api").log(), "…"+openWarning+"…")
+}
+
+func TestTheKeyThatREADMEMakesIsInForce(t *testing.T) {
+	p := newDocumentedProject(t)
+	p.users().Create(t, "Ada", "ada@example.org")
+	p.run(p.block("README.md", "users-api key)"))
+	key := strings.TrimSpace(strings.TrimPrefix(p.read(".env"), "API_KEY="))
+	p.users().Do(t, "GET", "/api/users", "").Expect(t, 401, "…")
+	p.users().Do(t, "GET", "/api/users", "", "Authorization: Bearer "+key).Expect(t, 200, `[{"id":1,…}]`)
+	program.Forbid(t, p.service("users-api").log(), openWarning)
+}
+
+func TestFieldsAreAddedToAServiceWithUsersAsREADMESays(t *testing.T) {
+	p := newDocumentedProject(t)
+	p.users().Create(t, "Ada", "ada@example.org")
+	p.run(p.block("README.md", "add-field phone"))
+	p.users().Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"phone":null,"department":null}]`)
+
+	p.settings("USER_FIELDS=phone,department,room\n") // the other way round
+	p.fails("up", "--detach", "--wait")
+	service := p.service("users-api")
+	for _, says := range []string{"run `users-api add-field room`, or take what is missing out of USER_FIELDS",
+		"With compose, write `docker compose run --rm -T users-api` for `users-api`."} {
+		program.Expect(t, "the log", service.log(), "…"+says+"…")
+	}
+	eventually(t, time.Minute, "waiting for the next attempt", func() bool { // Docker waits longer and longer
+		return service.inspect("{{.State.Restarting}}") == "true" && service.inspect("{{.RestartCount}}") > "5"
+	})
+	p.run("docker compose run --rm -T users-api add-field room")
+	again := regexp.MustCompile("`(docker compose up [^`]* --force-recreate)`").FindStringSubmatch(p.read("README.md"))
+	p.run(again[1])
+	p.users().Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…,"room":null}]`)
+}
+
+// What is in .env reaches the service, whatever its name.
+func TestASettingInEnvIsServedOrNamedOrEndsTheStart(t *testing.T) {
+	p := newDocumentedProject(t)
+	p.settings("API_KYE=secret-0123456789\nPUID=1000\nUNKNOWN=x\n")
+	p.run("docker compose up -d --wait")
+	log := p.service("users-api").log()
+	for _, says := range []string{`variable=API_KYE help="did you mean API_KEY?"`, `variable=PUID help="did you mean RUN_AS?"`} {
+		program.Expect(t, "the log", log, "…"+says+"…")
+	}
+	program.Forbid(t, log, "secret", "UNKNOWN")
+	for setting, says := range map[string]string{
+		"API_KEY_FILE=./api_key":              "the file that API_KEY_FILE names cannot be read: no such file or directory",
+		"API_READ_KEY_FILE=/keys/api_key":     "the file that API_READ_KEY_FILE names cannot be read",
+		"DATABASE_URL_FILE=./database_url":    "the file that DATABASE_URL_FILE names cannot be read",
+		"DATABASE_URL=mysql://users":          "DATABASE_URL must begin with postgres://",
+		"LISTEN_ADDRESS=127.0.0.1":            "with compose, set PUBLISH instead",
+		"DATA_DIR=/srv/people":                "/srv",
+		"BACKUP_EVERY=24h\nBACKUP_DIR=/mnt/b": "",
+	} {
+		p.settings(setting + "\n")
+		if says == "" { // a backup that fails is logged, and users are served
+			p.run("docker compose up -d --wait")
+			eventually(t, slowStart, "a failed backup", func() bool {
+				return strings.Contains(p.service("users-api").log(), "level=ERROR")
+			})
+			continue
+		}
+		p.fails("up", "--detach", "--wait")
+		program.Expect(t, "the log with "+setting, p.service("users-api").log(), "…"+says+"…")
+	}
+}
+
+// The one form of all commands, beside the service and while it is stopped. healthcheck asks from inside of the container.
+func TestEveryCommandRunsBesideTheServiceAndWithoutIt(t *testing.T) {
+	p := newDocumentedProject(t)
+	p.users().Create(t, "Ada", "ada@example.org")
+	const form = "docker compose run --rm -T users-api "
+	for i, step := range []string{"true", "docker compose stop users-api"} {
+		p.run(step)
+		for _, command := range []string{
+			fmt.Sprintf("add-field room%d", i), "index-search", "index-search --drop", "changes on", "changes off", "ignore-email-case",
+			"key", "key hr-sync", "licenses", "help", "help backup", "--version", "completion zsh", "backup - >users-backup.db",
+		} {
+			if i == 1 && command == "ignore-email-case" {
+				continue // it is there
+			}
+			p.run(form + command)
+		}
+	}
+	p.run("docker compose start users-api")
+	_, said, err := p.stream([]byte("x"), "run", "--rm", "-T", "users-api", "restore", "-")
+	if err == nil || !strings.Contains(said, "has the database") {
+		t.Errorf("a restore beside the service: %v, %s", err, said)
+	}
+}
