@@ -3,7 +3,7 @@
 // Package browser proves the page as a person uses it: in Debian's Chromium, against the built program, finding
 // everything by its role and its name as a screen reader does.
 //
-//	apt-get install chromium
+//	apt-get install chromium nginx-light
 //	AXE=node_modules/axe-core/axe.min.js go test -tags browser ./tests/browser
 package browser
 

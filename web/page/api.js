@@ -63,10 +63,11 @@ export async function readUsers(query, signal) {
   return { users: await whole(answer.json(), signal), headers: answer.headers };
 }
 
-/** Returns a user and its entity tag. */
+/** Returns a user and its entity tag. A proxy that compresses makes it W/"…" or "…-gzip": the digits are the service's. */
 export async function readUser(id, signal) {
   const answer = await call('GET', `api/users/${id}`, { signal });
-  return { user: await whole(answer.json(), signal), tag: answer.headers.get('ETag') };
+  const [digits] = /[0-9a-f]{32}/.exec(answer.headers.get('ETag')) ?? [];
+  return { user: await whole(answer.json(), signal), tag: `"${digits}"` };
 }
 
 /** Returns the user whose id a search may mean, or null. */
