@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -223,11 +224,60 @@ func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
 	ada.clicks("checkbox", "Select all on this page").reads("9 selected")
 	ada.clicks("checkbox", "Select User 004").reads("8 selected")
 	ada.opens("Delete 8 users", "Delete 8 users?").reads("User 008", "and 2 others")
-	p.Delete(t, 1) // which is no failure
+	p.Delete(t, 1) // which is neither a failure nor a deletion of this person
 	program.OpenOther(t, p.DatabasePath()).Do(
 		"CREATE TRIGGER r BEFORE DELETE ON users WHEN OLD.id = 2 BEGIN SELECT RAISE(ABORT, 'not Ben'); END")
-	ada.clicks("button", "Delete 8 users").reads("7 users deleted, 1 failed: constraint failed: not Ben")
+	ada.clicks("button", "Delete 8 users").reads("6 users deleted, 1 not found, 1 failed: constraint failed: not Ben")
 	ada.lists("User 004", "User 001")
 	ada.clicks("button", "Cancel").reads("1 selected")
 	p.ExpectUsers(t, "User 001", "User 004")
+}
+
+// Who was changed by somebody else is shown as it is now before it is deleted, also among several.
+func TestOnlyWhoIsAsThePersonSawIsDeleted(t *testing.T) {
+	ada, p := visitWith(t, "Ada", "Ben", "Cleo")
+	ada.clicks("checkbox", "Select all on this page")
+	ada.opens("Delete 3 users", "Delete 3 users?")
+	p.Change(t, 2, `{"name":"Theirs"}`)
+	ada.clicks("button", "Delete 3 users").reads("2 users deleted, 1 failed: "+changed, "Delete this user?\n", "Theirs\nben@example.org")
+	p.ExpectUsers(t, "Theirs")
+	ada.clicks("button", "Delete").reads("Theirs was deleted")
+	p.ExpectUsers(t)
+	p.Create(t, "Dan", "dan@example.org")
+	ada.open("/").opens("Delete Dan", "Delete this user?")
+	ada.holds(func() { ada.clicks("button", "Delete") }, func(event fetch.EventRequestPaused) bool {
+		if event.Request.Method == http.MethodDelete {
+			p.Change(t, 4, `{"name":"Eve"}`)
+		}
+		return event.Request.Method == http.MethodDelete
+	}, &fetch.RequestPattern{URLPattern: "*/api/users/4"})
+	ada.reads(changed)
+	p.ExpectUsers(t, "Eve")
+	p.Delete(t, 4)
+	ada.clicks("button", "Delete").reads("User not found", "No users yet")
+}
+
+// JavaScript's numbers end at 2^53: the ids of these neighbours are the same for it.
+func TestIdsAreNotRounded(t *testing.T) {
+	p := start(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for i, name := range []string{"Ada", "Ben", "Cleo", "Dan", "Eve"} {
+		id := []int64{1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<63 - 2, 1<<63 - 1}[i]
+		other.Do(fmt.Sprintf(`INSERT INTO users (id, name, email) VALUES (%d, '%s', '"id":%[1]d, %[3]d')`, id, name, i))
+	}
+	ada := visit(t, p, "/")
+	ada.lists("Eve", "Dan", "Cleo", "Ben", "Ada")
+	ada.reads(`"id":9007199254740993, 2`)
+	ada.changes("Cleo", "Name", "Augusta")
+	ada.lists("Eve", "Dan", "Augusta", "Ben", "Ada")
+	ada.fills("Search names and emails", "9223372036854775806").lists("Dan")
+	ada.sees("cell", "Dan ID 9223372036854775806")
+	ada.clicks("checkbox", "Select Dan")
+	ada.open("/?after=9007199254740993").lists("Ben", "Ada")
+	ada.open("/")
+	ada.clicks("checkbox", "Select Augusta").clicks("checkbox", "Select Dan")
+	ada.opens("Delete 2 users", "Delete 2 users?").clicks("button", "Delete 2 users").reads("2 users deleted")
+	p.ExpectUsers(t, "Ada", "Ben", "Eve")
+	ada.opens("Delete Eve", "Delete this user?").clicks("button", "Delete").reads("Eve was deleted")
+	p.ExpectUsers(t, "Ada", "Ben")
 }

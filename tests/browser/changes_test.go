@@ -130,7 +130,7 @@ func TestThePagesOwnWritesAreNoNews(t *testing.T) {
 		write.open()
 		ada.holds(func() { ada.clicks("button", write.button) }, func(event fetch.EventRequestPaused) bool {
 			silent(fmt.Sprint("during ", write.name, ", before the answer to ", event.Request.Method, ","))
-			return event.Request.Method == http.MethodGet
+			return strings.Contains(event.Request.URL, "?")
 		}, &fetch.RequestPattern{URLPattern: "*/api/users", RequestStage: fetch.RequestStageResponse},
 			&fetch.RequestPattern{URLPattern: "*/api/users/*", RequestStage: fetch.RequestStageResponse},
 			&fetch.RequestPattern{URLPattern: "*/api/users?order*"})

@@ -7,6 +7,9 @@ const fields = [...document.querySelectorAll('#field option')].map(({ value }) =
 /** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
 const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
 
+/** Reports whether a text may be an id. */
+export const isID = (text) => /^-?\d{1,19}$/.test(text);
+
 /** Returns the place that the address names. */
 export function readAddress() {
   const given = new URLSearchParams(location.search);
@@ -14,7 +17,7 @@ export function readAddress() {
   const sort = sorts.find((name) => name === given.get('sort')) ?? 'id';
   const order = given.get('order');
   const after = given.get('after') ?? '';
-  const isPlace = sort === 'id' ? /^-?\d{1,15}$/.test(after) : after !== '';
+  const isPlace = sort === 'id' ? isID(after) : after !== '';
   return {
     q: given.get('q') ?? '',
     field, // the one that must have a value, or ''

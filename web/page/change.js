@@ -1,7 +1,7 @@
 // Adding and changing a user. A change is sent with the entity tag of what was read: when somebody else was faster,
 // both versions are shown and the person decides.
 
-import { Refusal, call, readUser, whole } from './api.js';
+import { Refusal, call, readJSON, readUser } from './api.js';
 import { load } from './list.js';
 import { inputs, say, short } from './show.js';
 
@@ -96,7 +96,7 @@ dialog.addEventListener('cancel', leave);
 async function saveNew() {
   showErrors(new Map());
   const answer = await call('POST', 'api/users', { body: JSON.stringify(written()) });
-  const { name } = await whole(answer.json());
+  const { name } = await readJSON(answer);
   done(`${short(name)} was added`);
 }
 

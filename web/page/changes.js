@@ -1,7 +1,7 @@
 // What others write while the page is open. The page says how many changes there are, and shows them only when a person
 // asks for them: no row moves under the pointer.
 
-import { Refusal, call, whole } from './api.js';
+import { Refusal, call, readJSON } from './api.js';
 import { count } from './show.js';
 
 const longestAnswer = 55; // s that a request waits for a change
@@ -76,7 +76,7 @@ async function read(after, signal) {
   const query = new URLSearchParams({ after, wait: longestAnswer });
   try {
     const answer = await call('GET', `api/changes?${query}`, { signal, mayAsk: false });
-    return await whole(answer.json(), signal);
+    return await readJSON(answer, signal);
   } catch (error) {
     if (error.status !== 410) throw error;
     return { changes: [{ op: 'many' }] };
@@ -84,4 +84,4 @@ async function read(after, signal) {
 }
 
 /** Reports whether the list has a user as it is now: some of what a list has may come again. */
-const isShown = ({ id, user }, shown) => user && JSON.stringify(user) === JSON.stringify(shown.get(String(id)));
+const isShown = ({ id, user }, shown) => user && JSON.stringify(user) === JSON.stringify(shown.get(id));

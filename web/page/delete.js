@@ -16,13 +16,13 @@ const people = dialog.querySelector('.people');
 const progress = dialog.querySelector('progress');
 const button = dialog.querySelector('.danger');
 
-let doomed = []; // with the tag of one alone: the users that the dialog is about
+let doomed = []; // the users that the dialog is about, as it shows them
 let working = null; // stops the deletion that is under way
 
-/** Asks whether users may be deleted. One alone is read again, so that exactly who was shown is deleted. */
+/** Asks whether users may be deleted. One alone is read again: the list may be old. */
 export async function deleteUsers(users) {
   try {
-    doomed = users.length === 1 ? [await readOne(users[0].id)] : users;
+    doomed = users.length === 1 ? [(await readUser(users[0].id)).user] : users;
   } catch (failure) {
     say(failure.message);
     load();
@@ -32,11 +32,6 @@ export async function deleteUsers(users) {
   progress.hidden = true;
   ask();
   dialog.showModal();
-}
-
-async function readOne(id) {
-  const { user, tag } = await readUser(id);
-  return { ...user, tag };
 }
 
 /** Names the people. */
@@ -67,57 +62,40 @@ dialog.querySelector('form').addEventListener('submit', async (event) => {
   if (working) return;
   working = new AbortController();
   error.textContent = '';
-  await (doomed.length === 1 ? deleteOne(doomed[0]) : deleteAll(doomed, working.signal));
+  await deleteAll(doomed, working.signal);
   working = null;
 });
 
 dialog.addEventListener('close', () => working?.abort());
 
-async function deleteOne({ id, name, tag }) {
-  try {
-    await call('DELETE', `api/users/${id}`, { headers: { 'If-Match': tag } });
-    done(`${short(name)} was deleted`, doomed);
-  } catch (failure) {
-    if (failure.status === 404) return done(failure.message, doomed);
-    error.textContent = failure.message;
-    if (failure.status === 412) await showChanged(id);
-  }
-}
-
-/** Shows who the user is now, and leaves the question open. */
-async function showChanged(id) {
-  try {
-    doomed = [await readOne(id)];
-    ask();
-  } catch (failure) {
-    error.textContent = failure.message;
-  }
-}
-
 /** Deletes everybody, a few at once, and says how many were deleted and how many not. Closing the dialog stops it. */
 async function deleteAll(users, signal) {
-  const left = await doToEach(users, progress, signal, ({ id }) => call('DELETE', `api/users/${id}`).catch((failure) => {
-    if (failure.status !== 404) throw failure; // who is gone already is as gone as was asked for
-  }));
-  const failed = new Set([...left.failures.map(({ user }) => user), ...left.waiting]);
-  const deleted = users.filter((user) => !failed.has(user));
-  const words = `${count(deleted.length)} deleted${sayLeft(left)}`;
-  if (failed.size === 0 && !signal.aborted) return done(words, deleted);
-  forget(deleted);
-  if (signal.aborted) return say(words);
-  error.textContent = `${words}: ${left.failures[0].failure.message}`;
-  doomed = [...failed];
-  ask();
-}
-
-function done(sentence, deleted) {
-  dialog.close();
-  say(sentence);
-  forget(deleted);
-}
-
-/** Nobody can do anything to deleted users any more. */
-function forget(deleted) {
-  choose(deleted.map(({ id }) => String(id)), false);
+  const { failures, waiting } = await doToEach(users, progress, signal, deleteOne);
+  const gone = failures.filter(({ failure }) => failure.status === 404); // somebody else deleted them
+  const failed = failures.filter((one) => !gone.includes(one));
+  const alive = new Set([...failed.map(({ user }) => user), ...waiting]);
+  const n = users.length - gone.length - alive.size;
+  let words = `${count(n)} deleted${sayLeft({ gone, failures: failed, waiting })}`;
+  if (users.length === 1) words = failures[0]?.failure.message ?? `${short(users[0].name)} was deleted`;
+  else if (failed.length > 0) words += `: ${failed[0].failure.message}`;
+  if (alive.size > 0 && !signal.aborted) {
+    error.textContent = words;
+    doomed = [...failed.map(({ user, failure }) => failure.now ?? user), ...waiting];
+    ask();
+  } else {
+    if (!signal.aborted) dialog.close();
+    say(words);
+  }
+  if (alive.size === users.length) return;
+  choose(users.filter((user) => !alive.has(user)).map(({ id }) => id), false); // nobody can do anything to them any more
   load();
+}
+
+/** Deletes a user, unless it is no longer as the dialog shows it: then it is shown as it is now. */
+async function deleteOne(seen) {
+  const { user, tag } = await readUser(seen.id);
+  if (JSON.stringify(user) !== JSON.stringify(seen)) {
+    throw Object.assign(new Error('The user was changed since you read it'), { now: user });
+  }
+  await call('DELETE', `api/users/${seen.id}`, { headers: { 'If-Match': tag } });
 }

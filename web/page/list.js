@@ -1,6 +1,6 @@
 // The list: one page of users, how many there are, and what stands in its place when there is none to show.
 
-import { filters, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
+import { filters, isID, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
 import { Unreachable, call, countUsers, findUser, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
 import { count, initial, short, showEmail, showNumber, showText, showTime } from './show.js';
@@ -18,7 +18,7 @@ const trouble = find('#trouble');
 let place = readAddress();
 let page = []; // the users whom the service listed
 let sought = null; // the user whose id is searched for: the log speaks of ids
-let users = new Map(); // those on screen, by id, which is text in the table's rows
+let users = new Map(); // those on screen, by id
 const chosen = new Map(); // the users that are selected, by id, on whatever page they are
 let size = Number(sizes.find((one) => one === localStorage.getItem('size')) ?? sizes[0]);
 let next = null; // the place behind this page, if there is more
@@ -91,7 +91,7 @@ export async function load({ counts = true } = {}) {
   try {
     const [listed, found] = await Promise.all([
       readUsers(pageQuery(place, size), signal),
-      place.after === null && place.field === '' ? findUser(place.q.trim(), signal) : null,
+      isSearchForID() ? findUser(place.q.trim(), signal) : null,
     ]).finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     [page, sought] = [listed.users, found];
@@ -104,6 +104,9 @@ export async function load({ counts = true } = {}) {
     if (!signal.aborted) list.ariaBusy = false;
   }
 }
+
+/** Reports whether the user with an id may be meant: an id is a search of its own, without a filter, and comes first. */
+const isSearchForID = () => place.after === null && place.field === '' && isID(place.q.trim());
 
 /** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
 async function loadCounts(signal) {
@@ -169,7 +172,7 @@ function enable(selector, enabled) {
 /** Shows the page, below the user whose id is searched for. */
 function showRows() {
   const focused = focusInRows();
-  users = new Map([sought ?? [], page].flat().map((user) => [String(user.id), user]));
+  users = new Map([sought ?? [], page].flat().map((user) => [user.id, user]));
   body.replaceChildren(...[...users.values()].map(row));
   choose([...users.keys()].filter((id) => chosen.has(id)), true); // as they are now
   if (focused) focusAgain(focused);

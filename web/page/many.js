@@ -12,7 +12,7 @@ export async function doToEach(users, bar, signal, act) {
   const failures = [];
   const waiting = [...users];
   let mayGoOn = true;
-  bar.hidden = false;
+  bar.hidden = users.length === 1;
   bar.max = users.length;
   bar.value = 0;
   const work = async () => {
@@ -29,9 +29,9 @@ export async function doToEach(users, bar, signal, act) {
   return { failures, waiting };
 }
 
-/** Says how many it failed with, and how many were not tried: ", 2 failed, 5 not tried". */
-export function sayLeft({ failures, waiting }) {
-  const parts = [[failures, 'failed'], [waiting, 'not tried']].filter(([users]) => users.length > 0);
+/** Says how many were gone already, how many it failed with, and how many were not tried: ", 2 failed, 5 not tried". */
+export function sayLeft({ gone = [], failures, waiting }) {
+  const parts = [[gone, 'not found'], [failures, 'failed'], [waiting, 'not tried']].filter(([users]) => users.length > 0);
   return parts.map(([users, words]) => `, ${showNumber(users.length)} ${words}`).join('');
 }
 

@@ -36,7 +36,7 @@ async function setAll(field, value, signal) {
   const left = await doToEach(users, find('progress'), signal, (user) => setOne(user, field, value));
   const isThere = left.failures.filter(({ failure }) => failure.status !== 404);
   const stay = new Set([...isThere.map(({ user }) => user), ...left.waiting]);
-  choose(users.filter((user) => !stay.has(user)).map(({ id }) => String(id)), false);
+  choose(users.filter((user) => !stay.has(user)).map(({ id }) => id), false);
   const failed = left.failures.length + left.waiting.length;
   const words = `${count(users.length - failed)} changed${sayLeft(left)}`;
   if (failed > 0 && !signal.aborted) {
