@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/dom"
@@ -40,12 +41,18 @@ func (p *person) imports(name, text string) *person {
 // picks chooses a file in the import's dialog.
 func (p *person) picks(name, text string) *person {
 	p.Helper()
-	path := file(p.T, name, text)
+	return p.picksPath(file(p.T, name, text))
+}
+
+func (p *person) picksPath(path string) *person {
+	p.Helper()
 	document := call(p, dom.GetDocument, dom.GetDocumentParams{})
 	field := call(p, dom.QuerySelector, dom.QuerySelectorParams{NodeID: document.Root.NodeID, Selector: "input[type=file]"})
 	call(p, dom.SetFileInputFiles, dom.SetFileInputFilesParams{NodeID: field.NodeID, Files: []string{path}})
 	return p
 }
+
+const storedNothing = "Nothing was stored. Correct these lines and choose the file again."
 
 func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada, p := visitWith(t, "Ada")
@@ -56,6 +63,7 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.sees("cell", "3")
 	ada.sees("cell", "Augusta,ada@example.org,2")
 	ada.sees("cell", emailUsed)
+	ada.reads(storedNothing)
 	program.Forbid(t, ada.page(), "nothing was stored")
 	ada.clicks("radio", "Leave the user as it is").reads("2 users would be added", "1 user would stay as they are")
 	ada.reads("Ignored columns: phone")
@@ -71,8 +79,13 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 	ada.imports("people.csv", "name,email\nBen,ben@example.org\n")
 	ada.sees("button", "Import 1 user") // until another client takes the email
 	p.Create(t, "Ada", "ben@example.org")
-	ada.clicks("button", "Import 1 user").reads("1 of 1 row cannot be imported; nothing was stored")
+	ada.clicks("button", "Import 1 user").reads("1 of 1 row cannot be imported", storedNothing)
 	ada.sees("cell", "Ben,ben@example.org")
+
+	corrected := file(t, "people.csv", "name,email\n,cleo@example.org\n")
+	ada.picksPath(corrected).reads(storedNothing)
+	program.WriteFile(t, corrected, "name,email\nCleo,cleo@example.org\n")
+	ada.picksPath(corrected).sees("button", "Import 1 user")
 
 	text := "name,email\r\n" + strings.Repeat("\r\n", 200_000) + "Émilie,\r\n" + strings.Repeat("x", 500) + ",\r\n"
 	ada.picks("people.csv", text).sees("cell", "200002")
@@ -84,20 +97,56 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 
 func TestAFileIsDroppedOnThePage(t *testing.T) {
 	ada, _ := visitWith(t, "Ada")
-	dropped := &input.DragData{
-		Items:              []*input.DragDataItem{},
-		Files:              []string{file(t, "people.csv", "name;email\nBen;ben@example.org\n")},
-		DragOperationsMask: 1,
+	drops := func(path string) {
+		drag := func(kind input.DispatchDragEventType) {
+			call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 400, Y: 300, Data: &input.DragData{
+				Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1,
+			}})
+		}
+		drag(input.DispatchDragEventTypeDragEnter)
+		drag(input.DispatchDragEventTypeDragOver)
+		ada.reads("Drop the file to see what it would do")
+		drag(input.DispatchDragEventTypeDrop)
+		ada.sees("dialog", "Import users")
 	}
-	drag := func(kind input.DispatchDragEventType) {
-		call(ada, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 400, Y: 300, Data: dropped})
-	}
-	drag(input.DispatchDragEventTypeDragEnter)
-	drag(input.DispatchDragEventTypeDragOver)
-	ada.reads("Drop the file to see what it would do")
-	drag(input.DispatchDragEventTypeDrop)
-	ada.sees("dialog", "Import users")
+	drops(t.TempDir())
+	ada.reads("The file cannot be read")
+	drops(file(t, "people.csv", "name;email\nBen;ben@example.org\n"))
 	ada.clicks("button", "Import 1 user").lists("Ben", "Ada")
+}
+
+// Excel writes the encoding of its Windows, unless it is asked for UTF-8, and Windows PowerShell UTF-16.
+func TestAFileThatIsNotUTF8IsReadAndSaysWhoIsInIt(t *testing.T) {
+	wide := func(text string, first int) string { // with the lower byte first, or the higher
+		var bytes []byte
+		for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+			bytes = append(bytes, byte(unit>>first), byte(unit>>(8-first)))
+		}
+		return string(bytes)
+	}
+	for name, c := range map[string]struct{ file, text, encoding, users, names string }{
+		"Windows-1252": {"people.csv",
+			"Email;Name\r\na@x.org;Ada\r\nj@x.org;J\xf6rg \x8aimek\r\nm@x.org;\"Mu\xdf, \"\"Z\"\"\"\r\n",
+			"Windows-1252", "3 users", `Jörg Šimek, Muß, "Z"`},
+		"UTF-16":                    {"people.txt", wide("name\temail\nИван\ti@x.org\nAda\ta@x.org\n", 0), "UTF-16", "2 users", "Иван"},
+		"UTF-16 in the other order": {"people.csv", wide("name,email\nAda,a@x.org\nBen,b@x.org\n", 8), "UTF-16", "2 users", "Ada, Ben"},
+		"NDJSON":                    {"people.ndjson", wide(`{"email":"j@x.org","name":"José"}`+"\r\n", 0), "UTF-16", "1 user", "José"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ada, p := visitWith(t)
+			ada.imports(c.file, c.text).reads("The file was read as "+c.encoding, "Are these names right? "+c.names)
+			ada.check()
+			p.ExpectUsers(t)
+			ada.clicks("button", "Import "+c.users).reads(c.users + " added")
+			first, _, _ := strings.Cut(c.names, ",")
+			ada.sees("button", "Change "+first)
+		})
+	}
+	ada, _ := visitWith(t)
+	ada.imports("people.csv", "name,email\nZo\xeb,\n").reads("Are these names right? Zoë")
+	ada.sees("cell", "Zoë,")
+	ada.picks("people.csv", "name,email\nZoë,z@x.org\n").sees("button", "Import 1 user")
+	program.Forbid(t, ada.page(), "was read as")
 }
 
 func TestAnImportCanBeLeftAlsoWhileTheFileIsSent(t *testing.T) {

@@ -1,7 +1,7 @@
 // Importing a file. The service first looks at it and says what it would do; only then is there a button that does it.
 
 import { Refusal, upload } from './api.js';
-import { readLines } from './lines.js';
+import { readLines, toUTF8 } from './file.js';
 import { load } from './list.js';
 import { count, say, showText } from './show.js';
 
@@ -16,7 +16,9 @@ const button = find('.primary');
 
 const mostOfLine = 120; // characters that are shown
 
-let file = null;
+let picked = null; // the file as it was chosen or dropped
+let file = null; // the same in UTF-8, once it has been read
+let asRead = []; // what is said of it if it was not in UTF-8
 let sending = new AbortController();
 
 /** Reports whether a file is dragged, and not a text. */
@@ -24,21 +26,38 @@ export const isFile = ({ dataTransfer }) => dataTransfer.types.includes('Files')
 
 /** Opens the dialog, and looks at the file that was dropped, if one was. */
 export function importUsers(dropped = null) {
-  file = dropped;
-  input.value = '';
-  show([]);
   if (!dialog.open) dialog.showModal();
-  if (file) look();
+  take(dropped);
 }
 
 input.addEventListener('change', () => {
-  file = input.files[0] ?? null;
-  if (file) look();
+  take(input.files[0]);
+  input.value = ''; // so that the same file can be chosen again, corrected
 });
 for (const option of dialog.querySelectorAll('fieldset input, #spreadsheet')) {
   option.addEventListener('change', () => { if (file) look(); });
 }
-dialog.addEventListener('close', () => sending.abort());
+dialog.addEventListener('close', () => take(null));
+
+/** Takes another file, or none, and looks at it once it is in UTF-8. */
+async function take(chosen) {
+  sending.abort();
+  [picked, file, asRead] = [chosen, null, []];
+  show([]);
+  if (!chosen) return;
+  const read = await toUTF8(chosen).catch(() => null);
+  if (picked !== chosen) return; // another one is, meanwhile
+  if (read === null) {
+    show([chosen.name, 'The file cannot be read'], true);
+    return;
+  }
+  file = read.file;
+  if (read.encoding) {
+    asRead = [`The file was read as ${read.encoding.replace(/.E$/, '')}`];
+    if (read.names.length > 0) asRead.push(`Are these names right? ${read.names.join(', ')}`);
+  }
+  look();
+}
 
 /** Returns where the file goes. Its name says whether it is CSV or one JSON object a line. */
 function path(parameters) {
@@ -59,11 +78,9 @@ async function send(parameters) {
   try {
     return await upload(path(parameters), file, { signal, progress: showProgress });
   } catch (error) {
-    if (!signal.aborted) showError(error, parameters);
+    if (!signal.aborted) showError(error);
     else if (parameters.dry_run === undefined) sayCancelled();
     return null;
-  } finally {
-    if (!signal.aborted) busy.hidden = true;
   }
 }
 
@@ -85,6 +102,7 @@ async function look() {
   const { created, updated, skipped, ignored_columns: ignored = [] } = answer;
   show([
     file.name,
+    ...asRead,
     `${count(created)} would be added`,
     `${count(updated)} would be changed`,
     `${count(skipped)} would stay as they are`,
@@ -112,14 +130,16 @@ function show(sentences, isError = false) {
     line.textContent = sentence;
     return line;
   }));
+  busy.hidden = true;
   refused.hidden = true;
   button.hidden = true;
 }
 
-/** Shows why a file is refused, with its lines where the service names them. A look at a file stores nothing anyway. */
-async function showError(error, { dry_run: isLook }) {
+/** Shows why a file is refused, with its lines where the service names them. */
+async function showError(error) {
   const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
-  show([file.name, isLook ? error.message.replace('; nothing was stored', '') : error.message], true);
+  const advice = rows.length > 0 ? ['Nothing was stored. Correct these lines and choose the file again.'] : [];
+  show([file.name, ...asRead, error.message.replace('; nothing was stored', ''), ...advice], true);
   refused.hidden = rows.length === 0;
   const body = refused.querySelector('tbody');
   body.replaceChildren(...rows.map((row) => {
