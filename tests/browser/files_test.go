@@ -3,6 +3,8 @@
 package browser
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,4 +210,20 @@ func (p *person) downloads(link string) string {
 		return len(files) == 1 && err == nil && len(text) > 0
 	})
 	return string(text)
+}
+
+// A file that was exported for spreadsheets, and is imported as any other, would keep the marks of its values.
+func TestAnImportShowsWhatTheServiceWarnsOf(t *testing.T) {
+	ada, p := visitWith(t)
+	const text = "name,email\n'=Ada,ada@example.org\n"
+	var answer struct{ Warnings []string }
+	program.Must(t, json.Unmarshal([]byte(p.Do(t, http.MethodPost, program.CSV+"?dry_run=true", text).Body), &answer))
+	if len(answer.Warnings) == 0 {
+		t.Skip("the service has no warnings yet")
+	}
+	ada.imports("people.csv", text).reads(answer.Warnings...)
+	ada.sees("button", "Import 1 user")
+	ada.clicks("checkbox", "The file was exported as “CSV for spreadsheets”")
+	ada.until("no warning", func() bool { return !strings.Contains(ada.page(), answer.Warnings[0]) })
+	ada.clicks("button", "Import 1 user").lists("=Ada")
 }

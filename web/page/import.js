@@ -99,7 +99,7 @@ function sayCancelled() {
 async function look() {
   const answer = await send({ dry_run: true });
   if (!answer) return;
-  const { created, updated, skipped, ignored_columns: ignored = [] } = answer;
+  const { created, updated, skipped, ignored_columns: ignored = [], warnings = [] } = answer;
   show([
     file.name,
     ...asRead,
@@ -107,6 +107,7 @@ async function look() {
     `${count(updated)} would be changed`,
     `${count(skipped)} would stay as they are`,
     ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
+    ...warnings,
   ]);
   button.hidden = created + updated === 0;
   button.textContent = `Import ${count(created + updated)}`;
