@@ -94,7 +94,7 @@ func TestAFieldThatIsNotEditedKeepsItsValue(t *testing.T) {
 }
 
 // oddNames are names that JavaScript's objects, the DOM or the page itself have too.
-const oddNames = "constructor,to_string,length,type,hidden,class,style,group,null,true,form,user,value,children,id_"
+const oddNames = "tag,constructor,to_string,length,type,hidden,class,style,group,null,true,form,user,value,children,id_"
 
 func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 	ada, p := withFields(t, oddNames, `{"name":"Ada","email":"ada@example.org"}`)
@@ -116,6 +116,10 @@ func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 		ada.stores(p, 1, want)
 		ada.sees("cell", "new "+name)
 	}
+	ada.changes("Ada", "Tag", "a tag")
+	ada.opens("Delete Ada", "Delete this user?")
+	ada.expect("who would be deleted", evaluate[string](ada, `document.querySelector('#delete .people').innerText`),
+		"Ada\nada@example.org\na tag\nnew constructor\nnew to_string")
 }
 
 // nulls is the JSON of fields that are null.
