@@ -74,7 +74,14 @@ func report(done string, made backup.Copy, began time.Time) {
 	if made.Kept != "" {
 		kept = "; the old database is " + made.Kept
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d users, %d bytes, %.1f seconds%s\n", done, made.Users, made.Bytes, seconds, kept)
+	fmt.Fprintf(os.Stderr, "%s: %s, %d bytes, %.1f seconds%s\n", done, users(made.Users), made.Bytes, seconds, kept)
+}
+
+func users(n int64) string {
+	if n == 1 {
+		return "1 user"
+	}
+	return fmt.Sprint(n, " users")
 }
 
 func newRestore() *cobra.Command {

@@ -47,8 +47,8 @@ func copyUsers(command *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "copied and counted: %d users to %s, %.1f seconds\n",
-		copied.Users, target, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "copied and counted: %s to %s, %.1f seconds\n",
+		users(copied.Users), target, time.Since(began).Seconds())
 	if len(copied.Left) > 0 {
 		fmt.Fprintln(os.Stderr, "left behind, because USER_FIELDS does not name them:", strings.Join(copied.Left, ", "))
 	}

@@ -135,7 +135,7 @@ func expectCount(tx *gorm.DB, want int64, hint string) error {
 	var n int64
 	err := tx.Model(&User{}).Count(&n).Error
 	if err == nil && n != want {
-		err = fmt.Errorf("the table users there has %d users instead of %d: %s", n, want, hint)
+		err = fmt.Errorf("the number of users there is %d instead of %d: %s", n, want, hint)
 	}
 	return err
 }

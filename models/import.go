@@ -92,7 +92,7 @@ type TooManyDeletes struct {
 }
 
 func (e *TooManyDeletes) Error() string {
-	return fmt.Sprintf("%d users are not in the file, and at most %d may be deleted", e.Missing, e.Max)
+	return fmt.Sprintf("the users who are not in the file are %d, and at most %d may be deleted", e.Missing, e.Max)
 }
 
 const (

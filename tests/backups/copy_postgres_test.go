@@ -141,7 +141,7 @@ var refusals = []struct {
 	file, made []string
 	says       []string
 }{
-	{"a table that is not empty", nil, []string{made, "INSERT INTO users VALUES (1)"}, []string{"users there has 1 users instead of 0"}},
+	{"a table that is not empty", nil, []string{made, "INSERT INTO users VALUES (1)"}, []string{"the number of users there is 1 instead of 0"}},
 	{"a view", nil, []string{strings.Replace(made, "users", "people", 1), "CREATE VIEW users AS SELECT * FROM people"},
 		[]string{"it is not an ordinary table"}},
 	{"a NUL", []string{insert + "(1, 'n', '1'), (2, 'secret' || char(0), '2')"}, nil, []string{"nothing was copied to ", "SQLSTATE 22021"}},
@@ -154,7 +154,7 @@ var refusals = []struct {
 		[]string{"SQLSTATE 23505"}},
 	{"a trigger that refuses", []string{insert + "(1, 'n', '1')"}, trigger("RAISE 'not now';"), []string{"not now (SQLSTATE P0001)"}},
 	{"a trigger that ignores", []string{insert + "(1, 'n', '1')"}, trigger("RETURN NULL;"),
-		[]string{"has 0 users instead of 1: look for triggers of users"}},
+		[]string{"the number of users there is 0 instead of 1: look for triggers of users"}},
 	{"ids that no sequence gives", []string{insert + "(1, 'n', '1')"},
 		[]string{"CREATE TABLE users (id bigint primary key, name text, email text unique, created_at timestamptz)"},
 		[]string{"the column id of users has no sequence"}},
@@ -233,5 +233,5 @@ func TestACopyNeedsATargetAndAFileThatNoProgramUses(t *testing.T) {
 	program.Expect(t, "the table", postgresql.Ask(t, url, "SELECT coalesce(to_regclass('users')::text, '-')"), "-")
 	using.Kill(t)
 	done := copyUsers(t, directory, "DATABASE_URL="+url)
-	program.Expect(t, "the copy after a kill", done, program.Outcome{Stderr: "…: 1 users to …"})
+	program.Expect(t, "the copy after a kill", done, program.Outcome{Stderr: "…: 1 user to …"})
 }

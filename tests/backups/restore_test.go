@@ -52,7 +52,7 @@ func TestARestoreIsServedAndKeepsTheOldDatabase(t *testing.T) {
 			defer stdin.Close() //nolint:errcheck // it was only read
 			restored := program.RunCommand(t, p.DataDir, stdin, "restore", argument)
 			match := program.Done.FindStringSubmatch(restored.Stderr)
-			if restored.Code != 0 || match == nil || match[2] != "1" {
+			if restored.Code != 0 || match == nil || match[2] != "1 user" {
 				t.Fatalf("it ended with %d and %q", restored.Code, restored.Stderr)
 			}
 			program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "New")

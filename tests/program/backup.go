@@ -9,7 +9,7 @@ import (
 )
 
 // Done is what a backup or a restore that went well says.
-var Done = regexp.MustCompile(`^(?:backing up|restoring) \S.* to (?:/\S+|the standard output)\n(backed up|restored): (\d+) users, (\d+) bytes, \d+\.\d seconds` +
+var Done = regexp.MustCompile(`^(?:backing up|restoring) \S.* to (?:/\S+|the standard output)\n(backed up|restored): (\d+ users?), (\d+) bytes, \d+\.\d seconds` +
 	`(; the old database is (\S+))?\n$`)
 
 // BackUp makes a backup and returns its path.
