@@ -3,10 +3,12 @@
 package browser
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"users-api/tests/program"
@@ -70,9 +72,33 @@ func TestAReadKeyHasNoButtonsThatWouldBeRefused(t *testing.T) {
 			ada.seesNo("button", name)
 		}
 		ada.seesNo("checkbox", "Select Ada")
+		ada.expect("what a screen reader says", evaluate[string](ada, `document.querySelector('#access[role=status]').innerText`),
+			"Read-only key")
 	}
 	ada.clicks("button", "Export")
 	ada.expect("the file", ada.downloads(exactly), "…,Ada,…")
 	ada.clicks("button", "Close")
+	evaluate[any](ada, `window.said = 0; new MutationObserver(() => said++).observe(
+		document.querySelector('#access'), { childList: true })`)
 	ada.fills("Search names and emails", "nobody").reads("No user matches")
+	ada.expect("how often a screen reader says again what the key may do", evaluate[int](ada, `said`), 0)
+}
+
+func TestAKeyIsRememberedOnThisDeviceIfThePersonSaysSo(t *testing.T) {
+	p := withKeys(t)
+	ada := visit(t, p, "/")
+	ada.sees("dialog", "This service asks for a key")
+	ada.clicks("checkbox", "Remember it on this device")
+	ada.gives(readKey).lists("Ada")
+	ada.expect("what is kept in the tab", evaluate[string](ada, `Object.values(sessionStorage).join()`), "")
+	tab := &person{T: t, origin: p.URL} // another one in the same browser
+	var closes context.CancelFunc
+	tab.ctx, closes = chromedp.NewContext(ada.ctx, chromedp.WithNewWindow(false))
+	defer closes()
+	tab.open("/").lists("Ada")
+	tab.reads("Read-only key")
+	tab.opens("Forget the key", "This service asks for a key")
+	tab.gives(writeKey).lists("Ada")
+	program.Forbid(t, tab.page(), "Read-only key")
+	tab.expect("what is kept on the device", evaluate[string](tab, `Object.values(localStorage).join()`), "")
 }

@@ -1,18 +1,29 @@
-// The key: asked for when the service answers 401, kept in sessionStorage until the tab is closed, and sent with every
+// The key: asked for when the service answers 401, kept until the tab is closed or on this device, and sent with every
 // request. The service says in its responses what the key may do; a key that can only read hides what would be refused.
 
 const dialog = document.querySelector('#key');
 const field = dialog.querySelector('#secret');
+const remember = dialog.querySelector('#remember');
 const error = dialog.querySelector('.error');
 const forget = document.querySelector('#forget');
+const rights = document.querySelector('#access');
+
+/** Returns where the key is kept, and what it may do: on this device, or in this tab. */
+const store = () => (localStorage.getItem('key') === null ? sessionStorage : localStorage);
 
 /** Returns the headers that a request needs. */
 export function keyHeaders() {
-  const key = sessionStorage.getItem('key');
+  const key = store().getItem('key');
   return key ? { Authorization: `Bearer ${key}` } : {};
 }
 
-export const hasKey = () => sessionStorage.getItem('key') !== null;
+export const hasKey = () => store().getItem('key') !== null;
+
+function forgetKey() {
+  for (const kept of [localStorage, sessionStorage]) {
+    for (const name of ['key', 'access']) kept.removeItem(name);
+  }
+}
 
 let asking = null;
 
@@ -26,7 +37,7 @@ function ask(words) {
   error.textContent = hasKey() ? words : ''; // without a key, no mistake was made yet
   field.value = '';
   field.ariaInvalid = hasKey();
-  sessionStorage.clear();
+  forgetKey();
   showAccess('none');
   dialog.returnValue = '';
   dialog.showModal();
@@ -42,25 +53,27 @@ dialog.querySelector('form').addEventListener('submit', (event) => {
     error.textContent = 'A key has printable ASCII characters and no spaces';
     return;
   }
-  sessionStorage.setItem('key', key);
+  (remember.checked ? localStorage : sessionStorage).setItem('key', key);
   dialog.close('given');
 });
 
 forget.addEventListener('click', () => {
-  sessionStorage.clear();
+  forgetKey();
   location.reload();
 });
 
 /** Keeps what the service says that the key may do: "full", "read", or nothing where it needs none. */
 export function learnAccess(status, access) {
-  if (access) sessionStorage.setItem('access', access);
+  if (access) store().setItem('access', access);
   if (status !== 401) showAccess();
 }
 
 /** Without a key that is needed there is "none", and the page has nothing that would be refused. */
-function showAccess(access = sessionStorage.getItem('access') ?? 'full') {
+function showAccess(access = store().getItem('access') ?? 'full') {
   forget.hidden = !hasKey();
   document.documentElement.dataset.access = access;
+  const words = access === 'read' ? 'Read-only key' : '';
+  if (rights.textContent !== words) rights.textContent = words; // a screen reader says what is set, also again
 }
 
 showAccess();
