@@ -38,7 +38,7 @@ func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
 	ada, p := visitWith(t, "Ben")
 	ada.clicks("button", "Add user")
 	const blank = "This name is blank; save again to keep it"
-	const spaces = "This email has spaces around it; save again to keep them"
+	const spaces = "This email has spaces around it; save again to keep it"
 	ada.tries("  ", " ada@example.org", blank, spaces, "Name")
 	p.ExpectUsers(t, "Ben")
 	ada.tries("Ada", "ada@example.org ", "", spaces, "Email")
@@ -47,6 +47,11 @@ func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
 	ada.expect("the email that is stored", p.List(t)[1].Email, "ada@example.org ")
 	ada.opens("Change Ada", "Change user") // the email is as it was, and nobody typed it
 	ada.fills("Name", "Augusta").types(kb.Enter).lists("Augusta", "Ben")
+	ada.clicks("button", "Add user")
+	ada.tries("Cleo", "cleo", "", "This email has no @; save again to keep it", "Email")
+	ada.tries("Cleo", " cleo", "", "This email has spaces around it and no @; save again to keep it", "Email")
+	p.ExpectUsers(t, "Ben", "Augusta")
+	ada.clicks("button", "Save").lists("Cleo", "Augusta", "Ben")
 }
 
 func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {

@@ -72,8 +72,9 @@ function warn() {
   const [name, email] = [inputs.get('name'), inputs.get('email')];
   const doubts = new Map();
   if (isEdited('name') && /^\s+$/.test(name.value)) doubts.set(name, 'This name is blank; save again to keep it');
-  if (isEdited('email') && /^\s|\s$/.test(email.value)) {
-    doubts.set(email, 'This email has spaces around it; save again to keep them');
+  const mistakes = [[/^\s|\s$/, 'spaces around it'], [/^[^@]+$/, 'no @']].filter(([mistake]) => mistake.test(email.value));
+  if (isEdited('email') && mistakes.length > 0) {
+    doubts.set(email, `This email has ${mistakes.map(([, words]) => words).join(' and ')}; save again to keep it`);
   }
   const values = JSON.stringify([name.value, email.value]);
   if (doubts.size === 0 || doubted === values) return false;
