@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/page"
@@ -52,6 +53,25 @@ func TestWhatIsLikelyAMistakeIsWarnedOfOnceAndThenStored(t *testing.T) {
 	ada.tries("Cleo", " cleo", "", "This email has spaces around it and no @; save again to keep it", "Email")
 	p.ExpectUsers(t, "Ben", "Augusta")
 	ada.clicks("button", "Save").lists("Cleo", "Augusta", "Ben")
+}
+
+// A name opens its user for those who may change it, and can be marked to be copied.
+func TestAClickOnANameOpensTheUser(t *testing.T) {
+	p := withKeys(t)
+	ada := visit(t, p, "/")
+	ada.gives(writeKey).lists("Ada")
+	ada.clicks("cell", "Ada").sees("dialog", "Change user")
+	ada.fills("Name", "Augusta").types(kb.Enter).lists("Augusta")
+	ada.isAt("button", "Change Augusta")
+	evaluate[any](ada, `getSelection().selectAllChildren(document.querySelector('td.name bdi'))`)
+	evaluate[any](ada, `document.querySelector('td.name bdi').click()`)
+	timer(ada, 300*time.Millisecond)
+	ada.seesNo("dialog", "Change user")
+	ben := visit(t, p, "/")
+	ben.gives(readKey).lists("Augusta")
+	ben.clicks("cell", "Augusta")
+	timer(ben, 300*time.Millisecond)
+	ben.seesNo("dialog", "Change user")
 }
 
 func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {

@@ -11,6 +11,7 @@ const typingPause = 200; // ms without a key before a search is sent
 
 const find = (selector) => document.querySelector(selector);
 const on = (selector, event, action) => find(selector).addEventListener(event, action);
+const mayWrite = () => document.documentElement.dataset.access === 'full';
 
 const opens = {
   add: addUser,
@@ -83,17 +84,21 @@ on('#unchoose', 'click', list.chooseNone);
 on('#list tbody', 'change', ({ target }) => list.choose([target.closest('tr').dataset.id], target.checked));
 on('#list tbody', 'click', ({ target }) => {
   const action = target.closest('[data-action]')?.dataset.action;
-  const id = target.closest('tr').dataset.id;
+  const { id } = tr.dataset;
   if (action === 'change') changeUser(id);
   if (action === 'delete') deleteUsers([list.userOnScreen(id)]);
 });
+  const tr = target.closest('tr');
 
 // A file may be dropped anywhere on the page.
-const mayImport = () => document.documentElement.dataset.access === 'full';
 document.addEventListener('dragover', (event) => {
+  if (!target.closest('.name') || !mayWrite() || !getSelection().isCollapsed) return; // a name can be marked and copied
+  const button = tr.querySelector('[data-action=change]');
+  button.focus({ preventScroll: true }); // which has the focus again once the dialog is closed
+  button.click();
   if (!isFile(event)) return;
   event.preventDefault();
-  find('#drop').hidden = !mayImport();
+  find('#drop').hidden = !mayWrite();
 });
 document.addEventListener('dragleave', ({ relatedTarget }) => {
   if (!relatedTarget) find('#drop').hidden = true;
@@ -102,7 +107,7 @@ document.addEventListener('drop', (event) => {
   if (!isFile(event)) return;
   event.preventDefault();
   find('#drop').hidden = true;
-  if (mayImport()) importUsers(event.dataTransfer.files[0]);
+  if (mayWrite()) importUsers(event.dataTransfer.files[0]);
 });
 
 list.showPlace();
