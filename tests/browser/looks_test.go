@@ -127,6 +127,20 @@ func (p *person) touches() {
 	p.open("/")
 }
 
+// A phone is narrow, and the users should be in view.
+func TestOnAPhoneThreeRowsOfToolsAreEnough(t *testing.T) {
+	ada, _ := withFields(t, "phone,a_field_with_a_long_name", body("Ada", ""))
+	for _, width := range []int64{320, 360} {
+		ada.look("light", width, 740)
+		ada.open("/").lists("Ada")
+		ada.chooses("Filter", "phone").sees("textbox", "Value of the field")
+		ada.expect("the rows of tools", evaluate[int](ada, `new Set([...document.querySelectorAll(
+			'.tools :is(input, select, button)')].filter((tool) => tool.checkVisibility()).map(
+			(tool) => tool.getBoundingClientRect().top)).size`), 3)
+		ada.fits(width)
+	}
+}
+
 func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 	for _, fields := range []string{"", "phone"} {
 		p := start(t, "USER_FIELDS="+fields)

@@ -65,10 +65,17 @@ export function follow() {
 export function showPlace() {
   find('#q').value = place.q;
   find('#field').value = place.field;
+  find('#condition').value = place.field !== '' && place.value === '' ? 'empty' : 'is';
   find('#value').value = place.value;
-  find('#value').hidden = place.field === '';
   find('#size').value = size;
+  showFilter();
   showOrder();
+}
+
+/** Shows what a filter needs: a condition, and perhaps a value. */
+export function showFilter() {
+  find('#condition').hidden = find('#field').value === '';
+  find('#value').hidden = find('#condition').hidden || find('#condition').value === 'empty';
 }
 
 function showOrder() {
@@ -116,7 +123,8 @@ async function loadCounts(signal) {
   [matches, total] = [found, everybody];
   showRange();
   const also = sought ? ', and one has this ID' : '';
-  summary.textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)} match${also}` : count(total);
+  const words = ` match${matches === 1 ? 'es' : ''}${also}`;
+  summary.textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)}${words}` : count(total);
 }
 
 function showPage(headers) {
@@ -144,16 +152,18 @@ function showRange() {
 
 function blankFor() {
   if (place.after !== null) return '#past-end';
-  find('#no-match .value').textContent = place.q;
-  find('#no-match p').hidden = place.q === '';
-  find('#no-match .filtered').textContent = sayFilter();
+  const kind = place.field === '' ? 'text' : place.q === '' ? 'field' : 'both';
+  for (const words of list.querySelectorAll('#no-match p')) words.hidden = words.dataset.for !== kind;
+  for (const words of list.querySelectorAll('.value')) words.textContent = place.q;
+  for (const words of list.querySelectorAll('.filter-words')) words.textContent = sayFilter();
+  find('#no-match span').hidden = !isSearchForID();
   return isSearch(place) ? '#no-match' : '#nobody';
 }
 
 /** Says which value a field must have: "Department is Research". */
 export function sayFilter() {
   if (place.field === '') return '';
-  return `${find('#field').selectedOptions[0].textContent} ${place.value === '' ? 'empty' : short(place.value)}`;
+  return `${find(`#field [value=${place.field}]`).textContent} is ${place.value === '' ? 'empty' : short(place.value)}`;
 }
 
 /** Shows one of the blocks that stand in the table's place, or the table. */

@@ -32,8 +32,9 @@ let typing;
 let isNew = true;
 function search() {
   clearTimeout(typing);
-  const [q, field, text] = ['#q', '#field', '#value'].map((selector) => find(selector).value);
-  const value = field === '' ? '' : text;
+  const [q, chosen, condition, text] = ['#q', '#field', '#condition', '#value'].map((selector) => find(selector).value);
+  const field = condition === 'empty' || text !== '' ? chosen : ''; // a value that is still to be typed filters nothing
+  const value = condition === 'empty' || field === '' ? '' : text;
   const place = list.currentPlace();
   if (q === place.q && field === place.field && value === place.value) return;
   list.goTo({ q, field, value }, { isNew });
@@ -46,21 +47,25 @@ for (const box of ['#q', '#value']) {
     typing = setTimeout(search, typingPause);
   });
 }
-on('#field', 'change', ({ target }) => {
+on('#field', 'change', () => {
+  find('#condition').value = 'is';
   find('#value').value = '';
-  find('#value').hidden = target.value === '';
+  filter();
+});
+on('#condition', 'change', filter);
+function filter() {
+  list.showFilter();
   isNew = true;
   search();
-});
+}
 on('#find', 'submit', (event) => {
   event.preventDefault();
   search();
 });
 on('#clear', 'click', () => {
-  for (const box of ['#value', '#field', '#q']) find(box).value = '';
-  find('#value').hidden = true;
+  for (const box of ['#field', '#q']) find(box).value = '';
   find('#q').focus();
-  search();
+  filter();
 });
 
 on('#order', 'change', ({ target }) => {
@@ -83,19 +88,19 @@ on('#all', 'change', ({ target }) => list.chooseAll(target.checked));
 on('#unchoose', 'click', list.chooseNone);
 on('#list tbody', 'change', ({ target }) => list.choose([target.closest('tr').dataset.id], target.checked));
 on('#list tbody', 'click', ({ target }) => {
+  const tr = target.closest('tr');
   const action = target.closest('[data-action]')?.dataset.action;
   const { id } = tr.dataset;
   if (action === 'change') changeUser(id);
   if (action === 'delete') deleteUsers([list.userOnScreen(id)]);
-});
-  const tr = target.closest('tr');
-
-// A file may be dropped anywhere on the page.
-document.addEventListener('dragover', (event) => {
   if (!target.closest('.name') || !mayWrite() || !getSelection().isCollapsed) return; // a name can be marked and copied
   const button = tr.querySelector('[data-action=change]');
   button.focus({ preventScroll: true }); // which has the focus again once the dialog is closed
   button.click();
+});
+
+// A file may be dropped anywhere on the page.
+document.addEventListener('dragover', (event) => {
   if (!isFile(event)) return;
   event.preventDefault();
   find('#drop').hidden = !mayWrite();
