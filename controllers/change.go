@@ -26,7 +26,7 @@ func (a *API) change(c *gin.Context, sent change) error {
 	if !ok {
 		return errNoUser
 	}
-	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.condition(a.ifMatch(c)))
+	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.precondition(a.ifMatch(c)))
 	if err != nil {
 		return valueUsed(err, a.fields)
 	}
@@ -85,9 +85,9 @@ func (s *change) take(sent object) error {
 	return nil
 }
 
-// condition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what
+// precondition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what
 // they have read, so equal values are accepted.
-func (s *change) condition(match models.Condition) models.Condition {
+func (s *change) precondition(match models.Precondition) models.Precondition {
 	if s.id == nil && s.createdAt == nil {
 		return match
 	}
@@ -103,9 +103,9 @@ func (s *change) condition(match models.Condition) models.Condition {
 	}
 }
 
-// ifMatch returns the condition that a request sets for a write, or nil if there is none (RFC 9110, section 13.1.1).
+// ifMatch returns the precondition that a request has for a write, or nil if there is none (RFC 9110, section 13.1.1).
 // The comparison is strong: a weak tag does not identify an exact state.
-func (a *API) ifMatch(c *gin.Context) models.Condition {
+func (a *API) ifMatch(c *gin.Context) models.Precondition {
 	lines := c.Request.Header.Values("If-Match")
 	if len(lines) == 0 {
 		return nil

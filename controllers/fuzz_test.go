@@ -90,7 +90,7 @@ func FuzzChange(f *testing.F) {
 				t.Errorf("%q has the key %q", text, key)
 			}
 		}
-		allow := sent.condition(nil)
+		allow := sent.precondition(nil)
 		if id := want["id"]; id != nil && id != 7.0 && (allow == nil || allow(models.User{ID: 7}) == nil) {
 			t.Errorf("%q changes the id", text)
 		}

@@ -43,10 +43,10 @@ func (f Fields) isSearch(query Query) bool {
 		(query.Sort != "" || query.Contains != "" || query.Equal.Fields != 0 || query.Unequal.Fields != 0)
 }
 
-// A Condition is called in the transaction that writes, with the user as it is then, and must not call [Users]. An
-// error refuses the write, and a nil Condition allows it. It may be called again: the last user that it gets is the one
-// that is written.
-type Condition func(User) error
+// A Precondition (RFC 9110, section 13) is called in the transaction that writes, with the user as it is then, and must
+// not call [Users]. An error refuses the write, and a nil Precondition allows it. It may be called again: the last user
+// that it gets is the one that is written.
+type Precondition func(User) error
 
 // List is all users at one moment, by ascending id, as one JSON array.
 type List struct {

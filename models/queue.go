@@ -51,7 +51,7 @@ type queue struct {
 }
 
 // write carries out a write, and returns its outcome. The context ends only the wait for a commit to begin. On
-// PostgreSQL a change, or a deletion with a condition, shares no transaction: the server lets transactions share a
+// PostgreSQL a change, or a deletion with a precondition, shares no transaction: the server lets transactions share a
 // flush by itself.
 func (u *Users) write(ctx context.Context, w *write) error {
 	if err := ctx.Err(); err != nil {

@@ -49,7 +49,7 @@ func (d Database) String() string {
 
 // Users is the table of users in its database. Many goroutines may call its methods at once. A method that writes
 // returns nil only after the commit of its write is on disk. A method that reads sees every commit, of any process,
-// that was complete when it was called. An error is [ErrNotFound], the error of a [Condition], the context's, or a
+// that was complete when it was called. An error is [ErrNotFound], the error of a [Precondition], the context's, or a
 // [*StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
 	storage

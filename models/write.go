@@ -35,7 +35,7 @@ func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
 }
 
 // Change changes the user with the id, and returns the user as stored after the change.
-func (u *Users) Change(ctx context.Context, id int64, change Values, allow Condition) (user User, err error) {
+func (u *Users) Change(ctx context.Context, id int64, change Values, allow Precondition) (user User, err error) {
 	kind := isChange
 	if allow != nil || change.Fields == 0 {
 		kind = isOther
@@ -77,7 +77,7 @@ func (u *Users) update(tx *gorm.DB, id int64, fields FieldSet, from *NewUser) (u
 }
 
 // Delete removes the user with the id.
-func (u *Users) Delete(ctx context.Context, id int64, allow Condition) error {
+func (u *Users) Delete(ctx context.Context, id int64, allow Precondition) error {
 	kind := isDeletion
 	if allow != nil {
 		kind = isOther
@@ -102,9 +102,9 @@ func (u *Users) orNothing(done *gorm.DB, id int64) error {
 	return cmp.Or(err, error(ErrIgnored))
 }
 
-// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a condition allows that it
-// is written.
-func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Condition) (User, error) {
+// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a precondition allows that
+// it is written.
+func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Precondition) (User, error) {
 	user, err := u.one(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
 	if err == nil && allow != nil {
 		err = allow(user)
