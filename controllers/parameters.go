@@ -161,10 +161,9 @@ func listParameters(fields models.Fields) parameters {
 		if field.Filters {
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
 			all = append(all, parameter{field.Name, meaning, func(asked *request, value string) bool {
-				if asked.Equal.Set(field, value); value == "" {
-					asked.Equal.SetNull(field)
-				}
-				return value != "" || !field.Required
+				equal, ok := fields.Compare(field.Name, models.Equal, value)
+				asked.Where = append(asked.Where, equal)
+				return ok && (value != "" || !field.Required)
 			}})
 		}
 	}
@@ -174,7 +173,7 @@ func listParameters(fields models.Fields) parameters {
 	}
 	meaning := fmt.Sprintf("a part of %s, in UTF-8, of at most %d characters", searched, maxContains)
 	all = append(all, parameter{"q", meaning, func(asked *request, value string) bool {
-		asked.Contains = value
+		asked.Where = append(asked.Where, models.Search(value))
 		return value != "" && utf8.RuneCountInString(value) <= maxContains
 	}})
 	columns := fields.Columns()

@@ -179,18 +179,13 @@ func (s *SCIM) List(c *gin.Context) error {
 	if !asked.has("count") {
 		asked.Limit = 100
 	}
-	var query models.Query
-	query.Unequal.SetNull(s.held["externalId"])
-	isNone := false
+	where, _ := s.fields.Compare("external_id", models.HasValue, "")
 	if asked.has("filter") {
-		if query, isNone, err = s.find(c.Request.Context(), asked.filter); err != nil {
+		if where, err = s.find(asked.filter); err != nil {
 			return err
 		}
 	}
-	start, resources := max(asked.start, 1), []any{}
-	if isNone {
-		return sendSCIM(c, http.StatusOK, newSCIMList(0, start, resources))
-	}
+	query, start, resources := models.Query{Where: models.And{where}}, max(asked.start, 1), []any{}
 	page, bytes := query, 0
 	page.Skip, page.Limit = start-1, max(asked.Limit, 1)
 pages:

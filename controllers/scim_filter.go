@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -40,14 +38,11 @@ func parseFilter(filter string) (conditions []condition, err error) {
 // filterAttributes are those that a filter may name.
 var filterAttributes = []string{"userName", "externalId", "id", "active", "displayName", "emails.value"}
 
-// find returns the query for a filter. isNone says that no user can match, as its conditions contradict each other.
-func (s *SCIM) find(ctx context.Context, filter string) (query models.Query, isNone bool, err error) {
+// find returns the condition that a filter is.
+func (s *SCIM) find(filter string) (models.Condition, error) {
 	conditions, err := parseFilter(filter)
-	_, ignoresCase, failed := s.users.Uniqueness(ctx)
-	if err = cmp.Or(err, failed); err != nil {
-		return query, false, err
-	}
-	for _, c := range conditions {
+	all := make(models.And, len(conditions))
+	for i, c := range conditions {
 		attribute, _ := findAttribute(c.path)
 		if strings.EqualFold(c.path, "emails") {
 			attribute = "emails.value"
@@ -55,22 +50,16 @@ func (s *SCIM) find(ctx context.Context, filter string) (query models.Query, isN
 		wanted := resource{}
 		known := slices.Contains(filterAttributes, attribute)
 		if !known || wanted.set(attribute, []byte(c.value), false) != nil || len(wanted) == 0 {
-			return query, false, errFilter
+			return nil, errFilter
 		}
 		switch field, text := s.held[attribute], wanted[attribute]; {
 		case attribute == "id":
-			id, ok := parseID(text)
-			isNone = isNone || !ok || query.ID != nil && *query.ID != id
-			query.ID = &id
+			all[i], _ = s.fields.Compare("id", models.Equal, text)
 		case attribute == "active" && text == "true": // also where the field says something else, or nothing
-			query.Unequal.Set(field, "false")
-		case query.Equal.Fields.Has(field):
-			before := *field.Value(&query.Equal.User)
-			isSame := before == text || field.Unique && ignoresCase && models.LowerASCII(before) == models.LowerASCII(text)
-			isNone = isNone || !isSame
+			all[i], _ = s.fields.Compare(field.Name, models.NotEqual, "false")
 		default:
-			query.Equal.Set(field, text)
+			all[i], _ = s.fields.Compare(field.Name, models.Equal, text)
 		}
 	}
-	return query, isNone, nil
+	return all, err
 }

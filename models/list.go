@@ -79,10 +79,10 @@ func (u *Users) JSON(ctx context.Context, id int64) ([]byte, error) {
 // Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an
 // email. Otherwise it returns nil, and [Users.Select] reads the users.
 func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
-	if query.Sort != "" || query.ID != nil || query.Skip > 0 || query.Unequal.Fields != 0 {
+	if query.Sort != "" || query.Skip > 0 {
 		return nil, nil
 	}
-	if query.Limit == 0 || query.Contains != "" || query.Equal.Fields != 0 {
+	if query.Limit == 0 || len(query.Where) > 0 {
 		return u.pageByEmail(ctx, query)
 	}
 	list, err := u.cache.Peek(ctx, seekCost+query.Limit)
@@ -117,14 +117,18 @@ func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
 // pageByEmail returns the user with an email if it is in memory, and nil otherwise, also if there may be no such user.
 func (u *Users) pageByEmail(ctx context.Context, query Query) (*Page, error) {
 	email := u.fields.Find("email")
-	if query.Equal.Fields != email.bit || query.Contains != "" || query.After != nil {
+	if len(query.Where) != 1 || query.After != nil {
+		return nil, nil
+	}
+	only, _ := query.Where[0].(Comparison)
+	sought, ok := only.value.(string)
+	if !ok || only.column != email.Name || only.operator != Equal {
 		return nil, nil
 	}
 	table, err := u.table(ctx)
 	if err != nil || !table.uniqueEmail {
 		return nil, err
 	}
-	sought := query.Equal.User.Email
 	row, cursor, err := u.cache.Find(ctx, u.key(sought), seekCost)
 	if row == nil {
 		return nil, u.storageError(ctx, err)

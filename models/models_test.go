@@ -243,6 +243,12 @@ func list(t rapid.TB, users *models.Users) (text, version string) {
 	return text, version
 }
 
+// hasEmail is met by the user with an email.
+func (s *storage) hasEmail(email string) models.And {
+	condition, _ := s.fields.Compare("email", models.Equal, email)
+	return models.And{condition}
+}
+
 // selected returns the users that a query selects.
 func selected(t rapid.TB, from *models.Users, query models.Query) (users []models.User) {
 	t.Helper()

@@ -91,7 +91,7 @@ func (s *storage) expectTable(t testing.TB, when string, other *sql.DB) {
 		if got, err := s.Get(ctx, want.ID); !s.same(got, want) || err != nil {
 			t.Errorf("%s: the user is %v, %v, want %v", when, got, err, want)
 		}
-		page, err := s.Page(ctx, models.Query{Equal: values(s.fields, "email", want.Email), Limit: 1})
+		page, err := s.Page(ctx, models.Query{Where: s.hasEmail(want.Email), Limit: 1})
 		if err != nil || page != nil && string(page.JSON) != "["+text+"]" {
 			t.Errorf("%s: by email the user is %s, %v, want %v", when, page.JSON, err, want)
 		}

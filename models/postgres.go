@@ -94,6 +94,10 @@ func openPostgres(ctx context.Context, d Database, ended context.Context, rows l
 	// One batch is committed while the next one arrives. 64 clients create as many users a second with three.
 	limits := limits{
 		foldedEmail: foldedEmail,
+		lower:       `lower(%s COLLATE "C")`,
+		shownTime:   `left(replace(nullif(%s, ''), 'T', ' ') || ' 00:00:00', 19)`,
+		bytes:       "convert_to(%s, 'UTF8')",
+		contains:    "pg_catalog.position(%s, ?) > 0",
 		sortKey:     `lower(left(coalesce(CAST(%s AS TEXT), ''), 200) COLLATE "C")`,
 		beyond:      []part{{"(%[1]s, id) %[2]s (@key, @id)", "%[1]s%[3]s, id%[3]s"}},
 		ownChanges:  true, writers: 2, maxParameters: 800,
@@ -222,7 +226,7 @@ func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.State
 	}
 }
 
-// hiddenLimit makes the planner not see the limit of a query: see [postgresDialect.contains].
+// hiddenLimit makes the planner not see the limit of a query: see [postgresDialect.seek].
 type hiddenLimit struct{ clause.Limit }
 
 func (hiddenLimit) MergeClause(merged *clause.Clause) {
@@ -583,28 +587,32 @@ func (p *postgresPool) described(run func(tx *transaction) error) func(tx *gorm.
 // postgresDialect is the SQL of PostgreSQL, and its errors.
 type postgresDialect struct{}
 
-// contains compares what the index is on, so that the planner may use it for three characters or more. It takes a rare
-// text for one that one user in 10,000 has: of 10,000,000, the first 16 would seem to be found soon among the lowest
-// ids, and it would leave the index aside. So it does not see how many are wanted.
+// contains compares what the index is on, so that the planner may use it for three characters or more.
 //
 // Trigrams are of letters in lower case, and in some databases that of a capital beyond ASCII depends on the letters
 // that follow, such as Σ at the end of a word. The index would miss a user where others follow, so it is not used for
 // those.
-func (postgresDialect) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
+func (postgresDialect) contains(columns []string, text string, indexed bool) clause.Expression {
 	text = LowerASCII(text)
 	condition := `lower(?::text COLLATE "C") LIKE ?`
-	switch {
-	case indexed && text != strings.ToLower(text):
+	if indexed && text != strings.ToLower(text) {
 		condition = `lower(?::text COLLATE "C") || '' LIKE ?` // no index is on that
-	case indexed && utf8.RuneCountInString(text) >= 3:
-		db = db.Clauses(hiddenLimit{})
 	}
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
-	anyOf := db.Session(&gorm.Session{NewDB: true})
+	var anyOf []clause.Expression
 	for _, column := range columns {
-		anyOf = anyOf.Or(condition, clause.Column{Name: column}, pattern)
+		anyOf = append(anyOf, clause.Expr{SQL: condition, Vars: []any{clause.Column{Name: column}, pattern}})
 	}
-	return db.Where(anyOf)
+	return clause.Or(anyOf...)
+}
+
+// seek hides how many users are wanted: the planner takes a rare text for one that one user in 10,000 has. Of
+// 10,000,000, the first 16 would seem to be found soon among the lowest ids, and it would leave the index aside.
+func (postgresDialect) seek(db *gorm.DB, _ []string, text string) *gorm.DB {
+	if text = LowerASCII(text); text == strings.ToLower(text) && utf8.RuneCountInString(text) >= 3 {
+		db = db.Clauses(hiddenLimit{})
+	}
+	return db
 }
 
 // close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a

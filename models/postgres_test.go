@@ -90,6 +90,12 @@ func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 		if age := time.Since(stored); errors.Join(err, bad) != nil || age > 25*time.Hour || age < 0 {
 			t.Errorf("%s: %+v, %v", created, user, err)
 		}
+		c := conditions{s, false, selected(t, s.Users, models.Query{})}
+		for _, operator := range []models.Operator{models.Equal, models.Greater, models.AtLeast, models.Less, models.AtMost, models.HasValue} {
+			condition, _ := s.fields.Compare("created_at", operator, user.CreatedAt)
+			c.expect(t, fmt.Sprintf("%s %s", created, operator), condition,
+				func(user models.User) bool { return c.compares(&user, "created_at", operator, user.CreatedAt) })
+		}
 		const high = 1 << 40 // which no id of this table can be
 		after := selected(t, s.Users, models.Query{After: &models.Place{ID: high}})
 		if _, err := s.Get(ctx, high); !errors.Is(err, models.ErrNotFound) || len(after) > 0 {

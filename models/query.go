@@ -7,10 +7,7 @@ import (
 
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
-	Equal      Values // the users that have exactly these values; no value stands for NULL or an empty text
-	Unequal    Values // the users that do not have these values, which mean the same
-	ID         *int64 // if set, the user with this id
-	Contains   string // users that have the text in any field, whatever the case of its ASCII letters
+	Where      And    // the users who meet it match
 	Sort       string // the column by whose values, and then ids, the users come; "" for the ids alone
 	After      *Place // if set, users that come after this place in the order of the query
 	Skip       int    // how many of them are left out at the beginning
@@ -34,13 +31,13 @@ func (p Place) Compare(other Place) int {
 // isSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those
 // that match.
 func (f Fields) isSearch(query Query) bool {
-	for field := range f.In(query.Equal.Fields) {
-		if field.Unique {
+	for _, condition := range query.Where {
+		c, _ := condition.(Comparison)
+		if field := f.Find(c.column); c.operator == Equal && (c.column == "id" || field != nil && field.Unique) {
 			return false
 		}
 	}
-	return query.ID == nil &&
-		(query.Sort != "" || query.Contains != "" || query.Equal.Fields != 0 || query.Unequal.Fields != 0)
+	return query.Sort != "" || len(query.Where) > 0
 }
 
 // A Precondition (RFC 9110, section 13) is called in the transaction that writes, with the user as it is then, and must

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 )
 
 // reader reads users from statements of either database.
@@ -117,46 +116,6 @@ func (r reader) one(db *gorm.DB, id int64) (user User, err error) {
 	return user, err
 }
 
-// matching adds the conditions of a query that decide which users match.
-func (u *Users) matching(db *gorm.DB, query Query) (*gorm.DB, error) {
-	table, err := u.catalog.table(db)
-	if err != nil {
-		return nil, err
-	}
-	matching := db.Model(&User{})
-	for field := range u.fields.In(query.Equal.Fields) {
-		column, value := clause.Column{Name: field.Name}, field.Value(&query.Equal.User)
-		switch {
-		case value == nil:
-			matching = matching.Where("? IS NULL OR ? = ''", column, column)
-		case !u.mayStore(*value):
-			matching = matching.Where("1 = 0")
-		case field.Unique && table.ignoresCase:
-			matching = matching.Where(u.limits.foldedEmail+" = ?", LowerASCII(*value))
-		default:
-			matching = matching.Where(clause.Eq{Column: column, Value: *value})
-		}
-	}
-	for field := range u.fields.In(query.Unequal.Fields) {
-		column := clause.Column{Name: field.Name}
-		if value := field.Value(&query.Unequal.User); value == nil {
-			matching = matching.Where("? <> ''", column)
-		} else {
-			matching = matching.Where("? IS NULL OR ? <> ?", column, column, *value)
-		}
-	}
-	if query.ID != nil {
-		matching = matching.Where("id = ?", *query.ID)
-	}
-	switch {
-	case !u.mayStore(query.Contains):
-		matching = matching.Where("1 = 0")
-	case query.Contains != "":
-		matching = u.dialect.contains(matching, u.fields.Names(), query.Contains, table.indexed)
-	}
-	return matching, nil
-}
-
 // mayStore reports whether the database can hold a text.
 func (u *Users) mayStore(text string) bool {
 	return u.limits.storesAnyText || utf8.ValidString(text) && !strings.Contains(text, "\x00")
@@ -234,7 +193,7 @@ func (u *Users) Get(ctx context.Context, id int64) (user User, err error) {
 
 // Count returns how many users match a query, regardless of its Limit and After.
 func (u *Users) Count(ctx context.Context, query Query) (n int64, err error) {
-	err = u.read(ctx, u.fields.isSearch(query) || query.Equal.Fields == 0, func(db *gorm.DB) error {
+	err = u.read(ctx, u.fields.isSearch(query) || len(query.Where) == 0, func(db *gorm.DB) error {
 		matching, err := u.matching(db, query)
 		if err == nil {
 			err = matching.Count(&n).Error

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	driver "github.com/glebarez/go-sqlite"
@@ -108,6 +110,11 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, Temp: temp, replaced: s.replaced}
 	opened.limits = limits{
 		foldedEmail: "email COLLATE NOCASE",
+		lower:       "lower(%s)",
+		exactly:     " COLLATE BINARY",
+		shownTime:   "shown_time(%s)",
+		bytes:       "CAST(%s AS BLOB)",
+		contains:    "instr(%s, ?) > 0",
 		sortKey:     "substr(coalesce(%s, ''), 1, 200) COLLATE NOCASE",
 		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
 		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
@@ -151,8 +158,20 @@ func prepare(ctx context.Context, path string, fields Fields) (*gorm.DB, error) 
 	}
 }
 
+// shownTime makes [ShownTime] a function of SQL on the connections that are opened afterwards.
+var shownTime = sync.OnceValue(func() error {
+	return driver.RegisterDeterministicScalarFunction("shown_time", 1,
+		func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
+			text, _ := stored[0].(string) // "" for NULL
+			return ShownTime(text), nil
+		})
+})
+
 // openPool opens a pool with all its connections, whose transactions take the write lock at once unless they only read.
 func openPool(path string, fields Fields, size int, pragmas []string) (*gorm.DB, error) {
+	if err := shownTime(); err != nil {
+		return nil, err
+	}
 	db, err := openGORM(sqlite.Open(dbfile.URL(path, dbfile.ReadWrite, pragmas...)+"&_txlock=immediate"), fields)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"users-api/models/dbfile"
 )
@@ -76,19 +77,21 @@ func dropSQLiteSearchIndex(tx *gorm.DB) error {
 }
 
 // contains compares with instr, because LIKE stops at a NUL in a name. lower folds only ASCII letters.
-func (sqliteDialect) contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB {
-	if indexed { // as of the last second
-		indexed, _ = hasIndex(db.Session(&gorm.Session{NewDB: true}), columns)
-	}
-	if sought := trigrams(text); indexed && sought != "" {
-		db = db.Table("(SELECT rowid AS id FROM users_search WHERE users_search MATCH ?) AS found "+
-			"CROSS JOIN users USING (id)", sought)
-	}
+func (sqliteDialect) contains(columns []string, text string, _ bool) clause.Expression {
 	conditions, values := make([]string, len(columns)), make([]any, len(columns))
 	for i, column := range columns {
 		conditions[i], values[i] = fmt.Sprintf("instr(lower(users.%s), lower(?))", quote(column)), text
 	}
-	return db.Where(strings.Join(conditions, " OR "), values...)
+	return clause.Expr{SQL: "(" + strings.Join(conditions, " OR ") + ")", Vars: values}
+}
+
+func (sqliteDialect) seek(db *gorm.DB, columns []string, text string) *gorm.DB {
+	indexed, _ := hasIndex(db.Session(&gorm.Session{NewDB: true}), columns) // there was one a second ago
+	if sought := trigrams(text); indexed && sought != "" {
+		db = db.Table("(SELECT rowid AS id FROM users_search WHERE users_search MATCH ?) AS found "+
+			"CROSS JOIN users USING (id)", sought)
+	}
+	return db
 }
 
 // trigrams returns a query of FTS5 for the users who may have a text, or "" if it is too short. FTS5 may misread a last

@@ -95,7 +95,7 @@ func TestAnIndexThatIgnoresTheCaseOfEmailsIsFollowedWhateverItsName(t *testing.T
 	} {
 		s, other := openTable(t, append(statements, "INSERT INTO users (name, email) VALUES ('Ada', 'Ada@x'), ('Alan', 'alan@x')")...)
 		for _, email := range []string{"Ada@x", "ADA@x"} {
-			found := selected(t, s.Users, models.Query{Equal: values(s.fields, "email", email)})
+			found := selected(t, s.Users, models.Query{Where: s.hasEmail(email)})
 			if len(found) != 1 || found[0].ID != 1 {
 				t.Errorf("%s: %s finds %+v", name, email, found)
 			}
@@ -144,7 +144,7 @@ func TestWithoutAUniqueIndexEmailsAreNotUnique(t *testing.T) {
 			t.Errorf("with the option %d an import returns %v", conflict, err)
 		}
 	}
-	query := models.Query{Equal: values(s.fields, "email", "ada"), Limit: 2}
+	query := models.Query{Where: s.hasEmail("ada"), Limit: 2}
 	if page, err := s.Page(ctx, query); page != nil || err != nil || len(selected(t, s.Users, query)) != 2 {
 		t.Errorf("by email, %v is in memory, %v", page, err)
 	}

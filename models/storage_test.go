@@ -32,7 +32,7 @@ func fromMemory(t *testing.T, s *storage) {
 		if _, err := s.Change(ctx, id, values(s.fields, "email", email), nil); err != nil {
 			t.Fatal(err)
 		}
-		for _, query := range []models.Query{{Limit: 2}, {Limit: 1, Equal: values(s.fields, "email", email)}} {
+		for _, query := range []models.Query{{Limit: 2}, {Where: s.hasEmail(email), Limit: 1}} {
 			var page *models.Page
 			var err error
 			for tries := 0; page == nil && err == nil && (tries == 0 || tries < 50 && s.delayed); tries++ {

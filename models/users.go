@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
 	"users-api/models/listcache"
@@ -112,8 +113,10 @@ type dialect interface {
 	// disk or another transaction is to blame. Errors that are not the database's stay as they are: what has been
 	// classified once is no refusal any more.
 	classify(err error) (shown error, isRefusal bool)
-	// contains adds the condition that one of the columns contains a text, whatever the case of its ASCII letters.
-	contains(db *gorm.DB, columns []string, text string, indexed bool) *gorm.DB
+	// contains returns the condition that one of the columns contains a text, whatever the case of its ASCII letters.
+	contains(columns []string, text string, indexed bool) clause.Expression
+	// seek lets a query that requires this use the index of searches.
+	seek(db *gorm.DB, columns []string, text string) *gorm.DB
 	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not
 	// recorded.
 	cursor(tx *gorm.DB) (string, error)
@@ -130,6 +133,11 @@ type part struct{ condition, order string }
 // limits are the values in which the databases differ, expressions of SQL among them.
 type limits struct {
 	foldedEmail   string // the expression that the index on emails without their case has
+	lower         string // a text with its ASCII letters in lower case, with %s for it
+	exactly       string // follows a text that is compared without regard to the column's collation
+	shownTime     string // a time as it is shown, with %s for the stored text
+	bytes         string // the bytes of a text, with %s for it
+	contains      string // the condition that they contain others, with %s for them
 	sortKey       string // that by which users are sorted, with %s for a column
 	beyond        []part // one after the other, the users who come behind a place
 	storesAnyText bool   // also a NUL, and what is no UTF-8
