@@ -99,10 +99,11 @@ var (
 		"run `users-api add-field external_id` and `users-api add-field active`, and add both to USER_FIELDS")
 	errNoGroups   = newError("groups_refused", "There are no groups: only users can be provisioned")
 	errNoSearch   = newError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
+	errNoMe       = newError("search_refused", "There is no /Me: use GET /scim/v2/Users?filter=…")
 	errNoUserName = newError("field_missing", "userName must be a text that is not empty")
 	errTaken      = newError("email_used", "Another user has this userName, email or externalId")
-	errFilter     = newError("filter_invalid", `A filter must be conditions such as userName eq "ada@example.org", `+
-		"joined by and, on userName, externalId, id, active, displayName or emails.value")
+	errFilter     = newError("filter_invalid", `A filter must be one of RFC 7644, section 3.4.2.2, such as `+
+		`userName eq "ada@example.org", on attributes that a field holds, with at most 50 comparisons and 50 brackets`)
 	errWaiting = newError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
 	errNoRoom  = newError("no_room",
 		"Exports and imports under way take all the disk space that they may: try again later")

@@ -20,8 +20,6 @@ type request struct {
 	models.ImportOptions
 	cursor      string
 	after       string // the place after which a page begins, as next has written it
-	filter      string // of SCIM
-	start       int    // of SCIM: the place of the first user in a list
 	wait        time.Duration
 	spreadsheet bool
 	sent        []sentParameter // in the order in which they were sent
@@ -212,8 +210,8 @@ func CheckAdded(names []string) error {
 				"with a letter", name)
 		case slices.Contains(own.Columns(), name):
 			return fmt.Errorf("every user has the field %s already", name)
-		case slices.Contains(slices.Concat(listParameters(own).names(), csvImport.names(), changesParameters.names(),
-			scimParameters.names()), name):
+		case name == "filter", slices.Contains(slices.Concat(listParameters(own).names(), csvImport.names(),
+			changesParameters.names()), name):
 			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("it names %s twice", name)

@@ -1,12 +1,14 @@
 package controllers
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -46,7 +48,7 @@ const (
 func IsSCIM(path string) bool { return path == scimRoot || strings.HasPrefix(path, scimRoot+"/") }
 
 // Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, those on groups that are more
-// than a list, and searches by POST (RFC 7644, section 3.4.3).
+// than a list, searches by POST (RFC 7644, section 3.4.3), and /Me (section 3.11).
 func (s *SCIM) Check(c *gin.Context) {
 	const groups = scimRoot + "/Groups"
 	path, reads := c.Request.URL.Path, c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
@@ -58,6 +60,8 @@ func (s *SCIM) Check(c *gin.Context) {
 		Refuse(c, errNoGroups)
 	case strings.HasSuffix(path, "/.search"):
 		Refuse(c, errNoSearch)
+	case path == scimRoot+"/Me":
+		Refuse(c, errNoMe)
 	}
 }
 
@@ -143,58 +147,46 @@ const (
 	scimBytes = 512 << 10
 )
 
-// scimParameters are the parameters of GET /scim/v2/Users. RFC 7644, section 3.4.2.3, lets a service ignore an order;
-// attributes that a client does not ask for do it no harm; and Entra's documents let people end the address with
-// ?aadOptscim062020.
-var scimParameters = parameters{"a list", []parameter{
-	{"filter", "a filter", func(asked *request, value string) bool {
-		asked.filter = value
-		return true
-	}},
-	{"startIndex", "a whole number", func(asked *request, value string) bool {
-		number, ok := parseID(value)
-		asked.start = int(min(max(number, 1), math.MaxInt32))
-		return ok
-	}},
-	{"count", "a whole number", func(asked *request, value string) bool {
-		number, ok := parseID(value)
-		asked.Limit = int(min(max(number, 0), scimPage))
-		return ok
-	}},
-	ignored("attributes"), ignored("excludedAttributes"), ignored("sortBy"), ignored("sortOrder"),
-	ignored("aadOptscim062020"),
-}}
-
-func ignored(name string) parameter {
-	return parameter{name, "a text", func(*request, string) bool { return true }}
+// scimNumber returns the number that a parameter is, within limits.
+func scimNumber(parameters url.Values, name string, otherwise, least, most int64) (int, error) {
+	number, ok := otherwise, true
+	if parameters.Has(name) {
+		number, ok = parseID(parameters.Get(name))
+	}
+	if !ok {
+		return 0, newError("parameter_invalid", "The parameter %s must be a whole number", name)
+	}
+	return int(min(max(number, least), most)), nil
 }
 
 // List handles GET and HEAD /scim/v2/Users (RFC 7644, section 3.4.2): 200, 400 or 500. Without a filter, it has the
-// users that have an externalId: a provider that deletes unknown users must not see the others.
+// users that have an externalId: a provider that deletes unknown users must not see the others. Other parameters are
+// ignored (RFC 7644, section 3.4.2), such as what Entra ID's documents let people end the address with.
 func (s *SCIM) List(c *gin.Context) error {
-	asked, err := scimParameters.parse(c.Request.URL.RawQuery)
-	if err != nil {
+	sent, err := url.ParseQuery(strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B"))
+	if err != nil || len(sent["filter"]) > 1 {
+		return errFilter
+	}
+	start, err := scimNumber(sent, "startIndex", 1, 1, math.MaxInt32)
+	limit, failed := scimNumber(sent, "count", 100, 0, scimPage)
+	where, _ := s.fields.Compare("external_id", models.HasValue, "")
+	if sent.Has("filter") && err == nil {
+		parsed := parseFilter(sent.Get("filter"))
+		where, err = s.condition(parsed, parsed.Expression, "")
+	}
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
-	if !asked.has("count") {
-		asked.Limit = 100
-	}
-	where, _ := s.fields.Compare("external_id", models.HasValue, "")
-	if asked.has("filter") {
-		if where, err = s.find(asked.filter); err != nil {
-			return err
-		}
-	}
-	query, start, resources := models.Query{Where: models.And{where}}, max(asked.start, 1), []any{}
+	query, resources := models.Query{Where: models.And{where}}, []any{}
 	page, bytes := query, 0
-	page.Skip, page.Limit = start-1, max(asked.Limit, 1)
+	page.Skip, page.Limit = start-1, max(limit, 1)
 pages:
 	for users, err := range s.users.Select(c.Request.Context(), page) {
 		if err != nil {
 			return err
 		}
 		for i := range users {
-			if asked.Limit == 0 || bytes >= scimBytes {
+			if limit == 0 || bytes >= scimBytes {
 				break pages
 			}
 			user, err := toJSON(s.render(&users[i]))
@@ -206,7 +198,7 @@ pages:
 		}
 	}
 	total := int64(len(resources))
-	if start > 1 || len(resources) == asked.Limit || bytes >= scimBytes { // there may be others
+	if start > 1 || len(resources) == limit || bytes >= scimBytes { // there may be others
 		if total, err = s.users.Count(c.Request.Context(), query); err != nil {
 			return err
 		}
@@ -250,7 +242,9 @@ func (s *SCIM) Patch(c *gin.Context) error {
 	}
 	return s.change(c, func(shown resource) (models.Values, error) {
 		changed := maps.Clone(shown)
-		delete(changed, "active") // it is written only if it is sent
+		for _, attribute := range []string{"active", "displayName", "name.formatted"} {
+			delete(changed, attribute) // it counts only if it is sent
+		}
 		if err := sent.apply(changed); err != nil {
 			return models.Values{}, err
 		}

@@ -25,15 +25,20 @@ func (p *patch) apply(r resource) error {
 	id, userName := r["id"], r["userName"]
 	for _, operation := range p.Operations {
 		op, path, value := strings.ToLower(operation.Op), operation.Path, operation.Value
-		attribute, ok := findAttribute(path)
+		attribute, ok := r.find(path)
 		switch {
 		case op != "add" && op != "replace" && op != "remove":
 			return newError("body_invalid", `An op must be add, replace or remove, not "%s"`, shorten(operation.Op))
 		case !ok && (path != "" || op == "remove"):
-			return newError("field_unknown", `No attribute of a user has the path "%s"`, shorten(path))
+			return newError("field_unknown", `"%s" is no path of an attribute`, shorten(path))
 		case attribute == "active" && (op == "remove" || string(value) == "null"):
 			return newError("field_read_only", "active cannot be taken away")
 		case op == "remove":
+			named := resource{}
+			if attribute == "emails" && len(value) > 0 && value[0] != 'n' && named.setEmail(value, false) == nil &&
+				!strings.EqualFold(named["emails.value"], r["emails.value"]) {
+				attribute = "" // another email is meant
+			}
 			value = json.RawMessage("null")
 		case len(value) == 0, path == "" && value[0] != '{':
 			return newError("field_invalid", "An operation without a path needs an object of attributes as its value, "+

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +33,7 @@ var attributes = []struct{ path, field string }{
 	{"emails.value", "email"},
 	{"externalId", "external_id"},
 	{"active", "active"},
+	{"meta.created", ""},
 	{"title", "title"},
 	{"userType", "user_type"},
 	{"preferredLanguage", "preferred_language"},
@@ -47,14 +47,8 @@ var attributes = []struct{ path, field string }{
 	{enterpriseSchema + ":department", "department"},
 }
 
-// droppedAttributes are accepted and dropped, except those of their sub-attributes that are listed above.
-var droppedAttributes = []string{"name", "emails", "schemas", "meta", "nickName", "profileUrl", "password",
-	"phoneNumbers", "ims", "photos", "addresses", "groups", "entitlements", "roles", "x509Certificates",
-	enterpriseSchema + ":manager"}
-
 // attributePath is the path of an attribute, with its filter and its part (RFC 7644, section 3.5.2).
-var attributePath = regexp.MustCompile(`(?is)^(?:` + regexp.QuoteMeta(coreSchema) + `:)?(` +
-	regexp.QuoteMeta(enterpriseSchema) + `(?::[a-z]\w*)?|[a-z]\w*)(\[.*\])?(\.[a-z$]\w*)?$`)
+var attributePath = regexp.MustCompile(`(?is)^((?:urn:[\w.:-]+:)?[a-z$][\w-]*)(\[.*\])?(\.[a-z$][\w-]*)?$`)
 
 // splitPath returns the path of what an attribute is a part of, or "", and its name in that.
 func splitPath(path string) (parent, name string) {
@@ -62,45 +56,42 @@ func splitPath(path string) (parent, name string) {
 	return path[:max(at, 0)], path[at+1:]
 }
 
-// findAttribute returns the path of an attribute as the RFC writes it, for a path in any letter case. It is "" for what
-// is dropped, such as emails[type eq "home"]: the one email of a user has the type work. It is not ok if the path is
-// malformed, or no schema has the attribute.
-func findAttribute(path string) (attribute string, ok bool) {
-	parts := attributePath.FindStringSubmatch(path)
-	if parts == nil {
-		return "", false
-	}
-	base, filter, part := parts[1], parts[2], parts[3]
+// findAttribute returns the path of an attribute as the RFC writes it, for a path in any letter case, or "" if no field
+// can hold it.
+func findAttribute(path string) string {
 	for _, known := range attributes {
-		if strings.EqualFold(known.path, base+part) {
-			attribute = known.path
+		if strings.EqualFold(known.path, path) || strings.EqualFold(coreSchema+":"+known.path, path) {
+			return known.path
 		}
 	}
-	ok = slices.ContainsFunc(droppedAttributes, func(known string) bool { return strings.EqualFold(known, base) })
-	if filter == "" {
-		return attribute, ok || attribute != ""
-	}
-	conditions, err := parseFilter(filter[1 : len(filter)-1])
-	if !ok || err != nil {
-		return "", false
-	}
-	for _, c := range conditions {
-		isType, isPrimary := strings.EqualFold(c.path, "type"), strings.EqualFold(c.path, "primary")
-		if !(isType && c.value == `"work"` || isPrimary && c.value == "true") {
-			attribute = ""
-		}
-	}
-	return attribute, true
+	return ""
 }
 
 // resource is a user as SCIM sees it: the texts of its attributes, by their paths. active is "true" or "false".
 type resource map[string]string
 
+// find is findAttribute for a path that may have a filter. It returns "", too, if the filter does not select the email
+// of the user. It is not ok if the path is malformed.
+func (r resource) find(path string) (attribute string, ok bool) {
+	parts := attributePath.FindStringSubmatch(path)
+	if parts == nil {
+		return "", false
+	}
+	if selection := parts[2]; selection != "" {
+		parsed := parseFilter(selection[1 : len(selection)-1])
+		own := map[string]string{"type": "work", "primary": "true", "value": r["emails.value"]}
+		if findAttribute(parts[1]) != "emails" || !parsed.selects(parsed.Expression, own) {
+			return "", parsed.Expression != nil
+		}
+	}
+	return findAttribute(parts[1] + parts[3]), true
+}
+
 // show returns a user as SCIM sees it.
 func (s *SCIM) show(user *models.User) resource {
 	shown := resource{"id": strconv.FormatInt(user.ID, 10)}
 	for path, field := range s.held {
-		if text := field.Value(&user.NewUser); text != nil {
+		if text := field.Value(&user.NewUser); text != nil && (*text != "" || path != "externalId") {
 			shown[path] = *text
 		}
 	}
@@ -151,7 +142,7 @@ func (r resource) take(sent object) error {
 
 func (r resource) takeParts(parent string, sent object, adds bool) error {
 	for name, value := range sent.fields() {
-		attribute, _ := findAttribute(parent + name)
+		attribute, _ := r.find(parent + name)
 		if err := r.set(attribute, value, adds && !strings.Contains(name, "[")); err != nil {
 			return err
 		}
@@ -228,12 +219,16 @@ func truth(value []byte) (is, ok bool) {
 }
 
 // values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one
-// before. Where one field holds two attributes, the changed one wins. Without a userName, a user keeps name and email.
+// before. A PATCH of givenName or familyName makes a new name of both, if both are known. Without a userName, a user
+// keeps name and email.
 func (s *SCIM) values(r, before resource) (values models.Values) {
-	name, other, email := r["displayName"], r["name.formatted"], r["emails.value"]
-	if name == before["displayName"] {
-		name, other = other, name
+	const given, family = "name.givenName", "name.familyName"
+	name, fullName := cmp.Or(r["displayName"], r["name.formatted"]), strings.Trim(r[given]+" "+r[family], " ")
+	isKnown := (r[given] != "" || s.held[given] != nil) && (r[family] != "" || s.held[family] != nil)
+	if name == "" && (!isKnown || r[given] == before[given] && r[family] == before[family]) {
+		name = before["displayName"]
 	}
+	email := r["emails.value"]
 	if s.held["userName"].Required && email == before["emails.value"] {
 		email = r["userName"]
 	}
@@ -241,14 +236,13 @@ func (s *SCIM) values(r, before resource) (values models.Values) {
 		text, ok := r[path]
 		switch {
 		case field.Required, path == "active" && !ok:
-		case ok:
+		case ok && (text != "" || path != "externalId"):
 			values.Set(field, text)
 		default:
 			values.SetNull(field)
 		}
 	}
-	fullName := strings.Trim(r["name.givenName"]+" "+r["name.familyName"], " ")
-	values.Set(s.held["displayName"], cmp.Or(name, other, fullName, r["userName"], before["displayName"]))
+	values.Set(s.held["displayName"], cmp.Or(name, fullName, before["displayName"], r["userName"]))
 	values.Set(s.held["emails.value"], cmp.Or(email, r["userName"], before["emails.value"]))
 	return values
 }

@@ -181,7 +181,7 @@ type FieldSet uint64
 // Has reports whether a field is in the set.
 func (s FieldSet) Has(field *Field) bool { return s&field.bit != 0 }
 
-// Values are values of some of a user's fields: those that a change sets, or that a query asks for.
+// Values are values of some of a user's fields, those that a change sets.
 type Values struct {
 	Fields FieldSet // those that have a value
 	User   NewUser  // holds the values; its other fields mean nothing

@@ -107,6 +107,10 @@ var options = &openapi3filter.Options{
 
 // check returns in what a request and its answer differ from the document.
 func (d *document) check(request *http.Request, sent string, answer Answer) error {
+	if strings.HasPrefix(request.URL.Path, "/scim/v2") { // where a doubled slash counts as one
+		request = request.Clone(request.Context())
+		request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
+	}
 	route, parameters, err := d.router.FindRoute(request)
 	if err != nil {
 		return d.checkUnknown(request, answer)
@@ -140,8 +144,9 @@ func checkRequest(asked *openapi3filter.RequestValidationInput, sent string) err
 			request.Header.Set("Content-Type", kind)
 		}
 	}
-	for name := range request.URL.Query() { // one user has none, and ignores any
-		if asked.Route.Operation.Parameters.GetByInAndName("query", name) == nil && asked.Route.Path != "/api/users/{id}" {
+	for name := range request.URL.Query() { // one user has none, and ignores any, as all of SCIM does
+		ignoresAny := asked.Route.Path == "/api/users/{id}" || strings.HasPrefix(asked.Route.Path, "/scim/v2")
+		if asked.Route.Operation.Parameters.GetByInAndName("query", name) == nil && !ignoresAny {
 			return fmt.Errorf("the parameter %s is not in the document", name)
 		}
 	}

@@ -36,11 +36,30 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		{"one that is added after a removal is the first", `{"op":"remove","path":"emails"},{"op":"add","path":"emails","value":[{"value":"new7@x"}]}`,
 			`"email":"new7@x"`},
 		{"another email is dropped", `{"op":"add","path":"emails[type eq \"home\"].value","value":"home@x"}`, `"email":"EMAIL"`},
+		{"the type has any letter case", `{"op":"replace","path":"emails[type eq \"Work\"].value","value":"new8@x"}`, `"email":"new8@x"`},
+		{"the email is primary", `{"op":"replace","path":"emails[primary eq \"True\"].value","value":"new9@x"}`, `"email":"new9@x"`},
+		{"it has its value", `{"op":"replace","path":"Emails[Value EQ \"EMAIL\"].value","value":"new10@x"}`, `"email":"new10@x"`},
+		{"in any letter case", `{"op":"replace","path":"emails[value eq \"UPPER\" and primary eq true]","value":{"value":"new11@x"}}`, `"email":"new11@x"`},
+		{"or all that every email has", `{"op":"replace","path":"emails[type eq \"home\" or value pr].value","value":"new12@x"}`, `"email":"new12@x"`},
+		{"and not another", `{"op":"replace","path":"emails[not (value eq \"EMAIL\")].value","value":"home@x"}`, `"email":"EMAIL"`},
+		{"one that is not primary is not there", `{"op":"replace","path":"emails[primary eq false].value","value":"home@x"}`, `"email":"EMAIL"`},
+		{"a removal of another address removes nothing", `{"op":"remove","path":"emails[value eq \"home@x\"]"}`, `"email":"EMAIL"`},
+		{"nor one that names it as a value", `{"op":"remove","path":"emails","value":[{"value":"home@x"}]}`, `"email":"EMAIL"`},
+		{"also alone", `{"op":"remove","path":"emails","value":{"value":"home@x","type":"work"}}`, `"email":"EMAIL"`},
+		{"a removal of the own address removes it", `{"op":"remove","path":"emails[value eq \"EMAIL\"]"}`, `"email":"USER"`},
+		{"also as a value", `{"op":"remove","path":"emails","value":[{"value":"UPPER","primary":true}]}`, `"email":"USER"`},
+		{"a removal without a value means every email", `{"op":"remove","path":"emails","value":null}`, `"email":"USER"`},
 		{"an email that is taken away becomes the userName", `{"op":"remove","path":"emails[type eq \"work\"]"}`, `"email":"USER"`},
 		{"active is a boolean", `{"op":"replace","path":"active","value":false}`, `"active":"false"`},
 		{"displayName is the name", `{"op":"replace","path":"displayName","value":"D"}`, `"name":"D"`},
 		{"of both, displayName counts", `{"op":"replace","value":{"displayName":"D","name":{"formatted":"F"}}}`, `"name":"D"`},
-		{"a part of the name leaves it", `{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"N",…"family_name":"K"`},
+		{"a new familyName makes a new name, as in a PUT", `{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"K",…"family_name":"K"`},
+		{"so do both parts", `{"op":"add","value":{"name.givenName":"G","name.familyName":"K"}}`, `"name":"G K",…"given_name":"G"`},
+		{"but not beside a displayName", `{"op":"replace","value":{"displayName":"D","name":{"familyName":"K"}}}`, `"name":"D",…"family_name":"K"`},
+		{"also the same one", `{"op":"replace","path":"displayName","value":"N"},{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"N",…"family_name":"K"`},
+		{"nor the same parts", `{"op":"replace","path":"name","value":{"givenName":null}}`, `"name":"N"`},
+		{"nor a removal", `{"op":"remove","path":"name"}`, `"name":"N"`},
+		{"an empty externalId is none", `{"op":"replace","path":"externalId","value":""}`, `"external_id":null`},
 		{"without a name the parts are it", `{"op":"add","path":"name","value":{"givenName":"G","familyName":"K","formatted":null}},{"op":"remove","path":"displayName"}`,
 			`"name":"G K"`},
 		{"later operations see earlier ones", `{"op":"add","path":"title","value":"A"},{"op":"remove","path":"title"},{"op":"add","path":"title","value":"B"}`,
@@ -48,10 +67,14 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		{"what no field holds is dropped", `{"op":"add","path":"phoneNumbers[type eq \"work\"].value","value":"1"},{"op":"add","path":"password","value":"p"},` +
 			`{"op":"add","path":"roles","value":[{"value":"admin"}]},{"op":"add","path":"` + enterprise + `:manager.value","value":"1"},` +
 			`{"op":"replace","value":{"nickName":"N","urn:example:x":{"a":1},"favourite":1}}`, `"name":"N"`},
+		{"with a path, too, and the rest counts", `{"op":"add","path":"favourite","value":1},{"op":"remove","path":"title.x"},{"op":"replace",` +
+			`"path":"urn:ietf:params:scim:schemas:extension:okta:2.0:User:colour","value":"red"},{"op":"add","path":"title[type eq \"x\"]","value":"x"},` +
+			`{"op":"add","path":"members[value eq \"1\"].$ref","value":"x"},{"op":"replace","path":"active","value":"False"}`, `"active":"false",…"title":"old"`},
 	} {
 		id := fmt.Sprint(i + 1)
 		p.Do(t, "POST", users, fmt.Sprintf(`{"userName":"user-%d","displayName":"N","title":"old","emails":[{"value":"e%d@x"}],"%s":{"costCenter":"1"}}`, i, i, enterprise))
-		replace := strings.NewReplacer(`"ID"`, `"`+id+`"`, `"USER"`, fmt.Sprintf(`"user-%d"`, i), `"EMAIL"`, fmt.Sprintf(`"e%d@x"`, i))
+		replace := strings.NewReplacer(`"ID"`, `"`+id+`"`, `"USER"`, fmt.Sprintf(`"user-%d"`, i), `"EMAIL"`, fmt.Sprintf(`"e%d@x"`, i),
+			`EMAIL\"`, fmt.Sprintf(`e%d@x\"`, i), `UPPER`, fmt.Sprintf("E%d@X", i))
 		expect(t, p,
 			exchange{test.name, "PATCH /Users/" + id, operations(replace.Replace(test.operations)), `200 {…"id":"` + id + `",…}`},
 			exchange{test.name, "GET /api/users/" + id, "", "200 {…" + replace.Replace(test.want) + "…}"})
@@ -64,9 +87,10 @@ func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
 	p.Do(t, "POST", users, `{"userName":"ada","title":"old"}`)
 	before := send(t, p, "GET /api/users/1", "")
 	for _, test := range []struct{ name, operation, word, detail string }{
-		{"an unknown attribute", `{"op":"add","path":"favourite","value":"x"}`, "invalidPath", `No attribute of a user has the path \"favourite\"`},
-		{"an attribute that has no parts", `{"op":"add","path":"title.x","value":"x"}`, "invalidPath", "…"},
-		{"a filter of an attribute that has one value", `{"op":"add","path":"title[type eq \"work\"]","value":"x"}`, "invalidPath", "…"},
+		{"what is no path", `{"op":"add","path":"a b","value":"x"}`, "invalidPath", `\"a b\" is no path of an attribute`},
+		{"a part of a part", `{"op":"add","path":"title.x.y","value":"x"}`, "invalidPath", "…"},
+		{"a path without a name", `{"op":"add","path":"[type eq \"work\"]","value":"x"}`, "invalidPath", "…"},
+		{"what is no filter", `{"op":"add","path":"emails[type is \"work\"]","value":"x"}`, "invalidPath", "…"},
 		{"a bracket that never closes", `{"op":"add","path":"emails[type eq \"work\".value","value":"x"}`, "invalidPath", "…"},
 		{"a removal without a path", `{"op":"remove"}`, "invalidPath", "…"},
 		{"no value", `{"op":"replace","path":"title"}`, "invalidValue", "…"},

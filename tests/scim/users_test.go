@@ -158,16 +158,20 @@ func TestWhatIsRefused(t *testing.T) {
 		exchange{"broken JSON", "POST /Users", `{"userName":"n"`, refused(400, "invalidSyntax", "The request body is not valid JSON: see byte 15")},
 		exchange{"an unknown user", "GET /Users/9", "", refused(404, "", "User not found")},
 		exchange{"an id in another form", "GET /Users/01", "", refused(404, "", "User not found")},
-		exchange{"an unknown path", "GET /Me", "", refused(404, "", "Not found")},
+		exchange{"an unknown path", "GET /Them", "", refused(404, "", "Not found")},
+		exchange{"a path that ends in a slash", "GET /Users/", "", refused(404, "", "Not found")},
 		exchange{"the path alone", "GET ", "", refused(404, "", "Not found")},
 		exchange{"a method that a path does not have", "POST /Users/1", "{}", refused(405, "", "Method not allowed")},
-		exchange{"an unknown parameter", "GET /Users?fliter=x", "", refused(400, "", `Unknown parameter…`)},
+		exchange{"a parameter that is not encoded", "GET /Users?filter=%zz", "", refused(400, "invalidFilter", "…")},
 		exchange{"a count that is no number", "GET /Users?count=x", "", refused(400, "invalidValue", "The parameter count must be a whole number")},
 	)
 	for _, request := range []string{"POST /Groups", "GET /Groups/1", "DELETE /Groups/1"} {
 		expect(t, p, exchange{"groups", request, "{}", refused(501, "", "There are no groups: only users can be provisioned")})
 	}
 	expect(t, p, exchange{"a list of groups", `GET /Groups?filter=displayName eq "x"`, "", "200 " + list(0, 1)})
+	for _, request := range []string{"GET /Me", "PATCH /Me", "POST /Me"} {
+		expect(t, p, exchange{"who asks", request, "{}", refused(501, "", "There is no /Me: use GET /scim/v2/Users?filter=…")})
+	}
 	for _, path := range []string{"/.search", "/Users/.search"} {
 		expect(t, p, exchange{"a search by POST", "POST " + path, "{}", refused(501, "", "There is no /.search: use GET /scim/v2/Users?filter=…")})
 	}
@@ -177,6 +181,22 @@ func TestWhatIsRefused(t *testing.T) {
 	expect(t, p, exchange{"a deletion", "DELETE /Users/1", "", "204 "},
 		exchange{"really deletes", "GET /api/users/1", "", `404 {"error":"User not found"}`},
 		exchange{"once", "DELETE /Users/1", "", refused(404, "", "User not found")})
+}
+
+func TestAnEmptyExternalIDIsNone(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed)
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX one ON users (external_id)")
+	for i, request := range []string{"POST /Users", "POST /Users", "PUT /Users/1"} {
+		sent := fmt.Sprintf(`{"userName":"%d@x","externalId":""}`, i)
+		answer := send(t, p, request, sent)
+		if status, _, _ := strings.Cut(answer, " "); status != "201" && status != "200" || strings.Contains(answer, "externalId") {
+			t.Errorf("%s %s is answered %s", request, sent, answer)
+		}
+	}
+	expect(t, p, exchange{"one that another program stored", "PATCH /api/users/1", `{"external_id":""}`, "200 …"},
+		exchange{"is not shown", "GET /Users/1", "", `200 {"active":true,"displayName":"2@x","emails":[…],"id":"1",…`},
+		exchange{"nor in the list", "GET /Users", "", "200 " + list(0, 1)})
 }
 
 func TestTheServiceSaysWhatItCanDo(t *testing.T) {

@@ -1,0 +1,176 @@
+package scim
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// found returns the ids of the users that a filter finds, in order, or the answer if it is refused.
+func found(t *testing.T, p *program.Program, filter string) string {
+	t.Helper()
+	answer := send(t, p, "GET /Users?count=1000&filter="+filter, "")
+	status, body, _ := strings.Cut(answer, " ")
+	var sent struct {
+		TotalResults int
+		Resources    []struct{ ID string }
+	}
+	if err := json.Unmarshal([]byte(body), &sent); err != nil || status != "200" {
+		return answer
+	}
+	var ids []string
+	for _, user := range sent.Resources {
+		ids = append(ids, user.ID)
+	}
+	if len(ids) != sent.TotalResults {
+		t.Errorf("%s finds %v of %d", filter, ids, sent.TotalResults)
+	}
+	return strings.Join(ids, " ")
+}
+
+// serveDirectory starts a program with users of every kind: with all values, deactivated, created by hand, and with odd texts.
+func serveDirectory(t *testing.T) *program.Program {
+	t.Helper()
+	p := serve(t, all)
+	program.OpenOther(t, p.DatabasePath()).Insert(`INSERT INTO users
+		(id, name, email, created_at, external_id, active, user_name, given_name, family_name, title, department, employee_number) VALUES
+		(1, 'Ada King', 'Ada@x.org', '2024-01-02 03:04:05+00', 'a1', NULL, 'ada', 'Ada', 'King', 'Countess', 'Analysis', '7'),
+		(2, 'Alan', 'alan@x.org', '2025-01-02 03:04:05+00', 'b2', 'false', 'Alan', 'Alan', NULL, '', NULL, '10'),
+		(3, 'Grace', 'grace@y.org', '2026-01-02 03:04:05+00', NULL, '', NULL, NULL, NULL, NULL, NULL, NULL),
+		(4, 'Zoë "Z" \', 'zoe@y.org', '2026-01-02 03:04:06+00', '%', 'true', 'zoë', NULL, NULL, 'and', 'a eq "b"', '_'),
+		(10, 'a', 'akadmin', '2026-11-20 00:00:00+00', 'A1', 'no', 'ADA', NULL, 'é', '( [', NULL, NULL)`)
+	return p
+}
+
+// filters are filters, and the ids of the users that they find.
+var filters = []struct{ name, filter, ids string }{
+	{"an equal text", `userName eq "ada"`, "1"},
+	{"the case of a text counts", `externalId eq "A1"`, "10"},
+	{"another text, or none", `externalId ne "a1"`, "2 3 4 10"},
+	{"a part of a text", `displayName co "a"`, "1 2 3 10"},
+	{"whose case counts", `displayName co "A"`, "1 2"},
+	{"the beginning of a text", `displayName sw "A"`, "1 2"},
+	{"the end of a text", `title ew "s"`, "1"},
+	{"the end of a longer text", `title ew "and and"`, ""},
+	{"an empty text has all of these", `title co "" and title sw "" and title ew ""`, "1 2 3 4 10"},
+	{"a text that is there", `title pr`, "1 4 10"},
+	{"no text is an empty one", `title eq ""`, "2 3"},
+	{"and a text is not empty", `title ne ""`, "1 4 10"},
+	{"texts are in the order of their bytes", `displayName gt "Grace"`, "4 10"},
+	{"no text is in none", `title lt "z" or title ge ""`, "1 4 10"},
+	{"at least", `userName ge "ada"`, "1 4"},
+	{"less", `userName lt "Alan"`, "10"},
+	{"at most", `userName le "Alan"`, "2 10"},
+	{"a percent sign is no pattern", `externalId co "%"`, "4"},
+	{"nor is an underscore in an attribute of the extension", enterprise + `:employeeNumber co "_"`, "4"},
+	{"in any letter case", strings.ToUpper(enterprise) + `:DEPARTMENT pr`, "1 4"},
+	{"numbers in texts are texts", enterprise + `:employeeNumber lt "7"`, "2"},
+	{"an id", `id eq "10"`, "10"},
+	{"in another form it is nobody's", `id eq "010" or id eq "x"`, ""},
+	{"and not somebody's, either", `id ne "010"`, "1 2 3 4 10"},
+	{"ids are in the order of numbers", `id gt "2" and id lt "10"`, "3 4"},
+	{"also where they are far", `id le "9223372036854775807" and id ge "-5"`, "1 2 3 4 10"},
+	{"every user has one", `id pr`, "1 2 3 4 10"},
+	{"its beginning", `id sw "1"`, "1 10"},
+	{"active is true unless the field is false", `active eq true`, "1 3 4 10"},
+	{"or false", `active eq false`, "2"},
+	{"or not true", `active ne true`, "2"},
+	{"or a text in any case", `active eq "False"`, "2"},
+	{"every user is active or not", `active pr`, "1 2 3 4 10"},
+	{"a time", `meta.created eq "2026-01-02T03:04:05Z"`, "3"},
+	{"in another zone", `meta.created eq "2026-01-02T04:04:05+01:00"`, "3"},
+	{"from a time on", `meta.created ge "2026-01-02T03:04:05.000Z"`, "3 4 10"},
+	{"after it", `meta.created gt "2026-01-02T03:04:05Z"`, "4 10"},
+	{"between two times", `meta.created gt "2024-12-31T00:00:00Z" and meta.created lt "2026-01-01T00:00:00Z"`, "2"},
+	{"up to a time", `meta.created le "2025-01-02T03:04:05Z"`, "1 2"},
+	{"every user has one", `meta.created pr`, "1 2 3 4 10"},
+	{"an email", `emails eq "alan@x.org"`, "2"},
+	{"by its part", `emails.value eq "alan@x.org"`, "2"},
+	{"whose case counts without an index that ignores it", `emails.value eq "ada@x.org"`, ""},
+	{"the end of an email", `emails.value ew "@x.org"`, "1 2"},
+	{"of the type work", `emails[type eq "work" and value co "@y.org"]`, "3 4"},
+	{"of another type", `emails[type eq "home"]`, ""},
+	{"of another type or with a value", `emails[type eq "home" or value sw "z"]`, "4"},
+	{"not of another type", `emails[not (type eq "home")]`, "1 2 3 4 10"},
+	{"of the one that is primary", `emails[primary eq true and value eq "zoe@y.org"]`, "4"},
+	{"as a text", `emails[primary eq "True"].value eq "zoe@y.org"`, "4"},
+	{"as Entra ID asks", `Emails[Type eq "Work"].Value eq "alan@x.org"`, "2"},
+	{"within others", `not (emails[type eq "work"].value eq "alan@x.org") and userName pr`, "1 4 10"},
+	{"the type alone", `emails.type eq "work" and emails.primary eq true`, "1 2 3 4 10"},
+	{"another type alone", `emails.type ne "work" or emails.type eq "home"`, ""},
+	{"the formatted name", `name.formatted eq "Ada King"`, "1"},
+	{"a part of the name", `name.givenName pr and name.familyName eq "King"`, "1"},
+	{"one that is not there", `name.familyName ne "King"`, "2 3 4 10"},
+	{"a letter beyond ASCII", `name.familyName eq "é"`, "10"},
+	{"an escape", `name.familyName eq "\u00e9"`, "10"},
+	{"of quotes and backslashes", `displayName eq "Zo\u00EB \"Z\" \\"`, "4"},
+	{"a backslash before a u is no escape", `displayName eq "\\u00e9"`, ""},
+	{"a NUL", `displayName eq "a\u0000" or displayName gt "z\u0000" or displayName co "\u0000"`, ""},
+	{"words and brackets in quotes are text", `title eq "( [" or title eq "and" or ` + enterprise + `:department eq "a eq \"b\""`, "4 10"},
+	{"the schema before an attribute", core + `:userName EQ "ada"`, "1"},
+	{"and before an email", core + `:emails[type eq "work"].value eq "alan@x.org"`, "2"},
+	{"Nextcloud's question", `externalId eq "ada" or userName eq "ada"`, "1"},
+	{"and, or and not in any letter case", `TITLE PR AND NOT (title EQ "and") OR userName eq "Alan"`, "1 2 10"},
+	{"and binds closer than or", `userName eq "Alan" or userName eq "ada" and title eq "x"`, "2"},
+	{"unless brackets say otherwise", `(userName eq "Alan" or userName eq "ada") and title pr`, "1"},
+	{"not is the complement, also of nothing", `not (title eq "Countess")`, "2 3 4 10"},
+	{"not of not", `not(not (title co "o"))`, "1"},
+	{"what contradicts itself", `id eq "1" and id eq "2"`, ""},
+	{"blanks where there may be some", `  userName   eq    "ada"  `, "1"},
+	{"a long text", `userName eq "` + strings.Repeat("a", 20_000) + `"`, ""},
+	{"50 comparisons", strings.Repeat(enterprise+`:employeeNumber eq "7" or `, 49) + `id eq "2"`, "1 2"},
+	{"50 brackets", strings.Repeat("(", 50) + `id eq "2"` + strings.Repeat(")", 50), "2"},
+}
+
+func TestAFilterFindsUsers(t *testing.T) {
+	t.Parallel()
+	p := serveDirectory(t)
+	for _, test := range filters {
+		if got := found(t, p, test.filter); got != test.ids {
+			t.Errorf("%s: %s finds %s, want %s", test.name, test.filter, got, test.ids)
+		}
+	}
+}
+
+// An unknown filter is never an empty list: the provider would create everyone again.
+func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed)
+	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"Ada@x","external_id":"a"}`)
+	for name, filters := range map[string][]string{
+		"what is no filter": {
+			"", " ", "userName", "userName eq", `userName eq ""Ada@x""`, `userName eq Ada@x`, `userName eq "Ada@x`, `userName is "Ada@x"`,
+			`userName eq {}`, "userName eq \"Ada@x\"\n", "userName\teq \"Ada@x\"", `userName eq "x" and`, `and userName eq "x"`, `userName eq"x"`,
+			`userName eq "x" userName eq "y"`, `userName eq "x" xor userName eq "y"`, `(userName eq "x"`, `userName eq "x")`, `not userName eq "x"`,
+			`userName eq "\x"`, "userName eq \"\t\"", `userName eq "\u00g0"`, `emails] eq "x"`, `emails[type eq "work".value eq "x"`, `emails[] pr`,
+		},
+		"an attribute that no field holds": {
+			`title eq "x"`, `nickName pr`, `name eq "x"`, `name.givenName eq "x"`, `password eq "x"`, `schemas eq "` + core + `"`, `active.x eq true`,
+			`meta.lastModified gt "2026-01-01T00:00:00Z"`, `meta pr`, `meta.resourceType eq "User"`, `emails.display eq "x"`, `emails[display pr]`,
+			`urn:x:userName eq "x"`, enterprise + `:department pr`, `externalId[type eq "work"]`, `room eq "x"`, `user_name eq "x"`, `x`,
+			`userName eq "Ada@x" or title eq "x"`, `not (title pr)`, `emails[title pr]`, `urn:ietf:params:scim:schemas:core:2.0:User eq "x"`,
+		},
+		"a value of another type": {
+			`userName eq 1`, `userName eq true`, `userName eq null`, `userName co null`, `externalId gt 7`, `id eq 1`, `id gt "x"`, `id lt "1.5"`,
+			`id ge ""`, `active eq 1`, `active eq "yes"`, `active eq null`, `active gt true`, `active co "t"`, `active sw true`, `meta.created gt "x"`,
+			`meta.created gt 7`, `meta.created eq ""`, `meta.created co "2026"`, `emails.primary eq "x"`,
+			`emails.primary co true`, `emails[primary eq 1]`, `emails.type eq 1`, `emails.type co "w"`, `emails[type eq null]`, `meta.created sw "2026-01-01"`,
+		},
+		"what takes the parser long": {
+			strings.Repeat("(", 51) + `id eq "1"` + strings.Repeat(")", 51), strings.Repeat(`id eq "1" or `, 50) + `id eq "1"`,
+			strings.Repeat("(", 8000), strings.Repeat("emails[", 2000) + `type eq "work"`, strings.Repeat("a", 20_000) + ` eq "x"`,
+			strings.Repeat(" ", 9000) + `id eq "1" or` + strings.Repeat(" ", 9000) + `id eq "1"`,
+		},
+	} {
+		for _, filter := range filters {
+			expect(t, p, exchange{name, "GET /Users?filter=" + filter, "",
+				refused(400, "invalidFilter", `A filter must be one of RFC 7644, section 3.4.2.2, such as …`)})
+		}
+	}
+	answer := p.Do(t, "GET", users+"?filter=userName+eq+%22Ada@x%22&filter=id+eq+%222%22", "")
+	answer.Expect(t, 400, "…invalidFilter…")
+	answer = p.Do(t, "GET", users+"?filter=userName+eq+%22%ff%22", "")
+	answer.Expect(t, 400, "…invalidFilter…")
+}
