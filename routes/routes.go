@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -33,6 +34,9 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 	engine := s.routes(ending, l)
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
+			request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
+		}
 		switch {
 		case request.ContentLength == 0:
 			engine.ServeHTTP(w, request)

@@ -183,6 +183,29 @@ func TestWhatIsRefused(t *testing.T) {
 		exchange{"once", "DELETE /Users/1", "", refused(404, "", "User not found")})
 }
 
+// The address that a provider was given may end in a slash.
+func TestADoubledSlashCountsAsOne(t *testing.T) {
+	t.Parallel()
+	const key = "full-key-0123456789"
+	p := serve(t, needed, "API_KEY="+key)
+	for _, test := range [][3]string{
+		{"POST //Users", `{"userName":"ada@x","externalId":"a"}`, "201 …"}, {"GET //Users", "", `200 {…"totalResults":1,…`},
+		{"GET /Users//1", "", `200 {…"id":"1",…`}, {"PATCH //Users/1", operations(`{"op":"replace","path":"active","value":false}`), `200 {"active":false,…`},
+		{"GET //Schemas", "", "200 …"}, {"GET //Users/", "", refused(404, "", "Not found")}, {"GET ///Users", "", refused(404, "", "Not found")},
+		{"DELETE //Users/1", "", "204 "}, {"GET //Groups/1", "", refused(501, "", "…")},
+	} {
+		method, path, _ := strings.Cut(test[0], " ")
+		answer := p.Do(t, method, "/scim/v2"+path, test[1], "X-API-Key: "+key)
+		if got := fmt.Sprint(answer.Status, " ", answer.Body); !program.Matches(got, test[2]) {
+			t.Errorf("%s is answered %s, want %s", test[0], got, test[2])
+		}
+		p.Do(t, method, "/scim/v2"+path, test[1]).Expect(t, 401, "…")
+	}
+	for _, path := range []string{"//scim/v2/Users", "/scim//v2/Users", "/api//users"} {
+		p.Do(t, "GET", path, "", "X-API-Key: "+key).Expect(t, 404, `{"error":"Not found"}`)
+	}
+}
+
 func TestAnEmptyExternalIDIsNone(t *testing.T) {
 	t.Parallel()
 	p := serve(t, needed)
