@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -9,15 +10,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"users-api/models"
 )
 
-// csvFile reads users from a CSV file. encoding/csv parses RFC 4180, and the code around it handles what else real
-// files need.
+// csvFile reads users from a CSV file. It finds where each row ends, and encoding/csv reads the row (RFC 4180).
 type csvFile struct {
+	rows        *textRows
+	text        *bufio.Reader // one row, which in reads
 	in          *csv.Reader
+	loneCR      bool            // the last row has a CR outside quotes that ends no line
 	columns     []*models.Field // nil for a column that is ignored
 	spreadsheet bool
 	row         models.ImportRow // the last one
@@ -25,33 +27,33 @@ type csvFile struct {
 
 // The errors about one row.
 var (
-	errRowNotUTF8 = newError("file_invalid", "The row is not text in UTF-8: save the file as UTF-8")
-	errOpenQuote  = newError("file_invalid", `This quoted value is not closed correctly. Write a quote inside it as ""`)
+	errOpenQuote = newError("file_invalid", `This quoted value is not closed correctly: the separator or the end of the `+
+		`line must follow its last quote, and a quote inside it is written ""`)
 	errInnerQuote = newError("file_invalid", `This value has a quote in it but none around it. `+
 		`Put quotes around the value, and write the quote inside it as ""`)
+	errSpaceBeforeQuote = newError("file_invalid", "A space stands before the quote at the start of a value: take it out")
+	errLoneCR           = newError("file_invalid", "A CR stands within a value that has no quotes around it: "+
+		"lines must end with LF or CRLF, and a value with a line break needs quotes")
 )
 
 // openCSV is an [openFile] that reads the header.
 func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, []string, error) {
-	text, err := openText(body)
+	text, start, err := openText(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	start, err := text.Peek(largestHeader)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, err
-	}
-	delimiter, err := findDelimiter(start, fields)
-	if err != nil {
-		return nil, nil, err
-	}
-	f := &csvFile{in: csv.NewReader(&csvRows{from: text, delimiter: delimiter}), spreadsheet: spreadsheet}
-	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = rune(delimiter), -1, true
+	isOneLine := bytes.IndexByte(start, '\n') < 0
+	f := &csvFile{text: bufio.NewReader(nil), spreadsheet: spreadsheet}
+	f.rows, f.in = newTextRows(text, f.split), csv.NewReader(f.text)
+	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = findDelimiter(start), -1, true
 	header, err := f.read()
 	row, isRow := errors.AsType[*models.RowError](err)
 	switch {
-	case isRow && row.Err == errRowNotUTF8: //nolint:errorlint // refuse wraps it once
-		return nil, nil, errNotUTF8
+	case errors.Is(err, io.EOF):
+		return nil, nil, newError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
+			join(fields.RequiredNames(), "and"))
+	case isOneLine:
+		return nil, nil, errOneLine
 	case isRow:
 		return nil, nil, newError("file_invalid", "The header cannot be read. %s", row.Err)
 	case err != nil:
@@ -79,33 +81,24 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 }
 
 // findDelimiter finds the delimiter in the header: a comma, or a semicolon or a tab if the header contains no comma.
-func findDelimiter(start []byte, fields models.Fields) (byte, error) {
+func findDelimiter(start []byte) rune {
 	var found [256]bool // the characters outside quotes
-	begun, quoted := false, false
+	quoted := false
 	for _, char := range start {
-		begun = begun || strings.IndexByte(" \t\v\f\r\n", char) < 0 // after blank lines
-		switch {
-		case char == '"':
+		if char == '"' {
 			quoted = !quoted
-		case quoted:
-		case char == 0: // most likely UTF-16
-			return 0, errNotUTF8
-		case char == '\n' && begun:
-			for _, delimiter := range []byte(",;\t") {
-				if found[delimiter] {
-					return delimiter, nil
-				}
-			}
-			return ',', nil
-		default:
-			found[char] = true
+		}
+		if char == '\n' && !quoted {
+			break
+		}
+		found[char] = found[char] || !quoted
+	}
+	for _, delimiter := range ",;\t" {
+		if found[delimiter] {
+			return delimiter
 		}
 	}
-	if !begun && len(start) < largestHeader {
-		return 0, newError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
-			join(fields.RequiredNames(), "and"))
-	}
-	return 0, errOneLine
+	return ','
 }
 
 // next is a [nextRow]. The error of a row that cannot be read is a [*models.RowError]. An empty value is NULL.
@@ -124,6 +117,8 @@ func (f *csvFile) next() (models.ImportRow, error) {
 		case field == nil:
 		case values[i] == "":
 			f.row.SetNull(field)
+		case f.spreadsheet:
+			f.row.Set(field, fromSpreadsheet(values[i]))
 		default:
 			f.row.Set(field, values[i])
 		}
@@ -131,88 +126,75 @@ func (f *csvFile) next() (models.ImportRow, error) {
 	return f.row, nil
 }
 
-// read returns the values of the next row that is not blank, as they were written.
+// read returns the values of the next row that has any, as they were written.
 func (f *csvFile) read() ([]string, error) {
 	for {
-		values, err := f.in.Read()
-		if syntax, ok := errors.AsType[*csv.ParseError](err); ok {
-			f.row.Line = syntax.StartLine
-			if errors.Is(syntax, csv.ErrBareQuote) {
-				return nil, f.refuse(errInnerQuote)
-			}
-			return nil, f.refuse(errOpenQuote)
-		}
+		row, err := f.rows.next()
 		if err != nil {
 			return nil, err
 		}
-		if f.row.Line, _ = f.in.FieldPos(0); len(values) == 1 && strings.TrimSpace(values[0]) == "" {
-			continue
+		if f.row.Line = f.rows.line; f.loneCR {
+			return nil, f.refuse(errLoneCR)
 		}
-		for i := range values {
-			values[i] = strings.ReplaceAll(values[i], string([]byte{hiddenCR}), "\r")
-			if !utf8.ValidString(values[i]) {
-				return nil, f.refuse(errRowNotUTF8)
+		values, err := f.parse(row, false)
+		if errors.Is(err, csv.ErrBareQuote) {
+			if _, err := f.parse(row, true); err == nil {
+				return nil, f.refuse(errSpaceBeforeQuote)
 			}
-			if f.spreadsheet {
-				values[i] = fromSpreadsheet(values[i])
-			}
+			return nil, f.refuse(errInnerQuote)
 		}
-		return values, nil
+		if err != nil {
+			return nil, f.refuse(errOpenQuote)
+		}
+		if slices.ContainsFunc(values, func(value string) bool { return strings.TrimSpace(value) != "" }) {
+			return values, nil
+		}
 	}
+}
+
+// parse returns the values of a row. All line breaks in it are within quotes, and encoding/csv takes one CR before each
+// LF away: a name that contains CRLF must come back as it was exported.
+func (f *csvFile) parse(row []byte, trim bool) ([]string, error) {
+	f.text.Reset(bytes.NewReader(bytes.ReplaceAll(row, []byte("\r\n"), []byte("\r\r\n"))))
+	f.in.TrimLeadingSpace = trim
+	return f.in.Read()
 }
 
 func (f *csvFile) refuse(why error) error { return &models.RowError{Line: f.row.Line, Err: why} }
 
-// csvRows is the text of a CSV file for encoding/csv, which would take a row of any size into memory, and would remove
-// each CR before a LF within quotes: a name that contains CRLF must come back as it was exported.
-type csvRows struct {
-	from                        io.Reader
-	delimiter                   byte
-	quoted                      bool
-	line, begin, bytes, columns int // the line, and of its row: the line where it begins, its bytes, and its delimiters
-	err                         error
-}
-
-// UTF-8 contains neither of these bytes. One stands for a CR within quotes, and the other for a byte in the file that
-// has the value of the first, so that it is refused.
-const (
-	hiddenCR  = 0xff
-	otherByte = 0xfe
-)
-
-func (r *csvRows) Read(into []byte) (int, error) {
-	if r.err != nil {
-		return 0, r.err
-	}
-	n, err := r.from.Read(into)
-	for i, char := range into[:n] {
-		r.bytes++
+// split is a [bufio.SplitFunc]. A row ends at a LF outside quotes. A quote elsewhere than around a value makes encoding/csv
+// refuse the row: it ends with its line, so that no row behind it is taken for a part of it.
+func (f *csvFile) split(text []byte, atEOF bool) (advance int, row []byte, err error) {
+	f.loneCR = false
+	delimiter, columns := byte(f.in.Comma), 1
+	quoted, opens := false, true // whether a quote would open a value here, or open it again: "" is a quote within quotes
+	for i, char := range text {
 		switch {
-		case char == hiddenCR:
-			into[i] = otherByte
-		case char == '"':
-			r.quoted = !r.quoted // twice for a quote within quotes
-		case char == '\r' && r.quoted:
-			into[i] = hiddenCR
+		case quoted:
+			quoted = char != '"'
+			opens = !quoted
 		case char == '\n':
-			if r.line++; !r.quoted {
-				r.begin, r.bytes, r.columns = r.line, 0, 0
+			return i + 1, text[:i], nil
+		case char == '"' && !opens:
+			delimiter = '\n' // no other value begins in this line
+		case char == '"':
+			quoted = true
+		case char == delimiter:
+			if columns++; columns > maxColumns {
+				return 0, nil, newError("file_invalid", "The row in line %d has more than %d values", f.rows.lines+1, maxColumns)
 			}
-		case char == r.delimiter && !r.quoted:
-			r.columns++
-		}
-		if r.columns >= maxColumns {
-			err = newError("file_invalid", "The row in line %d has more than %d values", r.begin+1, maxColumns)
-		} else if r.bytes > largestRow {
-			err = newError("file_invalid",
-				"The row in line %d is longer than 4 MiB: a quote that ends a value may be missing", r.begin+1)
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			r.err = err
-			return i, err
+			opens = true
+		case char == '\r':
+			opens = false
+			f.loneCR = f.loneCR || !bytes.HasPrefix(bytes.TrimPrefix(text[i+1:], []byte("\r")), []byte("\n"))
+		default:
+			opens = false
 		}
 	}
-	return n, err
+	if atEOF && len(text) > 0 {
+		return len(text), text, nil
+	}
+	return 0, nil, nil
 }
 
 // quoted returns words in quotes, or the first of them if they are many.

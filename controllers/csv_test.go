@@ -51,11 +51,17 @@ func readFile(next nextRow, _ []string, err error) string {
 	return strings.Join(rows, "; ")
 }
 
+func notUTF8(line int) string { return "refused: " + errNotUTF8(line).Error() }
+
 func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
-	const tooLong = "refused: The row in line 2 is longer than 4 MiB: a quote that ends a value may be missing"
-	long, columns := strings.Repeat("n", largestRow-len(",a")), strings.Repeat(",", maxColumns-1)
-	const openQuote = `This quoted value is not closed correctly. Write a quote inside it as ""`
+	const tooLong = "refused: The row in line 2 is longer than 4 MiB: in CSV, a quote that ends a value may be missing"
+	long, columns := strings.Repeat("n", largestRow-len(",a")), "x"+strings.Repeat(",", maxColumns-1)
+	const openQuote = `This quoted value is not closed correctly: the separator or the end of the line must follow ` +
+		`its last quote, and a quote inside it is written ""`
 	const refused = "refused: The first line of the file must name the columns: "
+	const space = "A space stands before the quote at the start of a value: take it out"
+	const loneCR = "A CR stands within a value that has no quotes around it: " +
+		"lines must end with LF or CRLF, and a value with a line break needs quotes"
 	const inner = `This value has a quote in it but none around it. ` +
 		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
@@ -64,7 +70,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"semicolons", "name;email\nAda, the first;a@x\n", "2 Ada, the first|a@x"},
 		{"tabs", "name\temail\nAda;1\ta@x\n", "2 Ada;1|a@x"},
 		{"a comma in a quoted title", "name;\"phone, home\";email\nAda;1;a@x\n", "2 Ada|a@x"},
-		{"UTF-16 without a mark", "n\x00a\x00m\x00e\x00", "refused: " + errNotUTF8.Message},
+		{"UTF-16 without a mark", "n\x00a\x00m\x00e\x00", notUTF8(1)},
 		{"lone CR", "name,email\rA,a\rB,b\r", "refused: " + errOneLine.Message},
 		{"the header in any order and letter case", " EMAIL ,id, Name\na@x,7,Ada\n", "2 Ada|a@x"},
 		{"quotes", "name,email\n\"Ada \"\"L\"\", Countess\",\"a@x\"\n", `2 Ada "L", Countess|a@x`},
@@ -72,6 +78,15 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c"},
 		{"a line break in a quoted title", "name,\"phone\r\n(home)\",email\r\nA,1,a\r\n", "3 A|a"},
 		{"blank lines", "\n\r\nname,email\n\nA,a\n  \nB,b\n\n\n", "5 A|a; 7 B|b"},
+		{"rows of separators alone", "name;email;x\n;;\n\"\"; ;\nA;a;\n;\n", "4 A|a"},
+		{"CR CR LF", "name,email\r\r\nA,a\r\r\nB,\"b\"\r\r\n\r\r\n,\r\r\nC,\r\r\n", "2 A|a; 3 B|b; 6: Email is required"},
+		{"CR CR LF in quotes", "name,email\r\r\n\"A\r\r\nB\r\n\",a\r\r\n", "2 A\r\r\nB\r\n|a"},
+		{"another CR", "name,email\nA\rB,a\nC,c\r\r\r\n\"D\"\r,d\nE,e\n",
+			"2: " + loneCR + "; 3: " + loneCR + "; 4: " + loneCR + "; 5 E|e"},
+		{"another CR in the header", "name\remail\nA,a\n", "refused: The header cannot be read. " + loneCR},
+		{"Ctrl-Z at the end", "name,email\nA,a\n\x1a", "2 A|a"},
+		{"Ctrl-Z behind the last value", "name,email\nA,a\x1a", "2 A|a"},
+		{"many byte order marks", "\ufeff\ufeff\ufeffname,email\nA,a\n", "2 A|a"},
 
 		{"nothing", "", "refused: " + emptyCSV},
 		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
@@ -80,22 +95,24 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
 		{"a header without email", "name,mail\nA,a\n", refused + `it has "name" and "mail", and not "email"`},
 		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column \"name\" twice"},
-		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: " + errOneLine.Message},
+		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: The header cannot be read. " + inner},
 		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n",
 			"refused: The header cannot be read. " + inner},
-		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", "refused: " + errNotUTF8.Message},
+		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", notUTF8(1)},
 		{"a long header", strings.Repeat("name,", largestHeader) + "\n", "refused: " + errOneLine.Message},
-		{"gzip", "\x1f\x8b\x08\x00", "refused: The file is compressed: send it as it was before"},
+		{"gzip", "\x1f\x8b\x08\x00", "refused: The file is compressed: send it uncompressed"},
 		{"a workbook", "PK\x03\x04\x14", "refused: The file is a workbook or a zip file, and not text: save it as CSV"},
 
-		{"rows that are refused, and those between", "name,email\n,a\nA,\nB,b\nC,c,3\nD\n,\n",
+		{"rows that are refused, and those between", "name,email\n,a\nA,\nB,b\nC,c,3\nD\n",
 			"2: Name is required; 3: Email is required; 4 B|b; 5: The row has 3 values, and the header 2 columns; " +
-				"6: The row has 1 value, and the header 2 columns; 7: " + required},
-		{"Windows-1252", "name,email\nA,a\nJos\xe9,b\nC,c\n", "2 A|a; 3: " + errRowNotUTF8.Message + "; 4 C|c"},
-		{"the byte that stands for a hidden CR", "name,email\n\"A\xff\",a\nB\xff,b\n",
-			"2: " + errRowNotUTF8.Message + "; 3: " + errRowNotUTF8.Message},
-		{"a quote in the middle", "name,email\nA\"B,a\nC,c\n", "2: " + inner + "; 3 C|c"},
+				"6: The row has 1 value, and the header 2 columns"},
+		{"Windows-1252", "name,email\nA,a\n\nJos\xe9,b\nC,c\n", "2 A|a; " + notUTF8(4)},
+		{"a quote in the middle", "name,email\nA\"B,a\n\nC,\nD,d\n", "2: " + inner + "; 4: Email is required; 5 D|d"},
+		{"the same with CRLF", "name,email\r\nA\"B,a\r\n\r\nC,\r\nD,d\r\n", "2: " + inner + "; 4: Email is required; 5 D|d"},
+		{"a quote in the middle before one at the start", "name,email\nA\"B,\"b\nC,c\n", "2: " + inner + "; 3 C|c"},
 		{"text behind a quote", "name,email\n\"A\"B,a\r\nC,c\r\n", "2: " + openQuote + "; 3 C|c"},
+		{"a space before a quote", "name,email\n\"A\",  \"a\"\nB, b\n", "2: " + space + "; 3 B| b"},
+		{"a space before a quote in the header", "\"name\", \"email\"\nA,a\n", "refused: The header cannot be read. " + space},
 		{"a quote that never ends", "name,email\nA,a\n\"B,b\nC,c\n", "2 A|a; 3: " + openQuote},
 
 		{"many blank lines, which are no long row", "name,email\n" + strings.Repeat("\r\n", largestRow) + "A,a\n",
@@ -136,10 +153,12 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"a byte order mark", "\ufeff" + ada, "1 A|a"},
 		{"nothing", "", "refused: " + emptyNDJSON},
 		{"blank lines alone", "\n \t\r\n\n ", "refused: " + emptyNDJSON},
-		{"rows that are refused", "{\n[]\n{}\n{\"name\":1,\"email\":\"a\"}\n\xff\n" + ada,
+		{"rows that are refused", "{\n[]\n{}\n{\"name\":1,\"email\":\"a\"}\n" + ada,
 			"1: The request body is not valid JSON: see byte 1; 2: The request body must be a JSON object, not an array; " +
-				"3: " + required + "; 4: The field name must be a string, not a number; " +
-				"5: The request body is not UTF-8 text; 6 A|a"},
+				"3: " + required + "; 4: The field name must be a string, not a number; 5 A|a"},
+		{"Windows-1252", ada + "\n{\"name\":\"\xe9\"}\n" + ada, "1 A|a; " + notUTF8(2)},
+		{"UTF-16 without a mark", "{\x00}\x00\n\x00", notUTF8(1)},
+		{"CR CR LF and Ctrl-Z", ada + "\r\r\n" + ada + "\x1a", "1 A|a; 2 A|a"},
 		{"what curl -d sends", ada + ada, "refused: " + errOneLine.Message},
 		{"a line that lacks an email", `{"name":"}{"}`, "1: Email is required"},
 		{"4 MiB", ada + long[len(ada):] + "\n", "1 A|a"},

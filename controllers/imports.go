@@ -3,6 +3,7 @@ package controllers
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -208,87 +210,135 @@ const (
 
 // The errors about a whole file.
 var (
-	errNotUTF8 = newError("file_invalid",
-		`The file is not text in UTF-8: save it as UTF-8, which Excel calls "CSV UTF-8 (Comma delimited)"`)
 	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
 	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. "+
 		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
 )
 
+func errNotUTF8(line int) error {
+	return newError("file_invalid", "The file is not text in UTF-8 (see line %d): save it as UTF-8, "+
+		`which Excel calls "CSV UTF-8 (Comma delimited)"`, line)
+}
+
 // otherKinds are the first bytes of files that are not text in UTF-8, and what to do about each.
 var otherKinds = []struct {
 	magic string
-	error *Error
+	error error
 }{
-	{"\x1f\x8b", newError("file_invalid", "The file is compressed: send it as it was before")},
+	{"\x1f\x8b", newError("file_invalid", "The file is compressed: send it uncompressed")},
 	{"PK\x03\x04", newError("file_invalid", "The file is a workbook or a zip file, and not text: save it as CSV")},
 	{"\xd0\xcf\x11\xe0", newError("file_invalid", "The file is a workbook, and not text: save it as CSV")},
-	{"\xff\xfe", errNotUTF8}, // UTF-16
-	{"\xfe\xff", errNotUTF8},
+	{"\xff\xfe", errNotUTF8(1)}, // UTF-16
+	{"\xfe\xff", errNotUTF8(1)},
 }
 
-// openText returns the text of a file, without a byte order mark.
-func openText(body io.Reader) (*bufio.Reader, error) {
-	in := bufio.NewReaderSize(body, largestHeader)
-	begin, err := in.Peek(4)
-	if err != nil && err != io.EOF {
-		return nil, err
+const byteOrderMark = "\ufeff"
+
+// openText returns the text of a file without byte order marks, and what is known of its start behind blanks.
+func openText(file io.Reader) (text *bufio.Reader, start []byte, err error) {
+	text = bufio.NewReaderSize(file, largestHeader)
+	for {
+		start, err = text.Peek(largestHeader)
+		if err != nil && err != io.EOF {
+			return nil, nil, err
+		}
+		if !bytes.HasPrefix(start, []byte(byteOrderMark)) {
+			break
+		}
+		_, _ = text.Discard(len(byteOrderMark)) // Peek has read them
 	}
 	for _, kind := range otherKinds {
-		if bytes.HasPrefix(begin, []byte(kind.magic)) {
-			return nil, kind.error
+		if bytes.HasPrefix(start, []byte(kind.magic)) {
+			return nil, nil, kind.error
 		}
 	}
-	if bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")) {
-		_, _ = in.Discard(3) // Peek has read them
+	start = bytes.TrimLeft(start, space)
+	if line, _, _ := bytes.Cut(start, []byte("\n")); bytes.IndexByte(line, 0) >= 0 { // UTF-16 without a mark
+		return nil, nil, errNotUTF8(1)
 	}
-	return in, nil
+	return text, start, nil
+}
+
+// textRows are the rows of a text.
+type textRows struct {
+	in    *bufio.Scanner
+	line  int // where the last row begins
+	lines int // how many were read
+}
+
+const controlZ = "\x1a" // with which copy ends a file on Windows
+
+// newTextRows splits a text into rows without the LF at their ends.
+func newTextRows(text io.Reader, split bufio.SplitFunc) *textRows {
+	rows := &textRows{in: bufio.NewScanner(text)}
+	rows.in.Buffer(nil, largestRow+len("\n"))
+	rows.in.Split(func(text []byte, atEOF bool) (int, []byte, error) {
+		if atEOF {
+			text = bytes.TrimSuffix(text, []byte(controlZ))
+		}
+		return split(text, atEOF)
+	})
+	return rows
+}
+
+// next returns the next row that is not blank, without CRLF or CR CR LF at its end, or [io.EOF]. Python's csv writes
+// CR CR LF where Windows adds the second CR.
+func (r *textRows) next() ([]byte, error) {
+	for r.in.Scan() && r.in.Err() == nil {
+		row := r.in.Bytes()
+		first := r.lines + 1
+		r.lines = first + bytes.Count(row, []byte("\n"))
+		row = bytes.TrimSuffix(bytes.TrimSuffix(row, []byte("\r")), []byte("\r"))
+		if len(bytes.TrimSpace(row)) == 0 {
+			continue
+		}
+		if !utf8.Valid(row) {
+			return nil, errNotUTF8(first)
+		}
+		r.line = first
+		return row, nil
+	}
+	err := r.in.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = newError("file_invalid",
+			"The row in line %d is longer than 4 MiB: in CSV, a quote that ends a value may be missing", r.lines+1)
+		if r.line == 0 {
+			err = errOneLine
+		}
+	}
+	return nil, cmp.Or(err, io.EOF)
 }
 
 // openNDJSON opens a file with one JSON object per line. Each line is read like the body that creates a user, and blank
 // lines are skipped. A file with only blank lines is refused: with on_missing=delete, a mistyped file name would delete
 // every user.
 func openNDJSON(body io.Reader, fields models.Fields, _ bool) (nextRow, []string, error) {
-	text, err := openText(body)
+	text, _, err := openText(body)
 	if err != nil {
 		return nil, nil, err
 	}
-	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, largestRow+len("\n"))
-	line, isEmpty := 0, true
+	rows := newTextRows(text, bufio.ScanLines)
 	next := func() (row models.ImportRow, err error) {
-		for lines.Scan() {
-			line++
-			text := lines.Bytes()
-			if len(bytes.Trim(text, space)) == 0 {
-				continue
-			}
-			isEmpty = false
-			row.Line = line
-			object, err := parseObject(text)
-			if err == nil {
-				row.Values, err = object.values(fields)
-			}
-			if line == 1 && bytes.Contains(text, []byte("}{")) && !json.Valid(text) {
-				return row, errOneLine
-			}
-			if err != nil {
-				err = &models.RowError{Line: line, Err: err}
-			}
-			return row, err
-		}
-		switch {
-		case errors.Is(lines.Err(), bufio.ErrTooLong) && line == 0:
-			return row, errOneLine
-		case errors.Is(lines.Err(), bufio.ErrTooLong):
-			return row, newError("file_invalid", "Line %d is longer than 4 MiB", line+1)
-		case lines.Err() != nil:
-			return row, lines.Err()
-		case isEmpty:
-			return row, newError("file_invalid", "The file is empty: each line must be a JSON object with %s",
+		line, err := rows.next()
+		if errors.Is(err, io.EOF) && rows.line == 0 {
+			err = newError("file_invalid", "The file is empty: each line must be a JSON object with %s",
 				join(withArticles(fields.RequiredNames()), "and"))
 		}
-		return row, io.EOF
+		if err != nil {
+			return row, err
+		}
+		row.Line = rows.line
+		object, err := parseObject(line)
+		if err == nil {
+			row.Values, err = object.values(fields)
+		}
+		if row.Line == 1 && bytes.Contains(line, []byte("}{")) && !json.Valid(line) {
+			return row, errOneLine
+		}
+		if err != nil {
+			err = &models.RowError{Line: row.Line, Err: err}
+		}
+		return row, err
 	}
 	return next, []string{}, nil
 }

@@ -1,0 +1,53 @@
+package files
+
+import (
+	"strings"
+
+	"users-api/tests/program"
+)
+
+// What is said of files that are refused as a whole.
+const (
+	notUTF8 = `{"error":"The file is not text in UTF-8 (see line 2): save it as UTF-8, ` +
+		`which Excel calls \"CSV UTF-8 (Comma delimited)\""}`
+	spaceBeforeQuote = "A space stands before the quote at the start of a value: take it out"
+)
+
+const (
+	mia     = "Mia Weber,mia@example.org"
+	andMia  = kept + ", 3 Mia Weber mia@example.org"
+	andBoth = andMia + ", 4 Jan Kos jan@example.org"
+)
+
+// strayQuote has a quote in a value, a blank line and a row without an email.
+const strayQuote = "name,email\nMia \"Weber,mia@example.org\n\nJan Kos,\nEva Lind,eva@example.org\n"
+
+var refusedForAQuote = refusedRows("2", "3 rows", `{"line":2,"error":"This value has a quote in it but none around it. `+
+	`Put quotes around the value, and write the quote inside it as \"\""},{"line":4,"error":"Email is required"}`)
+
+// written are files as other programs write them, or people.
+var written = []sent{
+	{"rows that were emptied in Excel", program.CSV,
+		"\ufeffname,email,department\r\n" + mia + ",IT\r\nJan Kos,jan@example.org,\r\n,,\r\n,,\r\n", 200,
+		`{"created":2,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["department"]}`, "", andBoth},
+	{"CR CR LF of Python on Windows", program.CSV, "name,email\r\r\n" + mia + "\r\r\nJan Kos,\"jan@example.org\"\r\r\n", 200,
+		program.Imported(2, 0, 0, 0), "", andBoth},
+	{"CR CR LF behind an empty value", program.CSV, "name,email\r\r\nMia Weber,\r\r\n", 422,
+		refusedRows("1", "1 row", `{"line":2,"error":"Email is required"}`), "rows_refused field_missing", kept},
+	{"a stray quote and LF", program.CSV, strayQuote, 422, refusedForAQuote, "rows_refused file_invalid field_missing", kept},
+	{"a stray quote and CRLF", program.CSV, strings.ReplaceAll(strayQuote, "\n", "\r\n"), 422, refusedForAQuote,
+		"rows_refused file_invalid field_missing", kept},
+	{"a space before quotes in the header", program.CSV, "\"name\", \"email\"\n\"Mia Weber\", \"mia@example.org\"\n", 400,
+		program.ErrorBody("The header cannot be read. " + spaceBeforeQuote), "file_invalid", kept},
+	{"a space before a quote", program.CSV, "name,email\n\"Weber, Mia\", \"mia@example.org\"\n", 422,
+		refusedRows("1", "1 row", `{"line":2,"error":"`+spaceBeforeQuote+`"}`), "rows_refused file_invalid", kept},
+	{"Ctrl-Z at the end", program.CSV, "name,email\r\n" + mia + "\r\n\x1a", 200, program.Imported(1, 0, 0, 0), "", andMia},
+	{"Excel's plain CSV, in Windows-1252", program.CSV,
+		"name,email\r\nJ\xf6rg Muster,joerg@example.org\r\n" + mia + "\r\n", 400, notUTF8, "file_invalid", kept},
+	{"NDJSON in Windows-1252", program.NDJSON, "\n{\"name\":\"J\xf6rg\",\"email\":\"joerg@example.org\"}\n", 400, notUTF8,
+		"file_invalid", kept},
+	{"UTF-16", program.CSV, "\xff\xfen\x00a\x00m\x00e\x00\r\x00\n\x00", 400, strings.Replace(notUTF8, "2", "1", 1),
+		"file_invalid", kept},
+	{"byte order marks of files that were exported twice", program.CSV, "\ufeff\ufeffname,email\r\n" + mia + "\r\n", 200,
+		program.Imported(1, 0, 0, 0), "", andMia},
+}
