@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"users-api/models"
 )
@@ -19,7 +20,8 @@ type csvFile struct {
 	rows        *textRows
 	text        *bufio.Reader // one row, which in reads
 	in          *csv.Reader
-	loneCR      bool            // the last row has a CR outside quotes that ends no line
+	loneCR      bool // the last row has a CR outside quotes that ends no line
+	fields      models.Fields
 	columns     []*models.Field // nil for a column that is ignored
 	spreadsheet bool
 	row         models.ImportRow // the last one
@@ -34,6 +36,8 @@ var (
 	errSpaceBeforeQuote = newError("file_invalid", "A space stands before the quote at the start of a value: take it out")
 	errLoneCR           = newError("file_invalid", "A CR stands within a value that has no quotes around it: "+
 		"lines must end with LF or CRLF, and a value with a line break needs quotes")
+	errSecondHeader = newError("file_invalid",
+		"This row is a second header, as in files that were joined: take it out")
 )
 
 // openCSV is an [openFile] that reads the header.
@@ -43,26 +47,15 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 		return nil, nil, err
 	}
 	isOneLine := bytes.IndexByte(start, '\n') < 0
-	f := &csvFile{text: bufio.NewReader(nil), spreadsheet: spreadsheet}
+	isJSON := bytes.HasPrefix(start, []byte("[")) || bytes.HasPrefix(start, []byte("{"))
+	f := &csvFile{text: bufio.NewReader(nil), fields: fields, spreadsheet: spreadsheet}
 	f.rows, f.in = newTextRows(text, f.split), csv.NewReader(f.text)
-	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = findDelimiter(start), -1, true
+	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = f.findDelimiter(start), -1, true
 	header, err := f.read()
-	row, isRow := errors.AsType[*models.RowError](err)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil, newError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
-			join(fields.RequiredNames(), "and"))
-	case isOneLine:
-		return nil, nil, errOneLine
-	case isRow:
-		return nil, nil, newError("file_invalid", "The header cannot be read. %s", row.Err)
-	case err != nil:
-		return nil, nil, err
-	}
 	ignored := []string{}
 	for i, title := range header {
 		header[i] = strings.TrimSpace(title)
-		field := fields.Find(strings.ToLower(header[i]))
+		field := f.titled(title)
 		if field == nil {
 			ignored = append(ignored, header[i])
 		} else if slices.Contains(f.columns, field) {
@@ -73,32 +66,58 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 	missing := slices.DeleteFunc(fields.RequiredNames(), func(name string) bool {
 		return slices.Contains(f.columns, fields.Find(name))
 	})
-	if len(missing) > 0 {
-		return nil, nil, newError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
+	row, isRow := errors.AsType[*models.RowError](err)
+	switch {
+	case errors.Is(err, io.EOF):
+		err = newError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
+			join(fields.RequiredNames(), "and"))
+	case isJSON && len(missing) > 0:
+		err = errIsJSON
+	case isOneLine:
+		err = errOneLine
+	case isRow:
+		err = newError("file_invalid", "The header cannot be read. %s", row.Err)
+	case err == nil && len(missing) > 0:
+		err = newError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
 			join(quoted(header), "and"), join(quoted(missing), "and"))
 	}
-	return f.next, ignored, nil
+	return f.next, ignored, err
 }
 
-// findDelimiter finds the delimiter in the header: a comma, or a semicolon or a tab if the header contains no comma.
-func findDelimiter(start []byte) rune {
-	var found [256]bool // the characters outside quotes
-	quoted := false
-	for _, char := range start {
-		if char == '"' {
-			quoted = !quoted
-		}
-		if char == '\n' && !quoted {
-			break
-		}
-		found[char] = found[char] || !quoted
-	}
+// findDelimiter returns which of comma, semicolon and tab finds the most of the required columns in the header, or else
+// the most columns.
+func (f *csvFile) findDelimiter(start []byte) rune {
+	best, most := ',', 0
 	for _, delimiter := range ",;\t" {
-		if found[delimiter] {
-			return delimiter
+		in := csv.NewReader(bytes.NewReader(start))
+		in.Comma, in.LazyQuotes, in.TrimLeadingSpace = delimiter, true, true
+		titles, _ := in.Read()
+		found := len(titles)
+		for _, title := range titles {
+			if field := f.titled(title); field != nil && field.Required {
+				found += largestHeader
+			}
+		}
+		if found > most {
+			best, most = delimiter, found
 		}
 	}
-	return ','
+	return best
+}
+
+// titled returns the field of a column with a title, or nil. What cannot be seen in the title does not matter, such as
+// byte order marks and zero-width spaces.
+func (f *csvFile) titled(title string) *models.Field {
+	name := strings.Map(func(char rune) rune {
+		if unicode.IsPrint(char) {
+			return unicode.ToLower(char)
+		}
+		return -1
+	}, title)
+	if name = strings.TrimSpace(name); name == "e-mail" {
+		name = "email"
+	}
+	return f.fields.Find(name)
 }
 
 // next is a [nextRow]. The error of a row that cannot be read is a [*models.RowError]. An empty value is NULL.
@@ -112,7 +131,12 @@ func (f *csvFile) next() (models.ImportRow, error) {
 		return f.row, f.refuse(newError("file_invalid", "The row has %s, and the header %s",
 			count(len(values), "value", "values"), count(len(f.columns), "column", "columns")))
 	}
+	isHeader := true
 	for i, field := range f.columns {
+		if field != nil && field.Required && isHeader {
+			title := f.titled(values[i])
+			isHeader = title != nil && title.Required
+		}
 		switch {
 		case field == nil:
 		case values[i] == "":
@@ -122,6 +146,9 @@ func (f *csvFile) next() (models.ImportRow, error) {
 		default:
 			f.row.Set(field, values[i])
 		}
+	}
+	if isHeader {
+		return f.row, f.refuse(errSecondHeader)
 	}
 	return f.row, nil
 }

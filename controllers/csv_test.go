@@ -62,6 +62,8 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 	const space = "A space stands before the quote at the start of a value: take it out"
 	const loneCR = "A CR stands within a value that has no quotes around it: " +
 		"lines must end with LF or CRLF, and a value with a line break needs quotes"
+	const second = "This row is a second header, as in files that were joined: take it out"
+	isJSON := "refused: " + errIsJSON.Message
 	const inner = `This value has a quote in it but none around it. ` +
 		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
@@ -94,6 +96,21 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
 		{"a header without email", "name,mail\nA,a\n", refused + `it has "name" and "mail", and not "email"`},
+		{"another separator within a title", "name;email;street, town\nA;a;x\n", "2 A|a"},
+		{"other separators within titles", "a,b,c\tname\te-mail\td;e;f;g;h\n1\tA\ta\t2\n", "2 A|a"},
+		{"an index without a title", "\tname\temail\n0\tA\ta\n", "2 A|a"},
+		{"a space before quotes behind semicolons", "\"name\"; \"email\"\nA;a\n",
+			"refused: The header cannot be read. " + space},
+		{"other titles", "Vorname;Fax;Mail (privat, neu)\nA;1;a\n",
+			refused + `it has "Vorname", "Fax" and "Mail (privat, neu)", and not "name" and "email"`},
+		{"E-Mail", "NAME,E-Mail\nA,a\n", "2 A|a"},
+		{"email twice", "name,E-mail,Email\nA,a,b\n", "refused: The header has the column \"email\" twice"},
+		{"what cannot be seen in titles", "\u200b\ufeffna\u00adme\u00a0,\x1a\u2060 email\u200e\nA,\u200ba\n", "2 A|\u200ba"},
+		{"a second header", "name,id,email\nA,1,a\n\ufeffName,x,E-Mail \nemail,,name\nname,2,b\nB,3,email\n",
+			"2 A|a; 3: " + second + "; 4: " + second + "; 5 name|b; 6 B|email"},
+		{"JSON", "\n[\n{\"name\":1,\"email\":2}\n", isJSON},
+		{"JSON on one line", "{\"name\":1,\"email\":2}", isJSON},
+		{"brackets around a title", "[id],name,email\n1,A,a\n", "2 A|a"},
 		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column \"name\" twice"},
 		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: The header cannot be read. " + inner},
 		{"a header with two quotes in the middle", "name,em\"a\"il\nA,a\n",

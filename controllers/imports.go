@@ -213,6 +213,8 @@ var (
 	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
 	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. "+
 		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
+	errIsJSON = newError("file_invalid", "The file is JSON, and not CSV: send it to users.ndjson, "+
+		"with one object per line, as jq -c '.[]' makes them of an array")
 )
 
 func errNotUTF8(line int) error {

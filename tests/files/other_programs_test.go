@@ -10,6 +10,8 @@ import (
 const (
 	notUTF8 = `{"error":"The file is not text in UTF-8 (see line 2): save it as UTF-8, ` +
 		`which Excel calls \"CSV UTF-8 (Comma delimited)\""}`
+	isJSON = `{"error":"The file is JSON, and not CSV: send it to users.ndjson, ` +
+		`with one object per line, as jq -c '.[]' makes them of an array"}`
 	spaceBeforeQuote = "A space stands before the quote at the start of a value: take it out"
 )
 
@@ -50,4 +52,15 @@ var written = []sent{
 		"file_invalid", kept},
 	{"byte order marks of files that were exported twice", program.CSV, "\ufeff\ufeffname,email\r\n" + mia + "\r\n", 200,
 		program.Imported(1, 0, 0, 0), "", andMia},
+	{"a zero-width space before a title", program.CSV, "name,\u200bemail\r\n" + mia + "\r\n", 200, program.Imported(1, 0, 0, 0),
+		"", andMia},
+	{"files that copy has joined on Windows", program.CSV,
+		"\ufeffname,email\r\n" + mia + "\r\n\ufeffname,email\r\nJan Kos,jan@example.org\r\n\x1a", 422,
+		refusedRows("1", "3 rows", `{"line":3,"error":"This row is a second header, as in files that were joined: take it out"}`),
+		"rows_refused file_invalid", kept},
+	{"the titles of Excel with semicolons", program.CSV, "Name;E-Mail;Adresse (Straße, Ort)\nMia Weber;mia@example.org;x\n", 200,
+		`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["Adresse (Straße, Ort)"]}`, "", andMia},
+	{"an array of JSON sent as CSV", program.CSV, "[" + program.Body("Mia", "mia") + "]", 400, isJSON, "file_invalid", kept},
+	{"NDJSON sent as CSV", program.CSV, program.Body("Mia", "mia") + "\n" + program.Body("Jan", "jan") + "\n", 400, isJSON,
+		"file_invalid", kept},
 }
