@@ -41,10 +41,10 @@ var (
 )
 
 // openCSV is an [openFile] that reads the header.
-func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, []string, error) {
+func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *notes) (nextRow, error) {
 	text, start, err := openText(body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	isOneLine := bytes.IndexByte(start, '\n') < 0
 	isJSON := bytes.HasPrefix(start, []byte("[")) || bytes.HasPrefix(start, []byte("{"))
@@ -52,14 +52,13 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 	f.rows, f.in = newTextRows(text, f.split), csv.NewReader(f.text)
 	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = f.findDelimiter(start), -1, true
 	header, err := f.read()
-	ignored := []string{}
 	for i, title := range header {
 		header[i] = strings.TrimSpace(title)
-		field := f.titled(title)
+		field := titled(fields, title)
 		if field == nil {
-			ignored = append(ignored, header[i])
+			found.IgnoredColumns = append(found.IgnoredColumns, header[i])
 		} else if slices.Contains(f.columns, field) {
-			return nil, nil, newError("file_invalid", `The header has the column "%s" twice`, field.Name)
+			return nil, newError("file_invalid", `The header has the column "%s" twice`, field.Name)
 		}
 		f.columns = append(f.columns, field)
 	}
@@ -81,7 +80,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool) (nextRow, [
 		err = newError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
 			join(quoted(header), "and"), join(quoted(missing), "and"))
 	}
-	return f.next, ignored, err
+	return f.next, err
 }
 
 // findDelimiter returns which of comma, semicolon and tab finds the most of the required columns in the header, or else
@@ -94,7 +93,7 @@ func (f *csvFile) findDelimiter(start []byte) rune {
 		titles, _ := in.Read()
 		found := len(titles)
 		for _, title := range titles {
-			if field := f.titled(title); field != nil && field.Required {
+			if field := titled(f.fields, title); field != nil && field.Required {
 				found += largestHeader
 			}
 		}
@@ -105,9 +104,9 @@ func (f *csvFile) findDelimiter(start []byte) rune {
 	return best
 }
 
-// titled returns the field of a column with a title, or nil. What cannot be seen in the title does not matter, such as
+// titled returns the field that a title means, or nil. What cannot be seen in the title does not matter, such as
 // byte order marks and zero-width spaces.
-func (f *csvFile) titled(title string) *models.Field {
+func titled(fields models.Fields, title string) *models.Field {
 	name := strings.Map(func(char rune) rune {
 		if unicode.IsPrint(char) {
 			return unicode.ToLower(char)
@@ -117,7 +116,7 @@ func (f *csvFile) titled(title string) *models.Field {
 	if name = strings.TrimSpace(name); name == "e-mail" {
 		name = "email"
 	}
-	return f.fields.Find(name)
+	return fields.Find(name)
 }
 
 // next is a [nextRow]. The error of a row that cannot be read is a [*models.RowError]. An empty value is NULL.
@@ -134,7 +133,7 @@ func (f *csvFile) next() (models.ImportRow, error) {
 	isHeader := true
 	for i, field := range f.columns {
 		if field != nil && field.Required && isHeader {
-			title := f.titled(values[i])
+			title := titled(f.fields, values[i])
 			isHeader = title != nil && title.Required
 		}
 		switch {

@@ -32,7 +32,8 @@ const (
 
 // readFile returns what a file says: "LINE NAME|EMAIL" or "LINE: WHY" of each row, joined by "; ", or why it is refused
 // as a whole.
-func readFile(next nextRow, _ []string, err error) string {
+func readFile(open openFile, file io.Reader) string {
+	next, err := open(file, fields, false, &notes{})
 	if err != nil {
 		return "refused: " + err.Error()
 	}
@@ -143,7 +144,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"as many values as may be, and more than 4 MiB", "name,email\n" + columns + long + "\nB,b\n", tooLong},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := readFile(openCSV(strings.NewReader(test.text), fields, false)); got != test.want {
+			if got := readFile(openCSV, strings.NewReader(test.text)); got != test.want {
 				t.Errorf("got  %.500q\nwant %.500q", got, test.want)
 			}
 		})
@@ -155,7 +156,7 @@ func TestAFileThatBreaksOffIsNoEnd(t *testing.T) {
 	const text = "name,email\nA,a\n\"B\",b\n"
 	for length := range len(text) {
 		file := io.MultiReader(strings.NewReader(text[:length]), iotest.ErrReader(errors.New("broken")))
-		if got := readFile(openCSV(file, fields, false)); !strings.HasSuffix(got, "refused: broken") {
+		if got := readFile(openCSV, file); !strings.HasSuffix(got, "refused: broken") {
 			t.Errorf("after %d bytes: %v", length, got)
 		}
 	}
@@ -170,9 +171,20 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"a byte order mark", "\ufeff" + ada, "1 A|a"},
 		{"nothing", "", "refused: " + emptyNDJSON},
 		{"blank lines alone", "\n \t\r\n\n ", "refused: " + emptyNDJSON},
-		{"rows that are refused", "{\n[]\n{}\n{\"name\":1,\"email\":\"a\"}\n" + ada,
-			"1: The request body is not valid JSON: see byte 1; 2: The request body must be a JSON object, not an array; " +
-				"3: " + required + "; 4: The field name must be a string, not a number; 5 A|a"},
+		{"rows that are refused", "{}\n{\n[]\n{\"name\":1,\"email\":\"a\"}\n" + ada,
+			"1: " + required + "; 2: The request body is not valid JSON: see byte 1; " +
+				"3: The request body must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
+		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The request body is not valid JSON: see byte 9; 3 A|a"},
+		{"a first line that is no object", "null\n5\n" + ada,
+			"1: " + required + "; 2: The request body must be a JSON object, not a number; 3 A|a"},
+		{"keys that are not quite fields", `{"NAME":"A","E-Mail":"a"}` + "\n" + `{"name":"A","Email":"a","email":"b"}`,
+			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},
+		{"keys with what cannot be seen", `{"\ufeffname":"A","email":"a","Fax":1}`, `1: Name is required: "\ufeffname" is not "name"`},
+		{"an array on one line", "\n [" + ada + "]", "refused: " + errNotLines.Message},
+		{"an array on many lines", "[\n" + ada + "\n]\n", "refused: " + errNotLines.Message},
+		{"an object on many lines", "{\"name\":\"A\",\n\"email\":\"a\"}\n", "refused: " + errNotLines.Message},
+		{"CSV", "\nname,email\nA,a\n", "refused: " + errNotJSON.Message},
+		{"CSV with quotes", "\"name\",\"email\"\nA,a\n", "refused: " + errNotJSON.Message},
 		{"Windows-1252", ada + "\n{\"name\":\"\xe9\"}\n" + ada, "1 A|a; " + notUTF8(2)},
 		{"UTF-16 without a mark", "{\x00}\x00\n\x00", notUTF8(1)},
 		{"CR CR LF and Ctrl-Z", ada + "\r\r\n" + ada + "\x1a", "1 A|a; 2 A|a"},
@@ -184,7 +196,7 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"4 MiB and a byte without an end", ada + long[len(ada)-1:], "refused: " + errOneLine.Message},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := readFile(openNDJSON(strings.NewReader(test.text), fields, false)); got != test.want {
+			if got := readFile(openNDJSON, strings.NewReader(test.text)); got != test.want {
 				t.Errorf("got  %.500q\nwant %.500q", got, test.want)
 			}
 		})
@@ -203,8 +215,9 @@ func FuzzRoundTrip(f *testing.F) {
 			return // no user has these
 		}
 		user := models.User{ID: 7, NewUser: models.NewUser{Name: name, Email: email}, CreatedAt: "2026-11-21 18:00:00"}
-		expectTwice := func(next nextRow, _ []string, err error) {
+		expectTwice := func(open openFile, text string, spreadsheet bool) {
 			t.Helper()
+			next, err := open(strings.NewReader(text), fields, spreadsheet, &notes{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,10 +240,10 @@ func FuzzRoundTrip(f *testing.F) {
 			} else if want := standardCSV(&user); !strings.HasSuffix(text, "\r\n"+want) {
 				t.Errorf("encoding/csv writes %q, not %q", want, text)
 			}
-			expectTwice(openCSV(strings.NewReader(text), fields, spreadsheet))
+			expectTwice(openCSV, text, spreadsheet)
 		}
 		text := strings.Repeat(string(fields.AppendUser(nil, &user))+"\n", 2)
-		expectTwice(openNDJSON(strings.NewReader(text), fields, false))
+		expectTwice(openNDJSON, text, false)
 	})
 }
 

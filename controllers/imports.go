@@ -6,12 +6,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"log/slog"
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,15 +36,20 @@ func (a *API) ImportNDJSON(c *gin.Context) error {
 // nextRow returns the next row of a file, or [io.EOF].
 type nextRow func() (models.ImportRow, error)
 
-// openFile opens a file, and returns the columns of it that are ignored.
-type openFile func(file io.Reader, fields models.Fields, spreadsheet bool) (next nextRow, ignored []string, err error)
+// openFile opens a file. What it finds besides rows it notes at once, or when the rows are read.
+type openFile func(file io.Reader, fields models.Fields, spreadsheet bool, found *notes) (nextRow, error)
+
+// notes are what a response says of a file besides its rows.
+type notes struct {
+	IgnoredColumns []string `json:"ignored_columns"`
+}
 
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
 type imported struct {
 	models.Imported
-	IgnoredColumns []string `json:"ignored_columns"`
-	rows           int
-	arrived        time.Time
+	notes
+	rows    int
+	arrived time.Time
 }
 
 // importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take
@@ -87,7 +94,8 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 		_, err := file.Seek(0, io.SeekStart)
 		var next nextRow
 		if err == nil {
-			next, done.IgnoredColumns, err = open(file, a.fields, asked.spreadsheet)
+			done.notes = notes{IgnoredColumns: []string{}}
+			next, err = open(file, a.fields, asked.spreadsheet, &done.notes)
 		}
 		if err != nil {
 			yield(models.ImportRow{}, err)
@@ -213,6 +221,10 @@ var (
 	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
 	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. "+
 		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
+	errNotLines = newError("file_invalid", "The file must have one JSON object per line: jq -c '.[]' FILE makes such lines "+
+		"of an array, and jq -c . FILE of objects that go over several lines")
+	errNotJSON = newError("file_invalid",
+		"The file is not JSON: each line must be one JSON object. Send CSV to users.csv")
 	errIsJSON = newError("file_invalid", "The file is JSON, and not CSV: send it to users.ndjson, "+
 		"with one object per line, as jq -c '.[]' makes them of an array")
 )
@@ -314,17 +326,21 @@ func (r *textRows) next() ([]byte, error) {
 // openNDJSON opens a file with one JSON object per line. Each line is read like the body that creates a user, and blank
 // lines are skipped. A file with only blank lines is refused: with on_missing=delete, a mistyped file name would delete
 // every user.
-func openNDJSON(body io.Reader, fields models.Fields, _ bool) (nextRow, []string, error) {
+func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nextRow, error) {
 	text, _, err := openText(body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	rows := newTextRows(text, bufio.ScanLines)
-	next := func() (row models.ImportRow, err error) {
+	return func() (row models.ImportRow, err error) {
+		isFirst := rows.line == 0
 		line, err := rows.next()
-		if errors.Is(err, io.EOF) && rows.line == 0 {
+		switch {
+		case isFirst && errors.Is(err, io.EOF):
 			err = newError("file_invalid", "The file is empty: each line must be a JSON object with %s",
 				join(withArticles(fields.RequiredNames()), "and"))
+		case isFirst && err == nil:
+			err = notNDJSON(bytes.TrimLeft(line, space))
 		}
 		if err != nil {
 			return row, err
@@ -334,13 +350,50 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool) (nextRow, []string
 		if err == nil {
 			row.Values, err = object.values(fields)
 		}
-		if row.Line == 1 && bytes.Contains(line, []byte("}{")) && !json.Valid(line) {
-			return row, errOneLine
+		if err == nil {
+			err = found.ignoreKeys(object, fields, &row.User)
 		}
 		if err != nil {
 			err = &models.RowError{Line: row.Line, Err: err}
 		}
 		return row, err
+	}, nil
+}
+
+// notNDJSON returns why a file that begins with a line is not NDJSON, or nil.
+func notNDJSON(line []byte) error {
+	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
+	switch {
+	case line[0] == '[', line[0] == '{' && errors.Is(err, io.ErrUnexpectedEOF):
+		return errNotLines
+	case json.Valid(line):
+	case line[0] != '{':
+		return errNotJSON
+	case bytes.Contains(line, []byte("}{")):
+		return errOneLine
 	}
-	return next, []string{}, nil
+	return nil
+}
+
+// ignoreKeys notes the keys of a line that are no fields. It returns an error if such a key is meant for a field that is
+// required and missing.
+func (n *notes) ignoreKeys(line object, fields models.Fields, user *models.NewUser) error {
+	lacking := lacking(fields, user)
+	var meant []string
+	for key := range line.fields() {
+		if fields.Find(key) != nil {
+			continue
+		}
+		if key = shorten(key); len(n.IgnoredColumns) < models.MaxListed && !slices.Contains(n.IgnoredColumns, key) {
+			n.IgnoredColumns = append(n.IgnoredColumns, key)
+		}
+		field := titled(fields, key)
+		if field != nil && slices.Contains(lacking, field.Name) && len(meant) < len(lacking) {
+			meant = append(meant, fmt.Sprintf("%q is not %q", key, field.Name))
+		}
+	}
+	if len(meant) > 0 {
+		return newError("field_missing", "%s: %s", errRequired(lacking), join(meant, "and"))
+	}
+	return nil
 }

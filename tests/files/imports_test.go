@@ -82,8 +82,8 @@ var inOne = []sent{
 	{"a header without email", program.CSV, "name\nA\n", 400, "…", "file_invalid", kept},
 	{"rows that cannot be read", program.CSV, "name,email\nA\nA,\"b\"c\nA,b\"c\nA,\rb\n", 422, "…",
 		"rows_refused file_invalid file_invalid file_invalid file_invalid", kept},
-	{"lines that are no users", program.NDJSON, "{\n[]\n{\"name\":1}\n{}\n", 422, "…",
-		"rows_refused body_invalid body_invalid field_invalid field_missing", kept},
+	{"lines that are no users", program.NDJSON, "{}\n{\n[]\n{\"name\":1}\n", 422, "…",
+		"rows_refused field_missing body_invalid body_invalid field_invalid", kept},
 }
 
 func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
@@ -139,6 +139,25 @@ func expectCodes(t *testing.T, problem, plain program.Answer, codes string) {
 		t.Errorf("the problem is %d %s, want the codes %s", problem.Status, problem.Body, codes)
 	}
 	program.Forbid(t, plain.Body, `"code"`)
+}
+
+func TestAnImportNames100OfTheKeysThatItIgnores(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	file, want := "", ""
+	for i := range 101 {
+		key := fmt.Sprintf("%060d", i)
+		file += fmt.Sprintf(`{"name":"%d","email":"%d","%sx":1}`+"\n", i, i, key)
+		want += `"` + key + `…",`
+	}
+	want = strings.TrimSuffix(want, `,"`+fmt.Sprintf("%060d", 100)+`…",`)
+	var answer struct {
+		Keys []string `json:"ignored_columns"`
+	}
+	program.Must(t, json.Unmarshal([]byte(p.Do(t, "POST", program.NDJSON, file).Body), &answer))
+	if got := fmt.Sprintf(`"%s"`, strings.Join(answer.Keys, `","`)); got != want {
+		t.Errorf("it names %s, want %s", got, want)
+	}
 }
 
 func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {

@@ -12,6 +12,8 @@ const (
 		`which Excel calls \"CSV UTF-8 (Comma delimited)\""}`
 	isJSON = `{"error":"The file is JSON, and not CSV: send it to users.ndjson, ` +
 		`with one object per line, as jq -c '.[]' makes them of an array"}`
+	notLines = `{"error":"The file must have one JSON object per line: jq -c '.[]' FILE makes such lines ` +
+		`of an array, and jq -c . FILE of objects that go over several lines"}`
 	spaceBeforeQuote = "A space stands before the quote at the start of a value: take it out"
 )
 
@@ -63,4 +65,17 @@ var written = []sent{
 	{"an array of JSON sent as CSV", program.CSV, "[" + program.Body("Mia", "mia") + "]", 400, isJSON, "file_invalid", kept},
 	{"NDJSON sent as CSV", program.CSV, program.Body("Mia", "mia") + "\n" + program.Body("Jan", "jan") + "\n", 400, isJSON,
 		"file_invalid", kept},
+	{"an array sent as NDJSON", program.NDJSON, "[" + program.Body("Mia", "mia") + "]", 400, notLines, "file_invalid", kept},
+	{"an array over several lines", program.NDJSON, "[\n  {\n    \"name\": \"Mia\",\n    \"email\": \"mia\"\n  }\n]\n", 400, notLines,
+		"file_invalid", kept},
+	{"an object over several lines", program.NDJSON, "{\n  \"name\": \"Mia\",\n  \"email\": \"mia\"\n}\n", 400, notLines,
+		"file_invalid", kept},
+	{"CSV sent as NDJSON", program.NDJSON, "name,email\n" + mia + "\n", 400,
+		program.ErrorBody("The file is not JSON: each line must be one JSON object. Send CSV to users.csv"), "file_invalid", kept},
+	{"PowerShell's keys", program.NDJSON, `{"Name":"Mia Weber","Email":"mia@example.org"}` + "\n", 422, refusedRows("1", "1 row",
+		`{"line":1,"error":"Name and email are required: \"Name\" is not \"name\" and \"Email\" is not \"email\""}`),
+		"rows_refused field_missing", kept},
+	{"keys that are no fields", program.NDJSON, `{"name":"Mia Weber","email":"mia@example.org","Department":"IT","phon":"1"}` +
+		"\n" + `{"id":7,"name":"Jan Kos","email":"jan@example.org","Department":"HR"}`, 200,
+		`{"created":2,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["Department","phon","id"]}`, "", andBoth},
 }
