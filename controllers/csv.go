@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +26,7 @@ type csvFile struct {
 	fields      models.Fields
 	columns     []*models.Field // nil for a column that is ignored
 	spreadsheet bool
+	found       *notes
 	row         models.ImportRow // the last one
 }
 
@@ -48,7 +51,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 	}
 	isOneLine := bytes.IndexByte(start, '\n') < 0
 	isJSON := bytes.HasPrefix(start, []byte("[")) || bytes.HasPrefix(start, []byte("{"))
-	f := &csvFile{text: bufio.NewReader(nil), fields: fields, spreadsheet: spreadsheet}
+	f := &csvFile{text: bufio.NewReader(nil), fields: fields, spreadsheet: spreadsheet, found: found}
 	f.rows, f.in = newTextRows(text, f.split), csv.NewReader(f.text)
 	f.in.Comma, f.in.FieldsPerRecord, f.in.ReuseRecord = f.findDelimiter(start), -1, true
 	header, err := f.read()
@@ -140,10 +143,15 @@ func (f *csvFile) next() (models.ImportRow, error) {
 		case field == nil:
 		case values[i] == "":
 			f.row.SetNull(field)
-		case f.spreadsheet:
-			f.row.Set(field, fromSpreadsheet(values[i]))
 		default:
-			f.row.Set(field, values[i])
+			value := values[i]
+			if unmarked := fromSpreadsheet(value); f.spreadsheet {
+				value = unmarked
+			} else if unmarked != value && f.found.Warnings == nil {
+				f.found.Warnings = []string{fmt.Sprintf("Line %d has an apostrophe as an export with spreadsheet=true adds it: "+
+					"import the file with spreadsheet=true to remove it", f.row.Line)}
+			}
+			f.row.Set(field, value)
 		}
 	}
 	if isHeader {
@@ -260,7 +268,7 @@ func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*
 			default: // NULL is an empty text
 				values[i] = *cmp.Or(fields.Find(column).Value(&user.NewUser), new(""))
 			}
-			if spreadsheet {
+			if spreadsheet && fields.Find(column) != nil {
 				values[i] = toSpreadsheet(values[i])
 			}
 		}
@@ -275,29 +283,43 @@ const formulaStarts = "=+-@\t\r"
 // at the start of a cell.
 const separators = ",;|\t\r\n"
 
-// toSpreadsheet puts an apostrophe before each character that would begin a formula in some spreadsheet.
+// toSpreadsheet puts an apostrophe before each character that would begin a formula in some spreadsheet, and before a
+// value that a spreadsheet would write back in another form.
 func toSpreadsheet(value string) string {
-	return beforeFormulas(value, func(before string) string { return before + "'" })
+	return beforeMarked(value, func(before string) string { return before + "'" })
 }
 
 // fromSpreadsheet removes the apostrophes that toSpreadsheet added.
 func fromSpreadsheet(value string) string {
-	return beforeFormulas(value, func(before string) string { return strings.TrimSuffix(before, "'") })
+	if !strings.Contains(value, "'") {
+		return value
+	}
+	return beforeMarked(value, func(before string) string { return strings.TrimSuffix(before, "'") })
 }
 
-// beforeFormulas changes the text before each place where a formula would begin: at the start of a value, or after a
-// separator. Quotes in between do not count, because a spreadsheet may remove them. Apostrophes do not count either, so
-// that fromSpreadsheet leaves as many as there were.
-func beforeFormulas(value string, change func(before string) string) string {
+// beforeMarked changes the text before a value that would be rewritten, and before each place where a formula would begin:
+// at the start of a value, or after a separator. Quotes in between do not count, because a spreadsheet may remove them.
+// Apostrophes do not count either, so that fromSpreadsheet leaves as many as there were.
+func beforeMarked(value string, change func(before string) string) string {
 	var changed []byte
 	done := 0
 	for cell, next := 0, 0; next >= 0; cell += next + 1 {
 		start := len(value) - len(strings.TrimLeft(value[cell:], `"'`))
-		if start < len(value) && strings.IndexByte(formulaStarts, value[start]) >= 0 {
+		if start < len(value) && strings.IndexByte(formulaStarts, value[start]) >= 0 ||
+			cell == 0 && isRewritten(strings.TrimLeft(value, "'")) {
 			changed = append(changed, change(value[done:start])...)
 			done = start
 		}
 		next = strings.IndexAny(value[cell:], separators)
 	}
 	return string(changed) + value[done:]
+}
+
+var likeNumber = regexp.MustCompile(`^\.?[0-9]|^(?i:true|false)$`)
+
+// isRewritten reports whether a spreadsheet may take a value for a number, a date or a truth value and write it back in
+// another form: 012 as 12, 3E4 as 3.00E+04, true as TRUE. It keeps 15 digits of a number.
+func isRewritten(value string) bool {
+	_, isWhole := parseID(value)
+	return likeNumber.MatchString(value) && !(isWhole && len(value) <= 15)
 }

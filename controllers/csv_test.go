@@ -207,7 +207,7 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 func FuzzRoundTrip(f *testing.F) {
 	for _, name := range []string{"Ada", "A\r\nB", "\r", "\n", `"`, "a,b;c\td", " x ", "=1+2", "'=1", "''@", "'x",
 		"'", "-", "\ufeffA", "\x00", "\\.", "\u2028", "+\ufffd", "é😀", "x;=1", "x;'=1", "x;\"=1;", "x\n=1", "x\t-1",
-		"x;\t=1", "x|'\"'@", "x;y", "C++ -", "x\";=1"} {
+		"x;\t=1", "x|'\"'@", "x;y", "C++ -", "x\";=1", "012", "'012", "''1.5", "tRue", "012;=1", "\"012"} {
 		f.Add(name, name+"@example.org")
 	}
 	f.Fuzz(func(t *testing.T, name, email string) {
@@ -296,6 +296,10 @@ func TestASpreadsheetSeesNoFormula(t *testing.T) {
 	for value, want := range map[string]string{
 		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "'x": "'x", "'=1": "''=1",
 		"x;'=1": "x;''=1", "x|+1": "x|'+1", "x\"=1": "x\"=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2", "": "",
+		"012": "'012", "'012": "''012", "\"012": "\"012", "x;012": "x;012", "012;=1": "'012;'=1", "3E4": "'3E4", "1.5": "'1.5",
+		".5": "'.5", ".": ".", "1-2": "'1-2", "3rd": "'3rd", "0": "0", "7": "7", "00": "'00", "x7": "x7", " 7": " 7",
+		"123456789012345": "123456789012345", "1234567890123456": "'1234567890123456", "true": "'true", "False": "'False",
+		"truely": "truely", "'true": "''true", "'": "'",
 	} {
 		if got := toSpreadsheet(value); got != want || fromSpreadsheet(got) != value {
 			t.Errorf("%q is sent as %q, want %q, and comes back as %q", value, got, want, fromSpreadsheet(got))

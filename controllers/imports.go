@@ -42,6 +42,7 @@ type openFile func(file io.Reader, fields models.Fields, spreadsheet bool, found
 // notes are what a response says of a file besides its rows.
 type notes struct {
 	IgnoredColumns []string `json:"ignored_columns"`
+	Warnings       []string `json:"warnings,omitempty"` // sentences
 }
 
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.

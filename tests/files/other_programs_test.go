@@ -1,7 +1,9 @@
 package files
 
 import (
+	"fmt"
 	"strings"
+	"testing"
 
 	"users-api/tests/program"
 )
@@ -78,4 +80,33 @@ var written = []sent{
 	{"keys that are no fields", program.NDJSON, `{"name":"Mia Weber","email":"mia@example.org","Department":"IT","phon":"1"}` +
 		"\n" + `{"id":7,"name":"Jan Kos","email":"jan@example.org","Department":"HR"}`, 200,
 		`{"created":2,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["Department","phon","id"]}`, "", andBoth},
+	{"apostrophes of an export for spreadsheets", program.CSV, "name,email\nMia,mia\n'=1,b\n'012,c\n", 200, warned(program.Imported(3, 0, 0, 0), 3), "",
+		kept + ", 3 Mia mia, 4 '=1 b, 5 '012 c"},
+	{"other apostrophes", program.CSV, "name,email\n'Tis,o'neil'\n", 200, program.Imported(1, 0, 0, 0), "", kept + ", 3 'Tis o'neil'"},
+}
+
+// warned is an answer with a warning about a line.
+func warned(answer string, line int) string {
+	return strings.TrimSuffix(answer, "}") + fmt.Sprintf(`,"warnings":["Line %d has an apostrophe as an export `+
+		`with spreadsheet=true adds it: import the file with spreadsheet=true to remove it"]}`, line)
+}
+
+// What a spreadsheet opens and saves is what it was: LibreOffice writes what it has taken for a number in a form of its own,
+// and everything else in quotes, an apostrophe too.
+func TestASpreadsheetSavesTheValuesThatItHasOpened(t *testing.T) {
+	t.Parallel()
+	const saved = `"id","name","email","created_at","phone","room"` + "\n" +
+		`1,"Mia","mia@example.org",2026-11-26 11:21:32,"'0301234567","'012"` + "\n" +
+		`2,"Jan","jan@example.org",2026-11-26 11:21:32,"'+49301234","'3E4"` + "\n" +
+		`3,"'007","'3d@example.org",2026-11-26 11:21:32,49301234567,"'true"` + "\n"
+	p := program.Serve(t, "USER_FIELDS=phone,room")
+	p.Do(t, "POST", program.CSV, "name,email,phone,room\nMia,mia@example.org,0301234567,012\n"+
+		"Jan,jan@example.org,+49301234,3E4\n007,3d@example.org,49301234567,true\n").Expect(t, 200, program.Imported(3, 0, 0, 0))
+	p.Do(t, "GET", program.CSV+"?spreadsheet=true", "").Expect(t, 200, "\ufeffid,name,email,created_at,phone,room\r\n"+
+		"1,Mia,mia@example.org,20…,'0301234567,'012\r\n2,Jan,jan@example.org,20…,'+49301234,'3E4\r\n"+
+		"3,'007,'3d@example.org,20…,49301234567,'true\r\n")
+	unchanged := `{"created":0,"updated":0,"skipped":3,"deleted":0,"ignored_columns":["id","created_at"]}`
+	p.Do(t, "POST", program.CSV+"?spreadsheet=true&on_conflict=update", saved).Expect(t, 200, unchanged)
+	changed := `{"created":1,"updated":2,"skipped":0,"deleted":0,"ignored_columns":["id","created_at"]}`
+	p.Do(t, "POST", program.CSV+"?on_conflict=update&dry_run=true", saved).Expect(t, 200, warned(changed, 2))
 }
