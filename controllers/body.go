@@ -22,8 +22,11 @@ import (
 // accept text after the object and keys in any letter case, and its errors mention Go types.
 func takeObject(c *gin.Context, take func(object) error) error {
 	body, err := io.ReadAll(c.Request.Body)
-	if err != nil {
+	switch {
+	case err != nil:
 		return unreadable(err)
+	case bytes.HasPrefix(body, []byte(gzipMagic)), compression.MatchString(c.GetHeader("Content-Encoding")):
+		return newError("body_invalid", "The request body is compressed: send it uncompressed")
 	}
 	sent, err := parseObject(body)
 	if err != nil {
@@ -31,6 +34,11 @@ func takeObject(c *gin.Context, take func(object) error) error {
 	}
 	return take(sent)
 }
+
+const byteOrderMark, gzipMagic = "\ufeff", "\x1f\x8b" // what a text and a gzip file (RFC 1952) may begin with
+
+// compression are the codings of bodies that are compressed (RFC 9110, section 8.4.1).
+var compression = regexp.MustCompile(`(?i)\b(?:gzip|compress|deflate|br|zstd)\b`)
 
 // unreadable returns why a body did not arrive, or could not be stored. The error of a broken connection stays as it
 // is: the client is gone.
@@ -93,7 +101,7 @@ const space = " \t\r\n" // in JSON
 // parseObject checks that a text is exactly one JSON object. The client sees its errors. A blank text and null count as
 // an object without fields: the caller reports which fields are missing.
 func parseObject(text []byte) (object, error) {
-	whole := text
+	whole := bytes.TrimPrefix(text, []byte(byteOrderMark))
 	text = bytes.Trim(whole, space)
 	switch {
 	case len(text) == 0 || string(text) == "null":

@@ -39,8 +39,7 @@ var (
 	errSpaceBeforeQuote = newError("file_invalid", "A space stands before the quote at the start of a value: take it out")
 	errLoneCR           = newError("file_invalid", "A CR stands within a value that has no quotes around it: "+
 		"lines must end with LF or CRLF, and a value with a line break needs quotes")
-	errSecondHeader = newError("file_invalid",
-		"This row is a second header, as in files that were joined: take it out")
+	errSecondHeader = newError("file_invalid", "This row is a second header, as in files that were joined: take it out")
 )
 
 // openCSV is an [openFile] that reads the header.
@@ -92,11 +91,11 @@ func (f *csvFile) findDelimiter(start []byte) rune {
 	best, most := ',', 0
 	for _, delimiter := range ",;\t" {
 		in := csv.NewReader(bytes.NewReader(start))
-		in.Comma, in.LazyQuotes, in.TrimLeadingSpace = delimiter, true, true
-		titles, _ := in.Read()
+		in.Comma = delimiter
+		titles, _ := in.Read() // of a header that cannot be read, those before the mistake
 		found := len(titles)
 		for _, title := range titles {
-			if field := titled(f.fields, title); field != nil && field.Required {
+			if isRequired(titled(f.fields, title)) {
 				found += largestHeader
 			}
 		}
@@ -107,8 +106,8 @@ func (f *csvFile) findDelimiter(start []byte) rune {
 	return best
 }
 
-// titled returns the field that a title means, or nil. What cannot be seen in the title does not matter, such as
-// byte order marks and zero-width spaces.
+// titled returns the field that a title means, or nil. What cannot be seen in it does not matter: byte order marks and
+// zero-width spaces.
 func titled(fields models.Fields, title string) *models.Field {
 	name := strings.Map(func(char rune) rune {
 		if unicode.IsPrint(char) {
@@ -121,6 +120,8 @@ func titled(fields models.Fields, title string) *models.Field {
 	}
 	return fields.Find(name)
 }
+
+func isRequired(field *models.Field) bool { return field != nil && field.Required }
 
 // next is a [nextRow]. The error of a row that cannot be read is a [*models.RowError]. An empty value is NULL.
 func (f *csvFile) next() (models.ImportRow, error) {
@@ -135,23 +136,19 @@ func (f *csvFile) next() (models.ImportRow, error) {
 	}
 	isHeader := true
 	for i, field := range f.columns {
-		if field != nil && field.Required && isHeader {
-			title := titled(f.fields, values[i])
-			isHeader = title != nil && title.Required
-		}
+		isHeader = isHeader && (!isRequired(field) || isRequired(titled(f.fields, values[i])))
 		switch {
 		case field == nil:
 		case values[i] == "":
 			f.row.SetNull(field)
+		case f.spreadsheet:
+			f.row.Set(field, fromSpreadsheet(values[i]))
 		default:
-			value := values[i]
-			if unmarked := fromSpreadsheet(value); f.spreadsheet {
-				value = unmarked
-			} else if unmarked != value && f.found.Warnings == nil {
+			f.row.Set(field, values[i])
+			if f.found.Warnings == nil && fromSpreadsheet(values[i]) != values[i] {
 				f.found.Warnings = []string{fmt.Sprintf("Line %d has an apostrophe as an export with spreadsheet=true adds it: "+
 					"import the file with spreadsheet=true to remove it", f.row.Line)}
 			}
-			f.row.Set(field, value)
 		}
 	}
 	if isHeader {
@@ -170,15 +167,18 @@ func (f *csvFile) read() ([]string, error) {
 		if f.row.Line = f.rows.line; f.loneCR {
 			return nil, f.refuse(errLoneCR)
 		}
-		values, err := f.parse(row, false)
-		if errors.Is(err, csv.ErrBareQuote) {
-			if _, err := f.parse(row, true); err == nil {
-				return nil, f.refuse(errSpaceBeforeQuote)
-			}
-			return nil, f.refuse(errInnerQuote)
-		}
-		if err != nil {
+		// All line breaks in the row are within quotes, and encoding/csv takes one CR before each LF away: a name that
+		// contains CRLF must come back as it was exported.
+		f.text.Reset(bytes.NewReader(bytes.ReplaceAll(row, []byte("\r\n"), []byte("\r\r\n"))))
+		values, err := f.in.Read()
+		switch delimiter := string(f.in.Comma); {
+		case err == nil:
+		case !errors.Is(err, csv.ErrBareQuote):
 			return nil, f.refuse(errOpenQuote)
+		case strings.Contains(delimiter+string(row), delimiter+` "`):
+			return nil, f.refuse(errSpaceBeforeQuote)
+		default:
+			return nil, f.refuse(errInnerQuote)
 		}
 		if slices.ContainsFunc(values, func(value string) bool { return strings.TrimSpace(value) != "" }) {
 			return values, nil
@@ -186,22 +186,14 @@ func (f *csvFile) read() ([]string, error) {
 	}
 }
 
-// parse returns the values of a row. All line breaks in it are within quotes, and encoding/csv takes one CR before each
-// LF away: a name that contains CRLF must come back as it was exported.
-func (f *csvFile) parse(row []byte, trim bool) ([]string, error) {
-	f.text.Reset(bytes.NewReader(bytes.ReplaceAll(row, []byte("\r\n"), []byte("\r\r\n"))))
-	f.in.TrimLeadingSpace = trim
-	return f.in.Read()
-}
-
 func (f *csvFile) refuse(why error) error { return &models.RowError{Line: f.row.Line, Err: why} }
 
-// split is a [bufio.SplitFunc]. A row ends at a LF outside quotes. A quote elsewhere than around a value makes encoding/csv
-// refuse the row: it ends with its line, so that no row behind it is taken for a part of it.
+// split is a [bufio.SplitFunc]. A row ends at a LF outside quotes. If a quote stands elsewhere than around a value,
+// encoding/csv refuses the row: it ends with its line, so that no row behind it is taken for a part of it.
 func (f *csvFile) split(text []byte, atEOF bool) (advance int, row []byte, err error) {
 	f.loneCR = false
 	delimiter, columns := byte(f.in.Comma), 1
-	quoted, opens := false, true // whether a quote would open a value here, or open it again: "" is a quote within quotes
+	quoted, opens := false, true // whether a quote opens a value here, or opens it again: "" is a quote within quotes
 	for i, char := range text {
 		switch {
 		case quoted:
@@ -209,20 +201,19 @@ func (f *csvFile) split(text []byte, atEOF bool) (advance int, row []byte, err e
 			opens = !quoted
 		case char == '\n':
 			return i + 1, text[:i], nil
-		case char == '"' && !opens:
-			delimiter = '\n' // no other value begins in this line
-		case char == '"':
+		case char == '"' && opens:
 			quoted = true
 		case char == delimiter:
 			if columns++; columns > maxColumns {
 				return 0, nil, newError("file_invalid", "The row in line %d has more than %d values", f.rows.lines+1, maxColumns)
 			}
 			opens = true
-		case char == '\r':
-			opens = false
-			f.loneCR = f.loneCR || !bytes.HasPrefix(bytes.TrimPrefix(text[i+1:], []byte("\r")), []byte("\n"))
+		case char == '"', opens && i > 0 && text[i-1] == '"':
+			delimiter, opens = '\n', false // no other value begins in this line
 		default:
 			opens = false
+			f.loneCR = f.loneCR ||
+				char == '\r' && !bytes.HasPrefix(bytes.TrimPrefix(text[i+1:], []byte("\r")), []byte("\n"))
 		}
 	}
 	if atEOF && len(text) > 0 {
@@ -297,16 +288,16 @@ func fromSpreadsheet(value string) string {
 	return beforeMarked(value, func(before string) string { return strings.TrimSuffix(before, "'") })
 }
 
-// beforeMarked changes the text before a value that would be rewritten, and before each place where a formula would begin:
-// at the start of a value, or after a separator. Quotes in between do not count, because a spreadsheet may remove them.
-// Apostrophes do not count either, so that fromSpreadsheet leaves as many as there were.
+// beforeMarked changes the text before a value that would be rewritten, and before each place where a formula would
+// begin: at the start of a value, or after a separator. Quotes in between do not count, because a spreadsheet may
+// remove them. Apostrophes do not count either, so that fromSpreadsheet leaves as many as there were.
 func beforeMarked(value string, change func(before string) string) string {
 	var changed []byte
 	done := 0
 	for cell, next := 0, 0; next >= 0; cell += next + 1 {
 		start := len(value) - len(strings.TrimLeft(value[cell:], `"'`))
 		if start < len(value) && strings.IndexByte(formulaStarts, value[start]) >= 0 ||
-			cell == 0 && isRewritten(strings.TrimLeft(value, "'")) {
+			cell == 0 && rewritten.MatchString(strings.TrimLeft(value, "'")) {
 			changed = append(changed, change(value[done:start])...)
 			done = start
 		}
@@ -315,11 +306,6 @@ func beforeMarked(value string, change func(before string) string) string {
 	return string(changed) + value[done:]
 }
 
-var likeNumber = regexp.MustCompile(`^\.?[0-9]|^(?i:true|false)$`)
-
-// isRewritten reports whether a spreadsheet may take a value for a number, a date or a truth value and write it back in
-// another form: 012 as 12, 3E4 as 3.00E+04, true as TRUE. It keeps 15 digits of a number.
-func isRewritten(value string) bool {
-	_, isWhole := parseID(value)
-	return likeNumber.MatchString(value) && !(isWhole && len(value) <= 15)
-}
+// rewritten matches what a spreadsheet may take for a number, a date or a truth value and write back in another form:
+// 012 as 12, 3E4 as 3.00E+04, true as TRUE. It keeps whole numbers of up to 15 digits.
+var rewritten = regexp.MustCompile(`^(?:0\d|\d+\D|\d{16}|\.\d|(?i:true|false)$)`)

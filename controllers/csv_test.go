@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -85,11 +86,11 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"CR CR LF", "name,email\r\r\nA,a\r\r\nB,\"b\"\r\r\n\r\r\n,\r\r\nC,\r\r\n", "2 A|a; 3 B|b; 6: Email is required"},
 		{"CR CR LF in quotes", "name,email\r\r\n\"A\r\r\nB\r\n\",a\r\r\n", "2 A\r\r\nB\r\n|a"},
 		{"another CR", "name,email\nA\rB,a\nC,c\r\r\r\n\"D\"\r,d\nE,e\n",
-			"2: " + loneCR + "; 3: " + loneCR + "; 4: " + loneCR + "; 5 E|e"},
+			"2: " + loneCR + "; 3: " + loneCR + "; 4: " + openQuote + "; 5 E|e"},
 		{"another CR in the header", "name\remail\nA,a\n", "refused: The header cannot be read. " + loneCR},
 		{"Ctrl-Z at the end", "name,email\nA,a\n\x1a", "2 A|a"},
 		{"Ctrl-Z behind the last value", "name,email\nA,a\x1a", "2 A|a"},
-		{"many byte order marks", "\ufeff\ufeff\ufeffname,email\nA,a\n", "2 A|a"},
+		{"many byte order marks", "\ufeff\ufeff\ufeff\"name\",\"phone\n(home)\",email\nA,1,a\n", "3 A|a"},
 
 		{"nothing", "", "refused: " + emptyCSV},
 		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
@@ -98,7 +99,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
 		{"a header without email", "name,mail\nA,a\n", refused + `it has "name" and "mail", and not "email"`},
 		{"another separator within a title", "name;email;street, town\nA;a;x\n", "2 A|a"},
-		{"other separators within titles", "a,b,c\tname\te-mail\td;e;f;g;h\n1\tA\ta\t2\n", "2 A|a"},
+		{"other separators within titles", "a,b,c\tname\te-mail\td;e;f;g;h;i;j\n1\tA\ta\t2\n", "2 A|a"},
 		{"an index without a title", "\tname\temail\n0\tA\ta\n", "2 A|a"},
 		{"a space before quotes behind semicolons", "\"name\"; \"email\"\nA;a\n",
 			"refused: The header cannot be read. " + space},
@@ -109,6 +110,9 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"what cannot be seen in titles", "\u200b\ufeffna\u00adme\u00a0,\x1a\u2060 email\u200e\nA,\u200ba\n", "2 A|\u200ba"},
 		{"a second header", "name,id,email\nA,1,a\n\ufeffName,x,E-Mail \nemail,,name\nname,2,b\nB,3,email\n",
 			"2 A|a; 3: " + second + "; 4: " + second + "; 5 name|b; 6 B|email"},
+		{"files that were joined",
+			"\ufeff\"name\",\"email\"\nA,a\n\ufeff\"name\",\"email\"\n\ufeff\"B\",b\n\ufeffC,c\n\ufeff\n",
+			"2 A|a; 3: " + second + "; 4 B|b; 5 C|c"},
 		{"JSON", "\n[\n{\"name\":1,\"email\":2}\n", isJSON},
 		{"JSON on one line", "{\"name\":1,\"email\":2}", isJSON},
 		{"brackets around a title", "[id],name,email\n1,A,a\n", "2 A|a"},
@@ -129,8 +133,9 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"the same with CRLF", "name,email\r\nA\"B,a\r\n\r\nC,\r\nD,d\r\n", "2: " + inner + "; 4: Email is required; 5 D|d"},
 		{"a quote in the middle before one at the start", "name,email\nA\"B,\"b\nC,c\n", "2: " + inner + "; 3 C|c"},
 		{"text behind a quote", "name,email\n\"A\"B,a\r\nC,c\r\n", "2: " + openQuote + "; 3 C|c"},
-		{"a space before a quote", "name,email\n\"A\",  \"a\"\nB, b\n", "2: " + space + "; 3 B| b"},
-		{"a space before a quote in the header", "\"name\", \"email\"\nA,a\n", "refused: The header cannot be read. " + space},
+		{"spaces before quotes", "name,email\n\"A\", \"a\"\n \"B\",b\nC, c\n", "2: " + space + "; 3: " + space + "; 4 C| c"},
+		{"a space before a quote in the header", "\"name\", \"email\"\nA,a\n",
+			"refused: The header cannot be read. " + space},
 		{"a quote that never ends", "name,email\nA,a\n\"B,b\nC,c\n", "2 A|a; 3: " + openQuote},
 
 		{"many blank lines, which are no long row", "name,email\n" + strings.Repeat("\r\n", largestRow) + "A,a\n",
@@ -154,10 +159,22 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 // A file that cannot be read on, in the header or behind it, is never taken for one that ends.
 func TestAFileThatBreaksOffIsNoEnd(t *testing.T) {
 	const text = "name,email\nA,a\n\"B\",b\n"
-	for length := range len(text) {
-		file := io.MultiReader(strings.NewReader(text[:length]), iotest.ErrReader(errors.New("broken")))
-		if got := readFile(openCSV, file); !strings.HasSuffix(got, "refused: broken") {
-			t.Errorf("after %d bytes: %v", length, got)
+	long := strings.Repeat("n", largestHeader)
+	for name, test := range map[string]struct {
+		open openFile
+		text string
+		most int // bytes that are not read
+	}{
+		"CSV":                           {openCSV, text, len(text)},
+		"CSV with a long row":           {openCSV, "name,email\n" + long + ",a\n", 3},
+		"NDJSON with a long first line": {openNDJSON, `{"name":"` + long + `","email":"a"}`, 20},
+	} {
+		for less := range test.most {
+			file := io.MultiReader(strings.NewReader(test.text[:len(test.text)-less]), iotest.ErrReader(errors.New("broken")))
+			got := readFile(test.open, file)
+			if !strings.HasSuffix(got, "refused: broken") || strings.Contains(got, "nn") && less > 0 {
+				t.Errorf("%s, %d bytes less: %.300s", name, less, got)
+			}
 		}
 	}
 }
@@ -175,16 +192,15 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 			"1: " + required + "; 2: The request body is not valid JSON: see byte 1; " +
 				"3: The request body must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
 		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The request body is not valid JSON: see byte 9; 3 A|a"},
-		{"a first line that is no object", "null\n5\n" + ada,
-			"1: " + required + "; 2: The request body must be a JSON object, not a number; 3 A|a"},
+		{"a first line that is no object", "null\n" + ada, "refused: " + errNotLines.Message},
 		{"keys that are not quite fields", `{"NAME":"A","E-Mail":"a"}` + "\n" + `{"name":"A","Email":"a","email":"b"}`,
 			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},
-		{"keys with what cannot be seen", `{"\ufeffname":"A","email":"a","Fax":1}`, `1: Name is required: "\ufeffname" is not "name"`},
+		{"keys with what cannot be seen", `{"\ufeffname":"A","email":"a","Fax":1}`,
+			`1: Name is required: "\ufeffname" is not "name"`},
 		{"an array on one line", "\n [" + ada + "]", "refused: " + errNotLines.Message},
 		{"an array on many lines", "[\n" + ada + "\n]\n", "refused: " + errNotLines.Message},
 		{"an object on many lines", "{\"name\":\"A\",\n\"email\":\"a\"}\n", "refused: " + errNotLines.Message},
-		{"CSV", "\nname,email\nA,a\n", "refused: " + errNotJSON.Message},
-		{"CSV with quotes", "\"name\",\"email\"\nA,a\n", "refused: " + errNotJSON.Message},
+		{"CSV", "\nname,email\nA,a\n", "refused: " + errNotLines.Message},
 		{"Windows-1252", ada + "\n{\"name\":\"\xe9\"}\n" + ada, "1 A|a; " + notUTF8(2)},
 		{"UTF-16 without a mark", "{\x00}\x00\n\x00", notUTF8(1)},
 		{"CR CR LF and Ctrl-Z", ada + "\r\r\n" + ada + "\x1a", "1 A|a; 2 A|a"},
@@ -200,6 +216,60 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 				t.Errorf("got  %.500q\nwant %.500q", got, test.want)
 			}
 		})
+	}
+}
+
+// FuzzRows compares where rows begin and end, and what is in them, with what encoding/csv makes of the whole text.
+func FuzzRows(f *testing.F) {
+	for _, text := range []string{"a,b\nc", "\"a\nb\"\"\",c\n\n\"\"\n", "a\"b,\"c\nd\ne\"", "\"a\"b,\"c\nd\n", "a,\"b\nc",
+		"\"a\nb\"c,\"d\ne\n", ",\"\"\"\",\"a\"\n\"b\"", " \"a\nb\"", "\"\"\"\nb\",\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.TrimRight(strings.NewReplacer("\r", "", byteOrderMark, "").Replace(text), "\x1a")
+		if !utf8.ValidString(text) {
+			return
+		}
+		whole := csv.NewReader(strings.NewReader(text))
+		whole.FieldsPerRecord = -1
+		want := allRecords(func() (int, []string, error) {
+			values, err := whole.Read()
+			if refused, ok := errors.AsType[*csv.ParseError](err); ok {
+				return refused.StartLine, nil, nil
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			line, _ := whole.FieldPos(0)
+			return line, values, nil
+		})
+		file := &csvFile{text: bufio.NewReader(nil)}
+		file.rows, file.in = newTextRows(strings.NewReader(text), file.split), csv.NewReader(file.text)
+		file.in.FieldsPerRecord = -1
+		got := allRecords(func() (int, []string, error) {
+			values, err := file.read()
+			if _, isRow := errors.AsType[*models.RowError](err); isRow {
+				err = nil
+			}
+			return file.row.Line, values, err
+		})
+		if got != want {
+			t.Errorf("%q has the rows\n%s, want\n%s", text, got, want)
+		}
+	})
+}
+
+// allRecords returns each record that is not blank with its line, or the line alone of one that cannot be read.
+func allRecords(next func() (line int, values []string, err error)) string {
+	var all strings.Builder
+	for {
+		line, values, err := next()
+		if err != nil {
+			return all.String()
+		}
+		if values == nil || strings.TrimSpace(strings.Join(values, "")) != "" {
+			fmt.Fprintf(&all, "%d %q\n", line, values)
+		}
 	}
 }
 
@@ -296,8 +366,10 @@ func TestASpreadsheetSeesNoFormula(t *testing.T) {
 	for value, want := range map[string]string{
 		"=1+2": "'=1+2", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "'x": "'x", "'=1": "''=1",
 		"x;'=1": "x;''=1", "x|+1": "x|'+1", "x\"=1": "x\"=1", "x; =1": "x; =1", "x=1;y-2": "x=1;y-2", "": "",
-		"012": "'012", "'012": "''012", "\"012": "\"012", "x;012": "x;012", "012;=1": "'012;'=1", "3E4": "'3E4", "1.5": "'1.5",
-		".5": "'.5", ".": ".", "1-2": "'1-2", "3rd": "'3rd", "0": "0", "7": "7", "00": "'00", "x7": "x7", " 7": " 7",
+		"012": "'012", "'012": "''012", "\"012": "\"012", "x;012": "x;012", "012;=1": "'012;'=1",
+		"012;x": "'012;x", "3E4": "'3E4",
+		"1.5": "'1.5", ".5": "'.5", ".": ".", "1-2": "'1-2", "3rd": "'3rd", "0": "0", "7": "7", "00": "'00",
+		"x7": "x7", " 7": " 7",
 		"123456789012345": "123456789012345", "1234567890123456": "'1234567890123456", "true": "'true", "False": "'False",
 		"truely": "truely", "'true": "''true", "'": "'",
 	} {

@@ -204,6 +204,8 @@ func parseImport(c *gin.Context, parameters parameters) (request, error) {
 			"The parameter on_missing must come with max_deletes: how many users may be deleted at most")
 	case !asked.DeleteMissing && asked.has("max_deletes"):
 		err = newError("parameter_invalid", "The parameter max_deletes must come with on_missing=delete")
+	case compression.MatchString(c.GetHeader("Content-Encoding")):
+		err = errCompressedFile
 	}
 	return asked, err
 }
@@ -222,10 +224,9 @@ var (
 	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
 	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. "+
 		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
-	errNotLines = newError("file_invalid", "The file must have one JSON object per line: jq -c '.[]' FILE makes such lines "+
-		"of an array, and jq -c . FILE of objects that go over several lines")
-	errNotJSON = newError("file_invalid",
-		"The file is not JSON: each line must be one JSON object. Send CSV to users.csv")
+	errCompressedFile = newError("file_invalid", "The file is compressed: send it uncompressed")
+	errNotLines       = newError("file_invalid", "The file must have one JSON object per line: "+
+		"jq -c '.[]' FILE makes such lines of an array, and jq -c . FILE of objects on several lines. Send CSV to users.csv")
 	errIsJSON = newError("file_invalid", "The file is JSON, and not CSV: send it to users.ndjson, "+
 		"with one object per line, as jq -c '.[]' makes them of an array")
 )
@@ -240,27 +241,21 @@ var otherKinds = []struct {
 	magic string
 	error error
 }{
-	{"\x1f\x8b", newError("file_invalid", "The file is compressed: send it uncompressed")},
+	{gzipMagic, errCompressedFile},
 	{"PK\x03\x04", newError("file_invalid", "The file is a workbook or a zip file, and not text: save it as CSV")},
 	{"\xd0\xcf\x11\xe0", newError("file_invalid", "The file is a workbook, and not text: save it as CSV")},
-	{"\xff\xfe", errNotUTF8(1)}, // UTF-16
-	{"\xfe\xff", errNotUTF8(1)},
 }
-
-const byteOrderMark = "\ufeff"
 
 // openText returns the text of a file without byte order marks, and what is known of its start behind blanks.
 func openText(file io.Reader) (text *bufio.Reader, start []byte, err error) {
 	text = bufio.NewReaderSize(file, largestHeader)
-	for {
-		start, err = text.Peek(largestHeader)
-		if err != nil && err != io.EOF {
-			return nil, nil, err
-		}
-		if !bytes.HasPrefix(start, []byte(byteOrderMark)) {
-			break
-		}
+	start, err = text.Peek(largestHeader)
+	for bytes.HasPrefix(start, []byte(byteOrderMark)) {
 		_, _ = text.Discard(len(byteOrderMark)) // Peek has read them
+		start, err = text.Peek(largestHeader)
+	}
+	if err != nil && err != io.EOF {
+		return nil, nil, err
 	}
 	for _, kind := range otherKinds {
 		if bytes.HasPrefix(start, []byte(kind.magic)) {
@@ -268,7 +263,7 @@ func openText(file io.Reader) (text *bufio.Reader, start []byte, err error) {
 		}
 	}
 	start = bytes.TrimLeft(start, space)
-	if line, _, _ := bytes.Cut(start, []byte("\n")); bytes.IndexByte(line, 0) >= 0 { // UTF-16 without a mark
+	if line, _, _ := bytes.Cut(start, []byte("\n")); bytes.IndexByte(line, 0) >= 0 { // UTF-16
 		return nil, nil, errNotUTF8(1)
 	}
 	return text, start, nil
@@ -281,29 +276,28 @@ type textRows struct {
 	lines int // how many were read
 }
 
-const controlZ = "\x1a" // with which copy ends a file on Windows
-
 // newTextRows splits a text into rows without the LF at their ends.
 func newTextRows(text io.Reader, split bufio.SplitFunc) *textRows {
 	rows := &textRows{in: bufio.NewScanner(text)}
 	rows.in.Buffer(nil, largestRow+len("\n"))
 	rows.in.Split(func(text []byte, atEOF bool) (int, []byte, error) {
 		if atEOF {
-			text = bytes.TrimSuffix(text, []byte(controlZ))
+			text = bytes.TrimSuffix(text, []byte("\x1a")) // Ctrl-Z, with which Windows' copy ends a file
 		}
 		return split(text, atEOF)
 	})
 	return rows
 }
 
-// next returns the next row that is not blank, without CRLF or CR CR LF at its end, or [io.EOF]. Python's csv writes
-// CR CR LF where Windows adds the second CR.
+// next returns the next row that is not blank, or [io.EOF]. A line may end with CR CR LF: Python's csv writes CRLF, and
+// on Windows text gets a CR before each LF.
 func (r *textRows) next() ([]byte, error) {
 	for r.in.Scan() && r.in.Err() == nil {
 		row := r.in.Bytes()
 		first := r.lines + 1
 		r.lines = first + bytes.Count(row, []byte("\n"))
-		row = bytes.TrimSuffix(bytes.TrimSuffix(row, []byte("\r")), []byte("\r"))
+		row = bytes.TrimRight(row, "\r")
+		row = bytes.TrimLeft(row, byteOrderMark) // of a file that was joined behind another
 		if len(bytes.TrimSpace(row)) == 0 {
 			continue
 		}
@@ -336,12 +330,15 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 	return func() (row models.ImportRow, err error) {
 		isFirst := rows.line == 0
 		line, err := rows.next()
-		switch {
+		switch line = bytes.Trim(line, space); {
 		case isFirst && errors.Is(err, io.EOF):
 			err = newError("file_invalid", "The file is empty: each line must be a JSON object with %s",
 				join(withArticles(fields.RequiredNames()), "and"))
-		case isFirst && err == nil:
-			err = notNDJSON(bytes.TrimLeft(line, space))
+		case err != nil:
+		case isFirst && !(bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))):
+			err = errNotLines
+		case isFirst && bytes.Contains(line, []byte("}{")) && !json.Valid(line):
+			err = errOneLine
 		}
 		if err != nil {
 			return row, err
@@ -361,23 +358,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 	}, nil
 }
 
-// notNDJSON returns why a file that begins with a line is not NDJSON, or nil.
-func notNDJSON(line []byte) error {
-	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
-	switch {
-	case line[0] == '[', line[0] == '{' && errors.Is(err, io.ErrUnexpectedEOF):
-		return errNotLines
-	case json.Valid(line):
-	case line[0] != '{':
-		return errNotJSON
-	case bytes.Contains(line, []byte("}{")):
-		return errOneLine
-	}
-	return nil
-}
-
-// ignoreKeys notes the keys of a line that are no fields. It returns an error if such a key is meant for a field that is
-// required and missing.
+// ignoreKeys notes the keys of a line that are no fields. If one is meant for a missing field, it returns an error.
 func (n *notes) ignoreKeys(line object, fields models.Fields, user *models.NewUser) error {
 	lacking := lacking(fields, user)
 	var meant []string
@@ -388,8 +369,7 @@ func (n *notes) ignoreKeys(line object, fields models.Fields, user *models.NewUs
 		if key = shorten(key); len(n.IgnoredColumns) < models.MaxListed && !slices.Contains(n.IgnoredColumns, key) {
 			n.IgnoredColumns = append(n.IgnoredColumns, key)
 		}
-		field := titled(fields, key)
-		if field != nil && slices.Contains(lacking, field.Name) && len(meant) < len(lacking) {
+		if field := titled(fields, key); field != nil && slices.Contains(lacking, field.Name) && len(meant) < len(lacking) {
 			meant = append(meant, fmt.Sprintf("%q is not %q", key, field.Name))
 		}
 	}

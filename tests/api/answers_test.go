@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
 	"net/http"
 	"reflect"
 	"slices"
@@ -29,11 +31,20 @@ const (
 	notAn    = `{"error":"The request body must be a JSON object, not `
 	notUTF8  = `{"error":"The request body is not UTF-8 text"}`
 	halved   = `{"error":"The request body has half of a character: \\ud800 to \\udfff must come in pairs"}`
+	packed   = `{"error":"The request body is compressed: send it uncompressed"}`
 	crossed  = `{"error":"…another site…"}`
 	sent     = `{"name":"A","email":"a@b"}`
 	stored   = `{"id":2,"name":"A","email":"a@b"}`
 	post     = "POST /api/users"
 )
+
+func gzipped(text string) string {
+	var file bytes.Buffer
+	out := gzip.NewWriter(&file)
+	_, _ = out.Write([]byte(text)) // a buffer takes everything
+	_ = out.Close()
+	return file.String()
+}
 
 var scenarios = []scenario{
 	// The specification's shapes.
@@ -63,6 +74,11 @@ var scenarios = []scenario{
 	{"text after the object is refused", post, sent + " x", 400, badJSON},
 	{"endless nesting is refused", post, strings.Repeat("[", 100_000), 400, badByte + `10001"}`},
 	{"bytes that are not UTF-8 are refused", post, "{\"name\":\"\xff\",\"email\":\"a@b\"}", 400, notUTF8},
+	{"a byte order mark before the object is skipped", post, "\ufeff" + sent, 201, stored},
+	{"a compressed body is refused", post, gzipped(sent), 400, packed},
+	{"a body that is said to be compressed is refused", post + "\nContent-Encoding: Br", sent, 400, packed},
+	{"a body of two codings is refused", post + "\nContent-Encoding: identity, x-gzip", sent, 400, packed},
+	{"another coding changes nothing", post + "\nContent-Encoding: utf-8", sent, 201, stored},
 	{"an array is refused", post, `[{"name":"A","email":"a@b"}]`, 400, notAn + `an array"}`},
 	{"a bare string is refused", post, `"A"`, 400, notAn + `a string"}`},
 	{"a bare false is refused", post, `false`, 400, notAn + `true or false"}`},

@@ -58,6 +58,11 @@ var changes = []scenario{
 	// Browsers on other sites.
 	{"another site's browser cannot change", patch + "\nSec-Fetch-Site: cross-site", both, 403, crossed},
 
+	// As other programs send it.
+	{"a byte order mark before a change is skipped", patch, "\ufeff" + `{"name":"Ada King"}`, 200, "…Ada King…"},
+	{"a compressed change is refused", patch, gzipped(`{"name":"Ada King"}`), 400, packed},
+	{"a compressed replacement is refused", put + "\nContent-Encoding: gzip", gzipped(both), 400, packed},
+
 	// Other users.
 	{"another user's email is a conflict", patch, `{"email":"alan@example.org"}`, 409, emailUsed},
 	{"a user that does not exist is not changed", "PATCH /api/users/3", both, 404, noUser},

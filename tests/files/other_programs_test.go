@@ -8,81 +8,98 @@ import (
 	"users-api/tests/program"
 )
 
-// What is said of files that are refused as a whole.
+const (
+	mia     = "Mia Weber,mia@example.org"
+	jan     = "Jan Kos,jan@example.org"
+	andMia  = kept + ", 3 Mia Weber mia@example.org"
+	andBoth = andMia + ", 4 Jan Kos jan@example.org"
+
+	miaJSON = `{"name":"Mia Weber","email":"mia@example.org"}`
+	janJSON = `{"name":"Jan Kos","email":"jan@example.org"}`
+)
+
+// What is said of files and rows that are refused.
 const (
 	notUTF8 = `{"error":"The file is not text in UTF-8 (see line 2): save it as UTF-8, ` +
 		`which Excel calls \"CSV UTF-8 (Comma delimited)\""}`
 	isJSON = `{"error":"The file is JSON, and not CSV: send it to users.ndjson, ` +
 		`with one object per line, as jq -c '.[]' makes them of an array"}`
-	notLines = `{"error":"The file must have one JSON object per line: jq -c '.[]' FILE makes such lines ` +
-		`of an array, and jq -c . FILE of objects that go over several lines"}`
+	notLines = `{"error":"The file must have one JSON object per line: jq -c '.[]' FILE makes such lines of an array, ` +
+		`and jq -c . FILE of objects on several lines. Send CSV to users.csv"}`
 	spaceBeforeQuote = "A space stands before the quote at the start of a value: take it out"
-)
-
-const (
-	mia     = "Mia Weber,mia@example.org"
-	andMia  = kept + ", 3 Mia Weber mia@example.org"
-	andBoth = andMia + ", 4 Jan Kos jan@example.org"
+	secondHeader     = "This row is a second header, as in files that were joined: take it out"
 )
 
 // strayQuote has a quote in a value, a blank line and a row without an email.
 const strayQuote = "name,email\nMia \"Weber,mia@example.org\n\nJan Kos,\nEva Lind,eva@example.org\n"
 
-var refusedForAQuote = refusedRows("2", "3 rows", `{"line":2,"error":"This value has a quote in it but none around it. `+
-	`Put quotes around the value, and write the quote inside it as \"\""},{"line":4,"error":"Email is required"}`)
+var refusedForAQuote = refusedRows("2", "3 rows",
+	`{"line":2,"error":"This value has a quote in it but none around it. Put quotes around the value, `+
+		`and write the quote inside it as \"\""},{"line":4,"error":"Email is required"}`)
+
+func refusedRow(line int, why string) string {
+	return refusedRows("1", "1 row", fmt.Sprintf(`{"line":%d,"error":"%s"}`, line, why))
+}
+
+func ignoring(created int, columns string) string {
+	return strings.Replace(program.Imported(created, 0, 0, 0), "[]", "["+columns+"]", 1)
+}
 
 // written are files as other programs write them, or people.
 var written = []sent{
 	{"rows that were emptied in Excel", program.CSV,
-		"\ufeffname,email,department\r\n" + mia + ",IT\r\nJan Kos,jan@example.org,\r\n,,\r\n,,\r\n", 200,
-		`{"created":2,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["department"]}`, "", andBoth},
-	{"CR CR LF of Python on Windows", program.CSV, "name,email\r\r\n" + mia + "\r\r\nJan Kos,\"jan@example.org\"\r\r\n", 200,
+		"\ufeffname,email,department\r\n" + mia + ",IT\r\n" + jan + ",\r\n,,\r\n,,\r\n", 200,
+		ignoring(2, `"department"`), "", andBoth},
+	{"CR CR LF of Python on Windows", program.CSV,
+		"name,email\r\r\n" + mia + "\r\r\nJan Kos,\"jan@example.org\"\r\r\n", 200,
 		program.Imported(2, 0, 0, 0), "", andBoth},
 	{"CR CR LF behind an empty value", program.CSV, "name,email\r\r\nMia Weber,\r\r\n", 422,
-		refusedRows("1", "1 row", `{"line":2,"error":"Email is required"}`), "rows_refused field_missing", kept},
-	{"a stray quote and LF", program.CSV, strayQuote, 422, refusedForAQuote, "rows_refused file_invalid field_missing", kept},
-	{"a stray quote and CRLF", program.CSV, strings.ReplaceAll(strayQuote, "\n", "\r\n"), 422, refusedForAQuote,
-		"rows_refused file_invalid field_missing", kept},
-	{"a space before quotes in the header", program.CSV, "\"name\", \"email\"\n\"Mia Weber\", \"mia@example.org\"\n", 400,
+		refusedRow(2, "Email is required"), "rows_refused field_missing", kept},
+	{"a stray quote and LF", program.CSV, strayQuote, 422,
+		refusedForAQuote, "rows_refused file_invalid field_missing", kept},
+	{"a stray quote and CRLF", program.CSV, strings.ReplaceAll(strayQuote, "\n", "\r\n"), 422,
+		refusedForAQuote, "rows_refused file_invalid field_missing", kept},
+	{"a space before quotes in the header", program.CSV, "\"name\", \"email\"\n\"Mia\", \"mia\"\n", 400,
 		program.ErrorBody("The header cannot be read. " + spaceBeforeQuote), "file_invalid", kept},
 	{"a space before a quote", program.CSV, "name,email\n\"Weber, Mia\", \"mia@example.org\"\n", 422,
-		refusedRows("1", "1 row", `{"line":2,"error":"`+spaceBeforeQuote+`"}`), "rows_refused file_invalid", kept},
-	{"Ctrl-Z at the end", program.CSV, "name,email\r\n" + mia + "\r\n\x1a", 200, program.Imported(1, 0, 0, 0), "", andMia},
-	{"Excel's plain CSV, in Windows-1252", program.CSV,
-		"name,email\r\nJ\xf6rg Muster,joerg@example.org\r\n" + mia + "\r\n", 400, notUTF8, "file_invalid", kept},
-	{"NDJSON in Windows-1252", program.NDJSON, "\n{\"name\":\"J\xf6rg\",\"email\":\"joerg@example.org\"}\n", 400, notUTF8,
-		"file_invalid", kept},
-	{"UTF-16", program.CSV, "\xff\xfen\x00a\x00m\x00e\x00\r\x00\n\x00", 400, strings.Replace(notUTF8, "2", "1", 1),
-		"file_invalid", kept},
-	{"byte order marks of files that were exported twice", program.CSV, "\ufeff\ufeffname,email\r\n" + mia + "\r\n", 200,
+		refusedRow(2, spaceBeforeQuote), "rows_refused file_invalid", kept},
+	{"Ctrl-Z at the end", program.CSV, "name,email\r\n" + mia + "\r\n\x1a", 200,
 		program.Imported(1, 0, 0, 0), "", andMia},
-	{"a zero-width space before a title", program.CSV, "name,\u200bemail\r\n" + mia + "\r\n", 200, program.Imported(1, 0, 0, 0),
-		"", andMia},
+	{"Excel's plain CSV, in Windows-1252", program.CSV, "name,email\r\nJ\xf6rg,joerg\r\n" + mia + "\r\n", 400,
+		notUTF8, "file_invalid", kept},
+	{"NDJSON in Windows-1252", program.NDJSON, "\n{\"name\":\"J\xf6rg\",\"email\":\"joerg\"}\n", 400,
+		notUTF8, "file_invalid", kept},
+	{"UTF-16", program.CSV, "\xff\xfen\x00a\x00m\x00e\x00\r\x00\n\x00", 400,
+		strings.Replace(notUTF8, "2", "1", 1), "file_invalid", kept},
+	{"byte order marks of files that were exported twice", program.CSV, "\ufeff\ufeffname,email\r\n" + mia, 200,
+		program.Imported(1, 0, 0, 0), "", andMia},
+	{"a zero-width space before a title", program.CSV, "name,\u200bemail\r\n" + mia + "\r\n", 200,
+		program.Imported(1, 0, 0, 0), "", andMia},
 	{"files that copy has joined on Windows", program.CSV,
-		"\ufeffname,email\r\n" + mia + "\r\n\ufeffname,email\r\nJan Kos,jan@example.org\r\n\x1a", 422,
-		refusedRows("1", "3 rows", `{"line":3,"error":"This row is a second header, as in files that were joined: take it out"}`),
-		"rows_refused file_invalid", kept},
-	{"the titles of Excel with semicolons", program.CSV, "Name;E-Mail;Adresse (Straße, Ort)\nMia Weber;mia@example.org;x\n", 200,
-		`{"created":1,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["Adresse (Straße, Ort)"]}`, "", andMia},
-	{"an array of JSON sent as CSV", program.CSV, "[" + program.Body("Mia", "mia") + "]", 400, isJSON, "file_invalid", kept},
-	{"NDJSON sent as CSV", program.CSV, program.Body("Mia", "mia") + "\n" + program.Body("Jan", "jan") + "\n", 400, isJSON,
-		"file_invalid", kept},
-	{"an array sent as NDJSON", program.NDJSON, "[" + program.Body("Mia", "mia") + "]", 400, notLines, "file_invalid", kept},
-	{"an array over several lines", program.NDJSON, "[\n  {\n    \"name\": \"Mia\",\n    \"email\": \"mia\"\n  }\n]\n", 400, notLines,
-		"file_invalid", kept},
-	{"an object over several lines", program.NDJSON, "{\n  \"name\": \"Mia\",\n  \"email\": \"mia\"\n}\n", 400, notLines,
-		"file_invalid", kept},
-	{"CSV sent as NDJSON", program.NDJSON, "name,email\n" + mia + "\n", 400,
-		program.ErrorBody("The file is not JSON: each line must be one JSON object. Send CSV to users.csv"), "file_invalid", kept},
-	{"PowerShell's keys", program.NDJSON, `{"Name":"Mia Weber","Email":"mia@example.org"}` + "\n", 422, refusedRows("1", "1 row",
-		`{"line":1,"error":"Name and email are required: \"Name\" is not \"name\" and \"Email\" is not \"email\""}`),
+		"\ufeffname,email\r\n" + mia + "\r\n\ufeffname,email\r\n" + jan + "\r\n\x1a", 422,
+		refusedRows("1", "3 rows", `{"line":3,"error":"`+secondHeader+`"}`), "rows_refused file_invalid", kept},
+	{"NDJSON that was joined", program.NDJSON, "\ufeff" + miaJSON + "\r\n\ufeff" + janJSON + "\r\n", 200,
+		program.Imported(2, 0, 0, 0), "", andBoth},
+	{"Excel with semicolons", program.CSV, "Name;E-Mail;Adresse (Straße, Ort)\nMia Weber;mia@example.org;x\n", 200,
+		ignoring(1, `"Adresse (Straße, Ort)"`), "", andMia},
+	{"an array of JSON sent as CSV", program.CSV, "[" + miaJSON + "]", 400, isJSON, "file_invalid", kept},
+	{"NDJSON sent as CSV", program.CSV, miaJSON + "\n" + janJSON + "\n", 400, isJSON, "file_invalid", kept},
+	{"an array sent as NDJSON", program.NDJSON, "[" + miaJSON + "]", 400, notLines, "file_invalid", kept},
+	{"an array over several lines", program.NDJSON, "[\n  " + miaJSON + "\n]\n", 400, notLines, "file_invalid", kept},
+	{"an object over several lines", program.NDJSON, "{\n  \"name\": \"Mia\",\n  \"email\": \"mia\"\n}\n", 400,
+		notLines, "file_invalid", kept},
+	{"CSV sent as NDJSON", program.NDJSON, "name,email\n" + mia + "\n", 400, notLines, "file_invalid", kept},
+	{"PowerShell's keys", program.NDJSON, `{"Name":"Mia Weber","Email":"mia@example.org"}`, 422,
+		refusedRow(1, `Name and email are required: \"Name\" is not \"name\" and \"Email\" is not \"email\"`),
 		"rows_refused field_missing", kept},
-	{"keys that are no fields", program.NDJSON, `{"name":"Mia Weber","email":"mia@example.org","Department":"IT","phon":"1"}` +
-		"\n" + `{"id":7,"name":"Jan Kos","email":"jan@example.org","Department":"HR"}`, 200,
-		`{"created":2,"updated":0,"skipped":0,"deleted":0,"ignored_columns":["Department","phon","id"]}`, "", andBoth},
-	{"apostrophes of an export for spreadsheets", program.CSV, "name,email\nMia,mia\n'=1,b\n'012,c\n", 200, warned(program.Imported(3, 0, 0, 0), 3), "",
-		kept + ", 3 Mia mia, 4 '=1 b, 5 '012 c"},
-	{"other apostrophes", program.CSV, "name,email\n'Tis,o'neil'\n", 200, program.Imported(1, 0, 0, 0), "", kept + ", 3 'Tis o'neil'"},
+	{"keys that are no fields", program.NDJSON,
+		`{"name":"Mia Weber","email":"mia@example.org","Department":"IT","phon":"1"}` + "\n" +
+			`{"id":7,"name":"Jan Kos","email":"jan@example.org","Department":"HR"}`, 200,
+		ignoring(2, `"Department","phon","id"`), "", andBoth},
+	{"apostrophes of an export for spreadsheets", program.CSV, "name,email\nMia,mia\n'=1,b\n'012,c\n", 200,
+		warned(program.Imported(3, 0, 0, 0), 3), "", kept + ", 3 Mia mia, 4 '=1 b, 5 '012 c"},
+	{"other apostrophes", program.CSV, "name,email\n'Tis,o'neil'\n", 200,
+		program.Imported(1, 0, 0, 0), "", kept + ", 3 'Tis o'neil'"},
 }
 
 // warned is an answer with a warning about a line.
@@ -91,8 +108,19 @@ func warned(answer string, line int) string {
 		`with spreadsheet=true adds it: import the file with spreadsheet=true to remove it"]}`, line)
 }
 
-// What a spreadsheet opens and saves is what it was: LibreOffice writes what it has taken for a number in a form of its own,
-// and everything else in quotes, an apostrophe too.
+func TestAFileThatIsCompressedIsRefusedWithASentence(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for _, path := range []string{program.CSV, program.NDJSON} {
+		for _, file := range [][]string{{"\x1f\x8b\x08\x00"}, {"name,email\n", "Content-Encoding: identity, BR"}} {
+			p.Do(t, "POST", path, file[0], file[1:]...).Expect(t, 400,
+				program.ErrorBody("The file is compressed: send it uncompressed"))
+		}
+	}
+}
+
+// What a spreadsheet opens and saves is what it was: LibreOffice writes what it has taken for a number in a form of its
+// own, and everything else in quotes, an apostrophe too.
 func TestASpreadsheetSavesTheValuesThatItHasOpened(t *testing.T) {
 	t.Parallel()
 	const saved = `"id","name","email","created_at","phone","room"` + "\n" +
@@ -101,12 +129,12 @@ func TestASpreadsheetSavesTheValuesThatItHasOpened(t *testing.T) {
 		`3,"'007","'3d@example.org",2026-11-26 11:21:32,49301234567,"'true"` + "\n"
 	p := program.Serve(t, "USER_FIELDS=phone,room")
 	p.Do(t, "POST", program.CSV, "name,email,phone,room\nMia,mia@example.org,0301234567,012\n"+
-		"Jan,jan@example.org,+49301234,3E4\n007,3d@example.org,49301234567,true\n").Expect(t, 200, program.Imported(3, 0, 0, 0))
+		"Jan,jan@example.org,+49301234,3E4\n007,3d@example.org,49301234567,true\n").Expect(t, 200, "…")
 	p.Do(t, "GET", program.CSV+"?spreadsheet=true", "").Expect(t, 200, "\ufeffid,name,email,created_at,phone,room\r\n"+
 		"1,Mia,mia@example.org,20…,'0301234567,'012\r\n2,Jan,jan@example.org,20…,'+49301234,'3E4\r\n"+
 		"3,'007,'3d@example.org,20…,49301234567,'true\r\n")
-	unchanged := `{"created":0,"updated":0,"skipped":3,"deleted":0,"ignored_columns":["id","created_at"]}`
-	p.Do(t, "POST", program.CSV+"?spreadsheet=true&on_conflict=update", saved).Expect(t, 200, unchanged)
-	changed := `{"created":1,"updated":2,"skipped":0,"deleted":0,"ignored_columns":["id","created_at"]}`
-	p.Do(t, "POST", program.CSV+"?on_conflict=update&dry_run=true", saved).Expect(t, 200, warned(changed, 2))
+	p.Do(t, "POST", program.CSV+"?spreadsheet=true&on_conflict=update", saved).Expect(t, 200,
+		`{"created":0,"updated":0,"skipped":3,"deleted":0,"ignored_columns":["id","created_at"]}`)
+	p.Do(t, "POST", program.CSV+"?on_conflict=update&dry_run=true", saved).Expect(t, 200,
+		warned(`{"created":1,"updated":2,"skipped":0,"deleted":0,"ignored_columns":["id","created_at"]}`, 2))
 }
