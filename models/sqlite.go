@@ -431,6 +431,7 @@ func (s *sqlitePool) close(context.Context) error {
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
+	s.writer.Exec("PRAGMA journal_mode = DELETE") // so that a copy of the file is seen to be one: dbfile.SetAsideForeignWAL
 	dbfile.Close(s.writer)
 	return s.checkpoints.file.Close()
 }

@@ -106,8 +106,8 @@ func ExpectNoHotJournal(path string) error {
 }
 
 // SetAsideForeignWAL renames a -wal file beside a database that is not its own. A kill leaves one: SQLite would play it into
-// a backup that is then put in place by hand, and delete it beside an empty file. A database with a -wal file of its own is
-// in WAL mode, with 2 in its bytes 18 and 19 (sqlite.org/fileformat2.html). In what VACUUM INTO has made they are 1.
+// a copy that is then put in place by hand, and delete it beside an empty file. Bytes 18 and 19 of a database are 2 in WAL
+// mode, as beside a -wal file of its own, and 1 after a backup or a stop (sqlite.org/fileformat2.html).
 func SetAsideForeignWAL(path string, logger *slog.Logger) error {
 	path, _ = FollowLinks(path)
 	database, err := os.Open(path)
@@ -135,8 +135,7 @@ func SetAsideForeignWAL(path string, logger *slog.Logger) error {
 	return err
 }
 
-// SetAsideWAL renames the -wal file beside a database to which it does not belong. SQLite trusts its index, the -shm file,
-// while another program has the other database open.
+// SetAsideWAL renames a foreign -wal file, and removes its index, the -shm file, which SQLite trusts while a program uses it.
 func SetAsideWAL(path string) (aside string, err error) {
 	aside = path + "-wal.lost-" + time.Now().UTC().Format("20060102T150405Z")
 	if err = os.Rename(path+"-wal", aside); err == nil {

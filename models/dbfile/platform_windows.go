@@ -18,8 +18,7 @@ func lockHolder(file *os.File) (string, error) {
 	return "", err
 }
 
-// lock does nothing: here, two processes that start at once are on their own.
-func lock(*os.File) error { return nil }
+func lock(*os.File) error { return nil } // here, two processes that start at once are on their own
 
 // GiveTo does nothing: a new file belongs to the user that the directory says.
 func GiveTo(string, os.FileInfo) error { return nil }

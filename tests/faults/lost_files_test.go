@@ -89,14 +89,15 @@ func TestADatabaseReplacedJustBeforeAStopIsNotMixedWithTheNewOne(t *testing.T) {
 	}
 }
 
-// What VACUUM INTO has made is not in WAL mode. SQLite would play the -wal file that a kill has left into it, and delete it
-// beside an empty file. Whatever opens the database first sets it aside.
+// A backup is not in WAL mode, nor is what a service that has stopped leaves. SQLite would play the -wal file that a kill has
+// left into it, and delete it beside an empty file. Whatever opens the database first sets it aside.
 func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
-	copied := func(backup, path string) error {
-		return os.WriteFile(path, []byte(program.ReadFile(t, backup)), 0o600) // as cp does, in place
+	copied := func(from, path string) error {
+		return os.WriteFile(path, []byte(program.ReadFile(t, from)), 0o600) // as cp does, in place
 	}
+	stopped := func(_, path string) error { return copied(path+".of-before", path) }
 	for name, test := range map[string]struct {
 		put    func(backup, path string) error
 		first  string // a command, before a start; BACKUP is the file, and NEW a name beside it
@@ -105,6 +106,7 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 	}{
 		"a start after cp":           {copied, "", 1, []string{"Ada"}},
 		"a start after mv":           {os.Rename, "", 1, []string{"Ada"}},
+		"a copy of a stopped one":    {stopped, "", 1, []string{"Ada"}},
 		"four starts at once":        {copied, "", 4, []string{"Ada"}},
 		"four starts on no database": {func(_, path string) error { return os.Remove(path) }, "", 4, nil},
 		"an empty file":              {func(_, path string) error { return os.Truncate(path, 0) }, "", 1, nil},
@@ -117,6 +119,9 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 			p := program.Serve(t)
 			p.Create(t, "Ada", "ada@example.org")
 			backup := program.BackUp(t, p.DataDir)
+			p.Stop(t)
+			program.Must(t, copied(p.DatabasePath(), p.DatabasePath()+".of-before"))
+			p = program.Serve(t, "DATA_DIR="+p.DataDir)
 			other := program.OpenOther(t, p.DatabasePath())
 			other.Fill(500)
 			other.Close()
