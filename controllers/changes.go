@@ -19,7 +19,7 @@ type Changes struct {
 	fields    models.Fields
 	allows    func(*http.Request) bool // whether the key of a request may still read
 	stop      context.Context          // ends when the service stops: no client waits any longer
-	heartbeat time.Duration            // how often a stream without changes has a comment: proxies close silent connections
+	heartbeat time.Duration            // between two comments of a stream without changes: proxies close silent connections
 	waiting   atomic.Int64
 }
 
@@ -119,7 +119,8 @@ func (f *Changes) Waiting() int64 { return f.waiting.Load() }
 const eventStream = "text/event-stream"
 
 // stream sends changes, and those that follow, as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the
-// client goes, its key was removed, or the service stops.
+// client goes, its key was removed, the service stops, or it is time to connect again: a client that is gone without a word, or
+// that a proxy keeps from another replica, holds its place no longer than that.
 func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err error) {
 	c.Header("Content-Type", eventStream)
 	c.Header("Cache-Control", "no-store")
@@ -128,14 +129,16 @@ func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
-	for err == nil && f.stop.Err() == nil && f.allows(c.Request) {
+	const beats = 4
+	end := time.Now().Add(beats * f.heartbeat)
+	for err == nil && f.stop.Err() == nil && f.allows(c.Request) && time.Now().Before(end) {
 		err = f.sendEvents(c, changes)
 		switch {
 		case err != nil:
 		case len(changes.Entries) == limit: // others follow
 			changes, err = f.users.Changes(c.Request.Context(), changes.Next, limit)
 		default:
-			changes, err = f.await(c.Request, changes.Next, limit, f.heartbeat)
+			changes, err = f.await(c.Request, changes.Next, limit, min(f.heartbeat, time.Until(end)))
 		}
 	}
 	if errors.Is(err, models.ErrNoFeed) || errors.Is(err, models.ErrCursorGone) {

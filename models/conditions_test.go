@@ -115,13 +115,14 @@ var operators = []models.Operator{models.Equal, models.NotEqual, models.Contains
 // compares reports whether what a user has in a column compares with a text.
 func (c conditions) compares(user *models.User, column string, operator models.Operator, text string) bool {
 	value, order := "", 0
-	switch field := c.fields.Find(column); {
-	case column == "id":
+	switch column {
+	case "id":
 		id, _ := strconv.ParseInt(text, 10, 64)
 		value, order = strconv.FormatInt(user.ID, 10), cmp.Compare(user.ID, id)
-	case column == "created_at":
+	case "created_at":
 		value, order = user.CreatedAt, strings.Compare(user.CreatedAt, text)
 	default:
+		field := c.fields.Find(column)
 		value = *cmp.Or(field.Value(&user.NewUser), new(string))
 		if field.Unique && c.ignoresCase {
 			value, text = models.LowerASCII(value), models.LowerASCII(text)

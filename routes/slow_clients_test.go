@@ -291,7 +291,7 @@ func TestNoTimeLimitEndsARequestThatWaits(t *testing.T) {
 	}
 }
 
-func TestAStreamWithoutChangesHasACommentNowAndThen(t *testing.T) {
+func TestAStreamWithoutChangesHasCommentsAndEndsInTime(t *testing.T) {
 	t.Parallel()
 	const every = 200 * time.Millisecond
 	s := start(t, func(l *limits) { l.heartbeat = every })
@@ -303,6 +303,9 @@ func TestAStreamWithoutChangesHasACommentNowAndThen(t *testing.T) {
 	}
 	if took := time.Since(began); took < 2*every { // the first comes at once
 		t.Errorf("three comments came in %s, want one each %s", took, every)
+	}
+	if text, clean := conn.Rest(); !clean || strings.Count(text, ":") > 2 {
+		t.Errorf("then comes %q, want its end after four times %s", text, every)
 	}
 }
 

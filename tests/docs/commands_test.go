@@ -71,7 +71,7 @@ func TestWhatIsPastedKeepsUsersAndBackups(t *testing.T) {
 			}
 		}
 	}
-	if backups < 6 || deletions < 3 {
+	if backups < 5 || deletions < 3 {
 		t.Errorf("%d backups and %d deletions are shown", backups, deletions)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -199,10 +200,11 @@ func TestARecipeHarmsNobodyElse(t *testing.T) {
 func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
-	cases := []struct {
+	type failing struct {
 		name, find, replace, says string
 		least                     int // so many recipes have it
-	}{
+	}
+	cases := []failing{
 		{"nobody answers", `http://localhost:3000`, "http://localhost:1", `curl: \(\d+\)`, 14},
 		{"the key is not valid", `Bearer \$KEY`, "Bearer a-key-that-was-removed", `401`, 14},
 		{"the lines before it were not pasted", `^(?s)api=.*`, "", `ask`, 14},
@@ -216,6 +218,10 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 		{"there is no backup", `monday\.db`, "tuesday.db", "unable to open", 1},
 	}
 	eachShell(t, func(t *testing.T, shell string) {
+		cases := cases
+		if shell != "dash" { // what the shell itself refuses; what curl refuses is alike in all
+			cases = slices.DeleteFunc(slices.Clone(cases), func(c failing) bool { return !strings.Contains(c.says, "nobody") && c.says != "ask" })
+		}
 		p, directory := program.Serve(t, withFields, "API_KEY="+key), t.TempDir()
 		const users = others + "Ada,ada@example.org,,,\nGrace,grace@example.org,,,\n" +
 			"Ada,ada@new.example,Sales,,\nBob,bob@old.example,Sales,,\n"
