@@ -111,7 +111,7 @@ func TestTheScriptCopiesUsersByTheirIDs(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	p, directory := program.ServeFeed(t), t.TempDir()
-	const odd = 9007199254740993
+	const odd int64 = 9007199254740993
 	program.OpenOther(t, p.DatabasePath()).Do(
 		fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%d, 'Even', 'even'), (%d, 'Odd', 'odd')", odd-1, odd))
 	begin(t, p, directory, "keep-a-copy.sh")
