@@ -181,15 +181,15 @@ func (c *conditions) fill(t *testing.T) {
 		if c.noNUL && strings.Contains(value, "\x00") {
 			continue
 		}
-		user := values(c.fields, "name", cmp.Or(value, "n"), "email", fmt.Sprint(value, i%2), "phone", value)
+		user := values(c.fields, "name", cmp.Or(value, "n"), "email", fmt.Sprint(value, i%2), "pager", value)
 		if value == "" {
-			user.SetNull(c.fields.Find("phone"))
+			user.SetNull(c.fields.Find("pager"))
 		}
 		if _, err := c.Create(ctx, user.User); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Create(ctx, values(c.fields, "name", "n", "email", "empty", "phone", "").User); err != nil {
+	if _, err := c.Create(ctx, values(c.fields, "name", "n", "email", "empty", "pager", "").User); err != nil {
 		t.Fatal(err)
 	}
 	c.users = selected(t, c.Users, models.Query{})
@@ -205,13 +205,13 @@ func TestAComparisonSelectsWhomAPlainModelSelects(t *testing.T) {
 		for _, ignoresCase := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, which ignores the case of emails: %t", d.name, ignoresCase), func(t *testing.T) {
 				t.Parallel()
-				c := conditions{d.open(t, models.NewFields("phone")), ignoresCase, nil}
+				c := conditions{d.open(t, models.NewFields("pager")), ignoresCase, nil}
 				if ignoresCase {
 					c.reopen(t, models.Database.IgnoreEmailCase)
 				}
 				c.fill(t)
 				texts := map[string][]string{
-					"name": oddValues, "email": append(slices.Clip(oddValues), "ada1", "a0"), "phone": oddValues,
+					"name": oddValues, "email": append(slices.Clip(oddValues), "ada1", "a0"), "pager": oddValues,
 					"id":         {"1", "2", "12", "-1", "1000", "02", "+1"},
 					"created_at": {"2020-01-02 03:04:05", "2100-01-01 00:00:00", c.users[0].CreatedAt},
 				}
@@ -244,7 +244,7 @@ func TestAConditionSelectsWhomAPlainModelSelects(t *testing.T) {
 		} {
 			t.Run(d.name+name, func(t *testing.T) {
 				t.Parallel()
-				c := conditions{d.open(t, models.NewFields("phone"), commands...), strings.Contains(name, "case"), nil}
+				c := conditions{d.open(t, models.NewFields("pager"), commands...), strings.Contains(name, "case"), nil}
 				c.fill(t)
 				rapid.Check(t, func(r *rapid.T) {
 					for range 20 {
@@ -259,7 +259,7 @@ func TestAConditionSelectsWhomAPlainModelSelects(t *testing.T) {
 
 func TestWhatIsNoValueOfAColumnIsNotCompared(t *testing.T) {
 	t.Parallel()
-	fields := models.NewFields("phone")
+	fields := models.NewFields("pager")
 	for _, test := range []struct {
 		column   string
 		operator models.Operator

@@ -123,14 +123,14 @@ func TestAFileThatIsCompressedIsRefusedWithASentence(t *testing.T) {
 // own, and everything else in quotes, an apostrophe too.
 func TestASpreadsheetSavesTheValuesThatItHasOpened(t *testing.T) {
 	t.Parallel()
-	const saved = `"id","name","email","created_at","phone","room"` + "\n" +
+	const saved = `"id","name","email","created_at","desk","room"` + "\n" +
 		`1,"Mia","mia@example.org",2026-11-26 11:21:32,"'0301234567","'012"` + "\n" +
 		`2,"Jan","jan@example.org",2026-11-26 11:21:32,"'+49301234","'3E4"` + "\n" +
 		`3,"'007","'3d@example.org",2026-11-26 11:21:32,49301234567,"'true"` + "\n"
-	p := program.Serve(t, "USER_FIELDS=phone,room")
-	p.Do(t, "POST", program.CSV, "name,email,phone,room\nMia,mia@example.org,0301234567,012\n"+
+	p := program.Serve(t, "USER_FIELDS=desk,room")
+	p.Do(t, "POST", program.CSV, "name,email,desk,room\nMia,mia@example.org,0301234567,012\n"+
 		"Jan,jan@example.org,+49301234,3E4\n007,3d@example.org,49301234567,true\n").Expect(t, 200, "…")
-	p.Do(t, "GET", program.CSV+"?spreadsheet=true", "").Expect(t, 200, "\ufeffid,name,email,created_at,phone,room\r\n"+
+	p.Do(t, "GET", program.CSV+"?spreadsheet=true", "").Expect(t, 200, "\ufeffid,name,email,created_at,desk,room\r\n"+
 		"1,Mia,mia@example.org,20…,'0301234567,'012\r\n2,Jan,jan@example.org,20…,'+49301234,'3E4\r\n"+
 		"3,'007,'3d@example.org,20…,49301234567,'true\r\n")
 	p.Do(t, "POST", program.CSV+"?spreadsheet=true&on_conflict=update", saved).Expect(t, 200,
