@@ -45,9 +45,8 @@ var errLogged = errors.New("see the log")
 func Serve(stop context.Context) error {
 	settings, err := config.Read()
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the program
-	logger, endLog := newLog(os.Stderr, settings)
-	defer endLog()
-	slog.SetDefault(logger) // for libraries: their lines must not block either
+	logger := slog.New(newHandler(os.Stderr, settings))
+	slog.SetDefault(logger) // for libraries
 	if err == nil {
 		err = serve(stop, settings, logger)
 	}
