@@ -24,9 +24,9 @@ func (s Service) Admin(stop context.Context, accept net.Listener) (end func()) {
 
 func (s Service) admin(l limits, stop context.Context, accept net.Listener) (end func()) {
 	cut, cutOff := context.WithCancelCause(context.Background())
-	server := l.server(cut, s.checkAdminHost(s.adminPaths(l, stop)), s.Logger)
+	server := l.server(cut, l.paced(s.checkAdminHost(s.adminPaths(l, stop))), s.Logger)
 	go func() {
-		if err := server.Serve(listener{accept, l, cut}); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(accept); !errors.Is(err, http.ErrServerClosed) {
 			s.Logger.Error("the admin port cannot accept connections", "error", err)
 		}
 	}()

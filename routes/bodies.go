@@ -130,25 +130,17 @@ func (b *bodies) admitFile(c *gin.Context) {
 		return
 	}
 	defer slots.Release(1)
-	c.Request.Body = &upload{
-		ReadCloser: c.Request.Body, connection: http.NewResponseController(c.Writer),
-		pace: pace{spare: b.limits.behind, most: b.limits.behind, rate: b.limits.rate},
-	}
+	setDeadline := http.NewResponseController(c.Writer).SetReadDeadline
+	c.Request.Body = &upload{c.Request.Body, pace{setDeadline: setDeadline, limit: b.limits.behind, spare: b.limits.behind}}
 	c.Next()
 }
 
-// upload is a request body that is given up if it arrives too slowly.
+// upload is a request body that a client must bring at its pace.
 type upload struct {
 	io.ReadCloser
-	connection *http.ResponseController
-	pace       pace
+	pace pace
 }
 
 func (u *upload) Read(into []byte) (int, error) {
-	began := time.Now()
-	_ = u.connection.SetReadDeadline(began.Add(u.pace.spare))
-	n, err := u.ReadCloser.Read(into)
-	u.pace.spare -= time.Since(began)
-	u.pace.moved(n)
-	return n, err
+	return u.pace.move(func() (int, error) { return u.ReadCloser.Read(into) })
 }

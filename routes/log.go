@@ -89,7 +89,7 @@ func recoverPanic(logger *slog.Logger) gin.HandlerFunc {
 			}
 			if abort || c.Writer.Written() {
 				_ = c.Error(cut{c.Errors.Last().Err})
-				resetLater(c.Request.Context())
+				connOf(c.Request.Context()).reset()
 				panic(http.ErrAbortHandler)
 			}
 			controllers.Refuse(c, controllers.ErrUnexpected)
@@ -121,7 +121,7 @@ func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 func cutBy(ctx context.Context, err error) string {
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(context.Cause(ctx), errStopped), isCutOff(ctx):
+	case connOf(ctx).cut.Err() != nil: // which may end the context of the request before
 		return "stop"
 	case errors.Is(err, errPanic):
 		return "panic"

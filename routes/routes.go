@@ -31,7 +31,7 @@ type Service struct {
 // Gin's writer hides what net/http needs to respond with 413 before the rest has arrived. Clients that wait for changes
 // do so until the service is ending.
 func (s Service) handler(ending context.Context, l limits) http.Handler {
-	engine := s.routes(ending, l)
+	engine := l.paced(s.routes(ending, l))
 	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
@@ -111,7 +111,7 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
 	bodies := newBodies(l)
-	engine.Use(coalesce, s.observe, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
+	engine.Use(s.observe, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
 		s.Access.checkKey, bodies.admit)
 	return engine
 }

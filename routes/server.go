@@ -23,9 +23,7 @@ type limits struct {
 	probe       time.Duration // for storage to respond to a probe
 	stop        time.Duration // to finish a request after the service was asked to stop
 	heartbeat   time.Duration // between two comments of a stream without changes
-	rate        int           // how many bytes per second a client must send of a file, and take of a response
-	behind      time.Duration // how far it may fall behind that
-	connections int           // how many there may be before those that have been idle longest are closed
+	behind      time.Duration // to send 60 KiB of a file, and to take them of a response
 	largeBodies int64         // how many bodies may be larger than smallBody at once
 	imports     int64         // how many files may arrive at once
 	dryRuns     int64         // how many more from read-only keys
@@ -38,7 +36,7 @@ func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
 		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
-		rate: 1 << 10, behind: time.Minute, connections: 4096,
+		behind:      time.Minute,
 		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
 	}
 }
@@ -67,7 +65,7 @@ func (l limits) serve(
 	defer end()
 	server := l.server(cut, handler(ending), logger)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener{accept, l, cut}) }()
+	go func() { failed <- server.Serve(accept) }()
 
 	var err error
 	select {
@@ -104,7 +102,6 @@ func (l limits) server(cut context.Context, handler http.Handler, logger *slog.L
 		MaxHeaderBytes:               32 << 10,
 		BaseContext:                  func(net.Listener) context.Context { return cut },
 		ConnContext:                  withConn,
-		ConnState:                    newConnections(l.connections).note,
 		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"testing"
 	"time"
 
@@ -17,7 +15,7 @@ func TestTheLimitsOfClientsAreThoseThatAreDocumented(t *testing.T) {
 	t.Parallel()
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
 		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
-		rate: 1024, behind: time.Minute, connections: 4096,
+		behind:      time.Minute,
 		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20}
 	program.Expect(t, "the limits", fmt.Sprintf("%+v", usual()), fmt.Sprintf("%+v", want))
 	server := want.server(context.Background(), nil, slog.New(slog.DiscardHandler))
@@ -34,24 +32,4 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	_ = accept.Close()
 	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Serve(t.Context(), accept)
 	program.Expect(t, "the end", err, "cannot accept connections: …")
-}
-
-// Clients that keep many connections and use none of them cost memory. Those that are in use are never closed.
-func TestOfTooManyConnectionsTheLongestIdleIsClosed(t *testing.T) {
-	t.Parallel()
-	all := newConnections(3)
-	conns := make([]net.Conn, 5)
-	for i := range conns {
-		conns[i], _ = net.Pipe()
-		all.note(conns[i], http.StateNew)
-		if i > 0 { // the first is in use
-			all.note(conns[i], http.StateIdle)
-		}
-	}
-	for i, conn := range conns {
-		isClosed := conn.SetDeadline(time.Time{}) != nil
-		program.Expect(t, fmt.Sprintf("whether connection %d is closed", i), isClosed, i == 1 || i == 2)
-		all.note(conn, http.StateClosed)
-	}
-	program.Expect(t, "how many connections are kept, and as idle", fmt.Sprint(len(all.open), all.idle.Len()), "0 0")
 }

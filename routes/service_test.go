@@ -114,7 +114,7 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	if handler != nil {
 		engine := served.engine(l)
 		engine.Any("/", handler)
-		all = func(context.Context) http.Handler { return engine }
+		all = func(context.Context) http.Handler { return l.paced(engine) }
 	} else {
 		lost = served.Users.Replaced()
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -78,22 +79,25 @@ func TestABodyThatEndsEarlyIsRefused(t *testing.T) {
 // A file has no time limit as a whole. One that always brings less than it must would hold its place for ever.
 func TestAFileMustKeepItsPace(t *testing.T) {
 	t.Parallel()
-	const pause, header, line = 250 * time.Millisecond, "name,email\n", "n,%04d\n"
-	for name, c := range map[string]struct{ lines, rate, status int }{
-		// All in all it comes for twice as long as it may be behind.
-		"one that comes four times as fast as it must": {8, 7, 200},
-		"one that comes too slowly":                    {1000, 1 << 20, 408},
+	const pause, header, lines = 250 * time.Millisecond, "name,email\n", 16
+	for name, c := range map[string]struct{ line, status int }{
+		"one that comes twice as fast as it must, and for longer than it may be behind": {30 << 10, 200},
+		"one that comes too slowly": {3 << 10, 408},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, func(l *limits) { l.behind, l.rate = 4*pause, c.rate })
+			s := start(t, func(l *limits) { l.behind = 4 * pause })
 			conn := s.Dial(t)
-			length := len(header) + c.lines*len(fmt.Sprintf(line, 0))
+			line := func(i int) string { return fmt.Sprintf("%0*d,%d\n", c.line, i, i) }
+			length := len(header)
+			for i := range lines {
+				length += len(line(i))
+			}
 			conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", csvPath, length, header)
 			answered := make(chan struct{})
 			go func() {
-				for i := range c.lines {
-					conn.Send(line, i)
+				for i := range lines {
+					conn.Send("%s", line(i))
 					select {
 					case <-answered:
 						return
@@ -170,7 +174,14 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 			if took := time.Since(began); took < behind || took > 100*behind {
 				t.Errorf("it is cut off after %s, and may be behind for %s", took, behind)
 			}
-			if text, clean := conn.Rest(); clean {
+			text, clean := conn.Rest()
+			length := regexp.MustCompile(`Content-Length: (\d+)`).FindStringSubmatch(text)
+			isWhole := strings.HasSuffix(text, "\r\n0\r\n\r\n")
+			if length != nil {
+				_, body, _ := strings.Cut(text, "\r\n\r\n")
+				isWhole = fmt.Sprint(len(body)) == length[1]
+			}
+			if isWhole || clean && strings.Contains(c.request, "HTTP/1.0") {
 				t.Errorf("the connection ends after %d bytes as after a whole response", len(text))
 			}
 		})
@@ -199,25 +210,24 @@ func TestAReaderMustKeepItsPace(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler    gin.HandlerFunc
 		behind     time.Duration
-		rate       int
 		step       int64 // how much it takes at a time
 		pause      time.Duration
 		whole      int64 // 0: it is cut off
 		readBuffer int
 	}{
-		"one that takes 3 MiB/s of 100": {
-			sending(endless, 64<<10, 0), 500 * time.Millisecond, 100 << 20, 64 << 10, 20 * time.Millisecond,
+		"one that takes 40 KiB/s of 120": {
+			sending(endless, 64<<10, 0), 500 * time.Millisecond, 4 << 10, 100 * time.Millisecond,
 			0, 4 << 10},
 		"one that takes 10 MiB/s of 1, and more than twice as long as it may be behind": {
-			sending(1, 30<<20, 0), 1200 * time.Millisecond, 1 << 20, 1 << 20, 100 * time.Millisecond,
+			sending(1, 30<<20, 0), 1200 * time.Millisecond, 1 << 20, 100 * time.Millisecond,
 			30 << 20, 128 << 10},
-		"one that waits for storage, and longer than it may be behind at most": {
-			sending(2, 1<<20, 1200*time.Millisecond), 400 * time.Millisecond, 1 << 20, 1 << 20, time.Millisecond,
+		"one that waits for storage, and longer than it may be behind": {
+			sending(2, 1<<20, 1200*time.Millisecond), 400 * time.Millisecond, 1 << 20, time.Millisecond,
 			2 << 20, 4 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWith(t, c.handler, func(l *limits) { l.behind, l.rate = c.behind, c.rate })
+			s := startWith(t, c.handler, func(l *limits) { l.behind = c.behind })
 			conn := s.Dial(t)
 			conn.Buffer(c.readBuffer)
 			conn.Send("GET / HTTP/1.0\r\n\r\n")
@@ -228,50 +238,12 @@ func TestAReaderMustKeepItsPace(t *testing.T) {
 				n, err = io.CopyN(io.Discard, conn.Conn, c.step)
 				total += n
 			}
-			if isWhole := errors.Is(err, io.EOF) && total > c.whole; isWhole != (c.whole > 0) {
+			if isWhole := errors.Is(err, io.EOF) && c.whole > 0 && total > c.whole; isWhole != (c.whole > 0) {
 				t.Errorf("%d bytes came, then %v; want %d", total, err, c.whole)
 			}
 			s.end(t)
 			isCut := strings.Contains(s.log.String(), "cut_by=stalled_reader")
 			program.Expect(t, "whether the log says that it was cut off", isCut, c.whole == 0)
-		})
-	}
-}
-
-// A client that has vanished takes nothing, and is cut off although what is written to it finds space. One that takes
-// all may wait for us for any time. A period is 125 ms here.
-func TestAClientThatVanishesIsCutOffAlthoughLittleIsWritten(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells what a client has taken")
-	}
-	for name, c := range map[string]struct {
-		isThere bool
-		writes  int
-	}{"a client that is there": {true, 40}, "a client that has vanished": {false, 400}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			limits := usual()
-			limits.behind = time.Second / 2
-			accept := listener{listen(t), limits, t.Context()}
-			client := program.At("http://" + accept.Addr().String()).Dial(t)
-			client.Buffer(4 << 10)
-			accepted, err := accept.Accept()
-			program.Must(t, err)
-			t.Cleanup(func() { _ = accepted.Close() })
-			if c.isThere {
-				go io.Copy(io.Discard, client.Conn) //nolint:errcheck // until the end
-			}
-			_, err = accepted.Write(make([]byte, 64<<10))
-			for range c.writes {
-				if err == nil {
-					time.Sleep(50 * time.Millisecond)
-					_, err = accepted.Write([]byte(":"))
-				}
-			}
-			if c.isThere != (err == nil) || err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("the writes end with %v", err)
-			}
 		})
 	}
 }

@@ -24,7 +24,7 @@ func parts(arrived <-chan struct{}) gin.HandlerFunc {
 		for size := range strings.SplitSeq(c.Query("sizes"), ",") {
 			_, _ = c.Writer.Write(part(size))
 			if c.Query("flush") != "" {
-				_ = http.NewResponseController(c.Writer).Flush()
+				_ = http.NewResponseController(c.Writer.(interface{ Unwrap() http.ResponseWriter }).Unwrap()).Flush()
 				<-arrived
 			}
 		}
@@ -37,7 +37,7 @@ func part(size string) []byte {
 	return bytes.Repeat([]byte("abcdefghijk"), length/11+1)[:length]
 }
 
-// The beginning of a response is held back until more of it is written. It must come whatever that is, and before the
+// A response is sent in parts, each with a time limit of its own. It must come whole whatever the parts are, and before the
 // next response of the connection.
 func TestAResponseIsCompleteHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
