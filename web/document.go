@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"text/template"
 
 	"github.com/goccy/go-yaml"
@@ -21,10 +23,51 @@ func newDocument(version string, fields models.Fields) http.Handler {
 		Fields  []string // the names of the optional ones
 	}{version, fields.OptionalNames()})
 	return newFile("openapi.json", hash(document), func() string {
-		json, err := yaml.YAMLToJSON([]byte(document)) // in the same order
-		if err != nil {
-			panic(fmt.Errorf("openapi.yaml: %w", err)) // it is embedded and tested
+		var api yaml.MapSlice // keeps the order
+		err := yaml.UnmarshalWithOptions([]byte(document), &api, yaml.UseOrderedMap())
+		if err == nil {
+			describeHEAD(api)
+			var json []byte
+			if json, err = yaml.MarshalWithOptions(api, yaml.JSON()); err == nil {
+				return string(json)
+			}
 		}
-		return string(json)
+		panic(fmt.Errorf("openapi.yaml: %w", err)) // it is embedded and tested
 	}, nil)
+}
+
+// describeHEAD adds HEAD to each path that has GET: the same responses, without their bodies.
+func describeHEAD(api yaml.MapSlice) {
+	shared, paths := at(at(api, "components"), "responses"), at(api, "paths")
+	for i, path := range paths {
+		get := at(path.Value, "get")
+		if get == nil {
+			continue
+		}
+		var responses yaml.MapSlice
+		for _, response := range at(get, "responses") {
+			described := response.Value.(yaml.MapSlice)
+			if reference, isShared := described.ToMap()["$ref"].(string); isShared {
+				described = at(shared, strings.TrimPrefix(reference, "#/components/responses/"))
+			}
+			isBody := func(item yaml.MapItem) bool { return item.Key == "content" }
+			responses = append(responses, yaml.MapItem{Key: response.Key, Value: slices.DeleteFunc(slices.Clone(described), isBody)})
+		}
+		head := slices.Clone(get)
+		for j, item := range head {
+			switch item.Key {
+			case "operationId":
+				head[j].Value = fmt.Sprint(item.Value, "Head")
+			case "responses":
+				head[j].Value = responses
+			}
+		}
+		paths[i].Value = append(path.Value.(yaml.MapSlice), yaml.MapItem{Key: "head", Value: head})
+	}
+}
+
+// at returns what a map has at a key, or nil.
+func at(within any, key string) yaml.MapSlice {
+	value, _ := within.(yaml.MapSlice).ToMap()[key].(yaml.MapSlice)
+	return value
 }
