@@ -7,19 +7,24 @@ import (
 	"strconv"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"users-api/models"
 )
 
 // Patch handles PATCH /api/users/:id: it changes the fields that are in the body.
-func (a *API) Patch(c *gin.Context) error { return a.change(c, change{fields: a.fields}) }
+func (a *API) Patch(c *gin.Context) error {
+	return a.change(c, change{sentUser: sentUser{fields: a.fields}})
+}
 
 // Put handles PUT /api/users/:id: it changes all fields, and never creates a user.
-func (a *API) Put(c *gin.Context) error { return a.change(c, change{fields: a.fields, whole: true}) }
+func (a *API) Put(c *gin.Context) error {
+	return a.change(c, change{sentUser: sentUser{fields: a.fields}, whole: true})
+}
 
 // change responds with 200 and the whole user, or with 400, 404, 409, 412 or 500.
 func (a *API) change(c *gin.Context, sent change) error {
-	if err := takeObject(c, sent.take); err != nil {
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
 	id, ok := parseID(c.Param("id"))
@@ -52,37 +57,34 @@ func (a *API) Delete(c *gin.Context) error {
 
 // change is the body of PATCH and PUT.
 type change struct {
-	models.Values
-	fields        models.Fields
-	whole         bool   // a field that is not sent becomes NULL
-	id, createdAt []byte // as they were sent; nil if they were not
+	sentUser
+	whole         bool           // a field that is not sent becomes NULL
+	id, createdAt jsontext.Value // nil if they were not sent
 }
 
-func (s *change) take(sent object) error {
-	for name, value := range sent.fields() {
+// UnmarshalJSON takes an object, and refuses what cannot be changed.
+func (s *change) UnmarshalJSON(object []byte) error {
+	for key, value := range members(object) {
 		switch {
-		case name == "id":
-			s.id = value
-		case name == "created_at":
-			s.createdAt = value
-		case s.fields.Find(name) == nil:
-			return newError("field_unknown", `Unknown key "%s": only %s can be changed`, shorten(name),
+		case key == "id":
+			s.id = value.Clone()
+		case key == "created_at":
+			s.createdAt = value.Clone()
+		case s.fields.Find(key) == nil:
+			return newError("field_unknown", `Unknown key "%s": only %s can be changed`, shorten(key),
 				join(s.fields.Names(), "and"))
 		}
 	}
-	for i, value := range sent.find(s.fields) {
-		field := s.fields[i]
-		if value == nil && !s.whole {
-			continue
+	err := s.sentUser.UnmarshalJSON(object)
+	for _, field := range s.fields {
+		if s.whole && !s.Fields.Has(field) {
+			s.SetNull(field)
 		}
-		if err := set(&s.Values, field, value); err != nil {
-			return err
-		}
-		if field.Required && *field.Value(&s.User) == "" {
-			return errRequired(s.fields.RequiredNames())
+		if err == nil && field.Required && s.Fields.Has(field) && *field.Value(&s.User) == "" {
+			err = errRequired(s.fields.RequiredNames())
 		}
 	}
-	return nil
+	return err
 }
 
 // precondition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what
@@ -93,7 +95,7 @@ func (s *change) precondition(match models.Precondition) models.Precondition {
 	}
 	return func(user models.User) error {
 		if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) ||
-			s.createdAt != nil && (s.createdAt[0] != '"' || decodeText(s.createdAt) != user.CreatedAt) {
+			s.createdAt != nil && (s.createdAt.Kind() != '"' || decoded(s.createdAt) != user.CreatedAt) {
 			return errFixed
 		}
 		if match == nil {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"users-api/models"
 )
@@ -337,19 +337,17 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 		case err != nil:
 		case isFirst && !(bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))):
 			err = errNotLines
-		case isFirst && bytes.Contains(line, []byte("}{")) && !json.Valid(line):
+		case isFirst && bytes.Contains(line, []byte("}{")) && !jsontext.Value(line).IsValid(allowDuplicates):
 			err = errOneLine
 		}
 		if err != nil {
 			return row, err
 		}
-		row.Line = rows.line
-		object, err := parseObject(line)
+		sent := sentUser{fields: fields}
+		err = oneObject{}.BindBody(line, &sent)
+		row.Line, row.Values = rows.line, sent.Values
 		if err == nil {
-			row.Values, err = object.values(fields)
-		}
-		if err == nil {
-			err = found.ignoreKeys(object, fields, &row.User)
+			err = found.ignoreKeys(line, fields, &row.User)
 		}
 		if err != nil {
 			err = &models.RowError{Line: row.Line, Err: err}
@@ -359,10 +357,10 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 }
 
 // ignoreKeys notes the keys of a line that are no fields. If one is meant for a missing field, it returns an error.
-func (n *notes) ignoreKeys(line object, fields models.Fields, user *models.NewUser) error {
+func (n *notes) ignoreKeys(line jsontext.Value, fields models.Fields, user *models.NewUser) error {
 	lacking := lacking(fields, user)
 	var meant []string
-	for key := range line.fields() {
+	for key := range members(line) {
 		if fields.Find(key) != nil {
 			continue
 		}

@@ -209,7 +209,7 @@ pages:
 // Create handles POST /scim/v2/Users (RFC 7644, section 3.3): 201, 400, 409 or 500.
 func (s *SCIM) Create(c *gin.Context) error {
 	sent := resource{}
-	if err := takeObject(c, sent.take); err != nil {
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
 	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).User)
@@ -228,7 +228,7 @@ func (s *SCIM) Create(c *gin.Context) error {
 // Put handles PUT /scim/v2/Users/:id (RFC 7644, section 3.5.1): 200, 400, 404, 409 or 500.
 func (s *SCIM) Put(c *gin.Context) error {
 	sent := resource{}
-	if err := takeObject(c, sent.take); err != nil {
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
 	return s.change(c, func(resource) (models.Values, error) { return s.values(sent, nil), nil })
@@ -237,7 +237,7 @@ func (s *SCIM) Put(c *gin.Context) error {
 // Patch handles PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2): 200, 400, 404, 409 or 500.
 func (s *SCIM) Patch(c *gin.Context) error {
 	var sent patch
-	if err := takeObject(c, sent.take); err != nil {
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
 	}
 	return s.change(c, func(shown resource) (models.Values, error) {

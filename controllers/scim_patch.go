@@ -3,18 +3,22 @@ package controllers
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // patch is the body of PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2).
 type patch struct {
 	Operations []struct {
 		Op, Path string
-		Value    json.RawMessage
+		Value    jsontext.Value
 	}
 }
 
-func (p *patch) take(sent object) error {
-	if json.Unmarshal(sent, p) != nil || len(p.Operations) == 0 {
+// UnmarshalJSON reads an object. Its keys may be in any letter case (RFC 7643, section 2.1).
+func (p *patch) UnmarshalJSON(sent []byte) error {
+	type plain patch // without this method
+	if json.Unmarshal(sent, (*plain)(p)) != nil || len(p.Operations) == 0 {
 		return newError("body_invalid", "Operations must be a list of objects, each with an op, a path and a value")
 	}
 	return nil
@@ -31,22 +35,22 @@ func (p *patch) apply(r resource) error {
 			return newError("body_invalid", `An op must be add, replace or remove, not "%s"`, shorten(operation.Op))
 		case !ok && (path != "" || op == "remove"):
 			return newError("field_unknown", `"%s" is no path of an attribute`, shorten(path))
-		case attribute == "active" && (op == "remove" || string(value) == "null"):
+		case attribute == "active" && (op == "remove" || value.Kind() == 'n'):
 			return newError("field_read_only", "active cannot be taken away")
 		case op == "remove":
 			named := resource{}
-			if attribute == "emails" && len(value) > 0 && value[0] != 'n' && named.setEmail(value, false) == nil &&
+			if attribute == "emails" && value.Kind() != 0 && value.Kind() != 'n' && named.setEmail(value, false) == nil &&
 				!strings.EqualFold(named["emails.value"], r["emails.value"]) {
 				attribute = "" // another email is meant
 			}
-			value = json.RawMessage("null")
-		case len(value) == 0, path == "" && value[0] != '{':
+			value = jsontext.Value("null")
+		case len(value) == 0, path == "" && value.Kind() != '{':
 			return newError("field_invalid", "An operation without a path needs an object of attributes as its value, "+
 				"and any other a value")
 		}
 		var err error
 		if path == "" {
-			err = r.takeParts("", object(value), op == "add")
+			err = r.takeParts("", value, op == "add")
 		} else {
 			err = r.set(attribute, value, op == "add" && !strings.Contains(path, "["))
 		}

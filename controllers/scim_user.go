@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"users-api/models"
 )
 
@@ -131,8 +133,8 @@ func (s *SCIM) render(user *models.User) map[string]any {
 // that it works behind any prefix of a proxy.
 func location(id int64) string { return "Users/" + strconv.FormatInt(id, 10) }
 
-// take sets the attributes of a whole user. What no schema has is dropped.
-func (r resource) take(sent object) error {
+// UnmarshalJSON reads the attributes of a whole user. What no schema has is dropped.
+func (r resource) UnmarshalJSON(sent []byte) error {
 	err := r.takeParts("", sent, false)
 	if err == nil && r["userName"] == "" {
 		err = errNoUserName
@@ -140,8 +142,8 @@ func (r resource) take(sent object) error {
 	return err
 }
 
-func (r resource) takeParts(parent string, sent object, adds bool) error {
-	for name, value := range sent.fields() {
+func (r resource) takeParts(parent string, sent jsontext.Value, adds bool) error {
+	for name, value := range members(sent) {
 		attribute, _ := r.find(parent + name)
 		if err := r.set(attribute, value, adds && !strings.Contains(name, "[")); err != nil {
 			return err
@@ -151,10 +153,10 @@ func (r resource) takeParts(parent string, sent object, adds bool) error {
 }
 
 // set gives an attribute a value of JSON. null takes it away, with its parts. Emails may be added to the one there.
-func (r resource) set(attribute string, value []byte, adds bool) error {
-	switch {
+func (r resource) set(attribute string, value jsontext.Value, adds bool) error {
+	switch kind := value.Kind(); {
 	case attribute == "":
-	case value[0] == 'n':
+	case kind == 'n':
 		maps.DeleteFunc(r, func(path, _ string) bool {
 			return path == attribute || strings.HasPrefix(path, attribute+".") || strings.HasPrefix(path, attribute+":")
 		})
@@ -163,26 +165,26 @@ func (r resource) set(attribute string, value []byte, adds bool) error {
 	case attribute == "active":
 		active, ok := truth(value)
 		if !ok {
-			return newError("field_invalid", "active must be true or false, not %s", kind(value))
+			return newError("field_invalid", "active must be true or false, not %s", kinds[kind])
 		}
 		r["active"] = strconv.FormatBool(active)
-	case attribute == "name" && value[0] == '{':
+	case attribute == "name" && kind == '{':
 		return r.takeParts("name.", value, false)
-	case attribute == enterpriseSchema && value[0] == '{':
+	case attribute == enterpriseSchema && kind == '{':
 		return r.takeParts(enterpriseSchema+":", value, false)
 	case attribute == "name" || attribute == enterpriseSchema:
-		return newError("field_invalid", "%s must be an object, not %s", attribute, kind(value))
+		return newError("field_invalid", "%s must be an object, not %s", attribute, kinds[kind])
 	case value[0] != '"':
-		return newError("field_invalid", "%s must be a text, not %s", attribute, kind(value))
+		return newError("field_invalid", "%s must be a text, not %s", attribute, kinds[kind])
 	default:
-		r[attribute] = decodeText(value)
+		r[attribute] = decoded(value)
 	}
 	return nil
 }
 
 // setEmail takes the primary one of several emails, or else the first: of those that are added, the one that is there.
-func (r resource) setEmail(value []byte, adds bool) error {
-	if value[0] == '{' {
+func (r resource) setEmail(value jsontext.Value, adds bool) error {
+	if value.Kind() == '{' {
 		value = bytes.Join([][]byte{[]byte("["), value, []byte("]")}, nil)
 	}
 	var sent []struct {

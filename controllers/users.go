@@ -29,15 +29,12 @@ func NewAPI(users *models.Users, fields models.Fields, logger *slog.Logger) *API
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a
 // client that asks for problems gets 409.
 func (a *API) Create(c *gin.Context) error {
-	var sent models.Values
-	err := takeObject(c, func(body object) (err error) {
-		if sent, err = body.values(a.fields); err == nil && len(lacking(a.fields, &sent.User)) > 0 {
-			err = errRequired(a.fields.RequiredNames())
-		}
+	sent := sentUser{fields: a.fields}
+	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
 		return err
-	})
-	if err != nil {
-		return err
+	}
+	if len(lacking(a.fields, &sent.User)) > 0 {
+		return errRequired(a.fields.RequiredNames())
 	}
 	id, err := a.users.Create(c.Request.Context(), sent.User)
 	switch {

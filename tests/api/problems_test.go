@@ -34,7 +34,7 @@ func readProblem(t *testing.T, answer program.Answer) (got problem) {
 var codes = map[string]string{
 	"Email is already used by another user": "email_used", "Method not allowed": "method_not_allowed",
 	"Name and email are required": "field_missing", "Not found": "path_not_found", "Requests from": "cross_site",
-	"The field ": "field_invalid", "The parameter ": "parameter_invalid", "The request body has half": "body_invalid",
+	"The field ": "field_invalid", "The parameter ": "parameter_invalid",
 	"The request body is compressed": "body_invalid",
 	"The request body is larger":     "body_too_large", "The request body is not": "body_invalid",
 	"The request body must be a JSON object": "body_invalid", "The user was changed": "changed_meanwhile",
