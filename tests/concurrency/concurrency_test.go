@@ -86,7 +86,7 @@ func hasThoseWhoStay(users []program.User) bool {
 // read: then a longer one follows.
 func TestAnImportRefusesNoWriteAndHoldsUpNoRead(t *testing.T) {
 	t.Parallel()
-	for n := 50_000; !readDuringImport(t, n); n *= 2 {
+	for n := 5_000; !readDuringImport(t, n); n *= 2 {
 		if n > 200_000 {
 			t.Fatalf("no page is read before a file of %d users is stored", n)
 		}

@@ -16,7 +16,7 @@ func WithoutOwn(text string) string {
 		text = strings.ReplaceAll(text, `,"`+name+`":null`, "")
 	}
 	start := max(0, strings.Index(text, "id,name,email,created_at,")) // of a CSV file
-	header, _, isFile := strings.Cut(text[start:], "\r\n") // and not the document of the API, which names a header
+	header, _, isFile := strings.Cut(text[start:], "\r\n")            // and not the document of the API, which names a header
 	names := strings.Split(header, ",")
 	if len(ownFields) == 0 || !isFile || !slices.Contains(names, ownFields[0]) {
 		return text
