@@ -489,7 +489,7 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 			return err
 		case ctx.Err() != nil && isConnectionError(err):
 			return ctx.Err()
-		case sqlState(err) == codeTooMany:
+		case connecting && sqlState(err) == codeTooMany: // which a trigger may raise, too
 			_ = sleep(ctx, 20*time.Millisecond)
 			tries = 0
 		case !again, connecting:

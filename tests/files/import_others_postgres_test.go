@@ -58,3 +58,14 @@ func TestADeletedUserIsNamedAsItWasDeleted(t *testing.T) {
 		answer.Expect(t, 200, deleting(0, 0, 1, 1, named))
 	}
 }
+
+// The server says the same when it accepts no more connections, for which an import waits.
+func TestAnImportIsAnsweredWhateverATriggerRaises(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do(`CREATE FUNCTION two() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE SQLSTATE '53300' USING MESSAGE = 'at most 2 users'; END $$`,
+		"CREATE TRIGGER two AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION two()")
+	p.Do(t, "POST", program.CSV, "name,email\nAda,ada\n").Expect(t, 500, `{"error":"…at most 2 users…(SQLSTATE 53300)"}`)
+	p.ExpectUsers(t)
+}
