@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,7 +38,10 @@ func databaseForCommand() (d models.Database, err error) {
 		d, err = findDatabase(settings, slog.New(newHandler(os.Stderr, settings)))
 	}
 	if err == nil {
-		err = cmp.Or(becomeUser(settings, d), dbfile.SetAsideForeignWAL(d.Path, d.Logger))
+		err = becomeUser(settings, d)
+	}
+	if err == nil {
+		err = dbfile.SetAsideForeignWAL(d.Path, d.Logger)
 	}
 	return d, err
 }

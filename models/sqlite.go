@@ -79,7 +79,10 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 	if made == nil {
 		made = file.Close()
 	}
-	if err := cmp.Or(mayWrite(path), made, dbfile.SetAsideForeignWAL(path, d.Logger)); err != nil {
+	if err = cmp.Or(mayWrite(path), made); err == nil {
+		err = dbfile.SetAsideForeignWAL(path, d.Logger)
+	}
+	if err != nil {
 		return opened, err
 	}
 	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that
