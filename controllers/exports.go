@@ -55,22 +55,22 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 		query.Limit++ // to know whether others follow
 	}
 	err = a.users.Export(c.Request.Context(), query, func(export models.Export) error {
-		page := models.Page{Cursor: export.Cursor, Total: export.Total}
+		page := page{cursor: export.Cursor, total: export.Total}
 		for user, err := range export.Users {
 			if err != nil {
 				return err
 			}
-			if page.Users++; page.Users == query.Limit {
-				page.More = true
+			if page.users++; page.users == query.Limit {
+				page.more = true
 				break
 			}
-			page.Last = user.Place()
+			page.last = user.Place()
 			if _, err := out.Write(row(user)); err != nil {
 				return err
 			}
 		}
 		describePage(c, &asked, &page)
-		if page.More { // the same users have another tag: a 304 could not take back the Link that a client has
+		if page.more { // the same users have another tag: a 304 could not take back the Link that a client has
 			_, _ = sum.Write([]byte{'>'})
 		}
 		return out.Flush()

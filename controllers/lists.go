@@ -47,25 +47,34 @@ func (a *API) List(c *gin.Context) error {
 	})
 }
 
-// listSelected sends the users that the parameters select: from memory, or else from storage.
+const (
+	// userBytes is the most that nearly all users need as JSON.
+	userBytes = 128
+	// pageBytes is how much of a page is held until its end, because its headers say whether more users follow.
+	pageBytes = 1000 * userBytes
+)
+
+// page is what is known of the users that are selected before they are sent.
+type page struct {
+	json   []byte
+	users  int          // how many are in it
+	last   models.Place // where the last of them stands
+	more   bool         // others follow
+	total  int64        // how many users match
+	cursor string       // of the feed, at a moment before; "" if changes are not recorded
+}
+
+// listSelected sends the users that the parameters select.
 func (a *API) listSelected(c *gin.Context) error {
 	asked, err := a.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request.Context()
-	page, err := a.users.Page(ctx, asked.Query)
-	if err != nil {
-		return err
-	}
-	if page != nil {
-		describePage(c, &asked, page)
-		return sendWhole(c, page)
-	}
-	page = &models.Page{}
-	page.Cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
+	page := &page{}
+	page.cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
 	if err == nil && asked.Query.Count {
-		page.Total, err = a.users.Count(ctx, asked.Query)
+		page.total, err = a.users.Count(ctx, asked.Query)
 	}
 	if err != nil {
 		return err
@@ -78,20 +87,20 @@ func (a *API) listSelected(c *gin.Context) error {
 }
 
 // describePage sets the headers that say more than the body.
-func describePage(c *gin.Context, asked *request, page *models.Page) {
-	c.Header("Changes-Cursor", page.Cursor)
+func describePage(c *gin.Context, asked *request, page *page) {
+	c.Header("Changes-Cursor", page.cursor)
 	if asked.Query.Count {
-		c.Header("X-Total-Count", strconv.FormatInt(page.Total, 10))
+		c.Header("X-Total-Count", strconv.FormatInt(page.total, 10))
 	}
-	if page.More {
-		c.Header("Link", "<"+asked.next(page.Last)+`>; rel="next"`)
+	if page.more {
+		c.Header("Link", "<"+asked.next(page.last)+`>; rel="next"`)
 	}
 }
 
 // readPage sends at most the requested number of users, and where the next ones are. It reads one user more, to know
-// whether there are any. Users beyond [models.PageBytes] are not held: they are read again, while they are sent.
-func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
-	array, bytes := a.fields.NewArray(asked.Limit*models.UserBytes), 0
+// whether there are any. Users beyond pageBytes are not held: they are read again, while they are sent.
+func (a *API) readPage(c *gin.Context, asked request, page *page) error {
+	array, bytes := a.fields.NewArray(asked.Limit*userBytes), 0
 	query := asked.Query
 	query.Limit++
 	var held models.Place
@@ -100,23 +109,23 @@ func (a *API) readPage(c *gin.Context, asked request, page *models.Page) error {
 			return err
 		}
 		for i := range users {
-			if page.More = page.Users == asked.Limit; page.More {
+			if page.more = page.users == asked.Limit; page.more {
 				break
 			}
-			page.Users, page.Last = page.Users+1, users[i].Place()
-			if bytes < models.PageBytes {
-				held = page.Last
+			page.users, page.last = page.users+1, users[i].Place()
+			if bytes < pageBytes {
+				held = page.last
 				bytes = array.Add(&users[i])
 			}
 		}
 	}
 	describePage(c, &asked, page)
-	if held == page.Last {
-		page.JSON = array.End()
+	if held == page.last {
+		page.json = array.End()
 		return sendWhole(c, page)
 	}
 	query.After, query.Limit = &held, 0
-	return sendArray(c, array, until(page.Last, query.Descending, a.users.Select(c.Request.Context(), query)))
+	return sendArray(c, array, until(page.last, query.Descending, a.users.Select(c.Request.Context(), query)))
 }
 
 // until yields users up to the place last, wherever others were added meanwhile.
@@ -140,22 +149,22 @@ func until(last models.Place, descending bool, pages iter.Seq2[[]models.User, er
 // sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a
 // user found by a search can be changed with If-Match. Other users have another tag when others follow them: a client
 // that gets 304 keeps the Link that it has. So the 304 of a last page with one user has a Link without links.
-func sendWhole(c *gin.Context, page *models.Page) error {
-	tagged := page.JSON
+func sendWhole(c *gin.Context, page *page) error {
+	tagged := page.json
 	switch {
-	case page.Users == 1:
+	case page.users == 1:
 		tagged = tagged[1 : len(tagged)-1]
-	case page.More:
+	case page.more:
 		tagged = tagged[:len(tagged)-1]
 	}
 	revalidate(c)
 	if notModified(c, entityTag(tagged)) {
-		if page.Users == 1 && !page.More && c.Query("limit") != "" {
+		if page.users == 1 && !page.more && c.Query("limit") != "" {
 			c.Writer.Header().Set("Link", "") // Gin's Header would remove it
 		}
 		return nil
 	}
-	return send(c, http.StatusOK, contentType, page.JSON)
+	return send(c, http.StatusOK, contentType, page.json)
 }
 
 // sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user is sent as a whole.
@@ -167,7 +176,7 @@ func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.Use
 		case err != nil:
 			return err
 		case array.Ended && array.Users == 1:
-			return sendWhole(c, &models.Page{JSON: chunk, Users: 1})
+			return sendWhole(c, &page{json: chunk, users: 1})
 		case array.Ended && !c.Writer.Written():
 			return send(c, http.StatusOK, contentType, chunk)
 		case c.Request.Method == http.MethodHead:

@@ -55,10 +55,11 @@ func (a *API) Get(c *gin.Context) error {
 	if !ok {
 		return errNoUser
 	}
-	body, err := a.users.JSON(c.Request.Context(), id)
+	user, err := a.users.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
+	body := a.fields.AppendUser(nil, &user)
 	revalidate(c)
 	if notModified(c, entityTag(body)) {
 		return nil

@@ -301,26 +301,6 @@ func TestAQueryWithoutAConditionSelectsNobody(t *testing.T) {
 	}
 }
 
-// Memory has the user with an email, and knows no other condition.
-func TestAPageFromMemoryMeetsTheWholeCondition(t *testing.T) {
-	t.Parallel()
-	s := sqlite.open(t, plain())
-	s.create(t, "ada")
-	list(t, s.Users)
-	email := s.hasEmail("ada")
-	if page, err := s.Page(ctx, models.Query{Where: email, Limit: 1}); page == nil || err != nil {
-		t.Errorf("the user is not in memory: %v", err)
-	}
-	for name, where := range map[string]models.And{
-		"and another": append(email, models.Search("x")), "and another within": {models.And{email, models.Not{Condition: email}}},
-		"not": {models.Not{Condition: email}}, "one of none": {models.Or{}}, "another column": {models.Search("ada")},
-	} {
-		if page, err := s.Page(ctx, models.Query{Where: where, Limit: 1}); page != nil || err != nil {
-			t.Errorf("%s: the page is %s, %v", name, page.JSON, err)
-		}
-	}
-}
-
 // Another program's columns may ignore the case, and its times have other forms.
 func TestWhatAnotherProgramStoresIsComparedAsItIsShown(t *testing.T) {
 	t.Parallel()

@@ -66,8 +66,7 @@ func (d Database) CopyTo(ctx context.Context, target Database) (copied Copied, e
 		return copied, err
 	}
 	defer to.Close(ctx) //nolint:errcheck // nothing is in progress
-	err = to.pool.importing(ctx, func(writing *transaction) error {
-		tx := writing.DB
+	err = to.pool.importing(ctx, func(tx *gorm.DB) error {
 		if err := execute(tx, "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return err
 		}

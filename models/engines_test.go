@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 )
@@ -28,7 +27,7 @@ func expectEngine(t *testing.T, at Database) {
 	}
 	defer u.Close(t.Context()) //nolint:errcheck // nothing is under way
 	documents, err := os.ReadFile("../docs/operating.md")
-	if want := "users_by_name ON users (" + fmt.Sprintf(u.limits.sortKey, "name") + ", id);"; err != nil ||
+	if want := "users_by_name ON users (" + fmt.Sprintf(u.limits.sortKey, "CAST(name AS TEXT)") + ", id);"; err != nil ||
 		!strings.Contains(string(documents), want) {
 		t.Errorf("docs/operating.md does not have %s: %v", want, err)
 	}
@@ -46,8 +45,8 @@ func expectEngine(t *testing.T, at Database) {
 		{"the inner one is taken back", nil, broken, 1},
 		{"both are committed", nil, nil, 2},
 	} {
-		err := u.pool.write(time.Now(), inTransaction, func(tx *transaction) error {
-			outer := errors.Join(tx.Exec("DELETE FROM users").Error, create(tx.DB, "outer"))
+		err := u.pool.write(t.Context(), inTransaction, func(tx *gorm.DB) error {
+			outer := errors.Join(tx.Exec("DELETE FROM users").Error, create(tx, "outer"))
 			inner := tx.Transaction(func(tx *gorm.DB) error { return errors.Join(create(tx, "inner"), test.inner) })
 			if outer != nil || !errors.Is(inner, test.inner) {
 				t.Errorf("%s: %v, %v", test.name, outer, inner)

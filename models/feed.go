@@ -114,15 +114,13 @@ func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
 func (u *Users) PruneChanges(ctx context.Context, before time.Time) error {
 	table, err := u.table(ctx)
 	for more := table.feed; more && err == nil && ctx.Err() == nil; {
-		err = u.queue.whileOpen(func() error {
-			return u.pool.write(time.Now(), untilFree, func(tx *transaction) error {
-				deleted, err := u.dialect.prune(tx.DB, before)
-				more = deleted >= PruneStep
-				return err
-			})
+		err = u.write(ctx, inTransaction, func(tx *gorm.DB) error {
+			deleted, err := u.dialect.prune(tx, before)
+			more = deleted >= PruneStep
+			return err
 		})
 	}
-	return u.storageError(ctx, err)
+	return err
 }
 
 // follower lets many clients wait for the next change: however many wait, the newest cursor is read once per interval.

@@ -1,53 +1,173 @@
 package models
 
 import (
-	"bytes"
 	"context"
-	"hash/maphash"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"iter"
-	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"golang.org/x/sync/singleflight"
 	"gorm.io/gorm"
-
-	"users-api/models/listcache"
 )
 
-// Page is a part of all users at one moment, as one JSON array.
-type Page struct {
-	JSON   []byte
-	Users  int    // how many are in it
-	Last   Place  // where the last of them stands
-	More   bool   // others follow
-	Total  int64  // how many users there are
-	Cursor string // of the feed, at that moment; "" if changes are not recorded
+// The list of all users is kept as one array of bytes. Before each response the database is asked: was anything
+// committed since it was read? If so, all users are read again. Writes know nothing of it.
+
+// list is the cache of the list. It is never stale: a request gets the answer to a question that began after it came,
+// and all that come before it begins share that answer.
+type list struct {
+	maxBytes int // of the array in memory, and again of those that slow clients still read
+	group    singleflight.Group
+	asking   sync.Mutex // held by the question under way, which what follows belongs to
+	current  *listed
+	older    []*listed // that may still be sent
+	failedAt time.Time // when the last question failed, and with what
+	failed   error
+
+	tooLarge atomic.Bool // the array was larger than maxBytes when the users were last read
+	served   struct {    // how lists were sent: from memory, after all users were read, or while they were
+		cached, read, streamed atomic.Uint64
+	}
 }
 
-const (
-	// UserBytes is the most that nearly all users need as JSON.
-	UserBytes = 128
-	// PageBytes is how much of a page is held until its end, because its headers say whether more users follow.
-	PageBytes = 1000 * UserBytes
-	// seekCost is what finding the first user of a page costs in storage, in users.
-	seekCost = 8
-)
+// listed is the list as of one moment.
+type listed struct {
+	List
+	text    []byte
+	state   string // of the database, before the users were read
+	readers atomic.Int64
+}
+
+var errTooLarge = errors.New("the list is too large for memory")
 
 // List calls send with all users, and returns what send returns, until when the list stays valid. It comes from memory,
 // or is read while it is sent if it is too large for that.
 func (u *Users) List(ctx context.Context, send func(List) error) error {
-	cached, release, err := u.cache.List(ctx)
-	defer release()
+	l, err := u.listed(ctx)
 	switch {
 	case err != nil:
 		return u.storageError(ctx, err)
-	case cached == nil:
-		u.cache.Streamed.Add(1)
+	case l == nil:
+		u.list.served.streamed.Add(1)
 		return send(List{Length: -1, Chunks: u.streamed(ctx)})
 	}
-	return send(List{Version: cached.Version(), Length: cached.Length, Cursor: cached.Cursor, Chunks: cached.Chunks})
+	l.readers.Add(1)
+	defer l.readers.Add(-1)
+	return send(l.List)
 }
 
-// streamed yields the list while it is read, and notes whether it has become small enough to be cached.
+// listed returns the list as of a moment after the call, or nil if it cannot be kept in memory.
+func (u *Users) listed(ctx context.Context) (*listed, error) {
+	l, arrived := &u.list, time.Now()
+	if l.tooLarge.Load() {
+		return nil, nil
+	}
+	answer := l.group.DoChan("", func() (any, error) {
+		l.asking.Lock()
+		defer l.asking.Unlock()
+		l.group.Forget("") // who comes from now on asks again
+		if l.failedAt.After(arrived) {
+			return nil, l.failed // a server that is silent for 4 s must not be asked a second time for those who wait
+		}
+		answer, err := u.latest(u.ended)
+		if err != nil {
+			l.failed, l.failedAt = err, time.Now()
+		}
+		return answer, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-answer:
+		current, _ := got.Val.(*listed)
+		return current, got.Err
+	}
+}
+
+// latest returns the list as of now.
+func (u *Users) latest(ctx context.Context) (*listed, error) {
+	l := &u.list
+	state, err := u.pool.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if l.current != nil && state != "" && l.current.state == state {
+		l.served.cached.Add(1)
+		return l.current, nil
+	}
+	size := 0
+	if l.current != nil {
+		size = len(l.current.text) + 1<<10 // a new array is seldom much longer
+		l.older, l.current = append(l.older, l.current), nil
+	}
+	l.older = slices.DeleteFunc(l.older, func(older *listed) bool { return older.readers.Load() == 0 })
+	held := 0
+	for _, older := range l.older {
+		held += len(older.text)
+	}
+	if state == "" || held > l.maxBytes {
+		return nil, nil
+	}
+	read, err := u.readList(ctx, size)
+	switch {
+	case errors.Is(err, errTooLarge):
+		l.tooLarge.Store(true)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	l.served.read.Add(1)
+	read.state, l.current = state, read
+	return read, nil
+}
+
+// readList reads all users, unless that takes a database longer than a read may take to the next ones.
+func (u *Users) readList(ctx context.Context, size int) (l *listed, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stall := time.AfterFunc(answerTimeout, cancel)
+	defer stall.Stop()
+	err = u.pool.snapshot(ctx, func(tx *gorm.DB) error {
+		l = &listed{text: append(make([]byte, 0, size), '[')}
+		if _, err := u.catalog.table(tx); err != nil {
+			return err
+		}
+		if l.Cursor, err = u.dialect.cursor(tx); err != nil {
+			return err
+		}
+		n := 0
+		for user, err := range u.ahead(u.each(tx.Order("id"))) {
+			if err != nil {
+				return err
+			}
+			if n++; n > 1 {
+				l.text = append(l.text, ',')
+			}
+			if l.text = u.fields.AppendUser(l.text, user); len(l.text) > u.list.maxBytes {
+				return errTooLarge
+			}
+			if n%pageUsers == 0 {
+				stall.Reset(answerTimeout)
+			}
+		}
+		l.text = append(l.text, ']')
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(l.text)
+	l.Version, l.Length = hex.EncodeToString(sum[:16]), len(l.text)
+	l.Chunks = func(yield func([]byte, error) bool) { yield(l.text, nil) }
+	return l, nil
+}
+
+// streamed yields the list while it is read, and notes whether it has become small enough to be kept.
 func (u *Users) streamed(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		total, array := 0, u.fields.NewArray(0)
@@ -56,119 +176,6 @@ func (u *Users) streamed(ctx context.Context) iter.Seq2[[]byte, error] {
 				return
 			}
 		}
-		u.cache.NoteSize(array.Users, total)
-	}
-}
-
-// JSON returns the user with an id as JSON, which must not be changed: from memory, or else from storage.
-func (u *Users) JSON(ctx context.Context, id int64) ([]byte, error) {
-	list, err := u.cache.Peek(ctx, seekCost)
-	switch {
-	case err != nil:
-		return nil, u.storageError(ctx, err)
-	case list == nil:
-		user, err := u.Get(ctx, id)
-		return u.fields.AppendUser(nil, &user), err
-	}
-	if user := list.Row(id); user != nil {
-		return user, nil
-	}
-	return nil, ErrNotFound
-}
-
-// Page returns the page that a query selects if it is in memory, as of one moment: of all users, or the user with an
-// email. Otherwise it returns nil, and [Users.Select] reads the users.
-func (u *Users) Page(ctx context.Context, query Query) (*Page, error) {
-	if query.Sort != "" || query.Skip > 0 {
-		return nil, nil
-	}
-	if query.Limit == 0 || len(query.Where) > 0 {
-		return u.pageByEmail(ctx, query)
-	}
-	list, err := u.cache.Peek(ctx, seekCost+query.Limit)
-	if list == nil {
-		return nil, u.storageError(ctx, err)
-	}
-	page := &Page{
-		JSON:  append(make([]byte, 0, min(query.Limit*UserBytes, list.Length)), '['),
-		Total: int64(list.Rows), Cursor: list.Cursor,
-	}
-	var after *int64
-	if query.After != nil {
-		after = &query.After.ID
-	}
-	for id, user := range list.After(after, query.Descending) {
-		if page.More = page.Users == query.Limit; page.More {
-			break
-		}
-		if len(page.JSON) >= PageBytes {
-			return nil, nil // it is too long to be held
-		}
-		if page.Users > 0 {
-			page.JSON = append(page.JSON, ',')
-		}
-		page.JSON = append(page.JSON, user...)
-		page.Users, page.Last.ID = page.Users+1, id
-	}
-	page.JSON = append(page.JSON, ']')
-	return page, nil
-}
-
-// pageByEmail returns the user with an email if it is in memory, and nil otherwise, also if there may be no such user.
-func (u *Users) pageByEmail(ctx context.Context, query Query) (*Page, error) {
-	email := u.fields.Find("email")
-	if len(query.Where) != 1 || query.After != nil {
-		return nil, nil
-	}
-	only, _ := query.Where[0].(Comparison)
-	sought, ok := only.value.(string)
-	if !ok || only.column != email.Name || only.operator != Equal {
-		return nil, nil
-	}
-	table, err := u.table(ctx)
-	if err != nil || !table.uniqueEmail {
-		return nil, err
-	}
-	row, cursor, err := u.cache.Find(ctx, u.key(sought), seekCost)
-	if row == nil {
-		return nil, u.storageError(ctx, err)
-	}
-	// No other text in the JSON of a user looks like this field: quotes in a text are escaped.
-	field, text := append(appendText([]byte(email.key), sought), ','), row
-	if table.ignoresCase {
-		field, text = []byte(LowerASCII(string(field))), []byte(LowerASCII(string(row)))
-	}
-	if !bytes.Contains(text, field) {
-		return nil, nil
-	}
-	return &Page{JSON: slices.Concat([]byte("["), row, []byte("]")), Users: 1, Total: 1, Cursor: cursor}, nil
-}
-
-// key returns the hash by which the list finds a user by email.
-func (u *Users) key(email string) uint64 { return maphash.String(u.seed, LowerASCII(email)) }
-
-// listRows returns the rows of the list with ids from one to another, as a transaction sees them.
-type listRows func(tx *gorm.DB) func(from, to int64) iter.Seq2[listcache.Row, error]
-
-// rows returns the users as rows of the list, as a transaction sees them.
-func (u *Users) rows(tx *gorm.DB) func(from, to int64) iter.Seq2[listcache.Row, error] {
-	return func(from, to int64) iter.Seq2[listcache.Row, error] {
-		users := tx.Order("id")
-		if from != math.MinInt64 || to != math.MaxInt64 {
-			users = users.Where("id BETWEEN ? AND ?", from, to)
-		}
-		return func(yield func(listcache.Row, error) bool) {
-			var text []byte
-			for user, err := range u.ahead(u.each(users)) {
-				if err != nil {
-					yield(listcache.Row{}, err)
-					return
-				}
-				text = u.fields.AppendUser(text[:0], user)
-				if !yield(listcache.Row{ID: user.ID, Key: u.key(user.Email), JSON: text}, nil) {
-					return
-				}
-			}
-		}
+		u.list.tooLarge.Store(total > u.list.maxBytes)
 	}
 }

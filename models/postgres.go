@@ -39,13 +39,12 @@ type postgresPool struct {
 	pool    *pgxpool.Pool
 	db      *gorm.DB
 	catalog *catalog
-	rows    listRows
 	ended   context.Context // ends all waiting
+	commits
 
 	writing, waiting *semaphore.Weighted // held by a write under way, and by one that waits for another program's lock
 
-	last      postgresState // when the list was last read
-	timelines sync.Mutex    // guards newest
+	timelines sync.Mutex // guards newest
 	newest    map[string]string
 }
 
@@ -70,12 +69,11 @@ const (
 )
 
 // openPostgres connects to the database, and creates the table users if there is none.
-func openPostgres(ctx context.Context, d Database, ended context.Context, rows listRows) (opened storage, err error) {
+func openPostgres(ctx context.Context, d Database, ended context.Context) (opened storage, err error) {
 	p, err := connectPostgres(ctx, d, ended)
 	if err != nil {
 		return opened, err
 	}
-	p.rows = rows
 	if err = p.createTable(ctx); err == nil {
 		err = p.read(ctx, func(db *gorm.DB) error {
 			if _, err := (postgresDialect{}).describe(db, d.Fields); err != nil {
@@ -91,20 +89,18 @@ func openPostgres(ctx context.Context, d Database, ended context.Context, rows l
 		_ = p.close(ctx) // it only waits for connections
 		return opened, p.explain(err)
 	}
-	// One batch is committed while the next one arrives. 64 clients create as many users a second with three.
 	limits := limits{
-		foldedEmail: foldedEmail,
-		lower:       `lower(%s COLLATE "C")`,
-		shownTime:   `left(replace(nullif(%s, ''), 'T', ' ') || ' 00:00:00', 19)`,
-		bytes:       "convert_to(%s, 'UTF8')",
-		contains:    "pg_catalog.position(%s, ?) > 0",
-		sortKey:     `lower(left(coalesce(CAST(%s AS TEXT), ''), 200) COLLATE "C")`,
-		beyond:      []part{{"(%[1]s, id) %[2]s (@key, @id)", "%[1]s%[3]s, id%[3]s"}},
-		ownChanges:  true, writers: 2, maxParameters: 800,
+		foldedEmail:   foldedEmail,
+		lower:         `lower(%s COLLATE "C")`,
+		shownTime:     `left(replace(nullif(%s, ''), 'T', ' ') || ' 00:00:00', 19)`,
+		bytes:         "convert_to(%s, 'UTF8')",
+		contains:      "pg_catalog.position(%s, ?) > 0",
+		sortKey:       `lower(left(coalesce(%s, ''), 200) COLLATE "C")`,
+		beyond:        []part{{"(%[1]s, id) %[2]s (@key, @id)", "%[1]s%[3]s, id%[3]s"}},
+		maxParameters: 800,
 	}
-	limits.maxBatch = limits.maxParameters / (len(d.Fields) + 1)              // one INSERT
-	limits.searchers = min(3, int(p.pool.Config().MaxConns)-limits.writers-1) // one connection is left for other reads
-	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-"))     // DATA_DIR belongs to SQLite
+	limits.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)          // others read and write meanwhile
+	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
 	return storage{pool: p, dialect: postgresDialect{}, limits: limits, catalog: p.catalog, Temp: temp}, nil
 }
 
@@ -351,44 +347,46 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 	return p.orLate(cmp.Or(err, failed), errSlow)
 }
 
-// write calls run in a transaction, and commits it. A write that waits for another program lets go of its connection
-// every 20 ms, so that those that wait take turns, and all others have connections left.
-func (p *postgresPool) write(since time.Time, way way, run func(tx *transaction) error) error {
-	turn := p.writing
-	if way == untilFree {
-		turn = p.waiting
-	}
+// write calls run in a transaction, and commits it. A write that waits for another program's lock lets go of its
+// connection every 20 ms and goes on in one of a few places, so that those that wait take turns, and all others have
+// connections left.
+func (p *postgresPool) write(ctx context.Context, way way, run func(tx *gorm.DB) error) error {
+	places, since := p.writing, time.Now()
+	waits, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(p.ended, stop)()
 	for {
-		if turn.Acquire(p.ended, 1) != nil {
-			return ErrClosed
+		if places.Acquire(waits, 1) != nil {
+			return cmp.Or(ctx.Err(), error(ErrClosed))
 		}
 		err := errNeedsTransaction
-		if way == asOneStatement && time.Since(since) < answerTimeout-lockMargin { // it must not be cancelled
+		if way == oneStatement && time.Since(since) < answerTimeout-lockMargin { // it must not be cancelled
 			err = p.tryStatement(since.Add(answerTimeout), run)
 		}
 		if errors.Is(err, errNeedsTransaction) || isLocked(err) {
 			err = p.tryWrite(since.Add(answerTimeout), run)
 		}
-		turn.Release(1)
-		if !isLocked(err) {
-			return p.orLate(err, gaveUpError{errTooLate})
-		}
-		if way != untilFree {
-			return errLocked
-		}
-		if time.Since(since) > answerTimeout-lockMargin {
-			if !p.isImporting() {
-				return errTooLate
-			}
+		places.Release(1)
+		switch {
+		case err == nil:
+			p.committed(1)
+			return nil
+		case !isLocked(err):
+			return p.orLate(err, errTooLate)
+		case time.Since(since) < answerTimeout-lockMargin:
+		case p.isImporting():
 			since = time.Now()
+		default:
+			return errTooLate
 		}
+		places = p.waiting
 	}
 }
 
 // tryStatement calls run, which writes with one statement, without a transaction around it: one round trip instead of
-// three. Behind a pooler the session has no time limit for locks, and what a trigger has changed can only be taken back
+// three. Behind a pooler the session has no time limit for locks, and what a trigger has changed can only be read again
 // in a transaction.
-func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction) error) error {
+func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *gorm.DB) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
 			table, err := p.catalog.table(db)
@@ -398,10 +396,7 @@ func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction
 			if table.triggers || server.PgConn().CustomData()[own] != true {
 				return errNeedsTransaction
 			}
-			err = run(&transaction{DB: db, table: table})
-			if errors.Is(err, errAlone) {
-				return errMeanwhile
-			}
+			err = run(db)
 			hasDoneNothing := errors.Is(err, ErrNotFound) || errors.Is(err, ErrIgnored)
 			if hasDoneNothing || pgconn.SafeToRetry(err) { // or was not sent
 				return err
@@ -412,15 +407,18 @@ func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *transaction
 }
 
 // tryWrite calls run in a transaction that waits for a lock of the table until its time is over, and for one of a user
-// or an email for 20 ms. The warning that no standby has confirmed the commit must arrive. Constraints that are checked
-// at the commit would refuse the writes that share it.
-func (p *postgresPool) tryWrite(deadline time.Time, run func(tx *transaction) error) error {
+// or an email for 20 ms. The warning that no standby has confirmed the commit must arrive.
+func (p *postgresPool) tryWrite(deadline time.Time, run func(tx *gorm.DB) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		wait := max(1, (time.Until(deadline) - lockMargin).Milliseconds())
 		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+
-			"SET LOCAL client_min_messages = warning; SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL lock_timeout = %d; "+
-			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)),
-			p.described(run))
+			"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d; "+
+			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(20, wait)), func(tx *gorm.DB) error {
+			if _, err := p.catalog.table(tx); err != nil {
+				return err
+			}
+			return run(tx)
+		})
 	})
 }
 
@@ -436,7 +434,7 @@ func (p *postgresPool) isImporting() (imports bool) {
 // while the import holds its own, so it waits 5 s for one. Constraints are checked after each statement, so that a row
 // that violates one is refused by itself. The planner relies on what it knew about the table when the import began,
 // which may have been empty: it is told to use the index.
-func (p *postgresPool) importing(ctx context.Context, run func(tx *transaction) error) error {
+func (p *postgresPool) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stay := context.AfterFunc(ctx, cancel)
@@ -446,7 +444,7 @@ func (p *postgresPool) importing(ctx context.Context, run func(tx *transaction) 
 		"SET LOCAL lock_timeout = '5s'; LOCK TABLE users IN ROW EXCLUSIVE MODE; SET CONSTRAINTS ALL IMMEDIATE; "+
 		"SET LOCAL enable_seqscan = off; SET LOCAL jit = off", importLock)
 	err := p.repeat(working, time.Now().Add(24*time.Hour), func(working context.Context) error {
-		return p.transaction(working, begin, p.described(func(tx *transaction) error {
+		return p.transaction(working, begin, func(tx *gorm.DB) error {
 			err := run(tx)
 			// From here on, the client's end is no reason to break off: that would leave the outcome open.
 			if err == nil {
@@ -455,7 +453,7 @@ func (p *postgresPool) importing(ctx context.Context, run func(tx *transaction) 
 				err = ctx.Err()
 			}
 			return err
-		}))
+		})
 	})
 	if isLocked(err) {
 		return err // it says for which lock it has waited
@@ -571,17 +569,6 @@ func confirmed(server *pgx.Conn, err error) error {
 		err = errUnconfirmed
 	}
 	return commitError(err)
-}
-
-// described calls run with what the table is.
-func (p *postgresPool) described(run func(tx *transaction) error) func(tx *gorm.DB) error {
-	return func(tx *gorm.DB) error {
-		table, err := p.catalog.table(tx)
-		if err != nil {
-			return err
-		}
-		return run(&transaction{DB: tx, table: table})
-	}
 }
 
 // postgresDialect is the SQL of PostgreSQL, and its errors.

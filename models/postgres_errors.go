@@ -50,11 +50,6 @@ var (
 	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps
 	// nowhere else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
-	// errMeanwhile: a trigger that was made in the last second has changed emails, by which users are told apart.
-	errMeanwhile = &StorageError{
-		Text: "a trigger has changed emails; whether the user was stored is not known",
-		Code: codeUnknown, Meaning: "outcome unknown", Unknown: true,
-	}
 	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
 	errReadOnly    = errors.New("the PostgreSQL server refuses writes: default_transaction_read_only is on")
 )

@@ -6,14 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
 
 	"gorm.io/gorm"
-
-	"users-api/models/listcache"
 )
 
 // The feed is the table users_changes, which triggers of users fill.
@@ -155,7 +152,6 @@ type feedPlace struct{ xid, seq int64 }
 // postgresFeed is the feed at a moment.
 type postgresFeed struct {
 	epoch       string    // of its cursors: of one history of one database; "" if there is no feed to read
-	definition  string    // changes with the columns and triggers of users, which no trigger records
 	unreadable  error     // why there is no epoch
 	begin, last feedPlace // the last entry that was deleted because of its age, and the last that can be shown now
 }
@@ -173,18 +169,13 @@ func (f postgresFeed) cursor(place feedPlace) string {
 func readFeed(tx *gorm.DB) (f postgresFeed, err error) {
 	var denied string
 	var standby, hidden bool
-	err = tx.Raw(`SELECT concat_ws(' ', c.relfilenode,
-			(SELECT string_agg(concat(attnum, ':', xmin), ' ' ORDER BY attnum) FROM pg_attribute
-				WHERE attrelid = c.oid AND attnum > 0),
-			(SELECT string_agg(concat(g.oid, ':', g.xmin, ':', f.xmin), ' ' ORDER BY g.oid)
-				FROM pg_trigger g JOIN pg_proc f ON f.oid = g.tgfoid WHERE tgrelid = c.oid)),
-		CASE WHEN NOT has_table_privilege('users_changes', 'SELECT')
+	err = tx.Raw(`SELECT CASE WHEN NOT has_table_privilege('users_changes', 'SELECT')
 				THEN 'table users_changes: grant the user in DATABASE_URL SELECT, UPDATE and DELETE on it'
 			WHEN NOT has_function_privilege('pg_control_system()', 'EXECUTE')
 				THEN 'function pg_control_system: grant the user in DATABASE_URL EXECUTE on it' ELSE '' END,
 		pg_is_in_recovery(), (SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('users_changes'))
 		FROM pg_class c WHERE c.oid = to_regclass('users') AND `+isRecorded).
-		Row().Scan(&f.definition, &denied, &standby, &hidden)
+		Row().Scan(&denied, &standby, &hidden)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		f.unreadable, err = ErrNoFeed, nil
@@ -288,6 +279,7 @@ func (postgresDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
 // about how many entries the feed has, as PostgreSQL last counted them, when the oldest was written, and how long the
 // oldest has been held back. An index finds both.
 func (p *postgresPool) measure(ctx context.Context, stats *Stats) {
+	p.addTo(stats)
 	_ = p.read(ctx, func(db *gorm.DB) error {
 		_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
 		if table, err := p.catalog.table(db); err != nil || !table.feed {
@@ -303,109 +295,26 @@ func (p *postgresPool) measure(ctx context.Context, stats *Stats) {
 	})
 }
 
-// postgresState is what is known about a transaction that has read the list.
+// state returns the server's snapshot and what tells the server apart.
 //
-// The server's snapshot names the transactions that are visible. A commit takes its number out of those under way, or
-// moves their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and
-// every DDL statement take a number as well. So on one incarnation of one primary, an equal snapshot means an equal
-// table.
+// The snapshot names the transactions that are visible. A commit takes its number out of those under way, or moves
+// their end. The numbers have 64 bits and do not wrap, a prepared transaction stays under way, and TRUNCATE and every
+// DDL statement take a number as well. So on one incarnation of one primary, an equal snapshot means an equal table.
 //
 // After a crash, and on a standby that was promoted, numbers are used again, and behind a pooler a change of the server
 // goes unnoticed. So the server's start time and its last checkpoint are read too: a crash ends with a checkpoint, and
 // another server has another start time; and the database and the table, because a pooler or a changed search path may
 // lead to others. Any commit in the cluster, ANALYZE and a checkpoint cost one more read of the list, and nothing else.
-type postgresState struct {
-	snapshot, server string
-	feed             postgresFeed
-}
-
-func (s *postgresState) read(db *gorm.DB) error {
+func (p *postgresPool) state(ctx context.Context) (state string, err error) {
 	isStandby := false
-	err := db.Raw(`SELECT pg_current_snapshot()::text, concat_ws(' ', pg_postmaster_start_time(),
-			(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid),
-		pg_is_in_recovery()`).Row().Scan(&s.snapshot, &s.server, &isStandby)
+	err = p.read(ctx, func(db *gorm.DB) error {
+		return db.Raw(`SELECT concat_ws(' ', pg_current_snapshot(), pg_postmaster_start_time(),
+				(SELECT checkpoint_lsn FROM pg_control_checkpoint()), current_database(), to_regclass('users')::oid),
+			pg_is_in_recovery()`).Row().Scan(&state, &isStandby)
+	})
 	// This user may not call it, or a standby does not name what is under way.
 	if class(sqlState(err)) == "42" || err == nil && isStandby {
-		err = listcache.ErrNotCached
+		return "", nil
 	}
-	return err
-}
-
-// Unchanged asks for the snapshot outside of any transaction.
-func (p *postgresPool) Unchanged(ctx context.Context) (bool, error) {
-	var now postgresState
-	err := p.read(ctx, now.read)
-	return err == nil && now.snapshot == p.last.snapshot && now.server == p.last.server, err
-}
-
-// ReadList reads in a transaction whose snapshot is the one that is noted.
-//
-// With the feed, only what it names is read again, whatever program wrote: an entry is committed together with what it
-// tells of, so the entries that one snapshot sees and an earlier one does not name all that was written between the
-// two. No trigger records a change of the columns or of the triggers themselves. It changes the definition of the feed,
-// and then the whole list is read again.
-func (p *postgresPool) ReadList(ctx context.Context, read func(listcache.Snapshot) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stall := time.AfterFunc(searchTimeout, cancel) // no row for as long as any read may take: the server does not answer
-	defer stall.Stop()
-	before := p.last
-	p.last = postgresState{}
-	var now postgresState
-	err := p.snapshot(ctx, func(tx *gorm.DB) error {
-		stall.Reset(answerTimeout)
-		var changed listcache.Changes
-		err := now.read(tx)
-		if err == nil {
-			now.feed, err = readFeed(tx)
-		}
-		if err == nil {
-			changed, err = changedSince(tx, before, now)
-		}
-		if err != nil {
-			return err
-		}
-		rows := p.rows(tx)
-		return read(listcache.Snapshot{
-			Changed: changed, Cursor: now.feed.cursor(now.feed.last),
-			Rows: func(from, to int64) iter.Seq2[listcache.Row, error] {
-				return func(yield func(listcache.Row, error) bool) {
-					stall.Reset(answerTimeout)
-					n := 0
-					rows(from, to)(func(row listcache.Row, err error) bool {
-						if n++; n%pageUsers == 0 {
-							stall.Reset(answerTimeout)
-						}
-						return yield(row, err)
-					})
-				}
-			},
-		})
-	})
-	if err == nil {
-		p.last = now
-	}
-	return err
-}
-
-// changedSince returns the users in entries that are visible now, and were not in an earlier snapshot. NULL stands for
-// any user, also if the entry is gone that was the last then, or entries of that time were deleted because of their
-// age.
-func changedSince(tx *gorm.DB, before, now postgresState) (changed listcache.Changes, err error) {
-	if now.feed.epoch == "" || now.feed.epoch != before.feed.epoch || now.feed.definition != before.feed.definition ||
-		now.server != before.server {
-		return listcache.Changes{Anything: true}, nil
-	}
-	const most = 4097 // more than the list can be told
-	var ids []sql.NullInt64
-	err = tx.Raw(`(SELECT id FROM users_changes WHERE xid >= pg_snapshot_xmin(?::text::pg_snapshot)
-			AND (op = 'begin' OR NOT pg_visible_in_snapshot(xid, ?::text::pg_snapshot)) LIMIT ?)
-		UNION ALL SELECT NULL WHERE ? AND NOT EXISTS (SELECT FROM users_changes WHERE xid = ?::text::xid8 AND seq = ?)`,
-		before.snapshot, before.snapshot, most,
-		before.feed.last != feedPlace{}, before.feed.last.xid, before.feed.last.seq).Scan(&ids).Error
-	for _, id := range ids {
-		changed.Add(id.Int64)
-		changed.Anything = changed.Anything || !id.Valid
-	}
-	return changed, err
+	return state, err
 }

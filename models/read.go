@@ -150,9 +150,17 @@ func (u *Users) selected(db *gorm.DB, query Query) (iter.Seq2[*User, error], err
 	case after != nil && !u.mayStore(after.Key):
 		return u.each(selected.Where("1 = 0")), nil
 	}
-	key := fmt.Sprintf(u.limits.sortKey, `users."`+query.Sort+`"`)
+	stored := fmt.Sprintf(`CAST(users."%s" AS TEXT)`, query.Sort)
+	if query.Sort == "created_at" {
+		stored = fmt.Sprintf(u.limits.shownTime, stored)
+	}
+	key := fmt.Sprintf(u.limits.sortKey, stored)
 	inOrder := key + order + ", id" + order
-	selected = shown(selected, 0).Session(&gorm.Session{}) // all are skipped in the end
+	var own []string // sorting what other programs keep in further columns could take all memory
+	for _, column := range u.fields.Columns() {
+		own = append(own, `users."`+column+`"`)
+	}
+	selected = shown(selected.Select(own), 0).Session(&gorm.Session{}) // all are skipped in the end
 	parts := []any{selected.Order(inOrder)}
 	if after != nil {
 		parts = nil

@@ -19,7 +19,7 @@ import (
 	"gorm.io/gorm"
 
 	"users-api/models/dbfile"
-	"users-api/models/listcache"
+	"users-api/models/groupcommit"
 )
 
 // sqlitePool is one SQLite file in WAL mode, through three pools of connections:
@@ -27,26 +27,27 @@ import (
 //   - writer has one connection, whose transactions take the write lock at once;
 //   - reader has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page
 //     cache;
-//   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs), and reads the list.
+//   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs).
 type sqlitePool struct {
 	writer, reader, fresh *gorm.DB
-	files                 files
-	checkpoints           *checkpoints
-	catalog               *catalog
-	rows                  listRows
-	ended                 context.Context // ends all waiting
-	replaced              chan struct{}   // closed once the file was found removed or replaced
+	commits
+	group       groupcommit.Group[*gorm.DB]
+	files       files
+	checkpoints *checkpoints
+	catalog     *catalog
+	ended       context.Context // ends all waiting
+	replaced    chan struct{}   // closed once the file was found removed or replaced
+
+	// At the last question about the list. They belong to who asks.
+	freshVersion string
+	freshSchema  int64
 
 	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its
 	// holder.
-	writeLock    chan struct{}
-	changed      listcache.Changes // what was committed since the list was last read; by another program: anything
-	dataVersion  int64             // of the writer, at the last look for commits of others
-	schema       int64             // the schema version of table
-	table        table
-	isLost       bool      // the file was found removed or replaced
-	imported     time.Time // when the last import ended
-	freshVersion int64     // data_version of fresh when the list was last read
+	writeLock chan struct{}
+	schema    int64     // the schema version at the last write
+	isLost    bool      // the file was found removed or replaced
+	imported  time.Time // when the last import ended
 }
 
 const (
@@ -66,7 +67,7 @@ func pragmas(busyTimeout time.Duration) []string {
 }
 
 // openSQLite opens the database file, and creates the directory, the file and the table if they are missing.
-func openSQLite(ctx context.Context, d Database, ended context.Context, rows listRows) (opened storage, err error) {
+func openSQLite(ctx context.Context, d Database, ended context.Context) (opened storage, err error) {
 	if err := dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
 		const help = "cannot make the data directory: %w; make it by hand, or set DATA_DIR to another"
 		return opened, fmt.Errorf(help, err)
@@ -104,8 +105,11 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 		return opened, dbfile.Explain(d.Path, err)
 	}
 	s := &sqlitePool{
-		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, rows: rows, ended: ended,
-		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1), changed: listcache.Changes{Anything: true},
+		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, ended: ended,
+		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1),
+	}
+	s.group = groupcommit.Group[*gorm.DB]{
+		Transact: s.commit, IsBroken: isBroken, Committed: s.committed, Patience: dbfile.BusyTimeout,
 	}
 	if err := s.connect(d, path); err != nil {
 		return opened, dbfile.Explain(d.Path, err)
@@ -121,7 +125,7 @@ func openSQLite(ctx context.Context, d Database, ended context.Context, rows lis
 		sortKey:     "substr(coalesce(%s, ''), 1, 200) COLLATE NOCASE",
 		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
 		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
-		storesAnyText: true, writers: 1, maxBatch: 512, searchers: maxReaders - 1,
+		storesAnyText: true, searchers: maxReaders - 1,
 		// The driver takes time that grows with their square: with 800, an import takes half as long again.
 		maxParameters: 240,
 	}
@@ -216,34 +220,27 @@ func (s *sqlitePool) connect(d Database, path string) (err error) {
 	if s.files, err = findFiles(d.Path); err != nil {
 		return fmt.Errorf("cannot look at its files: %w", err)
 	}
-	if err = s.noticeOthers(s.writer); err != nil {
+	table, err := s.catalog.table(s.writer)
+	if err != nil {
 		return err
 	}
-	s.warnOfUnused(d.Logger)
+	s.warnOfUnused(d.Logger, table)
 	s.checkpoints, err = s.startCheckpoints(path)
 	return err
 }
 
-// noticeOthers notes that anything may have changed if another connection has committed since the last call. It returns
-// an error if the table cannot be served any more: then nothing is written to it, which takes a thirtieth of a creation
-// by one client.
-func (s *sqlitePool) noticeOthers(db *gorm.DB) error {
-	var version, schema int64
-	err := db.Raw("PRAGMA data_version").Row().Scan(&version)
-	if err != nil || version == s.dataVersion {
-		return err
-	}
-	if err = db.Raw("PRAGMA schema_version").Row().Scan(&schema); err == nil && schema != s.schema {
-		s.table, err = sqliteDialect{}.describe(db, s.catalog.fields)
-	}
-	if err == nil {
-		s.changed, s.dataVersion, s.schema = listcache.Changes{Anything: true}, version, schema
-	}
-	return err
+// write lets the writes that wait share a transaction.
+func (s *sqlitePool) write(ctx context.Context, _ way, run func(tx *gorm.DB) error) error {
+	return s.group.Do(ctx, run)
 }
 
-func (s *sqlitePool) write(since time.Time, _ way, run func(tx *transaction) error) error {
-	s.writeLock <- struct{}{}
+// commit runs writes in a transaction: of one alone where triggers of other programs may do anything.
+func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) error {
+	select {
+	case s.writeLock <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if since.Before(s.imported) {
 		since = s.imported
 	}
@@ -254,44 +251,55 @@ func (s *sqlitePool) write(since time.Time, _ way, run func(tx *transaction) err
 		default: // a signal is pending already
 		}
 	}()
-	return s.transaction(context.Background(), since, run)
+	return s.transaction(ctx, since, func(tx *gorm.DB) error {
+		table, err := s.catalog.table(tx)
+		if err != nil {
+			return err
+		}
+		return run(tx, table.triggers)
+	})
 }
 
-func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *transaction) error) error {
-	var tx *gorm.DB
-	for tx = s.writer.Begin(); tx.Error != nil; tx = s.writer.Begin() { // SQLite has waited for busyTick
+// transaction calls run in a transaction, which waits for the locks of other programs.
+func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) (err error) {
+	for began := false; !began; {
+		err = s.writer.Transaction(func(tx *gorm.DB) error {
+			began = true
+			if err := s.noticeSchema(tx); err != nil {
+				return err
+			}
+			return run(tx)
+		})
 		switch {
-		case dbfile.PrimaryCode(tx.Error) != dbfile.CodeBusy || s.ended.Err() != nil:
-			return tx.Error
+		case began:
+		case dbfile.PrimaryCode(err) != dbfile.CodeBusy || s.ended.Err() != nil || time.Since(since) > dbfile.BusyTimeout:
+			return err // SQLite has waited for busyTick
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case time.Since(since) > dbfile.BusyTimeout:
-			return gaveUpError{tx.Error}
 		}
 	}
-	err := s.noticeOthers(tx)
-	if err == nil {
-		running := &transaction{DB: tx.WithContext(ctx), table: s.table}
-		err = run(running)
-		s.changed.Merge(running.wrote)
-		s.changed.Anything = s.changed.Anything || s.table.triggers // they may write other users than a statement names
-	}
-	if err == nil {
-		err = context.Cause(ctx)
-	}
 	if err != nil {
-		tx.Rollback()
-		return err
-	}
-	if err := tx.Commit().Error; err != nil {
 		s.writer.Exec("ROLLBACK") // database/sql forgets a transaction whose COMMIT failed
 		return err
 	}
 	return s.checkFiles()
 }
 
+// noticeSchema asks what the table is if any program has changed the schema since the last write, and returns an error
+// if it cannot be served any more.
+func (s *sqlitePool) noticeSchema(tx *gorm.DB) error {
+	var schema int64
+	err := tx.Raw("PRAGMA schema_version").Row().Scan(&schema)
+	if err == nil && schema != s.schema {
+		if _, err = s.catalog.describe(tx); err == nil {
+			s.schema = schema
+		}
+	}
+	return err
+}
+
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
-func (s *sqlitePool) importing(ctx context.Context, run func(tx *transaction) error) error {
+func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ended, func() { cancel(ErrClosed) })()
@@ -307,7 +315,10 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *transaction) er
 	if err != nil {
 		return err
 	}
-	if err = s.transaction(ctx, time.Now(), run); err != nil && ctx.Err() != nil {
+	err = s.transaction(ctx, time.Now(), func(tx *gorm.DB) error {
+		return cmp.Or(run(tx.WithContext(ctx)), context.Cause(ctx))
+	})
+	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
@@ -328,62 +339,21 @@ func (s *sqlitePool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) 
 	return run(tx.WithContext(ctx))
 }
 
-// Unchanged reports whether no connection of any process has committed since the list was read.
-func (s *sqlitePool) Unchanged(context.Context) (bool, error) {
-	var version int64
-	err := s.fresh.Raw("PRAGMA data_version").Row().Scan(&version) // this never waits
-	return version == s.freshVersion, err
-}
-
-// ReadList begins a read transaction between two commits of this process, and so knows what was committed since the
-// last one. During a long commit, because of another program's lock or an import, it begins beside that: then anything
-// may be committed.
-func (s *sqlitePool) ReadList(ctx context.Context, read func(listcache.Snapshot) error) error {
-	const longerThanACommit = 20 * time.Millisecond
-	since := listcache.Changes{Anything: true}
-	var tx *gorm.DB
-	begin := func() (err error) {
-		if tx = s.fresh.Begin(&sql.TxOptions{ReadOnly: true}); tx.Error != nil {
-			return tx.Error
-		}
-		var schema int64 // reading it lets the transaction see the commits that data_version counts, and none after
-		if err = tx.Raw("PRAGMA schema_version").Row().Scan(&schema); err == nil {
-			err = tx.Raw("PRAGMA data_version").Row().Scan(&s.freshVersion)
-		}
-		return err
+// state is what a connection sees of the commits of all others, which may have changed the schema, too. It never waits.
+func (s *sqlitePool) state(context.Context) (version string, err error) {
+	err = s.fresh.Raw("PRAGMA data_version").Row().Scan(&version)
+	if err != nil || version == s.freshVersion {
+		return version, err
 	}
-	var err error
-	select {
-	case s.writeLock <- struct{}{}:
-		if err = s.noticeOthers(s.writer); err == nil {
-			err = begin()
-		}
-		if err == nil {
-			since, s.changed = s.changed, listcache.Changes{}
-			// The transaction may or may not see a commit of another program from here on: then the next must report
-			// it, too.
-			if err = s.noticeOthers(s.writer); s.changed.Anything {
-				since.Anything = true
-			}
-		}
-		<-s.writeLock
-	case <-time.After(longerThanACommit):
-		err = begin()
+	var schema int64
+	err = s.fresh.Raw("PRAGMA schema_version").Row().Scan(&schema)
+	if err == nil && schema != s.freshSchema {
+		_, err = s.catalog.describe(s.fresh)
 	}
-	if tx != nil && tx.Error == nil {
-		defer tx.Rollback()
+	if err == nil {
+		s.freshVersion, s.freshSchema = version, schema
 	}
-	if err != nil {
-		return err
-	}
-	if _, err = s.catalog.table(tx); err != nil {
-		return err
-	}
-	cursor, err := sqliteDialect{}.cursor(tx)
-	if err != nil {
-		return err
-	}
-	return read(listcache.Snapshot{Changed: since, Cursor: cursor, Rows: s.rows(tx.WithContext(ctx))})
+	return version, err
 }
 
 // sqliteDialect is the SQL of SQLite, and its errors.
@@ -416,6 +386,12 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 		// SQLite names the columns only in its text.
 		Unique: isUnique, Column: column, Duplicate: column == "email",
 	}, isRefusal
+}
+
+// isBroken reports whether SQLite may have rolled back the transaction in which a statement failed.
+func isBroken(err error) bool {
+	_, isRefusal := sqliteDialect{}.classify(err)
+	return dbfile.PrimaryCode(err) != 0 && !isRefusal
 }
 
 // close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite

@@ -74,15 +74,15 @@ const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_n
 		'users_search_created', 'users_search_changed', 'users_search_deleted') OR sql LIKE '%CONFLICT%'))`
 
 // warnOfUnused warns of what commands have made, and this program does not use.
-func (s *sqlitePool) warnOfUnused(logger *slog.Logger) {
+func (s *sqlitePool) warnOfUnused(logger *slog.Logger, t table) {
 	for _, made := range []struct {
 		table, warning, command string
 		isUsed                  bool
 	}{
-		{"users_changes", "changes are not recorded: users_changes is another version's", "changes on", s.table.feed},
+		{"users_changes", "changes are not recorded: users_changes is another version's", "changes on", t.feed},
 		{
 			"users_search", "searches look at every user: users_search is another version's, or for other fields",
-			"index-search", s.table.indexed,
+			"index-search", t.indexed,
 		},
 	} {
 		if !made.isUsed && s.writer.Migrator().HasTable(made.table) {

@@ -145,8 +145,8 @@ func TestWithoutAUniqueIndexEmailsAreNotUnique(t *testing.T) {
 		}
 	}
 	query := models.Query{Where: s.hasEmail("ada"), Limit: 2}
-	if page, err := s.Page(ctx, query); page != nil || err != nil || len(selected(t, s.Users, query)) != 2 {
-		t.Errorf("by email, %v is in memory, %v", page, err)
+	if found := selected(t, s.Users, query); len(found) != 2 {
+		t.Errorf("by email, %v is found", found)
 	}
 	s.expectTable(t, "afterwards", other)
 }

@@ -9,9 +9,8 @@ import (
 type Stats struct {
 	CommitWrites [10]uint64 // commits by how many writes shared them: at most 1, then at most 2, 4, 8 and so on up to 512
 	Writes       uint64     // how many writes these commits held in total
-	// How lists were served: from memory, after what had changed was read again, after all users were, or while they
-	// were.
-	Cached, Patched, Read, Streamed uint64
+	// How lists were sent: from memory, after all users were read, or while they were.
+	Cached, Read, Streamed uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
 	// Of the feed: about how many entries there are, when the oldest was written, and how old the oldest is that is not
@@ -23,13 +22,8 @@ type Stats struct {
 
 // Stats returns the metrics of the storage. Some are missing if the database does not answer within half a second.
 func (u *Users) Stats() Stats {
-	stats := Stats{
-		Writes: u.commits.writes.Load(), Cached: u.cache.Cached.Load(), Patched: u.cache.Patched.Load(),
-		Read: u.cache.Read.Load(), Streamed: u.cache.Streamed.Load(),
-	}
-	for i := range stats.CommitWrites {
-		stats.CommitWrites[i] = u.commits.bySize[i].Load()
-	}
+	served := &u.list.served
+	stats := Stats{Cached: served.cached.Load(), Read: served.read.Load(), Streamed: served.streamed.Load()}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 	defer cancel()
 	u.pool.measure(ctx, &stats)

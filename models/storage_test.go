@@ -15,7 +15,6 @@ import (
 
 func TestStorage(t *testing.T) {
 	onEach(t, []test{
-		{"a page and a user by email come from memory once a list was read", fromMemory},
 		{"a page has a bounded size, whichever texts are long", pageSizes},
 		{"every row that cannot be imported is named, whatever refuses it", importsRefused},
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
@@ -23,27 +22,6 @@ func TestStorage(t *testing.T) {
 		{"a write is refused at once while the close waits for another", closing},
 		{"a write waits for an import, however long that takes", writesBesideImport},
 	}, plain())
-}
-
-// On PostgreSQL what is committed in another database of the server can be the reason that a page is not there.
-func fromMemory(t *testing.T, s *storage) {
-	id := s.create(t, "ada")
-	for _, email := range []string{"ada", "changed"} {
-		if _, err := s.Change(ctx, id, values(s.fields, "email", email), nil); err != nil {
-			t.Fatal(err)
-		}
-		for _, query := range []models.Query{{Limit: 2}, {Where: s.hasEmail(email), Limit: 1}} {
-			var page *models.Page
-			var err error
-			for tries := 0; page == nil && err == nil && (tries == 0 || tries < 50 && s.delayed); tries++ {
-				list(t, s.Users)
-				page, err = s.Page(ctx, query)
-			}
-			if err != nil || page == nil || page.Users != 1 {
-				t.Errorf("%+v: in memory is %v, %v", query, page, err)
-			}
-		}
-	}
 }
 
 // A limit that counted names alone would let a page of long emails take all memory.
@@ -57,10 +35,6 @@ func pageSizes(t *testing.T, s *storage) {
 		}
 		if _, err := s.Import(ctx, lines(rows), becomes(n)); err != nil {
 			t.Fatal(err)
-		}
-		list(t, s.Users)
-		if page, err := s.Page(ctx, models.Query{Limit: n}); page != nil || err != nil {
-			t.Errorf("a page with long %s comes from memory: %v", what, err)
 		}
 		found := 0
 		for page, err := range s.Select(ctx, models.Query{}) {

@@ -45,12 +45,19 @@ func (c *catalog) table(db *gorm.DB) (table, error) {
 	} else if known != nil && time.Since(known.at) < 2*describeEvery {
 		return *known, nil // another request asks: it takes some milliseconds on PostgreSQL
 	}
+	return c.describe(db)
+}
+
+// describe asks the database what the table is now.
+func (c *catalog) describe(db *gorm.DB) (table, error) {
 	began := time.Now()
 	described, err := c.dialect.describe(db, c.fields)
-	if described.at = began; err == nil {
-		c.known.Store(&described)
-	} else {
+	described.at = began
+	switch known := c.known.Load(); {
+	case err != nil:
 		c.known.Store(nil)
+	case known == nil || known.at.Before(began): // otherwise another has asked since
+		c.known.CompareAndSwap(known, &described)
 	}
 	return described, err
 }

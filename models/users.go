@@ -1,18 +1,17 @@
 // Package models is the user and the storage of users: GORM on one SQLite file, or on PostgreSQL. It knows nothing of
 // HTTP.
 //
-// A creation goes from [Users.Create] into a queue (queue.go). The one that gets the turn commits all writes that wait
-// (write.go), in a transaction of the pool: sqlite.go or postgres.go. Their answers follow when that is on disk.
+// A creation is one statement of GORM (write.go), in a transaction of the pool: sqlite.go or postgres.go. Its answer
+// follows when that is on disk. On SQLite, writes that wait share a transaction (package groupcommit).
 //
-// A list comes from memory (list.go, and package listcache) after one question to the pool: was anything committed
-// since? Other reads are in read.go. What the databases do in different ways is behind [pool] and [dialect], in the
-// files that begin with their names.
+// The list of all users comes from memory (list.go) after one question to the pool: was anything committed since? Other
+// reads are in read.go. What the databases do in different ways is behind [pool] and [dialect], in the files that begin
+// with their names.
 package models
 
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"log/slog"
 	"reflect"
 	"runtime"
@@ -23,8 +22,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
-
-	"users-api/models/listcache"
 )
 
 // Database says where the users are, and which fields they have.
@@ -55,14 +52,13 @@ func (d Database) String() string {
 type Users struct {
 	storage
 	reader
-	queue    *queue
-	cache    *listcache.Cache
-	commits  commits
+	gate     gate
+	list     list
 	follow   follower
 	searches *semaphore.Weighted // held by a query that looks at every user
 	imports  *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
-	seed     maphash.Seed        // of the keys in the list
-	endAll   context.CancelFunc  // ends all waiting
+	ended    context.Context     // ends all waiting
+	endAll   context.CancelFunc
 }
 
 // storage is an open database of either kind.
@@ -79,29 +75,25 @@ type storage struct {
 
 // pool is the connections to a database. It begins and ends transactions, and knows what was committed.
 type pool interface {
-	listcache.Source
-
+	// state returns what changes with every commit of any program, or "" if the database cannot tell. Only one
+	// goroutine at a time calls it.
+	state(ctx context.Context) (string, error)
 	// read calls run, perhaps again, with a connection for a few statements that look at few users and need not see one
 	// moment.
 	read(ctx context.Context, run func(db *gorm.DB) error) error
 	// snapshot calls run in a transaction that sees one moment, and may look at every user.
 	snapshot(ctx context.Context, run func(tx *gorm.DB) error) error
 	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says
-	// that this is not known. It gives up about 5 s after since, without the time of imports. If another program holds
-	// what run needs, it waits with untilFree, and otherwise returns errLocked.
-	write(since time.Time, way way, run func(tx *transaction) error) error
+	// that this is not known. It gives up after about 5 s, without the time of imports. The end of the context ends only
+	// the wait for the transaction to begin.
+	write(ctx context.Context, way way, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit.
-	importing(ctx context.Context, run func(tx *transaction) error) error
+	importing(ctx context.Context, run func(tx *gorm.DB) error) error
+	// committed counts a commit of this many writes.
+	committed(writes int)
 	// measure adds the sizes of the database, and of the feed if there is one, to the metrics. What fails is missing.
 	measure(ctx context.Context, stats *Stats)
 	close(ctx context.Context) error
-}
-
-// transaction is one that writes users.
-type transaction struct {
-	*gorm.DB
-	table table
-	wrote listcache.Changes // the users that run writes; it notes each before it is committed
 }
 
 // dialect is what SQLite and PostgreSQL say in different ways. It has no state.
@@ -141,9 +133,6 @@ type limits struct {
 	sortKey       string // that by which users are sorted, with %s for a column
 	beyond        []part // one after the other, the users who come behind a place
 	storesAnyText bool   // also a NUL, and what is no UTF-8
-	ownChanges    bool   // each change has a transaction of its own
-	writers       int    // how many batches can be committed at once
-	maxBatch      int    // how many writes share a commit: they bound how long the first waits for the last
 	maxParameters int    // how many values a statement has
 	searchers     int    // how many searches can run at once
 }
@@ -151,23 +140,20 @@ type limits struct {
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Database) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{reader: newReader(d.Fields), seed: maphash.MakeSeed()}
-	ended, endAll := context.WithCancel(context.WithoutCancel(ctx))
-	u.endAll = endAll
+	u := &Users{reader: newReader(d.Fields), list: list{maxBytes: listMemory}}
+	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	open := openSQLite
 	if d.URL != "" {
 		open = openPostgres
 	}
 	var err error
-	if u.storage, err = open(ctx, d, ended, u.rows); err != nil {
-		endAll()
+	if u.storage, err = open(ctx, d, u.ended); err != nil {
+		u.endAll()
 		return nil, err
 	}
 	searchers := min(u.limits.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches = semaphore.NewWeighted(int64(searchers))
 	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
-	u.cache = listcache.New(u.pool, listMemory)
-	u.queue = &queue{turn: make(chan struct{}, u.limits.writers)}
 	return u, nil
 }
 
@@ -228,10 +214,11 @@ func (u *Users) Replaced() <-chan struct{} { return u.replaced }
 func (u *Users) Close(ctx context.Context) error {
 	defer u.endAll()
 	defer context.AfterFunc(ctx, u.endAll)()
-	if !u.queue.close(ctx) {
+	if !u.gate.close(ctx) {
 		return nil // it is closed already
 	}
-	u.cache.Close(ctx)
+	u.list.asking.Lock() // nothing is asked any more
+	defer u.list.asking.Unlock()
 	return u.pool.close(ctx)
 }
 
@@ -240,7 +227,7 @@ func (u *Users) storageError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, listcache.ErrClosed), u.queue.isClosed() && !isUnknown(err):
+	case u.gate.isClosed() && !isUnknown(err):
 		return ErrClosed
 	case ctx.Err() != nil && !isUnknown(err):
 		return ctx.Err() // the client is gone

@@ -4,59 +4,55 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"math/bits"
-	"runtime/debug"
-	"slices"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"users-api/models/dbfile"
 )
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user NewUser) (int64, error) {
-	stored := &User{NewUser: user}
-	err := u.write(ctx, &write{kind: isCreation, user: stored, run: func(tx *transaction) error {
-		stored.ID = 0
-		created := u.insert(tx.DB, []*User{stored})
+	var stored User
+	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
+		stored = User{NewUser: user, CreatedAt: now()}
+		created := tx.Clauses(returnID).Create(&stored)
 		if created.Error == nil && created.RowsAffected == 0 {
 			return ErrIgnored
 		}
-		tx.wrote.Add(stored.ID)
 		return created.Error
-	}})
+	})
 	return stored.ID, err
 }
 
 // Change changes the user with the id, and returns the user as stored after the change.
 func (u *Users) Change(ctx context.Context, id int64, change Values, allow Precondition) (user User, err error) {
-	kind := isChange
+	way := oneStatement
 	if allow != nil || change.Fields == 0 {
-		kind = isOther
+		way = inTransaction
 	}
-	err = u.write(ctx, &write{kind: kind, run: func(tx *transaction) (err error) {
-		if kind == isOther {
-			if user, err = u.lockIfAllowed(tx.DB, id, allow); err != nil || change.Fields == 0 {
+	err = u.write(ctx, way, func(tx *gorm.DB) (err error) {
+		if way == inTransaction {
+			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
 				return err
 			}
 		}
-		tx.wrote.Add(id)
-		if user, err = u.update(tx.DB, id, change.Fields, &change.User); err != nil || !tx.table.triggers {
+		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil {
 			return err
 		}
-		stored, err := u.one(tx.DB, id)
+		table, err := u.catalog.table(tx)
+		if err != nil || !table.triggers {
+			return err
+		}
+		stored, err := u.one(tx, id)
 		if errors.Is(err, ErrNotFound) {
 			return nil // a trigger has deleted the user, after the change
 		}
 		user = stored
 		return err
-	}})
+	})
 	return user, err
 }
 
@@ -78,19 +74,18 @@ func (u *Users) update(tx *gorm.DB, id int64, fields FieldSet, from *NewUser) (u
 
 // Delete removes the user with the id.
 func (u *Users) Delete(ctx context.Context, id int64, allow Precondition) error {
-	kind := isDeletion
+	way := oneStatement
 	if allow != nil {
-		kind = isOther
+		way = inTransaction
 	}
-	return u.write(ctx, &write{kind: kind, id: id, run: func(tx *transaction) error {
+	return u.write(ctx, way, func(tx *gorm.DB) error {
 		if allow != nil {
-			if _, err := u.lockIfAllowed(tx.DB, id, allow); err != nil {
+			if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
 				return err
 			}
 		}
-		tx.wrote.Add(id)
 		return u.orNothing(tx.Where("id = ?", id).Delete(&User{}), id)
-	}})
+	})
 }
 
 // orNothing returns the error of a statement for one user, also if it has done nothing.
@@ -112,72 +107,30 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow Precondition) (User, 
 	return user, err
 }
 
-// commit runs writes in one transaction, and gives each its outcome when that is on disk. What the database refuses,
-// and what waits for another program ([errLocked]), is left to the callers: each goes on alone, and no other waits for
-// it.
-func (u *Users) commit(batch []*write) {
-	oldest := slices.MinFunc(batch, func(a, b *write) int { return a.arrived.Compare(b.arrived) }).arrived
-	err := u.transact(oldest, false, batch...)
-	if err != nil && len(batch) > 1 {
-		if _, isRefusal := u.dialect.classify(err); isRefusal {
-			err = errAlone
-		}
-	}
-	_, gaveUp := errors.AsType[gaveUpError](err)
-	var younger []*write
-	for _, w := range batch {
-		if gaveUp && w.arrived.After(oldest) && time.Since(w.arrived) < dbfile.BusyTimeout {
-			younger = append(younger, w) // it has not waited for as long
-		} else {
-			w.done <- cmp.Or(err, w.outcome)
-		}
-	}
-	if len(younger) > 0 {
-		u.commit(younger)
-	}
-}
+// now returns the time at which a user is created.
+func now() string { return time.Now().UTC().Format(time.DateTime) }
 
-// way is how a transaction of writes may run.
+// returnID lets a creation return the id alone: GORM would read the time back, too.
+var returnID = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
+
+// way is how a write runs.
 type way int
 
 const (
-	inTransaction  way = iota
-	asOneStatement     // its writes are one statement, which may commit by itself
-	untilFree          // it has one write, which waits for the locks of other programs
+	inTransaction way = iota
+	oneStatement      // which may commit by itself, and must have done nothing where run returns an error of its own
 )
 
-// transact runs writes in a transaction, and counts those that are stored. If it waits, then for as long as a write may
-// wait for the locks of other programs. After a panic the process ends: others wait for the transaction, which is open.
-func (u *Users) transact(since time.Time, waits bool, batch ...*write) error {
-	defer func() {
-		if failed := recover(); failed != nil {
-			go panic(fmt.Sprintf("%v\n%s", failed, debug.Stack()))
-			select {}
-		}
-	}()
-	way := asOneStatement
-	for _, w := range batch {
-		if w.kind == isOther || w.kind != batch[0].kind {
-			way = inTransaction
-		}
+// write carries out a write, and returns its outcome. It must change users in one statement: where several writes share
+// a transaction, one that is refused leaves nothing behind.
+func (u *Users) write(ctx context.Context, way way, run func(tx *gorm.DB) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	if waits {
-		way = untilFree
+	err := u.gate.whileOpen(func() error { return u.pool.write(ctx, way, run) })
+	if err != nil {
+		err, _ = u.dialect.classify(err)
 	}
-	err := u.pool.write(since, way, func(tx *transaction) error {
-		if len(batch) > 1 {
-			return u.runTogether(tx, batch)
-		}
-		batch[0].outcome = batch[0].run(tx)
-		return batch[0].outcome
-	})
-	stored := uint(0)
-	for _, w := range batch {
-		if err == nil && w.outcome == nil {
-			stored++
-		}
-	}
-	u.commits.count(stored)
 	return err
 }
 
@@ -187,126 +140,59 @@ type commits struct {
 	writes atomic.Uint64
 }
 
-// count counts a commit of this many writes. A commit whose writes were all refused has committed nothing.
-func (c *commits) count(writes uint) {
-	if writes > 0 {
-		c.bySize[bits.Len(writes-1)].Add(1)
-		c.writes.Add(uint64(writes))
+// committed counts a commit of this many writes.
+func (c *commits) committed(writes int) {
+	c.bySize[min(bits.Len(uint(writes-1)), len(c.bySize)-1)].Add(1)
+	c.writes.Add(uint64(writes))
+}
+
+func (c *commits) addTo(stats *Stats) {
+	stats.Writes = c.writes.Load()
+	for i := range stats.CommitWrites {
+		stats.CommitWrites[i] = c.bySize[i].Load()
 	}
 }
 
-// runTogether runs many writes in a transaction: first all creations and all deletions, in as few statements as
-// possible. With an error, all are rolled back. On SQLite, a statement that is refused leaves nothing behind, unless a
-// trigger of another program has done something before.
-func (u *Users) runTogether(tx *transaction, batch []*write) error {
-	created, deleted := map[string]*write{}, map[int64]*write{}
-	for _, w := range batch {
-		switch w.outcome = errAlone; w.kind {
-		case isCreation:
-			w.user.ID = 0
-			created[w.user.Email] = w // another one with the email is left out
-		case isDeletion:
-			deleted[w.id] = w
-		}
-	}
-	if err := u.create(tx, created); err != nil {
-		return err
-	}
-	if err := u.delete(tx, deleted); err != nil {
-		return err
-	}
-	for _, w := range batch {
-		if w.kind != isChange && w.kind != isOther {
-			continue
-		}
-		w.outcome = w.run(tx)
-		shown, isRefusal := u.dialect.classify(w.outcome)
-		if _, isStorages := errors.AsType[*StorageError](shown); isStorages && (tx.table.triggers || !isRefusal) {
-			return w.outcome
-		}
-	}
-	return nil
+// gate is held for reading during a write, and for writing to close it.
+type gate struct {
+	sync.RWMutex
+	closed bool
 }
 
-// delete removes users, and leaves out those who are not there.
-func (u *Users) delete(tx *transaction, deleted map[int64]*write) error {
-	if len(deleted) == 0 {
-		return nil
+// whileOpen calls run, unless the gate is closed, which waits for run.
+func (g *gate) whileOpen(run func() error) error {
+	if !g.TryRLock() {
+		return ErrClosed // at once: it may take long to close
 	}
-	for id := range deleted {
-		tx.wrote.Add(id)
+	defer g.RUnlock()
+	if g.closed {
+		return ErrClosed
 	}
-	var gone []User
-	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}}}
-	err := tx.Clauses(returning).Where("id IN ?", slices.Collect(maps.Keys(deleted))).Delete(&gone).Error
-	if err == nil && len(gone) < len(deleted) && tx.table.triggers {
-		return errAlone
-	}
-	for _, user := range gone {
-		deleted[user.ID].outcome = nil
-	}
-	return err
+	return run()
 }
 
-// create stores users, and leaves out those whose email is taken. No order of the ids that a statement returns is
-// promised, so they come with the emails, which must differ and stay as they are: triggers of other programs may do
-// anything with them.
-func (u *Users) create(tx *transaction, created map[string]*write) error {
-	if len(created) == 0 {
-		return nil
+func (g *gate) isClosed() bool { return g.whileOpen(func() error { return nil }) != nil }
+
+// close refuses later writes, waits for those under way, and reports whether the gate was open. It waits until a moment
+// after the context has ended: a server that does not answer does not confirm the end of a write either.
+func (g *gate) close(ctx context.Context) bool {
+	ended := make(chan bool, 1)
+	go func() {
+		g.Lock()
+		defer g.Unlock()
+		wasOpen := !g.closed
+		g.closed = true
+		ended <- wasOpen
+	}()
+	select {
+	case wasOpen := <-ended:
+		return wasOpen
+	case <-ctx.Done():
 	}
-	var users []*User
-	for _, w := range created {
-		users = append(users, &User{NewUser: w.user.NewUser})
+	select {
+	case wasOpen := <-ended:
+		return wasOpen
+	case <-time.After(time.Second / 2):
+		return true
 	}
-	slices.SortFunc(users, func(a, b *User) int { // in one order, two processes with the same emails cannot deadlock
-		return cmp.Or(strings.Compare(LowerASCII(a.Email), LowerASCII(b.Email)), strings.Compare(a.Email, b.Email))
-	})
-	db := tx.DB
-	if !tx.table.triggers {
-		db = db.Clauses(skipTaken{})
-	}
-	done := u.insert(db, users)
-	switch {
-	case done.Error != nil:
-		return done.Error
-	case tx.table.triggers && done.RowsAffected < int64(len(users)):
-		return errAlone
-	}
-	for _, user := range users {
-		if user.ID == 0 { // as many are left as were skipped
-			continue
-		}
-		w := created[user.Email]
-		if w == nil || w.user.ID != 0 {
-			return errAlone
-		}
-		w.user.ID, w.outcome = user.ID, nil
-		tx.wrote.Add(user.ID)
-	}
-	return nil
 }
-
-// skipTaken makes an INSERT pass over the users that a unique index refuses. GORM reads what RETURNING brings back into
-// the first of the users, but after its own clause.OnConflict only into those without values.
-type skipTaken struct{ clause.OnConflict }
-
-func (s skipTaken) Build(builder clause.Builder)      { clause.OnConflict{DoNothing: true}.Build(builder) }
-func (s skipTaken) MergeClause(merged *clause.Clause) { merged.Expression = s }
-
-// insert stores users, up to 80 in a statement (266 on PostgreSQL), and reads back their ids and emails.
-func (u *Users) insert(tx *gorm.DB, users []*User) *gorm.DB {
-	for _, user := range users {
-		user.CreatedAt = time.Now().UTC().Format(time.DateTime)
-	}
-	returning := clause.Returning{Columns: []clause.Column{{Name: "id"}, {Name: "email"}}}
-	return tx.Clauses(returning).CreateInBatches(users, u.limits.maxParameters/(len(u.fields)+1))
-}
-
-// errLocked: another program holds what a transaction needs.
-var errLocked = errors.New("another program holds a lock")
-
-// gaveUpError says that nothing was stored within the time of the write that had waited longest.
-type gaveUpError struct{ error }
-
-func (e gaveUpError) Unwrap() error { return e.error }

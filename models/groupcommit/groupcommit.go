@@ -1,0 +1,144 @@
+// Package groupcommit lets writes share a commit. A disk takes as long to flush one row as a hundred: so the writes that
+// arrive during a commit wait, and all of them go into the next transaction (group commit, as in other databases). It
+// knows functions and transactions, and nothing of what they do.
+//
+// Each write is a function with its own outcome. One that is refused must leave nothing behind in the transaction, as a
+// single statement of SQL does, so it concerns no other.
+package groupcommit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Group is the writes that wait for a commit, and the database that runs their transactions, one at a time.
+type Group[Tx any] struct {
+	// Transact begins a transaction, calls run, and commits it; an error of run rolls it back. Alone says that writes
+	// cannot share it. It gives up when it cannot begin: long after since, when the write arrived, or once the context
+	// has ended.
+	Transact func(ctx context.Context, since time.Time, run func(tx Tx, alone bool) error) error
+	// IsBroken reports whether the error of a write may have ended the transaction, and not that write alone.
+	IsBroken func(err error) bool
+	// Committed is called after each commit, with the number of writes that it stored.
+	Committed func(writes int)
+	// Patience is how long a write waits: where a transaction cannot begin, those that have waited longer fail with it.
+	Patience time.Duration
+
+	once sync.Once
+	turn chan struct{} // holds a value while a transaction is under way
+
+	mu      sync.Mutex // guards waiting
+	waiting []*write[Tx]
+}
+
+type write[Tx any] struct {
+	run     func(Tx) error
+	arrived time.Time
+	outcome error
+	done    chan error
+}
+
+// errAborted is the outcome of the writes that shared a transaction with one that panicked.
+var errAborted = errors.New("the transaction was rolled back")
+
+// Do calls run in a transaction, perhaps beside others and perhaps again, and returns its outcome when that is
+// committed. The end of the context ends the wait for a transaction to begin.
+func (g *Group[Tx]) Do(ctx context.Context, run func(tx Tx) error) error {
+	w := &write[Tx]{run: run, arrived: time.Now(), done: make(chan error, 1)}
+	g.once.Do(func() { g.turn = make(chan struct{}, 1) })
+	g.mu.Lock()
+	g.waiting = append(g.waiting, w)
+	g.mu.Unlock()
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		if g.leave(w) {
+			return ctx.Err()
+		}
+		return <-w.done
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+		if g.isWaiting(w) {
+			g.lead(ctx, w)
+		}
+		return <-w.done
+	}
+}
+
+// lead commits all writes that wait once a transaction has begun.
+func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
+	var batch []*write[Tx]
+	err := errAborted // unless the transaction ends
+	defer func() {
+		for _, w := range batch {
+			w.done <- cmp.Or(err, w.outcome)
+		}
+	}()
+	runtime.Gosched() // let requests that are ready join
+	err = g.Transact(ctx, leader.arrived, func(tx Tx, alone bool) error {
+		batch = g.take(func(w *write[Tx]) bool { return w == leader || !alone })
+		for _, w := range batch {
+			w.outcome = w.run(tx)
+			if w.outcome != nil && (len(batch) == 1 || g.IsBroken(w.outcome)) {
+				return w.outcome
+			}
+		}
+		return nil
+	})
+	switch {
+	case len(batch) == 0: // it has not begun
+		batch = g.take(func(w *write[Tx]) bool { return w == leader || time.Since(w.arrived) > g.Patience })
+	case err == nil:
+		g.committed(batch...)
+	case len(batch) > 1: // the database has refused what they have in common: each goes on alone
+		err = nil
+		for _, w := range batch {
+			w.outcome = errAborted
+			w.outcome = g.Transact(context.WithoutCancel(ctx), w.arrived, func(tx Tx, _ bool) error { return w.run(tx) })
+			g.committed(w)
+		}
+	}
+}
+
+func (g *Group[Tx]) committed(batch ...*write[Tx]) {
+	stored := 0
+	for _, w := range batch {
+		if w.outcome == nil {
+			stored++
+		}
+	}
+	if stored > 0 {
+		g.Committed(stored)
+	}
+}
+
+// take takes writes out of those that wait, in the order in which they arrived.
+func (g *Group[Tx]) take(which func(*write[Tx]) bool) (taken []*write[Tx]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *write[Tx]) bool {
+		if which(w) {
+			taken = append(taken, w)
+			return true
+		}
+		return false
+	})
+	return taken
+}
+
+// leave takes a write out of those that wait, unless its transaction has begun.
+func (g *Group[Tx]) leave(w *write[Tx]) bool {
+	return len(g.take(func(other *write[Tx]) bool { return other == w })) > 0
+}
+
+func (g *Group[Tx]) isWaiting(w *write[Tx]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Contains(g.waiting, w)
+}

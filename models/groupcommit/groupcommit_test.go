@@ -1,0 +1,174 @@
+package groupcommit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	errRefused = errors.New("refused")
+	errBroken  = errors.New("broken")
+	errCommit  = errors.New("the commit is refused")
+)
+
+// tx is a transaction: what was written in it.
+type tx struct{ written []string }
+
+// log is a database that keeps texts: what is committed, in order, and how many writes each commit stored.
+type log struct {
+	Group[*tx]
+	began, goOn chan bool // of the first transaction, which waits
+	alone       bool
+	begin       error
+	refuses     int // commits of more writes than this
+	texts       []string
+	commits     []int
+}
+
+func newLog() *log {
+	l := &log{began: make(chan bool), goOn: make(chan bool), refuses: 1000}
+	var first sync.Once
+	l.Group = Group[*tx]{
+		Patience: time.Hour, IsBroken: func(err error) bool { return errors.Is(err, errBroken) },
+		Committed: func(writes int) { l.commits = append(l.commits, writes) },
+		Transact: func(ctx context.Context, _ time.Time, run func(*tx, bool) error) error {
+			first.Do(func() { close(l.began); <-l.goOn })
+			if err := cmp.Or(ctx.Err(), l.begin); err != nil {
+				return err
+			}
+			t := &tx{}
+			if err := run(t, l.alone); err != nil {
+				return err
+			}
+			if len(t.written) > l.refuses {
+				return errCommit
+			}
+			l.texts = append(l.texts, t.written...)
+			return nil
+		},
+	}
+	return l
+}
+
+// writing returns a write of a text, or with an error one that is refused, and leaves nothing behind.
+func writing(text string, err error) func(*tx) error {
+	return func(t *tx) error {
+		if err == nil {
+			t.written = append(t.written, text)
+		}
+		return err
+	}
+}
+
+// together does writes at once: the first of them begins a transaction, and all others wait for that. It returns their
+// outcomes.
+func (l *log) together(t *testing.T, writes ...func(*tx) error) []error {
+	t.Helper()
+	outcomes := make([]error, len(writes))
+	var wait sync.WaitGroup
+	for i, write := range writes {
+		wait.Go(func() { outcomes[i] = l.Do(t.Context(), write) })
+		<-l.began
+		for len(l.waitingNow()) <= i { // until it waits
+			time.Sleep(time.Millisecond)
+		}
+	}
+	close(l.goOn)
+	wait.Wait()
+	return outcomes
+}
+
+func (l *log) waitingNow() []*write[*tx] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.waiting)
+}
+
+func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		set      func(*log)
+		outcomes []error // of the writes a, b and c, before what the database does
+		want     []error
+		texts    string
+		commits  []int
+	}{
+		{"all are stored in one commit", nil, []error{nil, nil, nil}, []error{nil, nil, nil}, "[a b c]", []int{3}},
+		{"one that is refused concerns no other", nil, []error{nil, errRefused, nil}, []error{nil, errRefused, nil}, "[a c]", []int{2}},
+		{"all that are refused commit nothing", nil, []error{errRefused, errRefused, errRefused},
+			[]error{errRefused, errRefused, errRefused}, "[]", nil},
+		{"one that ends the transaction lets the others go on alone", nil, []error{nil, errBroken, nil},
+			[]error{nil, errBroken, nil}, "[a c]", []int{1, 1}},
+		{"a commit that is refused is that of each alone", func(l *log) { l.refuses = 1 }, []error{nil, errRefused, nil},
+			[]error{nil, errRefused, nil}, "[a c]", []int{1, 1}},
+		{"where each is refused, so is each", func(l *log) { l.refuses = 0 }, []error{nil, nil, nil},
+			[]error{errCommit, errCommit, errCommit}, "[]", nil},
+		{"what cannot be shared is committed alone", func(l *log) { l.alone = true }, []error{nil, nil, nil},
+			[]error{nil, nil, nil}, "[a b c]", []int{1, 1, 1}},
+		{"where nothing can begin, who has waited too long is told at once",
+			func(l *log) { l.begin, l.Patience = errBroken, 0 }, []error{nil, nil, nil}, []error{errBroken, errBroken, errBroken}, "[]", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newLog()
+			if test.set != nil {
+				test.set(l)
+			}
+			var writes []func(*tx) error
+			for i, err := range test.outcomes {
+				writes = append(writes, writing(string(rune('a'+i)), err))
+			}
+			got := l.together(t, writes...)
+			slices.Sort(l.texts) // those that go on alone take turns in any order
+			if !slices.Equal(got, test.want) || fmt.Sprint(l.texts) != test.texts || !slices.Equal(l.commits, test.commits) {
+				t.Errorf("%v, stored are %v in commits of %v", got, l.texts, l.commits)
+			}
+		})
+	}
+}
+
+func TestWhoLeavesBeforeItsTransactionBeginsWritesNothing(t *testing.T) {
+	l := newLog()
+	leaving, leave := context.WithCancel(t.Context())
+	leave()
+	outcomes := l.together(t, writing("a", nil), func(*tx) error {
+		if err := l.Do(leaving, writing("never", nil)); !errors.Is(err, context.Canceled) {
+			t.Errorf("who leaves is told %v", err)
+		}
+		return nil
+	})
+	if outcomes[0] != nil || outcomes[1] != nil || fmt.Sprint(l.texts) != "[a]" {
+		t.Errorf("%v, stored are %v", outcomes, l.texts)
+	}
+}
+
+// A panic in a write ends the request that commits it. No other waits for ever, and the next write succeeds.
+func TestAPanicLeavesNobodyWaiting(t *testing.T) {
+	l := newLog()
+	panicked := make(chan any)
+	go func() {
+		defer func() { panicked <- recover() }()
+		_ = l.Do(t.Context(), writing("a", nil))
+	}()
+	<-l.began
+	outcome := make(chan error)
+	go func() { outcome <- l.Do(t.Context(), func(*tx) error { panic("a bug") }) }()
+	for len(l.waitingNow()) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	close(l.goOn)
+	if err := <-outcome; !errors.Is(err, errAborted) {
+		t.Errorf("the write that panics is told %v", err)
+	}
+	if reason := <-panicked; reason != "a bug" {
+		t.Errorf("the request that commits it ends with %v", reason)
+	}
+	if err := l.Do(t.Context(), writing("next", nil)); err != nil || fmt.Sprint(l.texts) != "[next]" {
+		t.Errorf("the next write: %v, stored are %v", err, l.texts)
+	}
+}
