@@ -56,18 +56,18 @@ func send(c *gin.Context, status int, contentType string, body []byte) error {
 	return err
 }
 
-// sendValue sends a value as JSON.
-func sendValue(c *gin.Context, status int, contentType string, value any) error {
-	body, err := toJSON(value)
+// SendValue sends a value as JSON.
+func SendValue(c *gin.Context, status int, contentType string, value any) error {
+	body, err := ToJSON(value)
 	if err != nil {
 		return err
 	}
 	return send(c, status, contentType, body)
 }
 
-// toJSON returns a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
+// ToJSON returns a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
 // trailing newline. Gin's JSON escapes, and its PureJSON adds a newline.
-func toJSON(value any) ([]byte, error) {
+func ToJSON(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -84,8 +84,8 @@ func KeepPrivate(c *gin.Context, vary string) {
 	c.Writer.Header().Add("Vary", vary)
 }
 
-// revalidate lets a cache keep a response if it revalidates it each time.
-func revalidate(c *gin.Context) {
+// Revalidate lets a cache keep a response if it revalidates it each time.
+func Revalidate(c *gin.Context) {
 	if c.Writer.Header().Get("Cache-Control") != keptPrivate {
 		c.Header("Cache-Control", "no-cache")
 	}

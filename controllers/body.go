@@ -18,28 +18,28 @@ import (
 	"users-api/models"
 )
 
-// oneObject is a binding of Gin for a body that is exactly one JSON object. Gin's own binding of JSON would accept text
+// OneObject is a binding of Gin for a body that is exactly one JSON object. Gin's own binding of JSON would accept text
 // after the object and keys in any letter case, and its errors mention Go types. A blank body and null count as an
 // object without members: the caller reports what is missing.
-type oneObject struct{}
+type OneObject struct{}
 
 // Name names the binding, as Gin asks.
-func (oneObject) Name() string { return "object" }
+func (OneObject) Name() string { return "object" }
 
 // Bind binds the body of a request.
-func (b oneObject) Bind(request *http.Request, into any) error {
+func (b OneObject) Bind(request *http.Request, into any) error {
 	body, err := io.ReadAll(request.Body)
 	switch {
 	case err != nil:
 		return unreadable(err)
 	case bytes.HasPrefix(body, []byte(gzipMagic)), compression.MatchString(request.Header.Get("Content-Encoding")):
-		return newError("body_invalid", "The request body is compressed: send it uncompressed")
+		return NewError("body_invalid", "The request body is compressed: send it uncompressed")
 	}
 	return b.BindBody(body, into)
 }
 
 // BindBody binds a text to a [json.Unmarshaler]. The client sees its errors.
-func (oneObject) BindBody(text []byte, into any) error {
+func (OneObject) BindBody(text []byte, into any) error {
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.Trim(text, space)) == 0 {
 		text = []byte("null")
@@ -49,12 +49,12 @@ func (oneObject) BindBody(text []byte, into any) error {
 	syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
 	switch kind := jsontext.Value(text).Kind(); {
 	case isSyntax && !utf8.Valid(text):
-		return newError("body_invalid", "The request body is not UTF-8 text")
+		return NewError("body_invalid", "The request body is not UTF-8 text")
 	case isSyntax:
-		return newError("body_invalid", "The request body is not valid JSON: see byte %d",
+		return NewError("body_invalid", "The request body is not valid JSON: see byte %d",
 			min(syntax.ByteOffset+1, int64(len(text))))
 	case kind != '{' && kind != 'n':
-		return newError("body_invalid", "The request body must be a JSON object, not %s", kinds[kind])
+		return NewError("body_invalid", "The request body must be a JSON object, not %s", Kinds[kind])
 	case isRefused:
 		return refusal // without the place in Go that was bound
 	}
@@ -80,16 +80,16 @@ func unreadable(err error) error {
 	case isGone(err), refusal(err) != ErrUnexpected:
 		return err
 	case isTooLarge:
-		return newError("body_too_large", "The request body is larger than %d MiB", tooLarge.Limit>>20)
+		return NewError("body_too_large", "The request body is larger than %d MiB", tooLarge.Limit>>20)
 	case isNet && timeout.Timeout():
 		return errTooSlow
 	default:
-		return newError("body_incomplete", "The request body could not be read to its end")
+		return NewError("body_incomplete", "The request body could not be read to its end")
 	}
 }
 
-// members yields each member of a valid object in order, and none of null. A value is valid until the next one.
-func members(object jsontext.Value) iter.Seq2[string, jsontext.Value] {
+// Members yields each member of a valid object in order, and none of null. A value is valid until the next one.
+func Members(object jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		in := jsontext.NewDecoder(bytes.NewBuffer(object), allowDuplicates)
 		_, _ = in.ReadToken() // the brace
@@ -103,8 +103,8 @@ func members(object jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// kinds are the types of JSON values, with their articles.
-var kinds = map[jsontext.Kind]string{
+// Kinds are the types of JSON values, with their articles.
+var Kinds = map[jsontext.Kind]string{
 	'{': "an object", '[': "an array", '"': "a string", '0': "a number",
 	't': "true or false", 'f': "true or false", 'n': "null",
 }
@@ -118,7 +118,7 @@ type sentUser struct {
 // UnmarshalJSON takes the fields of an object, and ignores its other keys. The last one of equal keys counts.
 func (s *sentUser) UnmarshalJSON(object []byte) error {
 	refused := make([]error, len(s.fields))
-	for key, value := range members(object) {
+	for key, value := range Members(object) {
 		if at := slices.IndexFunc(s.fields, func(field *models.Field) bool { return field.Name == key }); at >= 0 {
 			refused[at] = set(&s.Values, s.fields[at], value)
 		}
@@ -134,9 +134,9 @@ func set(values *models.Values, field *models.Field, sent jsontext.Value) error 
 	case kind == '"':
 		values.Set(field, decoded(sent))
 	case field.Required:
-		return newError("field_invalid", "The field %s must be a string, not %s", field.Name, kinds[kind])
+		return NewError("field_invalid", "The field %s must be a string, not %s", field.Name, Kinds[kind])
 	default:
-		return newError("field_invalid", "%s must be text or null", field.Name)
+		return NewError("field_invalid", "%s must be text or null", field.Name)
 	}
 	return nil
 }

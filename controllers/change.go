@@ -24,12 +24,12 @@ func (a *API) Put(c *gin.Context) error {
 
 // change responds with 200 and the whole user, or with 400, 404, 409, 412 or 500.
 func (a *API) change(c *gin.Context, sent change) error {
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 		return err
 	}
-	id, ok := parseID(c.Param("id"))
+	id, ok := ParseID(c.Param("id"))
 	if !ok {
-		return errNoUser
+		return ErrNoUser
 	}
 	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.precondition(a.ifMatch(c)))
 	if err != nil {
@@ -43,9 +43,9 @@ func (a *API) change(c *gin.Context, sent change) error {
 
 // Delete handles DELETE /api/users/:id, and that of /scim/v2/Users/:id: 204, 404, 412 or 500.
 func (a *API) Delete(c *gin.Context) error {
-	id, ok := parseID(c.Param("id"))
+	id, ok := ParseID(c.Param("id"))
 	if !ok {
-		return errNoUser
+		return ErrNoUser
 	}
 	if err := a.users.Delete(c.Request.Context(), id, a.ifMatch(c)); err != nil {
 		return err
@@ -64,14 +64,14 @@ type change struct {
 
 // UnmarshalJSON takes an object, and refuses what cannot be changed.
 func (s *change) UnmarshalJSON(object []byte) error {
-	for key, value := range members(object) {
+	for key, value := range Members(object) {
 		switch {
 		case key == "id":
 			s.id = value.Clone()
 		case key == "created_at":
 			s.createdAt = value.Clone()
 		case s.fields.Find(key) == nil:
-			return newError("field_unknown", `Unknown key "%s": only %s can be changed`, shorten(key),
+			return NewError("field_unknown", `Unknown key "%s": only %s can be changed`, Shorten(key),
 				join(s.fields.Names(), "and"))
 		}
 	}
@@ -117,9 +117,9 @@ func (a *API) ifMatch(c *gin.Context) models.Precondition {
 		if isAny(sent) || slices.Contains(sent, tag) {
 			return nil
 		}
-		refusal := newError("changed_meanwhile", "The user was changed since you read it")
+		refusal := NewError("changed_meanwhile", "The user was changed since you read it")
 		if hasLike(sent, tag) {
-			refusal = newError("changed_meanwhile", "The user is as you read it, but a proxy that compresses has rewritten "+
+			refusal = NewError("changed_meanwhile", "The user is as you read it, but a proxy that compresses has rewritten "+
 				"its ETag: send If-Match: %s, and let the proxy leave JSON uncompressed", tag)
 		}
 		refusal.tag = tag

@@ -32,14 +32,14 @@ type csvFile struct {
 
 // The errors about one row.
 var (
-	errOpenQuote = newError("file_invalid", `This quoted value is not closed correctly: the separator or the end of the `+
+	errOpenQuote = NewError("file_invalid", `This quoted value is not closed correctly: the separator or the end of the `+
 		`line must follow its last quote, and a quote inside it is written ""`)
-	errInnerQuote = newError("file_invalid", `This value has a quote in it but none around it. `+
+	errInnerQuote = NewError("file_invalid", `This value has a quote in it but none around it. `+
 		`Put quotes around the value, and write the quote inside it as ""`)
-	errSpaceBeforeQuote = newError("file_invalid", "A space stands before the quote at the start of a value: take it out")
-	errLoneCR           = newError("file_invalid", "A CR stands within a value that has no quotes around it: "+
+	errSpaceBeforeQuote = NewError("file_invalid", "A space stands before the quote at the start of a value: take it out")
+	errLoneCR           = NewError("file_invalid", "A CR stands within a value that has no quotes around it: "+
 		"lines must end with LF or CRLF, and a value with a line break needs quotes")
-	errSecondHeader = newError("file_invalid", "This row is a second header, as in files that were joined: take it out")
+	errSecondHeader = NewError("file_invalid", "This row is a second header, as in files that were joined: take it out")
 )
 
 // openCSV is an [openFile] that reads the header.
@@ -60,7 +60,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 		if field == nil {
 			found.IgnoredColumns = append(found.IgnoredColumns, header[i])
 		} else if slices.Contains(f.columns, field) {
-			return nil, newError("file_invalid", `The header has the column "%s" twice`, field.Name)
+			return nil, NewError("file_invalid", `The header has the column "%s" twice`, field.Name)
 		}
 		f.columns = append(f.columns, field)
 	}
@@ -70,16 +70,16 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 	row, isRow := errors.AsType[*models.RowError](err)
 	switch {
 	case errors.Is(err, io.EOF):
-		err = newError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
+		err = NewError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
 			join(fields.RequiredNames(), "and"))
 	case isJSON && len(missing) > 0:
 		err = errIsJSON
 	case isOneLine:
 		err = errOneLine
 	case isRow:
-		err = newError("file_invalid", "The header cannot be read. %s", row.Err)
+		err = NewError("file_invalid", "The header cannot be read. %s", row.Err)
 	case err == nil && len(missing) > 0:
-		err = newError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
+		err = NewError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
 			join(quoted(header), "and"), join(quoted(missing), "and"))
 	}
 	return f.next, err
@@ -131,7 +131,7 @@ func (f *csvFile) next() (models.ImportRow, error) {
 	}
 	f.row.Values = models.Values{}
 	if len(values) != len(f.columns) {
-		return f.row, f.refuse(newError("file_invalid", "The row has %s, and the header %s",
+		return f.row, f.refuse(NewError("file_invalid", "The row has %s, and the header %s",
 			count(len(values), "value", "values"), count(len(f.columns), "column", "columns")))
 	}
 	isHeader := true
@@ -205,7 +205,7 @@ func (f *csvFile) split(text []byte, atEOF bool) (advance int, row []byte, err e
 			quoted = true
 		case char == delimiter:
 			if columns++; columns > maxColumns {
-				return 0, nil, newError("file_invalid", "The row in line %d has more than %d values", f.rows.lines+1, maxColumns)
+				return 0, nil, NewError("file_invalid", "The row in line %d has more than %d values", f.rows.lines+1, maxColumns)
 			}
 			opens = true
 		case char == '"', opens && i > 0 && text[i-1] == '"':
@@ -228,7 +228,7 @@ func quoted(words []string) (all []string) {
 		if i == 20 {
 			return append(all, "others")
 		}
-		all = append(all, `"`+shorten(word)+`"`)
+		all = append(all, `"`+Shorten(word)+`"`)
 	}
 	return all
 }

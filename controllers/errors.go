@@ -29,7 +29,8 @@ func (e *Error) Error() string { return e.Message }
 // Status returns the HTTP status of the error.
 func (e *Error) Status() int { return Codes[e.code] }
 
-func newError(code, format string, values ...any) *Error {
+// NewError returns an error with one of the [Codes].
+func NewError(code, format string, values ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, values...), code: code}
 }
 
@@ -78,36 +79,27 @@ var Codes = map[string]int{
 
 // The errors that do not depend on the request.
 var (
-	errFixed      = newError("field_read_only", "id and created_at cannot be changed")
-	errNoUser     = newError("user_not_found", "User not found")
-	errTooSlow    = newError("body_too_slow", "The request body did not arrive in time")
-	errEmailUsed  = newError("email_used", "Email is already used by another user")
-	errRepeated   = newError("email_used", "Email is already used by an earlier row of the file")
-	ErrNoPath     = newError("path_not_found", "Not found")
-	ErrNoMethod   = newError("method_not_allowed", "Method not allowed")
-	ErrCrossSite  = newError("cross_site", "Requests from a browser on another site are refused")
-	ErrNoKey      = newError("key_missing", "An API key is needed")
-	ErrWrongKey   = newError("key_invalid", "The API key is not valid")
-	ErrReadKey    = newError("key_read_only", "This API key can only read")
-	ErrUnexpected = newError("internal_error", "Internal server error")
-	ErrBusy       = newError("too_many_bodies",
+	errFixed      = NewError("field_read_only", "id and created_at cannot be changed")
+	ErrNoUser     = NewError("user_not_found", "User not found")
+	errTooSlow    = NewError("body_too_slow", "The request body did not arrive in time")
+	errEmailUsed  = NewError("email_used", "Email is already used by another user")
+	errRepeated   = NewError("email_used", "Email is already used by an earlier row of the file")
+	ErrNoPath     = NewError("path_not_found", "Not found")
+	ErrNoMethod   = NewError("method_not_allowed", "Method not allowed")
+	ErrCrossSite  = NewError("cross_site", "Requests from a browser on another site are refused")
+	ErrNoKey      = NewError("key_missing", "An API key is needed")
+	ErrWrongKey   = NewError("key_invalid", "The API key is not valid")
+	ErrReadKey    = NewError("key_read_only", "This API key can only read")
+	ErrUnexpected = NewError("internal_error", "Internal server error")
+	ErrBusy       = NewError("too_many_bodies",
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
-	errNoFeed     = newError("changes_off", `Changes are not recorded: run "users-api changes on"`)
-	errCursorGone = newError("cursor_gone",
+	errNoFeed     = NewError("changes_off", `Changes are not recorded: run "users-api changes on"`)
+	errCursorGone = NewError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
-	errNoSCIM = newError("scim_off", "SCIM needs the fields external_id and active: "+
-		"run `users-api add-field external_id` and `users-api add-field active`, and add both to USER_FIELDS")
-	errNoGroups   = newError("groups_refused", "There are no groups: only users can be provisioned")
-	errNoSearch   = newError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
-	errNoMe       = newError("search_refused", "There is no /Me: use GET /scim/v2/Users?filter=…")
-	errNoUserName = newError("field_missing", "userName must be a text that is not empty")
-	errTaken      = newError("email_used", "Another user has this userName, email or externalId")
-	errFilter     = newError("filter_invalid", `A filter must be one of RFC 7644, section 3.4.2.2, such as `+
-		`userName eq "ada@example.org", on attributes that a field holds, with at most 50 comparisons and 50 brackets`)
-	errWaiting = newError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
-	errNoRoom  = newError("no_room",
+	errWaiting = NewError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
+	errNoRoom  = NewError("no_room",
 		"Exports and imports under way take all the disk space that they may: try again later")
-	ErrBusyImports = newError("too_many_imports",
+	ErrBusyImports = NewError("too_many_imports",
 		"Too many files are being imported at once: send it again later")
 )
 
@@ -116,12 +108,12 @@ func errRequired(names []string) *Error {
 	if len(names) == 1 {
 		verb = "is"
 	}
-	return newError("field_missing", "%s%s %s required", strings.ToUpper(all[:1]), all[1:], verb)
+	return NewError("field_missing", "%s%s %s required", strings.ToUpper(all[:1]), all[1:], verb)
 }
 
 // WrongHost returns the error for a request to a host that this service does not accept.
 func WrongHost(host string) *Error {
-	return newError("host_refused", `This service does not answer for the host "%s"`, shorten(host))
+	return NewError("host_refused", `This service does not answer for the host "%s"`, Shorten(host))
 }
 
 // RetryAfter is after how many seconds a client that got 503 should try again.
@@ -145,8 +137,35 @@ type problem struct {
 	refusedFile
 }
 
-// Refuse ends the request with the error object, or with a problem if the client asks for one, or as SCIM does. Only a
-// problem sets Vary: it does no harm if a cache sends an error object to a client that prefers a problem.
+// SCIMRoot is where the URL paths of SCIM begin, and SCIMType the content type of its responses.
+const SCIMRoot, SCIMType = "/scim/v2", "application/scim+json"
+
+// IsSCIM reports whether a URL path belongs to SCIM.
+func IsSCIM(path string) bool { return path == SCIMRoot || strings.HasPrefix(path, SCIMRoot+"/") }
+
+// scimErrors are the words of RFC 7644, section 3.12, by the codes of errors. Other errors have none.
+var scimErrors = map[string]string{
+	"body_invalid":      "invalidSyntax",
+	"email_used":        "uniqueness",
+	"field_invalid":     "invalidValue",
+	"field_missing":     "invalidValue",
+	"field_read_only":   "mutability",
+	"field_unknown":     "invalidPath",
+	"filter_invalid":    "invalidFilter",
+	"parameter_invalid": "invalidValue",
+}
+
+// scimError is an error as RFC 7644, section 3.12, describes it.
+type scimError struct {
+	Schemas  []string `json:"schemas"`
+	Status   string   `json:"status"`
+	SCIMType string   `json:"scimType,omitempty"`
+	Detail   string   `json:"detail"`
+}
+
+// Refuse ends the request with the error object, or with a problem if the client asks for one, or as SCIM does: the
+// path decides, because middleware refuses before a handler runs. Only a problem sets Vary: it does no harm if a cache
+// sends an error object to a client that prefers a problem.
 func Refuse(c *gin.Context, refusal *Error) {
 	c.Abort()
 	header := c.Writer.Header()
@@ -163,13 +182,14 @@ func Refuse(c *gin.Context, refusal *Error) {
 	}
 	switch {
 	case IsSCIM(c.Request.URL.Path):
-		_ = sendValue(c, status, scimType, newSCIMError(refusal))
+		_ = SendValue(c, status, SCIMType, scimError{[]string{"urn:ietf:params:scim:api:messages:2.0:Error"},
+			strconv.Itoa(status), scimErrors[refusal.code], refusal.Message})
 	case wantsProblem(c):
 		header.Add("Vary", "Accept")
-		_ = sendValue(c, status, problemType, problem{"about:blank", http.StatusText(status), status,
+		_ = SendValue(c, status, problemType, problem{"about:blank", http.StatusText(status), status,
 			refusal.Message, refusal.code, refusal.refusedFile})
 	default:
-		_ = sendValue(c, status, contentType, refusal)
+		_ = SendValue(c, status, contentType, refusal)
 	}
 }
 
@@ -182,7 +202,7 @@ func refusal(err error) *Error {
 	case isRefusal:
 		return refusal
 	case errors.Is(err, models.ErrNotFound):
-		return errNoUser
+		return ErrNoUser
 	case errors.Is(err, models.ErrRepeated):
 		return errRepeated
 	case errors.Is(err, models.ErrNoRoom):
@@ -194,9 +214,9 @@ func refusal(err error) *Error {
 	case !isStorages:
 		return ErrUnexpected
 	case failure.Unknown:
-		return newError("outcome_unknown", "%s", failure.Text)
+		return NewError("outcome_unknown", "%s", failure.Text)
 	}
-	return newError("storage_failed", "%s", failure.Text)
+	return NewError("storage_failed", "%s", failure.Text)
 }
 
 // valueUsed returns the error of a write: 409 if another user has the email, or the value of another field of which a
@@ -208,7 +228,7 @@ func valueUsed(err error, fields models.Fields) error {
 	case failure.Duplicate:
 		return errEmailUsed
 	case fields.Find(failure.Column) != nil:
-		return newError("value_used", "%s is already used by another user", failure.Column)
+		return NewError("value_used", "%s is already used by another user", failure.Column)
 	}
 	return err
 }
@@ -241,8 +261,8 @@ func count(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-// shorten cuts a name from a client to a length that fits into a sentence.
-func shorten(name string) string {
+// Shorten cuts a name from a client to a length that fits into a sentence.
+func Shorten(name string) string {
 	const most = 60
 	if runes := []rune(name); len(runes) > most {
 		return string(runes[:most]) + "…"

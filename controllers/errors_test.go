@@ -12,7 +12,7 @@ func TestARefusalKeepsNoHeaderOfTheResponseThatFailed(t *testing.T) {
 	for refusal, after := range map[*Error]string{errNoRoom: RetryAfter, ErrUnexpected: ""} {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
 		c.Request = httptest.NewRequest("GET", "/", nil)
-		revalidate(c)
+		Revalidate(c)
 		names := []string{"Content-Disposition", "Link", "X-Total-Count", "ETag", "Cache-Control"}
 		for _, name := range names {
 			c.Header(name, "of the page")

@@ -78,7 +78,7 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 	if err != nil {
 		return err
 	}
-	revalidate(c)
+	Revalidate(c)
 	c.Header("Content-Type", contentType)
 	c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)
 	c.Header("ETag", `"`+hex.EncodeToString(sum.Sum(nil)[:16])+`"`)

@@ -76,7 +76,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 	if err != nil {
 		return importRefusal(err, a.fields, wantsProblem(c))
 	}
-	return sendValue(c, http.StatusOK, contentType, done)
+	return SendValue(c, http.StatusOK, contentType, done)
 }
 
 // store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before
@@ -151,7 +151,7 @@ type refusedRow struct {
 // importRefusal returns the error that the client sees if an import is refused because of the file.
 func importRefusal(err error, fields models.Fields, asProblem bool) error {
 	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
-		refused := newError("too_many_deletions",
+		refused := NewError("too_many_deletions",
 			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
 		refused.refusedFile = refusedFile{[]refusedRow{}, many.Users}
@@ -161,7 +161,7 @@ func importRefusal(err error, fields models.Fields, asProblem bool) error {
 	if !ok {
 		return err
 	}
-	refused := newError("rows_refused", "%d of %s cannot be imported; nothing was stored",
+	refused := NewError("rows_refused", "%d of %s cannot be imported; nothing was stored",
 		rows.Refused, count(rows.All, "row", "rows"))
 	for _, row := range rows.Listed {
 		cause := refusal(valueUsed(row.Err, fields))
@@ -190,20 +190,20 @@ var conflicts = []string{models.ConflictFails: "fail", models.ConflictSkips: "sk
 func parseImport(c *gin.Context, parameters parameters) (request, error) {
 	kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		return request{}, newError("form_refused", // without a host: behind a proxy, only the client knows the URL
+		return request{}, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
 			"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(c.FullPath()))
 	}
 	asked, err := parameters.parse(c.Request.URL.RawQuery)
 	switch {
 	case err != nil:
 	case asked.DeleteMissing && asked.OnConflict != models.ConflictUpdates:
-		err = newError("parameter_invalid",
+		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
 	case asked.DeleteMissing && !asked.has("max_deletes"):
-		err = newError("parameter_invalid",
+		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with max_deletes: how many users may be deleted at most")
 	case !asked.DeleteMissing && asked.has("max_deletes"):
-		err = newError("parameter_invalid", "The parameter max_deletes must come with on_missing=delete")
+		err = NewError("parameter_invalid", "The parameter max_deletes must come with on_missing=delete")
 	case compression.MatchString(c.GetHeader("Content-Encoding")):
 		err = errCompressedFile
 	}
@@ -221,18 +221,18 @@ const (
 
 // The errors about a whole file.
 var (
-	errNoRows  = newError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
-	errOneLine = newError("file_invalid", "The file is one line, or its first line is too long. "+
+	errNoRows  = NewError("file_invalid", "The file has no rows: on_missing=delete would delete every user")
+	errOneLine = NewError("file_invalid", "The file is one line, or its first line is too long. "+
 		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
-	errCompressedFile = newError("file_invalid", "The file is compressed: send it uncompressed")
-	errNotLines       = newError("file_invalid", "The file must have one JSON object per line: "+
+	errCompressedFile = NewError("file_invalid", "The file is compressed: send it uncompressed")
+	errNotLines       = NewError("file_invalid", "The file must have one JSON object per line: "+
 		"jq -c '.[]' FILE makes such lines of an array, and jq -c . FILE of objects on several lines. Send CSV to users.csv")
-	errIsJSON = newError("file_invalid", "The file is JSON, and not CSV: send it to users.ndjson, "+
+	errIsJSON = NewError("file_invalid", "The file is JSON, and not CSV: send it to users.ndjson, "+
 		"with one object per line, as jq -c '.[]' makes them of an array")
 )
 
 func errNotUTF8(line int) error {
-	return newError("file_invalid", "The file is not text in UTF-8 (see line %d): save it as UTF-8, "+
+	return NewError("file_invalid", "The file is not text in UTF-8 (see line %d): save it as UTF-8, "+
 		`which Excel calls "CSV UTF-8 (Comma delimited)"`, line)
 }
 
@@ -242,8 +242,8 @@ var otherKinds = []struct {
 	error error
 }{
 	{gzipMagic, errCompressedFile},
-	{"PK\x03\x04", newError("file_invalid", "The file is a workbook or a zip file, and not text: save it as CSV")},
-	{"\xd0\xcf\x11\xe0", newError("file_invalid", "The file is a workbook, and not text: save it as CSV")},
+	{"PK\x03\x04", NewError("file_invalid", "The file is a workbook or a zip file, and not text: save it as CSV")},
+	{"\xd0\xcf\x11\xe0", NewError("file_invalid", "The file is a workbook, and not text: save it as CSV")},
 }
 
 // openText returns the text of a file without byte order marks, and what is known of its start behind blanks.
@@ -309,7 +309,7 @@ func (r *textRows) next() ([]byte, error) {
 	}
 	err := r.in.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		err = newError("file_invalid",
+		err = NewError("file_invalid",
 			"The row in line %d is longer than 4 MiB: in CSV, a quote that ends a value may be missing", r.lines+1)
 		if r.line == 0 {
 			err = errOneLine
@@ -332,7 +332,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 		line, err := rows.next()
 		switch line = bytes.Trim(line, space); {
 		case isFirst && errors.Is(err, io.EOF):
-			err = newError("file_invalid", "The file is empty: each line must be a JSON object with %s",
+			err = NewError("file_invalid", "The file is empty: each line must be a JSON object with %s",
 				join(withArticles(fields.RequiredNames()), "and"))
 		case err != nil:
 		case isFirst && !(bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))):
@@ -344,7 +344,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 			return row, err
 		}
 		sent := sentUser{fields: fields}
-		err = oneObject{}.BindBody(line, &sent)
+		err = OneObject{}.BindBody(line, &sent)
 		row.Line, row.Values = rows.line, sent.Values
 		if err == nil {
 			err = found.ignoreKeys(line, fields, &row.User)
@@ -360,11 +360,11 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 func (n *notes) ignoreKeys(line jsontext.Value, fields models.Fields, user *models.NewUser) error {
 	lacking := lacking(fields, user)
 	var meant []string
-	for key := range members(line) {
+	for key := range Members(line) {
 		if fields.Find(key) != nil {
 			continue
 		}
-		if key = shorten(key); len(n.IgnoredColumns) < models.MaxListed && !slices.Contains(n.IgnoredColumns, key) {
+		if key = Shorten(key); len(n.IgnoredColumns) < models.MaxListed && !slices.Contains(n.IgnoredColumns, key) {
 			n.IgnoredColumns = append(n.IgnoredColumns, key)
 		}
 		if field := titled(fields, key); field != nil && slices.Contains(lacking, field.Name) && len(meant) < len(lacking) {
@@ -372,7 +372,7 @@ func (n *notes) ignoreKeys(line jsontext.Value, fields models.Fields, user *mode
 		}
 	}
 	if len(meant) > 0 {
-		return newError("field_missing", "%s: %s", errRequired(lacking), join(meant, "and"))
+		return NewError("field_missing", "%s: %s", errRequired(lacking), join(meant, "and"))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (a *API) List(c *gin.Context) error {
 				return err
 			}
 		}
-		revalidate(c)
+		Revalidate(c)
 		c.Header("Changes-Cursor", list.Cursor)
 		c.Header("Content-Type", contentType)
 		if list.Version != "" {
@@ -157,7 +157,7 @@ func sendWhole(c *gin.Context, page *page) error {
 	case page.more:
 		tagged = tagged[:len(tagged)-1]
 	}
-	revalidate(c)
+	Revalidate(c)
 	if notModified(c, entityTag(tagged)) {
 		if page.users == 1 && !page.more && c.Query("limit") != "" {
 			c.Writer.Header().Set("Link", "") // Gin's Header would remove it
@@ -169,7 +169,7 @@ func sendWhole(c *gin.Context, page *page) error {
 
 // sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user is sent as a whole.
 func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.User, error]) error {
-	revalidate(c)
+	Revalidate(c)
 	c.Header("Content-Type", contentType)
 	for chunk, err := range array.Chunks(pages) {
 		switch {

@@ -50,7 +50,7 @@ func (r *request) next(place models.Place) string {
 // complete checks the parameters of a page that depend on one another: what after may be depends on the sort.
 func (r *request) complete() error {
 	if r.has("sort") && r.Limit == 0 {
-		return newError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
+		return NewError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
 	}
 	if r.after == "" {
 		return nil
@@ -65,9 +65,9 @@ func (r *request) complete() error {
 		text, place.Key, _ = strings.Cut(text, " ")
 		fits = fits && err == nil
 	}
-	id, isID := parseID(text)
+	id, isID := ParseID(text)
 	if !fits || !isID {
-		return newError("parameter_invalid", "The parameter after must be %s", meaning)
+		return NewError("parameter_invalid", "The parameter after must be %s", meaning)
 	}
 	place.ID = id
 	r.After = &place
@@ -102,18 +102,18 @@ func (p parameters) parse(query string) (asked request, err error) {
 		}
 		at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
 		if at < 0 {
-			return asked, newError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, shorten(name), p.of,
+			return asked, NewError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, Shorten(name), p.of,
 				join(p.names(), "and"))
 		}
 		meaning := p.all[at].meaning
 		if asked.has(name) {
-			return asked, newError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
+			return asked, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
 		}
 		if value, err = url.QueryUnescape(value); err != nil {
 			meaning += ", with each % of it written as %25"
 		}
 		if err != nil || !utf8.ValidString(value) || !p.all[at].set(&asked, value) {
-			return asked, newError("parameter_invalid", "The parameter %s must be %s", name, meaning)
+			return asked, NewError("parameter_invalid", "The parameter %s must be %s", name, meaning)
 		}
 		asked.sent = append(asked.sent, sentParameter{name, value})
 	}
@@ -140,7 +140,7 @@ func choice(name string, set func(asked *request, at int), values ...string) par
 func number(name string, least, most int64, set func(asked *request, value int)) parameter {
 	meaning := fmt.Sprintf("a whole number from %d to %d", least, most)
 	return parameter{name, meaning, func(asked *request, value string) bool {
-		number, ok := parseID(value)
+		number, ok := ParseID(value)
 		set(asked, int(number))
 		return ok && least <= number && number <= most
 	}}

@@ -30,7 +30,7 @@ func NewAPI(users *models.Users, fields models.Fields, logger *slog.Logger) *API
 // client that asks for problems gets 409.
 func (a *API) Create(c *gin.Context) error {
 	sent := sentUser{fields: a.fields}
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 		return err
 	}
 	if len(lacking(a.fields, &sent.User)) > 0 {
@@ -51,24 +51,24 @@ func (a *API) Create(c *gin.Context) error {
 
 // Get handles GET and HEAD /api/users/:id: 200, 304, 404 or 500.
 func (a *API) Get(c *gin.Context) error {
-	id, ok := parseID(c.Param("id"))
+	id, ok := ParseID(c.Param("id"))
 	if !ok {
-		return errNoUser
+		return ErrNoUser
 	}
 	user, err := a.users.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
 	body := a.fields.AppendUser(nil, &user)
-	revalidate(c)
+	Revalidate(c)
 	if notModified(c, entityTag(body)) {
 		return nil
 	}
 	return send(c, http.StatusOK, contentType, body)
 }
 
-// parseID parses an id exactly as the API writes it: "01", "+1" and "1.0" match no user.
-func parseID(text string) (id int64, ok bool) {
+// ParseID parses an id exactly as the API writes it: "01", "+1" and "1.0" match no user.
+func ParseID(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && strconv.FormatInt(id, 10) == text
 }

@@ -83,11 +83,12 @@ func TestEveryCodeIsExplainedWithItsStatus(t *testing.T) {
 		program.Expect(t, "what is explained of "+code, explained[code], fmt.Sprint(status, ": …"))
 	}
 	used := map[string]bool{}
-	files, _ := filepath.Glob("../controllers/*.go")
-	for _, file := range files {
+	handlers, _ := filepath.Glob("../controllers/*.go")
+	provisioning, _ := filepath.Glob("../scim/*.go")
+	for _, file := range slices.Concat(handlers, provisioning) {
 		source, err := os.ReadFile(file)
 		program.Must(t, err)
-		for _, match := range regexp.MustCompile(`newError\("(\w+)"`).FindAllSubmatch(source, -1) {
+		for _, match := range regexp.MustCompile(`NewError\("(\w+)"`).FindAllSubmatch(source, -1) {
 			used[string(match[1])] = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"users-api/controllers"
 	"users-api/models"
+	"users-api/scim"
 	"users-api/web"
 )
 
@@ -53,14 +54,14 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	allows := func(request *http.Request) bool { _, refusal := s.Access.judge(request); return refusal == nil }
 	changes := controllers.NewChanges(ending, s.Users, s.Fields, allows, l.heartbeat)
-	scim := controllers.NewSCIM(s.Users, s.Fields)
+	provisioning := scim.NewAPI(s.Users, s.Fields)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
 	refuse := func(refusal *controllers.Error) gin.HandlerFunc {
 		return func(c *gin.Context) { controllers.Refuse(c, refusal) }
 	}
-	engine.NoRoute(scim.Check, refuse(controllers.ErrNoPath))
-	engine.NoMethod(scim.Check, refuse(controllers.ErrNoMethod))
+	engine.NoRoute(provisioning.Check, refuse(controllers.ErrNoPath))
+	engine.NoMethod(provisioning.Check, refuse(controllers.ErrNoMethod))
 
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/users", handle(api.List))
@@ -75,16 +76,16 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))
 	engine.POST(ndjsonPath, handle(api.ImportNDJSON))
 
-	provisioning := engine.Group("/scim/v2", scim.Check)
-	provisioning.Match(reads, "/Users", handle(scim.List))
-	provisioning.POST("/Users", handle(scim.Create))
-	provisioning.Match(reads, "/Users/:id", handle(scim.Get))
-	provisioning.PUT("/Users/:id", handle(scim.Put))
-	provisioning.PATCH("/Users/:id", handle(scim.Patch))
-	provisioning.DELETE("/Users/:id", handle(api.Delete))
-	provisioning.Match(reads, "/Groups", handle(scim.Groups))
+	group := engine.Group(controllers.SCIMRoot, provisioning.Check)
+	group.Match(reads, "/Users", handle(provisioning.List))
+	group.POST("/Users", handle(provisioning.Create))
+	group.Match(reads, "/Users/:id", handle(provisioning.Get))
+	group.PUT("/Users/:id", handle(provisioning.Put))
+	group.PATCH("/Users/:id", handle(provisioning.Patch))
+	group.DELETE("/Users/:id", handle(api.Delete))
+	group.Match(reads, "/Groups", handle(provisioning.Groups))
 	for _, path := range []string{"ServiceProviderConfig", "ResourceTypes", "ResourceTypes/:id", "Schemas", "Schemas/:id"} {
-		provisioning.Match(reads, "/"+path, handle(scim.Describe))
+		group.Match(reads, "/"+path, handle(provisioning.Describe))
 	}
 
 	for path, file := range web.Files(s.Version, s.Fields) {

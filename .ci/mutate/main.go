@@ -17,7 +17,7 @@ import (
 	"sync"
 )
 
-var folders = []string{"config", "controllers", "models", "routes"}
+var folders = []string{"config", "controllers", "models", "routes", "scim"}
 
 func main() {
 	out := flag.String("out", "/tmp/mutants.txt", "the `file` of results: what it has is not run again")

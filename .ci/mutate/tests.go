@@ -28,7 +28,7 @@ type binary struct {
 // compile compiles all tests, those of storage and of the built program for each database.
 func compile(tree, work string) (binaries []*binary) {
 	for tags, packages := range map[string]string{
-		"":         "./config ./controllers ./routes ./models/... ./commands ./tests/...",
+		"":         "./config ./controllers ./scim ./routes ./models/... ./commands ./tests/...",
 		"postgres": "./models ./commands ./tests/...",
 	} {
 		list := []string{"list", "-tags", tags, "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}"}

@@ -1,4 +1,4 @@
-package controllers
+package scim
 
 import (
 	"cmp"
@@ -58,7 +58,7 @@ func (p parsedFilter) text(e *filter.AttributeExpression) (text string, isText b
 }
 
 // condition returns the condition that a part of a filter is, whose attributes are within another.
-func (s *SCIM) condition(p parsedFilter, part filter.Expression, within string) (models.Condition, error) {
+func (s *API) condition(p parsedFilter, part filter.Expression, within string) (models.Condition, error) {
 	switch e := part.(type) {
 	case *filter.AttributeExpression:
 		if condition, ok := s.comparison(p, e, within+e.AttributePath.String()); ok {
@@ -85,7 +85,7 @@ func (s *SCIM) condition(p parsedFilter, part filter.Expression, within string) 
 // emailParts are what the emails of all users have in common.
 var emailParts = map[string]string{"emails.type": "work", "emails.primary": "true"}
 
-func (s *SCIM) comparison(p parsedFilter, e *filter.AttributeExpression, path string) (c models.Condition, ok bool) {
+func (s *API) comparison(p parsedFilter, e *filter.AttributeExpression, path string) (c models.Condition, ok bool) {
 	text, isText := p.text(e)
 	isTrue, isTruth := truth([]byte(text))
 	isEquality := e.Operator == filter.EQ || e.Operator == filter.NE

@@ -1,10 +1,11 @@
-package controllers
+package scim
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"users-api/controllers"
 	"users-api/models"
 )
 
@@ -33,8 +34,8 @@ const userType = `{
 	"meta": {"resourceType": "ResourceType", "location": "ResourceTypes/User"}
 }`
 
-// scimSchema is a schema, and schemaAttribute an attribute in it (RFC 7643, section 7).
-type scimSchema struct {
+// schema is a schema, and schemaAttribute an attribute in it (RFC 7643, section 7).
+type schema struct {
 	Schemas    []string          `json:"schemas"`
 	ID         string            `json:"id"`
 	Name       string            `json:"name"`
@@ -86,11 +87,11 @@ func describe(held map[string]*models.Field, unique []string, ignoresCase bool) 
 	all := newAttribute("emails", "complex", emails...)
 	all.MultiValued = true
 	schemas := []any{}
-	documents := map[string]any{scimRoot + "/ServiceProviderConfig": json.RawMessage(serviceProviderConfig)}
+	documents := map[string]any{controllers.SCIMRoot + "/ServiceProviderConfig": json.RawMessage(serviceProviderConfig)}
 	add := func(id, name string, attributes ...schemaAttribute) {
-		schema := scimSchema{[]string{"urn:ietf:params:scim:schemas:core:2.0:Schema"}, id, name, attributes,
+		added := schema{[]string{"urn:ietf:params:scim:schemas:core:2.0:Schema"}, id, name, attributes,
 			map[string]string{"resourceType": "Schema", "location": "Schemas/" + id}}
-		documents[scimRoot+"/Schemas/"+id], schemas = schema, append(schemas, schema)
+		documents[controllers.SCIMRoot+"/Schemas/"+id], schemas = added, append(schemas, added)
 	}
 	add(coreSchema, "User", append(parts[""], newAttribute("name", "complex", parts["name"]...), all)...)
 	extension := ""
@@ -99,7 +100,8 @@ func describe(held map[string]*models.Field, unique []string, ignoresCase bool) 
 		extension = `{"schema": "` + enterpriseSchema + `", "required": false}`
 	}
 	user := json.RawMessage(fmt.Sprintf(userType, extension))
-	documents[scimRoot+"/ResourceTypes"], documents[scimRoot+"/ResourceTypes/User"] = newSCIMList(1, 1, []any{user}), user
-	documents[scimRoot+"/Schemas"] = newSCIMList(int64(len(schemas)), 1, schemas)
+	documents[controllers.SCIMRoot+"/ResourceTypes"] = newList(1, 1, []any{user})
+	documents[controllers.SCIMRoot+"/ResourceTypes/User"] = user
+	documents[controllers.SCIMRoot+"/Schemas"] = newList(int64(len(schemas)), 1, schemas)
 	return documents
 }

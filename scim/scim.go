@@ -1,4 +1,5 @@
-package controllers
+// Package scim handles the requests of identity providers, which keep the users by SCIM (RFC 7643 and 7644).
+package scim
 
 import (
 	"cmp"
@@ -9,25 +10,24 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/controllers"
 	"users-api/models"
 )
 
-// SCIM handles the endpoints under /scim/v2, by which identity providers keep the users (RFC 7644). Only DELETE of a
-// user is not here: it is [API.Delete].
-type SCIM struct {
+// API handles the endpoints under /scim/v2. Only DELETE of a user is not here: it is [controllers.API.Delete].
+type API struct {
 	users  *models.Users
 	fields models.Fields
 	held   map[string]*models.Field // the field that holds an attribute, by its path
 }
 
-// NewSCIM returns the handlers for the users in a storage.
-func NewSCIM(users *models.Users, fields models.Fields) *SCIM {
-	s := &SCIM{users: users, fields: fields, held: map[string]*models.Field{}}
+// NewAPI returns the handlers for the users in a storage.
+func NewAPI(users *models.Users, fields models.Fields) *API {
+	s := &API{users: users, fields: fields, held: map[string]*models.Field{}}
 	for _, attribute := range attributes {
 		if field := fields.Find(attribute.field); field != nil {
 			s.held[attribute.path] = field
@@ -39,59 +39,38 @@ func NewSCIM(users *models.Users, fields models.Fields) *SCIM {
 	return s
 }
 
-const (
-	scimRoot = "/scim/v2"
-	scimType = "application/scim+json"
+// The errors that only SCIM has.
+var (
+	errNoSCIM = controllers.NewError("scim_off", "SCIM needs the fields external_id and active: "+
+		"run `users-api add-field external_id` and `users-api add-field active`, and add both to USER_FIELDS")
+	errNoGroups   = controllers.NewError("groups_refused", "There are no groups: only users can be provisioned")
+	errNoSearch   = controllers.NewError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
+	errNoMe       = controllers.NewError("search_refused", "There is no /Me: use GET /scim/v2/Users?filter=…")
+	errNoUserName = controllers.NewError("field_missing", "userName must be a text that is not empty")
+	errTaken      = controllers.NewError("email_used", "Another user has this userName, email or externalId")
+	errFilter     = controllers.NewError("filter_invalid", `A filter must be one of RFC 7644, section 3.4.2.2, such as `+
+		`userName eq "ada@example.org", on attributes that a field holds, with at most 50 comparisons and 50 brackets`)
 )
-
-// IsSCIM reports whether a URL path belongs to SCIM.
-func IsSCIM(path string) bool { return path == scimRoot || strings.HasPrefix(path, scimRoot+"/") }
 
 // Check refuses every request under /scim/v2 if users lack the fields that SCIM needs, those on groups that are more
 // than a list, searches by POST (RFC 7644, section 3.4.3), and /Me (section 3.11).
-func (s *SCIM) Check(c *gin.Context) {
-	const groups = scimRoot + "/Groups"
+func (s *API) Check(c *gin.Context) {
 	path, reads := c.Request.URL.Path, c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
 	switch {
-	case !IsSCIM(path):
+	case !controllers.IsSCIM(path):
 	case s.held["externalId"] == nil || s.held["active"] == nil:
-		Refuse(c, errNoSCIM)
-	case strings.HasPrefix(path, groups+"/"), path == groups && !reads:
-		Refuse(c, errNoGroups)
+		controllers.Refuse(c, errNoSCIM)
+	case strings.HasPrefix(path, controllers.SCIMRoot+"/Groups/"), path == controllers.SCIMRoot+"/Groups" && !reads:
+		controllers.Refuse(c, errNoGroups)
 	case strings.HasSuffix(path, "/.search"):
-		Refuse(c, errNoSearch)
-	case path == scimRoot+"/Me":
-		Refuse(c, errNoMe)
+		controllers.Refuse(c, errNoSearch)
+	case path == controllers.SCIMRoot+"/Me":
+		controllers.Refuse(c, errNoMe)
 	}
 }
 
-// scimErrors are the words of RFC 7644, section 3.12, by the codes of errors. Other errors have none.
-var scimErrors = map[string]string{
-	"body_invalid":      "invalidSyntax",
-	"email_used":        "uniqueness",
-	"field_invalid":     "invalidValue",
-	"field_missing":     "invalidValue",
-	"field_read_only":   "mutability",
-	"field_unknown":     "invalidPath",
-	"filter_invalid":    "invalidFilter",
-	"parameter_invalid": "invalidValue",
-}
-
-// scimError is an error as RFC 7644, section 3.12, describes it.
-type scimError struct {
-	Schemas  []string `json:"schemas"`
-	Status   string   `json:"status"`
-	SCIMType string   `json:"scimType,omitempty"`
-	Detail   string   `json:"detail"`
-}
-
-func newSCIMError(refusal *Error) scimError {
-	schemas := []string{"urn:ietf:params:scim:api:messages:2.0:Error"}
-	return scimError{schemas, strconv.Itoa(refusal.Status()), scimErrors[refusal.code], refusal.Message}
-}
-
-// scimList is a response with several resources (RFC 7644, section 3.4.2).
-type scimList struct {
+// list is a response with several resources (RFC 7644, section 3.4.2).
+type list struct {
 	Schemas      []string `json:"schemas"`
 	TotalResults int64    `json:"totalResults"`
 	StartIndex   int      `json:"startIndex"`
@@ -99,76 +78,73 @@ type scimList struct {
 	Resources    []any    `json:"Resources"`
 }
 
-func newSCIMList(total int64, start int, resources []any) scimList {
+func newList(total int64, start int, resources []any) list {
 	schemas := []string{"urn:ietf:params:scim:api:messages:2.0:ListResponse"}
-	return scimList{schemas, total, start, len(resources), resources}
+	return list{schemas, total, start, len(resources), resources}
 }
 
-func sendSCIM(c *gin.Context, status int, value any) error {
-	revalidate(c)
-	return sendValue(c, status, scimType, value)
+func send(c *gin.Context, status int, value any) error {
+	controllers.Revalidate(c)
+	return controllers.SendValue(c, status, controllers.SCIMType, value)
 }
 
 // Describe handles GET and HEAD of what describes the service (RFC 7644, section 4): 200, 404 or 500.
-func (s *SCIM) Describe(c *gin.Context) error {
+func (s *API) Describe(c *gin.Context) error {
 	unique, ignoresCase, err := s.users.Uniqueness(c.Request.Context())
 	if err != nil {
 		return err
 	}
 	document, found := describe(s.held, unique, ignoresCase)[c.Request.URL.Path]
 	if !found {
-		return ErrNoPath
+		return controllers.ErrNoPath
 	}
-	return sendSCIM(c, http.StatusOK, document)
+	return send(c, http.StatusOK, document)
 }
 
 // Groups handles GET and HEAD /scim/v2/Groups: 200. There are none, and a provider that asks must not get an error.
-func (s *SCIM) Groups(c *gin.Context) error {
-	return sendSCIM(c, http.StatusOK, newSCIMList(0, 1, []any{}))
+func (s *API) Groups(c *gin.Context) error {
+	return send(c, http.StatusOK, newList(0, 1, []any{}))
 }
 
 // Get handles GET and HEAD /scim/v2/Users/:id (RFC 7644, section 3.4.1): 200, 404 or 500.
-func (s *SCIM) Get(c *gin.Context) error {
-	id, ok := parseID(c.Param("id"))
+func (s *API) Get(c *gin.Context) error {
+	id, ok := controllers.ParseID(c.Param("id"))
 	if !ok {
-		return errNoUser
+		return controllers.ErrNoUser
 	}
 	user, err := s.users.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	return sendSCIM(c, http.StatusOK, s.render(&user))
+	return send(c, http.StatusOK, s.render(&user))
 }
 
-// scimPage is how many users a list has at most, and scimBytes how many bytes of JSON, but for the last user: a slow
+// maxPage is how many users a list has at most, and maxBytes how many bytes of JSON, but for the last user: a slow
 // reader holds them.
-const (
-	scimPage  = 1000
-	scimBytes = 512 << 10
-)
+const maxPage, maxBytes = 1000, 512 << 10
 
-// scimNumber returns the number that a parameter is, within limits.
-func scimNumber(parameters url.Values, name string, otherwise, least, most int64) (int, error) {
-	number, ok := otherwise, true
+// number returns the number that a parameter is, within limits.
+func number(parameters url.Values, name string, otherwise, least, most int64) (int, error) {
+	value, ok := otherwise, true
 	if parameters.Has(name) {
-		number, ok = parseID(parameters.Get(name))
+		value, ok = controllers.ParseID(parameters.Get(name))
 	}
 	if !ok {
-		return 0, newError("parameter_invalid", "The parameter %s must be a whole number", name)
+		return 0, controllers.NewError("parameter_invalid", "The parameter %s must be a whole number", name)
 	}
-	return int(min(max(number, least), most)), nil
+	return int(min(max(value, least), most)), nil
 }
 
 // List handles GET and HEAD /scim/v2/Users (RFC 7644, section 3.4.2): 200, 400 or 500. Without a filter, it has the
 // users that have an externalId: a provider that deletes unknown users must not see the others. Other parameters are
 // ignored (RFC 7644, section 3.4.2), such as what Entra ID's documents let people end the address with.
-func (s *SCIM) List(c *gin.Context) error {
+func (s *API) List(c *gin.Context) error {
 	sent, err := url.ParseQuery(strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B"))
 	if err != nil || len(sent["filter"]) > 1 {
 		return errFilter
 	}
-	start, err := scimNumber(sent, "startIndex", 1, 1, math.MaxInt32)
-	limit, failed := scimNumber(sent, "count", 100, 0, scimPage)
+	start, err := number(sent, "startIndex", 1, 1, math.MaxInt32)
+	limit, failed := number(sent, "count", 100, 0, maxPage)
 	where, _ := s.fields.Compare("external_id", models.HasValue, "")
 	if sent.Has("filter") && err == nil {
 		parsed := parseFilter(sent.Get("filter"))
@@ -186,10 +162,10 @@ pages:
 			return err
 		}
 		for i := range users {
-			if limit == 0 || bytes >= scimBytes {
+			if limit == 0 || bytes >= maxBytes {
 				break pages
 			}
-			user, err := toJSON(s.render(&users[i]))
+			user, err := controllers.ToJSON(s.render(&users[i]))
 			if err != nil {
 				return err
 			}
@@ -198,46 +174,46 @@ pages:
 		}
 	}
 	total := int64(len(resources))
-	if start > 1 || len(resources) == limit || bytes >= scimBytes { // there may be others
+	if start > 1 || len(resources) == limit || bytes >= maxBytes { // there may be others
 		if total, err = s.users.Count(c.Request.Context(), query); err != nil {
 			return err
 		}
 	}
-	return sendSCIM(c, http.StatusOK, newSCIMList(total, start, resources))
+	return send(c, http.StatusOK, newList(total, start, resources))
 }
 
 // Create handles POST /scim/v2/Users (RFC 7644, section 3.3): 201, 400, 409 or 500.
-func (s *SCIM) Create(c *gin.Context) error {
+func (s *API) Create(c *gin.Context) error {
 	sent := resource{}
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := c.ShouldBindWith(&sent, controllers.OneObject{}); err != nil {
 		return err
 	}
 	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).User)
 	if err != nil {
 		return taken(err)
 	}
-	c.Set(Written, slog.Int64("user", id))
+	c.Set(controllers.Written, slog.Int64("user", id))
 	user, err := s.users.Get(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
 	c.Header("Location", location(id))
-	return sendSCIM(c, http.StatusCreated, s.render(&user))
+	return send(c, http.StatusCreated, s.render(&user))
 }
 
 // Put handles PUT /scim/v2/Users/:id (RFC 7644, section 3.5.1): 200, 400, 404, 409 or 500.
-func (s *SCIM) Put(c *gin.Context) error {
+func (s *API) Put(c *gin.Context) error {
 	sent := resource{}
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := c.ShouldBindWith(&sent, controllers.OneObject{}); err != nil {
 		return err
 	}
 	return s.change(c, func(resource) (models.Values, error) { return s.values(sent, nil), nil })
 }
 
 // Patch handles PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2): 200, 400, 404, 409 or 500.
-func (s *SCIM) Patch(c *gin.Context) error {
+func (s *API) Patch(c *gin.Context) error {
 	var sent patch
-	if err := c.ShouldBindWith(&sent, oneObject{}); err != nil {
+	if err := c.ShouldBindWith(&sent, controllers.OneObject{}); err != nil {
 		return err
 	}
 	return s.change(c, func(shown resource) (models.Values, error) {
@@ -254,10 +230,10 @@ func (s *SCIM) Patch(c *gin.Context) error {
 
 // change gives a user the values that become of what is shown of it, and responds. If another request changes the user
 // between the two, it begins again, so that neither change is lost.
-func (s *SCIM) change(c *gin.Context, become func(shown resource) (models.Values, error)) error {
-	id, ok := parseID(c.Param("id"))
+func (s *API) change(c *gin.Context, become func(shown resource) (models.Values, error)) error {
+	id, ok := controllers.ParseID(c.Param("id"))
 	if !ok {
-		return errNoUser
+		return controllers.ErrNoUser
 	}
 	for {
 		user, err := s.users.Get(c.Request.Context(), id)
@@ -282,8 +258,8 @@ func (s *SCIM) change(c *gin.Context, become func(shown resource) (models.Values
 		case err != nil:
 			return taken(err)
 		}
-		c.Set(Written, slog.Int64("user", id))
-		return sendSCIM(c, http.StatusOK, s.render(&user))
+		c.Set(controllers.Written, slog.Int64("user", id))
+		return send(c, http.StatusOK, s.render(&user))
 	}
 }
 

@@ -1,10 +1,12 @@
-package controllers
+package scim
 
 import (
 	"encoding/json"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"users-api/controllers"
 )
 
 // patch is the body of PATCH /scim/v2/Users/:id (RFC 7644, section 3.5.2).
@@ -19,7 +21,8 @@ type patch struct {
 func (p *patch) UnmarshalJSON(sent []byte) error {
 	type plain patch // without this method
 	if json.Unmarshal(sent, (*plain)(p)) != nil || len(p.Operations) == 0 {
-		return newError("body_invalid", "Operations must be a list of objects, each with an op, a path and a value")
+		return controllers.NewError("body_invalid",
+			"Operations must be a list of objects, each with an op, a path and a value")
 	}
 	return nil
 }
@@ -32,11 +35,12 @@ func (p *patch) apply(r resource) error {
 		attribute, ok := r.find(path)
 		switch {
 		case op != "add" && op != "replace" && op != "remove":
-			return newError("body_invalid", `An op must be add, replace or remove, not "%s"`, shorten(operation.Op))
+			return controllers.NewError("body_invalid", `An op must be add, replace or remove, not "%s"`,
+				controllers.Shorten(operation.Op))
 		case !ok && (path != "" || op == "remove"):
-			return newError("field_unknown", `"%s" is no path of an attribute`, shorten(path))
+			return controllers.NewError("field_unknown", `"%s" is no path of an attribute`, controllers.Shorten(path))
 		case attribute == "active" && (op == "remove" || value.Kind() == 'n'):
-			return newError("field_read_only", "active cannot be taken away")
+			return controllers.NewError("field_read_only", "active cannot be taken away")
 		case op == "remove":
 			named := resource{}
 			if attribute == "emails" && value.Kind() != 0 && value.Kind() != 'n' && named.setEmail(value, false) == nil &&
@@ -45,8 +49,8 @@ func (p *patch) apply(r resource) error {
 			}
 			value = jsontext.Value("null")
 		case len(value) == 0, path == "" && value.Kind() != '{':
-			return newError("field_invalid", "An operation without a path needs an object of attributes as its value, "+
-				"and any other a value")
+			return controllers.NewError("field_invalid", "An operation without a path needs an object of attributes "+
+				"as its value, and any other a value")
 		}
 		var err error
 		if path == "" {
@@ -60,9 +64,9 @@ func (p *patch) apply(r resource) error {
 	}
 	switch {
 	case r["id"] != id:
-		return newError("field_read_only", "id cannot be changed")
+		return controllers.NewError("field_read_only", "id cannot be changed")
 	case r["userName"] == "" && userName != "":
-		return newError("field_read_only", "userName cannot be taken away")
+		return controllers.NewError("field_read_only", "userName cannot be taken away")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package controllers
+package scim
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"users-api/controllers"
 	"users-api/models"
 )
 
@@ -90,7 +91,7 @@ func (r resource) find(path string) (attribute string, ok bool) {
 }
 
 // show returns a user as SCIM sees it.
-func (s *SCIM) show(user *models.User) resource {
+func (s *API) show(user *models.User) resource {
 	shown := resource{"id": strconv.FormatInt(user.ID, 10)}
 	for path, field := range s.held {
 		if text := field.Value(&user.NewUser); text != nil && (*text != "" || path != "externalId") {
@@ -102,7 +103,7 @@ func (s *SCIM) show(user *models.User) resource {
 }
 
 // render returns a user as JSON shows it (RFC 7643, section 8).
-func (s *SCIM) render(user *models.User) map[string]any {
+func (s *API) render(user *models.User) map[string]any {
 	all := map[string]any{"userName": user.Email}
 	parts := map[string]map[string]string{"name": {}, "emails": {}, enterpriseSchema: {}}
 	for path, text := range s.show(user) {
@@ -143,7 +144,7 @@ func (r resource) UnmarshalJSON(sent []byte) error {
 }
 
 func (r resource) takeParts(parent string, sent jsontext.Value, adds bool) error {
-	for name, value := range members(sent) {
+	for name, value := range controllers.Members(sent) {
 		attribute, _ := r.find(parent + name)
 		if err := r.set(attribute, value, adds && !strings.Contains(name, "[")); err != nil {
 			return err
@@ -165,7 +166,7 @@ func (r resource) set(attribute string, value jsontext.Value, adds bool) error {
 	case attribute == "active":
 		active, ok := truth(value)
 		if !ok {
-			return newError("field_invalid", "active must be true or false, not %s", kinds[kind])
+			return controllers.NewError("field_invalid", "active must be true or false, not %s", controllers.Kinds[kind])
 		}
 		r["active"] = strconv.FormatBool(active)
 	case attribute == "name" && kind == '{':
@@ -173,11 +174,12 @@ func (r resource) set(attribute string, value jsontext.Value, adds bool) error {
 	case attribute == enterpriseSchema && kind == '{':
 		return r.takeParts(enterpriseSchema+":", value, false)
 	case attribute == "name" || attribute == enterpriseSchema:
-		return newError("field_invalid", "%s must be an object, not %s", attribute, kinds[kind])
+		return controllers.NewError("field_invalid", "%s must be an object, not %s", attribute, controllers.Kinds[kind])
 	case value[0] != '"':
-		return newError("field_invalid", "%s must be a text, not %s", attribute, kinds[kind])
+		return controllers.NewError("field_invalid", "%s must be a text, not %s", attribute, controllers.Kinds[kind])
 	default:
-		r[attribute] = decoded(value)
+		text, _ := jsontext.AppendUnquote(nil, value) // it was read, so it is valid
+		r[attribute] = string(text)
 	}
 	return nil
 }
@@ -192,7 +194,7 @@ func (r resource) setEmail(value jsontext.Value, adds bool) error {
 		Primary json.RawMessage
 	}
 	if json.Unmarshal(value, &sent) != nil {
-		return newError("field_invalid", "emails must be a list of objects, each with a value that is a text")
+		return controllers.NewError("field_invalid", "emails must be a list of objects, each with a value that is a text")
 	}
 	if !adds {
 		delete(r, "emails.value")
@@ -223,7 +225,7 @@ func truth(value []byte) (is, ok bool) {
 // values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one
 // before. A PATCH of givenName or familyName makes a new name of both, if both are known. Without a userName, a user
 // keeps name and email.
-func (s *SCIM) values(r, before resource) (values models.Values) {
+func (s *API) values(r, before resource) (values models.Values) {
 	const given, family = "name.givenName", "name.familyName"
 	name, fullName := cmp.Or(r["displayName"], r["name.formatted"]), strings.Trim(r[given]+" "+r[family], " ")
 	isKnown := (r[given] != "" || s.held[given] != nil) && (r[family] != "" || s.held[family] != nil)
