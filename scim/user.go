@@ -213,13 +213,8 @@ func (r resource) setEmail(value jsontext.Value, adds bool) error {
 
 // truth reads a boolean, which some providers send as a text.
 func truth(value []byte) (is, ok bool) {
-	switch strings.ToLower(string(bytes.Trim(value, `"`))) {
-	case "true":
-		return true, true
-	case "false":
-		return false, true
-	}
-	return false, false
+	text := strings.ToLower(string(bytes.Trim(value, `"`)))
+	return text == "true", text == "true" || text == "false"
 }
 
 // values returns the values that the fields of a user get from a resource, or from what a PATCH makes of the one
