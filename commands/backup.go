@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"users-api/models"
-	"users-api/models/backup"
+	"users-api/database"
+	"users-api/database/backup"
 )
 
 func newBackup() *cobra.Command {
@@ -35,23 +35,23 @@ func backUp(command *cobra.Command, arguments []string) error {
 	if target == "-" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return errors.New("a backup is no text for a terminal: name a file, as in `users-api backup users-backup.db`")
 	}
-	database, err := databaseInFile()
+	location, err := databaseInFile()
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	var made backup.Copy
 	if target == "-" {
-		announce(database, "backing up %s to the standard output", database)
-		made, err = backup.Write(ctx, database.Path, os.Stdout)
+		announce(location, "backing up %s to the standard output", location)
+		made, err = backup.Write(ctx, location.Path, os.Stdout)
 	} else {
 		if target, err = filepath.Abs(target); err != nil {
 			return err
 		}
 		if _, err := os.Lstat(target); err != nil { // it must not be there
-			announce(database, "backing up %s to %s", database, target)
+			announce(location, "backing up %s to %s", location, target)
 		}
-		made, err = backup.Make(ctx, database.Path, target)
+		made, err = backup.Make(ctx, location.Path, target)
 	}
 	if err == nil {
 		report("backed up", made, began)
@@ -60,12 +60,12 @@ func backUp(command *cobra.Command, arguments []string) error {
 }
 
 // databaseInFile returns the database, which must be a file, after switching the process to the service's user.
-func databaseInFile() (models.Database, error) {
-	database, err := databaseForCommand()
-	if err == nil && database.URL != "" {
+func databaseInFile() (database.Location, error) {
+	location, err := databaseForCommand()
+	if err == nil && location.URL != "" {
 		err = errNoBackups
 	}
-	return database, err
+	return location, err
 }
 
 // report prints one line about what was done. It prints to stderr, because stdout may be the backup.
@@ -108,7 +108,7 @@ With compose:
 }
 
 func restore(command *cobra.Command, arguments []string) error {
-	database, err := databaseInFile()
+	location, err := databaseInFile()
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func restore(command *cobra.Command, arguments []string) error {
 		defer from.Close() //nolint:errcheck // it was only read
 	}
 	began := time.Now()
-	restored, err := backup.Restore(command.Context(), database.Path, from, func() {
-		fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, database)
+	restored, err := backup.Restore(command.Context(), location.Path, from, func() {
+		fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, location)
 	})
 	if err == nil {
 		report("restored", restored, began)

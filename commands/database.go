@@ -9,15 +9,16 @@ import (
 
 	"users-api/config"
 	"users-api/controllers"
+	"users-api/database"
+	"users-api/database/dbfile"
 	"users-api/models"
-	"users-api/models/dbfile"
 )
 
-func findDatabase(settings config.Config, logger *slog.Logger) (d models.Database, err error) {
+func findDatabase(settings config.Config, logger *slog.Logger) (d database.Location, err error) {
 	for variable, setting := range config.Misspelt() {
 		logger.Warn("a variable is set that is no setting", "variable", variable, "help", "did you mean "+setting+"?")
 	}
-	d = models.Database{Path: settings.DatabasePath(), Logger: logger}
+	d = database.Location{Path: settings.DatabasePath(), Logger: logger}
 	if err := controllers.CheckAdded(settings.UserFields); err != nil {
 		return d, fmt.Errorf("USER_FIELDS is %q: %w", strings.Join(settings.UserFields, ","), err)
 	}
@@ -32,7 +33,7 @@ var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreS
 	"use pg_dump and pg_restore")
 
 // databaseForCommand returns the database that the settings name, after switching the process to the service's user.
-func databaseForCommand() (d models.Database, err error) {
+func databaseForCommand() (d database.Location, err error) {
 	settings, err := config.Read()
 	if err == nil {
 		d, err = findDatabase(settings, slog.New(newHandler(os.Stderr, settings)))
@@ -47,7 +48,7 @@ func databaseForCommand() (d models.Database, err error) {
 }
 
 // announce says what a command is going to do with a database, unless that is a file that is not there: it will fail.
-func announce(d models.Database, format string, values ...any) {
+func announce(d database.Location, format string, values ...any) {
 	if _, err := os.Stat(d.Path); d.URL != "" || err == nil {
 		fmt.Fprintf(os.Stderr, format+"\n", values...)
 	}

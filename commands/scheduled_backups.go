@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"users-api/config"
-	"users-api/models/backup"
-	"users-api/models/dbfile"
+	"users-api/database/backup"
+	"users-api/database/dbfile"
 )
 
 // backupName is the name of a backup that the running service makes, with the time at which it began. Only files with

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"users-api/config"
+	"users-api/database"
 	"users-api/models"
 )
 
 // Services that share a database share its backups: one that is due is made once. The clock is a pretended one.
 func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 	settings := config.Config{DataDir: t.TempDir(), Backups: config.Backups{Every: 2 * time.Hour, Keep: 7, Dir: t.TempDir()}}
-	users, err := models.Database{Path: settings.DatabasePath(), Fields: models.NewFields()}.Open(context.Background(), 0)
+	users, err := database.Location{Path: settings.DatabasePath(), Fields: models.NewFields()}.Open(context.Background(), 0)
 	if err := errors.Join(err, users.Close(context.Background())); err != nil {
 		t.Fatal(err)
 	}

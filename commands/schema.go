@@ -10,20 +10,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"users-api/controllers"
+	"users-api/database"
 	"users-api/models"
 )
 
 // changeSchema changes the table users. It says what it will do, because nothing else changes a table that exists, and
 // when that is done, what comes next.
-func changeSchema(ctx context.Context, will, done string, change func(models.Database, context.Context) error) error {
-	database, err := databaseForCommand()
+func changeSchema(ctx context.Context, will, done string, change func(database.Location, context.Context) error) error {
+	location, err := databaseForCommand()
 	if err != nil {
 		return err
 	}
-	announce(database, "%s users in %s", will, database)
-	err = change(database, ctx)
+	announce(location, "%s users in %s", will, location)
+	err = change(location, ctx)
 	if failed, ok := errors.AsType[*models.StorageError](err); ok {
-		return fmt.Errorf("cannot change users in %s: %w", database, failed)
+		return fmt.Errorf("cannot change users in %s: %w", location, failed)
 	}
 	if err == nil {
 		fmt.Fprintln(os.Stderr, done)
@@ -60,7 +61,7 @@ The service may run meanwhile. It serves the field once it is started with NAME 
 				next = "added: now start the service"
 			}
 			return changeSchema(command.Context(), will, next,
-				func(d models.Database, ctx context.Context) error { return d.AddField(ctx, name) })
+				func(d database.Location, ctx context.Context) error { return d.AddField(ctx, name) })
 		},
 	}
 }
@@ -86,7 +87,7 @@ The service may run meanwhile, and needs no restart. To undo it: DROP INDEX user
 		RunE: func(command *cobra.Command, _ []string) error {
 			return changeSchema(command.Context(),
 				"creating the unique index users_email_nocase, which ignores the case of A to Z, on",
-				"done: a running service follows it within 5 s, without a restart", models.Database.IgnoreEmailCase)
+				"done: a running service follows it within 5 s, without a restart", database.Location.IgnoreEmailCase)
 		},
 	}
 }
@@ -112,11 +113,11 @@ The service may run meanwhile, and needs no restart.
 			if arguments[0] == "off" {
 				return changeSchema(command.Context(),
 					"removing the table users_changes, and the triggers that fill it, for",
-					"changes are no longer recorded", models.Database.ForgetChanges)
+					"changes are no longer recorded", database.Location.ForgetChanges)
 			}
 			return changeSchema(command.Context(),
 				"creating the table users_changes, and triggers that record in it what is written, for",
-				"changes are recorded: GET /api/changes has them", models.Database.RecordChanges)
+				"changes are recorded: GET /api/changes has them", database.Location.RecordChanges)
 		},
 	}
 }
@@ -139,11 +140,11 @@ and those that wait for more than 5 s fail. With --drop, the index is removed.
 			if drop {
 				return changeSchema(command.Context(),
 					"removing the index for searches, and what keeps it up to date, from",
-					"done: searches look at every user again", models.Database.DropSearchIndex)
+					"done: searches look at every user again", database.Location.DropSearchIndex)
 			}
 			return changeSchema(command.Context(),
 				"creating an index for searches, and what keeps it up to date, on",
-				"done: searches use it from now on, without a restart", models.Database.IndexSearch)
+				"done: searches use it from now on, without a restart", database.Location.IndexSearch)
 		},
 	}
 	command.Flags().BoolVar(&drop, "drop", false, "remove the index")

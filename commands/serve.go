@@ -21,8 +21,9 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"users-api/config"
+	"users-api/database"
+	"users-api/database/dbfile"
 	"users-api/models"
-	"users-api/models/dbfile"
 	"users-api/routes"
 )
 
@@ -71,20 +72,20 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	database, err := findDatabase(settings, logger) // likewise: the URL may be a secret
-	if err == nil && database.URL != "" && settings.Backups.Every > 0 {
+	location, err := findDatabase(settings, logger) // likewise: the URL may be a secret
+	if err == nil && location.URL != "" && settings.Backups.Every > 0 {
 		err = fmt.Errorf("BACKUP_EVERY is set, and only the file has such backups: unset it; %w", errNoBackups)
 	}
 	if err != nil {
 		return err
 	}
-	if err := becomeUser(settings, database); err != nil {
+	if err := becomeUser(settings, location); err != nil {
 		return err
 	}
 	go followKeys(stop, keys, logger) // nobody waits for its end: a disk that hangs must not delay a stop
 
 	tuneMemory(settings.ListMemory)
-	users, err := database.Open(stop, settings.ListMemory)
+	users, err := location.Open(stop, settings.ListMemory)
 	if errors.Is(err, context.Canceled) {
 		return nil // it was asked to stop while waiting for a lock or a server
 	}
@@ -98,17 +99,17 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 			err = errors.Join(err, failure)
 		}
 		if errors.Is(err, models.ErrReplaced) {
-			err = fmt.Errorf("%s: %w", database, err)
+			err = fmt.Errorf("%s: %w", location, err)
 		}
 	}()
-	backups := &backups{Backups: settings.Backups, database: database.Path, logger: logger}
-	if database.URL == "" {
+	backups := &backups{Backups: settings.Backups, database: location.Path, logger: logger}
+	if location.URL == "" {
 		backups.look()
 	}
 	version, revision := readBuild()
 	service := routes.Service{
 		Users:     users,
-		Fields:    database.Fields,
+		Fields:    location.Fields,
 		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
 		Metrics:   routes.NewMetrics(version, revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
@@ -121,7 +122,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 		return err
 	}
 	started := []any{"version", version, "revision", revision, "address", localURL(listener),
-		"database", database.String()}
+		"database", location.String()}
 	if settings.AdminPort != nil {
 		admin, err := listen(settings, "ADMIN_PORT", *settings.AdminPort)
 		if err != nil {
@@ -135,7 +136,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	}
 	full, read, ended := keys.Count()
 	started = append(started, "keys", full, "read_keys", read, "backups", settings.Backups.String(),
-		"fields", strings.Join(database.Fields.Names(), ","))
+		"fields", strings.Join(location.Fields.Names(), ","))
 	logger.Info("listening", started...)
 	if len(ended) > 0 {
 		logger.Warn("the last day of some keys is over: they are refused", "names", ended)
@@ -168,7 +169,7 @@ func tellSystemd(logger *slog.Logger, state string) {
 // becomeUser switches from root to the uid and gid of RUN_AS. If the users are in the data directory, it first gives
 // the directory to that user. Only the container image sets RUN_AS: a container engine gives a fresh bind mount to
 // root, and nothing else in the image could change that. A process that is not root, as with --user, keeps its user.
-func becomeUser(settings config.Config, database models.Database) error {
+func becomeUser(settings config.Config, location database.Location) error {
 	if settings.RunAs == 0 || os.Geteuid() != 0 {
 		return nil
 	}
@@ -180,10 +181,10 @@ func becomeUser(settings config.Config, database models.Database) error {
 		_ = dbfile.MakeDirectory(directory, 0o700)
 		_ = os.Lchown(directory, id, id)
 	}
-	if database.URL == "" {
+	if location.URL == "" {
 		takeOver(settings.DataDir)
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-			_ = os.Lchown(database.Path+suffix, id, id)
+			_ = os.Lchown(location.Path+suffix, id, id)
 		}
 		if settings.Backups.Every > 0 {
 			takeOver(settings.Backups.Dir)
@@ -251,7 +252,7 @@ func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger)
 }
 
 // pruneChanges deletes the entries of the feed that are older than keep, until the context ends.
-func pruneChanges(ctx context.Context, users *models.Users, keep time.Duration, logger *slog.Logger) {
+func pruneChanges(ctx context.Context, users *database.Users, keep time.Duration, logger *slog.Logger) {
 	for on := true; on; on = sleep(ctx, pruneTime) {
 		if err := users.PruneChanges(ctx, time.Now().Add(-keep)); err != nil && ctx.Err() == nil {
 			logger.Warn("old changes were not deleted: the next attempt follows in a minute", "error", err)

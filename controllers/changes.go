@@ -10,12 +10,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/database"
 	"users-api/models"
 )
 
 // Changes handles the feed of changes, for clients that keep a copy.
 type Changes struct {
-	users     *models.Users
+	users     *database.Users
 	fields    models.Fields
 	allows    func(*http.Request) bool // whether the key of a request may still read
 	stop      context.Context          // ends when the service stops: no client waits any longer
@@ -28,7 +29,7 @@ const maxWaiting = 64
 
 // NewChanges returns the handler for the feed of a storage, until stop is done.
 func NewChanges(
-	stop context.Context, users *models.Users, fields models.Fields, allows func(*http.Request) bool, heartbeat time.Duration,
+	stop context.Context, users *database.Users, fields models.Fields, allows func(*http.Request) bool, heartbeat time.Duration,
 ) *Changes {
 	return &Changes{users: users, fields: fields, allows: allows, stop: stop, heartbeat: heartbeat}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"users-api/database"
 	"users-api/models"
 )
 
@@ -27,7 +28,7 @@ type csvFile struct {
 	columns     []*models.Field // nil for a column that is ignored
 	spreadsheet bool
 	found       *notes
-	row         models.ImportRow // the last one
+	row         database.ImportRow // the last one
 }
 
 // The errors about one row.
@@ -67,7 +68,7 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 	missing := slices.DeleteFunc(fields.RequiredNames(), func(name string) bool {
 		return slices.Contains(f.columns, fields.Find(name))
 	})
-	row, isRow := errors.AsType[*models.RowError](err)
+	row, isRow := errors.AsType[*database.RowError](err)
 	switch {
 	case errors.Is(err, io.EOF):
 		err = NewError("file_invalid", "The file is empty: its first line must name the columns, %s among them",
@@ -123,8 +124,8 @@ func titled(fields models.Fields, title string) *models.Field {
 
 func isRequired(field *models.Field) bool { return field != nil && field.Required }
 
-// next is a [nextRow]. The error of a row that cannot be read is a [*models.RowError]. An empty value is NULL.
-func (f *csvFile) next() (models.ImportRow, error) {
+// next is a [nextRow]. The error of a row that cannot be read is a [*database.RowError]. An empty value is NULL.
+func (f *csvFile) next() (database.ImportRow, error) {
 	values, err := f.read()
 	if err != nil {
 		return f.row, err
@@ -186,7 +187,7 @@ func (f *csvFile) read() ([]string, error) {
 	}
 }
 
-func (f *csvFile) refuse(why error) error { return &models.RowError{Line: f.row.Line, Err: why} }
+func (f *csvFile) refuse(why error) error { return &database.RowError{Line: f.row.Line, Err: why} }
 
 // split is a [bufio.SplitFunc]. A row ends at a LF outside quotes. If a quote stands elsewhere than around a value,
 // encoding/csv refuses the row: it ends with its line, so that no row behind it is taken for a part of it.

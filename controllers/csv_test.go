@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
+	"users-api/database"
 	"users-api/models"
 )
 
@@ -40,7 +41,7 @@ func readFile(open openFile, file io.Reader) string {
 	}
 	var rows []string
 	for row, err := range allRows(next, fields) {
-		refusal, isRow := errors.AsType[*models.RowError](err)
+		refusal, isRow := errors.AsType[*database.RowError](err)
 		switch {
 		case isRow:
 			rows = append(rows, fmt.Sprintf("%d: %s", row.Line, refusal.Err))
@@ -248,7 +249,7 @@ func FuzzRows(f *testing.F) {
 		file.in.FieldsPerRecord = -1
 		got := allRecords(func() (int, []string, error) {
 			values, err := file.read()
-			if _, isRow := errors.AsType[*models.RowError](err); isRow {
+			if _, isRow := errors.AsType[*database.RowError](err); isRow {
 				err = nil
 			}
 			return file.row.Line, values, err

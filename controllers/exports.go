@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/database"
 	"users-api/models"
 )
 
@@ -54,7 +55,7 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 	if query.Limit > 0 {
 		query.Limit++ // to know whether others follow
 	}
-	err = a.users.Export(c.Request.Context(), query, func(export models.Export) error {
+	err = a.users.Export(c.Request.Context(), query, func(export database.Export) error {
 		page := page{cursor: export.Cursor, total: export.Total}
 		for user, err := range export.Users {
 			if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"users-api/database"
 	"users-api/models"
 )
 
@@ -34,7 +35,7 @@ func (a *API) ImportNDJSON(c *gin.Context) error {
 }
 
 // nextRow returns the next row of a file, or [io.EOF].
-type nextRow func() (models.ImportRow, error)
+type nextRow func() (database.ImportRow, error)
 
 // openFile opens a file. What it finds besides rows it notes at once, or when the rows are read.
 type openFile func(file io.Reader, fields models.Fields, spreadsheet bool, found *notes) (nextRow, error)
@@ -47,7 +48,7 @@ type notes struct {
 
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
 type imported struct {
-	models.Imported
+	database.Imported
 	notes
 	rows    int
 	arrived time.Time
@@ -91,7 +92,7 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 		return unreadable(err)
 	}
 	done.arrived = time.Now()
-	rows := func(yield func(models.ImportRow, error) bool) {
+	rows := func(yield func(database.ImportRow, error) bool) {
 		_, err := file.Seek(0, io.SeekStart)
 		var next nextRow
 		if err == nil {
@@ -99,13 +100,13 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 			next, err = open(file, a.fields, asked.spreadsheet, &done.notes)
 		}
 		if err != nil {
-			yield(models.ImportRow{}, err)
+			yield(database.ImportRow{}, err)
 			return
 		}
 		allRows(next, a.fields)(yield)
 	}
 	for _, err := range rows {
-		if _, isRow := errors.AsType[*models.RowError](err); err != nil && !isRow {
+		if _, isRow := errors.AsType[*database.RowError](err); err != nil && !isRow {
 			return err
 		}
 		done.rows++
@@ -119,17 +120,17 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 
 // allRows yields the rows of a file, and refuses those that lack a required field. An error that is not of one row ends
 // the sequence.
-func allRows(next nextRow, fields models.Fields) iter.Seq2[models.ImportRow, error] {
-	return func(yield func(models.ImportRow, error) bool) {
+func allRows(next nextRow, fields models.Fields) iter.Seq2[database.ImportRow, error] {
+	return func(yield func(database.ImportRow, error) bool) {
 		for {
 			row, err := next()
 			if err == io.EOF { //nolint:errorlint // a reader returns it bare
 				return
 			}
 			if lacking := lacking(fields, &row.User); err == nil && len(lacking) > 0 {
-				err = &models.RowError{Line: row.Line, Err: errRequired(lacking)}
+				err = &database.RowError{Line: row.Line, Err: errRequired(lacking)}
 			}
-			if _, isRow := errors.AsType[*models.RowError](err); !yield(row, err) || err != nil && !isRow {
+			if _, isRow := errors.AsType[*database.RowError](err); !yield(row, err) || err != nil && !isRow {
 				return
 			}
 		}
@@ -138,8 +139,8 @@ func allRows(next nextRow, fields models.Fields) iter.Seq2[models.ImportRow, err
 
 // refusedFile says why an import is refused because of the file: only such a refusal has it.
 type refusedFile struct {
-	Rows         []refusedRow         `json:"rows,omitzero"`
-	DeletedUsers []models.DeletedUser `json:"deleted_users,omitzero"` // those that would be deleted
+	Rows         []refusedRow           `json:"rows,omitzero"`
+	DeletedUsers []database.DeletedUser `json:"deleted_users,omitzero"` // those that would be deleted
 }
 
 type refusedRow struct {
@@ -150,14 +151,14 @@ type refusedRow struct {
 
 // importRefusal returns the error that the client sees if an import is refused because of the file.
 func importRefusal(err error, fields models.Fields, asProblem bool) error {
-	if many, ok := errors.AsType[*models.TooManyDeletes](err); ok {
+	if many, ok := errors.AsType[*database.TooManyDeletes](err); ok {
 		refused := NewError("too_many_deletions",
 			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
 		refused.refusedFile = refusedFile{[]refusedRow{}, many.Users}
 		return refused
 	}
-	rows, ok := errors.AsType[*models.RefusedRows](err)
+	rows, ok := errors.AsType[*database.RefusedRows](err)
 	if !ok {
 		return err
 	}
@@ -178,13 +179,13 @@ var (
 	csvImport    = ndjsonImport.and("an import", spreadsheet)
 	ndjsonImport = parameters{"an import", []parameter{
 		choice("dry_run", func(asked *request, at int) { asked.DryRun = at == 0 }, "true", "false"),
-		choice("on_conflict", func(asked *request, at int) { asked.OnConflict = models.Conflict(at) }, conflicts...),
+		choice("on_conflict", func(asked *request, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),
 		choice("on_missing", func(asked *request, at int) { asked.DeleteMissing = true }, "delete"),
 		number("max_deletes", 0, 1_000_000_000, func(asked *request, value int) { asked.MaxDeletes = value }),
 	}}
 )
 
-var conflicts = []string{models.ConflictFails: "fail", models.ConflictSkips: "skip", models.ConflictUpdates: "update"}
+var conflicts = []string{database.ConflictFails: "fail", database.ConflictSkips: "skip", database.ConflictUpdates: "update"}
 
 // parseImport reads the parameters of an import, and refuses a form.
 func parseImport(c *gin.Context, parameters parameters) (request, error) {
@@ -196,7 +197,7 @@ func parseImport(c *gin.Context, parameters parameters) (request, error) {
 	asked, err := parameters.parse(c.Request.URL.RawQuery)
 	switch {
 	case err != nil:
-	case asked.DeleteMissing && asked.OnConflict != models.ConflictUpdates:
+	case asked.DeleteMissing && asked.OnConflict != database.ConflictUpdates:
 		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
 	case asked.DeleteMissing && !asked.has("max_deletes"):
@@ -327,7 +328,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 		return nil, err
 	}
 	rows := newTextRows(text, bufio.ScanLines)
-	return func() (row models.ImportRow, err error) {
+	return func() (row database.ImportRow, err error) {
 		isFirst := rows.line == 0
 		line, err := rows.next()
 		switch line = bytes.Trim(line, space); {
@@ -350,7 +351,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 			err = found.ignoreKeys(line, fields, &row.User)
 		}
 		if err != nil {
-			err = &models.RowError{Line: row.Line, Err: err}
+			err = &database.RowError{Line: row.Line, Err: err}
 		}
 		return row, err
 	}, nil

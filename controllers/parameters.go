@@ -11,13 +11,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"users-api/database"
 	"users-api/models"
 )
 
 // request is what the parameters of a query string ask for.
 type request struct {
 	models.Query
-	models.ImportOptions
+	database.ImportOptions
 	cursor      string
 	after       string // the place after which a page begins, as next has written it
 	wait        time.Duration

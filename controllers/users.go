@@ -1,4 +1,4 @@
-// Package controllers handles the requests: HTTP in, one call into models, HTTP out. Each handler returns an error for
+// Package controllers handles the requests: HTTP in, one call into database, HTTP out. Each handler returns an error for
 // what it refuses, and only [Handle] turns errors into responses.
 package controllers
 
@@ -9,19 +9,20 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/database"
 	"users-api/models"
 )
 
 // API handles the endpoints under /api/users (specification, section 4).
 type API struct {
-	users         *models.Users
+	users         *database.Users
 	fields        models.Fields
 	logger        *slog.Logger // of imports
 	list, csvList parameters
 }
 
 // NewAPI returns the handlers for the users in a storage.
-func NewAPI(users *models.Users, fields models.Fields, logger *slog.Logger) *API {
+func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *API {
 	list := listParameters(fields)
 	return &API{users, fields, logger, list, list.and("an export", spreadsheet)}
 }

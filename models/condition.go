@@ -18,9 +18,9 @@ type (
 
 // Comparison is a condition for one value of a user. [Fields.Compare] and [Search] make it.
 type Comparison struct {
-	column   string // of a field, "id" or "created_at"; "" for any field
-	operator Operator
-	value    any // a string, or an int64 for ids as numbers
+	Column   string // of a field, "id" or "created_at"; "" for any field
+	Operator Operator
+	Value    any // a string, or an int64 for ids as numbers
 }
 
 func (And) isCondition()        {}
@@ -63,7 +63,7 @@ func (f Fields) Compare(column string, operator Operator, text string) (conditio
 	case column == "created_at":
 		shown := ShownTime(text)
 		_, err := time.Parse(time.DateTime, shown)
-		comparison.value, ok = shown, err == nil && !isPart
+		comparison.Value, ok = shown, err == nil && !isPart
 	case isPart && text == "":
 		return And{}, ok
 	case column == "id" && !isPart:
@@ -71,7 +71,7 @@ func (f Fields) Compare(column string, operator Operator, text string) (conditio
 		if operator == Equal && strconv.FormatInt(id, 10) != text {
 			return Or{}, true // another way to write an id is nobody's
 		}
-		comparison.value, ok = id, err == nil
+		comparison.Value, ok = id, err == nil
 	}
 	return comparison, ok
 }

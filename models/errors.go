@@ -42,8 +42,8 @@ var (
 
 func ownError(text string) *StorageError { return &StorageError{Text: text, Meaning: text} }
 
-// unserved returns the error for a table that cannot be served.
-func unserved(why string) error {
+// Unserved returns the error for a table that cannot be served.
+func Unserved(why string) error {
 	return &StorageError{Text: "the table users cannot be served: " + why, Meaning: "the table users cannot be served"}
 }
 
@@ -61,3 +61,6 @@ func (e *SameEmails) Error() string {
 	return "nothing was changed, because some emails differ only in the case of their letters: change or delete all " +
 		"but one of each, and try again; the users have the ids " + listed + more
 }
+
+// MaxListed is how many refused rows, and how many deleted users, an import names at most.
+const MaxListed = 100

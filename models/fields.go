@@ -15,8 +15,8 @@ type Field struct {
 	Filters  bool   // a list takes the name as a parameter, and shows the users that have exactly that value
 	Added    bool   // a setting adds it: the model has no column for it
 
-	bit      FieldSet
-	key      string // in JSON, with the comma before and the colon after it
+	Bit      FieldSet // the set of this field alone
+	key      string   // in JSON, with the comma before and the colon after it
 	text     func(*NewUser) *string
 	nullable func(*NewUser) **string
 }
@@ -127,11 +127,11 @@ func (f Fields) Columns() []string {
 	return slices.Concat([]string{"id"}, f.RequiredNames(), []string{"created_at"}, f.OptionalNames())
 }
 
-// selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id,
+// Selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id,
 // the fields, and the time, as texts whatever another program has stored there. No statement that is prepared gets out
 // of date because another program gives a column another type. SQLite would take an unknown name in double quotes for a
 // text, unless it has the name of its table. GORM does not know user_id: who reads these columns sets the id.
-func (f Fields) selected() []string {
+func (f Fields) Selected() []string {
 	columns := []string{"CAST(id AS BIGINT) AS user_id"}
 	for _, name := range append(f.Names(), "created_at") {
 		columns = append(columns, fmt.Sprintf(`CAST(users."%[1]s" AS TEXT) AS "%[1]s"`, name))
@@ -139,15 +139,15 @@ func (f Fields) selected() []string {
 	return columns
 }
 
-// expect returns an error if a table with some columns lacks one of a user, and says what to do.
-func (f Fields) expect(columns []string) error {
+// Expect returns an error if a table with some columns lacks one of a user, and says what to do.
+func (f Fields) Expect(columns []string) error {
 	var missing []string
 	hint := ""
 	for _, name := range f.Columns() {
 		switch field := f.Find(name); {
 		case slices.Contains(columns, name):
 		case field == nil || field.Required:
-			return unserved("it has no column " + name + ": add it, or give users-api another database")
+			return Unserved("it has no column " + name + ": add it, or give users-api another database")
 		default:
 			missing = append(missing, name)
 			if field.Added {
@@ -179,7 +179,7 @@ func (f Fields) Bytes(user *NewUser) (bytes int) {
 type FieldSet uint64
 
 // Has reports whether a field is in the set.
-func (s FieldSet) Has(field *Field) bool { return s&field.bit != 0 }
+func (s FieldSet) Has(field *Field) bool { return s&field.Bit != 0 }
 
 // Values are values of some of a user's fields, those that a change sets.
 type Values struct {
@@ -189,13 +189,13 @@ type Values struct {
 
 // Set gives a field a text.
 func (v *Values) Set(field *Field, text string) {
-	v.Fields |= field.bit
+	v.Fields |= field.Bit
 	field.Set(&v.User, text)
 }
 
 // SetNull gives a field no value.
 func (v *Values) SetNull(field *Field) {
-	v.Fields |= field.bit
+	v.Fields |= field.Bit
 	field.SetNull(&v.User)
 }
 
@@ -204,7 +204,7 @@ func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
 	for field := range f.In(values.Fields) {
 		a, b := field.Value(&values.User), field.Value(user)
 		if (a == nil) != (b == nil) || a != nil && *a != *b {
-			differing |= field.bit
+			differing |= field.Bit
 		}
 	}
 	return differing

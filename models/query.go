@@ -28,12 +28,12 @@ func (p Place) Compare(other Place) int {
 	return cmp.Or(cmp.Compare(LowerASCII(p.Key), LowerASCII(other.Key)), cmp.Compare(p.ID, other.ID))
 }
 
-// isSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those
+// IsSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those
 // that match.
-func (f Fields) isSearch(query Query) bool {
+func (f Fields) IsSearch(query Query) bool {
 	for _, condition := range query.Where {
 		c, _ := condition.(Comparison)
-		if field := f.Find(c.column); c.operator == Equal && (c.column == "id" || field != nil && field.Unique) {
+		if field := f.Find(c.Column); c.Operator == Equal && (c.Column == "id" || field != nil && field.Unique) {
 			return false
 		}
 	}
@@ -41,7 +41,7 @@ func (f Fields) isSearch(query Query) bool {
 }
 
 // A Precondition (RFC 9110, section 13) is called in the transaction that writes, with the user as it is then, and must
-// not call [Users]. An error refuses the write, and a nil Precondition allows it. It may be called again: the last user
+// not call database.Users. An error refuses the write, and a nil Precondition allows it. It may be called again: the last user
 // that it gets is the one that is written.
 type Precondition func(User) error
 

@@ -1,3 +1,5 @@
+// Package models is what a user is: the GORM model, its one table of fields, its JSON, what can be asked and changed,
+// what can go wrong. It opens no database.
 package models
 
 // NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User],
@@ -18,7 +20,7 @@ func NewFields(names ...string) Fields {
 		unique(required("email", func(u *NewUser) *string { return &u.Email })),
 	}, added(names)...)
 	for i, field := range fields {
-		field.bit, field.key = 1<<i, `,"`+field.Name+`":`
+		field.Bit, field.key = 1<<i, `,"`+field.Name+`":`
 	}
 	return fields
 }
@@ -31,8 +33,8 @@ type User struct {
 	// timestamptz(0).
 	CreatedAt string `gorm:"type:datetime;default:(CURRENT_TIMESTAMP)"`
 
-	sortKey string // the Key of its Place
+	SortKey string `gorm:"-"` // the Key of its Place: what the query that has read it compares
 }
 
 // Place returns where a user stands in the order of the query that has read it.
-func (u *User) Place() Place { return Place{u.sortKey, u.ID} }
+func (u *User) Place() Place { return Place{u.SortKey, u.ID} }

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"users-api/models"
+	"users-api/database"
 )
 
 // Metrics are the metrics of the service, in their own registry. Counting a request takes 0.4 µs.
@@ -26,7 +26,7 @@ type Metrics struct {
 
 // NewMetrics returns the metrics of a service: its build, the statistics of its storage, and the time of its last
 // backup, which is 1970 if none is known.
-func NewMetrics(version, revision string, stats func() models.Stats, lastBackup func() time.Time) *Metrics {
+func NewMetrics(version, revision string, stats func() database.Stats, lastBackup func() time.Time) *Metrics {
 	requestLabels := []string{"method", "route"}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -83,7 +83,7 @@ func (m *Metrics) count(c *gin.Context, route string, took time.Duration) {
 }
 
 // storage collects the statistics that the storage engine keeps anyway, when the metrics are read.
-type storage func() models.Stats
+type storage func() database.Stats
 
 // Describe implements [prometheus.Collector].
 func (s storage) Describe(descriptions chan<- *prometheus.Desc) {

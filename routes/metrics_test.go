@@ -7,15 +7,15 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"users-api/models"
+	"users-api/database"
 	"users-api/tests/program"
 )
 
 // Prometheus reads how many commits had at most so many writes, and not how many had exactly so many.
 func TestTheSizesOfCommitsAreCountedUpToEach(t *testing.T) {
 	t.Parallel()
-	stats := models.Stats{CommitWrites: [10]uint64{0: 3, 3: 2, 9: 1}, Writes: 400}
-	families, err := NewMetrics("v1", "abc", func() models.Stats { return stats }, time.Now).registry.Gather()
+	stats := database.Stats{CommitWrites: [10]uint64{0: 3, 3: 2, 9: 1}, Writes: 400}
+	families, err := NewMetrics("v1", "abc", func() database.Stats { return stats }, time.Now).registry.Gather()
 	program.Must(t, err)
 	at := slices.IndexFunc(families, func(family *dto.MetricFamily) bool {
 		return family.GetName() == "users_api_commit_writes"

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/controllers"
+	"users-api/database"
 	"users-api/models"
 	"users-api/scim"
 	"users-api/web"
@@ -18,7 +19,7 @@ import (
 
 // Service is what is served, who may use it, and the metrics and log for its operators.
 type Service struct {
-	Users   *models.Users
+	Users   *database.Users
 	Fields  models.Fields
 	Access  Access
 	Metrics *Metrics

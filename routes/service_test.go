@@ -15,6 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/database"
 	"users-api/models"
 	"users-api/tests/program"
 )
@@ -55,13 +56,13 @@ func (l *lines) String() string {
 // plain are the fields of the specification.
 func plain() models.Fields { return models.NewFields()[:2] }
 
-func database(path string) models.Database {
-	return models.Database{Path: path, Fields: plain(), Logger: slog.New(slog.DiscardHandler)}
+func location(path string) database.Location {
+	return database.Location{Path: path, Fields: plain(), Logger: slog.New(slog.DiscardHandler)}
 }
 
-func openUsers(t *testing.T, path string, listMemory int) *models.Users {
+func openUsers(t *testing.T, path string, listMemory int) *database.Users {
 	t.Helper()
-	users, err := database(path).Open(context.Background(), listMemory)
+	users, err := location(path).Open(context.Background(), listMemory)
 	program.Must(t, err)
 	t.Cleanup(func() { _ = users.Close(context.Background()) })
 	return users
@@ -84,10 +85,10 @@ func startWith(t *testing.T, handler gin.HandlerFunc, change ...func(*limits)) *
 
 // noFigures are the metrics of a storage that counts nothing.
 func noFigures() *Metrics {
-	return NewMetrics("v1", "abc", func() models.Stats { return models.Stats{} }, time.Now)
+	return NewMetrics("v1", "abc", func() database.Stats { return database.Stats{} }, time.Now)
 }
 
-func silent(users *models.Users) Service {
+func silent(users *database.Users) Service {
 	return Service{Users: users, Fields: plain(), Metrics: noFigures(), Logger: slog.New(slog.DiscardHandler)}
 }
 
@@ -176,7 +177,7 @@ func (s *service) waitForLog(t *testing.T, texts ...string) {
 
 func (s *service) record(t *testing.T) {
 	t.Helper()
-	program.Must(t, database(s.path).RecordChanges(context.Background()))
+	program.Must(t, location(s.path).RecordChanges(context.Background()))
 }
 
 // others writes as another program does.

@@ -15,18 +15,19 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/controllers"
+	"users-api/database"
 	"users-api/models"
 )
 
 // API handles the endpoints under /scim/v2. Only DELETE of a user is not here: it is [controllers.API.Delete].
 type API struct {
-	users  *models.Users
+	users  *database.Users
 	fields models.Fields
 	held   map[string]*models.Field // the field that holds an attribute, by its path
 }
 
 // NewAPI returns the handlers for the users in a storage.
-func NewAPI(users *models.Users, fields models.Fields) *API {
+func NewAPI(users *database.Users, fields models.Fields) *API {
 	s := &API{users: users, fields: fields, held: map[string]*models.Field{}}
 	for _, attribute := range attributes {
 		if field := fields.Find(attribute.field); field != nil {

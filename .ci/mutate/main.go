@@ -17,13 +17,13 @@ import (
 	"sync"
 )
 
-var folders = []string{"config", "controllers", "models", "routes", "scim"}
+var folders = []string{"config", "controllers", "database", "models", "routes", "scim"}
 
 func main() {
 	out := flag.String("out", "/tmp/mutants.txt", "the `file` of results: what it has is not run again")
 	seed := flag.Uint64("seed", 1, "which mutants are drawn")
 	count := flag.Int("count", 300, "how many")
-	within := flag.String("in", "", "only those of files that begin with this, such as models/")
+	within := flag.String("in", "", "only those of files that begin with this, such as database/")
 	only := flag.String("only", "", "these `numbers`, such as 17,118, and none that are drawn")
 	flag.Parse()
 	log.SetFlags(0)

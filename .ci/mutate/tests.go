@@ -28,8 +28,8 @@ type binary struct {
 // compile compiles all tests, those of storage and of the built program for each database.
 func compile(tree, work string) (binaries []*binary) {
 	for tags, packages := range map[string]string{
-		"":         "./config ./controllers ./scim ./routes ./models/... ./commands ./tests/...",
-		"postgres": "./models ./commands ./tests/...",
+		"":         "./config ./controllers ./scim ./routes ./database/... ./models/... ./commands ./tests/...",
+		"postgres": "./database ./commands ./tests/...",
 	} {
 		list := []string{"list", "-tags", tags, "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}"}
 		for _, folder := range strings.Fields(execute(tree, "go", append(list, strings.Fields(packages)...)...)) {

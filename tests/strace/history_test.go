@@ -11,8 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"users-api/database"
+	"users-api/database/dbfile"
 	"users-api/models"
-	"users-api/models/dbfile"
 	"users-api/tests/program"
 )
 
@@ -269,8 +270,8 @@ func byEmail(listed []program.User) users {
 
 // reopen opens a database as a service does that starts on it, and calls look.
 func reopen(path string, look func(users) error) error {
-	database := models.Database{Path: path, Fields: models.NewFields()[:2], Logger: slog.New(slog.DiscardHandler)}
-	open, err := database.Open(context.Background(), 1<<20)
+	location := database.Location{Path: path, Fields: models.NewFields()[:2], Logger: slog.New(slog.DiscardHandler)}
+	open, err := location.Open(context.Background(), 1<<20)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,63 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"users-api/models"
+)
+
+func TestInsideSQLite(t *testing.T) {
+	expectEngine(t, Location{Path: filepath.Join(t.TempDir(), "users.db")})
+}
+
+// A transaction of GORM inside one of storage is a savepoint: it goes with the outer one, and may fail alone. An
+// index is used only if it is on exactly what users are sorted by.
+func expectEngine(t *testing.T, at Location) {
+	t.Helper()
+	at.Fields, at.Logger = models.NewFields()[:2], slog.New(slog.DiscardHandler)
+	u, err := at.Open(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Close(t.Context()) //nolint:errcheck // nothing is under way
+	documents, err := os.ReadFile("../docs/operating.md")
+	if want := "users_by_name ON users (" + fmt.Sprintf(u.limits.sortKey, "CAST(name AS TEXT)") + ", id);"; err != nil ||
+		!strings.Contains(string(documents), want) {
+		t.Errorf("docs/operating.md does not have %s: %v", want, err)
+	}
+	create := func(tx *gorm.DB, email string) error {
+		return tx.Create(&models.User{NewUser: models.NewUser{Name: "n", Email: email}}).Error
+	}
+	broken := errors.New("broken")
+	for _, test := range []struct {
+		name         string
+		outer, inner error
+		stored       int64
+	}{
+		{"the outer one takes the other", broken, nil, 0},
+		{"both are taken back by themselves", broken, broken, 0},
+		{"the inner one is taken back", nil, broken, 1},
+		{"both are committed", nil, nil, 2},
+	} {
+		err := u.pool.write(t.Context(), inTransaction, func(tx *gorm.DB) error {
+			outer := errors.Join(tx.Exec("DELETE FROM users").Error, create(tx, "outer"))
+			inner := tx.Transaction(func(tx *gorm.DB) error { return errors.Join(create(tx, "inner"), test.inner) })
+			if outer != nil || !errors.Is(inner, test.inner) {
+				t.Errorf("%s: %v, %v", test.name, outer, inner)
+			}
+			return test.outer
+		})
+		stored, failed := u.Count(t.Context(), models.Query{})
+		if !errors.Is(err, test.outer) || failed != nil || stored != test.stored {
+			t.Errorf("%s: %d users are stored, want %d, %v, %v", test.name, stored, test.stored, err, failed)
+		}
+	}
+}

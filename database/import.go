@@ -1,0 +1,426 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"users-api/models"
+)
+
+// ImportRow is a user from one row of a file.
+type ImportRow struct {
+	Line          int // of the file, where the row begins
+	models.Values     // those that the row has: an update leaves the user's other fields alone
+}
+
+// ImportOptions say what an import does besides creating users. The zero value refuses a row whose email exists.
+type ImportOptions struct {
+	DryRun     bool     // does everything and then rolls it back
+	OnConflict Conflict // what happens to a row whose email already exists, in storage or earlier in the file
+	// DeleteMissing deletes the users whose email is not in the file. It needs [ConflictUpdates].
+	DeleteMissing bool
+	MaxDeletes    int // refuses the import if there are more of them
+}
+
+// Conflict says what happens to a row whose email already exists.
+type Conflict int
+
+const (
+	ConflictFails   Conflict = iota // the import is refused
+	ConflictSkips                   // the user stays as it is
+	ConflictUpdates                 // the user gets the values of the row, and keeps its id and time
+)
+
+// Imported counts the users that an import created, updated and deleted.
+type Imported struct {
+	Created      int           `json:"created"`
+	Updated      int           `json:"updated"`
+	Skipped      int           `json:"skipped"` // rows whose user exists and stays as it is
+	Deleted      int           `json:"deleted"`
+	DeletedUsers []DeletedUser `json:"deleted_users,omitzero"` // the first of them; nil without DeleteMissing
+}
+
+// DeletedUser is a user that an import deletes, or would delete, because the file does not have it.
+type DeletedUser struct {
+	ID    int64  `json:"id"`
+	Email string `json:"email"`
+}
+
+// RowError is why a row of a file is refused: it cannot be read, or the table does not accept it.
+type RowError struct {
+	Line int
+	Err  error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *RowError) Unwrap() error { return e.Err }
+
+// RefusedRows refuses an import. It counts every row that cannot be imported, so that a person can fix them all at
+// once.
+type RefusedRows struct {
+	Listed       []*RowError // the first of these rows, in the order of the file
+	Refused, All int         // how many rows are refused, out of how many
+}
+
+func (r *RefusedRows) Error() string {
+	return fmt.Sprintf("%d of %d rows cannot be imported", r.Refused, r.All)
+}
+
+// Add adds a refused row.
+func (r *RefusedRows) Add(row *RowError) {
+	r.Refused++
+	at, _ := slices.BinarySearchFunc(r.Listed, row.Line, func(listed *RowError, line int) int {
+		return cmp.Compare(listed.Line, line)
+	})
+	r.Listed = slices.Insert(r.Listed, at, row)
+	r.Listed = r.Listed[:min(len(r.Listed), models.MaxListed)]
+}
+
+// TooManyDeletes refuses an import that would delete more users than its MaxDeletes. Users are the first of them.
+type TooManyDeletes struct {
+	Missing, Max int
+	Users        []DeletedUser
+}
+
+func (e *TooManyDeletes) Error() string {
+	return fmt.Sprintf("the users who are not in the file are %d, and at most %d may be deleted", e.Missing, e.Max)
+}
+
+const (
+	// chunkRows is how many rows of a file are looked up and stored together; fewer, once their texts have chunkBytes.
+	chunkRows  = 500
+	chunkBytes = 1 << 20
+)
+
+var (
+	// errDryRun rolls back the transaction of a dry run that succeeded.
+	errDryRun = errors.New("a dry run is rolled back")
+	// errInSteps ends a run in which the database has refused a row: only one with savepoints can name each such row.
+	// They take a third of the time of an import on SQLite, and most files need none.
+	errInSteps = errors.New("a row was refused")
+)
+
+// Import stores the users of a file in one transaction: all of them, or none. The rows are read in it, perhaps again,
+// so they must not come from a client. A [*RowError] among them refuses its row, and any other error ends the import.
+// The error is [*RefusedRows], [*TooManyDeletes], or as for every write. Until the commit begins, the end of the
+// context takes all back.
+func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], options ImportOptions) (done Imported, err error) {
+	if err := u.imports.Acquire(ctx, 1); err != nil {
+		return done, err
+	}
+	defer u.imports.Release(1)
+	run := func(inSteps bool) error {
+		return u.pool.importing(ctx, func(tx *gorm.DB) error {
+			i := fileImport{Users: u, tx: tx, options: options, inSteps: inSteps, together: 16, seen: idSet{}}
+			err := i.run(ctx, rows)
+			if done = i.done; err == nil && options.DryRun {
+				err = errDryRun
+			}
+			return err
+		})
+	}
+	err = u.gate.whileOpen(func() error {
+		err := run(false)
+		if errors.Is(err, errInSteps) {
+			err = run(true)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errDryRun):
+		return done, nil
+	case err != nil:
+		return Imported{}, u.storageError(ctx, err)
+	}
+	if !options.DryRun {
+		u.pool.committed(1)
+	}
+	return done, nil
+}
+
+// fileImport is the import of one file in its transaction.
+type fileImport struct {
+	*Users
+	tx       *gorm.DB
+	options  ImportOptions
+	inSteps  bool // a savepoint stands before each step
+	table    table
+	together int  // how many rows are stored together: more while that is fast, as no statement can be interrupted
+	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
+	refused  RefusedRows
+	done     Imported
+	seen     idSet // the users that rows have created or found
+}
+
+// idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
+type idSet map[int64]uint64
+
+func (s idSet) add(id int64)      { s[id>>6] |= 1 << (id & 63) }
+func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
+
+func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) (err error) {
+	if i.table, err = i.dialect.describe(i.tx, i.fields); err != nil {
+		return err
+	}
+	i.finds = i.options.OnConflict != ConflictFails
+	if i.finds && !i.table.uniqueEmail {
+		return models.ErrNotUnique
+	}
+	var chunk []ImportRow
+	bytes := 0
+	for row, err := range rows {
+		refusal, isRow := errors.AsType[*RowError](err)
+		if err != nil && !isRow {
+			return err
+		}
+		if i.refused.All++; isRow {
+			i.refused.Add(refusal)
+			continue
+		}
+		chunk = append(chunk, row)
+		if bytes += i.fields.Bytes(&row.User); len(chunk) == chunkRows || bytes >= chunkBytes {
+			if err := i.store(ctx, chunk); err != nil {
+				return err
+			}
+			chunk, bytes = chunk[:0], 0
+		}
+	}
+	if err := i.store(ctx, chunk); err != nil {
+		return err
+	}
+	if i.refused.Refused > 0 {
+		return &i.refused
+	}
+	if i.options.DeleteMissing {
+		return i.deleteMissing(ctx)
+	}
+	return nil
+}
+
+// store stores rows. One with the email of an earlier row comes after all others: it must find what that earlier row
+// has left.
+func (i *fileImport) store(ctx context.Context, rows []ImportRow) error {
+	var first, later []ImportRow
+	emails := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		email := i.sameEmail(row.User.Email)
+		if emails[email] {
+			later = append(later, row)
+		} else {
+			emails[email] = true
+			first = append(first, row)
+		}
+	}
+	for len(first) > 0 {
+		n, began := min(i.together, len(first)), time.Now()
+		if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first[:n], 0)); err != nil {
+			return err
+		}
+		if first = first[n:]; time.Since(began) < 50*time.Millisecond {
+			i.together = min(2*i.together, chunkRows)
+		}
+	}
+	if len(later) == 0 {
+		return nil
+	}
+	return i.store(ctx, later)
+}
+
+// sameEmail returns what the emails of two rows have in common if only one user may have them.
+func (i *fileImport) sameEmail(email string) string {
+	if i.table.ignoresCase {
+		return models.LowerASCII(email)
+	}
+	return email
+}
+
+// storeDifferent stores rows with different emails together. If they are refused, each half is tried by itself, down to
+// the row that is to blame. On PostgreSQL, another program may create a user between the lookup and the creation: then
+// a single row is tried again.
+func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
+	try := func() error { return i.try(rows) }
+	var err error
+	if i.inSteps {
+		err = i.savepoint(i.tx, try)
+	} else {
+		err = try()
+	}
+	shown, isRefusal := i.dialect.classify(err)
+	failed, _ := errors.AsType[*models.StorageError](shown)
+	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
+	case !isRefusal:
+		return err
+	case !i.inSteps:
+		return errInSteps
+	case isTaken && !i.finds:
+		i.finds = true
+		return i.storeDifferent(rows, 0)
+	case len(rows) > 1:
+		half := len(rows) / 2
+		if err := i.storeDifferent(rows[:half], 0); err != nil {
+			return err
+		}
+		return i.storeDifferent(rows[half:], 0)
+	case isTaken && i.options.OnConflict != ConflictFails && tries < 3:
+		return i.storeDifferent(rows, tries+1)
+	}
+	i.refused.Add(&RowError{Line: rows[0].Line, Err: shown})
+	return nil
+}
+
+// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it releases
+// the savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
+// that a trigger has ended the transaction (RAISE(ROLLBACK)): then all that share the transaction fail, not only what
+// is refused.
+func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
+	if err := tx.Exec("SAVEPOINT one").Error; err != nil {
+		return err
+	}
+	err := run()
+	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil { // RollbackTo hides errors of SQLite
+		shown, _ := u.dialect.classify(err)
+		return shown // which is no refusal
+	}
+	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
+}
+
+// find returns the users who have the emails of rows, by what [fileImport.sameEmail] returns.
+func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
+	found := map[string]models.User{}
+	if !i.finds {
+		return found, nil
+	}
+	var emails []string
+	for _, row := range rows {
+		emails = append(emails, i.sameEmail(row.User.Email))
+	}
+	column := "email"
+	if i.table.ignoresCase {
+		column = i.limits.foldedEmail
+	}
+	same := i.tx.Where(column+" IN ?", emails)
+	if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
+		same = same.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+	}
+	for user, err := range i.each(same) {
+		if err != nil {
+			return nil, err
+		}
+		found[i.sameEmail(user.Email)] = *user
+	}
+	return found, nil
+}
+
+// try stores rows, and does what the options say with those whose user exists. Only rows that are all stored count.
+func (i *fileImport) try(rows []ImportRow) error {
+	found, err := i.find(rows)
+	if err != nil {
+		return err
+	}
+	var created []*models.User
+	var refused []*RowError
+	var seen []int64
+	updated := 0
+	for _, row := range rows {
+		user, exists := found[i.sameEmail(row.User.Email)]
+		if !exists {
+			created = append(created, &models.User{NewUser: row.User, CreatedAt: now()})
+			continue
+		}
+		if i.options.OnConflict == ConflictFails {
+			var why error = &models.StorageError{Text: "another user has the email", Duplicate: true} // as the database would say
+			if i.seen.has(user.ID) {
+				why = models.ErrRepeated
+			}
+			refused = append(refused, &RowError{Line: row.Line, Err: why})
+			continue
+		}
+		seen = append(seen, user.ID)
+		// An update keeps the email: the two may differ in their letter case.
+		differing := i.fields.Differing(&row.Values, &user.NewUser) &^ i.fields.Find("email").Bit
+		if i.options.OnConflict == ConflictUpdates && differing != 0 {
+			updated++
+			if _, err := i.update(i.tx, user.ID, differing, &row.User); err != nil {
+				return err
+			}
+		}
+	}
+	if len(created) > 0 {
+		// Up to 80 in a statement, and 266 on PostgreSQL.
+		stored := i.tx.Clauses(returnID).CreateInBatches(created, i.limits.maxParameters/(len(i.fields)+1))
+		switch {
+		case stored.Error != nil:
+			return stored.Error
+		case stored.RowsAffected < int64(len(created)):
+			return models.ErrIgnored
+		}
+	}
+	i.done.Created += len(created)
+	i.done.Updated += updated
+	i.done.Skipped += len(seen) - updated
+	for _, user := range created {
+		seen = append(seen, user.ID)
+	}
+	for _, id := range seen {
+		i.seen.add(id)
+	}
+	for _, row := range refused {
+		i.refused.Add(row)
+	}
+	return nil
+}
+
+// deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the
+// rest.
+func (i *fileImport) deleteMissing(ctx context.Context) error {
+	i.done.DeletedUsers = []DeletedUser{}
+	missing, rest := 0, i.tx.Model(&models.User{})
+	for {
+		var ids []int64
+		page := rest.Order("id").Limit(i.limits.maxParameters).Pluck("id", &ids)
+		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		rest = i.tx.Model(&models.User{}).Where("id > ?", ids[len(ids)-1])
+		gone := slices.DeleteFunc(ids, i.seen.has)
+		missing += len(gone)
+		if room := models.MaxListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {
+			listed := i.tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}) // as they will be deleted
+			for user, err := range i.each(listed.Where("id IN ?", gone).Order("id").Limit(room)) {
+				if err != nil {
+					return err
+				}
+				i.done.DeletedUsers = append(i.done.DeletedUsers, DeletedUser{ID: user.ID, Email: user.Email})
+			}
+		}
+		if missing > i.options.MaxDeletes || len(gone) == 0 {
+			continue
+		}
+		deleted := i.tx.Where("id IN ?", gone).Delete(&models.User{})
+		if deleted.Error != nil {
+			return deleted.Error
+		}
+		if deleted.RowsAffected < int64(len(gone)) { // on PostgreSQL, another program may have deleted some
+			for _, err := range i.each(i.tx.Where("id IN ?", gone)) {
+				return cmp.Or(err, error(models.ErrIgnored))
+			}
+			missing -= len(gone) - int(deleted.RowsAffected)
+		}
+		i.done.Deleted += int(deleted.RowsAffected)
+	}
+	if missing > i.options.MaxDeletes {
+		return &TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+// The tests of what users of the storage rely on. Each runs on SQLite, and with -tags postgres on PostgreSQL, too.
+package database_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"iter"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"users-api/database"
+	"users-api/models"
+)
+
+var ctx = context.Background()
+
+// engine is one of the two, and what differs there.
+type engine struct {
+	name string
+	// empty returns where an empty database is.
+	empty func(t testing.TB) database.Location
+	// other opens it as another program does.
+	other   func(t testing.TB, at database.Location) *sql.DB
+	odd     []string // statements of another program that only this one has, or that are different there
+	noNUL   bool     // a text with a NUL is refused
+	delayed bool     // the feed shows a commit only once all older transactions have ended
+}
+
+// databases are those that the tests run on, each in a file of its own.
+var databases []engine
+
+// atEnd is called after all tests.
+var atEnd []func()
+
+// TestMain tries 20 random sequences of actions in each test that tries some, 5 with -short, or as many as -rapid.checks
+// says. It sets that flag before any test reads it. More tests run at a time than there are processors: most wait for a disk.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // it is a number
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		some := "20"
+		if testing.Short() {
+			some = "5"
+		}
+		_ = checks.Value.Set(some) // it is a number
+	}
+	code := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
+	os.Exit(code)
+}
+
+// storage is a database that a test has for itself, and the fields of its users.
+type storage struct {
+	*database.Users
+	engine
+	at     database.Location
+	fields models.Fields
+	seen   map[string]bool // of expectTable
+}
+
+// command changes a schema, as a command of the program does.
+type command = func(database.Location, context.Context) error
+
+// open opens an empty database after some commands.
+func (d engine) open(t testing.TB, fields models.Fields, commands ...command) *storage {
+	t.Helper()
+	return d.openAt(t, d.empty(t), fields, commands...)
+}
+
+func (d engine) openAt(t testing.TB, at database.Location, fields models.Fields, commands ...command) *storage {
+	t.Helper()
+	at.Fields, at.Logger = fields, slog.New(slog.DiscardHandler)
+	s := &storage{engine: d, at: at, fields: fields}
+	if len(commands) > 0 {
+		s.Users = s.open(t, 0)
+		s.reopen(t, commands...)
+	} else {
+		s.Users = s.open(t, 8<<20)
+	}
+	return s
+}
+
+// open opens the database as another process does.
+func (s *storage) open(t testing.TB, listMemory int) *database.Users {
+	t.Helper()
+	users, err := s.at.Open(ctx, listMemory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = users.Close(ctx) })
+	return users
+}
+
+// reopen runs commands and opens the database again: a service would notice what they did within seconds.
+func (s *storage) reopen(t testing.TB, commands ...command) {
+	t.Helper()
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range commands {
+		if err := run(s.at, ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Users = s.open(t, 8<<20)
+}
+
+// run runs statements as another program does.
+func run(t rapid.TB, db *sql.DB, statements ...string) {
+	for _, statement := range statements {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// test is a test that needs an empty database.
+type test struct {
+	name string
+	run  func(*testing.T, *storage)
+}
+
+// onEach runs tests on every database, each with fields of its own, after some commands.
+func onEach(t *testing.T, tests []test, fields models.Fields, commands ...command) {
+	t.Parallel()
+	for _, d := range databases {
+		for _, test := range tests {
+			t.Run(d.name+": "+test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, d.open(t, fields, commands...))
+			})
+		}
+	}
+}
+
+// plain returns the table of the specification's fields, a name and an email. Tests that spell out whole users use it, so
+// that a field that is added to the model does not change what they expect.
+func plain() models.Fields { return models.NewFields()[:2] }
+
+// values returns values for fields, from pairs of a field's name and its text. An empty text stands for itself.
+func values(fields models.Fields, pairs ...string) (values models.Values) {
+	for i := 0; i < len(pairs); i += 2 {
+		values.Set(fields.Find(pairs[i]), pairs[i+1])
+	}
+	return values
+}
+
+// with returns a user with other values for some fields. The user that was given keeps its own.
+func with(fields models.Fields, user models.NewUser, values models.Values) models.NewUser {
+	user.Added = slices.Clone(user.Added)
+	for field := range fields.In(values.Fields) {
+		if text := field.Value(&values.User); text != nil {
+			field.Set(&user, *text)
+		} else {
+			field.SetNull(&user)
+		}
+	}
+	return user
+}
+
+// same reports whether two users are equal, wherever the values of their fields are kept.
+func (s *storage) same(a, b models.User) bool {
+	return a.ID == b.ID && a.CreatedAt == b.CreatedAt && s.sameValues(a.NewUser, b.NewUser)
+}
+
+func (s *storage) sameValues(a, b models.NewUser) bool {
+	return !slices.ContainsFunc(s.fields, func(field *models.Field) bool {
+		x, y := field.Value(&a), field.Value(&b)
+		return (x == nil) != (y == nil) || x != nil && *x != *y
+	})
+}
+
+// create creates a user whose name is its email.
+func (s *storage) create(t testing.TB, email string) int64 {
+	t.Helper()
+	id, err := s.Create(ctx, models.NewUser{Name: email, Email: email})
+	if err != nil {
+		t.Fatalf("creating %s: %v", email, err)
+	}
+	return id
+}
+
+// add creates a user, or says why not.
+func (s *storage) add(ctx context.Context, email string) error {
+	_, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
+	return err
+}
+
+// rename changes the name of a user.
+func (s *storage) rename(id int64, name string) error {
+	_, err := s.Change(ctx, id, values(s.fields, "name", name), nil)
+	return err
+}
+
+// file returns the rows of a file from texts such as "Ada:ada@example.org".
+func file(texts ...string) (rows []models.Values) {
+	for _, text := range texts {
+		name, email, _ := strings.Cut(text, ":")
+		rows = append(rows, values(plain(), "name", name, "email", email))
+	}
+	return rows
+}
+
+// lines yields rows of a file whose header is its first line.
+func lines(rows []models.Values) iter.Seq2[database.ImportRow, error] {
+	return func(yield func(database.ImportRow, error) bool) {
+		for i, values := range rows {
+			if !yield(database.ImportRow{Line: i + 2, Values: values}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// list returns the list as it is sent, and its version.
+func list(t rapid.TB, users *database.Users) (text, version string) {
+	t.Helper()
+	err := users.List(ctx, func(list models.List) error {
+		var sent strings.Builder
+		for piece, err := range list.Chunks {
+			if err != nil {
+				return err
+			}
+			sent.Write(piece)
+		}
+		text, version = sent.String(), list.Version
+		if version == "" && list.Length != -1 || version != "" && list.Length != len(text) {
+			t.Errorf("a list of %d bytes with the version %q says that it has %d", len(text), version, list.Length)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, version
+}
+
+// hasEmail is met by the user with an email.
+func (s *storage) hasEmail(email string) models.And {
+	condition, _ := s.fields.Compare("email", models.Equal, email)
+	return models.And{condition}
+}
+
+// selected returns the users that a query selects.
+func selected(t rapid.TB, from *database.Users, query models.Query) (users []models.User) {
+	t.Helper()
+	for page, err := range from.Select(ctx, query) {
+		if err != nil {
+			t.Fatalf("%+v: %v", query, err)
+		}
+		users = append(users, page...)
+	}
+	return users
+}
+
+// refusal returns the error of storage that an error is, or nil.
+func refusal(err error) *models.StorageError {
+	failed, _ := errors.AsType[*models.StorageError](err)
+	return failed
+}

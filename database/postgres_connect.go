@@ -1,0 +1,217 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/sync/semaphore"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+)
+
+// connectPostgres connects to the database, whatever is in it. It retries a server that is starting or not there yet: a
+// container may start at the same moment as its database.
+func connectPostgres(ctx context.Context, d Location, ended context.Context) (*postgresPool, error) {
+	address, config, err := parseURL(d.URL)
+	if err != nil {
+		return nil, err
+	}
+	p := &postgresPool{
+		address: address, logger: d.Logger, ended: ended, newest: map[string]string{},
+		catalog: &catalog{dialect: postgresDialect{}, fields: d.Fields},
+	}
+	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
+	config.PingTimeout = 2 * time.Second
+	config.AfterConnect = setSessionDefaults
+	// A statement that commits by itself must not meet a connection that the server has ended: its outcome would not be
+	// known.
+	config.ShouldPing = func(_ context.Context, c pgxpool.ShouldPingParams) bool {
+		return c.IdleDuration > 5*time.Millisecond
+	}
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
+		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but not the name of the function
+			conn.CustomData()[unconfirmed] = true
+		}
+	}
+	dialer := net.Dialer{Timeout: config.ConnConfig.ConnectTimeout, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
+	}}
+	config.ConnConfig.DialFunc = dialer.DialContext
+	if validate := config.ConnConfig.ValidateConnect; validate != nil {
+		config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			err := validate(ctx, conn) // takes any server that refuses writes for a standby
+			if errors.Is(err, pgconn.ErrReadOnlyConnection) && conn.ExecParams(ctx, "SELECT WHERE NOT pg_is_in_recovery()",
+				nil, nil, nil, nil).Read().CommandTag.RowsAffected() == 1 {
+				return errReadOnly
+			}
+			return err
+		}
+	}
+	if len(address.hosts) > 1 { // otherwise there is no other server to turn to
+		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
+	}
+	p.writing = semaphore.NewWeighted(int64(config.MaxConns / 2))
+	p.waiting = semaphore.NewWeighted(int64(config.MaxConns / 4))
+	p.timelines.Lock() // a connection that is made at once needs the pool
+	p.pool, err = pgxpool.NewWithConfig(p.ended, config)
+	p.timelines.Unlock()
+	if err != nil {
+		return nil, p.explain(err)
+	}
+	dialector := postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)
+	if p.db, err = openGORM(postgresDialector{dialector}, d.Fields); err == nil {
+		err = p.reach(ctx)
+	}
+	if err == nil {
+		err = p.expectServer(ctx)
+	}
+	if err != nil {
+		_ = p.close(ctx) // likewise
+		return nil, p.explain(err)
+	}
+	return p, nil
+}
+
+// setSessionDefaults sets up a session that belongs to this process alone: the defaults of a role, a database or a
+// server must not end it or its statements, nor make them see an earlier moment. A pooler reports a process number of
+// its own, and not that of the server's process.
+func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the pool's context has no deadline
+	defer cancel()
+	given := make([]string, 0, len(conn.Config().RuntimeParams))
+	for name := range conn.Config().RuntimeParams {
+		given = append(given, name)
+	}
+	set, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES
+			('default_transaction_isolation', 'read committed'), ('statement_timeout', '0'), ('lock_timeout', '20ms'),
+			('client_min_messages', 'warning'), ('transaction_timeout', '0'),
+			('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
+		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL
+			AND name <> ALL (string_to_array($2::text, ','))`,
+		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
+	// What commits by itself relies on three of these. The parameter options may set any of them.
+	isGiven := func(name string) bool {
+		relied := []string{"default_transaction_isolation", "lock_timeout", "client_min_messages", "options"}
+		return slices.Contains(relied, name)
+	}
+	conn.PgConn().CustomData()[own] = set.RowsAffected() > 0 && !slices.ContainsFunc(given, isGiven)
+	return err
+}
+
+// postgresDialector is GORM's, with PostgreSQL's own type of a time.
+type postgresDialector struct{ *postgres.Dialector }
+
+func (d postgresDialector) DataTypeOf(field *schema.Field) string {
+	if field.DataType == "datetime" {
+		return "timestamptz(0)"
+	}
+	return d.Dialector.DataTypeOf(field)
+}
+
+// Migrator returns GORM's, which asks the dialector that it has for the types.
+func (d postgresDialector) Migrator(db *gorm.DB) gorm.Migrator {
+	migrator := d.Dialector.Migrator(db).(postgres.Migrator)
+	migrator.Dialector = d
+	return migrator
+}
+
+// BindVarTo gives numbers their type: beside an id of type integer, the server would take one beyond it for an integer,
+// too.
+func (d postgresDialector) BindVarTo(writer clause.Writer, statement *gorm.Statement, value any) {
+	d.Dialector.BindVarTo(writer, statement, value)
+	if _, ok := value.(int64); ok {
+		_, _ = writer.WriteString("::int8")
+	}
+}
+
+// hiddenLimit makes the planner not see the limit of a query: see [postgresDialect.seek].
+type hiddenLimit struct{ clause.Limit }
+
+func (hiddenLimit) MergeClause(merged *clause.Clause) {
+	merged.Builder = func(c clause.Clause, builder clause.Builder) {
+		limit, _ := c.Expression.(clause.Limit)
+		if limit.Limit != nil {
+			clause.Expr{SQL: "LIMIT (SELECT ?) ", Vars: []any{int64(*limit.Limit)}}.Build(builder)
+		}
+		clause.Limit{Offset: limit.Offset}.Build(builder)
+	}
+}
+
+// reach returns when the server can be reached, or why it cannot.
+func (p *postgresPool) reach(ctx context.Context) error {
+	const pause, sayAgain = time.Second, 10 * time.Second
+	said := time.Time{}
+	for until := time.Now().Add(startTimeout); ; {
+		conn, err := p.pool.Acquire(ctx)
+		if err == nil {
+			conn.Release()
+			return nil
+		}
+		left := time.Until(until)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped while waiting for the server: %w", err)
+		}
+		if !isTransient(err) || left < pause {
+			return err
+		}
+		if time.Since(said) >= sayAgain {
+			said = time.Now()
+			p.logger.Warn("waiting for PostgreSQL", "hosts", strings.Join(p.address.hosts, ", "),
+				"database", p.address.database, "user", p.address.username,
+				"error", reason(err), "tried_for_another", left.Round(time.Second).String())
+		}
+		_ = sleep(ctx, pause)
+	}
+}
+
+func sleep(ctx context.Context, howLong time.Duration) error {
+	select {
+	case <-time.After(howLong):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// passOverOld makes a connection to a server fail that is on an older timeline of the same cluster than this process
+// has seen. A server that stood still while a standby took its place goes on as if nothing had happened, and what it
+// shows is old.
+func (p *postgresPool) passOverOld(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, conn *pgconn.PgConn) error {
+		if validate != nil {
+			if err := validate(ctx, conn); err != nil {
+				return err
+			}
+		}
+		asked := conn.ExecParams(ctx, `SELECT system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8)
+			FROM pg_control_system() WHERE NOT pg_is_in_recovery()`, nil, nil, nil, nil).Read()
+		if asked.Err != nil || len(asked.Rows) == 0 {
+			if sqlState(asked.Err) == codeNoRight {
+				return nil
+			}
+			return asked.Err // a standby has begun no timeline of its own
+		}
+		cluster, timeline := string(asked.Rows[0][0]), string(asked.Rows[0][1])
+		p.timelines.Lock()
+		defer p.timelines.Unlock()
+		newest := p.newest[cluster]
+		if timeline < newest {
+			return errOldTimeline
+		}
+		if p.newest[cluster] = timeline; timeline > newest && newest != "" {
+			p.pool.Reset()
+		}
+		return nil
+	}
+}

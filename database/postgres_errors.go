@@ -1,0 +1,309 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"users-api/models"
+)
+
+// SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) that are told apart here.
+const (
+	codeUnreached     = "08001"
+	codeLost          = "08006"
+	codeUnknown       = "08007"
+	codeUnsupported   = "0A000"
+	codeDuplicate     = "23505"
+	codeReadOnly      = "25006"
+	codeNoStatement   = "26000"
+	codeNoRight       = "42501"
+	codeNoTable       = "42P01"
+	codeSameStatement = "42P05"
+	codeTooMany       = "53300"
+	codeLocked        = "55P03"
+	codeCancelled     = "57014"
+	codeShutdown      = "57P01"
+	codeCrash         = "57P02"
+	codeStarting      = "57P03"
+	codeIdle          = "57P05"
+)
+
+var (
+	// errSlow: a read took too long, for example because another program has locked the table, and was ended.
+	errSlow = &models.StorageError{Text: "the PostgreSQL server did not answer in time", Code: codeCancelled, Meaning: "too late"}
+	// errTooLate: a write took too long, and was ended before its commit began.
+	errTooLate = &models.StorageError{
+		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
+	}
+	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps
+	// nowhere else.
+	errUnconfirmed = errors.New("no standby has confirmed the commit")
+	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
+	errReadOnly    = errors.New("the PostgreSQL server refuses writes: default_transaction_read_only is on")
+)
+
+// oldPooler says what to do where a statement that this process has prepared is unknown, or another has prepared it.
+const oldPooler = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
+
+// unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
+const unconfirmed = "unconfirmed"
+
+// own marks a connection whose session belongs to this process alone, and has its settings.
+const own = "own"
+
+var errNeedsTransaction = errors.New("a single statement would not do")
+
+// commitError returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A
+// cancel or a shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before
+// it; a pooler that has lost the server says so in class 08, and any other error comes from a broken connection.
+func commitError(err error) error {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	isError := isServers && server.SeverityUnlocalized == "ERROR"
+	state := class(sqlState(err))
+	if err == nil || errors.Is(err, pgx.ErrTxCommitRollback) || isError && state != "08" && state != "57" {
+		return err
+	}
+	why := reason(err)
+	if isServers || errors.Is(err, errUnconfirmed) {
+		why = err.Error()
+	}
+	return &models.StorageError{
+		Text: why + "; whether the change was stored is not known", Code: codeUnknown, Meaning: "outcome unknown", Unknown: true,
+	}
+}
+
+// sqlState returns the SQLSTATE that an error of the server carries, or "" if the error is not the server's.
+func sqlState(err error) string {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failed.Code
+	}
+	return ""
+}
+
+func class(code string) string { return code[:min(2, len(code))] }
+
+// isServerGone reports whether the server behind a connection has ended it, is going away, or no longer accepts writes:
+// another may have taken its place.
+func isServerGone(err error) bool {
+	switch sqlState(err) {
+	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
+		return true
+	case "":
+		return err != nil && isConnectionError(err) && !isTimeoutOrCancel(err)
+	}
+	return false
+}
+
+// isConnectionError reports whether an error is that of a connection. A closed one is first bad to database/sql, and
+// then done.
+func isConnectionError(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		pgconn.SafeToRetry(err) || isTimeoutOrCancel(err)
+}
+
+func isTimeoutOrCancel(err error) bool {
+	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+// isOutOfDate reports whether a statement was refused because it no longer matches what was prepared: another program
+// has changed its table, or a pooler has lost it. It has done nothing.
+func isOutOfDate(err error) bool {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
+}
+
+// isLocked reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
+func isLocked(err error) bool {
+	failed, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
+}
+
+// orLate returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
+// deadline.
+func (p *postgresPool) orLate(err, late error) error {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case err == nil, isUnknown(err):
+		return err
+	case p.ended.Err() != nil && isConnectionError(err):
+		return models.ErrClosed
+	case isLocked(err), sqlState(err) == "" && isTimeoutOrCancel(err) && !connecting:
+		return late
+	}
+	return err
+}
+
+// classify shows an error without a host, user or password. The server refuses what violates the rules of a table, and
+// not what fails because of the connection, the machine, or other transactions.
+func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, isStorage := errors.AsType[*models.StorageError](err)
+	switch {
+	case err == nil, isStorage:
+		return err, errors.Is(err, models.ErrIgnored)
+	case connecting:
+		why := reason(err)
+		return &models.StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}, false
+	case isServers:
+		text := server.Error()
+		if server.Code == codeNoStatement || server.Code == codeSameStatement {
+			text += ": " + oldPooler
+		}
+		switch class(server.Code) {
+		case "08", "25", "28", "40", "53", "57", "58", "XX":
+		default:
+			isRefusal = !isLocked(err) && !isOutOfDate(err) && server.Code != codeSameStatement
+		}
+		column := uniqueColumn(server)
+		return &models.StorageError{
+			Text: text, Code: server.Code, Unique: server.Code == codeDuplicate, Column: column, Duplicate: column == "email",
+		}, isRefusal
+	case isConnectionError(err):
+		return &models.StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}, false
+	}
+	return err, false
+}
+
+// uniqueColumn returns the column of users that alone has the unique index that was violated. The detail is, in the
+// language of the server, "Key (email)=(ada@example.org) already exists."
+func uniqueColumn(failed *pgconn.PgError) string {
+	switch {
+	case failed.Code != codeDuplicate || failed.TableName != "users":
+		return ""
+	case failed.ConstraintName == "users_email_nocase":
+		return "email"
+	}
+	_, key, _ := strings.Cut(failed.Detail, "(")
+	columns, _, _ := strings.Cut(key, ")=(")
+	return strings.Trim(columns, `"`) // of a word of SQL; several are no column's name
+}
+
+// reason says in a few words why there is no connection. It names no host, user or password.
+func reason(err error) string {
+	server, _ := errors.AsType[*pgconn.PgError](err)
+	number, isNumber := errors.AsType[syscall.Errno](err)
+	named, isNamed := errors.AsType[*net.DNSError](err)
+	switch {
+	case server != nil && (class(server.Code) == "57" || server.Code == codeTooMany):
+		return server.Error()
+	case server != nil:
+		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
+	case isUntrusted(err):
+		return "the certificate of the PostgreSQL server is not trusted"
+	case errors.Is(err, errOldTimeline):
+		return errOldTimeline.Error()
+	case errors.Is(err, errReadOnly):
+		return errReadOnly.Error()
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return "no PostgreSQL server was found that can be written"
+	case isNamed && named.IsNotFound:
+		return "the PostgreSQL server cannot be reached: its name is not known"
+	case isNumber:
+		return "the PostgreSQL server cannot be reached: " + number.Error()
+	case isTimeoutOrCancel(err) || errors.Is(err, os.ErrDeadlineExceeded):
+		return "the PostgreSQL server did not answer in time"
+	}
+	return "the connection to the PostgreSQL server was lost"
+}
+
+// isUntrusted reports whether the server's certificate was refused.
+func isUntrusted(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
+}
+
+// isTransient reports whether a server that could not be reached may be there in a moment: it is starting, its name is
+// not known yet, it has no room, or another is about to take its place. A pooler reports all of this as a violation of
+// the protocol.
+func isTransient(err error) bool {
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return class(failed.Code) == "57" || failed.Code == codeTooMany ||
+			failed.Code == "08P01" && !strings.Contains(failed.Message, "startup parameter")
+	}
+	return isConnectionError(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
+}
+
+// explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class
+// 08.
+func (p *postgresPool) explain(err error) error {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	storage, isStorage := errors.AsType[*models.StorageError](err)
+	_, isDone := errors.AsType[*startError](err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	if err == nil || isDone || isUnknown(err) {
+		return err
+	}
+	why, code := strings.ReplaceAll(err.Error(), "\n\t", " "), sqlState(err) // pgx gives each host a line
+	switch {
+	case isStorage:
+		code = storage.Code
+	case isServers:
+		why = server.Message
+	case isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, errReadOnly):
+		why = reason(err)
+	}
+	address := p.address
+	helps := map[string]string{ // by SQLSTATE, or by its class
+		codeNoStatement:   oldPooler,
+		codeSameStatement: oldPooler,
+		codeNoRight: fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run "+
+			"`GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, `GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, "+
+			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", address.database, address.username),
+		codeNoTable: "start the service, which creates the table with the columns that USER_FIELDS names",
+		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), " +
+			"or its server does not run",
+		"28": "check the user and the password in DATABASE_URL, and pg_hba.conf of the server",
+		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL",
+			address.username, address.database),
+		"3F": "name a schema in search_path, in DATABASE_URL or for the role, that exists and that this user may use",
+		"53": "raise max_connections of the server, or lower pool_max_conns in DATABASE_URL",
+		"57": "look at the log of the server",
+	}
+	help := helps[code]
+	switch {
+	case help != "":
+	case connecting && slices.Contains([]string{"22023", "42601", "42704", "55P02"}, code): // of a parameter
+		help = "correct it in DATABASE_URL, or take it out; search_path names the schema there, %20 is a blank, and " + oldPooler
+	case errors.Is(err, errReadOnly):
+		help = "switch it off in DATABASE_URL, for the role, for the database or on the server"
+	case isUntrusted(err):
+		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, " +
+			"and the host as the certificate has it"
+	case !isStorage && !isServers && isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: " +
+			"the primary, or all hosts, separated by commas"
+	default:
+		help = helps[class(code)]
+	}
+	if help != "" {
+		why += ": " + help
+	}
+	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p.address, why), err}
+}
+
+// startError is an error with the line that explains it.
+type startError struct {
+	line string
+	error
+}
+
+func (e *startError) Error() string { return e.line }
+func (e *startError) Unwrap() error { return e.error }

@@ -1,0 +1,301 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"gorm.io/gorm"
+
+	"users-api/models"
+)
+
+// isCaseIndex is true of the index i, called index, with which emails that differ only in the case of ASCII letters are
+// the same.
+const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid
+	AND i.indpred IS NULL AND i.indkey[0] = 0)`
+
+// expectServer returns an error if the server or the database is not one that can be served.
+func (p *postgresPool) expectServer(ctx context.Context) error {
+	var version int
+	var encoding string
+	err := p.read(ctx, func(db *gorm.DB) error {
+		return db.Raw("SELECT current_setting('server_version_num')::int8, current_setting('server_encoding')").
+			Row().Scan(&version, &encoding)
+	})
+	switch {
+	case err != nil:
+		return err
+	case version < 130000:
+		return fmt.Errorf("it is version %d.%d: 13 or newer is needed", version/10000, version/100%100)
+	case encoding != "UTF8":
+		return fmt.Errorf("its encoding is %s, which cannot hold every name: create a database with `createdb --encoding=UTF8 "+
+			"--template=template0 -O %s NAME`, move the data there with pg_dump and pg_restore, and name it in DATABASE_URL",
+			encoding, p.address.username)
+	}
+	return nil
+}
+
+// createTable creates the table if nothing of its name is found on the search path. If two processes create it at once,
+// PostgreSQL refuses one of them midway: so processes take turns, and each looks again.
+func (p *postgresPool) createTable(ctx context.Context) error {
+	return p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
+		// A statement that opens a table makes the session notice what others have committed to the catalog.
+		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
+		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; "+
+			"SELECT pg_advisory_xact_lock(%d)", createLock)
+		return p.transaction(ctx, begin, func(tx *gorm.DB) error { return createTable(tx, exists) })
+	})
+}
+
+// describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by
+// itself.
+func (postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
+	var why, columns, unique string
+	err = db.Raw(`SELECT CASE
+			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
+			WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid) THEN 'it has rules'
+			WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+				THEN 'other tables inherit from it, so that two users may have one id'
+			WHEN row_security_active(c.oid) THEN 'row security hides users from the user in DATABASE_URL'
+			WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'id'
+				WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
+				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
+				THEN 'its id is no integer that is the primary key'
+			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be plain text or varchar', a.attname,
+					format_type(a.atttypid, NULL), CASE WHEN a.attgenerated <> '' THEN ', generated'
+						WHEN NOT o.collisdeterministic THEN ', with a nondeterministic collation' END)
+				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+				LEFT JOIN pg_collation o ON o.oid = a.attcollation
+				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ','))
+				AND (a.attgenerated <> '' OR NOT o.collisdeterministic
+					OR COALESCE(NULLIF(t.typbasetype, 0), t.oid) NOT IN ('text'::regtype, 'varchar'::regtype)) LIMIT 1), '') END,
+		(SELECT COALESCE(string_agg(attname, ','), '') FROM pg_attribute
+			WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
+		(SELECT COALESCE(string_agg(a.attname, ','), '') FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+			JOIN pg_attribute a ON a.attrelid = i.indrelid
+			WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
+			AND i.indnkeyatts = 1 AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND `+isCaseIndex+`)),
+		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+			WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
+		`+isRecorded+`,
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`),
+		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+`)
+		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(fields.Names(), ",")).
+		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
+	if errors.Is(err, sql.ErrNoRows) {
+		return table{}, nil
+	}
+	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
+	t.uniqueEmail = slices.Contains(t.unique, "email")
+	if err == nil && why != "" {
+		err = models.Unserved(why + ": change that, or give users-api a database or a schema of its own")
+	}
+	if err == nil {
+		err = fields.Expect(t.columns)
+	}
+	return t, err
+}
+
+// expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write
+// less durable than it should be. A column of type serial takes its ids from a sequence with rights of its own.
+func (p *postgresPool) expectRights(db *gorm.DB) error {
+	var missing string
+	err := db.Raw(`SELECT concat_ws(', ',
+		CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
+		CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
+		CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
+		CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
+		CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(o::regclass::text, 'id'), 'USAGE')
+			AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = o AND attname = 'id' AND attidentity = '')
+			THEN 'USAGE of its sequence' END)
+		FROM (SELECT to_regclass('users')::oid AS o) AS users`).Row().Scan(&missing)
+	if err == nil && missing != "" {
+		err = &models.StorageError{Text: "permission denied for users: " + missing, Code: codeNoRight}
+	}
+	if err != nil {
+		return err
+	}
+	for _, r := range []struct{ condition, cause, risk string }{
+		{"current_setting('synchronous_commit') = 'off'", "synchronous_commit is off",
+			"a crash of the server loses the last writes that were answered"},
+		{"current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> ''",
+			"synchronous_commit is local, and there is a synchronous standby",
+			"a standby that takes over lacks the last writes that were answered"},
+		{"current_setting('fsync') = 'off'", "fsync is off", "a crash of the machine loses or damages the database"},
+		{"current_setting('full_page_writes') = 'off'", "full_page_writes is off",
+			"a crash of the machine may damage the database"},
+		{"EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users') AND relpersistence = 'u')",
+			"the table users is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
+	} {
+		holds := false
+		if err := db.Raw("SELECT " + r.condition).Row().Scan(&holds); err != nil {
+			return err
+		}
+		if holds {
+			p.logger.Warn("PostgreSQL may lose what it has stored", "cause", r.cause, "risk", r.risk)
+		}
+	}
+	return nil
+}
+
+// schemaTimeout is how long a change of the schema waits for other programs.
+const schemaTimeout = 30 * time.Second
+
+// changeSchema makes a change of the table in its own transaction, and beside no other change: it begins with a lock
+// that only other changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it
+// waits for no more than half a second, and is tried again while another program holds the table.
+func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
+	for until := time.Now().Add(schemaTimeout); ; {
+		err := p.repeat(ctx, until.Add(schemaTimeout), func(ctx context.Context) error {
+			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+"SET LOCAL lock_timeout = '5s'; "+
+				"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'", change)
+		})
+		// A build of an index that a killed command has begun lets go of its lock just before its end.
+		isBusy := isLocked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
+		switch {
+		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !isConnectionError(err):
+			return cmp.Or(ctx.Err(), err)
+		case !isBusy:
+			return p.explain(err)
+		case time.Until(until) < time.Second:
+			return fmt.Errorf("nothing was changed, because another program was using users for %s "+
+				"(pg_stat_activity shows which): try again when it has ended", schemaTimeout)
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and
+// returns the ids of users for whom that fails.
+func (p *postgresPool) ignoreEmailCase(ctx context.Context) (same []int64, err error) {
+	err = p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+foldedEmail+`)`)
+	if sqlState(err) != codeDuplicate {
+		return nil, err
+	}
+	failed := p.snapshot(ctx, func(db *gorm.DB) error {
+		return db.Raw(`SELECT u.id FROM users u JOIN (SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users
+				GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT ?) AS same ON lower(u.email COLLATE "C") = same.email
+			ORDER BY same.first, u.id LIMIT ?`, models.MaxListed+1, models.MaxListed+1).Scan(&same).Error
+	})
+	if failed != nil || len(same) == 0 { // another program has changed them meanwhile
+		return nil, cmp.Or(failed, err)
+	}
+	return same, nil
+}
+
+// indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains
+// a text. It is on the expression that searches compare, and the server compares what it finds, so searches find the
+// same.
+func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error {
+	var schema string
+	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
+	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
+		err := db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
+		if err != nil {
+			return &models.StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib "+
+				"modules on the server (Debian's postgresql has them), and as a superuser or the owner of the database, run "+
+				"`CREATE EXTENSION pg_trgm`", err)}
+		}
+		return db.Raw(`SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+			WHERE e.extname = 'pg_trgm'`).Row().Scan(&schema)
+	})
+	for _, column := range columns {
+		if err != nil {
+			return err
+		}
+		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
+		// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
+		name := "users_search_" + column
+		err = p.build(ctx, name, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users
+			USING gin (lower("%s"::text COLLATE "C") %s.gin_trgm_ops) WITH (gin_pending_list_limit = 512)`, name, column, schema))
+	}
+	if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
+		err = p.transaction(ctx, begin, func(db *gorm.DB) error { return db.Exec("ANALYZE users").Error })
+	}
+	return p.explain(err)
+}
+
+// isSearchIndex is true of the index i if indexSearch has made it: one of trigrams, with the name of a column.
+const isSearchIndex = `EXISTS (SELECT FROM pg_class index JOIN pg_attribute a ON a.attrelid = i.indrelid
+	JOIN pg_opclass o ON o.oid = i.indclass[0] WHERE index.oid = i.indexrelid AND o.opcname = 'gin_trgm_ops'
+	AND index.relname = 'users_search_' || a.attname AND i.indnatts = 1 AND i.indkey[0] = 0 AND i.indpred IS NULL)`
+
+// dropPostgresSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
+func dropPostgresSearchIndex(tx *gorm.DB) error {
+	var names []string
+	err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i
+		WHERE i.indrelid = to_regclass('users') AND ` + isSearchIndex).Scan(&names).Error
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return tx.Exec("DROP INDEX " + strings.Join(names, ", ")).Error
+}
+
+// build builds an index, unless it is there. No write waits for it: PostgreSQL builds the index beside them, which no
+// transaction can do. So a build that is broken off leaves an index behind that is not valid. It is removed at once, or
+// before the next build.
+func (p *postgresPool) build(ctx context.Context, name, create string) error {
+	exists, err := p.removeUnfinished(ctx, name)
+	if err != nil || exists {
+		return err
+	}
+	err = p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error {
+		defer p.pool.Reset()
+		unlimited := false
+		// In a session that is this process's own: see setSessionDefaults.
+		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '20ms'").Error
+		if err == nil {
+			err = db.Raw("SELECT current_setting('lock_timeout') = '0' AND current_setting('statement_timeout') = '0'").
+				Row().Scan(&unlimited)
+		}
+		if err == nil && !unlimited {
+			err = errors.New("a pooler stands before the server, and the role, the database or the server has a " +
+				"statement_timeout or a lock_timeout, which would end the build: name the server itself in DATABASE_URL " +
+				"for this command")
+		}
+		if err == nil {
+			err = db.Exec(create).Error
+		}
+		return err
+	})
+	if err != nil {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*schemaTimeout)
+		defer cancel()
+		exists, failed := p.removeUnfinished(limited, name)
+		if failed != nil {
+			p.logger.Warn("the unfinished index "+name+" may be left: run the command again", "error", failed)
+		}
+		if exists { // the server went on without this connection
+			return nil
+		}
+	}
+	return err
+}
+
+// removeUnfinished removes an index that is not valid, after any build of it has ended, and reports whether there is a
+// valid one.
+func (p *postgresPool) removeUnfinished(ctx context.Context, name string) (exists bool, err error) {
+	err = p.changeSchema(ctx, func(tx *gorm.DB) error {
+		var found string
+		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i
+			JOIN pg_class index ON index.oid = i.indexrelid
+			WHERE i.indrelid = to_regclass('users') AND index.relname = ?`, name).Row().Scan(&found, &exists)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err != nil, exists:
+			return err
+		}
+		return tx.Exec("DROP INDEX " + found).Error
+	})
+	return exists, err
+}

@@ -1,0 +1,291 @@
+//go:build postgres
+
+package database_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of database/sql
+	"pgregory.net/rapid"
+
+	"users-api/database"
+	"users-api/models"
+	"users-api/tests/postgresql"
+)
+
+var postgres = engine{
+	name: "PostgreSQL",
+	empty: func(t testing.TB) database.Location {
+		url := postgresql.Shared(t).NewDatabase(t)
+		postgresql.SQL(t, url, `CREATE SCHEMA "It's @id, ? and %s"`, `DO $$ BEGIN EXECUTE format(
+			'ALTER DATABASE %I SET search_path = "It''s @id, ? and %%s"', current_database()); END $$`)
+		return database.Location{URL: url}
+	},
+	other: func(t testing.TB, at database.Location) *sql.DB {
+		t.Helper()
+		db, err := sql.Open("pgx", at.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.SetMaxOpenConns(1)
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	},
+	odd: []string{
+		"VACUUM FULL users",
+		`CREATE FUNCTION spread() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			UPDATE users SET name = name || '!' WHERE id = 1; RETURN NULL; END $$;
+			CREATE TRIGGER t AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION spread()`,
+		"DROP TRIGGER t ON users",
+		"UPDATE users SET name = 'all'",
+		"ALTER TABLE users RENAME COLUMN name TO old; ALTER TABLE users ALTER COLUMN old DROP NOT NULL; " +
+			"ALTER TABLE users ADD COLUMN name text NOT NULL DEFAULT 'empty'",
+	},
+	noNUL: true, delayed: true,
+}
+
+func init() {
+	databases, atEnd = append(databases, postgres), append(atEnd, postgresql.End)
+}
+
+// begin begins a transaction of another program.
+func begin(t testing.TB, s *storage, statements ...string) *sql.Tx {
+	t.Helper()
+	tx, err := s.other(t, s.at).Begin()
+	for _, statement := range statements {
+		if err == nil {
+			_, err = tx.Exec(statement)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// await waits until a condition holds for the sessions of a database that are of the program.
+func await(t testing.TB, url, condition string) {
+	t.Helper()
+	query := "SELECT (" + condition + ")::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'users-api'"
+	for deadline := time.Now().Add(time.Minute); postgresql.Ask(t, url, query) != "true"; {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never holds that %s", condition)
+		}
+	}
+}
+
+func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
+	t.Parallel()
+	for _, created := range []string{"timestamptz", "timestamp", "date", "text", "varchar(30)", "timestamptz(3) DEFAULT now()"} {
+		at := postgres.empty(t)
+		postgresql.SQL(t, at.URL, "CREATE TABLE users (id serial PRIMARY KEY, name text, email text, created_at "+created+")")
+		s := postgres.openAt(t, at, plain())
+		user, err := s.Get(ctx, s.create(t, "ada"))
+		stored, bad := time.Parse(time.DateTime, user.CreatedAt)
+		if age := time.Since(stored); errors.Join(err, bad) != nil || age > 25*time.Hour || age < 0 {
+			t.Errorf("%s: %+v, %v", created, user, err)
+		}
+		c := conditions{s, false, selected(t, s.Users, models.Query{})}
+		for _, operator := range []models.Operator{models.Equal, models.Greater, models.AtLeast, models.Less, models.AtMost, models.HasValue} {
+			condition, _ := s.fields.Compare("created_at", operator, user.CreatedAt)
+			c.expect(t, fmt.Sprintf("%s %s", created, operator), condition,
+				func(user models.User) bool { return c.compares(&user, "created_at", operator, user.CreatedAt) })
+		}
+		const high = 1 << 40 // which no id of this table can be
+		after := selected(t, s.Users, models.Query{After: &models.Place{ID: high}})
+		if _, err := s.Get(ctx, high); !errors.Is(err, models.ErrNotFound) || len(after) > 0 {
+			t.Errorf("%s: an id that no integer holds: %v, and after it are %v", created, err, after)
+		}
+	}
+}
+
+// A write that waits for another program's lock is refused after its own time. All others are done, also one that waits for a
+// shorter lock, and reads go on.
+func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	id, soon := s.create(t, "held"), s.create(t, "soon free")
+	long := begin(t, s, "INSERT INTO users (name, email) VALUES ('n', 'same')", fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", id))
+	short := begin(t, s, fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", soon))
+	var wait sync.WaitGroup
+	expect := func(what string, isRefused bool, write func() error) {
+		wait.Go(func() {
+			began := time.Now()
+			err := write()
+			took, failed := time.Since(began), refusal(err)
+			isLate := failed != nil && !failed.Unknown && took > 3*time.Second && took < 9*time.Second // 10, behind another
+			if isRefused && !isLate || !isRefused && err != nil {
+				t.Errorf("%s ends after %s with %#v", what, took, err)
+			}
+		})
+	}
+	expect("a deletion", true, func() error { return s.Delete(ctx, id, nil) })
+	for i := range 50 {
+		if i%10 == 5 { // in the middle of what shares a commit
+			expect("a creation among others", true, func() error { return s.add(ctx, "same") })
+		}
+		expect("another creation and a read", false, func() error {
+			_, err := s.Get(ctx, id)
+			return errors.Join(s.add(ctx, fmt.Sprint(i)), err)
+		})
+		if i < 40 {
+			expect("a change", true, func() error { return s.rename(id, "changed") })
+		}
+	}
+	expect("a change behind a short lock", false, func() error { return s.rename(soon, "changed") })
+	time.AfterFunc(400*time.Millisecond, func() { _ = short.Rollback() })
+	wait.Wait()
+	if err := long.Rollback(); err != nil {
+		t.Error(err)
+	}
+	s.create(t, "same")
+}
+
+// A trigger may have a name that begins like those of the feed. What it makes of a change is what is answered.
+func TestOnPostgreSQLATriggerOfAnotherProgramMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	run(t, s.other(t, s.at), `CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.name = 'ours' THEN
+			UPDATE users SET name = 'ours!' WHERE id = NEW.id; END IF; RETURN NULL; END $$`,
+		"CREATE TRIGGER users_changes_mine AFTER UPDATE ON users FOR EACH ROW EXECUTE FUNCTION mark()")
+	s.reopen(t, database.Location.RecordChanges)
+	s.writeAtOnce(t, 0)
+}
+
+// What PostgreSQL ends for the sake of another transaction is done again, whatever its defaults are.
+func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	run(t, s.other(t, s.at), fmt.Sprintf("ALTER DATABASE %s SET default_transaction_isolation = 'serializable'",
+		postgresql.Ask(t, s.at.URL, "SELECT current_database()")))
+	s.reopen(t)
+	id := s.create(t, "ada")
+	other := begin(t, s, "SET LOCAL deadlock_timeout = '1h'", "INSERT INTO users (name, email) VALUES ('n', 'wanted')")
+	changed := make(chan error, 1)
+	go func() {
+		_, err := s.Change(ctx, id, values(s.fields, "email", "wanted"), func(models.User) error { return nil })
+		changed <- err
+	}()
+	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0") // the change has locked the user, and waits for the email
+	if _, err := other.Exec(fmt.Sprint("UPDATE users SET name = 'other' WHERE id = ", id)); err != nil {
+		t.Error(err)
+	}
+	if err := other.Rollback(); err != nil {
+		t.Error(err)
+	}
+	failed := <-changed
+	if user, err := s.Get(ctx, id); failed != nil || err != nil || user.Email != "wanted" || user.Name != "ada" {
+		t.Errorf("stored is %+v, %v, and the change ended with %v", user, err, failed)
+	}
+}
+
+func TestLostConnectionsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	for i := range 5 {
+		postgresql.SQL(t, s.at.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
+			"WHERE datname = current_database() AND application_name = 'users-api'")
+		_, err := s.Get(ctx, s.create(t, fmt.Sprint("lost", i)))
+		if all, _ := list(t, s.Users); err != nil || strings.Count(all, "lost") != 2*(i+1) {
+			t.Errorf("the list is %s, and a user %v", all, err)
+		}
+	}
+}
+
+// Neither the limits of a role, a database or a server nor one that the URL gives end what waits between two statements.
+func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
+	t.Parallel()
+	for name, as := range map[string]func(url string) string{
+		"of the database":                func(url string) string { return url },
+		"of the URL":                     func(url string) string { return url + "?idle_session_timeout=200ms" },
+		"of the database, with a pooler": postgresql.Shared(t).PgBouncer(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			direct := postgres.empty(t).URL
+			databaseName := postgresql.Ask(t, direct, "SELECT current_database()")
+			const limit = "ALTER DATABASE %s SET %s = '200ms'" // also of this test's later sessions, which run one statement each
+			postgresql.SQL(t, direct, fmt.Sprintf(limit, databaseName, "idle_session_timeout"),
+				fmt.Sprintf(limit, databaseName, "idle_in_transaction_session_timeout"))
+			s := postgres.openAt(t, database.Location{URL: as(direct)}, plain())
+			awaitIdle := func() { await(t, direct, "coalesce(min(now() - state_change), '1h') > '500ms'") }
+			id := s.create(t, "ada")
+			awaitIdle()
+			if _, err := s.Get(ctx, id); err != nil {
+				t.Error("a read:", err)
+			}
+			awaitIdle()
+			if err := s.rename(id, "Ada"); err != nil {
+				t.Error("a write:", err)
+			}
+			done, err := s.Import(ctx, func(yield func(database.ImportRow, error) bool) {
+				awaitIdle() // a disk may stand still
+				yield(database.ImportRow{Line: 1, Values: file("n:alan")[0]}, nil)
+			}, database.ImportOptions{})
+			if err != nil || done.Created != 1 {
+				t.Errorf("an import: %+v, %v", done, err)
+			}
+		})
+	}
+}
+
+// Behind a PgBouncer whose sessions serve one transaction each, everything is as without it.
+func TestBehindAPooler(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, "max_connections=200")
+	through := server.PgBouncer(t, "default_pool_size=3", "server_idle_timeout=1")
+	pooled := postgres
+	pooled.empty = func(t testing.TB) database.Location {
+		return database.Location{URL: through(server.NewDatabase(t))}
+	}
+	rapid.Check(t, func(r *rapid.T) { newMachine(t, r, pooled).run(r) })
+}
+
+// A refused write holds up no other, also where the server is far away. Of each group all are sent at once.
+func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
+	t.Parallel()
+	const taken = 13 // the write whose email another user has
+	n, roundTrip := 100, 20*time.Millisecond
+	if testing.Short() { // as with the race detector, which takes most of the time that a write has
+		n, roundTrip = 40, 5*time.Millisecond
+	}
+	create := func(s *storage, _ int, email string) error { return s.add(ctx, email) }
+	change := func(s *storage, i int, email string) error {
+		_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", email), nil)
+		return err
+	}
+	const lower = `CREATE FUNCTION lower_email() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.email := lower(NEW.email); RETURN NEW; END $$;
+		CREATE TRIGGER lower_email BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION lower_email()`
+	for name, test := range map[string]struct {
+		n         int
+		statement string
+		write     func(s *storage, i int, email string) error
+	}{
+		"creations": {n, "", create}, "changes": {n, "", change},
+		"creations, whose emails a trigger changes": {n / 2, lower, create}, // each alone, in three round trips
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := postgresql.Shared(t)
+			url := server.NewDatabase(t)
+			s := postgres.openAt(t, database.Location{URL: server.Distant(t, url, roundTrip)}, plain())
+			postgresql.SQL(t, url, "INSERT INTO users (name, email) SELECT 'n', n FROM generate_series(1, 101) n", test.statement)
+			var wait sync.WaitGroup
+			for i := range test.n {
+				wait.Go(func() {
+					email := map[bool]string{true: "101", false: fmt.Sprint("NEW", i)}[i == taken]
+					err := test.write(s, i, email)
+					if isTaken := refusal(err) != nil && refusal(err).Duplicate; isTaken != (i == taken) || err != nil && !isTaken {
+						t.Errorf("write %d, with the email %s, is answered %v", i, email, err)
+					}
+				})
+			}
+			wait.Wait()
+		})
+	}
+}

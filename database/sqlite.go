@@ -1,0 +1,417 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	driver "github.com/glebarez/go-sqlite"
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+
+	"users-api/database/dbfile"
+	"users-api/database/groupcommit"
+	"users-api/models"
+)
+
+// sqlitePool is one SQLite file in WAL mode, through three pools of connections:
+//
+//   - writer has one connection, whose transactions take the write lock at once;
+//   - reader has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page
+//     cache;
+//   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs).
+type sqlitePool struct {
+	writer, reader, fresh *gorm.DB
+	commits
+	group       groupcommit.Group[*gorm.DB]
+	files       files
+	checkpoints *checkpoints
+	catalog     *catalog
+	ended       context.Context // ends all waiting
+	replaced    chan struct{}   // closed once the file was found removed or replaced
+
+	// At the last question about the list. They belong to who asks.
+	freshVersion string
+	freshSchema  int64
+
+	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its
+	// holder.
+	writeLock chan struct{}
+	schema    int64     // the schema version at the last write
+	isLost    bool      // the file was found removed or replaced
+	imported  time.Time // when the last import ended
+}
+
+const (
+	maxReaders = 4
+	busyTick   = 50 * time.Millisecond // how long SQLite itself waits for a lock, where a stop can end the wait too
+)
+
+// pragmas are the settings of every connection.
+func pragmas(busyTimeout time.Duration) []string {
+	return []string{
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
+		"journal_mode(WAL)",  // readers and the writer do not wait for each other
+		"synchronous(FULL)",  // a commit is on disk before its response; NORMAL may lose it in a power cut
+		"secure_delete(ON)",  // what is deleted is overwritten
+		"temp_store(MEMORY)", // a scratch container has no /tmp
+	}
+}
+
+// openSQLite opens the database file, and creates the directory, the file and the table if they are missing.
+func openSQLite(ctx context.Context, d Location, ended context.Context) (opened storage, err error) {
+	if err := dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
+		const help = "cannot make the data directory: %w; make it by hand, or set DATA_DIR to another"
+		return opened, fmt.Errorf(help, err)
+	}
+	path, err := dbfile.FollowLinks(d.Path)
+	if err != nil {
+		return opened, err
+	}
+	file, made := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives the files beside it the same mode
+	if made == nil {
+		made = file.Close()
+	}
+	if err = cmp.Or(mayWrite(path), made); err == nil {
+		err = dbfile.SetAsideForeignWAL(path, d.Logger)
+	}
+	if err != nil {
+		return opened, err
+	}
+	// A process may have been killed between writing a commit and flushing it. From now on, clients are shown that
+	// commit.
+	if err := dbfile.SyncFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return opened, fmt.Errorf("cannot bring the last commits to disk: %w", err)
+	}
+	first, err := prepare(ctx, path, d.Fields)
+	if err != nil && ctx.Err() != nil {
+		return opened, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
+	}
+	if err != nil {
+		return opened, dbfile.Explain(d.Path, err)
+	}
+	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
+	temp := NewTempFiles(path + "-spool-")
+	if err := temp.Clear(); err != nil {
+		err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+		return opened, dbfile.Explain(d.Path, err)
+	}
+	s := &sqlitePool{
+		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, ended: ended,
+		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1),
+	}
+	s.group = groupcommit.Group[*gorm.DB]{
+		Transact: s.commit, IsBroken: isBroken, Committed: s.committed, Patience: dbfile.BusyTimeout,
+	}
+	if err := s.connect(d, path); err != nil {
+		return opened, dbfile.Explain(d.Path, err)
+	}
+	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, Temp: temp, replaced: s.replaced}
+	opened.limits = limits{
+		foldedEmail: "email COLLATE NOCASE",
+		lower:       "lower(%s)",
+		exactly:     " COLLATE BINARY",
+		shownTime:   "shown_time(%s)",
+		bytes:       "CAST(%s AS BLOB)",
+		contains:    "instr(%s, ?) > 0",
+		sortKey:     "substr(coalesce(%s, ''), 1, 200) COLLATE NOCASE",
+		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
+		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
+		storesAnyText: true, searchers: maxReaders - 1,
+		// The driver takes time that grows with their square: with 800, an import takes half as long again.
+		maxParameters: 240,
+	}
+	return opened, nil
+}
+
+// prepare makes the file a database in WAL mode with a table users. It waits for locks: also for that of another
+// process that prepares the same file, for which SQLite returns "locked" without waiting. A restore may have replaced
+// the file meanwhile.
+func prepare(ctx context.Context, path string, fields models.Fields) (*gorm.DB, error) {
+	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
+	defer cancel()
+	for {
+		file, err := findFile(path)
+		if err != nil {
+			return nil, err
+		}
+		db, err := openPool(path, fields, 1, pragmas(busyTick))
+		if err == nil {
+			const exists = `SELECT count(*) FROM sqlite_schema
+				WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')`
+			err = db.Transaction(func(tx *gorm.DB) error { return createTable(tx, exists) })
+		}
+		if err == nil {
+			return db, nil
+		}
+		if db != nil {
+			dbfile.Close(db)
+		}
+		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(busyTick / 5):
+		}
+	}
+}
+
+// shownTime makes [models.ShownTime] a function of SQL on the connections that are opened afterwards.
+var shownTime = sync.OnceValue(func() error {
+	return driver.RegisterDeterministicScalarFunction("shown_time", 1,
+		func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
+			text, _ := stored[0].(string) // "" for NULL
+			return models.ShownTime(text), nil
+		})
+})
+
+// openPool opens a pool with all its connections, whose transactions take the write lock at once unless they only read.
+func openPool(path string, fields models.Fields, size int, pragmas []string) (*gorm.DB, error) {
+	if err := shownTime(); err != nil {
+		return nil, err
+	}
+	db, err := openGORM(sqlite.Open(dbfile.URL(path, dbfile.ReadWrite, pragmas...)+"&_txlock=immediate"), fields)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	for range size {
+		conn, err := pool.Conn(context.Background())
+		if err != nil {
+			return db, err
+		}
+		defer conn.Close() //nolint:errcheck // it goes back to the pool
+	}
+	return db, nil
+}
+
+// connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings
+// that promises depend on: SQLite ignores a misspelt pragma without an error.
+func (s *sqlitePool) connect(d Location, path string) (err error) {
+	for _, pool := range []struct {
+		db   **gorm.DB
+		size int
+		busy time.Duration
+	}{{&s.writer, 1, busyTick}, {&s.reader, maxReaders, dbfile.BusyTimeout}, {&s.fresh, 1, dbfile.BusyTimeout}} {
+		if *pool.db, err = openPool(path, d.Fields, pool.size, pragmas(pool.busy)); err != nil {
+			return err
+		}
+	}
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"} {
+		got := ""
+		if err := s.writer.Raw("PRAGMA " + pragma).Row().Scan(&got); err != nil || got != want {
+			return cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
+		}
+	}
+	if s.files, err = findFiles(d.Path); err != nil {
+		return fmt.Errorf("cannot look at its files: %w", err)
+	}
+	table, err := s.catalog.table(s.writer)
+	if err != nil {
+		return err
+	}
+	s.warnOfUnused(d.Logger, table)
+	s.checkpoints, err = s.startCheckpoints(path)
+	return err
+}
+
+// write lets the writes that wait share a transaction.
+func (s *sqlitePool) write(ctx context.Context, _ way, run func(tx *gorm.DB) error) error {
+	return s.group.Do(ctx, run)
+}
+
+// commit runs writes in a transaction: of one alone where triggers of other programs may do anything.
+func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) error {
+	select {
+	case s.writeLock <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if since.Before(s.imported) {
+		since = s.imported
+	}
+	defer func() {
+		<-s.writeLock
+		select {
+		case s.checkpoints.commit <- struct{}{}:
+		default: // a signal is pending already
+		}
+	}()
+	return s.transaction(ctx, since, func(tx *gorm.DB) error {
+		table, err := s.catalog.table(tx)
+		if err != nil {
+			return err
+		}
+		return run(tx, table.triggers)
+	})
+}
+
+// transaction calls run in a transaction, which waits for the locks of other programs.
+func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) (err error) {
+	for began := false; !began; {
+		err = s.writer.Transaction(func(tx *gorm.DB) error {
+			began = true
+			if err := s.noticeSchema(tx); err != nil {
+				return err
+			}
+			return run(tx)
+		})
+		switch {
+		case began:
+		case dbfile.PrimaryCode(err) != dbfile.CodeBusy || s.ended.Err() != nil || time.Since(since) > dbfile.BusyTimeout:
+			return err // SQLite has waited for busyTick
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		s.writer.Exec("ROLLBACK") // database/sql forgets a transaction whose COMMIT failed
+		return err
+	}
+	return s.checkFiles()
+}
+
+// noticeSchema asks what the table is if any program has changed the schema since the last write, and returns an error
+// if it cannot be served any more.
+func (s *sqlitePool) noticeSchema(tx *gorm.DB) error {
+	var schema int64
+	err := tx.Raw("PRAGMA schema_version").Row().Scan(&schema)
+	if err == nil && schema != s.schema {
+		if _, err = s.catalog.describe(tx); err == nil {
+			s.schema = schema
+		}
+	}
+	return err
+}
+
+// importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
+func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
+	select {
+	case s.writeLock <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { s.imported = time.Now(); <-s.writeLock }()
+	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34
+	// MiB more.
+	err := s.writer.Exec("PRAGMA cache_size = -48000").Error
+	if err != nil {
+		return err
+	}
+	err = s.transaction(ctx, time.Now(), func(tx *gorm.DB) error {
+		return cmp.Or(run(tx.WithContext(ctx)), context.Cause(ctx))
+	})
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
+	s.writer.Exec("PRAGMA cache_size = -2000; PRAGMA shrink_memory")
+	s.checkpoints.run(s.writer, "TRUNCATE")
+	return err
+}
+
+// read runs reads on any connection. A context would cost two goroutines for each statement.
+func (s *sqlitePool) read(_ context.Context, run func(db *gorm.DB) error) error { return run(s.reader) }
+
+func (s *sqlitePool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
+	tx := s.reader.Begin(&sql.TxOptions{ReadOnly: true})
+	if tx.Error != nil {
+		return tx.Error
+	}
+	defer tx.Rollback()
+	return run(tx.WithContext(ctx))
+}
+
+// state is what a connection sees of the commits of all others, which may have changed the schema, too. It never waits.
+func (s *sqlitePool) state(context.Context) (version string, err error) {
+	err = s.fresh.Raw("PRAGMA data_version").Row().Scan(&version)
+	if err != nil || version == s.freshVersion {
+		return version, err
+	}
+	var schema int64
+	err = s.fresh.Raw("PRAGMA schema_version").Row().Scan(&schema)
+	if err == nil && schema != s.freshSchema {
+		_, err = s.catalog.describe(s.fresh)
+	}
+	if err == nil {
+		s.freshVersion, s.freshSchema = version, schema
+	}
+	return version, err
+}
+
+// sqliteDialect is the SQL of SQLite, and its errors.
+type sqliteDialect struct{}
+
+// classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file
+// or the machine.
+func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
+	failed, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return err, errors.Is(err, models.ErrIgnored)
+	}
+	switch dbfile.PrimaryCode(err) {
+	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO,
+		dbfile.CodeCorrupt, dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
+	default:
+		isRefusal = true
+	}
+	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
+	_, column, _ := strings.Cut(text, "unique constraint failed: users.") // several are no column's name
+	isUnique := failed.Code() == dbfile.CodeUnique
+	hint := ""
+	if isOutOfStep(err) {
+		isRefusal = true
+		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
+	}
+	return &models.StorageError{
+		Text: failed.Error() + hint,
+		Code: strconv.Itoa(failed.Code()), Meaning: driver.ErrorCodeString[failed.Code()&0xff],
+		// SQLite names the columns only in its text.
+		Unique: isUnique, Column: column, Duplicate: column == "email",
+	}, isRefusal
+}
+
+// isBroken reports whether SQLite may have rolled back the transaction in which a statement failed.
+func isBroken(err error) bool {
+	_, isRefusal := sqliteDialect{}.classify(err)
+	return dbfile.PrimaryCode(err) != 0 && !isRefusal
+}
+
+// close moves everything into the one database file and closes it. The connections of a lost file are left open: SQLite
+// would delete the -wal file by its name, which may be another database's by now. So the names are checked at the end
+// again, when SQLite has nothing left to do that takes time.
+func (s *sqlitePool) close(context.Context) error {
+	s.checkpoints.close()
+	s.writeLock <- struct{}{}
+	defer func() { <-s.writeLock }()
+	if err := s.checkFiles(); err != nil {
+		return err
+	}
+	dbfile.Close(s.fresh)
+	dbfile.Close(s.reader)
+	s.checkpoints.run(s.writer, "TRUNCATE") // another program may be reading: its close does the rest
+	if err := s.checkFiles(); err != nil {
+		return err
+	}
+	s.writer.Exec("PRAGMA journal_mode = DELETE") // so that a copy of the file is seen to be one: dbfile.SetAsideForeignWAL
+	dbfile.Close(s.writer)
+	return s.checkpoints.file.Close()
+}

@@ -1,0 +1,131 @@
+package database
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"gorm.io/gorm"
+
+	"users-api/database/dbfile"
+	"users-api/models"
+)
+
+// files are the files that SQLite has open, as they were found under their names. SQLite in WAL mode does not notice
+// when one is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up
+// again after each commit, which takes 3 µs, and once a second.
+type files struct{ database, wal, shm namedFile }
+
+// namedFile is a file and the name under which it was found.
+type namedFile struct {
+	path string
+	info os.FileInfo
+}
+
+// findFiles finds the files of the database at path. If that is a symbolic link, SQLite keeps the others beside its
+// target.
+func findFiles(path string) (f files, err error) {
+	target, err := dbfile.FollowLinks(path)
+	if err != nil {
+		return f, err
+	}
+	var failed [3]error
+	f.database, failed[0] = findFile(path)
+	f.wal, failed[1] = findFile(target + "-wal")
+	f.shm, failed[2] = findFile(target + "-shm")
+	return f, cmp.Or(failed[:]...)
+}
+
+func findFile(path string) (namedFile, error) {
+	info, err := os.Stat(path)
+	return namedFile{path, info}, err
+}
+
+// isSameFile reports whether the name still leads to the file. Windows leaves the name of an open file alone.
+func (n namedFile) isSameFile() bool {
+	info, err := os.Stat(n.path)
+	return err == nil && (runtime.GOOS == "windows" || os.SameFile(n.info, info))
+}
+
+func (n namedFile) size() int64 {
+	info, err := os.Stat(n.path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds
+// writeLock.
+func (s *sqlitePool) checkFiles() error {
+	f := &s.files
+	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
+		s.isLost = true
+		if !f.database.isSameFile() && f.wal.isSameFile() { // it may hold the last commits; another came with the new database
+			_, _ = dbfile.SetAsideWAL(strings.TrimSuffix(f.wal.path, "-wal"))
+		}
+		close(s.replaced)
+	}
+	if s.isLost {
+		return models.ErrReplaced
+	}
+	return nil
+}
+
+// mayWrite returns nil if this process may write the database file, the files beside it, and their directory. Otherwise
+// the error says who may, and what helps: SQLite's own would be "out of memory (14)".
+func mayWrite(path string) error {
+	directory := filepath.Dir(path)
+	probe, err := os.CreateTemp(directory, filepath.Base(path)+"-probe-")
+	if err == nil {
+		_ = probe.Close()
+		err = os.Remove(probe.Name())
+	}
+	refused := directory
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if err == nil {
+			refused = file
+			if probe, err = os.OpenFile(file, os.O_RDWR, 0); err == nil {
+				err = probe.Close()
+			} else if errors.Is(err, os.ErrNotExist) {
+				err = nil
+			}
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Errorf("%s is a directory: move it away, or set DATA_DIR to another directory", refused)
+	}
+	if failed, ok := errors.AsType[*os.PathError](err); ok {
+		err = failed.Err // the name of a probe helps nobody
+	}
+	return fmt.Errorf("%s cannot be written (%w): this process runs as uid %d; run `chown -R %[3]d %[1]s` if another user "+
+		"owns it, mount it writable, or set DATA_DIR to another directory", refused, err, os.Geteuid())
+}
+
+// CheckFile reads every user of a database file as the service will, and returns how many there are.
+func CheckFile(db *gorm.DB) (n int64, err error) {
+	// The next start says which others it lacks.
+	fields := slices.DeleteFunc(models.NewFields(), func(f *models.Field) bool { return !f.Required })
+	if _, err := (sqliteDialect{}).describe(db, fields); err != nil {
+		shown, _ := sqliteDialect{}.classify(err)
+		return 0, shown
+	}
+	for _, err := range newReader(fields).each(db) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,31 @@
+package database
+
+import (
+	"context"
+	"time"
+)
+
+// Stats are metrics of the storage, counted since it was opened. They are for operators and change nothing.
+type Stats struct {
+	CommitWrites [10]uint64 // commits by how many writes shared them: at most 1, then at most 2, 4, 8 and so on up to 512
+	Writes       uint64     // how many writes these commits held in total
+	// How lists were sent: from memory, after all users were read, or while they were.
+	Cached, Read, Streamed uint64
+	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
+	DatabaseBytes, WALBytes int64
+	// Of the feed: about how many entries there are, when the oldest was written, and how old the oldest is that is not
+	// shown yet.
+	FeedEntries int64
+	FeedOldest  time.Time
+	FeedLag     time.Duration
+}
+
+// Stats returns the metrics of the storage. Some are missing if the database does not answer within half a second.
+func (u *Users) Stats() Stats {
+	served := &u.list.served
+	stats := Stats{Cached: served.cached.Load(), Read: served.read.Load(), Streamed: served.streamed.Load()}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
+	defer cancel()
+	u.pool.measure(ctx, &stats)
+	return stats
+}

@@ -1,0 +1,94 @@
+package database
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"users-api/models"
+)
+
+// table is what must be known about the table users, which another program may have created. Each column in unique has
+// a unique index of its own.
+type table struct {
+	columns     []string
+	unique      []string
+	uniqueEmail bool // a unique index is on the email alone
+	ignoresCase bool // and on the email without the case of ASCII letters
+	triggers    bool // triggers of other programs may change, ignore or undo what is written
+	feed        bool // changes are recorded
+	indexed     bool // searches have an index
+	at          time.Time
+}
+
+const describeEvery = time.Second
+
+func (t *table) isFresh() bool { return t != nil && time.Since(t.at) < describeEvery }
+
+// catalog knows what the table users is, as of the last two seconds: another program may change it at any time.
+type catalog struct {
+	dialect dialect
+	fields  models.Fields
+	known   atomic.Pointer[table]
+	asking  sync.Mutex // held while the database is asked
+}
+
+// table returns what the table is, or why it cannot be served.
+func (c *catalog) table(db *gorm.DB) (table, error) {
+	known := c.known.Load()
+	if known.isFresh() {
+		return *known, nil
+	}
+	if c.asking.TryLock() {
+		defer c.asking.Unlock()
+	} else if known != nil && time.Since(known.at) < 2*describeEvery {
+		return *known, nil // another request asks: it takes some milliseconds on PostgreSQL
+	}
+	return c.describe(db)
+}
+
+// describe asks the database what the table is now.
+func (c *catalog) describe(db *gorm.DB) (table, error) {
+	began := time.Now()
+	described, err := c.dialect.describe(db, c.fields)
+	described.at = began
+	switch known := c.known.Load(); {
+	case err != nil:
+		c.known.Store(nil)
+	case known == nil || known.at.Before(began): // otherwise another has asked since
+		c.known.CompareAndSwap(known, &described)
+	}
+	return described, err
+}
+
+// table is what the catalog knows, for a caller that needs no connection otherwise.
+func (u *Users) table(ctx context.Context) (t table, err error) {
+	if known := u.catalog.known.Load(); known.isFresh() {
+		return *known, nil
+	}
+	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+		t, err = u.catalog.table(db)
+		return err
+	})
+	return t, err
+}
+
+// Uniqueness returns the names of the fields of which no two users have the same value, and whether emails that differ
+// only in the case of ASCII letters are the same.
+func (u *Users) Uniqueness(ctx context.Context) (unique []string, ignoresCase bool, err error) {
+	t, err := u.table(ctx)
+	return t.unique, t.ignoresCase, err
+}
+
+// createTable creates the table users unless that name exists. AutoMigrate would change an existing table on any
+// difference.
+func createTable(tx *gorm.DB, exists string) error {
+	var n int64
+	if err := tx.Raw(exists).Scan(&n).Error; err != nil || n > 0 {
+		return err
+	}
+	return tx.Migrator().CreateTable(&models.User{})
+}

@@ -1,0 +1,101 @@
+package database
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"users-api/models"
+)
+
+// TempFiles makes the files that hold imports and exports while clients bring or take them. Together they take at most
+// as much of the disk as they leave free: slow clients could fill the disk that the database needs.
+type TempFiles struct {
+	prefix     string
+	used, open atomic.Int64 // bytes, and files
+	free       func(directory string) (int64, error)
+}
+
+// maxTempFiles is how many there may be at once: each takes a file descriptor.
+const maxTempFiles = 256
+
+// NewTempFiles returns a maker of files whose names begin with prefix, for as long as they have names.
+func NewTempFiles(prefix string) *TempFiles { return &TempFiles{prefix: prefix, free: freeBytes} }
+
+// Clear removes the files that a killed process left behind.
+func (t *TempFiles) Clear() error {
+	entries, err := os.ReadDir(filepath.Dir(t.prefix))
+	for _, entry := range entries {
+		path := filepath.Join(filepath.Dir(t.prefix), entry.Name())
+		if strings.HasPrefix(path, t.prefix) && !entry.IsDir() {
+			err = errors.Join(err, os.RemoveAll(path)) // another process that starts may have done so already
+		}
+	}
+	return err
+}
+
+// New returns an empty file, which loses its name at once: a kill leaves none. The error is [models.ErrNoRoom], or the disk's.
+func (t *TempFiles) New() (*TempFile, error) {
+	if t.open.Add(1) > maxTempFiles {
+		t.open.Add(-1)
+		return nil, models.ErrNoRoom
+	}
+	file, err := os.CreateTemp(filepath.Dir(t.prefix), filepath.Base(t.prefix)) // only for this user
+	if err == nil && runtime.GOOS != "windows" {                                // which does not remove an open file
+		err = os.RemoveAll(file.Name())
+	}
+	if err != nil {
+		_ = file.Close() // of no file, if there is none
+		t.open.Add(-1)
+		return nil, tempFileError(err)
+	}
+	return &TempFile{ReadSeeker: file, of: t, file: file}, nil
+}
+
+// TempFile is written from its beginning to its end, and read as often as it is needed.
+type TempFile struct {
+	io.ReadSeeker // the file
+	of            *TempFiles
+	file          *os.File
+	size          int64
+}
+
+// Write appends data. An error is [models.ErrNoRoom], or of the disk; without a report of free space nothing is refused. A
+// file does not wait for room: a client that is slow for hours may hold it.
+func (f *TempFile) Write(data []byte) (int, error) {
+	bytes := int64(len(data))
+	used := f.of.used.Add(bytes)
+	f.size += bytes
+	if free, err := f.of.free(filepath.Dir(f.of.prefix)); err == nil && used > free-bytes {
+		return 0, models.ErrNoRoom
+	}
+	n, err := f.file.Write(data)
+	return n, tempFileError(err)
+}
+
+// Close discards the file.
+func (f *TempFile) Close() {
+	f.of.used.Add(-f.size)
+	f.of.open.Add(-1)
+	_ = f.file.Close() // its content is no longer needed
+	if runtime.GOOS == "windows" {
+		_ = os.RemoveAll(f.file.Name())
+	}
+}
+
+// tempFileError says what failed, without the name of the file, because the file cannot be found under it.
+func tempFileError(err error) error {
+	if err == nil {
+		return nil
+	}
+	why := err.Error()
+	if reason, ok := errors.AsType[syscall.Errno](err); ok {
+		why = reason.Error()
+	}
+	return &models.StorageError{Text: "a temporary file cannot be written: " + why, Code: "spool", Meaning: why}
+}

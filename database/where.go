@@ -1,0 +1,102 @@
+package database
+
+import (
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"users-api/models"
+)
+
+// matching selects the users who match a query.
+func (u *Users) matching(db *gorm.DB, query models.Query) (*gorm.DB, error) {
+	table, err := u.catalog.table(db)
+	matching := db.Model(&models.User{})
+	for _, condition := range query.Where {
+		if c, ok := condition.(models.Comparison); ok && c.Column == "" && table.indexed {
+			matching = u.dialect.seek(matching, u.fields.Names(), c.Value.(string))
+		}
+	}
+	if len(query.Where) > 0 { // otherwise SQLite counts the users without looking at each
+		matching = matching.Where(u.expression(query.Where, table))
+	}
+	return matching, err
+}
+
+// expression returns a condition in SQL. A comparison that is NULL is not met, and NOT of it would be NULL again.
+func (u *Users) expression(condition models.Condition, table table) clause.Expression {
+	join := func(conditions []models.Condition, word, none string) clause.Expression {
+		parts := make([]any, len(conditions))
+		for i, part := range conditions {
+			parts[i] = u.expression(part, table)
+		}
+		if len(parts) == 0 {
+			return clause.Expr{SQL: none}
+		}
+		return clause.Expr{SQL: "(?" + strings.Repeat(word, len(parts)-1) + ")", Vars: parts}
+	}
+	switch c := condition.(type) {
+	case models.Comparison:
+		return u.comparison(c, table)
+	case models.Not:
+		return clause.Expr{SQL: "(?) IS NOT TRUE", Vars: []any{u.expression(c.Condition, table)}}
+	case models.And:
+		return join(c, " AND ?", "TRUE")
+	case models.Or:
+		return join(c, " OR ?", "FALSE")
+	}
+	panic("a query has no condition")
+}
+
+// comparison returns a comparison in SQL. An index finds equal texts. All others are compared as bytes, which both
+// databases do in the same way, whatever the collation, and also with a NUL.
+func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
+	expression := func(sql string, values ...any) clause.Expression { return clause.Expr{SQL: sql, Vars: values} }
+	sign := map[models.Operator]string{
+		models.Equal: " = ?", models.Greater: " > ?", models.AtLeast: " >= ?", models.Less: " < ?", models.AtMost: " <= ?",
+	}[c.Operator]
+	column, field := `users."`+c.Column+`"`, u.fields.Find(c.Column)
+	text, isText := c.Value.(string)
+	ignoresCase := field != nil && field.Unique && table.ignoresCase
+	if ignoresCase {
+		text = models.LowerASCII(text)
+	}
+	switch isEqual := c.Operator == models.Equal && field != nil; {
+	case (isEqual || c.Column == "") && !u.mayStore(text):
+		return expression("FALSE")
+	case c.Column == "":
+		return u.dialect.contains(u.fields.Names(), c.Value.(string), table.indexed)
+	case isEqual && text == "":
+		return expression("(" + column + " IS NULL OR " + column + " = '')")
+	case isEqual && ignoresCase:
+		return expression(u.limits.foldedEmail+" = ?", text)
+	case isEqual:
+		return expression(column+" = ?"+u.limits.exactly, text)
+	case !isText && sign != "":
+		return expression(column+sign, c.Value)
+	}
+	shown := "CAST(" + column + " AS TEXT)"
+	if c.Column == "created_at" {
+		shown = fmt.Sprintf(u.limits.shownTime, shown)
+	}
+	if ignoresCase {
+		shown = fmt.Sprintf(u.limits.lower, shown)
+	}
+	bytes, value := fmt.Sprintf(u.limits.bytes, "nullif("+shown+", '')"), []byte(text)
+	switch c.Operator {
+	case models.HasValue:
+		return expression(shown + " <> ''")
+	case models.Contains:
+		return expression(fmt.Sprintf(u.limits.contains, bytes), value)
+	case models.StartsWith:
+		return expression("substr("+bytes+", 1, ?) = ?", int32(len(value)), value)
+	case models.EndsWith:
+		return expression("substr("+bytes+", length("+bytes+") - ? + 1) = ?", int32(len(value)), value)
+	}
+	if sign == "" {
+		panic("no SQL for " + c.Operator)
+	}
+	return expression(bytes+sign, value)
+}

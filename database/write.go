@@ -1,0 +1,202 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"users-api/models"
+)
+
+// Create stores a user and returns its id. A duplicate email is an error of storage.
+func (u *Users) Create(ctx context.Context, user models.NewUser) (int64, error) {
+	var stored models.User
+	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
+		stored = models.User{NewUser: user, CreatedAt: now()}
+		created := tx.Clauses(returnID).Create(&stored)
+		if created.Error == nil && created.RowsAffected == 0 {
+			return models.ErrIgnored
+		}
+		return created.Error
+	})
+	return stored.ID, err
+}
+
+// Change changes the user with the id, and returns the user as stored after the change.
+func (u *Users) Change(
+	ctx context.Context, id int64, change models.Values, allow models.Precondition,
+) (user models.User, err error) {
+	way := oneStatement
+	if allow != nil || change.Fields == 0 {
+		way = inTransaction
+	}
+	err = u.write(ctx, way, func(tx *gorm.DB) (err error) {
+		if way == inTransaction {
+			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
+				return err
+			}
+		}
+		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil {
+			return err
+		}
+		table, err := u.catalog.table(tx)
+		if err != nil || !table.triggers {
+			return err
+		}
+		stored, err := u.one(tx, id)
+		if errors.Is(err, models.ErrNotFound) {
+			return nil // a trigger has deleted the user, after the change
+		}
+		user = stored
+		return err
+	})
+	return user, err
+}
+
+// update gives a user the values that another one has in some fields, and returns the user before triggers do something
+// with it.
+func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *models.NewUser) (user models.User, err error) {
+	var columns []string
+	for field := range u.fields.In(fields) {
+		columns = append(columns, field.Name)
+	}
+	returning := clause.Returning{}
+	for _, column := range u.columns {
+		returning.Columns = append(returning.Columns, clause.Column{Name: column, Raw: true})
+	}
+	updated := tx.Model(&user).Clauses(returning).Where("id = ?", id).Select(columns).Updates(&models.User{NewUser: *from})
+	user.ID, user.CreatedAt = id, models.ShownTime(user.CreatedAt)
+	return user, u.orNothing(updated, id)
+}
+
+// Delete removes the user with the id.
+func (u *Users) Delete(ctx context.Context, id int64, allow models.Precondition) error {
+	way := oneStatement
+	if allow != nil {
+		way = inTransaction
+	}
+	return u.write(ctx, way, func(tx *gorm.DB) error {
+		if allow != nil {
+			if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
+				return err
+			}
+		}
+		return u.orNothing(tx.Where("id = ?", id).Delete(&models.User{}), id)
+	})
+}
+
+// orNothing returns the error of a statement for one user, also if it has done nothing.
+func (u *Users) orNothing(done *gorm.DB, id int64) error {
+	if done.Error != nil || done.RowsAffected > 0 {
+		return done.Error
+	}
+	_, err := u.one(done.Session(&gorm.Session{NewDB: true}), id)
+	return cmp.Or(err, error(models.ErrIgnored))
+}
+
+// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a precondition allows that
+// it is written.
+func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow models.Precondition) (models.User, error) {
+	user, err := u.one(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
+	if err == nil && allow != nil {
+		err = allow(user)
+	}
+	return user, err
+}
+
+// now returns the time at which a user is created.
+func now() string { return time.Now().UTC().Format(time.DateTime) }
+
+// returnID lets a creation return the id alone: GORM would read the time back, too.
+var returnID = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
+
+// way is how a write runs.
+type way int
+
+const (
+	inTransaction way = iota
+	oneStatement      // which may commit by itself, and must have done nothing where run returns an error of its own
+)
+
+// write carries out a write, and returns its outcome. It must change users in one statement: where several writes share
+// a transaction, one that is refused leaves nothing behind.
+func (u *Users) write(ctx context.Context, way way, run func(tx *gorm.DB) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := u.gate.whileOpen(func() error { return u.pool.write(ctx, way, run) })
+	if err != nil {
+		err, _ = u.dialect.classify(err)
+	}
+	return err
+}
+
+// commits counts commits for [Stats].
+type commits struct {
+	bySize [len(Stats{}.CommitWrites)]atomic.Uint64
+	writes atomic.Uint64
+}
+
+// committed counts a commit of this many writes.
+func (c *commits) committed(writes int) {
+	c.bySize[min(bits.Len(uint(writes-1)), len(c.bySize)-1)].Add(1)
+	c.writes.Add(uint64(writes))
+}
+
+func (c *commits) addTo(stats *Stats) {
+	stats.Writes = c.writes.Load()
+	for i := range stats.CommitWrites {
+		stats.CommitWrites[i] = c.bySize[i].Load()
+	}
+}
+
+// gate is held for reading during a write, and for writing to close it.
+type gate struct {
+	sync.RWMutex
+	closed bool
+}
+
+// whileOpen calls run, unless the gate is closed, which waits for run.
+func (g *gate) whileOpen(run func() error) error {
+	if !g.TryRLock() {
+		return models.ErrClosed // at once: it may take long to close
+	}
+	defer g.RUnlock()
+	if g.closed {
+		return models.ErrClosed
+	}
+	return run()
+}
+
+func (g *gate) isClosed() bool { return g.whileOpen(func() error { return nil }) != nil }
+
+// close refuses later writes, waits for those under way, and reports whether the gate was open. It waits until a moment
+// after the context has ended: a server that does not answer does not confirm the end of a write either.
+func (g *gate) close(ctx context.Context) bool {
+	ended := make(chan bool, 1)
+	go func() {
+		g.Lock()
+		defer g.Unlock()
+		wasOpen := !g.closed
+		g.closed = true
+		ended <- wasOpen
+	}()
+	select {
+	case wasOpen := <-ended:
+		return wasOpen
+	case <-ctx.Done():
+	}
+	select {
+	case wasOpen := <-ended:
+		return wasOpen
+	case <-time.After(time.Second / 2):
+		return true
+	}
+}
