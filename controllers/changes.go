@@ -39,7 +39,7 @@ const maxChanges = 1000
 
 // changesParameters are the parameters of GET /api/changes.
 var changesParameters = parameters{"the feed of changes", []parameter{
-	{"after", "a cursor, such as next of a response", func(asked *request, value string) bool {
+	{name: "after", meaning: "a cursor, such as next of a response", set: func(asked *request, value string) bool {
 		asked.cursor = value
 		return value != ""
 	}},

@@ -76,7 +76,7 @@ var plainReference = regexp.MustCompile(`^\?[!-;=?-~]*$`)
 func FuzzSearch(f *testing.F) {
 	for _, query := range []string{
 		"limit=100&after=900", "email=ada%40example.org", "q=%25_&order=desc", "count=true&q=a+b", "limit=1&limit=2",
-		"sort=name&limit=1", "sort=id&limit=1",
+		"sort=name&limit=1", "sort=id&limit=1", "id=1&id=2&name!=&email%21=a", "created_from=2026-01-01&created_to=2026-01-01T00:00:00Z",
 		"q=%zz", "nmae=1", "&", "q=a;b", "q=%00", `q=<">`, "",
 	} {
 		f.Add(query)
@@ -92,7 +92,7 @@ func FuzzSearch(f *testing.F) {
 			t.Fatalf("%q was accepted: %v", query, err)
 		}
 		for _, sent := range asked.sent {
-			if texts := values[sent.name]; len(texts) != 1 || sent.value != texts[0] {
+			if texts := values[sent.name]; !slices.Contains(texts, sent.value) {
 				t.Errorf("%q: %s is %q, want %q", query, sent.name, sent.value, texts)
 			}
 		}

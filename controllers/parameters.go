@@ -24,6 +24,7 @@ type request struct {
 	wait        time.Duration
 	spreadsheet bool
 	sent        []sentParameter // in the order in which they were sent
+	values      values          // that users may have
 }
 
 type sentParameter struct{ name, value string }
@@ -85,6 +86,7 @@ type parameters struct {
 type parameter struct {
 	name, meaning string                                  // the meaning describes the valid values
 	set           func(asked *request, value string) bool // stores a value, and reports whether it is valid
+	isValue       bool                                    // it is a value of users, and may be given again
 }
 
 // and returns the parameters of something that takes one more.
@@ -107,7 +109,10 @@ func (p parameters) parse(query string) (asked request, err error) {
 				join(p.names(), "and"))
 		}
 		meaning := p.all[at].meaning
-		if asked.has(name) {
+		if p.all[at].isValue && asked.values.count == maxValues {
+			return asked, NewError("parameter_invalid", "The parameter %s must be one of at most %d values of users in a request", name, maxValues)
+		}
+		if asked.has(name) && !p.all[at].isValue {
 			return asked, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
 		}
 		if value, err = url.QueryUnescape(value); err != nil {
@@ -118,6 +123,7 @@ func (p parameters) parse(query string) (asked request, err error) {
 		}
 		asked.sent = append(asked.sent, sentParameter{name, value})
 	}
+	asked.Where = append(asked.Where, asked.values.conditions()...)
 	return asked, asked.complete()
 }
 
@@ -130,7 +136,7 @@ func (p parameters) names() (names []string) {
 
 // choice returns a parameter that has one of a few values. set takes the place of its value among them.
 func choice(name string, set func(asked *request, at int), values ...string) parameter {
-	return parameter{name, join(values, "or"), func(asked *request, value string) bool {
+	return parameter{name: name, meaning: join(values, "or"), set: func(asked *request, value string) bool {
 		at := slices.Index(values, value)
 		set(asked, at)
 		return at >= 0
@@ -140,7 +146,7 @@ func choice(name string, set func(asked *request, at int), values ...string) par
 // number returns a parameter that is a whole number within a range.
 func number(name string, least, most int64, set func(asked *request, value int)) parameter {
 	meaning := fmt.Sprintf("a whole number from %d to %d", least, most)
-	return parameter{name, meaning, func(asked *request, value string) bool {
+	return parameter{name: name, meaning: meaning, set: func(asked *request, value string) bool {
 		number, ok := ParseID(value)
 		set(asked, int(number))
 		return ok && least <= number && number <= most
@@ -155,26 +161,16 @@ const maxContains = 1000
 
 // listParameters returns the parameters of GET /api/users.
 func listParameters(fields models.Fields) parameters {
-	var all []parameter
-	for _, field := range fields {
-		if field.Filters {
-			meaning := "the whole " + field.Name + " of a user, in UTF-8"
-			all = append(all, parameter{field.Name, meaning, func(asked *request, value string) bool {
-				equal, ok := fields.Compare(field.Name, models.Equal, value)
-				asked.Where = append(asked.Where, equal)
-				return ok && (value != "" || !field.Required)
-			}})
-		}
-	}
+	all := valueParameters(fields)
 	searched := "any field"
 	if len(fields.OptionalNames()) == 0 {
 		searched = join(withArticles(fields.Names()), "or")
 	}
-	meaning := fmt.Sprintf("a part of %s, in UTF-8, of at most %d characters", searched, maxContains)
-	all = append(all, parameter{"q", meaning, func(asked *request, value string) bool {
+	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters", searched, maxContains)
+	all = append(all, parameter{name: "q", meaning: meaning, set: func(asked *request, value string) bool {
 		asked.Where = append(asked.Where, models.Search(value))
-		return value != "" && utf8.RuneCountInString(value) <= maxContains
-	}})
+		return strings.TrimSpace(value) != "" && utf8.RuneCountInString(value) <= maxContains
+	}}, created(fields, "created_from", models.AtLeast), created(fields, "created_to", models.Less))
 	columns := fields.Columns()
 	all = append(all, choice("sort", func(asked *request, at int) {
 		if asked.Sort = ""; at > 0 { // users come by id without it, too
@@ -187,7 +183,7 @@ func listParameters(fields models.Fields) parameters {
 // pageParameters say which of the users that match are listed.
 var pageParameters = []parameter{
 	number("limit", 1, 1000, func(asked *request, value int) { asked.Limit = value }),
-	{"after", "the id of a user, or with sort what the Link of a page says", func(asked *request, value string) bool {
+	{name: "after", meaning: "the id of a user, or with sort what the Link of a page says", set: func(asked *request, value string) bool {
 		asked.after = value
 		return value != ""
 	}},

@@ -55,12 +55,17 @@ func (c conditions) draw(r *rapid.T, depth int) (models.Condition, meets) {
 	}
 }
 
-// contains reports whether a field of a user contains a text.
+// contains reports whether each word of a text is in a field of a user.
 func contains(fields models.Fields, user *models.User, text string) bool {
-	return slices.ContainsFunc(fields, func(field *models.Field) bool {
-		value := field.Value(&user.NewUser)
-		return value != nil && strings.Contains(models.LowerASCII(*value), models.LowerASCII(text))
-	})
+	words := strings.Fields(text)
+	isMissing := func(word string) bool {
+		return !slices.ContainsFunc(fields, func(field *models.Field) bool {
+			value := field.Value(&user.NewUser)
+			return value != nil && strings.Contains(models.Fold(*value), models.Fold(word))
+		})
+	}
+	isWord := func(word string) bool { return models.Fold(word) != "" }
+	return slices.ContainsFunc(words, isWord) && !slices.ContainsFunc(words, isMissing)
 }
 
 // sought returns a text to search for: most are a part of what some user has.

@@ -9,10 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,7 +18,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"users-api/models"
 )
@@ -37,6 +34,7 @@ type postgresPool struct {
 	pool    *pgxpool.Pool
 	db      *gorm.DB
 	catalog *catalog
+	fold    string          // see foldExpression
 	ended   context.Context // ends all waiting
 	commits
 
@@ -74,7 +72,7 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 	}
 	if err = p.createTable(ctx); err == nil {
 		err = p.read(ctx, func(db *gorm.DB) error {
-			if _, err := (postgresDialect{}).describe(db, d.Fields); err != nil {
+			if _, err := p.catalog.dialect.describe(db, d.Fields); err != nil {
 				return err
 			}
 			if _, err := (postgresDialect{}).cursor(db); err != nil {
@@ -93,13 +91,14 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		shownTime:     `left(replace(nullif(%s, ''), 'T', ' ') || ' 00:00:00', 19)`,
 		bytes:         "convert_to(%s, 'UTF8')",
 		contains:      "pg_catalog.position(%s, ?) > 0",
-		sortKey:       `lower(left(coalesce(%s, ''), 200) COLLATE "C")`,
+		fold:          p.fold,
+		sortKey:       "left(coalesce(%s, ''), 200)",
 		beyond:        []part{{"(%[1]s, id) %[2]s (@key, @id)", "%[1]s%[3]s, id%[3]s"}},
 		maxParameters: 800,
 	}
 	limits.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)          // others read and write meanwhile
 	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
-	return storage{pool: p, dialect: postgresDialect{}, limits: limits, catalog: p.catalog, Temp: temp}, nil
+	return storage{pool: p, dialect: p.catalog.dialect, limits: limits, catalog: p.catalog, Temp: temp}, nil
 }
 
 // foldedEmail is an email without the case of its ASCII letters.
@@ -374,35 +373,7 @@ func confirmed(server *pgx.Conn, err error) error {
 }
 
 // postgresDialect is the SQL of PostgreSQL, and its errors.
-type postgresDialect struct{}
-
-// contains compares what the index is on, so that the planner may use it for three characters or more.
-//
-// Trigrams are of letters in lower case, and in some databases that of a capital beyond ASCII depends on the letters
-// that follow, such as Σ at the end of a word. The index would miss a user where others follow, so it is not used for
-// those.
-func (postgresDialect) contains(columns []string, text string, indexed bool) clause.Expression {
-	text = models.LowerASCII(text)
-	condition := `lower(?::text COLLATE "C") LIKE ?`
-	if indexed && text != strings.ToLower(text) {
-		condition = `lower(?::text COLLATE "C") || '' LIKE ?` // no index is on that
-	}
-	pattern := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
-	var anyOf []clause.Expression
-	for _, column := range columns {
-		anyOf = append(anyOf, clause.Expr{SQL: condition, Vars: []any{clause.Column{Name: column}, pattern}})
-	}
-	return clause.Or(anyOf...)
-}
-
-// seek hides how many users are wanted: the planner takes a rare text for one that one user in 10,000 has. Of
-// 10,000,000, the first 16 would seem to be found soon among the lowest ids, and it would leave the index aside.
-func (postgresDialect) seek(db *gorm.DB, _ []string, text string) *gorm.DB {
-	if text = models.LowerASCII(text); text == strings.ToLower(text) && utf8.RuneCountInString(text) >= 3 {
-		db = db.Clauses(hiddenLimit{})
-	}
-	return db
-}
+type postgresDialect struct{ fold string } // see [postgresPool.foldExpression]
 
 // close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a
 // server that does not answer does not confirm a close either.

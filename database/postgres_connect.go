@@ -76,6 +76,10 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	if err == nil {
 		err = p.expectServer(ctx)
 	}
+	if err == nil {
+		p.fold, err = p.foldExpression(ctx)
+		p.catalog.dialect = postgresDialect{p.fold}
+	}
 	if err != nil {
 		_ = p.close(ctx) // likewise
 		return nil, p.explain(err)

@@ -56,7 +56,7 @@ func (p *postgresPool) createTable(ctx context.Context) error {
 
 // describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by
 // itself.
-func (postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
+func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
 	var why, columns, unique string
 	err = db.Raw(`SELECT CASE
 			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
@@ -85,9 +85,10 @@ func (postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
 		`+isRecorded+`,
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`),
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`
+			AND obj_description(i.indexrelid, 'pg_class') = ?),
 		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+`)
-		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(fields.Names(), ",")).
+		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(fields.Names(), ","), d.indexComment()).
 		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {
 		return table{}, nil
@@ -177,7 +178,7 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 // ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and
 // returns the ids of users for whom that fails.
 func (p *postgresPool) ignoreEmailCase(ctx context.Context) (same []int64, err error) {
-	err = p.build(ctx, "users_email_nocase", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+foldedEmail+`)`)
+	err = p.build(ctx, "users_email_nocase", "", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+foldedEmail+`)`)
 	if sqlState(err) != codeDuplicate {
 		return nil, err
 	}
@@ -215,8 +216,9 @@ func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error 
 		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
 		// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
 		name := "users_search_" + column
-		err = p.build(ctx, name, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users
-			USING gin (lower("%s"::text COLLATE "C") %s.gin_trgm_ops) WITH (gin_pending_list_limit = 512)`, name, column, schema))
+		comment := postgresDialect{p.fold}.indexComment()
+		err = p.build(ctx, name, comment, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users USING gin ((%s) %s.gin_trgm_ops)
+			WITH (gin_pending_list_limit = 512)`, name, fmt.Sprintf(p.fold, quote(column)+"::text"), schema))
 	}
 	if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
 		err = p.transaction(ctx, begin, func(db *gorm.DB) error { return db.Exec("ANALYZE users").Error })
@@ -240,11 +242,11 @@ func dropPostgresSearchIndex(tx *gorm.DB) error {
 	return tx.Exec("DROP INDEX " + strings.Join(names, ", ")).Error
 }
 
-// build builds an index, unless it is there. No write waits for it: PostgreSQL builds the index beside them, which no
+// build builds an index, and gives it a comment, unless there is one with that comment. No write waits for it: PostgreSQL builds the index beside them, which no
 // transaction can do. So a build that is broken off leaves an index behind that is not valid. It is removed at once, or
 // before the next build.
-func (p *postgresPool) build(ctx context.Context, name, create string) error {
-	exists, err := p.removeUnfinished(ctx, name)
+func (p *postgresPool) build(ctx context.Context, name, comment, create string) error {
+	exists, err := p.removeUnfinished(ctx, name, comment)
 	if err != nil || exists {
 		return err
 	}
@@ -265,12 +267,17 @@ func (p *postgresPool) build(ctx context.Context, name, create string) error {
 		if err == nil {
 			err = db.Exec(create).Error
 		}
+		if err == nil && comment != "" {
+			var index string
+			err = db.Raw("SELECT i.indexrelid::regclass::text "+indexNamed, name).Row().Scan(&index)
+			err = cmp.Or(err, db.Exec("COMMENT ON INDEX "+index+" IS '"+comment+"'").Error)
+		}
 		return err
 	})
 	if err != nil {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*schemaTimeout)
 		defer cancel()
-		exists, failed := p.removeUnfinished(limited, name)
+		exists, failed := p.removeUnfinished(limited, name, comment)
 		if failed != nil {
 			p.logger.Warn("the unfinished index "+name+" may be left: run the command again", "error", failed)
 		}
@@ -281,14 +288,18 @@ func (p *postgresPool) build(ctx context.Context, name, create string) error {
 	return err
 }
 
-// removeUnfinished removes an index that is not valid, after any build of it has ended, and reports whether there is a
-// valid one.
-func (p *postgresPool) removeUnfinished(ctx context.Context, name string) (exists bool, err error) {
+// indexNamed is the index i, of the class index, that has a name.
+const indexNamed = `FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+	WHERE i.indrelid = to_regclass('users') AND index.relname = ?`
+
+// removeUnfinished removes an index that is not valid, after any build of it has ended, or has another comment, and
+// reports whether there is one.
+func (p *postgresPool) removeUnfinished(ctx context.Context, name, comment string) (exists bool, err error) {
 	err = p.changeSchema(ctx, func(tx *gorm.DB) error {
 		var found string
-		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid FROM pg_index i
-			JOIN pg_class index ON index.oid = i.indexrelid
-			WHERE i.indrelid = to_regclass('users') AND index.relname = ?`, name).Row().Scan(&found, &exists)
+		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid
+				AND ?::text IN ('', coalesce(obj_description(i.indexrelid, 'pg_class'), 'none')) `+
+			indexNamed, comment, name).Row().Scan(&found, &exists)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return nil

@@ -331,14 +331,14 @@ func (m *machine) selectSome(r *rapid.T) {
 	}
 }
 
-// place is where a user stands in the order of a sort: both databases compare texts byte by byte.
+// place is where a user stands in the order of a sort: both databases compare folded texts byte by byte.
 func (m *machine) place(user models.User, sort string) models.Place {
 	place := models.Place{ID: user.ID}
 	if sort != "" {
 		value := cmp.Or(m.fields.Find(sort).Value(&user.NewUser), new(string))
-		text, _, _ := strings.Cut(*value, "\x00") // SQLite reads no further
+		text, _, _ := strings.Cut(models.Fold(*value), "\x00") // SQLite reads no further
 		characters := []rune(text)
-		place.Key = models.LowerASCII(string(characters[:min(len(characters), 200)]))
+		place.Key = string(characters[:min(len(characters), 200)])
 	}
 	return place
 }

@@ -152,11 +152,7 @@ func (u *Users) selected(db *gorm.DB, query models.Query) (iter.Seq2[*models.Use
 	case after != nil && !u.mayStore(after.Key):
 		return u.each(selected.Where("1 = 0")), nil
 	}
-	stored := fmt.Sprintf(`CAST(users."%s" AS TEXT)`, query.Sort)
-	if query.Sort == "created_at" {
-		stored = fmt.Sprintf(u.limits.shownTime, stored)
-	}
-	key := fmt.Sprintf(u.limits.sortKey, stored)
+	key := u.sortKey(query.Sort)
 	inOrder := key + order + ", id" + order
 	var own []string // sorting what other programs keep in further columns could take all memory
 	for _, column := range u.fields.Columns() {
@@ -176,6 +172,15 @@ func (u *Users) selected(db *gorm.DB, query models.Query) (iter.Seq2[*models.Use
 	from := "(SELECT * FROM (?) AS part" + strings.Repeat(" UNION ALL SELECT * FROM (?) AS part", len(parts)-1) + ") AS users"
 	page := db.Session(&gorm.Session{NewDB: true}).Table(from, parts...).Order(inOrder)
 	return u.each(shown(page, query.Skip), key), nil
+}
+
+// sortKey is that by which users are sorted, in SQL.
+func (u *Users) sortKey(column string) string {
+	stored := `CAST(users."` + column + `" AS TEXT)`
+	if column == "created_at" {
+		stored = fmt.Sprintf(u.limits.shownTime, stored)
+	}
+	return fmt.Sprintf(u.limits.sortKey, fmt.Sprintf(u.limits.fold, stored))
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.

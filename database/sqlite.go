@@ -123,7 +123,8 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		shownTime:   "shown_time(%s)",
 		bytes:       "CAST(%s AS BLOB)",
 		contains:    "instr(%s, ?) > 0",
-		sortKey:     "substr(coalesce(%s, ''), 1, 200) COLLATE NOCASE",
+		fold:        sqliteFold,
+		sortKey:     "substr(coalesce(%s, ''), 1, 200)",
 		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
 		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
 		storesAnyText: true, searchers: maxReaders - 1,
@@ -177,7 +178,7 @@ var shownTime = sync.OnceValue(func() error {
 
 // openPool opens a pool with all its connections, whose transactions take the write lock at once unless they only read.
 func openPool(path string, fields models.Fields, size int, pragmas []string) (*gorm.DB, error) {
-	if err := shownTime(); err != nil {
+	if err := cmp.Or(shownTime(), registerFold()); err != nil {
 		return nil, err
 	}
 	db, err := openGORM(sqlite.Open(dbfile.URL(path, dbfile.ReadWrite, pragmas...)+"&_txlock=immediate"), fields)

@@ -5,35 +5,35 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"users-api/database/dbfile"
 )
 
 // The index of searches is the table users_search: FTS5 with the three characters at each place of each field, and no
-// texts. Triggers of users write it. FTS5 folds all of Unicode and knows no positions, so what it finds is compared
-// again.
+// texts. Triggers of users write it, folded with the table users_search_letters. FTS5 knows no positions, so what it
+// finds is compared again.
 
 // indexStatements returns what makes and what fills the index of columns, which get another name: FTS5 reserves some.
 // Databases have this text, and [hasIndex] compares it: after any change of it, searches use an index only once it was
 // made anew.
-func indexStatements(columns []string) (statements []string, fill string) {
+func indexStatements(columns []string) (statements, fill []string) {
+	createLetters, insertLetters := letters()
 	own := "_" + strings.Join(columns, ", _")
 	row := func(of string) string {
 		values := of + ".id"
 		for _, column := range columns {
-			values += ", " + of + "." + quote(column)
+			values += ", " + indexedText(of+"."+quote(column))
 		}
 		return values
 	}
 	insert := fmt.Sprintf("INSERT INTO users_search (rowid, %s) VALUES (%s); ", own, row("new"))
 	remove := fmt.Sprintf("INSERT INTO users_search (users_search, rowid, %s) VALUES ('delete', %s); ", own, row("old"))
-	fill = fmt.Sprintf("INSERT INTO users_search (rowid, %s) SELECT %s FROM users", own, row("users"))
+	fill = []string{insertLetters, fmt.Sprintf("INSERT INTO users_search (rowid, %s) SELECT %s FROM users", own, row("users"))}
 	return []string{
+		createLetters,
 		fmt.Sprintf("CREATE VIRTUAL TABLE users_search USING fts5(%s, content='', detail=none, tokenize='trigram')", own),
 		"CREATE TRIGGER users_search_created AFTER INSERT ON users BEGIN " + insert + "END",
 		"CREATE TRIGGER users_search_changed AFTER UPDATE ON users BEGIN " + remove + insert + "END",
@@ -44,7 +44,7 @@ func indexStatements(columns []string) (statements []string, fill string) {
 // hasIndex reports whether there is an index of columns, as this program makes it.
 func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 	var stored []string
-	err := db.Raw(`SELECT sql FROM sqlite_schema WHERE name = 'users_search' OR type = 'trigger' AND name LIKE 'users_search_%'`).
+	err := db.Raw(`SELECT sql FROM sqlite_schema WHERE name IN ('users_search', 'users_search_letters') OR type = 'trigger' AND name LIKE 'users_search_%'`).
 		Scan(&stored).Error
 	statements, _ := indexStatements(columns)
 	isMissing := func(statement string) bool { return !slices.Contains(stored, statement) }
@@ -64,7 +64,7 @@ func indexSQLiteSearch(tx *gorm.DB, columns []string) error {
 		return err
 	}
 	statements, fill := indexStatements(columns)
-	return execute(tx, slices.Insert(statements, 1, fill)...)
+	return execute(tx, slices.Insert(statements, 2, fill...)...)
 }
 
 func dropSQLiteSearchIndex(tx *gorm.DB) error {
@@ -76,38 +76,11 @@ func dropSQLiteSearchIndex(tx *gorm.DB) error {
 	return dropOwn(tx, "users_search", "users_search_created", "users_search_changed", "users_search_deleted")
 }
 
-// contains compares with instr, because LIKE stops at a NUL in a name. lower folds only ASCII letters.
-func (sqliteDialect) contains(columns []string, text string, _ bool) clause.Expression {
-	conditions, values := make([]string, len(columns)), make([]any, len(columns))
-	for i, column := range columns {
-		conditions[i], values[i] = fmt.Sprintf("instr(lower(users.%s), lower(?))", quote(column)), text
-	}
-	return clause.Expr{SQL: "(" + strings.Join(conditions, " OR ") + ")", Vars: values}
-}
-
-func (sqliteDialect) seek(db *gorm.DB, columns []string, text string) *gorm.DB {
+func (sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {
 	indexed, _ := hasIndex(db.Session(&gorm.Session{NewDB: true}), columns) // there was one a second ago
-	if sought := trigrams(text); indexed && sought != "" {
+	if sought := trigrams(words); indexed && sought != "" {
 		db = db.Table("(SELECT rowid AS id FROM users_search WHERE users_search MATCH ?) AS found "+
 			"CROSS JOIN users USING (id)", sought)
 	}
 	return db
-}
-
-// trigrams returns a query of FTS5 for the users who may have a text, or "" if it is too short. FTS5 may misread a last
-// character that is not ASCII where a text is no UTF-8. Few users have all of the first 32; the others are compared
-// anyway.
-func trigrams(text string) string {
-	if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-		return ""
-	}
-	characters := []rune(text)
-	if last := len(characters) - 1; last >= 0 && characters[last] >= utf8.RuneSelf {
-		characters = characters[:last]
-	}
-	var sought []string
-	for i := 0; i+3 <= len(characters) && i < 32; i++ {
-		sought = append(sought, `"`+strings.ReplaceAll(string(characters[i:i+3]), `"`, `""`)+`"`)
-	}
-	return strings.Join(sought, " AND ")
 }

@@ -159,6 +159,7 @@ func expectOwn(tx *gorm.DB, table, isForeign string) error {
 func dropOwn(tx *gorm.DB, table string, triggers ...string) error {
 	var drops []string
 	err := tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = @table
+		OR @table || '_letters' = name AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
 		OR @table || '_written' = name AND sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
 		OR name IN @triggers AND (sql LIKE '% BEGIN INSERT INTO ' || @table || ' (%'
 			OR sql LIKE '% BEGIN INSERT INTO ' || @table || '_written SELECT%')`,

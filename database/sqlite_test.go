@@ -152,6 +152,15 @@ func TestWithoutAUniqueIndexEmailsAreNotUnique(t *testing.T) {
 	s.expectTable(t, "afterwards", other)
 }
 
+// NULL is no email, and a unique index allows many.
+func TestUsersWithoutAnEmailAreAllFound(t *testing.T) {
+	t.Parallel()
+	s, _ := openTable(t, odd, "INSERT INTO users (name) VALUES ('Ada'), ('Alan')", "INSERT INTO users (name, email) VALUES ('Grace', '')")
+	if found := selected(t, s.Users, models.Query{Where: s.hasEmail(""), Limit: 5}); len(found) != 3 {
+		t.Errorf("without an email is found %v", found)
+	}
+}
+
 // The version of SQLite matters: those before 3.51.3 can corrupt a database when its -wal file is reset.
 func TestSQLiteIsNewEnough(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ type pool interface {
 	close(ctx context.Context) error
 }
 
-// dialect is what SQLite and PostgreSQL say in different ways. It has no state.
+// dialect is what SQLite and PostgreSQL say in different ways. It knows nothing of connections.
 type dialect interface {
 	// describe returns what the table is now, or why it cannot be served with these fields.
 	describe(db *gorm.DB, fields models.Fields) (table, error)
@@ -106,10 +106,10 @@ type dialect interface {
 	// disk or another transaction is to blame. Errors that are not the database's stay as they are: what has been
 	// classified once is no refusal any more.
 	classify(err error) (shown error, isRefusal bool)
-	// contains returns the condition that one of the columns contains a text, whatever the case of its ASCII letters.
-	contains(columns []string, text string, indexed bool) clause.Expression
-	// seek lets a query that requires this use the index of searches.
-	seek(db *gorm.DB, columns []string, text string) *gorm.DB
+	// contains returns the condition that each of some folded words is in one of the columns, which are expressions.
+	contains(columns, words []string) clause.Expression
+	// seek lets a query that requires this of the columns with some names use the index of searches.
+	seek(db *gorm.DB, names, words []string) *gorm.DB
 	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not
 	// recorded.
 	cursor(tx *gorm.DB) (string, error)
@@ -131,7 +131,8 @@ type limits struct {
 	shownTime     string // a time as it is shown, with %s for the stored text
 	bytes         string // the bytes of a text, with %s for it
 	contains      string // the condition that they contain others, with %s for them
-	sortKey       string // that by which users are sorted, with %s for a column
+	fold          string // a text as [models.Fold] returns it, with %[1]s for it
+	sortKey       string // that by which users are sorted, with %s for a folded text
 	beyond        []part // one after the other, the users who come behind a place
 	storesAnyText bool   // also a NUL, and what is no UTF-8
 	maxParameters int    // how many values a statement has

@@ -15,8 +15,10 @@ func (u *Users) matching(db *gorm.DB, query models.Query) (*gorm.DB, error) {
 	table, err := u.catalog.table(db)
 	matching := db.Model(&models.User{})
 	for _, condition := range query.Where {
-		if c, ok := condition.(models.Comparison); ok && c.Column == "" && table.indexed {
-			matching = u.dialect.seek(matching, u.fields.Names(), c.Value.(string))
+		if c, _ := condition.(models.Comparison); table.indexed {
+			if words, isSearch := c.Value.([]string); isSearch {
+				matching = u.dialect.seek(matching, u.fields.Names(), words)
+			}
 		}
 	}
 	if len(query.Where) > 0 { // otherwise SQLite counts the users without looking at each
@@ -50,6 +52,14 @@ func (u *Users) expression(condition models.Condition, table table) clause.Expre
 	panic("a query has no condition")
 }
 
+// inSQL returns the fields in SQL.
+func (u *Users) inSQL() (columns []string) {
+	for _, name := range u.fields.Names() {
+		columns = append(columns, `users."`+name+`"`)
+	}
+	return columns
+}
+
 // comparison returns a comparison in SQL. An index finds equal texts. All others are compared as bytes, which both
 // databases do in the same way, whatever the collation, and also with a NUL.
 func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
@@ -63,11 +73,12 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 	if ignoresCase {
 		text = models.LowerASCII(text)
 	}
+	words, isSearch := c.Value.([]string)
 	switch isEqual := c.Operator == models.Equal && field != nil; {
-	case (isEqual || c.Column == "") && !u.mayStore(text):
+	case isEqual && !u.mayStore(text), isSearch && !u.mayStore(strings.Join(words, "")):
 		return expression("FALSE")
-	case c.Column == "":
-		return u.dialect.contains(u.fields.Names(), c.Value.(string), table.indexed)
+	case isSearch:
+		return u.dialect.contains(u.inSQL(), words)
 	case isEqual && text == "":
 		return expression("(" + column + " IS NULL OR " + column + " = '')")
 	case isEqual && ignoresCase:

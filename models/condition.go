@@ -20,7 +20,7 @@ type (
 type Comparison struct {
 	Column   string // of a field, "id" or "created_at"; "" for any field
 	Operator Operator
-	Value    any // a string, or an int64 for ids as numbers
+	Value    any // a string, an int64 for ids as numbers, or the folded words of a search
 }
 
 func (And) isCondition()        {}
@@ -43,9 +43,14 @@ const (
 	HasValue   Operator = "pr" // whatever the other is
 )
 
-// Search is met by the users who have a text in any field, whatever the case of its ASCII letters. An index of searches
-// finds them.
-func Search(text string) Condition { return Comparison{"", Contains, text} }
+// Search is met by the users in whom every word of a text is in some field, folded, and by nobody if there is no word. An
+// index of searches finds them.
+func Search(text string) Condition {
+	if words := FoldedWords(text); len(words) > 0 {
+		return Comparison{"", Contains, words}
+	}
+	return Or{}
+}
 
 // Compare is met by the users whose value in a column compares with a text. It is not ok if there is no such column, or
 // the text is no value of it: ids are ordered as numbers, and times compared as they are shown.

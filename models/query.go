@@ -19,13 +19,13 @@ type Query struct {
 // Place is where a user stands in the order of a query (keyset): no user who stays is missed or comes twice behind it,
 // whoever comes, goes or is changed meanwhile.
 type Place struct {
-	Key string // the value in the column of the sort, as far as it counts; "" in the order of ids
+	Key string // the first 200 characters of the folded value in the column of the sort; "" in the order of ids
 	ID  int64
 }
 
 // Compare compares two places in ascending order, as both databases do.
 func (p Place) Compare(other Place) int {
-	return cmp.Or(cmp.Compare(LowerASCII(p.Key), LowerASCII(other.Key)), cmp.Compare(p.ID, other.ID))
+	return cmp.Or(cmp.Compare(p.Key, other.Key), cmp.Compare(p.ID, other.ID))
 }
 
 // IsSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those

@@ -19,6 +19,8 @@ var links = []struct{ query, link string }{
 	{"limit=1&q=example.org&count=true&after=1", `<?limit=1&q=example.org&count=true&after=2>; rel="next"`},
 	{"limit=1&q=example.org&count=true", `<?limit=1&q=example.org&count=true&after=1>; rel="next"`},
 	{"limit=1&email=ada@example.org", ""},
+	{"limit=1&id=5&id=1&id=4&email!=&name%21=a", `<?limit=1&id=5&id=1&id=4&email!=&name!=a&after=1>; rel="next"`},
+	{"limit=1&created_from=2024-01-02+03:04:05&created_to=2025-01-01", `<?limit=1&created_from=2024-01-02+03%3A04%3A05&created_to=2025-01-01&after=1>; rel="next"`},
 	{"limit=1&q=%25", ""},
 	{"q=a", ""},
 	{"", ""},

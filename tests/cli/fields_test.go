@@ -36,6 +36,7 @@ func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
 		"every user has a time":                 {"created_at", ofUsers, "created_at"},
 		"q is a parameter":                      {"q", taken, "q"},
 		"max_deletes is a parameter of imports": {"max_deletes", taken, "max_deletes"},
+		"created_from is a parameter":           {"created_from", taken, "created_from"},
 		"wait is a parameter of the feed":       {"wait", taken, "wait"},
 		"filter is a parameter of SCIM":         {"filter", taken, "filter"},
 	} {

@@ -50,7 +50,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 				continue
 			}
 			asked++
-			taken := regexp.MustCompile(`\w+`).FindAllString(strings.Replace(says, " and ", ", ", 1), -1)
+			taken := regexp.MustCompile(`[\w!]+`).FindAllString(strings.Replace(says, " and ", ", ", 1), -1)
 			var described []string
 			for _, parameter := range operation.Parameters {
 				if parameter.Value.In == "query" {

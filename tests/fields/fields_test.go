@@ -87,15 +87,18 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 		{"an empty filter finds users that have none", "room=&department=", found(alan, grace)},
 		{"a search for a part", "q=81", found(ada)},
 		{"null is no text to search", "q=null", found()},
-		{"a filter given twice", "room=1&r%6fom=1",
-			program.ErrorBody("The parameter room must be given once, as the whole room of a user, in UTF-8")},
+		{"any of several values", "room=1&r%6fom=1815&room=1816", found(ada)},
+		{"any of several values, or none", "room=1815&room=", found(ada, alan, grace)},
+		{"users that have one", "room!=", found(ada)},
+		{"another value, or none", "room!=1815", found(alan, grace)},
+		{"none of several values", "room!=1&room!=1815", found(alan, grace)},
 		{"a filter with a broken escape", "room=5%",
 			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, " +
 				"with each % of it written as %25")},
 		{"an empty search", "q=",
-			program.ErrorBody("The parameter q must be a part of any field, in UTF-8, of at most 1000 characters")},
+			program.ErrorBody("The parameter q must be words that are parts of any field, in UTF-8, of at most 1000 characters")},
 		{"an unknown parameter", "fax=1",
-			`{"error":"Unknown parameter \"fax\": a list takes email…, room, department, q, …"}`},
+			`{"error":"Unknown parameter \"fax\": a list takes id, name, name!, email, email!, …room, room!, department, department!, q, …"}`},
 	} {
 		if !strings.HasPrefix(test.want, "200") {
 			test.want = "400 " + test.want

@@ -110,13 +110,13 @@ func ExpectIntact(t testing.TB, path string) {
 func ErrorBody(text string) string { return `{"error":` + strconv.Quote(text) + `}` }
 
 // listParameters are those of a list, after its fields. CONTRIBUTING.md, "Adding a parameter of a list", adds a name here.
-var listParameters = []string{"q", "sort", "limit", "after", "order", "count"}
+var listParameters = []string{"q", "created_from", "created_to", "sort", "limit", "after", "order", "count"}
 
 // UnknownParameter is the sentence about a parameter that a list does not take, or an export, which takes more.
 func UnknownParameter(name, of string, more ...string) string {
 	names := slices.Concat(listParameters, more)
 	last := len(names) - 1
-	return fmt.Sprintf(`Unknown parameter "%s": %s takes email…, %s and %s`, name, of, strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf(`Unknown parameter "%s": %s takes id, name…, %s and %s`, name, of, strings.Join(names[:last], ", "), names[last])
 }
 
 var timeShape = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$`)

@@ -31,8 +31,8 @@ func try(url string) error {
 	if err != nil || created.JSON201 == nil {
 		return fmt.Errorf("create: %v %s", err, created.Body)
 	}
-	email, id := ada.Email, created.JSON201.Id
-	found, err := api.ListUsersWithResponse(ctx, &client.ListUsersParams{Email: &email})
+	id, emails, others := created.JSON201.Id, []string{ada.Email, "nobody"}, []string{"Nobody"}
+	found, err := api.ListUsersWithResponse(ctx, &client.ListUsersParams{Email: &emails, NotName: &others})
 	if err != nil || found.JSON200 == nil || len(*found.JSON200) != 1 || (*found.JSON200)[0].Id != id {
 		return fmt.Errorf("find: %v %s", err, found.Body)
 	}

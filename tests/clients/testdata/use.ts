@@ -9,7 +9,7 @@ type Search = NonNullable<operations['listUsers']['parameters']['query']>;
 
 export const user: User = { id: 1, name: 'Ada', email: 'ada@example.org', created_at: '2026-11-20 15:42:07' };
 export const created: Created = { id: user.id, name: user.name, email: user.email };
-export const search: Search = { q: 'ada', limit: 50, order: 'desc', count: true };
+export const search: Search = { q: 'ada', 'email!': ['ada@example.org'], limit: 50, order: 'desc', count: true };
 export const sum = ({ created, updated, skipped }: Imported): number => created + updated + skipped;
 export const copy = ({ changes }: Changes): (User | undefined)[] => changes.map(({ user }) => user);
 export const next = ({ changes, next: end }: Changes): string => (changes.some(({ op }) => op === 'many') ? '' : end);

@@ -37,7 +37,8 @@ func try(url string) error {
 	if err != nil || imported.JSON200 == nil || len(imported.JSON200.IgnoredColumns) > 0 {
 		return fmt.Errorf("import: %v %s", err, imported.Body)
 	}
-	for found, params := range map[int]*client.ListUsersParams{2: {Phone: &phone}, 1: {Phone: &phone, User: &user}} {
+	phones, users := []string{phone}, []string{user}
+	for found, params := range map[int]*client.ListUsersParams{2: {Phone: &phones}, 1: {Phone: &phones, User: &users}} {
 		list, err := api.ListUsersWithResponse(ctx, params)
 		if err != nil || list.JSON200 == nil || len(*list.JSON200) != found {
 			return fmt.Errorf("find: %v %s", err, list.Body)

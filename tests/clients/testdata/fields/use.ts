@@ -9,7 +9,7 @@ type Search = NonNullable<operations['listUsers']['parameters']['query']>;
 const shared = { name: 'Ada', email: 'ada@example.org', phone: null };
 export const sent: NewUser = shared;
 export const user: User = { ...shared, id: 1, created_at: '2026-11-20 15:42:07', user: 'ada' };
-export const search: Search = { phone: '1815', user: 'ada', limit: 50 };
+export const search: Search = { phone: ['1815'], 'user!': ['ada'], limit: 50 };
 
 // @ts-expect-error each user is shown with all its fields
 export const part: User = { ...shared, id: 1, created_at: '2026-11-20 15:42:07' };

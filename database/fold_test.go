@@ -1,0 +1,124 @@
+package database_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"users-api/database"
+	"users-api/models"
+)
+
+func TestATextIsFolded(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "Ada": "ada", "José Ängström": "jose angstrom", "Jose\u0301": "jose", "ŁUKASZ": "lukasz", "Straße": "strasse", "STRAẞE": "strasse",
+		"Ægir Þór Ørn Đorđe Ðað Ħŧ": "aegir thor orn dorde dad ht", "Cœur ŒUVRE": "coeur oeuvre", "Ǽ ǿ": "ae o", "İSTANBUL ısparta": "istanbul isparta",
+		"Иван Фёдоров": "иван федоров", "ΟΔΥΣΣΕΎΣ": "οδυσσευσ", "Οδυσσεύς": "οδυσσευσ", "\u212aelvin": "kelvin", "Nguyễn": "nguyen",
+		"か\u3099": "が", "が": "が", "か": "か", "\u1112\u1161": "하", "하": "하", "王": "王", "عبد": "عبد", "\xffÉ\x00\xc3": "\xffe\x00\xc3",
+		"Ａ": "ａ", "Ⓐ": "ⓐ", "É \U0001e4ec": "É \U0001e4ec", "É \U0001f600": "e \U0001f600",
+	} {
+		if got := models.Fold(text); got != want {
+			t.Errorf("%q is folded to %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What is folded stays, so that a value of a list finds its user, and a place in an order is one.
+func TestAFoldedTextStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	for char := range unicode.MaxRune {
+		if folded := models.Fold(string(char)); models.Fold(folded) != folded {
+			t.Errorf("%U is folded to %q, and that to %q", char, folded, models.Fold(folded))
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		if folded := models.Fold(anyText.Draw(r, "text")); models.Fold(folded) != folded {
+			r.Fatalf("%q is folded to %q", folded, models.Fold(folded))
+		}
+	})
+}
+
+// The index of searches, and the databases, find and sort what Go does.
+func TestSearchesAndSortsAreFolded(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		for name, commands := range map[string][]command{"": nil, " with an index of searches": {database.Location.IndexSearch}} {
+			t.Run(d.name+name, func(t *testing.T) {
+				t.Parallel()
+				c := conditions{d.open(t, models.NewFields("pager"), commands...), false, nil}
+				number := 0
+				rapid.Check(t, func(r *rapid.T) {
+					var texts []string
+					for range 5 {
+						number++
+						text := anyText.Draw(r, "text")
+						if d.noNUL {
+							text = strings.ReplaceAll(text, "\x00", "NUL")
+						}
+						for _, name := range []string{"name", "pager"} {
+							user := values(c.fields, "name", "n", "email", fmt.Sprint(number, name), name, text)
+							if _, err := c.Create(ctx, user.User); err != nil {
+								r.Fatal(err)
+							}
+						}
+						texts = append(texts, text)
+					}
+					c.users = selected(r, c.Users, models.Query{})
+					for _, text := range texts {
+						sought := c.part(r, text)
+						c.expect(r, fmt.Sprintf("%+q", sought), models.Search(sought), func(user models.User) bool {
+							return contains(c.fields, &user, sought)
+						})
+					}
+					m := machine{storage: c.storage}
+					slices.SortFunc(c.users, func(a, b models.User) int { return m.place(a, "pager").Compare(m.place(b, "pager")) })
+					if got := selected(r, c.Users, models.Query{Sort: "pager", Limit: 1 << 30}); !slices.EqualFunc(got, c.users, c.same) {
+						r.Fatalf("sorted are %+v", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The index of SQLite has texts letter by letter, as they are stored.
+func TestAnIndexFindsWhatIsStoredInAnotherForm(t *testing.T) {
+	found := map[string]string{ // by what is stored
+		"Łukasz Müller": "lukasz", "SCHA\u0308FER": "schäfer", "Иван Ёлкин": "елкин", "Άννα": "αννα", "Straße": "strasse",
+		"x\u0651\u064ey": "x\u064e\u0651y", "\u0995\u09c7\u09be\u0995": "\u0995\u09cb\u0995", "\u0e01\u0e49\u0e38ab": "\u0e01\u0e38\u0e49ab",
+		"\u1112\u1161\u11ab\u1100\u1173\u11af\u1112\u1161": "한글하", "か\u3099きく": "がきく", "\u0627\u0653لعب": "\u0622لعب", "\u2126mega": "ωme",
+		"王小明": "王小明", strings.Repeat("é", 5000) + "Ende": "eende", "É \U0001e4ec wie": "wie",
+	}
+	onEach(t, []test{{"in another form", func(t *testing.T, s *storage) {
+		c := conditions{s, false, nil}
+		for stored := range found {
+			if _, err := s.Create(ctx, models.NewUser{Name: stored, Email: stored}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.users = selected(t, s.Users, models.Query{})
+		for stored, sought := range found {
+			c.expect(t, stored, models.Search(sought), func(user models.User) bool { return user.Name == stored })
+		}
+	}}}, plain(), database.Location.IndexSearch)
+}
+
+// anyText are texts of characters that are changed, joined or put in another order, among others.
+var anyText = func() *rapid.Generator[string] {
+	odd := []rune("aA Σか학하\u3099\u0654\u0653\u0627\u09c7\u09be\u0bc6\u0e01\u0e49\u0e39еαİI")
+	for char := rune(1); char <= unicode.MaxRune; char++ {
+		text := string(char)
+		if properties := norm.NFC.PropertiesString(text); models.Fold(text) != text || properties.CCC() > 0 ||
+			!properties.BoundaryBefore() || unicode.ToLower(char) != char {
+			odd = append(odd, char)
+		}
+	}
+	char := rapid.OneOf(rapid.SampledFrom(odd), rapid.SampledFrom(odd[:24]), rapid.RuneFrom([]rune("abcdeiost λиаé한が")))
+	return rapid.OneOf(rapid.StringOfN(char, 1, 12, -1), rapid.StringN(1, 8, -1))
+}()
