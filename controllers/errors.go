@@ -61,6 +61,7 @@ var Codes = map[string]int{
 	"value_used":         http.StatusConflict,
 	"cursor_gone":        http.StatusGone,
 	"changed_meanwhile":  http.StatusPreconditionFailed,
+	"batch_full":         http.StatusRequestEntityTooLarge,
 	"body_too_large":     http.StatusRequestEntityTooLarge,
 	"form_refused":       http.StatusUnsupportedMediaType,
 	"host_refused":       http.StatusMisdirectedRequest,

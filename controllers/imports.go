@@ -49,9 +49,16 @@ type notes struct {
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
 type imported struct {
 	database.Imported
+	*skippedRows // with on_error=skip
 	notes
 	rows    int
 	arrived time.Time
+}
+
+// skippedRows are the refused rows of an import that stores the others.
+type skippedRows struct {
+	Refused int          `json:"refused"`
+	Rows    []refusedRow `json:"rows"` // the first of them
 }
 
 // importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take
@@ -76,6 +83,9 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 	}
 	if err != nil {
 		return importRefusal(err, a.fields, wantsProblem(c))
+	}
+	if skipped := done.Imported.Refused; skipped != nil {
+		done.skippedRows = &skippedRows{skipped.Refused, listed(skipped, a.fields, wantsProblem(c))}
 	}
 	return SendValue(c, http.StatusOK, contentType, done)
 }
@@ -164,15 +174,22 @@ func importRefusal(err error, fields models.Fields, asProblem bool) error {
 	}
 	refused := NewError("rows_refused", "%d of %s cannot be imported; nothing was stored",
 		rows.Refused, count(rows.All, "row", "rows"))
+	refused.Rows = listed(rows, fields, asProblem)
+	return refused
+}
+
+// listed returns the first refused rows as the client sees them.
+func listed(rows *database.RefusedRows, fields models.Fields, asProblem bool) []refusedRow {
+	all := []refusedRow{}
 	for _, row := range rows.Listed {
 		cause := refusal(valueUsed(row.Err, fields))
 		listed := refusedRow{Line: row.Line, Error: cause.Message}
 		if asProblem {
 			listed.Code = cause.code
 		}
-		refused.Rows = append(refused.Rows, listed)
+		all = append(all, listed)
 	}
-	return refused
+	return all
 }
 
 var (
@@ -180,6 +197,7 @@ var (
 	ndjsonImport = parameters{"an import", []parameter{
 		choice("dry_run", func(asked *request, at int) { asked.DryRun = at == 0 }, "true", "false"),
 		choice("on_conflict", func(asked *request, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),
+		choice("on_error", func(asked *request, at int) { asked.SkipRefused = true }, "skip"),
 		choice("on_missing", func(asked *request, at int) { asked.DeleteMissing = true }, "delete"),
 		number("max_deletes", 0, 1_000_000_000, func(asked *request, value int) { asked.MaxDeletes = value }),
 	}}
@@ -200,6 +218,9 @@ func parseImport(c *gin.Context, parameters parameters) (request, error) {
 	case asked.DeleteMissing && asked.OnConflict != database.ConflictUpdates:
 		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with on_conflict=update: the table becomes what the file says")
+	case asked.DeleteMissing && asked.SkipRefused:
+		err = NewError("parameter_invalid",
+			"The parameter on_error cannot come with on_missing: it would delete the users whose rows are refused")
 	case asked.DeleteMissing && !asked.has("max_deletes"):
 		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with max_deletes: how many users may be deleted at most")

@@ -23,9 +23,10 @@ type ImportRow struct {
 
 // ImportOptions say what an import does besides creating users. The zero value refuses a row whose email exists.
 type ImportOptions struct {
-	DryRun     bool     // does everything and then rolls it back
-	OnConflict Conflict // what happens to a row whose email already exists, in storage or earlier in the file
-	// DeleteMissing deletes the users whose email is not in the file. It needs [ConflictUpdates].
+	DryRun      bool     // does everything and then rolls it back
+	OnConflict  Conflict // what happens to a row whose email already exists, in storage or earlier in the file
+	SkipRefused bool     // leaves refused rows out, instead of refusing the import
+	// DeleteMissing deletes the users whose email is not in the file. It needs [ConflictUpdates], and no SkipRefused.
 	DeleteMissing bool
 	MaxDeletes    int // refuses the import if there are more of them
 }
@@ -46,6 +47,7 @@ type Imported struct {
 	Skipped      int           `json:"skipped"` // rows whose user exists and stays as it is
 	Deleted      int           `json:"deleted"`
 	DeletedUsers []DeletedUser `json:"deleted_users,omitzero"` // the first of them; nil without DeleteMissing
+	Refused      *RefusedRows  `json:"-"`                      // those that were left out; nil without SkipRefused
 }
 
 // DeletedUser is a user that an import deletes, or would delete, because the file does not have it.
@@ -196,7 +198,9 @@ func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) 
 	if err := i.store(ctx, chunk); err != nil {
 		return err
 	}
-	if i.refused.Refused > 0 {
+	if i.options.SkipRefused {
+		i.done.Refused = &i.refused
+	} else if i.refused.Refused > 0 {
 		return &i.refused
 	}
 	if i.options.DeleteMissing {

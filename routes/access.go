@@ -146,10 +146,11 @@ func sentKeys(header http.Header) (keys []string) {
 	return keys
 }
 
-// onlyReads reports whether a request changes nothing: GET, HEAD, and the dry run of an import.
+// onlyReads reports whether a request changes nothing: GET, HEAD, the dry run of an import, and a batch, whose requests
+// are judged one by one.
 func onlyReads(request *http.Request) bool {
 	if !bringsFile(request) {
-		return request.Method == http.MethodGet || request.Method == http.MethodHead
+		return bringsBatch(request) || request.Method == http.MethodGet || request.Method == http.MethodHead
 	}
 	query, err := url.ParseQuery(request.URL.RawQuery)
 	return err == nil && slices.Equal(query["dry_run"], []string{"true"})

@@ -18,13 +18,14 @@ import (
 type bodies struct {
 	limits  limits
 	large   *semaphore.Weighted // one slot per large body, taken when it turns out to be large
+	batches *semaphore.Weighted // one slot per batch, taken with its first byte: a small one may have large answers
 	imports *semaphore.Weighted // one slot per file that is imported
 	dryRuns *semaphore.Weighted // likewise, for read-only keys: they cannot block an import
 }
 
 func newBodies(l limits) *bodies {
 	return &bodies{
-		limits: l, large: semaphore.NewWeighted(l.largeBodies),
+		limits: l, large: semaphore.NewWeighted(l.largeBodies), batches: semaphore.NewWeighted(l.batches),
 		imports: semaphore.NewWeighted(l.imports), dryRuns: semaphore.NewWeighted(l.dryRuns),
 	}
 }
@@ -71,11 +72,16 @@ func (b *bodies) admit(c *gin.Context) {
 		b.admitFile(c)
 	default:
 		deadline := time.Now().Add(b.limits.body)
-		body := &body{ReadCloser: c.Request.Body, slots: b.large, client: c.Request.Context(), deadline: deadline}
+		body := &body{
+			ReadCloser: c.Request.Body, slots: b.large, small: smallBody, client: c.Request.Context(), deadline: deadline,
+		}
+		if bringsBatch(c.Request) {
+			body.slots, body.small = b.batches, 0
+		}
 		c.Request.Body = body
 		defer func() { // what was parsed from the body is as large, until the response is sent
 			if body.admitted {
-				b.large.Release(1)
+				body.slots.Release(1)
 			}
 		}()
 		c.Next()
@@ -86,22 +92,23 @@ func (b *bodies) admit(c *gin.Context) {
 type body struct {
 	io.ReadCloser
 	slots    *semaphore.Weighted
+	small    int // how many bytes it may have without a slot
 	client   context.Context
 	deadline time.Time
 	read     int
 	admitted bool
 }
 
-const smallBody = 16 << 10 // how many bytes a body may have without a slot
+const smallBody = 16 << 10 // bytes
 
 func (b *body) Read(into []byte) (int, error) {
-	if !b.admitted && b.read > smallBody {
+	if !b.admitted && b.read > b.small {
 		if err := b.wait(); err != nil {
 			return 0, err
 		}
 	}
 	if !b.admitted {
-		into = into[:min(len(into), smallBody+1-b.read)]
+		into = into[:min(len(into), b.small+1-b.read)]
 	}
 	n, err := b.ReadCloser.Read(into)
 	b.read += n

@@ -97,3 +97,27 @@ func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	program.Expect(t, "what comes, and whether the end is clean", fmt.Sprint(text, clean), "false") // a reset
 	s.waitForLog(t, "status=499", "cut_by=stop")
 }
+
+// A small batch may have large answers: it needs a place, too, until they are sent. A body that is none needs no such place.
+func TestABatchWithoutAPlaceIsToldToComeAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(l *limits) { l.batches, l.body = 1, 300*time.Millisecond })
+	other := program.OpenOther(t, s.path)
+	other.HoldWrites()
+	const creation = `{"requests":[{"method":"POST","path":"/api/users","body":{"name":"n","email":"1"}}]}`
+	first := s.Dial(t)
+	first.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", batchPath, len(creation), creation)
+	program.WaitFor(t, "a batch has the place", func() bool {
+		answer := s.Do(t, "POST", batchPath, `{"requests":[]}`)
+		if answer.Status == 200 {
+			return false
+		}
+		answer.Expect(t, 503, program.ErrorBody("Too many large request bodies are arriving at once: send it again in a few seconds"))
+		program.ExpectHeader(t, answer, "Retry-After", "5")
+		return true
+	})
+	s.Do(t, "PATCH", "/api/users/x", "{}").Expect(t, 404, "…")
+	other.LetGo()
+	first.Answer().Expect(t, 200, `{"responses":[{"status":201,…`)
+	s.Do(t, "POST", batchPath, `{"requests":[]}`).Expect(t, 200, `{"responses":[]}`)
+}

@@ -91,6 +91,18 @@ func (c conn) setLinger(seconds int) {
 }
 
 func (c conn) reset() {
+	if c.Conn == nil {
+		return
+	}
 	c.setLinger(0)
 	_ = c.Close()
+}
+
+// inBatch hands a request of a batch to the handler of all. It has no connection of its own to cut off: the batch says
+// instead what has failed.
+func inBatch(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		ctx := request.Context()
+		handler.ServeHTTP(w, request.WithContext(context.WithValue(ctx, connKey{}, conn{cut: connOf(ctx).cut})))
+	})
 }

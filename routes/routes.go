@@ -34,7 +34,8 @@ type Service struct {
 // do so until the service is ending.
 func (s Service) handler(ending context.Context, l limits) http.Handler {
 	engine := l.paced(s.routes(ending, l))
-	bodies, imports := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, l.importBytes)
+	bodies, batches := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, maxBatchBody)
+	imports := http.MaxBytesHandler(engine, l.importBytes)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
 			request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
@@ -44,6 +45,8 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 			engine.ServeHTTP(w, request)
 		case bringsFile(request):
 			imports.ServeHTTP(w, request)
+		case bringsBatch(request):
+			batches.ServeHTTP(w, request)
 		default:
 			bodies.ServeHTTP(w, request)
 		}
@@ -62,15 +65,27 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 		return func(c *gin.Context) { controllers.Refuse(c, refusal) }
 	}
 	engine.NoRoute(provisioning.Check, refuse(controllers.ErrNoPath))
-	engine.NoMethod(provisioning.Check, refuse(controllers.ErrNoMethod))
+	noMethod := func(c *gin.Context) {
+		if c.Request.URL.Path == batchPath {
+			c.Header("Allow", http.MethodPost) // Gin adds those of a user whose id were "batch"
+		}
+		controllers.Refuse(c, controllers.ErrNoMethod)
+	}
+	engine.NoMethod(provisioning.Check, noMethod)
 
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/users", handle(api.List))
 	engine.POST("/api/users", handle(api.Create))
-	engine.Match(reads, "/api/users/:id", handle(api.Get))
-	engine.PATCH("/api/users/:id", handle(api.Patch))
-	engine.PUT("/api/users/:id", handle(api.Put))
-	engine.DELETE("/api/users/:id", handle(api.Delete))
+	engine.POST(batchPath, handle(controllers.Batch(inBatch(http.MaxBytesHandler(engine, maxBody)))))
+	one := engine.Group("/api/users/:id", func(c *gin.Context) {
+		if c.Request.URL.Path == batchPath {
+			noMethod(c)
+		}
+	})
+	one.Match(reads, "", handle(api.Get))
+	one.PATCH("", handle(api.Patch))
+	one.PUT("", handle(api.Put))
+	one.DELETE("", handle(api.Delete))
 	engine.Match(reads, "/api/changes", handle(changes.Get))
 	engine.Match(reads, csvPath, handle(api.ExportCSV))
 	engine.POST(csvPath, handle(api.ImportCSV))
@@ -95,6 +110,13 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	return engine
 }
 
+// batchPath takes many requests at once.
+const batchPath = "/api/users/batch"
+
+func bringsBatch(request *http.Request) bool {
+	return request.Method == http.MethodPost && request.URL.Path == batchPath
+}
+
 // The paths of files. A file sent to them may be large, and has no limit on its total time.
 const (
 	csvPath    = "/api/users.csv"
@@ -114,6 +136,6 @@ func (s Service) engine(l limits) *gin.Engine {
 	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
 	bodies := newBodies(l)
 	engine.Use(s.observe, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
-		s.Access.checkKey, bodies.admit)
+		s.Access.checkKey, controllers.RefuseInBatch, bodies.admit)
 	return engine
 }

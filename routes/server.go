@@ -12,7 +12,10 @@ import (
 	"users-api/models"
 )
 
-const maxBody = 1 << 20 // bytes
+const (
+	maxBody      = 1 << 20  // bytes
+	maxBatchBody = 16 << 20 // of a batch of requests
+)
 
 // limits are how long a client may keep a connection busy without doing its part, and what requests may hold. There is
 // no time limit for a whole response: a long list takes a slow reader as long as it takes.
@@ -25,6 +28,7 @@ type limits struct {
 	heartbeat   time.Duration // between two comments of a stream without changes
 	behind      time.Duration // to send 60 KiB of a file, and to take them of a response
 	largeBodies int64         // how many bodies may be larger than smallBody at once
+	batches     int64         // how many batches may arrive, be carried out or be answered at once
 	imports     int64         // how many files may arrive at once
 	dryRuns     int64         // how many more from read-only keys
 	importBytes int64         // the maximum size of each
@@ -37,7 +41,7 @@ func usual() limits {
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
 		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
 		behind:      time.Minute,
-		largeBodies: 16, imports: 8, dryRuns: 4, importBytes: 512 << 20,
+		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4, importBytes: 512 << 20,
 	}
 }
 

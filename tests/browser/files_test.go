@@ -65,8 +65,9 @@ func TestAnImportShowsWhatItWouldDoBeforeItDoesIt(t *testing.T) {
 	ada.sees("cell", "3")
 	ada.sees("cell", "Augusta,ada@example.org,2")
 	ada.sees("cell", emailUsed)
-	ada.reads(storedNothing)
+	ada.reads(strings.TrimSuffix(storedNothing, ".") + ", or import the others.")
 	program.Forbid(t, ada.page(), "nothing was stored")
+	ada.sees("button", "Import the other 2")
 	ada.clicks("radio", "Leave the user as it is").reads("2 users would be added", "1 user would stay as they are")
 	ada.reads("Ignored columns: phone")
 	p.ExpectUsers(t, "Ada")
@@ -95,6 +96,20 @@ func TestARefusedImportShowsItsLines(t *testing.T) {
 	cut := ada.sees("cell", strings.Repeat("x", 120)+"…")
 	ada.expect("the tooltip of the line that is cut",
 		on[string](ada, cut, `function() { return this.title; }`), strings.Repeat("x", 500)+"…")
+}
+
+func TestTheGoodRowsOfAFileAreImported(t *testing.T) {
+	ada, p := visitWith(t, "Ada")
+	ada.opens("Import", "Import users")
+	ada.picks("people.csv", "name,email\nBen,ben@example.org\nAugusta,ada@example.org\n,cleo@example.org\nDan,dan@example.org\n")
+	ada.reads("2 of 4 rows cannot be imported", "2 users would be added")
+	ada.sees("cell", "Augusta,ada@example.org")
+	ada.check()
+	p.Create(t, "Ben", "ben@example.org") // meanwhile
+	ada.clicks("button", "Import the other 2").reads("1 user added, 0 changed, 0 skipped, 3 left out")
+	p.ExpectUsers(t, "Ada", "Ben", "Dan")
+	ada.imports("people.csv", "name,email\n,cleo@example.org\n").reads("1 of 1 row cannot be imported", storedNothing)
+	ada.seesNo("button", "Import the other 0")
 }
 
 func TestAFileIsDroppedOnThePage(t *testing.T) {

@@ -60,6 +60,14 @@ func TestWhatIsPastedKeepsUsersAndBackups(t *testing.T) {
 				t.Errorf("%s shows what deletes as it stands: %s", path, deletes)
 			}
 		}
+		for _, script := range scripts {
+			if !strings.Contains(script, `"method":"DELETE"`) { // in a batch, which another line sends
+				continue
+			}
+			if deletions++; strings.Count(script, "/batch") != strings.Count(script, "echo ask -d") {
+				t.Errorf("%s shows what deletes as it stands: %s", path, script)
+			}
+		}
 		if strings.HasSuffix(path, ".md") {
 			text = program.ReadFile(t, path) // what stands in a sentence, too
 		}

@@ -24,6 +24,13 @@ var slowTable = []string{
 	"CREATE TRIGGER r AFTER INSERT ON users FOR EACH ROW WHEN (NEW.id > 20) EXECUTE FUNCTION r()",
 }
 
+// refusing makes the table refuse users with one name.
+var refusing = []string{
+	`CREATE FUNCTION r() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NEW.name = 'Bad' THEN RAISE check_violation USING MESSAGE = 'no Bad users'; END IF; RETURN NEW; END $$`,
+	"CREATE TRIGGER r BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION r()",
+}
+
 // readsNothing reports whether the program reads nothing at the moment.
 func readsNothing(_ *testing.T, _ *program.Program, other *program.Other) bool {
 	return other.Ask(`SELECT (count(*) = 0)::text FROM pg_stat_activity

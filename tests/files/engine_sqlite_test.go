@@ -27,6 +27,11 @@ var slowTable = []string{
 	"CREATE TRIGGER r AFTER INSERT ON users WHEN new.id > 20 BEGIN INSERT INTO work SELECT rows FROM slow; END",
 }
 
+// refusing makes the table refuse users with one name.
+var refusing = []string{
+	"CREATE TRIGGER r BEFORE INSERT ON users WHEN new.name = 'Bad' BEGIN SELECT RAISE(ABORT, 'no Bad users'); END",
+}
+
 // readsNothing reports whether the program reads nothing at the moment.
 func readsNothing(t *testing.T, p *program.Program, other *program.Other) bool {
 	t.Helper()

@@ -26,6 +26,14 @@ func refusedRows(n, of string, rows string) string {
 	return `{"error":"` + n + " of " + of + ` cannot be imported; nothing was stored","rows":[` + rows + "]}"
 }
 
+const skipping = "?on_error=skip"
+
+// skipped is the answer to an import that has left rows out.
+func skipped(created, updated, skipped, refused int, rows string) string {
+	return fmt.Sprintf(`{"created":%d,"updated":%d,"skipped":%d,"deleted":0,"refused":%d,"rows":[%s],"ignored_columns":[]}`,
+		created, updated, skipped, refused, rows)
+}
+
 // inEither are sent as CSV, and as NDJSON with a blank line in place of the header. Their path is what stands behind
 // that of the format, and their file has a name and an email in each line.
 var inEither = []sent{
@@ -36,6 +44,26 @@ var inEither = []sent{
 			`{"line":5,"error":"Email is already used by another user"},`+
 			`{"line":6,"error":"Email is already used by an earlier row of the file"}`),
 		"rows_refused field_missing field_missing email_used email_used", kept},
+	{"good rows beside refused ones", skipping, "B,b\n,c\nC,\nX,ada\nY,b\nD,d", 200, skipped(2, 0, 0, 4,
+		`{"line":3,"error":"Name is required"},{"line":4,"error":"Email is required"},`+
+			`{"line":5,"error":"Email is already used by another user"},`+
+			`{"line":6,"error":"Email is already used by an earlier row of the file"}`),
+		"", kept + ", … B b, … D d"},
+	{"a dry run of good rows beside refused ones", skipping + "&dry_run=true", "B,b\n,c", 200,
+		skipped(1, 0, 0, 1, `{"line":3,"error":"Name is required"}`), "", kept},
+	{"an email whose first row is refused", skipping, ",b\nB,b", 200,
+		skipped(1, 0, 0, 1, `{"line":2,"error":"Name is required"}`), "", kept + ", 3 B b"},
+	{"nothing but refused rows", skipping, ",c\nX,ada", 200, skipped(0, 0, 0, 2,
+		`{"line":2,"error":"Name is required"},{"line":3,"error":"Email is already used by another user"}`), "", kept},
+	{"no refused rows", skipping, "B,b", 200, skipped(1, 0, 0, 0, ""), "", kept + ", 3 B b"},
+	{"refused rows beside an update", skipping + "&on_conflict=update", "X,ada\n,c\nAlan,alan\nB,b", 200,
+		skipped(1, 1, 1, 1, `{"line":3,"error":"Name is required"}`), "", "1 X ada, 2 Alan alan, 3 B b"},
+	{"refused rows beside one that is skipped", skipping + "&on_conflict=skip", "X,ada\n,c", 200,
+		skipped(0, 0, 1, 1, `{"line":3,"error":"Name is required"}`), "", kept},
+	{"on_error=fail", "?on_error=fail", "B,b", 400, `{"error":"The parameter on_error must be skip"}`, "parameter_invalid", kept},
+	{"on_error with on_missing", roster + "2&on_error=skip", "B,b", 400, program.ErrorBody(
+		"The parameter on_error cannot come with on_missing: it would delete the users whose rows are refused"),
+		"parameter_invalid", kept},
 	{"skip", "?on_conflict=skip", "X,ada\nB,b", 200, program.Imported(1, 0, 1, 0), "", kept + ", 3 B b"},
 	{"update", "?on_conflict=update", "X,ada\nAlan,alan", 200, program.Imported(0, 1, 1, 0), "",
 		"1 X ada, 2 Alan alan"},
@@ -77,7 +105,7 @@ var inOne = []sent{
 		`{"error":"The file is empty: each line must be a JSON object with a name and an email"}`,
 		"file_invalid", kept},
 	{"a parameter that does not exist", program.CSV + "?dryrun=true", "name,email\nB,b\n", 400, program.ErrorBody(
-		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, on_missing, max_deletes and spreadsheet`),
+		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, on_error, on_missing, max_deletes and spreadsheet`),
 		"parameter_unknown", kept},
 	{"a header without email", program.CSV, "name\nA\n", 400, "…", "file_invalid", kept},
 	{"rows that cannot be read", program.CSV, "name,email\nA\nA,\"b\"c\nA,b\"c\nA,\rb\n", 422, "…",
@@ -116,10 +144,44 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 			for _, user := range p.List(t) {
 				got = append(got, fmt.Sprintf("%d %s %s", user.ID, user.Name, user.Email))
 			}
-			if stored := strings.Join(got, ", "); stored != s.want {
-				t.Errorf("stored are %s, want %s", stored, s.want)
-			}
+			program.Expect(t, "what is stored", strings.Join(got, ", "), s.want)
 		})
+	}
+}
+
+// What the database refuses is found among the others, by ever smaller steps. The response names 100 of the rows.
+func TestRowsThatTheDatabaseRefusesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do(refusing...)
+	file, good := "name,email\n", 0
+	for i := range 1000 {
+		name := "Bad"
+		if i%7 > 0 {
+			name, good = "Good", good+1
+		}
+		file += fmt.Sprintf("%s,%d\n", name, i)
+	}
+	var answer struct {
+		Created, Refused int
+		Rows             []struct {
+			Line        int
+			Error, Code string
+		}
+	}
+	refused := p.Do(t, "POST", program.CSV, file)
+	refused.Expect(t, 422, `{"error":"143 of 1000 rows cannot be imported; nothing was stored",…`)
+	stored := p.Do(t, "POST", program.CSV+skipping, file, "Accept: application/problem+json")
+	stored.Expect(t, 200, "…")
+	program.Must(t, json.Unmarshal([]byte(stored.Body), &answer))
+	program.Expect(t, "the counts", []int{answer.Created, answer.Refused, len(answer.Rows)}, []int{good, 143, 100})
+	for i, row := range answer.Rows {
+		program.Expect(t, "a refused row", row, fmt.Sprintf("{%d …no Bad users… storage_failed}", 2+7*i))
+	}
+	users := p.List(t)
+	program.Expect(t, "how many users there are", len(users), good)
+	for _, user := range users {
+		program.Expect(t, "a name", user.Name, "Good")
 	}
 }
 

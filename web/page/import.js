@@ -3,7 +3,7 @@
 import { Refusal, upload } from './api.js';
 import { readLines, toUTF8 } from './file.js';
 import { load } from './list.js';
-import { count, say, showText } from './show.js';
+import { count, say, showNumber, showText } from './show.js';
 
 const dialog = document.querySelector('#import');
 const find = (selector) => dialog.querySelector(selector);
@@ -14,11 +14,13 @@ const result = find('#import-result');
 const refused = find('.scroll');
 const button = find('.primary');
 
+const nothingStored = 'Nothing was stored. Correct these lines and choose the file again';
 const mostOfLine = 120; // characters that are shown
 
 let picked = null; // the file as it was chosen or dropped
 let file = null; // the same in UTF-8, once it has been read
 let asRead = []; // what is said of it if it was not in UTF-8
+let leaveOut = false; // the rows that are refused, if the file has any
 let sending = new AbortController();
 
 /** Reports whether a file is dragged, and not a text. */
@@ -97,29 +99,37 @@ function sayCancelled() {
 }
 
 async function look() {
-  const answer = await send({ dry_run: true });
+  const answer = await send({ dry_run: true, on_error: 'skip' });
   if (!answer) return;
-  const { created, updated, skipped, ignored_columns: ignored = [], warnings = [] } = answer;
+  const { created, updated, skipped, refused: bad, rows, ignored_columns: ignored = [], warnings = [] } = answer;
+  const good = created + updated;
   show([
     file.name,
     ...asRead,
+    ...(bad > 0 ? [
+      `${showNumber(bad)} of ${count(good + skipped + bad, 'row')} cannot be imported`,
+      `${nothingStored}${good > 0 ? ', or import the others' : ''}.`,
+    ] : []),
     `${count(created)} would be added`,
     `${count(updated)} would be changed`,
     `${count(skipped)} would stay as they are`,
     ...(ignored.length > 0 ? [`Ignored columns: ${ignored.join(', ')}`] : []),
     ...warnings,
-  ]);
-  button.hidden = created + updated === 0;
-  button.textContent = `Import ${count(created + updated)}`;
+  ], bad > 0);
+  button.hidden = good === 0;
+  button.textContent = bad > 0 ? `Import the other ${showNumber(good)}` : `Import ${count(good)}`;
+  leaveOut = bad > 0;
+  await showRows(rows);
 }
 
 find('form').addEventListener('submit', async (event) => {
   event.preventDefault();
   if (button.hidden) return;
-  const answer = await send({});
+  const answer = await send(leaveOut ? { on_error: 'skip' } : {});
   if (!answer) return;
   dialog.close();
-  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped`);
+  const left = answer.refused > 0 ? `, ${showNumber(answer.refused)} left out` : '';
+  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped${left}`);
   load();
 });
 
@@ -137,10 +147,15 @@ function show(sentences, isError = false) {
 }
 
 /** Shows why a file is refused, with its lines where the service names them. */
-async function showError(error) {
+function showError(error) {
   const rows = error instanceof Refusal ? error.answer.rows ?? [] : [];
-  const advice = rows.length > 0 ? ['Nothing was stored. Correct these lines and choose the file again.'] : [];
+  const advice = rows.length > 0 ? [`${nothingStored}.`] : [];
   show([file.name, ...asRead, error.message.replace('; nothing was stored', ''), ...advice], true);
+  return showRows(rows);
+}
+
+/** Lists refused rows, with the lines of the file. */
+async function showRows(rows) {
   refused.hidden = rows.length === 0;
   const body = refused.querySelector('tbody');
   body.replaceChildren(...rows.map((row) => {

@@ -1,6 +1,6 @@
 // Command try uses a service through the client that oapi-codegen made from its document: it creates, finds, changes,
-// imports and deletes a user, follows the feed of changes, and ends with 1 when an answer is not what the document says. See
-// .ci/clients.
+// reads in a batch, imports and deletes a user, follows the feed of changes, and ends with 1 when an answer is not what
+// the document says. See .ci/clients.
 package main
 
 import (
@@ -39,6 +39,9 @@ func try(url string) error {
 	if err := change(ctx, api, id, found.HTTPResponse.Header.Get("ETag")); err != nil {
 		return err
 	}
+	if err := atOnce(ctx, api, id); err != nil {
+		return err
+	}
 	if err := importAndDelete(ctx, api, id); err != nil {
 		return err
 	}
@@ -56,6 +59,23 @@ func change(ctx context.Context, api *client.ClientWithResponses, id int64, tag 
 	// problems too.
 	if err != nil || again.StatusCode() != http.StatusPreconditionFailed {
 		return fmt.Errorf("change what was changed: %v %s", err, again.Body)
+	}
+	return nil
+}
+
+// atOnce sends two requests in one: the second is refused, and changes nothing.
+func atOnce(ctx context.Context, api *client.ClientWithResponses, id int64) error {
+	path, tags := fmt.Sprint("/api/users/", id), map[string]string{"If-Match": `"x"`}
+	var nothing any = map[string]any{}
+	answer, err := api.SendBatchWithResponse(ctx, client.Batch{Requests: []client.BatchRequest{
+		{Method: client.GET, Path: path}, {Method: client.PATCH, Path: path, Headers: &tags, Body: &nothing},
+	}})
+	if err != nil || answer.JSON200 == nil || len(answer.JSON200.Responses) != 2 {
+		return fmt.Errorf("two at once: %v %s", err, answer.Body)
+	}
+	read, refused := answer.JSON200.Responses[0], answer.JSON200.Responses[1]
+	if read.Status != http.StatusOK || refused.Status != http.StatusPreconditionFailed || refused.Headers["ETag"] != read.Headers["ETag"] {
+		return fmt.Errorf("two at once: %s", answer.Body)
 	}
 	return nil
 }

@@ -1,0 +1,287 @@
+package controllers
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	maxBatch    = 1000     // requests
+	maxAnswers  = 16 << 20 // bytes of the bodies that answer them
+	sideBySide  = 64       // requests at once: as many as share a commit with so many clients
+	usersPath   = "/api/users"
+	batchPrefix = "requests[%d] "
+)
+
+// ErrBatchFull refuses a request of a batch whose answers are too large together.
+var ErrBatchFull = NewError("batch_full",
+	"The answers of this batch have reached %d MiB, and this request was not carried out: send it in another batch", maxAnswers>>20)
+
+var errNoBatch = NewError("body_invalid", `The request body must be {"requests":[…]}, and nothing else`)
+
+// Batch handles POST /api/users/batch: 200 with one response for each request, or 400, 413 or 503. The handler is that
+// of all requests, with its middleware: each request of the batch is answered, counted and logged as if it had come by
+// itself, from the same client and with its key.
+func Batch(handler http.Handler) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		ctx := c.Request.Context()
+		sent := batch{handler: handler, from: c.Request, id: c.Writer.Header().Get("X-Request-Id")}
+		if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
+			return err
+		}
+		c.Set(Written, slog.Int("requests", len(sent.requests)))
+		answers := make([]*answer, len(sent.requests))
+		var side errgroup.Group
+		side.SetLimit(sideBySide)
+		for _, queue := range sent.queues() {
+			side.Go(func() error {
+				for _, at := range queue {
+					if err := ctx.Err(); err != nil { // nobody waits for the others
+						return err
+					}
+					answers[at] = sent.carryOut(sent.requests[at])
+				}
+				return nil
+			})
+		}
+		_ = side.Wait() // it is the error of the context
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return sendAnswers(c, answers)
+	}
+}
+
+// batch is the body of a batch, and what its answers have in common.
+type batch struct {
+	requests []*http.Request
+	handler  http.Handler
+	from     *http.Request // the one that brings the batch
+	id       string        // its X-Request-Id
+	bytes    atomic.Int64  // of the answers
+}
+
+// UnmarshalJSON takes the requests, and refuses all if one is no request that a batch may have.
+func (b *batch) UnmarshalJSON(object []byte) error {
+	for key, value := range Members(object) {
+		if key != "requests" || value.Kind() != '[' {
+			return errNoBatch
+		}
+		b.requests = []*http.Request{}
+		in := jsontext.NewDecoder(bytes.NewBuffer(value), allowDuplicates)
+		_, _ = in.ReadToken() // the bracket
+		for in.PeekKind() != ']' {
+			if len(b.requests) == maxBatch {
+				return NewError("body_invalid", "A batch has at most %d requests", maxBatch)
+			}
+			item, err := in.ReadValue()
+			if err != nil {
+				return err
+			}
+			request, err := b.request(item)
+			if err != nil {
+				return err
+			}
+			b.requests = append(b.requests, request)
+		}
+	}
+	if b.requests == nil {
+		return errNoBatch
+	}
+	return nil
+}
+
+// request returns the request that an object describes. It ignores no key: a misspelt "header" would leave If-Match out.
+func (b *batch) request(item jsontext.Value) (*http.Request, error) {
+	at := len(b.requests)
+	var sent struct {
+		Method  string            `json:"method"`
+		Path    string            `json:"path"`
+		Headers map[string]string `json:"headers"`
+		Body    jsontext.Value    `json:"body"`
+	}
+	if err := json.Unmarshal(item, &sent, allowDuplicates, json.RejectUnknownMembers(true)); err != nil {
+		return nil, NewError("body_invalid", batchPrefix+"must be an object with the texts method and path, "+
+			"and perhaps headers (an object of texts) and body", at)
+	}
+	address, err := url.ParseRequestURI(sent.Path)
+	if err != nil || !strings.HasPrefix(sent.Path, usersPath) || !allowsInBatch(sent.Method, address) {
+		return nil, NewError("body_invalid", batchPrefix+"must be POST /api/users, GET /api/users?limit=…, "+
+			"or GET, PUT, PATCH or DELETE of /api/users/ID", at)
+	}
+	header := http.Header{}
+	for name, value := range sent.Headers {
+		header.Add(name, value)
+	}
+	for _, name := range []string{"Authorization", "X-Api-Key"} {
+		if _, given := header[name]; given {
+			return nil, NewError("body_invalid", batchPrefix+"must have no key of its own: that of the batch counts", at)
+		}
+		header[name] = b.from.Header[name]
+	}
+	if header.Get("X-Request-Id") == "" {
+		header.Set("X-Request-Id", b.id)
+	}
+	request := b.from.WithContext(b.from.Context()) // a copy
+	request.Method, request.URL, request.RequestURI, request.Header = sent.Method, address, sent.Path, header
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(sent.Body)), int64(len(sent.Body))
+	request.TransferEncoding = nil
+	return request, nil
+}
+
+// allowsInBatch reports whether a batch may have a request: for one user, a creation, or for a page of a list.
+func allowsInBatch(method string, address *url.URL) bool {
+	if address.Path == usersPath {
+		return method == http.MethodPost || method == http.MethodGet && address.Query().Has("limit")
+	}
+	id, isUser := userIn(address.Path)
+	return isUser && id != "" && id != "batch" && !strings.Contains(id, "/") &&
+		slices.Contains([]string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}, method)
+}
+
+// userIn returns the part of a path that names one user.
+func userIn(path string) (id string, isUser bool) { return strings.CutPrefix(path, usersPath+"/") }
+
+// queues returns the places of the requests that are carried out one after another, in each queue. Requests for one path
+// share one, creations have none; if a user is named by email, an id may name the same one.
+func (b *batch) queues() (queues [][]int) {
+	byEmail := slices.ContainsFunc(b.requests, func(request *http.Request) bool {
+		return strings.Contains(request.URL.Path, "@")
+	})
+	of := map[string]int{}
+	for at, request := range b.requests {
+		path := request.URL.Path
+		if _, isUser := userIn(path); isUser && byEmail {
+			path = usersPath + "/"
+		}
+		queue, found := of[path]
+		if !found || request.Method == http.MethodPost {
+			queue = len(queues)
+			queues = append(queues, nil)
+		}
+		if request.Method != http.MethodPost {
+			of[path] = queue
+		}
+		queues[queue] = append(queues[queue], at)
+	}
+	return queues
+}
+
+// carryOut returns the answer to a request. If all answers are as large as they may be, it is refused. What would cut
+// the connection of a single request, such as a list that fails midway, is refused instead: the others have answers.
+func (b *batch) carryOut(request *http.Request) *answer {
+	if b.bytes.Load() >= maxAnswers {
+		return b.record(request, ErrBatchFull)
+	}
+	recorded := b.record(request, nil)
+	switch {
+	case !recorded.isCut:
+	case recorded.isFull:
+		return b.record(request, ErrBatchFull)
+	case request.Context().Err() == nil:
+		return b.record(request, ErrUnexpected)
+	}
+	return recorded
+}
+
+// record lets the handler answer a request, or refuse it.
+func (b *batch) record(request *http.Request, refusal *Error) (a *answer) {
+	a = &answer{header: http.Header{}, bytes: &b.bytes, isPage: request.Method == http.MethodGet && refusal == nil}
+	if refusal != nil {
+		request = request.WithContext(context.WithValue(request.Context(), refusalKey{}, refusal))
+		request.Body = io.NopCloser(http.NoBody) // it may have been read
+	}
+	defer func() { a.isCut = recover() != nil }() // outside of net/http, a panic would end the program
+	b.handler.ServeHTTP(a, request)
+	return a
+}
+
+type refusalKey struct{}
+
+// RefuseInBatch refuses a request for which a batch has no room. It stands before the handlers, so that the refusal is
+// logged, counted, and a problem for those who ask for one.
+func RefuseInBatch(c *gin.Context) {
+	if refusal, ok := c.Request.Context().Value(refusalKey{}).(*Error); ok {
+		Refuse(c, refusal)
+	}
+}
+
+// answer is an [http.ResponseWriter] that keeps what is written. Writes are always answered as they went; they took no
+// more than the batch brought and their users have. What is only read is cut off where the answers are too large.
+type answer struct {
+	header http.Header
+	status int
+	body   []byte
+	bytes  *atomic.Int64 // of all answers
+	isPage,
+	isFull, // it is cut off because the answers are too large
+	isCut bool
+}
+
+// Header implements [http.ResponseWriter].
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (a *answer) WriteHeader(status int) { a.status = status }
+
+// Write implements [http.ResponseWriter].
+func (a *answer) Write(data []byte) (int, error) {
+	if a.bytes.Add(int64(len(data))) > maxAnswers && a.isPage {
+		a.bytes.Add(-int64(len(data) + len(a.body)))
+		a.isFull = true
+		return 0, ErrBatchFull
+	}
+	a.body = append(a.body, data...)
+	return len(data), nil
+}
+
+// spelled are the headers that Go writes in other letters than everybody else. A key of JSON has no other spelling.
+var spelled = map[string]string{"Etag": "ETag", "Www-Authenticate": "WWW-Authenticate", "X-Api-Key-Access": "X-API-Key-Access"}
+
+// sendAnswers sends the answers, with the bytes of each body as they are. Two headers are left out: they belong to
+// another connection, and to a body that stands by itself.
+func sendAnswers(c *gin.Context, answers []*answer) error {
+	c.Header("Content-Type", contentType)
+	out := bufio.NewWriterSize(c.Writer, 64<<10) // whose first error comes with Flush
+	_, _ = out.WriteString(`{"responses":[`)
+	for i, answer := range answers {
+		headers := map[string]string{}
+		for name, lines := range answer.header {
+			if name != "Connection" && name != "Content-Length" {
+				headers[cmp.Or(spelled[name], name)] = strings.Join(lines, ", ")
+			}
+		}
+		head, err := ToJSON(struct {
+			Status  int               `json:"status"`
+			Headers map[string]string `json:"headers"`
+		}{answer.status, headers})
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		if len(answer.body) > 0 {
+			_, _ = out.Write(append(bytes.TrimSuffix(head, []byte("}")), `,"body":`...))
+			_, _ = out.Write(answer.body)
+			head = []byte("}")
+		}
+		_, _ = out.Write(head)
+	}
+	_, _ = out.WriteString("]}")
+	return out.Flush()
+}

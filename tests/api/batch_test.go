@@ -1,0 +1,501 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"users-api/tests/program"
+)
+
+const batchPath = "/api/users/batch"
+
+// item is a request of a batch: "PATCH /api/users/1", header lines may follow.
+func item(request, body string) string {
+	lines := strings.Split(request, "\n")
+	method, path, _ := strings.Cut(lines[0], " ")
+	headers := map[string]string{}
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, ": ")
+		headers[name] = value
+	}
+	if body != "" {
+		body = `,"body":` + body
+	}
+	text, err := json.Marshal(map[string]any{"method": method, "path": path, "headers": headers})
+	if err != nil {
+		panic(err) // text always marshals
+	}
+	return strings.TrimSuffix(string(text), "}") + body + "}"
+}
+
+func batchOf(items ...string) string { return `{"requests":[` + strings.Join(items, ",") + `]}` }
+
+// parts returns the answers to the requests of a batch.
+func parts(t *testing.T, answer program.Answer) (all []program.Answer) {
+	t.Helper()
+	var sent struct {
+		Responses []struct {
+			Status  int
+			Headers map[string]string
+			Body    json.RawMessage
+		}
+	}
+	answer.Expect(t, 200, "…")
+	program.Must(t, json.Unmarshal([]byte(answer.Body), &sent))
+	for i, response := range sent.Responses {
+		header := http.Header{}
+		for name, value := range response.Headers {
+			header.Set(name, value)
+		}
+		part := program.Answer{Status: response.Status, Header: header, Body: string(response.Body)}
+		all = append(all, part.To(fmt.Sprintf("requests[%d]", i)))
+	}
+	return all
+}
+
+func sendBatch(t *testing.T, p *program.Program, items []string, header ...string) []program.Answer {
+	t.Helper()
+	answers := parts(t, p.Do(t, "POST", batchPath, batchOf(items...), header...))
+	if len(answers) != len(items) {
+		t.Fatalf("%d requests have %d answers", len(items), len(answers))
+	}
+	return answers
+}
+
+// inBatches are requests beside those of the other tables, to the same users.
+var inBatches = []scenario{
+	{"a user is read", "GET /api/users/1", "", 200, ada},
+	{"a user that does not exist is not found", "GET /api/users/3", "", 404, noUser},
+	{"an id that is none is not found", "GET /api/users/%6eobody?x=y", "", 404, noUser},
+	{"a body of a request that reads is not looked at", "GET /api/users/1", `{"x":1}`, 200, ada},
+	{"a page has a link to the next", "GET /api/users?limit=1&count=true", "", 200, "[" + ada + "]"},
+	{"a page may be empty", "GET /api/users?email=nobody&limit=1", "", 200, "[]"},
+	{"a parameter may be unknown", "GET /api/users?limit=1&nmae=x", "", 400, "…Unknown parameter…"},
+	{"a limit may be none", "GET /api/users?limit=0", "", 400, "…The parameter limit…"},
+	{"an error may be a problem", "PATCH /api/users/3\nAccept: " + problemType, "{}", 404, `…"code":"user_not_found"…`},
+	{"a duplicate may be a problem", post + "\nAccept: " + problemType, `{"name":"B","email":"ada@example.org"}`, 409,
+		`…"code":"email_used"…`},
+	{"a deletion has a body that nobody reads", "DELETE /api/users/1", `{"x":1}`, 204, ""},
+	{"a star matches", patch + "\nif-match: *", both, 200, nowBoth},
+	{"a page that is known is not sent", "GET /api/users?limit=5\nIf-None-Match: *", "", 304, ""},
+}
+
+// Two programs would differ in their times: each request is sent twice to one, whose users are made anew in between.
+func TestARequestInABatchIsAnsweredAsItIsByItself(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	tried := 0
+	for _, s := range slices.Concat(scenarios, changes, inBatches) {
+		lines := strings.Split(s.request, "\n")
+		method, path, _ := strings.Cut(lines[0], " ")
+		_, isUser := strings.CutPrefix(path, "/api/users/")
+		fits := (isUser && method != "POST" && path != "/api/users/" || s.request == post || strings.HasPrefix(s.request, post+"\n") ||
+			strings.HasPrefix(path, "/api/users?")) && (s.body == "" || json.Valid([]byte(s.body)))
+		fits = fits && utf8.ValidString(s.body)
+		if !fits || strings.Contains(s.answer, "is not valid JSON") { // the batch itself would not be valid
+			continue
+		}
+		tried++
+		t.Run(s.name, func(t *testing.T) {
+			fresh := func() {
+				other.Empty()
+				other.Insert("INSERT INTO users (id, name, email, created_at) VALUES (1, 'Ada', 'ada@example.org', '2026-11-20 15:42:07')")
+			}
+			fresh()
+			single := p.Do(t, method, path, s.body, lines[1:]...)
+			users := p.Do(t, "GET", "/api/users", "").Body
+			fresh()
+			to := p
+			if s.body == "null" { // the validator takes what has no type in the document for anything but null
+				to = p.At(p.URL)
+			}
+			part := sendBatch(t, to, []string{item(s.request, s.body)})[0]
+			single.Expect(t, part.Status, part.Body)
+			if got := p.Do(t, "GET", "/api/users", "").Body; withoutTimes(got) != withoutTimes(users) {
+				t.Errorf("the users are %.500s, want %.500s", got, users)
+			}
+			if part.Header.Get("Connection")+part.Header.Get("Content-Length") != "" { // they are of another message
+				t.Errorf("the headers are %v", part.Header)
+			}
+			for _, name := range []string{"Connection", "Content-Length", "Date", "X-Request-Id"} {
+				single.Header.Del(name)
+				part.Header.Del(name)
+			}
+			for name, values := range single.Header {
+				single.Header[name] = []string{strings.Join(values, ", ")}
+			}
+			program.Expect(t, "the headers", part.Header, single.Header)
+			if slices.ContainsFunc(inBatches, func(of scenario) bool { return of.name == s.name }) {
+				part.Expect(t, s.status, s.answer)
+			}
+		})
+	}
+	if tried < 60 {
+		t.Errorf("%d requests were tried", tried)
+	}
+}
+
+// withoutTimes takes the times of users out who were created at different ones.
+func withoutTimes(list string) string {
+	var users []program.User
+	if err := json.Unmarshal([]byte(list), &users); err != nil {
+		return err.Error()
+	}
+	for i := range users {
+		users[i].CreatedAt = ""
+	}
+	return fmt.Sprint(users)
+}
+
+func TestABatchIsAnsweredItemByItem(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Alan", "alan@example.org")
+	tag := program.ETag(t, p, 1)
+	p.Do(t, "POST", batchPath, batchOf(item("GET /api/users/1", ""))).Expect(t, 200, // a key of JSON has one spelling
+		`{"responses":[{"status":200,"headers":{"Cache-Control":"no-cache","Content-Type":"…","ETag":"…"},"body":{"id":1,…}}]}`)
+	answers := sendBatch(t, p, []string{
+		item("PATCH /api/users/1\nIf-Match: "+tag, `{"name":"Augusta"}`),
+		item("PATCH /api/users/1\nIf-Match: "+tag, `{"name":"Byron"}`),
+		item("DELETE /api/users/9", ""),
+		item("PATCH /api/users/2", `{"email":"ada@example.org"}`),
+		item("DELETE /api/users/2", ""),
+		item("GET /api/users/2", ""),
+		item(post, sent),
+	})
+	for i, status := range []int{200, 412, 404, 409, 204, 404, 201} {
+		answers[i].Expect(t, status, "…")
+	}
+	program.ExpectHeader(t, answers[0], "ETag", program.ETag(t, p, 1))
+	program.ExpectHeader(t, answers[1], "ETag", program.ETag(t, p, 1))
+	program.ExpectHeader(t, answers[6], "Location", "users/3")
+	p.ExpectUsers(t, "Augusta", "A")
+	program.Expect(t, "what no requests are answered", p.Do(t, "POST", batchPath, `{"requests":[]}`).Body, `{"responses":[]}`)
+}
+
+// Each change of one user has the entity tag that the one before must leave.
+func TestRequestsForOneUserAreCarriedOutInOrder(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	const users, rounds = 10, 50
+	var items []string
+	for i := range users {
+		p.Create(t, "0", fmt.Sprint(i))
+	}
+	for round := range rounds {
+		for i := range users {
+			items = append(items, item(fmt.Sprint("PATCH /api/users/", i+1), fmt.Sprintf(`{"name":"%d"}`, round)),
+				item(fmt.Sprint("GET /api/users/", i+1), ""))
+		}
+	}
+	answers := sendBatch(t, p, items)
+	for at, answer := range answers {
+		program.Expect(t, fmt.Sprint("the name after requests ", at), answer.User(t).Name, at/(2*users))
+	}
+}
+
+func TestABatchThatIsNoneIsRefusedAsAWhole(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	const (
+		noBatch = `The request body must be {"requests":[…]}, and nothing else`
+		shape   = "requests[1] must be an object with the texts method and path, and perhaps headers (an object of texts) and body"
+		which   = "requests[1] must be POST /api/users, GET /api/users?limit=…, or GET, PUT, PATCH or DELETE of /api/users/ID"
+	)
+	second := func(item string) string { return batchOf(item0, item) }
+	for name, c := range map[string]struct{ body, says string }{
+		"nothing is no batch":                      {"", noBatch},
+		"null is no batch":                         {"null", noBatch},
+		"an object without requests is no batch":   {"{}", noBatch},
+		"requests that are no array are no batch":  {`{"requests":{}}`, noBatch},
+		"a key beside requests is refused":         {`{"requests":[],"atomic":true}`, noBatch},
+		"an array is refused":                      {`[` + item0 + `]`, "The request body must be a JSON object, not an array"},
+		"half a batch is refused":                  {`{"requests":[` + item0, "The request body is not valid JSON: …"},
+		"a request that is a text is named":        {second(`"GET /api/users/1"`), shape},
+		"a request without a path is named":        {second(`{"method":"GET"}`), which},
+		"a request without a method is named":      {second(`{"path":"/api/users/1"}`), which},
+		"null is named":                            {second(`null`), which},
+		"a misspelt key is named":                  {second(`{"method":"DELETE","path":"/api/users/1","header":{"If-Match":"x"}}`), shape},
+		"a header that is a number is named":       {second(`{"method":"DELETE","path":"/api/users/1","headers":{"If-Match":1}}`), shape},
+		"a method in lower case is named":          {second(item("get /api/users/1", "")), which},
+		"HEAD is named":                            {second(item("HEAD /api/users/1", "")), which},
+		"a whole list is named":                    {second(item("GET /api/users", "")), which},
+		"a list with a filter alone is named":      {second(item("GET /api/users?q=limit", "")), which},
+		"a batch within a batch is named":          {second(item("POST /api/users/batch", batchOf())), which},
+		"a user called batch is named":             {second(item("GET /api/users/%62atch", "")), which},
+		"an import is named":                       {second(item("POST "+program.CSV, "")), which},
+		"an export is named":                       {second(item("GET "+program.CSV+"?limit=1", "")), which},
+		"the feed is named":                        {second(item("GET /api/changes?limit=1", "")), which},
+		"a path below a user is named":             {second(item("GET /api/users/1/x", "")), which},
+		"an escaped slash is named":                {second(item("GET /api/users/1%2Fx", "")), which},
+		"the list's path with a slash is named":    {second(item("GET /api/users/?limit=1", "")), which},
+		"a URL is named":                           {second(item("GET http://x/api/users/1", "")), which},
+		"a path that is none is named":             {second(item("GET /api/users/%zz", "")), which},
+		"a user that is posted to is named":        {second(item("POST /api/users/1", "{}")), which},
+		"a request with a key of its own is named": {second(item("GET /api/users/1\nx-api-key: k", "")), "requests[1] must have no key of its own: …"},
+		"more than 1,000 requests are refused": {batchOf(slices.Repeat([]string{item0}, 1001)...),
+			"A batch has at most 1000 requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.Do(t, "POST", batchPath, c.body).Expect(t, 400, strings.ReplaceAll(program.ErrorBody(c.says), `\u2026`, "…"))
+		})
+	}
+	problem := readProblem(t, p.Do(t, "POST", batchPath, "{}", "Accept: "+problemType))
+	program.Expect(t, "the code", problem.Code, "body_invalid")
+	p.ExpectUsers(t)
+}
+
+var item0 = item(post, sent)
+
+func TestTheBatchIsAPathOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for _, method := range []string{"GET", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"} {
+		answer := p.Do(t, method, batchPath, "{}")
+		answer.Expect(t, 405, noMethod)
+		program.ExpectHeader(t, answer, "Allow", "POST")
+	}
+	head := p.Do(t, "HEAD", batchPath, "")
+	head.Expect(t, 405, "")
+	program.ExpectHeader(t, head, "Allow", "POST")
+	p.Do(t, "POST", batchPath+"/", batchOf(item0)).Expect(t, 404, noPath)
+	p.Do(t, "POST", batchPath, batchOf(item0), "Sec-Fetch-Site: cross-site").Expect(t, 403, crossed)
+}
+
+func TestAReadKeyMaySendABatchWhoseWritesAreRefused(t *testing.T) {
+	t.Parallel()
+	p := withKeys(t, fullKey)
+	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"), "X-API-Key: "+fullKey)
+	items := []string{item0, item(patch, both), item(put, both), item("DELETE /api/users/1", ""),
+		item("GET /api/users/1", ""), item("GET /api/users?limit=1", "")}
+	for header, statuses := range map[string][]int{
+		"X-API-Key: " + readKey:             {403, 403, 403, 403, 200, 200},
+		"Authorization: Bearer " + fullKey:  {201, 200, 200, 204, 404, 200},
+		"X-API-Key: wrong-key-0123456789":   nil,
+		"Authorization: Basic " + fullKey:   nil,
+		"X-API-Key: " + readKey + fullKey:   nil,
+		"Authorization: Bearer  wrong-0123": nil,
+	} {
+		if statuses == nil {
+			p.Do(t, "POST", batchPath, batchOf(items...), header).Expect(t, 401, "…")
+			continue
+		}
+		if statuses[0] == 201 {
+			defer func() {
+				for i, answer := range sendBatch(t, p, items, header) {
+					answer.Expect(t, statuses[i], "…")
+				}
+			}()
+			continue
+		}
+		for i, answer := range sendBatch(t, p, items, header) {
+			answer.Expect(t, statuses[i], "…")
+			program.ExpectHeader(t, answer, "X-API-Key-Access", "read")
+			if statuses[i] == 403 {
+				single := p.Do(t, "DELETE", "/api/users/1", "", header)
+				answer.Expect(t, single.Status, single.Body)
+				program.ExpectHeader(t, answer, "WWW-Authenticate", single.Header.Get("WWW-Authenticate"))
+			}
+		}
+	}
+}
+
+func TestABatchMayHave16MiBAndEachOfItsBodies1MiB(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	name := strings.Repeat("n", 1<<20-100)
+	create := func(i int, more string) string { return item(post, program.Body(name+more, fmt.Sprint(i))) }
+	var items []string
+	for i := range 15 {
+		items = append(items, create(i, ""))
+	}
+	items[7] = create(7, strings.Repeat("n", 200))
+	for i, answer := range sendBatch(t, p, items) {
+		if i == 7 {
+			answer.Expect(t, 413, program.ErrorBody("The request body is larger than 1 MiB"))
+		} else {
+			answer.Expect(t, 201, "…")
+		}
+	}
+	items = append(items, create(15, ""), create(16, ""))
+	p.Do(t, "POST", batchPath, batchOf(items...)).Expect(t, 413, program.ErrorBody("The request body is larger than 16 MiB"))
+	program.Expect(t, "how many users there are", len(p.List(t)), 14)
+}
+
+// A write that was carried out is answered as it went, however much was answered before.
+func TestWhatFollows16MiBOfAnswersIsRefused(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	const full = "The answers of this batch have reached 16 MiB, and this request was not carried out: send it in another batch"
+	for i := range 3 {
+		p.Create(t, strings.Repeat("n", 1_000_000), fmt.Sprint(i))
+	}
+	page := item("GET /api/users?limit=3", "")
+	items := append(slices.Repeat([]string{page}, 5), // 15 of 16.8 MB
+		page, // would be 18
+		item("GET /api/users?limit=1", ""), item("GET /api/users?limit=1\nAccept: "+problemType, ""))
+	for i, answer := range sendBatch(t, p, items, "X-Request-Id: pages") {
+		switch {
+		case i < 5 || i == 6: // one user fits
+			answer.Expect(t, 200, "[…]")
+		case i == 5:
+			answer.Expect(t, 413, program.ErrorBody(full))
+		default:
+			answer.Expect(t, 413, `…"code":"batch_full"…`)
+			program.ExpectHeader(t, answer, "Content-Type", problemType)
+		}
+	}
+	p.Line(t, "status=200 ") // the page that was cut off, and what was answered instead
+	program.WaitFor(t, "the log says why", func() bool {
+		return strings.Contains(p.Log(), "cut_by=batch") && strings.Count(p.Log(), "status=413") == 2
+	})
+	var changes []string
+	for i := range 40 {
+		changes = append(changes, item("PATCH /api/users/1", fmt.Sprintf(`{"email":"x%d"}`, i)))
+	}
+	done := 0
+	for _, answer := range sendBatch(t, p, changes) {
+		if answer.Status == 413 {
+			answer.Expect(t, 413, program.ErrorBody(full))
+			continue
+		}
+		program.Expect(t, "the email", answer.User(t).Email, fmt.Sprint("x", done))
+		done++
+	}
+	program.Expect(t, "how many were carried out", done, 17)
+	program.Expect(t, "the email in the end", p.List(t)[0].Email, fmt.Sprint("x", done-1))
+}
+
+func TestEachRequestOfABatchIsLoggedAndCounted(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "ADMIN_PORT=0")
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Alan", "alan@example.org")
+	sendBatch(t, p, []string{
+		item(post, sent), item(patch, `{"name":"B"}`), item("DELETE /api/users/2", ""), item("DELETE /api/users/9", ""),
+		item("GET /api/users/1\nX-Request-Id: own", ""),
+	}, "X-Request-Id: many")
+	for _, line := range []string{
+		"method=POST route=/api/users status=201 … request_id=many user=3",
+		"method=PATCH route=/api/users/:id status=200 … request_id=many user=1",
+		"method=DELETE route=/api/users/:id status=204 … request_id=many user=2",
+		"method=DELETE route=/api/users/:id status=404 … request_id=many",
+		"method=GET route=/api/users/:id status=200 … request_id=own",
+		"method=POST route=/api/users/batch status=200 … request_id=many requests=5",
+	} {
+		program.WaitFor(t, "the log has "+line, func() bool {
+			return slices.ContainsFunc(strings.Split(p.Log(), "\n"), func(logged string) bool {
+				return program.Matches(logged, "…msg=request "+line)
+			})
+		})
+	}
+	program.Expect(t, "how many lines are of the batch", strings.Count(p.Log(), "request_id=many"), 5)
+	figures := program.AskAdmin(t, p, "/metrics").Body
+	for _, figure := range []string{
+		`http_requests_total{code="204",method="DELETE",route="/api/users/:id"} 1`,
+		`http_requests_total{code="200",method="POST",route="/api/users/batch"} 1`,
+		`http_requests_total{code="201",method="POST",route="/api/users"} 3`,
+		`http_requests_in_flight 0`,
+	} {
+		if !strings.Contains(figures, figure) {
+			t.Errorf("the figures lack %s", figure)
+		}
+	}
+}
+
+// Those that have begun may be stored, and no others: nobody would learn of them.
+func TestNothingMoreOfABatchIsBegunWhenItsClientIsGone(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.HoldWrites()
+	var items []string
+	for i := range 1000 {
+		items = append(items, item(post, program.Body("n", fmt.Sprint(i))))
+	}
+	body := batchOf(items...)
+	conn := p.Dial(t)
+	conn.Send("POST %s HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\nContent-Length: %d\r\n\r\n%s", batchPath, len(body), body)
+	time.Sleep(300 * time.Millisecond) // they wait for the lock
+	_ = conn.Close()
+	time.Sleep(time.Second) // the service learns of it, and waits for the lock for 4 s
+	other.LetGo()
+	p.WaitForLog(t, "route=/api/users/batch status=499")
+	p.Create(t, "Ada", "ada@example.org")
+	if stored, begun := len(p.List(t))-1, strings.Count(p.Log(), "route=/api/users status="); stored > 64 || begun > 66 {
+		t.Errorf("%d of 1000 users were stored, and %d requests begun", stored, begun)
+	}
+	program.Forbid(t, p.Log(), "panic")
+}
+
+// A thousand changes take no longer in a batch than with as many clients as the batch has at once.
+func TestAThousandChangesInABatch(t *testing.T) {
+	const users, clients = 1000, 64
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(users)
+	p = p.At(p.URL) // to compare each answer with the document would take most of the time
+	p.List(t)
+	body := func(round string, i int) string { return fmt.Sprintf(`{"name":"%s of %d"}`, round, i) }
+	inBatch := func(round string) time.Duration {
+		var items []string
+		for i := range users {
+			items = append(items, item(fmt.Sprint("PATCH /api/users/", i+1), body(round, i+1)))
+		}
+		began := time.Now()
+		answers := sendBatch(t, p, items)
+		took := time.Since(began)
+		for i, answer := range answers {
+			program.Expect(t, "a change", answer.User(t).Name, fmt.Sprintf("%s of %d", round, i+1))
+		}
+		return took
+	}
+	singly := func(round string) time.Duration {
+		next, done := make(chan int), make(chan error)
+		began := time.Now()
+		for range clients {
+			go func() {
+				for i := range next {
+					answer, err := p.Send("PATCH", fmt.Sprint("/api/users/", i), body(round, i))
+					if err == nil && answer.Status != 200 {
+						err = fmt.Errorf("%d %s", answer.Status, answer.Body)
+					}
+					done <- err
+				}
+			}()
+		}
+		go func() {
+			for i := range users {
+				next <- i + 1
+			}
+			close(next)
+		}()
+		for range users {
+			program.Must(t, <-done)
+		}
+		return time.Since(began)
+	}
+	var ratios []float64
+	for round := range program.Times(1, 15) {
+		alone, together := singly(strconv.Itoa(round)), inBatch(fmt.Sprint("batch ", round))
+		t.Logf("%d changes take %s in a batch, and %s with %d clients", users, together, alone, clients)
+		ratios = append(ratios, together.Seconds()/alone.Seconds())
+	}
+	slices.Sort(ratios)
+	if median := ratios[len(ratios)/2]; len(ratios) > 1 && median > 1.3 {
+		t.Errorf("a batch takes %.2f times as long as single requests, from %.2f", median, ratios)
+	}
+	names := map[string]bool{}
+	for _, user := range p.List(t) {
+		names[user.Name] = true
+	}
+	program.Expect(t, "how many names there are", len(names), users)
+}
