@@ -70,6 +70,17 @@ export async function readUser(id, signal) {
   return { user: await readJSON(answer, signal), tag: `"${digits}"` };
 }
 
+/** Sends requests in one. Returns for each the user that it is answered with, and its tag, or how it failed. */
+export async function callMany(requests) {
+  try {
+    const { responses } = await readJSON(await call('POST', 'api/users/batch', { body: JSON.stringify({ requests }) }));
+    return responses.map(({ status, headers, body }) => (
+      status < 400 ? { user: body, tag: headers.ETag } : { failure: refused(status, JSON.stringify(body)) }));
+  } catch (failure) {
+    return requests.map(() => ({ failure }));
+  }
+}
+
 /** Returns the user with an id, or null. */
 export async function findUser(id, signal) {
   try {

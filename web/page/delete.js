@@ -1,8 +1,8 @@
 // Deleting one user or several, after the people who would be gone were named.
 
-import { call, readUser } from './api.js';
+import { readUser } from './api.js';
 import { choose, load } from './list.js';
-import { doToEach, sayLeft } from './many.js';
+import { changeEach, sayLeft } from './many.js';
 import { count, inputs, say, short, showText } from './show.js';
 
 const most = 6; // people that are named; the others are counted
@@ -68,9 +68,9 @@ dialog.querySelector('form').addEventListener('submit', async (event) => {
 
 dialog.addEventListener('close', () => working?.abort());
 
-/** Deletes everybody, a few at once, and says how many were deleted and how many not. Closing the dialog stops it. */
+/** Deletes everybody, and says how many were deleted and how many not. Closing the dialog stops it. */
 async function deleteAll(users, signal) {
-  const { failures, waiting } = await doToEach(users, progress, signal, deleteOne);
+  const { failures, waiting } = await changeEach(users, progress, signal, deleteOne);
   const gone = failures.filter(({ failure }) => failure.status === 404); // somebody else deleted them
   const failed = failures.filter((one) => !gone.includes(one));
   const alive = new Set([...failed.map(({ user }) => user), ...waiting]);
@@ -92,10 +92,9 @@ async function deleteAll(users, signal) {
 }
 
 /** Deletes a user, unless it is no longer as the dialog shows it: then it is shown as it is now. */
-async function deleteOne(seen) {
-  const { user, tag } = await readUser(seen.id);
+function deleteOne(user, seen) {
   if (JSON.stringify(user) !== JSON.stringify(seen)) {
     throw Object.assign(new Error('The user was changed since you read it'), { now: user });
   }
-  await call('DELETE', `api/users/${seen.id}`, { headers: { 'If-Match': tag } });
+  return { method: 'DELETE' };
 }

@@ -1,8 +1,7 @@
 // Giving all selected users the same value of a field.
 
-import { call, readUser } from './api.js';
 import { choose, chosenUsers, load } from './list.js';
-import { doToEach, sayLeft, showFailures } from './many.js';
+import { changeEach, sayLeft, showFailures } from './many.js';
 import { count, say } from './show.js';
 
 const dialog = document.querySelector('#set');
@@ -33,7 +32,7 @@ dialog.addEventListener('close', () => working?.abort());
 /** Those with whom it has failed stay selected, unless they are gone: one can try again. */
 async function setAll(field, value, signal) {
   const users = chosenUsers();
-  const left = await doToEach(users, find('progress'), signal, (user) => setOne(user, field, value));
+  const left = await changeEach(users, find('progress'), signal, (user, seen) => setOne(user, seen, field, value));
   const isThere = left.failures.filter(({ failure }) => failure.status !== 404);
   const stay = new Set([...isThere.map(({ user }) => user), ...left.waiting]);
   choose(users.filter((user) => !stay.has(user)).map(({ id }) => id), false);
@@ -50,10 +49,9 @@ async function setAll(field, value, signal) {
 }
 
 /** Changes a user, unless somebody else has changed the field since the person saw it. */
-async function setOne({ id, ...seen }, field, value) {
-  const { user, tag } = await readUser(id);
+function setOne(user, seen, field, value) {
   if (user[field] !== seen[field]) throw new Error('Somebody else has changed this field meanwhile');
-  await call('PATCH', `api/users/${id}`, { body: JSON.stringify({ [field]: value }), headers: { 'If-Match': tag } });
+  return { method: 'PATCH', body: { [field]: value } };
 }
 
 function show(failures, words) {
