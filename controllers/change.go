@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,37 +18,58 @@ func (a *API) Patch(c *gin.Context) error {
 	return a.change(c, change{sentUser: sentUser{fields: a.fields}})
 }
 
-// Put handles PUT /api/users/:id: it changes all fields, and never creates a user.
+// Put handles PUT /api/users/:id: it changes all fields, and creates a user if nobody has the email in the path.
 func (a *API) Put(c *gin.Context) error {
 	return a.change(c, change{sentUser: sentUser{fields: a.fields}, whole: true})
 }
 
-// change responds with 200 and the whole user, or with 400, 404, 409, 412 or 500.
+// change responds with 200 or 201 and the whole user, or with 400, 404, 409, 412 or 500.
 func (a *API) change(c *gin.Context, sent change) error {
+	who, ok := parseWho(c)
+	sent.byEmail = who.Email != ""
 	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 		return err
 	}
-	id, ok := ParseID(c.Param("id"))
 	if !ok {
 		return ErrNoUser
 	}
-	user, err := a.users.Change(c.Request.Context(), id, sent.Values, sent.precondition(a.ifMatch(c)))
+	match := a.ifMatch(c)
+	if sent.whole && isAny(elements(c.Request.Header.Values("If-None-Match"))) {
+		match = a.refuseToReplace
+	}
+	var user models.User
+	var err error
+	ctx, allow, created := c.Request.Context(), sent.precondition(match), false
+	switch {
+	case !sent.whole || !sent.byEmail:
+		user, err = a.users.Change(ctx, who, sent.Values, allow)
+	case !utf8.ValidString(who.Email):
+		err = NewError("field_invalid", "The email in the path is not UTF-8 text")
+	default:
+		user, created, err = a.users.Put(ctx, who.Email, sent.Values, allow, func() error { return sent.mayCreate(c) })
+	}
 	if err != nil {
 		return valueUsed(err, a.fields)
 	}
-	c.Set(Written, slog.Int64("user", id))
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		c.Header("Location", strconv.FormatInt(user.ID, 10)) // relative to the URL of the request, as that of a POST
+	}
+	c.Set(Written, slog.Int64("user", user.ID))
 	body := a.fields.AppendUser(nil, &user)
 	c.Header("ETag", entityTag(body))
-	return send(c, http.StatusOK, contentType, body)
+	return send(c, status, contentType, body)
 }
 
-// Delete handles DELETE /api/users/:id, and that of /scim/v2/Users/:id: 204, 404, 412 or 500.
+// Delete handles DELETE /api/users/:id, and that of /scim/v2/Users/:id: 204, 404, 409, 412 or 500.
 func (a *API) Delete(c *gin.Context) error {
-	id, ok := ParseID(c.Param("id"))
+	who, ok := parseWho(c)
 	if !ok {
 		return ErrNoUser
 	}
-	if err := a.users.Delete(c.Request.Context(), id, a.ifMatch(c)); err != nil {
+	id, err := a.users.Delete(c.Request.Context(), who, a.ifMatch(c))
+	if err != nil {
 		return err
 	}
 	c.Set(Written, slog.Int64("user", id))
@@ -59,6 +81,7 @@ func (a *API) Delete(c *gin.Context) error {
 type change struct {
 	sentUser
 	whole         bool           // a field that is not sent becomes NULL
+	byEmail       bool           // but the email in the path stays
 	id, createdAt jsontext.Value // nil if they were not sent
 }
 
@@ -77,7 +100,7 @@ func (s *change) UnmarshalJSON(object []byte) error {
 	}
 	err := s.sentUser.UnmarshalJSON(object)
 	for _, field := range s.fields {
-		if s.whole && !s.Fields.Has(field) {
+		if s.whole && !s.Fields.Has(field) && !(s.byEmail && field.Name == "email") {
 			s.SetNull(field)
 		}
 		if err == nil && field.Required && s.Fields.Has(field) && *field.Value(&s.User) == "" {
@@ -103,6 +126,24 @@ func (s *change) precondition(match models.Precondition) models.Precondition {
 		}
 		return match(user)
 	}
+}
+
+// mayCreate refuses an id or created_at for a user who is created, and a creation where If-Match asks for a user.
+func (s *change) mayCreate(c *gin.Context) error {
+	switch {
+	case len(c.Request.Header.Values("If-Match")) > 0:
+		return errNobody
+	case s.id != nil || s.createdAt != nil:
+		return errFixed
+	}
+	return nil
+}
+
+// refuseToReplace is the precondition of If-None-Match: * (RFC 9110, section 13.1.2), which only creates.
+func (a *API) refuseToReplace(current models.User) error {
+	refusal := NewError("changed_meanwhile", "The user exists already, and If-None-Match: * only creates one")
+	refusal.tag = entityTag(a.fields.AppendUser(nil, &current))
+	return refusal
 }
 
 // ifMatch returns the precondition that a request has for a write, or nil if there is none (RFC 9110, section 13.1.1).

@@ -57,6 +57,7 @@ var Codes = map[string]int{
 	"user_not_found":     http.StatusNotFound,
 	"method_not_allowed": http.StatusMethodNotAllowed,
 	"body_too_slow":      http.StatusRequestTimeout,
+	"email_not_unique":   http.StatusConflict,
 	"email_used":         http.StatusConflict,
 	"value_used":         http.StatusConflict,
 	"cursor_gone":        http.StatusGone,
@@ -85,6 +86,9 @@ var (
 	errTooSlow    = NewError("body_too_slow", "The request body did not arrive in time")
 	errEmailUsed  = NewError("email_used", "Email is already used by another user")
 	errRepeated   = NewError("email_used", "Email is already used by an earlier row of the file")
+	errSeveral    = NewError("email_not_unique", "Several users have this email: use the id of the one that you mean")
+	errOtherEmail = NewError("field_invalid", "No user has the email in the path, so the email in the body must be the same")
+	errNobody     = NewError("changed_meanwhile", "No user has this email, and If-Match only replaces one")
 	ErrNoPath     = NewError("path_not_found", "Not found")
 	ErrNoMethod   = NewError("method_not_allowed", "Method not allowed")
 	ErrCrossSite  = NewError("cross_site", "Requests from a browser on another site are refused")
@@ -204,6 +208,10 @@ func refusal(err error) *Error {
 		return refusal
 	case errors.Is(err, models.ErrNotFound):
 		return ErrNoUser
+	case errors.Is(err, models.ErrSeveral):
+		return errSeveral
+	case errors.Is(err, models.ErrOtherEmail):
+		return errOtherEmail
 	case errors.Is(err, models.ErrRepeated):
 		return errRepeated
 	case errors.Is(err, models.ErrNoRoom):

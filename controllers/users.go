@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -50,13 +51,13 @@ func (a *API) Create(c *gin.Context) error {
 	return send(c, http.StatusCreated, contentType, a.fields.AppendCreated(nil, id, &sent.User))
 }
 
-// Get handles GET and HEAD /api/users/:id: 200, 304, 404 or 500.
+// Get handles GET and HEAD /api/users/:id: 200, 304, 404, 409 or 500.
 func (a *API) Get(c *gin.Context) error {
-	id, ok := ParseID(c.Param("id"))
+	who, ok := parseWho(c)
 	if !ok {
 		return ErrNoUser
 	}
-	user, err := a.users.Get(c.Request.Context(), id)
+	user, err := a.users.Get(c.Request.Context(), who)
 	if err != nil {
 		return err
 	}
@@ -66,6 +67,16 @@ func (a *API) Get(c *gin.Context) error {
 		return nil
 	}
 	return send(c, http.StatusOK, contentType, body)
+}
+
+// parseWho returns which user a path means: what contains an @ is an email, but SCIM knows users by id alone.
+func parseWho(c *gin.Context) (who database.Who, ok bool) {
+	text := c.Param("id")
+	if strings.Contains(text, "@") && !IsSCIM(c.Request.URL.Path) {
+		return database.Who{Email: text}, true
+	}
+	who.ID, ok = ParseID(text)
+	return who, ok
 }
 
 // ParseID parses an id exactly as the API writes it: "01", "+1" and "1.0" match no user.

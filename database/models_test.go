@@ -197,7 +197,12 @@ func (s *storage) add(ctx context.Context, email string) error {
 
 // rename changes the name of a user.
 func (s *storage) rename(id int64, name string) error {
-	_, err := s.Change(ctx, id, values(s.fields, "name", name), nil)
+	_, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", name), nil)
+	return err
+}
+
+func (s *storage) remove(id int64) error {
+	_, err := s.Delete(ctx, database.Who{ID: id}, nil)
 	return err
 }
 

@@ -53,8 +53,8 @@ func (s *storage) writeAtOnce(t testing.TB, round int) {
 		wait.Go(func() {
 			email := fmt.Sprint("OURS ", round, " ", i)
 			id, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
-			changed, failed := s.Change(ctx, id, values(s.fields, "name", "ours"), nil)
-			stored, gone := s.Get(ctx, id)
+			changed, failed := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", "ours"), nil)
+			stored, gone := s.Get(ctx, database.Who{ID: id})
 			err = errors.Join(err, failed, gone)
 			if err != nil || !s.same(changed, stored) || !strings.EqualFold(stored.Email, email) {
 				t.Errorf("%s: the change is answered with %+v, and stored is %+v, %v", email, changed, stored, err)
@@ -88,7 +88,7 @@ func (s *storage) expectTable(t testing.TB, when string, other *sql.DB) {
 		if seen[text] {
 			continue
 		}
-		if got, err := s.Get(ctx, want.ID); !s.same(got, want) || err != nil {
+		if got, err := s.Get(ctx, database.Who{ID: want.ID}); !s.same(got, want) || err != nil {
 			t.Errorf("%s: the user is %v, %v, want %v", when, got, err, want)
 		}
 	}

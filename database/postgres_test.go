@@ -86,7 +86,7 @@ func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 		at := postgres.empty(t)
 		postgresql.SQL(t, at.URL, "CREATE TABLE users (id serial PRIMARY KEY, name text, email text, created_at "+created+")")
 		s := postgres.openAt(t, at, plain())
-		user, err := s.Get(ctx, s.create(t, "ada"))
+		user, err := s.Get(ctx, database.Who{ID: s.create(t, "ada")})
 		stored, bad := time.Parse(time.DateTime, user.CreatedAt)
 		if age := time.Since(stored); errors.Join(err, bad) != nil || age > 25*time.Hour || age < 0 {
 			t.Errorf("%s: %+v, %v", created, user, err)
@@ -99,7 +99,7 @@ func TestOnPostgreSQLTheColumnOfTimesMayHaveSeveralTypes(t *testing.T) {
 		}
 		const high = 1 << 40 // which no id of this table can be
 		after := selected(t, s.Users, models.Query{After: &models.Place{ID: high}})
-		if _, err := s.Get(ctx, high); !errors.Is(err, models.ErrNotFound) || len(after) > 0 {
+		if _, err := s.Get(ctx, database.Who{ID: high}); !errors.Is(err, models.ErrNotFound) || len(after) > 0 {
 			t.Errorf("%s: an id that no integer holds: %v, and after it are %v", created, err, after)
 		}
 	}
@@ -125,13 +125,13 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 			}
 		})
 	}
-	expect("a deletion", true, func() error { return s.Delete(ctx, id, nil) })
+	expect("a deletion", true, func() error { return s.remove(id) })
 	for i := range 50 {
 		if i%10 == 5 { // in the middle of what shares a commit
 			expect("a creation among others", true, func() error { return s.add(ctx, "same") })
 		}
 		expect("another creation and a read", false, func() error {
-			_, err := s.Get(ctx, id)
+			_, err := s.Get(ctx, database.Who{ID: id})
 			return errors.Join(s.add(ctx, fmt.Sprint(i)), err)
 		})
 		if i < 40 {
@@ -169,7 +169,7 @@ func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 	other := begin(t, s, "SET LOCAL deadlock_timeout = '1h'", "INSERT INTO users (name, email) VALUES ('n', 'wanted')")
 	changed := make(chan error, 1)
 	go func() {
-		_, err := s.Change(ctx, id, values(s.fields, "email", "wanted"), func(models.User) error { return nil })
+		_, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "email", "wanted"), func(models.User) error { return nil })
 		changed <- err
 	}()
 	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0") // the change has locked the user, and waits for the email
@@ -180,7 +180,7 @@ func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
 		t.Error(err)
 	}
 	failed := <-changed
-	if user, err := s.Get(ctx, id); failed != nil || err != nil || user.Email != "wanted" || user.Name != "ada" {
+	if user, err := s.Get(ctx, database.Who{ID: id}); failed != nil || err != nil || user.Email != "wanted" || user.Name != "ada" {
 		t.Errorf("stored is %+v, %v, and the change ended with %v", user, err, failed)
 	}
 }
@@ -191,7 +191,7 @@ func TestLostConnectionsRefuseNothing(t *testing.T) {
 	for i := range 5 {
 		postgresql.SQL(t, s.at.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "+
 			"WHERE datname = current_database() AND application_name = 'users-api'")
-		_, err := s.Get(ctx, s.create(t, fmt.Sprint("lost", i)))
+		_, err := s.Get(ctx, database.Who{ID: s.create(t, fmt.Sprint("lost", i))})
 		if all, _ := list(t, s.Users); err != nil || strings.Count(all, "lost") != 2*(i+1) {
 			t.Errorf("the list is %s, and a user %v", all, err)
 		}
@@ -217,7 +217,7 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 			awaitIdle := func() { await(t, direct, "coalesce(min(now() - state_change), '1h') > '500ms'") }
 			id := s.create(t, "ada")
 			awaitIdle()
-			if _, err := s.Get(ctx, id); err != nil {
+			if _, err := s.Get(ctx, database.Who{ID: id}); err != nil {
 				t.Error("a read:", err)
 			}
 			awaitIdle()
@@ -257,7 +257,7 @@ func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 	}
 	create := func(s *storage, _ int, email string) error { return s.add(ctx, email) }
 	change := func(s *storage, i int, email string) error {
-		_, err := s.Change(ctx, int64(i+1), values(s.fields, "email", email), nil)
+		_, err := s.Change(ctx, database.Who{ID: int64(i + 1)}, values(s.fields, "email", email), nil)
 		return err
 	}
 	const lower = `CREATE FUNCTION lower_email() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.email := lower(NEW.email); RETURN NEW; END $$;

@@ -197,7 +197,7 @@ func (m *machine) note(r *rapid.T, id int64, user models.NewUser, err error) {
 	if err != nil {
 		return
 	}
-	stored, err := m.Get(ctx, id)
+	stored, err := m.Get(ctx, database.Who{ID: id})
 	if _, given := m.model[id]; given || err != nil || stored.ID != id || !m.sameValues(stored.NewUser, user) {
 		r.Fatalf("%d, given before: %t, is %.200v, %v", id, given, stored, err)
 	}
@@ -230,7 +230,7 @@ func (m *machine) change(r *rapid.T) {
 		change.Set(m.fields.Find("email"), anEmail(r))
 	}
 	user.NewUser = with(m.fields, user.NewUser, change)
-	got, err := m.Change(ctx, user.ID, change, nil)
+	got, err := m.Change(ctx, database.Who{ID: user.ID}, change, nil)
 	switch {
 	case m.taken(user.Email, user.ID):
 		if err == nil {
@@ -245,7 +245,7 @@ func (m *machine) change(r *rapid.T) {
 
 func (m *machine) delete(r *rapid.T) {
 	user := m.any(r)
-	if err := m.Delete(ctx, user.ID, nil); err != nil {
+	if err := m.remove(user.ID); err != nil {
 		r.Fatal(err)
 	}
 	delete(m.model, user.ID)
@@ -283,7 +283,7 @@ func (m *machine) anotherDeletes(r *rapid.T) {
 // one compares a user, or none, with the model.
 func (m *machine) one(r *rapid.T) {
 	id := rapid.OneOf(rapid.Int64Range(-2, 50), rapid.Int64()).Draw(r, "id")
-	got, err := m.Get(ctx, id)
+	got, err := m.Get(ctx, database.Who{ID: id})
 	if user, exists := m.model[id]; exists && (err != nil || !m.same(got, user)) || !exists && !errors.Is(err, models.ErrNotFound) {
 		r.Fatalf("%d is %.500v, %v; the user exists: %t", id, got, err, exists)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"users-api/models"
 )
@@ -118,6 +119,36 @@ func (r reader) one(db *gorm.DB, id int64) (user models.User, err error) {
 	return user, err
 }
 
+// Who says which user is meant: the one with the id, or if there is an email, the one who has that.
+type Who struct {
+	ID    int64
+	Email string
+}
+
+// find returns the user who is meant, with some clauses in its query. An email is that of the same user as in a list.
+func (u *Users) find(db *gorm.DB, who Who, clauses ...clause.Expression) (user models.User, err error) {
+	table, err := u.catalog.table(db)
+	if err != nil {
+		return user, err
+	}
+	query := db.Clauses(clauses...)
+	if who.Email == "" {
+		return u.one(query, who.ID)
+	}
+	sameEmail := u.expression(models.Comparison{Column: "email", Operator: models.Equal, Value: who.Email}, table)
+	err = models.ErrNotFound
+	for found, failed := range u.each(query.Where(sameEmail).Limit(2)) {
+		switch {
+		case failed != nil:
+			return user, failed
+		case err == nil:
+			return user, models.ErrSeveral
+		}
+		user, err = *found, nil
+	}
+	return user, err
+}
+
 // mayStore reports whether the database can hold a text.
 func (u *Users) mayStore(text string) bool {
 	return u.limits.storesAnyText || utf8.ValidString(text) && !strings.Contains(text, "\x00")
@@ -195,12 +226,10 @@ func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) e
 	return u.storageError(ctx, u.pool.snapshot(ctx, run))
 }
 
-// Get returns the user with the id.
-func (u *Users) Get(ctx context.Context, id int64) (user models.User, err error) {
+// Get returns the user who is meant.
+func (u *Users) Get(ctx context.Context, who Who) (user models.User, err error) {
 	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
-		if _, err = u.catalog.table(db); err == nil {
-			user, err = u.one(db, id)
-		}
+		user, err = u.find(db, who)
 		return err
 	})
 	return user, err

@@ -145,13 +145,13 @@ func closed(t *testing.T, s *storage) {
 	if err := errors.Join(s.Close(ctx), s.Close(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	_, get := s.Get(ctx, 1)
+	_, get := s.Get(ctx, database.Who{ID: 1})
 	_, count := s.Count(ctx, models.Query{})
 	_, imported := s.Import(ctx, lines(file("n:e")), database.ImportOptions{})
 	_, changes := s.Changes(ctx, "", 1)
 	for name, err := range map[string]error{
 		"creating": s.add(ctx, "e"), "getting": get, "changing": s.rename(1, "n"), "counting": count, "importing": imported,
-		"deleting": s.Delete(ctx, 1, nil), "following": changes,
+		"deleting": s.remove(1), "following": changes,
 		"exporting": s.Export(ctx, models.Query{}, func(database.Export) error { return nil }),
 		"listing":   s.List(ctx, func(models.List) error { return nil }),
 	} {
@@ -221,7 +221,7 @@ func writesBesideImport(t *testing.T, s *storage) {
 	for name, write := range map[string]func() error{
 		"a change":   func() error { return s.rename(changed, "after") },
 		"a creation": func() error { return s.add(ctx, "7") },
-		"a deletion": func() error { return s.Delete(ctx, deleted, nil) },
+		"a deletion": func() error { return s.remove(deleted) },
 	} {
 		go func() {
 			err := write()

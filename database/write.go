@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,35 +30,103 @@ func (u *Users) Create(ctx context.Context, user models.NewUser) (int64, error) 
 	return stored.ID, err
 }
 
-// Change changes the user with the id, and returns the user as stored after the change.
-func (u *Users) Change(
-	ctx context.Context, id int64, change models.Values, allow models.Precondition,
-) (user models.User, err error) {
+// Change changes the user who is meant, and returns the user as stored after the change.
+func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow models.Precondition) (user models.User, err error) {
 	way := oneStatement
-	if allow != nil || change.Fields == 0 {
+	if who.Email != "" || allow != nil || change.Fields == 0 {
 		way = inTransaction
 	}
 	err = u.write(ctx, way, func(tx *gorm.DB) (err error) {
+		id := who.ID
 		if way == inTransaction {
-			if user, err = u.lockIfAllowed(tx, id, allow); err != nil || change.Fields == 0 {
+			if user, err = u.lockIfAllowed(tx, who, allow); err != nil || change.Fields == 0 {
 				return err
 			}
+			id = user.ID
 		}
 		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil {
 			return err
 		}
-		table, err := u.catalog.table(tx)
-		if err != nil || !table.triggers {
-			return err
-		}
-		stored, err := u.one(tx, id)
-		if errors.Is(err, models.ErrNotFound) {
-			return nil // a trigger has deleted the user, after the change
-		}
-		user = stored
-		return err
+		return u.afterTriggers(tx, &user)
 	})
 	return user, err
+}
+
+// maxPuts is how often a creation is tried again as a replacement, because another one was faster.
+const maxPuts = 10
+
+// Put gives the user with an email some values. If nobody has the email, it asks create instead of allow, which is a
+// precondition, too, and creates a user. It returns the user as stored.
+func (u *Users) Put(ctx context.Context, email string, values models.Values, allow models.Precondition, create func() error) (
+	user models.User, created bool, err error,
+) {
+	for tries := 1; ; tries++ {
+		err = u.write(ctx, inTransaction, func(tx *gorm.DB) (err error) {
+			user, err = u.lockIfAllowed(tx, Who{Email: email}, allow)
+			if created = errors.Is(err, models.ErrNotFound); created {
+				if err = create(); err == nil {
+					user, err = u.insert(tx, email, values)
+				}
+			} else if err == nil {
+				user, err = u.update(tx, user.ID, values.Fields, &values.User)
+			}
+			if err != nil {
+				return err
+			}
+			return u.afterTriggers(tx, &user)
+		})
+		// Two transactions of PostgreSQL may both find nobody. The one that is refused then finds the user of the other.
+		failure, _ := errors.AsType[*models.StorageError](err)
+		if !created || failure == nil || !failure.Duplicate || tries == maxPuts {
+			return user, created, err
+		}
+	}
+}
+
+// insert creates a user who is found by an email, and returns the user before triggers do something with it.
+func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.User, error) {
+	table, err := u.catalog.table(tx)
+	if err != nil {
+		return models.User{}, err
+	}
+	user := models.User{NewUser: values.User, CreatedAt: now()}
+	user.Added = slices.Clone(user.Added) // what is returned goes there
+	switch sent := user.Email; {
+	case !values.Fields.Has(u.fields.Find("email")):
+		user.Email = email
+	case sent != email && (!table.ignoresCase || models.LowerASCII(sent) != models.LowerASCII(email)):
+		return user, models.ErrOtherEmail
+	}
+	returning := u.returning()
+	returning.Columns = append(returning.Columns, returnID.Columns...)
+	inserted := tx.Clauses(returning).Create(&user)
+	if inserted.Error == nil && inserted.RowsAffected == 0 {
+		return user, models.ErrIgnored
+	}
+	user.CreatedAt = models.ShownTime(user.CreatedAt)
+	return user, inserted.Error
+}
+
+// returning lets a statement return a user as every statement reads it.
+func (u *Users) returning() (returning clause.Returning) {
+	for _, column := range u.columns {
+		returning.Columns = append(returning.Columns, clause.Column{Name: column, Raw: true})
+	}
+	return returning
+}
+
+// afterTriggers reads a user again who was written, if triggers may have done something with it.
+func (u *Users) afterTriggers(tx *gorm.DB, user *models.User) error {
+	table, err := u.catalog.table(tx)
+	if err != nil || !table.triggers {
+		return err
+	}
+	stored, err := u.one(tx, user.ID)
+	if errors.Is(err, models.ErrNotFound) {
+		return nil // a trigger has deleted the user, after the change
+	}
+	*user = stored
+	return err
 }
 
 // update gives a user the values that another one has in some fields, and returns the user before triggers do something
@@ -67,29 +136,29 @@ func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *mode
 	for field := range u.fields.In(fields) {
 		columns = append(columns, field.Name)
 	}
-	returning := clause.Returning{}
-	for _, column := range u.columns {
-		returning.Columns = append(returning.Columns, clause.Column{Name: column, Raw: true})
-	}
-	updated := tx.Model(&user).Clauses(returning).Where("id = ?", id).Select(columns).Updates(&models.User{NewUser: *from})
+	updated := tx.Model(&user).Clauses(u.returning()).Where("id = ?", id).Select(columns).Updates(&models.User{NewUser: *from})
 	user.ID, user.CreatedAt = id, models.ShownTime(user.CreatedAt)
 	return user, u.orNothing(updated, id)
 }
 
-// Delete removes the user with the id.
-func (u *Users) Delete(ctx context.Context, id int64, allow models.Precondition) error {
+// Delete removes the user who is meant, and returns its id.
+func (u *Users) Delete(ctx context.Context, who Who, allow models.Precondition) (id int64, err error) {
 	way := oneStatement
-	if allow != nil {
+	if who.Email != "" || allow != nil {
 		way = inTransaction
 	}
-	return u.write(ctx, way, func(tx *gorm.DB) error {
-		if allow != nil {
-			if _, err := u.lockIfAllowed(tx, id, allow); err != nil {
+	err = u.write(ctx, way, func(tx *gorm.DB) error {
+		id = who.ID
+		if way == inTransaction {
+			user, err := u.lockIfAllowed(tx, who, allow)
+			if err != nil {
 				return err
 			}
+			id = user.ID
 		}
 		return u.orNothing(tx.Where("id = ?", id).Delete(&models.User{}), id)
 	})
+	return id, err
 }
 
 // orNothing returns the error of a statement for one user, also if it has done nothing.
@@ -101,10 +170,10 @@ func (u *Users) orNothing(done *gorm.DB, id int64) error {
 	return cmp.Or(err, error(models.ErrIgnored))
 }
 
-// lockIfAllowed returns a user, which nothing else can change until the transaction ends, if a precondition allows that
+// lockIfAllowed returns the user who is meant, which nothing else can change until the transaction ends, if a precondition allows that
 // it is written.
-func (u *Users) lockIfAllowed(tx *gorm.DB, id int64, allow models.Precondition) (models.User, error) {
-	user, err := u.one(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), id)
+func (u *Users) lockIfAllowed(tx *gorm.DB, who Who, allow models.Precondition) (models.User, error) {
+	user, err := u.find(tx, who, clause.Locking{Strength: clause.LockingStrengthUpdate})
 	if err == nil && allow != nil {
 		err = allow(user)
 	}

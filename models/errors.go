@@ -14,6 +14,10 @@ var (
 	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.
 	ErrCursorGone = errors.New("the feed has no such cursor")
 	ErrRepeated   = errors.New("an earlier row has the same email")
+	// ErrSeveral: an email does not say which user is meant.
+	ErrSeveral = errors.New("several users have the email")
+	// ErrOtherEmail: a user who is to be created under an email would have another.
+	ErrOtherEmail = errors.New("nobody has the email, and the user to create has another")
 )
 
 // StorageError is a refusal or a failure of storage: the statement is to blame, or a disk, a lock or a connection. A

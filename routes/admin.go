@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"users-api/controllers"
+	"users-api/database"
 	"users-api/models"
 )
 
@@ -84,7 +85,7 @@ func (s Service) ready(ctx, stop context.Context) error {
 		return models.ErrReplaced
 	default:
 	}
-	_, err := s.Users.Get(ctx, 0)
+	_, err := s.Users.Get(ctx, database.Who{})
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
 		return fmt.Errorf("storage does not answer: %w", err)
 	}

@@ -113,7 +113,7 @@ func (s *API) Get(c *gin.Context) error {
 	if !ok {
 		return controllers.ErrNoUser
 	}
-	user, err := s.users.Get(c.Request.Context(), id)
+	user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *API) Create(c *gin.Context) error {
 		return taken(err)
 	}
 	c.Set(controllers.Written, slog.Int64("user", id))
-	user, err := s.users.Get(c.Request.Context(), id)
+	user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		return controllers.ErrNoUser
 	}
 	for {
-		user, err := s.users.Get(c.Request.Context(), id)
+		user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
 		if err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		}
 		wanted.Fields = s.fields.Differing(&wanted, &user.NewUser) // none: nothing is written
 		read := models.Values{Fields: s.fields.All(), User: user.NewUser}
-		user, err = s.users.Change(c.Request.Context(), id, wanted, func(now models.User) error {
+		user, err = s.users.Change(c.Request.Context(), database.Who{ID: id}, wanted, func(now models.User) error {
 			if s.fields.Differing(&read, &now.NewUser) != 0 {
 				return errMeanwhile
 			}

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -146,6 +147,14 @@ func TestAnswers(t *testing.T) {
 	try(t, scenarios, "ada@example.org")
 }
 
+// ask sends the request of a scenario.
+func (s scenario) ask(t *testing.T, p *program.Program) program.Answer {
+	t.Helper()
+	lines := strings.Split(s.request, "\n")
+	method, path, _ := strings.Cut(lines[0], " ")
+	return p.Do(t, method, path, s.body, lines[1:]...)
+}
+
 // try sends the request of each scenario to a program that has users with these emails. A request that reads, and one that is
 // refused, must change nothing.
 func try(t *testing.T, scenarios []scenario, emails ...string) {
@@ -160,13 +169,12 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 			}
 			before := p.Do(t, http.MethodGet, "/api/users", "").Body
 
-			lines := strings.Split(s.request, "\n")
-			method, path, _ := strings.Cut(lines[0], " ")
-			answer := p.Do(t, method, path, s.body, lines[1:]...)
+			method, _, _ := strings.Cut(s.request, " ")
+			answer := s.ask(t, p)
 			answer.Expect(t, s.status, s.answer)
 			program.ExpectHeader(t, answer, "X-Content-Type-Options", "nosniff")
 			// Relative to the address of the request, so that it holds behind any prefix of a proxy.
-			program.ExpectHeader(t, answer, "Location", map[bool]string{true: "users/2"}[s.status == 201])
+			program.ExpectHeader(t, answer, "Location", map[string]string{"POST 201": "users/2", "PUT 201": "3"}[fmt.Sprint(method, " ", s.status)])
 			methods := strings.Split(answer.Header.Get("Allow"), ", ")
 			slices.Sort(methods)
 			if got := strings.Join(methods, ", "); got != allowed[s.request] {

@@ -6,6 +6,7 @@ package api
 const (
 	nul, nulEscaped = "chr(1)", "%01" // as an expression and in a URL: PostgreSQL has no NUL
 	firstCharacter  = rune(1)         // that a user may have
+	timeType        = "timestamptz"   // of created_at
 )
 
 // nulStored is what becomes of a NUL byte in a body: PostgreSQL refuses it.

@@ -6,6 +6,7 @@ package api
 const (
 	nul, nulEscaped = "char(0)", "%00" // as an expression and in a URL
 	firstCharacter  = rune(0)          // that a user may have
+	timeType        = "TEXT"           // of created_at
 )
 
 // nulStored is what becomes of a NUL byte in a body: it is stored.

@@ -37,7 +37,7 @@ func rulesFor(event string) []rule {
 	switch event {
 	case "INSERT":
 		rules = append(rules,
-			rule{"a uniqueness of names", fmt.Sprintf(isTaken, "users_name_key"), []string{
+			rule{uniqueNames, fmt.Sprintf(isTaken, "users_name_key"), []string{
 				"ALTER TABLE users ADD UNIQUE (name)", "INSERT INTO users (name, email) VALUES ('bad', '')"}},
 			rule{"a foreign key", "violates foreign key constraint", []string{ofNames}},
 			rule{"a foreign key that is looked at at the commit", "violates foreign key constraint", []string{
@@ -58,6 +58,8 @@ var ignoresWrites = []string{trigger("BEFORE UPDATE OR DELETE", "IF OLD.id = 1 T
 var (
 	// upperEmails makes something else of a change than what was sent.
 	upperEmails = trigger("BEFORE UPDATE OF name", "NEW.email = upper(NEW.email)")
+	// upperNew makes something else of a creation than what was sent.
+	upperNew = trigger("BEFORE INSERT", "NEW.email = upper(NEW.email)")
 	// deletesWhatIsChanged deletes each user who is changed.
 	deletesWhatIsChanged = "DROP TRIGGER r ON users; DROP FUNCTION r; " +
 		trigger("AFTER UPDATE", "DELETE FROM users WHERE id = NEW.id")

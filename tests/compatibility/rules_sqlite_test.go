@@ -46,6 +46,9 @@ const (
 	// upperEmails makes something else of a change than what was sent.
 	upperEmails = `CREATE TRIGGER r AFTER UPDATE OF name ON users
 		BEGIN UPDATE users SET email = upper(new.email) WHERE id = new.id; END`
+	// upperNew makes something else of a creation than what was sent.
+	upperNew = `CREATE TRIGGER r AFTER INSERT ON users
+		BEGIN UPDATE users SET email = upper(new.email) WHERE id = new.id; END`
 	// deletesWhatIsChanged deletes each user who is changed.
 	deletesWhatIsChanged = "CREATE TRIGGER s AFTER UPDATE ON users BEGIN DELETE FROM users WHERE id = new.id; END"
 )

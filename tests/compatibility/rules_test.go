@@ -28,23 +28,30 @@ func nameOf(i int) string {
 
 func TestAWriteThatTheTableRefusesFailsAloneAndLeavesNoTrace(t *testing.T) {
 	t.Parallel()
+	creates := func(names []string, i int) []string { return append(names, nameOf(i)) }
+	changes := func(names []string, i int) []string {
+		names[i] = nameOf(i)
+		return names
+	}
+	deletes := func(names []string, i int) []string {
+		names[i] = "deleted"
+		return names
+	}
 	for _, write := range []struct {
 		request, event string
 		status         int
 		does           func(names []string, i int) []string
 	}{
-		{"POST /api/users", "INSERT", 201, func(names []string, i int) []string { return append(names, nameOf(i)) }},
-		{"PATCH /api/users/ID", "UPDATE", 200, func(names []string, i int) []string {
-			names[i] = nameOf(i)
-			return names
-		}},
-		{"DELETE /api/users/ID", "DELETE", 204, func(names []string, i int) []string {
-			names[i] = "deleted"
-			return names
-		}},
+		{"POST /api/users", "INSERT", 201, creates},
+		{"PUT /api/users/newID@example.org", "INSERT", 201, creates},
+		{"PATCH /api/users/ID", "UPDATE", 200, changes},
+		{"PATCH /api/users/userID@example.org", "UPDATE", 200, changes},
+		{"PUT /api/users/userID@example.org", "UPDATE", 200, changes},
+		{"DELETE /api/users/ID", "DELETE", 204, deletes},
+		{"DELETE /api/users/userID@example.org", "DELETE", 204, deletes},
 	} {
 		for _, r := range rulesFor(write.event) {
-			t.Run(write.event+", "+r.name, func(t *testing.T) {
+			t.Run(write.request+", "+r.name, func(t *testing.T) {
 				t.Parallel()
 				p := program.Serve(t)
 				other := program.OpenOther(t, p.DatabasePath())
@@ -56,10 +63,14 @@ func TestAWriteThatTheTableRefusesFailsAloneAndLeavesNoTrace(t *testing.T) {
 				want := names(p.List(t))
 				for i, answer := range atOnce(t, p, other, 20, func(i int) (line, body string) {
 					line = strings.ReplaceAll(write.request, "ID", fmt.Sprint(i+1))
-					return line, program.Body(nameOf(i), fmt.Sprintf("new%d@example.org", i))
+					return line, program.Body(nameOf(i), fmt.Sprintf("new%d@example.org", i+1))
 				}) {
 					if answer = answer.To(write.request + " of " + nameOf(i)); nameOf(i) == "bad" {
-						answer.Expect(t, 500, r.error())
+						if answer.Status == 409 && r.name == uniqueNames && strings.HasPrefix(write.request, "PUT ") {
+							answer.Expect(t, 409, program.ErrorBody("name is already used by another user"))
+						} else {
+							answer.Expect(t, 500, r.error())
+						}
 						continue
 					}
 					answer.Expect(t, write.status, "…")
@@ -135,6 +146,7 @@ func TestAnImportNamesTheRowThatTheTableRefusesAndStoresNothing(t *testing.T) {
 
 const (
 	endsTransaction = "a trigger that ends the transaction"
+	uniqueNames     = "a uniqueness of names"
 	ignored         = "not stored: a trigger of the table users ignored it"
 )
 
@@ -167,6 +179,22 @@ func TestAChangeIsAnsweredWithWhatATriggerMadeOfIt(t *testing.T) {
 	other.Do(deletesWhatIsChanged)
 	p.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`).Expect(t, 200, `{"id":1,"name":"Ada King",…`)
 	p.ExpectUsers(t)
+}
+
+// Under the email that was sent, nobody is found afterwards: the same creation is a conflict then, and not one that is
+// tried again for ever.
+func TestACreationByEmailIsAnsweredWithWhatATriggerMadeOfIt(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do(upperNew)
+	const path = "/api/users/ada@example.org"
+	answer := p.Do(t, "PUT", path, `{"name":"Ada"}`)
+	answer.Expect(t, 201, `{"id":1,"name":"Ada","email":"ADA@EXAMPLE.ORG",…`)
+	get := p.Do(t, "GET", "/api/users/1", "")
+	get.Expect(t, 200, answer.Body)
+	program.ExpectHeader(t, answer, "ETag", get.Header.Get("ETag"))
+	p.Do(t, "PUT", path, `{"name":"B"}`).Expect(t, 409, program.ErrorBody("Email is already used by another user"))
+	p.ExpectUsers(t, "Ada")
 }
 
 // Creations and changes share a commit, and some want an email that another user has.

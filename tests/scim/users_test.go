@@ -181,6 +181,11 @@ func TestWhatIsRefused(t *testing.T) {
 	expect(t, p, exchange{"a deletion", "DELETE /Users/1", "", "204 "},
 		exchange{"really deletes", "GET /api/users/1", "", `404 {"error":"User not found"}`},
 		exchange{"once", "DELETE /Users/1", "", refused(404, "", "User not found")})
+	p.Create(t, "Ada", "ada@example.org")
+	for _, method := range []string{"GET", "DELETE"} {
+		expect(t, p, exchange{"an email is no id", method + " /Users/ada@example.org", "{}", refused(404, "", "…")})
+	}
+	p.Do(t, "GET", "/api/users/ada@example.org", "").Expect(t, 200, "…")
 }
 
 // The address that a provider was given may end in a slash.

@@ -50,11 +50,11 @@ func try(url string) error {
 
 func change(ctx context.Context, api *client.ClientWithResponses, id int64, tag string) error {
 	name, params := "Augusta", &client.ChangeUserParams{IfMatch: &tag}
-	changed, err := api.ChangeUserWithResponse(ctx, id, params, client.UserChange{Name: &name})
+	changed, err := api.ChangeUserWithResponse(ctx, fmt.Sprint(id), params, client.UserChange{Name: &name})
 	if err != nil || changed.JSON200 == nil || changed.JSON200.Name != name {
 		return fmt.Errorf("change: %v %s", err, changed.Body)
 	}
-	again, err := api.ChangeUserWithResponse(ctx, id, params, client.UserChange{Name: &name})
+	again, err := api.ChangeUserWithResponse(ctx, fmt.Sprint(id), params, client.UserChange{Name: &name})
 	// Its status and not its JSON412: oapi-codegen takes no "application/json; charset=utf-8" for JSON where there are
 	// problems too.
 	if err != nil || again.StatusCode() != http.StatusPreconditionFailed {
@@ -87,11 +87,11 @@ func importAndDelete(ctx context.Context, api *client.ClientWithResponses, id in
 	if err != nil || imported.JSON200 == nil || imported.JSON200.Created != 1 || imported.JSON200.Skipped != 1 {
 		return fmt.Errorf("import: %v %s", err, imported.Body)
 	}
-	deleted, err := api.DeleteUserWithResponse(ctx, id, nil)
+	deleted, err := api.DeleteUserWithResponse(ctx, fmt.Sprint(id), nil)
 	if err != nil || deleted.StatusCode() != http.StatusNoContent {
 		return fmt.Errorf("delete: %v %s", err, deleted.Body)
 	}
-	gone, err := api.GetUserWithResponse(ctx, id, nil)
+	gone, err := api.GetUserWithResponse(ctx, fmt.Sprint(id), nil)
 	if err != nil || gone.StatusCode() != http.StatusNotFound {
 		return fmt.Errorf("read who is gone: %v %s", err, gone.Body)
 	}

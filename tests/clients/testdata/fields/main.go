@@ -28,7 +28,7 @@ func try(url string) error {
 	if err != nil || created.JSON201 == nil || *created.JSON201.Phone != phone || created.JSON201.User != nil {
 		return fmt.Errorf("create: %v %s", err, created.Body)
 	}
-	changed, err := api.ChangeUserWithResponse(ctx, created.JSON201.Id, nil, client.UserChange{User: &user})
+	changed, err := api.ChangeUserWithResponse(ctx, fmt.Sprint(created.JSON201.Id), nil, client.UserChange{User: &user})
 	if err != nil || changed.JSON200 == nil || *changed.JSON200.Phone != phone || *changed.JSON200.User != user {
 		return fmt.Errorf("change: %v %s", err, changed.Body)
 	}
