@@ -148,7 +148,7 @@ func decoded(quoted jsontext.Value) string {
 }
 
 // lacking returns the names of the required fields that a user lacks.
-func lacking(fields models.Fields, user *models.NewUser) (names []string) {
+func lacking(fields models.Fields, user *models.Profile) (names []string) {
 	for _, field := range fields {
 		if field.Required && *field.Value(user) == "" {
 			names = append(names, field.Name)

@@ -258,7 +258,7 @@ func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*
 			case "created_at":
 				values[i] = user.CreatedAt
 			default: // NULL is an empty text
-				values[i] = *cmp.Or(fields.Find(column).Value(&user.NewUser), new(""))
+				values[i] = *cmp.Or(fields.Find(column).Value(&user.Profile), new(""))
 			}
 			if spreadsheet && fields.Find(column) != nil {
 				values[i] = toSpreadsheet(values[i])

@@ -21,7 +21,7 @@ import (
 var fields = models.NewFields()[:2]
 
 // sameValues reports whether two users have the same values, wherever they are kept.
-func sameValues(a, b models.NewUser) bool {
+func sameValues(a, b models.Profile) bool {
 	return fields.Differing(&models.Values{Fields: fields.All(), User: a}, &b) == 0
 }
 
@@ -285,21 +285,21 @@ func FuzzRoundTrip(f *testing.F) {
 		if name == "" || email == "" || !utf8.ValidString(name) || !utf8.ValidString(email) {
 			return // no user has these
 		}
-		user := models.User{ID: 7, NewUser: models.NewUser{Name: name, Email: email}, CreatedAt: "2026-11-21 18:00:00"}
+		user := models.User{ID: 7, Profile: models.Profile{Name: name, Email: email}, CreatedAt: "2026-11-21 18:00:00"}
 		expectTwice := func(open openFile, text string, spreadsheet bool) {
 			t.Helper()
 			next, err := open(strings.NewReader(text), fields, spreadsheet, &notes{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []models.NewUser
+			var got []models.Profile
 			for row, err := range allRows(next, fields) {
 				if err != nil {
 					t.Fatalf("%q, %q: %v", name, email, err)
 				}
 				got = append(got, row.User)
 			}
-			if !slices.EqualFunc(got, []models.NewUser{user.NewUser, user.NewUser}, sameValues) {
+			if !slices.EqualFunc(got, []models.Profile{user.Profile, user.Profile}, sameValues) {
 				t.Errorf("%q, %q do not come back twice, but as %+v", name, email, got)
 			}
 		}

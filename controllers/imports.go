@@ -379,7 +379,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 }
 
 // ignoreKeys notes the keys of a line that are no fields. If one is meant for a missing field, it returns an error.
-func (n *notes) ignoreKeys(line jsontext.Value, fields models.Fields, user *models.NewUser) error {
+func (n *notes) ignoreKeys(line jsontext.Value, fields models.Fields, user *models.Profile) error {
 	lacking := lacking(fields, user)
 	var meant []string
 	for key := range Members(line) {

@@ -60,7 +60,7 @@ func contains(fields models.Fields, user *models.User, text string) bool {
 	words := strings.Fields(text)
 	isMissing := func(word string) bool {
 		return !slices.ContainsFunc(fields, func(field *models.Field) bool {
-			value := field.Value(&user.NewUser)
+			value := field.Value(&user.Profile)
 			return value != nil && strings.Contains(models.Fold(*value), models.Fold(word))
 		})
 	}
@@ -74,7 +74,7 @@ func (c conditions) sought(r *rapid.T) string {
 		return rapid.SampledFrom([]string{"user1", "A", "\x1f", "abc", "%", "nobody", "NUL", "\x00", "a\x00"}).Draw(r, "contains")
 	}
 	user := rapid.SampledFrom(c.users).Draw(r, "user")
-	value := rapid.SampledFrom(c.fields).Draw(r, "of").Value(&user.NewUser)
+	value := rapid.SampledFrom(c.fields).Draw(r, "of").Value(&user.Profile)
 	if value == nil {
 		return "null"
 	}
@@ -106,7 +106,7 @@ func (c conditions) comparison(r *rapid.T) (models.Condition, meets) {
 		text = strconv.FormatInt(rapid.Int64Range(-2100, 50).Draw(r, "id"), 10)
 	case len(c.users) > 0 && rapid.Bool().Draw(r, "of a user"):
 		user := rapid.SampledFrom(c.users).Draw(r, "user")
-		text = c.part(r, *cmp.Or(field.Value(&user.NewUser), new(string)))
+		text = c.part(r, *cmp.Or(field.Value(&user.Profile), new(string)))
 	}
 	condition, ok := c.fields.Compare(column, operator, text)
 	if !ok {
@@ -129,7 +129,7 @@ func (c conditions) compares(user *models.User, column string, operator models.O
 		value, order = user.CreatedAt, strings.Compare(user.CreatedAt, text)
 	default:
 		field := c.fields.Find(column)
-		value = *cmp.Or(field.Value(&user.NewUser), new(string))
+		value = *cmp.Or(field.Value(&user.Profile), new(string))
 		if field.Unique && c.ignoresCase {
 			value, text = models.LowerASCII(value), models.LowerASCII(text)
 		}

@@ -117,7 +117,7 @@ func (r reader) sendTo(to, from *gorm.DB, total int64) error {
 		}
 		row := map[string]any{"id": user.ID, "created_at": sql.NullString{String: user.CreatedAt, Valid: user.CreatedAt != ""}}
 		for _, field := range r.fields {
-			row[field.Name] = field.Value(&user.NewUser)
+			row[field.Name] = field.Value(&user.Profile)
 		}
 		batch = append(batch, row)
 		if done++; len(batch) < chunkRows && done < total {

@@ -29,7 +29,7 @@ func expectEngine(t *testing.T, at Location) {
 	defer u.Close(t.Context()) //nolint:errcheck // nothing is under way
 	expectFolds(t, u)
 	create := func(tx *gorm.DB, email string) error {
-		return tx.Create(&models.User{NewUser: models.NewUser{Name: "n", Email: email}}).Error
+		return tx.Create(&models.User{Profile: models.Profile{Name: "n", Email: email}}).Error
 	}
 	broken := errors.New("broken")
 	for _, test := range []struct {

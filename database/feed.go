@@ -21,8 +21,8 @@ const (
 	changesBytes = 128 << 10 // of JSON in one response; what follows takes another
 )
 
-// Changes returns entries after a cursor, or the oldest; the error is [models.ErrNoFeed], [models.ErrCursorGone], or as for every
-// read.
+// Changes returns entries after a cursor, or the oldest; the error is [models.ErrNoFeed], [models.ErrCursorGone], or as
+// for every read.
 func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

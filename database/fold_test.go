@@ -98,7 +98,7 @@ func TestAnIndexFindsWhatIsStoredInAnotherForm(t *testing.T) {
 	onEach(t, []test{{"in another form", func(t *testing.T, s *storage) {
 		c := conditions{s, false, nil}
 		for stored := range found {
-			if _, err := s.Create(ctx, models.NewUser{Name: stored, Email: stored}); err != nil {
+			if _, err := s.Create(ctx, models.Profile{Name: stored, Email: stored}); err != nil {
 				t.Fatal(err)
 			}
 		}

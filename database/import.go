@@ -336,7 +336,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 	for _, row := range rows {
 		user, exists := found[i.sameEmail(row.User.Email)]
 		if !exists {
-			created = append(created, &models.User{NewUser: row.User, CreatedAt: now()})
+			created = append(created, &models.User{Profile: row.User, CreatedAt: now()})
 			continue
 		}
 		if i.options.OnConflict == ConflictFails {
@@ -349,7 +349,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 		}
 		seen = append(seen, user.ID)
 		// An update keeps the email: the two may differ in their letter case.
-		differing := i.fields.Differing(&row.Values, &user.NewUser) &^ i.fields.Find("email").Bit
+		differing := i.fields.Differing(&row.Values, &user.Profile) &^ i.fields.Find("email").Bit
 		if i.options.OnConflict == ConflictUpdates && differing != 0 {
 			updated++
 			if _, err := i.update(i.tx, user.ID, differing, &row.User); err != nil {

@@ -155,7 +155,7 @@ func values(fields models.Fields, pairs ...string) (values models.Values) {
 }
 
 // with returns a user with other values for some fields. The user that was given keeps its own.
-func with(fields models.Fields, user models.NewUser, values models.Values) models.NewUser {
+func with(fields models.Fields, user models.Profile, values models.Values) models.Profile {
 	user.Added = slices.Clone(user.Added)
 	for field := range fields.In(values.Fields) {
 		if text := field.Value(&values.User); text != nil {
@@ -169,10 +169,10 @@ func with(fields models.Fields, user models.NewUser, values models.Values) model
 
 // same reports whether two users are equal, wherever the values of their fields are kept.
 func (s *storage) same(a, b models.User) bool {
-	return a.ID == b.ID && a.CreatedAt == b.CreatedAt && s.sameValues(a.NewUser, b.NewUser)
+	return a.ID == b.ID && a.CreatedAt == b.CreatedAt && s.sameValues(a.Profile, b.Profile)
 }
 
-func (s *storage) sameValues(a, b models.NewUser) bool {
+func (s *storage) sameValues(a, b models.Profile) bool {
 	return !slices.ContainsFunc(s.fields, func(field *models.Field) bool {
 		x, y := field.Value(&a), field.Value(&b)
 		return (x == nil) != (y == nil) || x != nil && *x != *y
@@ -182,7 +182,7 @@ func (s *storage) sameValues(a, b models.NewUser) bool {
 // create creates a user whose name is its email.
 func (s *storage) create(t testing.TB, email string) int64 {
 	t.Helper()
-	id, err := s.Create(ctx, models.NewUser{Name: email, Email: email})
+	id, err := s.Create(ctx, models.Profile{Name: email, Email: email})
 	if err != nil {
 		t.Fatalf("creating %s: %v", email, err)
 	}
@@ -191,7 +191,7 @@ func (s *storage) create(t testing.TB, email string) int64 {
 
 // add creates a user, or says why not.
 func (s *storage) add(ctx context.Context, email string) error {
-	_, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
+	_, err := s.Create(ctx, models.Profile{Name: "n", Email: email})
 	return err
 }
 

@@ -52,7 +52,7 @@ func (s *storage) writeAtOnce(t testing.TB, round int) {
 	for i := range 10 {
 		wait.Go(func() {
 			email := fmt.Sprint("OURS ", round, " ", i)
-			id, err := s.Create(ctx, models.NewUser{Name: "n", Email: email})
+			id, err := s.Create(ctx, models.Profile{Name: "n", Email: email})
 			changed, failed := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", "ours"), nil)
 			stored, gone := s.Get(ctx, database.Who{ID: id})
 			err = errors.Join(err, failed, gone)

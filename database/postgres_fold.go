@@ -17,8 +17,8 @@ import (
 	"users-api/models"
 )
 
-// foldExpression returns [models.Fold] in the SQL of this server, with %[1]s for the text. It is immutable, so that an index may
-// be on it, and its result is compared as bytes. What lower does to letters beyond ASCII depends on the collation, and
+// foldExpression returns [models.Fold] in the SQL of this server, with %[1]s for the text. It is immutable, so that an index
+// may be on it, and its result is compared as bytes. What lower does to letters beyond ASCII depends on the collation, and
 // that of a database may be Turkish, or know none. Of those that nearly all servers have, it takes one that does to each
 // letter what Go does, and otherwise names all letters, which takes 50 times as long.
 func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {

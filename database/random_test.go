@@ -184,13 +184,13 @@ func (m *machine) taken(email string, id int64) bool {
 }
 
 func (m *machine) create(r *rapid.T) {
-	user := with(m.fields, models.NewUser{Name: m.text(r, "name"), Email: anEmail(r)}, m.someAdded(r))
+	user := with(m.fields, models.Profile{Name: m.text(r, "name"), Email: anEmail(r)}, m.someAdded(r))
 	id, err := m.Create(ctx, user)
 	m.note(r, id, user, err)
 }
 
 // note notes a user with the time that storage gave it. If it was not created, its email was taken.
-func (m *machine) note(r *rapid.T, id int64, user models.NewUser, err error) {
+func (m *machine) note(r *rapid.T, id int64, user models.Profile, err error) {
 	if (err != nil) != m.taken(user.Email, -1<<63) {
 		r.Fatalf("creating %s: %v", user.Email, err)
 	}
@@ -198,7 +198,7 @@ func (m *machine) note(r *rapid.T, id int64, user models.NewUser, err error) {
 		return
 	}
 	stored, err := m.Get(ctx, database.Who{ID: id})
-	if _, given := m.model[id]; given || err != nil || stored.ID != id || !m.sameValues(stored.NewUser, user) {
+	if _, given := m.model[id]; given || err != nil || stored.ID != id || !m.sameValues(stored.Profile, user) {
 		r.Fatalf("%d, given before: %t, is %.200v, %v", id, given, stored, err)
 	}
 	m.model[id] = stored
@@ -208,8 +208,8 @@ func (m *machine) note(r *rapid.T, id int64, user models.NewUser, err error) {
 func (m *machine) createMany(r *rapid.T) {
 	n, before := rapid.IntRange(1, 100).Draw(r, "n"), len(m.model)
 	ids, errs := make([]int64, n), make([]error, n)
-	user := func(i int) models.NewUser {
-		return models.NewUser{Name: "n", Email: fmt.Sprintf("many%d-%d", before, i)}
+	user := func(i int) models.Profile {
+		return models.Profile{Name: "n", Email: fmt.Sprintf("many%d-%d", before, i)}
 	}
 	var wait sync.WaitGroup
 	for i := range n {
@@ -229,7 +229,7 @@ func (m *machine) change(r *rapid.T) {
 	if rapid.Bool().Draw(r, "changes the email") {
 		change.Set(m.fields.Find("email"), anEmail(r))
 	}
-	user.NewUser = with(m.fields, user.NewUser, change)
+	user.Profile = with(m.fields, user.Profile, change)
 	got, err := m.Change(ctx, database.Who{ID: user.ID}, change, nil)
 	switch {
 	case m.taken(user.Email, user.ID):
@@ -253,7 +253,7 @@ func (m *machine) delete(r *rapid.T) {
 
 func (m *machine) anotherCreates(r *rapid.T) {
 	m.others++
-	user, ids := models.NewUser{Name: "another", Email: fmt.Sprint("another", m.others)}, "email"
+	user, ids := models.Profile{Name: "another", Email: fmt.Sprint("another", m.others)}, "email"
 	value := "'" + user.Email + "'"
 	if rapid.Bool().Draw(r, "with a low id") {
 		ids, value = "email, id", value+", (SELECT coalesce(min(id), 1) - 2000 FROM users)"
@@ -270,7 +270,7 @@ func (m *machine) anotherChanges(r *rapid.T) {
 		r.Skip("another user may have the email")
 	}
 	run(r, m.another, fmt.Sprintf(`UPDATE users SET "%s" = 'changed' WHERE id = %d`, field.Name, user.ID))
-	user.NewUser = with(m.fields, user.NewUser, values(m.fields, field.Name, "changed"))
+	user.Profile = with(m.fields, user.Profile, values(m.fields, field.Name, "changed"))
 	m.model[user.ID] = user
 }
 
@@ -335,7 +335,7 @@ func (m *machine) selectSome(r *rapid.T) {
 func (m *machine) place(user models.User, sort string) models.Place {
 	place := models.Place{ID: user.ID}
 	if sort != "" {
-		value := cmp.Or(m.fields.Find(sort).Value(&user.NewUser), new(string))
+		value := cmp.Or(m.fields.Find(sort).Value(&user.Profile), new(string))
 		text, _, _ := strings.Cut(models.Fold(*value), "\x00") // SQLite reads no further
 		characters := []rune(text)
 		place.Key = string(characters[:min(len(characters), 200)])
@@ -381,20 +381,20 @@ func (m *machine) imported(rows []models.Values, options database.ImportOptions)
 		email := m.sameEmail(row.User.Email)
 		inFile[email] = true
 		user, exists := after[email]
-		changed := with(m.fields, user.NewUser, row)
+		changed := with(m.fields, user.Profile, row)
 		changed.Email = user.Email
 		switch {
 		case !exists:
-			after[email] = models.User{NewUser: with(m.fields, models.NewUser{}, row)}
+			after[email] = models.User{Profile: with(m.fields, models.Profile{}, row)}
 			done.Created++
 		case options.OnConflict == database.ConflictFails && user.CreatedAt == "":
 			refusals = append(refusals, fmt.Sprint(i+2, " repeated"))
 		case options.OnConflict == database.ConflictFails:
 			refusals = append(refusals, fmt.Sprint(i+2, " duplicate"))
-		case options.OnConflict == skips || m.sameValues(changed, user.NewUser):
+		case options.OnConflict == skips || m.sameValues(changed, user.Profile):
 			done.Skipped++
 		default:
-			user.NewUser = changed
+			user.Profile = changed
 			after[email] = user
 			done.Updated++
 		}

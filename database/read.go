@@ -49,8 +49,8 @@ func (r reader) each(query *gorm.DB, sortKey ...string) iter.Seq2[*models.User, 
 			}
 			user.Added = nil // an earlier user keeps its own
 			for i, field := range r.fields {
-				if field.SetNull(&user.NewUser); texts[i].Valid {
-					field.Set(&user.NewUser, texts[i].String)
+				if field.SetNull(&user.Profile); texts[i].Valid {
+					field.Set(&user.Profile, texts[i].String)
 				}
 			}
 			user.CreatedAt = models.ShownTime(texts[len(r.fields)].String)
@@ -79,7 +79,7 @@ func (u *Users) ahead(users iter.Seq2[*models.User, error]) iter.Seq2[*models.Us
 					break
 				}
 				part = append(part, *user)
-				if room -= u.fields.Bytes(&user.NewUser); len(part) == cap(part) || room < 0 {
+				if room -= u.fields.Bytes(&user.Profile); len(part) == cap(part) || room < 0 {
 					select {
 					case parts <- part:
 						part, room = make([]models.User, 0, cap(part)), pageBytes
@@ -274,7 +274,7 @@ func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]mode
 						return err
 					}
 					page = append(page, *user)
-					if room -= u.fields.Bytes(&user.NewUser); room < 0 {
+					if room -= u.fields.Bytes(&user.Profile); room < 0 {
 						break
 					}
 				}

@@ -126,7 +126,7 @@ func TestADuplicateIsOfTheEmailAlone(t *testing.T) {
 	} {
 		s, _ := openTable(t, noKeys, test.rule)
 		s.create(t, "ada")
-		_, err := s.Create(ctx, models.NewUser{Name: "ada", Email: "ada"})
+		_, err := s.Create(ctx, models.Profile{Name: "ada", Email: "ada"})
 		if failed := refusal(err); failed == nil || failed.Duplicate != test.duplicate || failed.Code != test.code || failed.Meaning == "" {
 			t.Errorf("%s: %#v", name, err)
 		}

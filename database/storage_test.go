@@ -41,7 +41,7 @@ func pageSizes(t *testing.T, s *storage) {
 		for page, err := range s.Select(ctx, models.Query{}) {
 			bytes := 0
 			for _, user := range page {
-				bytes += s.fields.Bytes(&user.NewUser)
+				bytes += s.fields.Bytes(&user.Profile)
 			}
 			if found += len(page); bytes > most || err != nil {
 				t.Errorf("a page of %d users with long %s has %d bytes, %v", len(page), what, bytes, err)

@@ -179,8 +179,8 @@ func addColumns(db *gorm.DB, fields models.Fields) error {
 	if err := errors.Join(users.Parse(&models.User{}), texts.Parse(&nullable{})); err != nil {
 		return err
 	}
-	user := func(row reflect.Value) *models.NewUser {
-		return &reflect.Indirect(row).Addr().Interface().(*models.User).NewUser
+	user := func(row reflect.Value) *models.Profile {
+		return &reflect.Indirect(row).Addr().Interface().(*models.User).Profile
 	}
 	for _, field := range fields {
 		if !field.Added {

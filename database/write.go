@@ -17,10 +17,10 @@ import (
 )
 
 // Create stores a user and returns its id. A duplicate email is an error of storage.
-func (u *Users) Create(ctx context.Context, user models.NewUser) (int64, error) {
+func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) {
 	var stored models.User
 	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
-		stored = models.User{NewUser: user, CreatedAt: now()}
+		stored = models.User{Profile: user, CreatedAt: now()}
 		created := tx.Clauses(returnID).Create(&stored)
 		if created.Error == nil && created.RowsAffected == 0 {
 			return models.ErrIgnored
@@ -89,7 +89,7 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 	if err != nil {
 		return models.User{}, err
 	}
-	user := models.User{NewUser: values.User, CreatedAt: now()}
+	user := models.User{Profile: values.User, CreatedAt: now()}
 	user.Added = slices.Clone(user.Added) // what is returned goes there
 	switch sent := user.Email; {
 	case !values.Fields.Has(u.fields.Find("email")):
@@ -131,12 +131,12 @@ func (u *Users) afterTriggers(tx *gorm.DB, user *models.User) error {
 
 // update gives a user the values that another one has in some fields, and returns the user before triggers do something
 // with it.
-func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *models.NewUser) (user models.User, err error) {
+func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *models.Profile) (user models.User, err error) {
 	var columns []string
 	for field := range u.fields.In(fields) {
 		columns = append(columns, field.Name)
 	}
-	updated := tx.Model(&user).Clauses(u.returning()).Where("id = ?", id).Select(columns).Updates(&models.User{NewUser: *from})
+	updated := tx.Model(&user).Clauses(u.returning()).Where("id = ?", id).Select(columns).Updates(&models.User{Profile: *from})
 	user.ID, user.CreatedAt = id, models.ShownTime(user.CreatedAt)
 	return user, u.orNothing(updated, id)
 }
@@ -170,8 +170,8 @@ func (u *Users) orNothing(done *gorm.DB, id int64) error {
 	return cmp.Or(err, error(models.ErrIgnored))
 }
 
-// lockIfAllowed returns the user who is meant, which nothing else can change until the transaction ends, if a precondition allows that
-// it is written.
+// lockIfAllowed returns the user who is meant, whom nothing else can change until the transaction ends, if a
+// precondition allows that it is written.
 func (u *Users) lockIfAllowed(tx *gorm.DB, who Who, allow models.Precondition) (models.User, error) {
 	user, err := u.find(tx, who, clause.Locking{Strength: clause.LockingStrengthUpdate})
 	if err == nil && allow != nil {

@@ -17,24 +17,24 @@ type Field struct {
 
 	Bit      FieldSet // the set of this field alone
 	key      string   // in JSON, with the comma before and the colon after it
-	text     func(*NewUser) *string
-	nullable func(*NewUser) **string
+	text     func(*Profile) *string
+	nullable func(*Profile) **string
 }
 
 // required returns a field that every user has. A NULL that another program stored is shown as an empty text.
-func required(name string, text func(*NewUser) *string) *Field {
+func required(name string, text func(*Profile) *string) *Field {
 	return &Field{Name: name, Required: true, text: text}
 }
 
 // optional returns a field that may be NULL.
-func optional(name string, nullable func(*NewUser) **string) *Field {
+func optional(name string, nullable func(*Profile) **string) *Field {
 	return &Field{Name: name, Filters: true, nullable: nullable}
 }
 
-// added returns the fields that a setting adds. Each has a place in [NewUser.Added].
+// added returns the fields that a setting adds. Each has a place in [Profile.Added].
 func added(names []string) (fields Fields) {
 	for at, name := range names {
-		field := optional(name, func(u *NewUser) **string {
+		field := optional(name, func(u *Profile) **string {
 			if u.Added == nil {
 				u.Added = make([]*string, len(names))
 			}
@@ -52,7 +52,7 @@ func unique(field *Field) *Field {
 }
 
 // Value returns the value of the field, or nil for NULL.
-func (f *Field) Value(user *NewUser) *string {
+func (f *Field) Value(user *Profile) *string {
 	if f.Required {
 		return f.text(user)
 	}
@@ -60,7 +60,7 @@ func (f *Field) Value(user *NewUser) *string {
 }
 
 // Set gives the field a text.
-func (f *Field) Set(user *NewUser, text string) {
+func (f *Field) Set(user *Profile, text string) {
 	if f.Required {
 		*f.text(user) = text
 	} else {
@@ -69,7 +69,7 @@ func (f *Field) Set(user *NewUser, text string) {
 }
 
 // SetNull gives the field no value. A required field becomes empty.
-func (f *Field) SetNull(user *NewUser) {
+func (f *Field) SetNull(user *Profile) {
 	if f.Required {
 		*f.text(user) = ""
 	} else {
@@ -166,7 +166,7 @@ func (f Fields) Expect(columns []string) error {
 }
 
 // Bytes returns how many bytes the texts of a user have.
-func (f Fields) Bytes(user *NewUser) (bytes int) {
+func (f Fields) Bytes(user *Profile) (bytes int) {
 	for _, field := range f {
 		if text := field.Value(user); text != nil {
 			bytes += len(*text)
@@ -184,7 +184,7 @@ func (s FieldSet) Has(field *Field) bool { return s&field.Bit != 0 }
 // Values are values of some of a user's fields, those that a change sets.
 type Values struct {
 	Fields FieldSet // those that have a value
-	User   NewUser  // holds the values; its other fields mean nothing
+	User   Profile  // holds the values; its other fields mean nothing
 }
 
 // Set gives a field a text.
@@ -200,7 +200,7 @@ func (v *Values) SetNull(field *Field) {
 }
 
 // Differing returns the fields of values in which a user differs.
-func (f Fields) Differing(values *Values, user *NewUser) (differing FieldSet) {
+func (f Fields) Differing(values *Values, user *Profile) (differing FieldSet) {
 	for field := range f.In(values.Fields) {
 		a, b := field.Value(&values.User), field.Value(user)
 		if (a == nil) != (b == nil) || a != nil && *a != *b {

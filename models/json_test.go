@@ -18,7 +18,7 @@ func FuzzAppendText(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		user := User{ID: -7, NewUser: NewUser{Name: text, Email: text}, CreatedAt: text}
+		user := User{ID: -7, Profile: Profile{Name: text, Email: text}, CreatedAt: text}
 		want := bytes.NewBufferString("before")
 		encoder := json.NewEncoder(want)
 		encoder.SetEscapeHTML(false)
@@ -42,7 +42,7 @@ func TestAnArrayHasAsFewChunksAsABoundedSizeAllows(t *testing.T) {
 		{0, 0, 1}, {1, 1, 1}, {10, 1000, 1}, {1, ChunkBytes, 1}, {2, ChunkBytes, 2}, {4, ChunkBytes, 3},
 		{100, ChunkBytes / 10, 11},
 	} {
-		user := User{NewUser: NewUser{Name: strings.Repeat("n", test.bytes)}}
+		user := User{Profile: Profile{Name: strings.Repeat("n", test.bytes)}}
 		pages := func(yield func([]User, error) bool) {
 			for page := range slices.Chunk(slices.Repeat([]User{user}, test.users), 2) {
 				if !yield(page, nil) {

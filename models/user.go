@@ -2,9 +2,9 @@
 // what can go wrong. It opens no database.
 package models
 
-// NewUser is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User],
+// Profile is the part of a user that a client may set: a request body is bound to it (in [Values]) and never to [User],
 // so no request can set an id or a time. Each field has an entry in [NewFields]: CONTRIBUTING.md shows how to add one.
-type NewUser struct {
+type Profile struct {
 	Name  string `gorm:"not null"`
 	Email string `gorm:"not null;unique"`
 	// Added are the values of the fields that a setting adds, or nil while all are NULL: see [addColumns].
@@ -16,8 +16,8 @@ type NewUser struct {
 // needs lines in web/page/index.html and web/openapi.yaml, and a value for the users who exist.
 func NewFields(names ...string) Fields {
 	fields := append(Fields{
-		required("name", func(u *NewUser) *string { return &u.Name }),
-		unique(required("email", func(u *NewUser) *string { return &u.Email })),
+		required("name", func(u *Profile) *string { return &u.Name }),
+		unique(required("email", func(u *Profile) *string { return &u.Email })),
 	}, added(names)...)
 	for i, field := range fields {
 		field.Bit, field.key = 1<<i, `,"`+field.Name+`":`
@@ -28,7 +28,7 @@ func NewFields(names ...string) Fields {
 // User is one row of the table users (specification, section 2), and the one definition of that table.
 type User struct {
 	ID int64 `gorm:"primaryKey;autoIncrement;generated:identity"`
-	NewUser
+	Profile
 	// CreatedAt is the time of insertion, in UTC, as "2006-01-02 15:04:05". On PostgreSQL the column is a
 	// timestamptz(0).
 	CreatedAt string `gorm:"type:datetime;default:(CURRENT_TIMESTAMP)"`

@@ -245,10 +245,10 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		if err != nil {
 			return err
 		}
-		wanted.Fields = s.fields.Differing(&wanted, &user.NewUser) // none: nothing is written
-		read := models.Values{Fields: s.fields.All(), User: user.NewUser}
+		wanted.Fields = s.fields.Differing(&wanted, &user.Profile) // none: nothing is written
+		read := models.Values{Fields: s.fields.All(), User: user.Profile}
 		user, err = s.users.Change(c.Request.Context(), database.Who{ID: id}, wanted, func(now models.User) error {
-			if s.fields.Differing(&read, &now.NewUser) != 0 {
+			if s.fields.Differing(&read, &now.Profile) != 0 {
 				return errMeanwhile
 			}
 			return nil

@@ -94,7 +94,7 @@ func (r resource) find(path string) (attribute string, ok bool) {
 func (s *API) show(user *models.User) resource {
 	shown := resource{"id": strconv.FormatInt(user.ID, 10)}
 	for path, field := range s.held {
-		if text := field.Value(&user.NewUser); text != nil && (*text != "" || path != "externalId") {
+		if text := field.Value(&user.Profile); text != nil && (*text != "" || path != "externalId") {
 			shown[path] = *text
 		}
 	}
