@@ -61,7 +61,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 				t.Errorf("%s %s takes %v, and web/openapi.yaml has %v", method, path, taken, described)
 			}
 			for _, name := range taken {
-				if !strings.Contains(explained, "`"+name+"=") && !strings.Contains(program.OwnColumns(), name+",") {
+				if !strings.Contains(explained, "`"+name+"=") && !strings.Contains(program.OwnColumns(), strings.TrimSuffix(name, "!")+",") {
 					t.Errorf("docs/api.md does not explain %s, which %s takes", name, path)
 				}
 			}
