@@ -16,7 +16,7 @@ func (u *Users) matching(db *gorm.DB, query models.Query) (*gorm.DB, error) {
 	matching := db.Model(&models.User{})
 	for _, condition := range query.Where {
 		if c, _ := condition.(models.Comparison); table.indexed {
-			if words, isSearch := c.Value.([]string); isSearch {
+			if words, isSearch := c.Value.([]string); isSearch && u.mayStore(strings.Join(words, "")) {
 				matching = u.dialect.seek(matching, u.fields.Names(), words)
 			}
 		}
