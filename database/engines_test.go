@@ -65,6 +65,9 @@ func expectFolds(t *testing.T, u *Users) {
 	for char := rune(1); char <= utf8.MaxRune; char++ {
 		if utf8.ValidRune(char) {
 			text += string(char) + "aÉ"
+			if char > lastFolded && models.Fold(string(char)) != string(char) {
+				t.Errorf("the index of searches does not fold %U", char)
+			}
 		}
 		if char%16 < 15 {
 			continue

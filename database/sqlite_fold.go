@@ -16,8 +16,8 @@ import (
 	"users-api/models"
 )
 
-// registerFold makes [models.Fold] a function of SQL on the connections that are opened afterwards. It gets bytes: the driver
-// would end a text at a NUL.
+// registerFold makes [models.Fold] a function of SQL on the connections that are opened afterwards. It gets bytes: the
+// driver would end a text at a NUL.
 var registerFold = sync.OnceValue(func() error {
 	return driver.RegisterDeterministicScalarFunction("users_fold", 1,
 		func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
@@ -56,16 +56,21 @@ func likePattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
 }
 
+// lastFolded ends the planes of Unicode with characters that [models.Fold] changes. To ask for each character of the
+// others, too, takes 0.3 s instead of 0.1.
+const lastFolded = 0x2ffff
+
 // letters returns what makes the table of the characters that Fold changes, with what they become, and what fills it.
 var letters = sync.OnceValues(func() (create, fill string) {
 	var rows []string
-	for char := rune(utf8.RuneSelf); char <= unicode.MaxRune; char++ {
+	for char := rune(utf8.RuneSelf); char <= lastFolded; char++ {
 		if letter := string(char); models.Fold(letter) != letter {
 			rows = append(rows, fmt.Sprintf("('%s', '%s')", letter, models.Fold(letter)))
 		}
 	}
 	fill = "INSERT INTO users_search_letters VALUES " + strings.Join(rows, ", ")
-	create = fmt.Sprintf("CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /* %x */)", sha256.Sum256([]byte(fill)))
+	create = fmt.Sprintf("CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /* %x */)",
+		sha256.Sum256([]byte(fill)))
 	return create, fill
 })
 
