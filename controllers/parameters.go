@@ -110,7 +110,8 @@ func (p parameters) parse(query string) (asked request, err error) {
 		}
 		meaning := p.all[at].meaning
 		if p.all[at].isValue && asked.values.count == maxValues {
-			return asked, NewError("parameter_invalid", "The parameter %s must be one of at most %d values of users in a request", name, maxValues)
+			return asked, NewError("parameter_invalid", "The parameter %s must be one of at most %d values of users in a request",
+				name, maxValues)
 		}
 		if asked.has(name) && !p.all[at].isValue {
 			return asked, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
@@ -183,10 +184,13 @@ func listParameters(fields models.Fields) parameters {
 // pageParameters say which of the users that match are listed.
 var pageParameters = []parameter{
 	number("limit", 1, 1000, func(asked *request, value int) { asked.Limit = value }),
-	{name: "after", meaning: "the id of a user, or with sort what the Link of a page says", set: func(asked *request, value string) bool {
-		asked.after = value
-		return value != ""
-	}},
+	{
+		name: "after", meaning: "the id of a user, or with sort what the Link of a page says",
+		set: func(asked *request, value string) bool {
+			asked.after = value
+			return value != ""
+		},
+	},
 	choice("order", func(asked *request, at int) { asked.Descending = at == 1 }, "asc", "desc"),
 	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
 }

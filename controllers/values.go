@@ -68,7 +68,9 @@ func valueParameters(fields models.Fields) []parameter {
 func created(fields models.Fields, name string, operator models.Operator) parameter {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
 	return parameter{name: name, meaning: meaning, set: func(asked *request, value string) bool {
-		for _, form := range []string{time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05Z"} {
+		for _, form := range []string{
+			time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05Z",
+		} {
 			// Parse would take a fraction of a second, too.
 			if parsed, err := time.Parse(form, value); err == nil && parsed.Format(form) == value {
 				condition, ok := fields.Compare("created_at", operator, parsed.Format(time.DateTime))

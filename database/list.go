@@ -128,36 +128,33 @@ func (u *Users) latest(ctx context.Context) (*listed, error) {
 	return read, nil
 }
 
-// readList reads all users, unless that takes a database longer than a read may take to the next ones.
+// readList reads all users. It gives up when the next ones take longer than a short read may.
 func (u *Users) readList(ctx context.Context, size int) (l *listed, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stall := time.AfterFunc(answerTimeout, cancel)
 	defer stall.Stop()
 	err = u.pool.snapshot(ctx, func(tx *gorm.DB) error {
-		l = &listed{text: append(make([]byte, 0, size), '[')}
+		l = &listed{}
 		if _, err := u.catalog.table(tx); err != nil {
 			return err
 		}
 		if l.Cursor, err = u.dialect.cursor(tx); err != nil {
 			return err
 		}
-		n := 0
+		array := u.fields.NewArray(size)
 		for user, err := range u.ahead(u.each(tx.Order("id"))) {
 			if err != nil {
 				return err
 			}
-			if n++; n > 1 {
-				l.text = append(l.text, ',')
-			}
-			if l.text = u.fields.AppendUser(l.text, user); len(l.text) > u.list.maxBytes {
+			if array.Add(user) > u.list.maxBytes {
 				return errTooLarge
 			}
-			if n%pageUsers == 0 {
+			if array.Users%pageUsers == 0 {
 				stall.Reset(answerTimeout)
 			}
 		}
-		l.text = append(l.text, ']')
+		l.text = array.End()
 		return nil
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ type postgresPool struct {
 	catalog *catalog
 	fold    string          // see foldExpression
 	ended   context.Context // ends all waiting
-	commits
+	commits commits
 
 	writing, waiting *semaphore.Weighted // held by a write under way, and by one that waits for another program's lock
 
@@ -98,7 +98,7 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 	}
 	limits.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)          // others read and write meanwhile
 	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
-	return storage{pool: p, dialect: p.catalog.dialect, limits: limits, catalog: p.catalog, Temp: temp}, nil
+	return storage{pool: p, dialect: p.catalog.dialect, limits: limits, catalog: p.catalog, commits: &p.commits, Temp: temp}, nil
 }
 
 // foldedEmail is an email without the case of its ASCII letters.
@@ -170,7 +170,7 @@ func (p *postgresPool) write(ctx context.Context, way way, run func(tx *gorm.DB)
 		places.Release(1)
 		switch {
 		case err == nil:
-			p.committed(1)
+			p.commits.add(1)
 			return nil
 		case !isLocked(err):
 			return p.orLate(err, errTooLate)

@@ -281,7 +281,6 @@ func (postgresDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
 // about how many entries the feed has, as PostgreSQL last counted them, when the oldest was written, and how long the
 // oldest has been held back. An index finds both.
 func (p *postgresPool) measure(ctx context.Context, stats *Stats) {
-	p.addTo(stats)
 	_ = p.read(ctx, func(db *gorm.DB) error {
 		_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
 		if table, err := p.catalog.table(db); err != nil || !table.feed {

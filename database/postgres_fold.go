@@ -24,7 +24,8 @@ import (
 func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 	var capitals, small []string
 	for char := rune(utf8.RuneSelf); char <= unicode.MaxRune; char++ {
-		if lower := unicode.ToLower(char); lower != char && norm.NFD.IsNormalString(string(char)) && !unicode.Is(models.LaterCharacters, char) {
+		isFolded := norm.NFD.IsNormalString(string(char)) && !unicode.Is(models.LaterCharacters, char)
+		if lower := unicode.ToLower(char); lower != char && isFolded {
 			capitals, small = append(capitals, string(char)), append(small, string(lower))
 		}
 	}
@@ -63,8 +64,8 @@ func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 	for _, part := range models.LaterCharacters.R32 {
 		later += fmt.Sprintf(`\U%08x-\U%08x`, part.Lo, part.Hi)
 	}
-	return `CASE WHEN octet_length(%[1]s) = char_length(%[1]s) OR %[1]s COLLATE "C" ~ '[` + later + `]' THEN lower(%[1]s COLLATE "C") ` +
-		`ELSE normalize(translate(` + folded + `, '` + from + `', '` + to + `'), NFC) COLLATE "C" END`, err
+	return `CASE WHEN octet_length(%[1]s) = char_length(%[1]s) OR %[1]s COLLATE "C" ~ '[` + later + `]' ` +
+		`THEN lower(%[1]s COLLATE "C") ELSE normalize(translate(` + folded + `, '` + from + `', '` + to + `'), NFC) COLLATE "C" END`, err
 }
 
 // contains folds each field once for all words.

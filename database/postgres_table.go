@@ -242,9 +242,9 @@ func dropPostgresSearchIndex(tx *gorm.DB) error {
 	return tx.Exec("DROP INDEX " + strings.Join(names, ", ")).Error
 }
 
-// build builds an index, and gives it a comment, unless there is one with that comment. No write waits for it: PostgreSQL builds the index beside them, which no
-// transaction can do. So a build that is broken off leaves an index behind that is not valid. It is removed at once, or
-// before the next build.
+// build builds an index, and gives it a comment, unless there is one with that comment. No write waits for it:
+// PostgreSQL builds the index beside them, which no transaction can do. So a build that is broken off leaves an index
+// behind that is not valid. It is removed at once, or before the next build.
 func (p *postgresPool) build(ctx context.Context, name, comment, create string) error {
 	exists, err := p.removeUnfinished(ctx, name, comment)
 	if err != nil || exists {

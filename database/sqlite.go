@@ -31,7 +31,8 @@ import (
 //   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs).
 type sqlitePool struct {
 	writer, reader, fresh *gorm.DB
-	commits
+
+	commits     commits
 	group       groupcommit.Group[*gorm.DB]
 	files       files
 	checkpoints *checkpoints
@@ -110,12 +111,12 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1),
 	}
 	s.group = groupcommit.Group[*gorm.DB]{
-		Transact: s.commit, IsBroken: isBroken, Committed: s.committed, Patience: dbfile.BusyTimeout,
+		Transact: s.commit, IsBroken: isBroken, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
 	}
 	if err := s.connect(d, path); err != nil {
 		return opened, dbfile.Explain(d.Path, err)
 	}
-	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, Temp: temp, replaced: s.replaced}
+	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, commits: &s.commits, Temp: temp, replaced: s.replaced}
 	opened.limits = limits{
 		foldedEmail: "email COLLATE NOCASE",
 		lower:       "lower(%s)",

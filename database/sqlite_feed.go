@@ -147,7 +147,6 @@ func (sqliteDialect) prune(tx *gorm.DB, before time.Time) (int64, error) {
 }
 
 func (s *sqlitePool) measure(_ context.Context, stats *Stats) {
-	s.addTo(stats)
 	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
 	var oldest int64
 	const feed = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"

@@ -23,7 +23,13 @@ type Stats struct {
 // Stats returns the metrics of the storage. Some are missing if the database does not answer within half a second.
 func (u *Users) Stats() Stats {
 	served := &u.list.served
-	stats := Stats{Cached: served.cached.Load(), Read: served.read.Load(), Streamed: served.streamed.Load()}
+	stats := Stats{
+		Writes: u.commits.writes.Load(),
+		Cached: served.cached.Load(), Read: served.read.Load(), Streamed: served.streamed.Load(),
+	}
+	for i := range stats.CommitWrites {
+		stats.CommitWrites[i] = u.commits.bySize[i].Load()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 	defer cancel()
 	u.pool.measure(ctx, &stats)

@@ -68,6 +68,7 @@ type storage struct {
 	dialect dialect
 	limits  limits
 	catalog *catalog
+	commits *commits
 	// Temp is for imports and exports.
 	Temp *TempFiles
 	// replaced is closed once the database file was found removed or replaced; nil on a server.
@@ -90,8 +91,6 @@ type pool interface {
 	write(ctx context.Context, way way, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
-	// committed counts a commit of this many writes.
-	committed(writes int)
 	// measure adds the sizes of the database, and of the feed if there is one, to the metrics. What fails is missing.
 	measure(ctx context.Context, stats *Stats)
 	close(ctx context.Context) error

@@ -31,7 +31,9 @@ func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) 
 }
 
 // Change changes the user who is meant, and returns the user as stored after the change.
-func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow models.Precondition) (user models.User, err error) {
+func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow models.Precondition) (
+	user models.User, err error,
+) {
 	way := oneStatement
 	if who.Email != "" || allow != nil || change.Fields == 0 {
 		way = inTransaction
@@ -213,17 +215,10 @@ type commits struct {
 	writes atomic.Uint64
 }
 
-// committed counts a commit of this many writes.
-func (c *commits) committed(writes int) {
+// add counts a commit of this many writes.
+func (c *commits) add(writes int) {
 	c.bySize[min(bits.Len(uint(writes-1)), len(c.bySize)-1)].Add(1)
 	c.writes.Add(uint64(writes))
-}
-
-func (c *commits) addTo(stats *Stats) {
-	stats.Writes = c.writes.Load()
-	for i := range stats.CommitWrites {
-		stats.CommitWrites[i] = c.bySize[i].Load()
-	}
 }
 
 // gate is held for reading during a write, and for writing to close it.

@@ -10,10 +10,10 @@ import (
 )
 
 // Fold returns a text as searches and sorted lists compare it: in lower case, without accents, and with the letters of
-// [undecomposed] as people type them without their keyboard. Folded again it stays the same. What is no UTF-8 stays.
+// [Undecomposed] as people type them without their keyboard. Folded again it stays the same. What is no UTF-8 stays.
 //
-// Both databases do the same: SQLite calls this, and [postgresFold] says it in PostgreSQL's words. A text with one of
-// [LaterCharacters] has only its ASCII letters folded.
+// Both databases do the same: SQLite calls this, and database/postgres_fold.go says it in PostgreSQL's words. A text with
+// one of [LaterCharacters] has only its ASCII letters folded.
 func Fold(text string) string {
 	isASCII := !strings.ContainsFunc(text, func(char rune) bool { return char >= utf8.RuneSelf })
 	if isASCII || strings.ContainsFunc(text, func(char rune) bool { return unicode.Is(LaterCharacters, char) }) {
@@ -52,8 +52,9 @@ func FoldedWords(text string) (words []string) {
 func isAccent(char rune) bool { return '\u0300' <= char && char <= '\u036f' }
 
 // Undecomposed are the letters in lower case that Unicode does not decompose, and ς, which ends words.
-var Undecomposed = map[rune]string{'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ς': "σ", 'ß': "ss", 'æ': "ae",
-	'œ': "oe", 'þ': "th"}
+var Undecomposed = map[rune]string{
+	'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ς': "σ", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th",
+}
 
 // LaterCharacters are the marks and letters that Unicode has got since version 12, with rare ones between them:
 // PostgreSQL from 13 to 18 decompose, order and lower them in different ways, or not at all.

@@ -41,8 +41,8 @@ func (f Fields) IsSearch(query Query) bool {
 }
 
 // A Precondition (RFC 9110, section 13) is called in the transaction that writes, with the user as it is then, and must
-// not call database.Users. An error refuses the write, and a nil Precondition allows it. It may be called again: the last user
-// that it gets is the one that is written.
+// not call database.Users. An error refuses the write, and a nil Precondition allows it. It may be called again: the
+// last user that it gets is the one that is written.
 type Precondition func(User) error
 
 // List is all users at one moment, by ascending id, as one JSON array.

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// LowerASCII returns a text with its ASCII letters in lower case: searches, and an index of emails, ignore no other
-// case.
+// LowerASCII returns a text with its ASCII letters in lower case: an index of emails ignores no other case.
 func LowerASCII(text string) string {
 	isCapital := func(char rune) bool { return 'A' <= char && char <= 'Z' }
 	if !strings.ContainsFunc(text, isCapital) {

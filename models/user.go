@@ -7,7 +7,8 @@ package models
 type Profile struct {
 	Name  string `gorm:"not null"`
 	Email string `gorm:"not null;unique"`
-	// Added are the values of the fields that a setting adds, or nil while all are NULL: see [addColumns].
+	// Added are the values of the fields that a setting adds, or nil while all are NULL: GORM sees them by
+	// addColumns in database/users.go.
 	Added []*string `gorm:"-"`
 }
 
