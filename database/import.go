@@ -310,7 +310,7 @@ func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	if i.table.ignoresCase {
 		column = i.limits.foldedEmail
 	}
-	same := i.tx.Where(column+" IN ?", emails)
+	same := i.tx.Where(column+" IN ?", i.stored(emails...))
 	if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
 		same = same.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
 	}

@@ -35,7 +35,6 @@ type sqlitePool struct {
 	commits     commits
 	group       groupcommit.Group[*gorm.DB]
 	files       files
-	checkpoints *checkpoints
 	catalog     *catalog
 	ended       context.Context // ends all waiting
 	replaced    chan struct{}   // closed once the file was found removed or replaced
@@ -44,8 +43,7 @@ type sqlitePool struct {
 	freshVersion string
 	freshSchema  int64
 
-	// writeLock holds a value while a write or the end of a checkpoint is under way. What follows belongs to its
-	// holder.
+	// writeLock holds a value while a write is under way. What follows belongs to its holder.
 	writeLock chan struct{}
 	schema    int64     // the schema version at the last write
 	isLost    bool      // the file was found removed or replaced
@@ -55,6 +53,7 @@ type sqlitePool struct {
 const (
 	maxReaders = 4
 	busyTick   = 50 * time.Millisecond // how long SQLite itself waits for a lock, where a stop can end the wait too
+	walLimit   = 256 << 20             // of bytes: from there on, a commit waits for readers that overlap without a gap
 )
 
 // pragmas are the settings of every connection.
@@ -128,7 +127,7 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		sortKey:     "substr(coalesce(%s, ''), 1, 200)",
 		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
 		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
-		storesAnyText: true, searchers: maxReaders - 1,
+		storesAnyText: true, storesBlobs: true, searchers: maxReaders - 1,
 		// The driver takes time that grows with their square: with 800, an import takes half as long again.
 		maxParameters: 240,
 	}
@@ -228,8 +227,26 @@ func (s *sqlitePool) connect(d Location, path string) (err error) {
 		return err
 	}
 	s.warnOfUnused(d.Logger, table)
-	s.checkpoints, err = s.startCheckpoints(path)
-	return err
+	go s.watch()
+	return nil
+}
+
+// watch looks at the names of the files once a second: an idle service, too, must notice that another has taken them.
+func (s *sqlitePool) watch() {
+	for ticks := time.NewTicker(time.Second); ; {
+		select {
+		case <-s.ended.Done():
+			ticks.Stop()
+			return
+		case <-ticks.C:
+		}
+		select {
+		case s.writeLock <- struct{}{}:
+			_ = s.checkFiles()
+			<-s.writeLock
+		default: // a commit looks
+		}
+	}
 }
 
 // write lets the writes that wait share a transaction.
@@ -248,11 +265,10 @@ func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *g
 		since = s.imported
 	}
 	defer func() {
-		<-s.writeLock
-		select {
-		case s.checkpoints.commit <- struct{}{}:
-		default: // a signal is pending already
+		if s.files.wal.size() > walLimit {
+			s.writer.Exec("PRAGMA wal_checkpoint(RESTART)")
 		}
+		<-s.writeLock
 	}()
 	return s.transaction(ctx, since, func(tx *gorm.DB) error {
 		table, err := s.catalog.table(tx)
@@ -326,7 +342,7 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	}
 	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
 	s.writer.Exec("PRAGMA cache_size = -2000; PRAGMA shrink_memory")
-	s.checkpoints.run(s.writer, "TRUNCATE")
+	s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
@@ -401,19 +417,17 @@ func isBroken(err error) bool {
 // would delete the -wal file by its name, which may be another database's by now. So the names are checked at the end
 // again, when SQLite has nothing left to do that takes time.
 func (s *sqlitePool) close(context.Context) error {
-	s.checkpoints.close()
-	s.writeLock <- struct{}{}
-	defer func() { <-s.writeLock }()
+	s.writeLock <- struct{}{} // and is held: watch must not look at closed files
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
 	dbfile.Close(s.fresh)
 	dbfile.Close(s.reader)
-	s.checkpoints.run(s.writer, "TRUNCATE") // another program may be reading: its close does the rest
+	s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
 	s.writer.Exec("PRAGMA journal_mode = DELETE") // so that a copy of the file is seen to be one: dbfile.SetAsideForeignWAL
 	dbfile.Close(s.writer)
-	return s.checkpoints.file.Close()
+	return nil
 }

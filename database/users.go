@@ -126,7 +126,7 @@ type part struct{ condition, order string }
 type limits struct {
 	foldedEmail   string // the expression that the index on emails without their case has
 	lower         string // a text with its ASCII letters in lower case, with %s for it
-	exactly       string // follows a text that is compared without regard to the column's collation
+	exactly       string // follows a column that is compared without regard to its collation
 	shownTime     string // a time as it is shown, with %s for the stored text
 	bytes         string // the bytes of a text, with %s for it
 	contains      string // the condition that they contain others, with %s for them
@@ -134,6 +134,7 @@ type limits struct {
 	sortKey       string // that by which users are sorted, with %s for a folded text
 	beyond        []part // one after the other, the users who come behind a place
 	storesAnyText bool   // also a NUL, and what is no UTF-8
+	storesBlobs   bool   // in columns for text
 	maxParameters int    // how many values a statement has
 	searchers     int    // how many searches can run at once
 }

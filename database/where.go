@@ -60,6 +60,16 @@ func (u *Users) inSQL() (columns []string) {
 	return columns
 }
 
+// stored returns the values as which columns may have some texts: another program may have stored BLOBs.
+func (u *Users) stored(texts ...string) (values []any) {
+	for _, text := range texts {
+		if values = append(values, text); u.limits.storesBlobs {
+			values = append(values, []byte(text))
+		}
+	}
+	return values
+}
+
 // comparison returns a comparison in SQL. An index finds equal texts. All others are compared as bytes, which both
 // databases do in the same way, whatever the collation, and also with a NUL.
 func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
@@ -82,9 +92,9 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 	case isEqual && text == "":
 		return expression("(" + column + " IS NULL OR " + column + " = '')")
 	case isEqual && ignoresCase:
-		return expression(u.limits.foldedEmail+" = ?", text)
+		return expression(u.limits.foldedEmail+" IN ?", u.stored(text))
 	case isEqual:
-		return expression(column+" = ?"+u.limits.exactly, text)
+		return expression(column+u.limits.exactly+" IN ?", u.stored(text))
 	case !isText && sign != "":
 		return expression(column+sign, c.Value)
 	}

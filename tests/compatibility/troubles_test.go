@@ -180,3 +180,21 @@ func walk(t *testing.T, p *program.Program, query string, most int) (pages [][]p
 	}
 	return pages
 }
+
+// PostgreSQL stores no such email.
+func TestAUserWhoseEmailAnotherProgramHasStoredAsABlobIsFoundByIt(t *testing.T) {
+	t.Parallel()
+	if program.PostgreSQL {
+		return
+	}
+	p, other := program.ServeFile(t, "CREATE TABLE users ("+ordinaryID+", name text, email text UNIQUE, created_at text)")
+	other.Do("INSERT INTO users (name, email) VALUES ('Ada', CAST('ada@example.org' AS BLOB))")
+	for _, path := range []string{"/api/users?email=ada@example.org", "/api/users/ada@example.org"} {
+		if found := p.Do(t, "GET", path, ""); !strings.Contains(found.Body, `{"id":1,"name":"Ada","email":"ada@example.org",`) {
+			t.Errorf("%s: got %d %s", path, found.Status, found.Body)
+		}
+	}
+	p.Do(t, "POST", "/api/users.csv?on_conflict=update&on_missing=delete&max_deletes=9", "name,email\nAda L.,ada@example.org\n").
+		Expect(t, 200, `{"created":0,"updated":1,"skipped":0,"deleted":0,"deleted_users":[],"ignored_columns":[]}`)
+	program.Expect(t, "the users", fmt.Sprint(p.List(t)), "[{1 Ada L. ada@example.org }]")
+}
