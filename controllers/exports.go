@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"users-api/database"
 	"users-api/models"
 )
 
@@ -51,34 +51,17 @@ func (a *API) export(c *gin.Context, parameters parameters, ending, contentType 
 	out := bufio.NewWriterSize(io.MultiWriter(file, sum), models.ChunkBytes)
 	header, row := write(a.fields, asked.spreadsheet)
 	_, _ = out.Write(header) // Flush returns the error
-	query := asked.Query
-	if query.Limit > 0 {
-		query.Limit++ // to know whether others follow
-	}
-	err = a.users.Export(c.Request.Context(), query, func(export database.Export) error {
-		page := page{cursor: export.Cursor, total: export.Total}
-		for user, err := range export.Users {
-			if err != nil {
-				return err
-			}
-			if page.users++; page.users == query.Limit {
-				page.more = true
-				break
-			}
-			page.last = user.Place()
-			if _, err := out.Write(row(user)); err != nil {
-				return err
-			}
-		}
-		describePage(c, &asked, &page)
-		if page.more { // the same users have another tag: a 304 could not take back the Link that a client has
-			_, _ = sum.Write([]byte{'>'})
-		}
-		return out.Flush()
+	page, err := a.readPage(c, &asked, func(user *models.User) error {
+		_, err := out.Write(row(user))
+		return err
 	})
-	if err != nil {
+	if page.more { // the same users have another tag: a 304 could not take back the Link that a client has
+		_, _ = sum.Write([]byte{'>'})
+	}
+	if err = cmp.Or(err, out.Flush()); err != nil {
 		return err
 	}
+	describePage(c, &asked, page)
 	Revalidate(c)
 	c.Header("Content-Type", contentType)
 	c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+ending+`"`)

@@ -1,13 +1,15 @@
 package controllers
 
 import (
+	"cmp"
+	"io"
 	"iter"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/database"
 	"users-api/models"
 )
 
@@ -50,7 +52,7 @@ func (a *API) List(c *gin.Context) error {
 const (
 	// userBytes is the most that nearly all users need as JSON.
 	userBytes = 128
-	// pageBytes is how much of a page is held until its end, because its headers say whether more users follow.
+	// pageBytes is how much of a page is held in memory: its headers, which are sent first, say whether more users follow.
 	pageBytes = 1000 * userBytes
 )
 
@@ -70,8 +72,11 @@ func (a *API) listSelected(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if asked.Limit > 0 {
+		return a.sendPage(c, &asked)
+	}
 	ctx := c.Request.Context()
-	page := &page{}
+	page := page{}
 	page.cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
 	if err == nil && asked.Query.Count {
 		page.total, err = a.users.Count(ctx, asked.Query)
@@ -79,15 +84,12 @@ func (a *API) listSelected(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if asked.Limit > 0 {
-		return a.readPage(c, asked, page)
-	}
 	describePage(c, &asked, page)
 	return sendArray(c, a.fields.NewArray(0), a.users.Select(ctx, asked.Query))
 }
 
 // describePage sets the headers that say more than the body.
-func describePage(c *gin.Context, asked *request, page *page) {
+func describePage(c *gin.Context, asked *request, page page) {
 	c.Header("Changes-Cursor", page.cursor)
 	if asked.Query.Count {
 		c.Header("X-Total-Count", strconv.FormatInt(page.total, 10))
@@ -97,53 +99,72 @@ func describePage(c *gin.Context, asked *request, page *page) {
 	}
 }
 
-// readPage sends at most the requested number of users, and where the next ones are. It reads one user more, to know
-// whether there are any. Users beyond pageBytes are not held: they are read again, while they are sent.
-func (a *API) readPage(c *gin.Context, asked request, page *page) error {
-	array, bytes := a.fields.NewArray(asked.Limit*userBytes), 0
+// readPage calls add with the requested users, as of one moment, and returns what else is known of them. It reads one
+// user more than the limit, to know whether others follow.
+func (a *API) readPage(c *gin.Context, asked *request, add func(*models.User) error) (page page, err error) {
 	query := asked.Query
-	query.Limit++
-	var held models.Place
-	for users, err := range a.users.Select(c.Request.Context(), query) {
-		if err != nil {
-			return err
-		}
-		for i := range users {
-			if page.more = page.users == asked.Limit; page.more {
+	if query.Limit > 0 {
+		query.Limit++
+	}
+	err = a.users.Export(c.Request.Context(), query, func(export database.Export) error {
+		page.cursor, page.total = export.Cursor, export.Total
+		for user, err := range export.Users {
+			if err != nil {
+				return err
+			}
+			if page.more = page.users+1 == query.Limit; page.more {
 				break
 			}
-			page.users, page.last = page.users+1, users[i].Place()
-			if bytes < pageBytes {
-				held = page.last
-				bytes = array.Add(&users[i])
+			page.users, page.last = page.users+1, user.Place()
+			if err := add(user); err != nil {
+				return err
 			}
 		}
-	}
-	describePage(c, &asked, page)
-	if held == page.last {
-		page.json = array.End()
-		return sendWhole(c, page)
-	}
-	query.After, query.Limit = &held, 0
-	return sendArray(c, array, until(page.last, query.Descending, a.users.Select(c.Request.Context(), query)))
+		return nil
+	})
+	return page, err
 }
 
-// until yields users up to the place last, wherever others were added meanwhile.
-func until(last models.Place, descending bool, pages iter.Seq2[[]models.User, error]) iter.Seq2[[]models.User, error] {
-	return func(yield func([]models.User, error) bool) {
-		for page, err := range pages {
-			end := slices.IndexFunc(page, func(user models.User) bool {
-				order := user.Place().Compare(last)
-				return !descending && order > 0 || descending && order < 0
-			})
-			if end >= 0 {
-				page = page[:end]
-			}
-			if !yield(page, err) || end >= 0 {
-				return
+// sendPage sends at most the requested number of users, and where the next ones are. A long page is in a file while a
+// slow client takes it.
+func (a *API) sendPage(c *gin.Context, asked *request) error {
+	var file *database.TempFile
+	array := a.fields.NewArray(asked.Limit * userBytes)
+	page, err := a.readPage(c, asked, func(user *models.User) (err error) {
+		if array.Add(user) < pageBytes {
+			return nil
+		}
+		if file == nil {
+			if file, err = a.users.Temp.New(); err != nil {
+				return err
 			}
 		}
+		_, err = file.Write(array.Chunk())
+		return err
+	})
+	if file != nil {
+		defer file.Close()
 	}
+	if err != nil {
+		return err
+	}
+	describePage(c, asked, page)
+	if page.json = array.End(); file == nil {
+		return sendWhole(c, &page)
+	}
+	if _, err := file.Write(page.json); err != nil {
+		return err
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if _, failed := file.Seek(0, io.SeekStart); cmp.Or(err, failed) != nil {
+		return cmp.Or(err, failed)
+	}
+	Revalidate(c)
+	c.Header("Content-Type", contentType)
+	c.Header("Content-Length", strconv.FormatInt(size, 10))
+	c.Status(http.StatusOK)
+	_, err = io.Copy(c.Writer, file)
+	return err
 }
 
 // sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a

@@ -9,7 +9,7 @@ import (
 	"users-api/models"
 )
 
-// Export is the result of a query, as of one moment.
+// Export is the result of a query, as of one moment: a file, or a page of a list.
 type Export struct {
 	Total  int64                          // how many users match, regardless of Limit and After, if the query's Count is set
 	Cursor string                         // of the feed, at that moment; "" if changes are not recorded
@@ -19,7 +19,7 @@ type Export struct {
 // Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for
 // a client.
 func (u *Users) Export(ctx context.Context, query models.Query, send func(Export) error) error {
-	return u.read(ctx, true, func(tx *gorm.DB) (err error) {
+	run := func(tx *gorm.DB) (err error) {
 		var export Export
 		if export.Cursor, err = u.dialect.cursor(tx); err != nil {
 			return err
@@ -37,7 +37,13 @@ func (u *Users) Export(ctx context.Context, query models.Query, send func(Export
 		if err != nil {
 			return err
 		}
-		export.Users = u.ahead(selected)
+		if export.Users = selected; query.Limit == 0 {
+			export.Users = u.ahead(selected)
+		}
 		return send(export)
-	})
+	}
+	if query.Limit > 0 && !u.fields.IsSearch(query) { // others need not wait for it
+		return u.storageError(ctx, u.pool.snapshot(ctx, run))
+	}
+	return u.read(ctx, true, run)
 }

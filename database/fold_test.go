@@ -77,7 +77,7 @@ func TestSearchesAndSortsAreFolded(t *testing.T) {
 						})
 					}
 					m := machine{storage: c.storage}
-					slices.SortFunc(c.users, func(a, b models.User) int { return m.place(a, "pager").Compare(m.place(b, "pager")) })
+					slices.SortFunc(c.users, m.inOrder("pager"))
 					if got := selected(r, c.Users, models.Query{Sort: "pager", Limit: 1 << 30}); !slices.EqualFunc(got, c.users, c.same) {
 						r.Fatalf("sorted are %+v", got)
 					}

@@ -314,7 +314,7 @@ func (m *machine) selectSome(r *rapid.T) {
 	if n != int64(len(want)) || n+others != int64(len(m.model)) || err != nil || failed != nil {
 		r.Fatalf("%+v: %d and %d others are counted, want %d of %d, %v, %v", query, n, others, len(want), len(m.model), err, failed)
 	}
-	slices.SortFunc(want, func(a, b models.User) int { return m.place(a, query.Sort).Compare(m.place(b, query.Sort)) })
+	slices.SortFunc(want, m.inOrder(query.Sort))
 	if query.Descending {
 		slices.Reverse(want)
 	}
@@ -328,6 +328,13 @@ func (m *machine) selectSome(r *rapid.T) {
 	}
 	if got := selected(r, m.process, query); !slices.EqualFunc(got, want, m.same) {
 		r.Fatalf("%+v: got %.500v, want %.500v", query, got, want)
+	}
+}
+
+// inOrder compares two users in the ascending order of a sort.
+func (m *machine) inOrder(sort string) func(a, b models.User) int {
+	return func(a, b models.User) int {
+		return cmp.Or(cmp.Compare(m.place(a, sort).Key, m.place(b, sort).Key), cmp.Compare(a.ID, b.ID))
 	}
 }
 

@@ -13,19 +13,19 @@ import (
 	"users-api/models"
 )
 
-// TempFiles makes the files that hold imports and exports while clients bring or take them. Together they take at most
-// as much of the disk as they leave free: slow clients could fill the disk that the database needs.
+// TempFiles makes the files that hold imports, exports and long pages while clients bring or take them. Slow clients
+// could fill the disk that the database needs: so there are few at once, and each leaves at least as much free as it
+// takes.
 type TempFiles struct {
-	prefix     string
-	used, open atomic.Int64 // bytes, and files
-	free       func(directory string) (int64, error)
+	prefix string
+	open   atomic.Int64
 }
 
-// maxTempFiles is how many there may be at once: each takes a file descriptor.
-const maxTempFiles = 256
+// maxTempFiles is how many there may be at once.
+const maxTempFiles = 64
 
 // NewTempFiles returns a maker of files whose names begin with prefix, for as long as they have names.
-func NewTempFiles(prefix string) *TempFiles { return &TempFiles{prefix: prefix, free: freeBytes} }
+func NewTempFiles(prefix string) *TempFiles { return &TempFiles{prefix: prefix} }
 
 // Clear removes the files that a killed process left behind.
 func (t *TempFiles) Clear() error {
@@ -68,10 +68,8 @@ type TempFile struct {
 // Write appends data. An error is [models.ErrNoRoom], or of the disk; without a report of free space nothing is refused. A
 // file does not wait for room: a client that is slow for hours may hold it.
 func (f *TempFile) Write(data []byte) (int, error) {
-	bytes := int64(len(data))
-	used := f.of.used.Add(bytes)
-	f.size += bytes
-	if free, err := f.of.free(filepath.Dir(f.of.prefix)); err == nil && used > free-bytes {
+	f.size += int64(len(data))
+	if free, err := freeBytes(filepath.Dir(f.of.prefix)); err == nil && free < f.size {
 		return 0, models.ErrNoRoom
 	}
 	n, err := f.file.Write(data)
@@ -80,7 +78,6 @@ func (f *TempFile) Write(data []byte) (int, error) {
 
 // Close discards the file.
 func (f *TempFile) Close() {
-	f.of.used.Add(-f.size)
 	f.of.open.Add(-1)
 	_ = f.file.Close() // its content is no longer needed
 	if runtime.GOOS == "windows" {

@@ -8,7 +8,8 @@ import (
 
 var (
 	ErrNotFound = errors.New("user not found")
-	// ErrNoRoom: the imports and exports under way use all the disk space that they may. A later one succeeds.
+	// ErrNoRoom: there are many imports and exports under way, or one leaves too little of the disk free. A later one may
+	// succeed.
 	ErrNoRoom = errors.New("no room for another import or export")
 	ErrNoFeed = errors.New("changes are not recorded")
 	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.

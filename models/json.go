@@ -102,15 +102,21 @@ func (a *Array) Chunks(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] 
 			if len(a.text) < ChunkBytes || a.Users < 2 {
 				continue
 			}
-			if !yield(a.text, nil) {
+			if !yield(a.Chunk(), nil) {
 				return
-			}
-			if a.text = a.text[:0]; cap(a.text) > 2*ChunkBytes {
-				a.text = nil // one long name must not keep this much memory in use
 			}
 		}
 		yield(a.End(), nil)
 	}
+}
+
+// Chunk returns what is not in a chunk yet, valid until a user is added.
+func (a *Array) Chunk() []byte {
+	chunk := a.text
+	if a.text = chunk[:0]; cap(chunk) > 2*ChunkBytes {
+		a.text = nil // one long name must not keep this much memory in use
+	}
+	return chunk
 }
 
 // End ends the array and returns what is not in a chunk yet.

@@ -1,9 +1,6 @@
 package models
 
-import (
-	"cmp"
-	"iter"
-)
+import "iter"
 
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
@@ -21,11 +18,6 @@ type Query struct {
 type Place struct {
 	Key string // the first 200 characters of the folded value in the column of the sort; "" in the order of ids
 	ID  int64
-}
-
-// Compare compares two places in ascending order, as both databases do.
-func (p Place) Compare(other Place) int {
-	return cmp.Or(cmp.Compare(p.Key, other.Key), cmp.Compare(p.ID, other.ID))
 }
 
 // IsSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those
