@@ -139,7 +139,7 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 		if !begun {
 			return err
 		}
-		if ctx.Err() != nil && isConnectionError(failed) {
+		if ctx.Err() != nil && troubleOf(failed).isConnections() {
 			failed = ctx.Err() // the server says that it has cancelled the statement
 		}
 		// What run has read is used already: it cannot run again, and the end of the transaction is no matter.
@@ -278,15 +278,16 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 	for tries, lost := 1, false; ; tries++ {
 		err := try(ctx)
 		_, connecting := errors.AsType[*pgconn.ConnectError](err)
-		again := tries < maxTries && class(sqlState(err)) == "40"
-		if isServerGone(err) || isOutOfDate(err) {
+		trouble := troubleOf(err)
+		again := tries < maxTries && trouble == aborted
+		if trouble == gone || trouble == outdated {
 			p.pool.Reset() // the other connections lead to the same server, and have the same view of its tables
 			again, lost = again || !lost, true
 		}
 		switch {
 		case err == nil, isUnknown(err):
 			return err
-		case ctx.Err() != nil && isConnectionError(err):
+		case ctx.Err() != nil && trouble.isConnections():
 			return ctx.Err()
 		case connecting && (sqlState(err) == codeTooMany || pgconn.Timeout(err)): // a trigger may raise that code, too
 			_ = sleep(ctx, 20*time.Millisecond)

@@ -96,55 +96,76 @@ func sqlState(err error) string {
 
 func class(code string) string { return code[:min(2, len(code))] }
 
-// isServerGone reports whether the server behind a connection has ended it, is going away, or no longer accepts writes:
-// another may have taken its place.
-func isServerGone(err error) bool {
-	switch sqlState(err) {
-	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
-		return true
-	case "":
-		return err != nil && isConnectionError(err) && !isTimeoutOrCancel(err)
-	}
-	return false
-}
+// trouble is why a statement did not do what it should: the one classification of errors of the server, of pgx and of
+// the network.
+type trouble int
 
-// isConnectionError reports whether an error is that of a connection. A closed one is first bad to database/sql, and
-// then done.
-func isConnectionError(err error) bool {
+const (
+	other    trouble = iota // no error of a database, or one that says nothing about the connection or the statement
+	refused                 // the server refuses what the statement asks for, and would refuse it again
+	aborted                 // the server has rolled the transaction back because of others
+	outdated                // what was prepared no longer fits: the table was changed, or a pooler has lost it
+	locked                  // it has waited too long for a lock
+	ended                   // a deadline or a cancel has ended it
+	gone                    // the server has ended the connection, goes away or takes no writes: another may take its place
+)
+
+func troubleOf(err error) trouble {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
 	var network net.Error
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
-		pgconn.SafeToRetry(err) || isTimeoutOrCancel(err)
+	switch {
+	case err == nil:
+		return other
+	case pgconn.Timeout(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ended
+	case !isServers:
+		// A connection that is closed is first bad to database/sql, and then done.
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+			errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || pgconn.SafeToRetry(err) {
+			return gone
+		}
+		return other
+	}
+	switch server.Code {
+	case codeCancelled:
+		return ended
+	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
+		return gone
+	case codeNoStatement, codeSameStatement:
+		return outdated
+	case codeUnsupported:
+		if server.Routine == "RevalidateCachedQuery" {
+			return outdated
+		}
+	case codeLocked: // a NOWAIT in a trigger has the same code
+		if server.Routine == "ProcessInterrupts" {
+			return locked
+		}
+	}
+	switch class(server.Code) {
+	case "40":
+		return aborted
+	case "08", "25", "28", "53", "57", "58", "XX":
+		return other
+	}
+	return refused
 }
 
-func isTimeoutOrCancel(err error) bool {
-	return sqlState(err) == codeCancelled || pgconn.Timeout(err) || errors.Is(err, context.Canceled) ||
-		errors.Is(err, context.DeadlineExceeded)
-}
+// isConnections reports whether the connection is to blame, or its end.
+func (t trouble) isConnections() bool { return t == ended || t == gone }
 
-// isOutOfDate reports whether a statement was refused because it no longer matches what was prepared: another program
-// has changed its table, or a pooler has lost it. It has done nothing.
-func isOutOfDate(err error) bool {
-	failed, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (failed.Code == codeNoStatement || failed.Code == codeUnsupported && failed.Routine == "RevalidateCachedQuery")
-}
-
-// isLocked reports whether a statement has waited too long for a lock. A NOWAIT in a trigger has the same code.
-func isLocked(err error) bool {
-	failed, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && failed.Code == codeLocked && failed.Routine == "ProcessInterrupts"
-}
+func isLocked(err error) bool { return troubleOf(err) == locked }
 
 // orLate returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
 // deadline.
 func (p *postgresPool) orLate(err, late error) error {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	switch {
+	switch trouble := troubleOf(err); {
 	case err == nil, isUnknown(err):
 		return err
-	case p.ended.Err() != nil && isConnectionError(err):
+	case p.ended.Err() != nil && trouble.isConnections():
 		return models.ErrClosed
-	case isLocked(err), sqlState(err) == "" && isTimeoutOrCancel(err) && !connecting:
+	case trouble == locked, trouble == ended && sqlState(err) == "" && !connecting:
 		return late
 	}
 	return err
@@ -167,16 +188,11 @@ func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 		if server.Code == codeNoStatement || server.Code == codeSameStatement {
 			text += ": " + oldPooler
 		}
-		switch class(server.Code) {
-		case "08", "25", "28", "40", "53", "57", "58", "XX":
-		default:
-			isRefusal = !isLocked(err) && !isOutOfDate(err) && server.Code != codeSameStatement
-		}
 		column := uniqueColumn(server)
 		return &models.StorageError{
 			Text: text, Code: server.Code, Unique: server.Code == codeDuplicate, Column: column, Duplicate: column == "email",
-		}, isRefusal
-	case isConnectionError(err):
+		}, troubleOf(err) == refused
+	case troubleOf(err).isConnections():
 		return &models.StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}, false
 	}
 	return err, false
@@ -218,7 +234,7 @@ func reason(err error) string {
 		return "the PostgreSQL server cannot be reached: its name is not known"
 	case isNumber:
 		return "the PostgreSQL server cannot be reached: " + number.Error()
-	case isTimeoutOrCancel(err) || errors.Is(err, os.ErrDeadlineExceeded):
+	case troubleOf(err) == ended || errors.Is(err, os.ErrDeadlineExceeded):
 		return "the PostgreSQL server did not answer in time"
 	}
 	return "the connection to the PostgreSQL server was lost"
@@ -238,7 +254,7 @@ func isTransient(err error) bool {
 		return class(failed.Code) == "57" || failed.Code == codeTooMany ||
 			failed.Code == "08P01" && !strings.Contains(failed.Message, "startup parameter")
 	}
-	return isConnectionError(err) && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
+	return troubleOf(err).isConnections() && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
 // explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class
@@ -257,7 +273,7 @@ func (p *postgresPool) explain(err error) error {
 		code = storage.Code
 	case isServers:
 		why = server.Message
-	case isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, errReadOnly):
+	case troubleOf(err).isConnections(), errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, errReadOnly):
 		why = reason(err)
 	}
 	address := p.address
@@ -287,7 +303,7 @@ func (p *postgresPool) explain(err error) error {
 	case isUntrusted(err):
 		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, " +
 			"and the host as the certificate has it"
-	case !isStorage && !isServers && isConnectionError(err), errors.Is(err, pgconn.ErrReadOnlyConnection):
+	case !isStorage && !isServers && troubleOf(err).isConnections(), errors.Is(err, pgconn.ErrReadOnlyConnection):
 		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: " +
 			"the primary, or all hosts, separated by commas"
 	default:

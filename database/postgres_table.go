@@ -161,7 +161,7 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 		// A build of an index that a killed command has begun lets go of its lock just before its end.
 		isBusy := isLocked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
 		switch {
-		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !isConnectionError(err):
+		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !troubleOf(err).isConnections():
 			return cmp.Or(ctx.Err(), err)
 		case !isBusy:
 			return p.explain(err)

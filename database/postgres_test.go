@@ -214,7 +214,8 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 			postgresql.SQL(t, direct, fmt.Sprintf(limit, databaseName, "idle_session_timeout"),
 				fmt.Sprintf(limit, databaseName, "idle_in_transaction_session_timeout"))
 			s := postgres.openAt(t, database.Location{URL: as(direct)}, plain())
-			awaitIdle := func() { await(t, direct, "coalesce(min(now() - state_change), '1h') > '500ms'") }
+			unlimited := direct + "?idle_session_timeout=0" // a busy machine may take long between two messages
+			awaitIdle := func() { await(t, unlimited, "coalesce(min(now() - state_change), '1h') > '500ms'") }
 			id := s.create(t, "ada")
 			awaitIdle()
 			if _, err := s.Get(ctx, database.Who{ID: id}); err != nil {
@@ -268,7 +269,7 @@ func TestFarFromTheServerARefusedWriteRefusesNoOther(t *testing.T) {
 		write     func(s *storage, i int, email string) error
 	}{
 		"creations": {n, "", create}, "changes": {n, "", change},
-		"creations, whose emails a trigger changes": {n / 2, lower, create}, // each alone, in three round trips
+		"creations, whose emails a trigger changes": {n / 4, lower, create}, // each in three round trips
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := postgresql.Shared(t)

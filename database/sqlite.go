@@ -32,12 +32,12 @@ import (
 type sqlitePool struct {
 	writer, reader, fresh *gorm.DB
 
-	commits     commits
-	group       groupcommit.Group[*gorm.DB]
-	files       files
-	catalog     *catalog
-	ended       context.Context // ends all waiting
-	replaced    chan struct{}   // closed once the file was found removed or replaced
+	commits  commits
+	group    groupcommit.Group[*gorm.DB]
+	files    files
+	catalog  *catalog
+	ended    context.Context // ends all waiting
+	replaced chan struct{}   // closed once the file was found removed or replaced
 
 	// At the last question about the list. They belong to who asks.
 	freshVersion string
