@@ -45,7 +45,7 @@ func TestSearchFindsAsOneTypesAndTheAddressKeepsIt(t *testing.T) {
 	ada.reads("2 of 3 users match")
 	ada.reloads().lists("Cleo", "Ada")
 	ada.expect("the search after a reload", ada.value("Search names and emails"), "ADA")
-	ada.fills("Search names and emails", "nobody <b>").reads("No user matches", "No name or email contains nobody <b>.")
+	ada.fills("Search names and emails", "nobody <b>").reads("No user matches", "Nobody has nobody <b> in the name or email.")
 	ada.goesBack().lists("Cleo", "Ada")
 	ada.fills("Search names and emails", "%").clicks("button", "Clear the search").lists("Cleo", "Ben", "Ada")
 	ada.isAt("searchbox", "Search names and emails")
@@ -76,7 +76,7 @@ func TestDigitsFindTheUserWithThatID(t *testing.T) {
 	p.Create(t, "Ada", "201@example.org")
 	ada.fills("Search names and emails", "201").lists("Ada") // once
 	ada.sees("cell", "Ada ID 201")
-	ada.fills("Search names and emails", "202").reads("No user matches", "No name or email contains 202, and nobody has this ID.")
+	ada.fills("Search names and emails", "202").reads("No user matches", "Nobody has 202 in the name or email, and nobody has this ID.")
 }
 
 // A list that takes 150 ms says that it is loading, and must not say so once it is there, while the users are counted.
@@ -172,37 +172,92 @@ func TestAHeaderSortsAndSaysSo(t *testing.T) {
 }
 
 func TestAFilterOfOneField(t *testing.T) {
-	ada, _ := withFields(t, "department", body("Ada", `,"department":"Research"`), body("Ben", `,"department":"R & D"`),
-		body("Cleo", `,"department":""`), body("Dan", ""))
-	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	ada, _ := withFields(t, "department,room", body("Ada", `,"department":"Research"`),
+		body("Ben", `,"department":"R & D","room":"7"`), body("Cleo", `,"department":""`), body("Dan", ""))
+	all := []string{"Dan", "Cleo", "Ben", "Ada"}
+	ada.lists(all...)
 	ada.seesNo("combobox", "Condition")
 	ada.chooses("Filter", "department").sees("textbox", "Value of the field")
 	timer(ada, 500*time.Millisecond) // nothing is searched for before there is a value
-	ada.lists("Dan", "Cleo", "Ben", "Ada")
+	ada.lists(all...)
+	ada.chooses("Condition", "is!")
+	timer(ada, 500*time.Millisecond)
+	ada.lists(all...)
 	ada.expect("the address", evaluate[string](ada, `location.search`), "")
-	ada.chooses("Condition", "empty").lists("Dan", "Cleo")
-	ada.reads("2 of 4 users match")
-	ada.seesNo("textbox", "Value of the field")
-	ada.expect("what is read", evaluate[string](ada, `document.querySelector('#condition').selectedOptions[0].textContent`), "is empty")
-	ada.reloads().lists("Dan", "Cleo")
-	ada.chooses("Condition", "is").lists("Dan", "Cleo", "Ben", "Ada")
-	ada.fills("Value of the field", "R & D").lists("Ben")
-	ada.reads("1 of 4 users matches")
-	ada.reloads().lists("Ben")
-	ada.fills("Search all fields", "dan").reads("No user whose Department is R & D has dan in a field.")
-	ada.clicks("button", "Clear the search").lists("Dan", "Cleo", "Ben", "Ada")
-	ada.fills("Search all fields", "nobody").reads("No name, email or other field contains nobody.")
-	ada.chooses("Filter", "department")
-	ada.chooses("Condition", "empty").reads("No user whose Department is empty has nobody in a field.")
-	ada.clicks("button", "Clear the search").lists("Dan", "Cleo", "Ben", "Ada")
-	ada.chooses("Filter", "department")
-	ada.fills("Value of the field", "None").reads("There is no user whose Department is None.")
-	ada.fills("Value of the field", "").lists("Dan", "Cleo", "Ben", "Ada")
-	ada.fills("Value of the field", "Research").lists("Ada")
-	ada.clicks("button", "Export")
-	ada.expect("the lines of the export", strings.Count(ada.downloads(exactly), "\n"), 2)
-	ada.clicks("button", "Close")
-	ada.chooses("Filter", "").lists("Dan", "Cleo", "Ben", "Ada")
+	for _, c := range []struct {
+		field, condition, value, address, says string
+		lists                                  []string
+	}{
+		{"department", "is", "R & D", "?department=R+%26+D", "1 of 4 users matches: Department is R & D", []string{"Ben"}},
+		{"department", "is!", "R & D", "?department%21=R+%26+D", "3 of 4 users match: Department is not R & D",
+			[]string{"Dan", "Cleo", "Ada"}},
+		{"department", "empty", "", "?department=", "2 of 4 users match: Department is empty", []string{"Dan", "Cleo"}},
+		{"department", "empty!", "", "?department%21=", "2 of 4 users match: Department has a value", []string{"Ben", "Ada"}},
+		{"room", "is!", "7", "?room%21=7", "3 of 4 users match: Room is not 7", []string{"Dan", "Cleo", "Ada"}},
+		{"name", "is", "Cleo", "?name=Cleo", "1 of 4 users matches: Name is Cleo", []string{"Cleo"}},
+		{"email", "is!", "ben@example.org", "?email%21=ben%40example.org", "3 of 4 users match: Email is not ben@example.org",
+			[]string{"Dan", "Cleo", "Ada"}},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			ada := ada.in(t)
+			ada.chooses("Filter", c.field).chooses("Condition", c.condition)
+			if c.value != "" {
+				ada.fills("Value of the field", c.value)
+			} else {
+				ada.seesNo("textbox", "Value of the field")
+			}
+			ada.lists(c.lists...)
+			ada.reads(c.says)
+			ada.expect("the address", evaluate[string](ada, `location.search`), c.address)
+			ada.reloads().lists(c.lists...)
+			ada.reads(c.says)
+			ada.expect("the menus", evaluate[[]string](ada, `['#field', '#condition', '#value'].map(
+				(selector) => document.querySelector(selector).value)`), []string{c.field, c.condition, c.value})
+			ada.clicks("button", "Export")
+			ada.expect("the lines of the export", strings.Count(ada.downloads(exactly), "\n"), 1+len(c.lists))
+			ada.clicks("button", "Close").goesBack().lists(all...)
+			ada.chooses("Filter", c.field).chooses("Condition", "empty!")
+			ada.reads(strings.ToUpper(c.field[:1]) + c.field[1:] + " has a value")
+			ada.chooses("Filter", "").lists(all...)
+			ada.expect("the address without the filter", evaluate[string](ada, `location.search`), "")
+		})
+	}
+}
+
+func TestNobodyFoundIsSaidInTheWordsOfWhatWasAsked(t *testing.T) {
+	ada, _ := withFields(t, "department", body("Ada", `,"department":"R & D"`), body("Ben", ""))
+	for _, c := range []struct {
+		address, says, button string
+	}{
+		{"?q=nobody", "Nobody has nobody in any field.", "Clear the search"},
+		{"?q=ada+%23", "Nobody has ada # in any field.", "Clear the search"},
+		{"?q=7", "Nobody has 7 in any field, and nobody has this ID.", "Clear the search"},
+		{"?department=None", "There is no user whose Department is None.", "Remove the filter"},
+		{"?name!=&q=zoe", "No user whose Name has a value has zoe in any field.", "Clear the search and the filter"},
+		{"?email=", "There is no user whose Email is empty.", "Remove the filter"},
+		{"?department=R+%26+D&q=b", "No user whose Department is R & D has b in any field.", "Clear the search and the filter"},
+		{"?department!=A&q=7", "No user whose Department is not A has 7 in any field.", "Clear the search and the filter"},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			ada := ada.in(t)
+			ada.open("/"+c.address).reads("No user matches", c.says)
+			words := strings.Contains(ada.page(), "Each word was searched for in every field, whatever its case and accents.")
+			ada.expect("whether it says how it searched", words, strings.Contains(c.address, "q="))
+			ada.clicks("button", c.button).lists("Ben", "Ada")
+			ada.isAt("searchbox", "Search all fields")
+			ada.expect("the address", evaluate[string](ada, `location.search`), "")
+		})
+	}
+}
+
+func TestTheSearchSaysWhatItSearches(t *testing.T) {
+	ada, _ := withFields(t, "department", body("José", `,"department":"Straße 7"`), body("Ben", ""))
+	ada.lists("Ben", "José")
+	ada.expect("its description", evaluate[string](ada, `document.querySelector('#q').title`),
+		"Each word in any field, whatever its case and accents")
+	ada.fills("Search all fields", " STRASSE jose ").lists("José")
+	ada.fills("Search all fields", "  ").lists("Ben", "José")
+	ada.seesNo("button", "Try again") // white space is no search that the service would refuse
 }
 
 // shows waits until the list has exactly these names, and says which part of the whole they are.

@@ -134,10 +134,13 @@ func TestOnAPhoneThreeRowsOfToolsAreEnough(t *testing.T) {
 		ada.look("light", width, 740)
 		ada.open("/").lists("Ada")
 		ada.chooses("Filter", "phone").sees("textbox", "Value of the field")
-		ada.expect("the rows of tools", evaluate[int](ada, `new Set([...document.querySelectorAll(
-			'.tools :is(input, select, button)')].filter((tool) => tool.checkVisibility()).map(
-			(tool) => tool.getBoundingClientRect().top)).size`), 3)
 		ada.fits(width)
+		for _, condition := range []string{"is", "is!", "empty", "empty!"} {
+			ada.chooses("Condition", condition)
+			ada.expect("the rows of tools with "+condition, evaluate[int](ada, `new Set([...document.querySelectorAll(
+				'.tools :is(input, select, button)')].filter((tool) => tool.checkVisibility()).map(
+				(tool) => tool.getBoundingClientRect().top)).size`), 3)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 // back, reload and a bookmark need. How many users come before that one is only in the browser's history.
 
 const sorts = [...document.querySelectorAll('#order option')].map(({ value }) => value.split(' ')[0]);
-const fields = [...document.querySelectorAll('#field option')].map(({ value }) => value);
+const fields = [...document.querySelectorAll('#field option')].map(({ value }) => value).slice(1);
 
 /** Returns the order in which a list begins that nobody has turned round: the newest users, or the letter A. */
 const usualOrder = (sort) => (sort === 'id' ? 'desc' : 'asc');
@@ -13,15 +13,15 @@ export const isID = (text) => /^-?\d{1,19}$/.test(text);
 /** Returns the place that the address names. */
 export function readAddress() {
   const given = new URLSearchParams(location.search);
-  const field = fields.find((name) => name !== '' && given.has(name)) ?? '';
+  const filter = fields.flatMap((name) => [name, `${name}!`]).find((name) => given.has(name)) ?? '';
   const sort = sorts.find((name) => name === given.get('sort')) ?? 'id';
   const order = given.get('order');
   const after = given.get('after') ?? '';
   const isPlace = sort === 'id' ? isID(after) : after !== '';
   return {
-    q: given.get('q') ?? '',
-    field, // the one that must have a value, or ''
-    value: given.get(field) ?? '',
+    q: (given.get('q') ?? '').trim(),
+    filter, // the field that must have the value, or with a ! after it must not have it, or ''
+    value: given.get(filter) ?? '',
     sort,
     order: ['asc', 'desc'].includes(order) ? order : usualOrder(sort),
     after: isPlace ? after : null,
@@ -41,10 +41,10 @@ export function writeAddress(place, isNew) {
 }
 
 /** Returns the parameters that say which users are sought. The service has the same. */
-export const filters = ({ q, field, value }) => ({ ...(q && { q }), ...(field && { [field]: value }) });
+export const filters = ({ q, filter, value }) => ({ ...(q && { q }), ...(filter && { [filter]: value }) });
 
 /** Reports whether a place shows only some of the users. */
-export const isSearch = ({ q, field }) => q !== '' || field !== '';
+export const isSearch = ({ q, filter }) => q !== '' || filter !== '';
 
 /** Returns the parameters of one page of a list, or of its first users. */
 export function pageQuery({ sort, order, after, ...sought }, limit) {

@@ -64,8 +64,9 @@ export function follow() {
 
 export function showPlace() {
   find('#q').value = place.q;
-  find('#field').value = place.field;
-  find('#condition').value = place.field !== '' && place.value === '' ? 'empty' : 'is';
+  const { field, condition } = partsOfFilter();
+  find('#field').value = field;
+  find('#condition').value = condition;
   find('#value').value = place.value;
   find('#size').value = size;
   showFilter();
@@ -75,7 +76,7 @@ export function showPlace() {
 /** Shows what a filter needs: a condition, and perhaps a value. */
 export function showFilter() {
   find('#condition').hidden = find('#field').value === '';
-  find('#value').hidden = find('#condition').hidden || find('#condition').value === 'empty';
+  find('#value').hidden = find('#condition').hidden || find('#condition').value.startsWith('empty');
 }
 
 function showOrder() {
@@ -98,7 +99,7 @@ export async function load({ counts = true } = {}) {
   try {
     const [listed, found] = await Promise.all([
       readUsers(pageQuery(place, size), signal),
-      isSearchForID() ? findUser(place.q.trim(), signal) : null,
+      isSearchForID() ? findUser(place.q, signal) : null,
     ]).finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     [page, sought] = [listed.users, found];
@@ -113,7 +114,7 @@ export async function load({ counts = true } = {}) {
 }
 
 /** Reports whether the user with an id may be meant: an id is a search of its own, without a filter, and comes first. */
-const isSearchForID = () => place.after === null && place.field === '' && isID(place.q.trim());
+const isSearchForID = () => place.after === null && place.filter === '' && isID(place.q);
 
 /** Counts what matches before all users, so that the sentence about the search is there as soon as it can be. */
 async function loadCounts(signal) {
@@ -123,7 +124,8 @@ async function loadCounts(signal) {
   [matches, total] = [found, everybody];
   showRange();
   const also = sought ? ', and one has this ID' : '';
-  const words = ` match${matches === 1 ? 'es' : ''}${also}`;
+  const filtered = place.filter === '' ? '' : `: ${sayFilter()}`;
+  const words = ` match${matches === 1 ? 'es' : ''}${also}${filtered}`;
   summary.textContent = isSearch(place) ? `${showNumber(matches)} of ${count(total)}${words}` : count(total);
 }
 
@@ -152,18 +154,26 @@ function showRange() {
 
 function blankFor() {
   if (place.after !== null) return '#past-end';
-  const kind = place.field === '' ? 'text' : place.q === '' ? 'field' : 'both';
-  for (const words of list.querySelectorAll('#no-match p')) words.hidden = words.dataset.for !== kind;
+  const kind = place.filter === '' ? 'text' : place.q === '' ? 'filter' : 'both';
+  for (const words of list.querySelectorAll('#no-match [data-for]')) words.hidden = !words.dataset.for.includes(kind);
   for (const words of list.querySelectorAll('.value')) words.textContent = place.q;
   for (const words of list.querySelectorAll('.filter-words')) words.textContent = sayFilter();
   find('#no-match span').hidden = !isSearchForID();
   return isSearch(place) ? '#no-match' : '#nobody';
 }
 
-/** Says which value a field must have: "Department is Research". */
+/** Returns a filter as the menus have it: the field, and what its value must be. */
+function partsOfFilter() {
+  const field = place.filter.replace('!', '');
+  return { field, condition: (field !== '' && place.value === '' ? 'empty' : 'is') + place.filter.slice(field.length) };
+}
+
+/** Says what a field must be: "Department is not Research", "Department is empty". */
 export function sayFilter() {
-  if (place.field === '') return '';
-  return `${find(`#field [value=${place.field}]`).textContent} is ${place.value === '' ? 'empty' : short(place.value)}`;
+  const { field, condition } = partsOfFilter();
+  if (field === '') return '';
+  const words = [`#field [value=${field}]`, `#condition [value="${condition}"]`].map((option) => find(option).textContent);
+  return [...words, short(place.value)].join(' ').trim();
 }
 
 /** Shows one of the blocks that stand in the table's place, or the table. */

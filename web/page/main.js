@@ -32,12 +32,14 @@ let typing;
 let isNew = true;
 function search() {
   clearTimeout(typing);
-  const [q, chosen, condition, text] = ['#q', '#field', '#condition', '#value'].map((selector) => find(selector).value);
-  const field = condition === 'empty' || text !== '' ? chosen : ''; // a value that is still to be typed filters nothing
-  const value = condition === 'empty' || field === '' ? '' : text;
+  const q = find('#q').value.trim();
+  const [field, condition, typed] = ['#field', '#condition', '#value'].map((selector) => find(selector).value);
+  const value = condition.startsWith('is') ? typed : '';
+  const isTyped = value !== '' || condition.startsWith('empty'); // a value that is still to be typed filters nothing
+  const filter = field !== '' && isTyped ? field + (condition.endsWith('!') ? '!' : '') : '';
   const place = list.currentPlace();
-  if (q === place.q && field === place.field && value === place.value) return;
-  list.goTo({ q, field, value }, { isNew });
+  if (q === place.q && filter === place.filter && value === place.value) return;
+  list.goTo({ q, filter, value }, { isNew });
   isNew = false;
 }
 for (const box of ['#q', '#value']) {
@@ -63,7 +65,7 @@ on('#find', 'submit', (event) => {
   search();
 });
 on('#clear', 'click', () => {
-  for (const box of ['#field', '#q']) find(box).value = '';
+  for (const box of ['#field', '#value', '#q']) find(box).value = '';
   find('#q').focus();
   filter();
 });
