@@ -252,7 +252,7 @@ func TestSeveralAreDeletedAtOnceAndFailuresAreCounted(t *testing.T) {
 	p.Delete(t, 1) // which is neither a failure nor a deletion of this person
 	program.OpenOther(t, p.DatabasePath()).Do(
 		"CREATE TRIGGER r BEFORE DELETE ON users WHEN OLD.id = 2 BEGIN SELECT RAISE(ABORT, 'not Ben'); END")
-	ada.clicks("button", "Delete 8 users").reads("6 users deleted, 1 not found, 1 failed: constraint failed: not Ben")
+	ada.clicks("button", "Delete 8 users").reads("6 users deleted, 1 not found, 1 failed", "User 001: constraint failed: not Ben")
 	ada.lists("User 004", "User 001")
 	ada.clicks("button", "Cancel").reads("1 selected")
 	p.ExpectUsers(t, "User 001", "User 004")
@@ -264,7 +264,7 @@ func TestOnlyWhoIsAsThePersonSawIsDeleted(t *testing.T) {
 	ada.clicks("checkbox", "Select all on this page")
 	ada.opens("Delete 3 users", "Delete 3 users?")
 	p.Change(t, 2, `{"name":"Theirs"}`)
-	ada.clicks("button", "Delete 3 users").reads("2 users deleted, 1 failed: "+changed, "Delete this user?\n", "Theirs\nben@example.org")
+	ada.clicks("button", "Delete 3 users").reads("2 users deleted, 1 failed", "Ben: "+changed, "Delete this user?\n", "Theirs\nben@example.org")
 	p.ExpectUsers(t, "Theirs")
 	ada.clicks("button", "Delete").reads("Theirs was deleted")
 	p.ExpectUsers(t)

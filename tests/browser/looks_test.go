@@ -322,3 +322,34 @@ func TestPictures(t *testing.T) {
 		ada.must(os.WriteFile(path, picture, 0o644))
 	}
 }
+
+// A dialog may be higher than the window.
+func TestWhatADialogSaysIsInView(t *testing.T) {
+	names, values := manyFields(8)
+	people := make([]string, 7)
+	for i := range people {
+		people[i] = body(fmt.Sprint("User-", i), values)
+	}
+	ada, p := withFields(t, names, people...)
+	inView := func(what, selector string) {
+		t.Helper()
+		ada.expect("whether "+what+" is in view", evaluate[bool](ada, `(({ top, bottom }) =>
+			top >= 0 && bottom <= document.querySelector('dialog[open] .actions').getBoundingClientRect().top)(
+			document.querySelector('`+selector+`').getBoundingClientRect())`), true)
+	}
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE TRIGGER r BEFORE DELETE ON users BEGIN SELECT RAISE(ABORT, 'no'); END")
+	for _, width := range []int64{1280, 360} {
+		ada.look("light", width, 740)
+		ada.open("/").reads("7 users")
+		ada.clicks("checkbox", "Select all on this page")
+		ada.opens("Delete 7 users", "Delete 7 users?")
+		inView("the question", "#delete-title")
+		ada.clicks("button", "Delete 7 users").reads("0 users deleted, 7 failed")
+		inView("that it failed", "#delete .error")
+		inView("with whom it failed", "#delete .failed li")
+		ada.clicks("button", "Cancel").clicks("button", "Clear")
+		ada.imports("people.csv", "name,email\nAda,ada@example.org\n,b@example.org\n").sees("button", "Import the other 1")
+		inView("the answer to a file", "#import-result")
+		ada.clicks("button", "Cancel")
+	}
+}

@@ -2,7 +2,7 @@
 
 import { readUser } from './api.js';
 import { choose, load } from './list.js';
-import { changeEach, sayLeft } from './many.js';
+import { changeEach, sayLeft, showFailures } from './many.js';
 import { count, inputs, say, short, showText } from './show.js';
 
 const most = 6; // people that are named; the others are counted
@@ -28,10 +28,16 @@ export async function deleteUsers(users) {
     load();
     return;
   }
-  error.textContent = '';
+  show('', []);
   progress.hidden = true;
   ask();
   dialog.showModal();
+  dialog.scrollTop = 0; // the button that gets the focus may be below many people
+}
+
+function show(words, failures) {
+  error.textContent = words;
+  showFailures(dialog.querySelector('.failed'), failures);
 }
 
 /** Names the people. */
@@ -61,7 +67,7 @@ dialog.querySelector('form').addEventListener('submit', async (event) => {
   event.preventDefault();
   if (working) return;
   working = new AbortController();
-  error.textContent = '';
+  show('', []);
   await deleteAll(doomed, working.signal);
   working = null;
 });
@@ -77,11 +83,11 @@ async function deleteAll(users, signal) {
   const n = users.length - gone.length - alive.size;
   let words = `${count(n)} deleted${sayLeft({ gone, failures: failed, waiting })}`;
   if (users.length === 1) words = failures[0]?.failure.message ?? `${short(users[0].name)} was deleted`;
-  else if (failed.length > 0) words += `: ${failed[0].failure.message}`;
   if (alive.size > 0 && !signal.aborted) {
-    error.textContent = words;
+    show(words, users.length === 1 ? [] : failed);
     doomed = [...failed.map(({ user, failure }) => failure.now ?? user), ...waiting];
     ask();
+    dialog.scrollTop = 0;
   } else {
     if (!signal.aborted) dialog.close();
     say(words);

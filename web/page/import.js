@@ -129,7 +129,8 @@ find('form').addEventListener('submit', async (event) => {
   if (!answer) return;
   dialog.close();
   const left = answer.refused > 0 ? `, ${showNumber(answer.refused)} left out` : '';
-  say(`${count(answer.created)} added, ${answer.updated} changed, ${answer.skipped} skipped${left}`);
+  const { updated, skipped } = answer;
+  say(`${count(answer.created)} added, ${showNumber(updated)} changed, ${showNumber(skipped)} skipped${left}`);
   load();
 });
 
@@ -163,6 +164,7 @@ async function showRows(rows) {
     for (const text of [row.line, '', row.error]) tr.insertCell().textContent = text;
     return tr;
   }));
+  result.scrollIntoView(); // on a phone it begins below the window
   if (rows.length === 0) return;
   const shown = [...body.rows];
   const lines = await readLines(file, rows.map(({ line }) => line));
