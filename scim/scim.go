@@ -48,7 +48,6 @@ var (
 	errNoSearch   = controllers.NewError("search_refused", "There is no /.search: use GET /scim/v2/Users?filter=…")
 	errNoMe       = controllers.NewError("search_refused", "There is no /Me: use GET /scim/v2/Users?filter=…")
 	errNoUserName = controllers.NewError("field_missing", "userName must be a text that is not empty")
-	errTaken      = controllers.NewError("email_used", "Another user has this userName, email or externalId")
 	errFilter     = controllers.NewError("filter_invalid", `A filter must be one of RFC 7644, section 3.4.2.2, such as `+
 		`userName eq "ada@example.org", on attributes that a field holds, with at most 50 comparisons and 50 brackets`)
 )
@@ -267,10 +266,20 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 // errMeanwhile is the refusal of a change, which begins again then. Clients never see it.
 var errMeanwhile = errors.New("the user was changed since it was read")
 
-// taken returns the error of a write: 409 if a unique index has refused a value.
+// taken returns the error of a write: 409 if a unique index has refused a value. It names the attribute, if it is one.
 func taken(err error) error {
-	if failure, ok := errors.AsType[*models.StorageError](err); ok && failure.Unique {
-		return errTaken
+	failure, ok := errors.AsType[*models.StorageError](err)
+	if !ok || !failure.Unique {
+		return err
 	}
-	return err
+	name := "value"
+	for _, known := range attributes {
+		if known.field != "" && known.field == failure.Column {
+			_, name = splitPath(known.path)
+		}
+	}
+	if failure.Duplicate {
+		name = "email"
+	}
+	return controllers.NewError("email_used", "Another user has this %s", name)
 }

@@ -135,13 +135,14 @@ func TestWhatIsRefused(t *testing.T) {
 		exchange{"Ada", "POST /Users", `{"userName":"ada","emails":[{"value":"ada@x"}],"externalId":"a"}`, "201 …"},
 		exchange{"Alan", "POST /Users", `{"userName":"alan","emails":[{"value":"alan@x"}],"externalId":"b"}`, "201 …"})
 	before := send(t, p, "GET /api/users", "")
-	taken := refused(409, "uniqueness", "Another user has this userName, email or externalId")
+	taken := func(what string) string { return refused(409, "uniqueness", "Another user has this "+what) }
 	invalid := func(detail string) string { return refused(400, "invalidValue", detail) }
 	noUserName := invalid("userName must be a text that is not empty")
 	expect(t, p,
-		exchange{"a userName that is taken", "POST /Users", `{"userName":"ada","emails":[{"value":"new@x"}]}`, taken},
-		exchange{"an email that is taken", "POST /Users", `{"userName":"new","emails":[{"value":"ada@x"}]}`, taken},
-		exchange{"in a PUT", "PUT /Users/2", `{"userName":"ada","emails":[{"value":"alan@x"}]}`, taken},
+		exchange{"a userName that is taken", "POST /Users", `{"userName":"ada","emails":[{"value":"new@x"}]}`, taken("userName")},
+		exchange{"an email that is taken", "POST /Users", `{"userName":"new","emails":[{"value":"ada@x"}]}`, taken("email")},
+		exchange{"an externalId that is taken", "POST /Users", `{"userName":"new","externalId":"a"}`, taken("externalId")},
+		exchange{"in a PUT", "PUT /Users/2", `{"userName":"ada","emails":[{"value":"alan@x"}]}`, taken("userName")},
 		exchange{"no userName", "POST /Users", `{"displayName":"A"}`, noUserName},
 		exchange{"an empty userName", "POST /Users", `{"userName":""}`, noUserName},
 		exchange{"a userName that is null", "PUT /Users/1", `{"userName":null}`, noUserName},
