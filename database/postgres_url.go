@@ -67,6 +67,10 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 		case strings.Contains(why, "sslmode is invalid"):
 			why = "sslmode must be disable, allow, prefer, require, verify-ca or verify-full; " +
 				"what other programs call no-verify is require"
+		case strings.Contains(why, " (strconv."):
+			why = why[:strings.Index(why, " (strconv.")] + ": it must be a whole number"
+		case strings.Contains(why, " (time:"):
+			why = why[:strings.Index(why, " (time:")] + ": it must be a time such as 30m"
 		}
 		return address, nil, errors.New(what + why)
 	}
