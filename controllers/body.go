@@ -21,7 +21,9 @@ import (
 // OneObject is a binding of Gin for a body that is exactly one JSON object. Gin's own binding of JSON would accept text
 // after the object and keys in any letter case, and its errors mention Go types. A blank body and null count as an
 // object without members: the caller reports what is missing.
-type OneObject struct{}
+type OneObject struct {
+	what string // it is called in errors, if it is not the body of a request
+}
 
 // Name names the binding, as Gin asks.
 func (OneObject) Name() string { return "object" }
@@ -39,7 +41,8 @@ func (b OneObject) Bind(request *http.Request, into any) error {
 }
 
 // BindBody binds a text to a [json.Unmarshaler]. The client sees its errors.
-func (OneObject) BindBody(text []byte, into any) error {
+func (b OneObject) BindBody(text []byte, into any) error {
+	what := cmp.Or(b.what, "The request body")
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.Trim(text, space)) == 0 {
 		text = []byte("null")
@@ -49,12 +52,12 @@ func (OneObject) BindBody(text []byte, into any) error {
 	syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
 	switch kind := jsontext.Value(text).Kind(); {
 	case isSyntax && !utf8.Valid(text):
-		return NewError("body_invalid", "The request body is not UTF-8 text")
+		return NewError("body_invalid", "%s is not UTF-8 text", what)
 	case isSyntax:
-		return NewError("body_invalid", "The request body is not valid JSON: see byte %d",
+		return NewError("body_invalid", "%s is not valid JSON: see byte %d", what,
 			min(syntax.ByteOffset+1, int64(len(text))))
 	case kind != '{' && kind != 'n':
-		return NewError("body_invalid", "The request body must be a JSON object, not %s", Kinds[kind])
+		return NewError("body_invalid", "%s must be a JSON object, not %s", what, Kinds[kind])
 	case isRefused:
 		return refusal // without the place in Go that was bound
 	}

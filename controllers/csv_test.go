@@ -190,9 +190,9 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"nothing", "", "refused: " + emptyNDJSON},
 		{"blank lines alone", "\n \t\r\n\n ", "refused: " + emptyNDJSON},
 		{"rows that are refused", "{}\n{\n[]\n{\"name\":1,\"email\":\"a\"}\n" + ada,
-			"1: " + required + "; 2: The request body is not valid JSON: see byte 1; " +
-				"3: The request body must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
-		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The request body is not valid JSON: see byte 9; 3 A|a"},
+			"1: " + required + "; 2: The line is not valid JSON: see byte 1; " +
+				"3: The line must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
+		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The line is not valid JSON: see byte 9; 3 A|a"},
 		{"a first line that is no object", "null\n" + ada, "refused: " + errNotLines.Message},
 		{"keys that are not quite fields", `{"NAME":"A","E-Mail":"a"}` + "\n" + `{"name":"A","Email":"a","email":"b"}`,
 			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},

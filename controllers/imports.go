@@ -366,7 +366,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 			return row, err
 		}
 		sent := sentUser{fields: fields}
-		err = OneObject{}.BindBody(line, &sent)
+		err = OneObject{"The line"}.BindBody(line, &sent)
 		row.Line, row.Values = rows.line, sent.Values
 		if err == nil {
 			err = found.ignoreKeys(line, fields, &row.User)
