@@ -273,13 +273,13 @@ func taken(err error) error {
 		return err
 	}
 	name := "value"
-	for _, known := range attributes {
-		if known.field != "" && known.field == failure.Column {
-			_, name = splitPath(known.path)
-		}
-	}
 	if failure.Duplicate {
 		name = "email"
+	}
+	for _, known := range attributes {
+		if name == "value" && known.field != "" && known.field == failure.Column {
+			_, name = splitPath(known.path)
+		}
 	}
 	return controllers.NewError("email_used", "Another user has this %s", name)
 }
