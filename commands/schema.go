@@ -33,16 +33,23 @@ func changeSchema(ctx context.Context, will, done string, change func(database.L
 }
 
 func newAddField() *cobra.Command {
-	return &cobra.Command{
-		Use:   "add-field NAME",
+	unique := false
+	command := &cobra.Command{
+		Use:   "add-field [--unique] NAME",
 		Short: "Add a column to the table of users, for a field in USER_FIELDS",
 		Long: `Adds a column to the table users in the file in DATA_DIR, or in the PostgreSQL database that DATABASE_URL
 names, so that USER_FIELDS can name it. It holds text, and is NULL for the users there are. The command
 fails if the table has the column already.
 
-The service may run meanwhile. It serves the field once it is started with NAME in USER_FIELDS.
+With --unique, it also creates the unique index users_NAME_unique of the values that are not empty, so that
+no two users have the same. If the table has the column already, it creates the index alone. If some users
+share a value, nothing is changed, and the command prints their ids. To undo it: DROP INDEX users_NAME_unique
 
-  users-api add-field phone`,
+The service may run meanwhile. It serves the field once it is started with NAME in USER_FIELDS, and follows
+an index within 5 s, without a restart.
+
+  users-api add-field phone
+  users-api add-field --unique employee_no`,
 		Args: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
 				return seeHelp(command, fmt.Sprintf("add-field needs one argument, NAME, and got %q", arguments))
@@ -56,14 +63,23 @@ The service may run meanwhile. It serves the field once it is started with NAME 
 		RunE: func(command *cobra.Command, arguments []string) error {
 			name := arguments[0]
 			will := fmt.Sprintf("adding the column %s (text, may be NULL) to", name)
-			next := fmt.Sprintf("added: now name %s in USER_FIELDS, and start the service again", name)
+			serve := fmt.Sprintf("name %s in USER_FIELDS, and start the service again", name)
 			if isOfTheModel(name) {
-				next = "added: now start the service"
+				serve = "start the service"
 			}
-			return changeSchema(command.Context(), will, next,
+			if unique {
+				will = fmt.Sprintf("adding the column %[1]s (text, may be NULL) if there is none, and the unique index "+
+					"users_%[1]s_unique of its values that are not empty, to", name)
+				next := "done: no two users have the same " + name + "; if the column is new, " + serve
+				return changeSchema(command.Context(), will, next,
+					func(d database.Location, ctx context.Context) error { return d.AddUniqueField(ctx, name) })
+			}
+			return changeSchema(command.Context(), will, "added: now "+serve,
 				func(d database.Location, ctx context.Context) error { return d.AddField(ctx, name) })
 		},
 	}
+	command.Flags().BoolVar(&unique, "unique", false, "let no two users have the same value")
+	return command
 }
 
 // isOfTheModel reports whether every user has a field, which a table of before may lack.

@@ -183,6 +183,9 @@ func listed(rows *database.RefusedRows, fields models.Fields, asProblem bool) []
 	all := []refusedRow{}
 	for _, row := range rows.Listed {
 		cause := refusal(valueUsed(row.Err, fields))
+		if cause.code == "value_used" {
+			cause.Message += " or an earlier row of the file" // storage does not tell
+		}
 		listed := refusedRow{Line: row.Line, Error: cause.Message}
 		if asProblem {
 			listed.Code = cause.code

@@ -2,6 +2,7 @@ package database_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -241,12 +242,16 @@ func TestAComparisonSelectsWhomAPlainModelSelects(t *testing.T) {
 	}
 }
 
+func uniquePagers(d database.Location, ctx context.Context) error {
+	return d.AddUniqueField(ctx, "pager")
+}
+
 func TestAConditionSelectsWhomAPlainModelSelects(t *testing.T) {
 	t.Parallel()
 	for _, d := range databases {
 		for name, commands := range map[string][]command{
 			"": nil, " with an index of searches": {database.Location.IndexSearch},
-			" without the case of emails": {database.Location.IgnoreEmailCase},
+			" without the case of emails": {database.Location.IgnoreEmailCase}, " with unique pagers": {uniquePagers},
 		} {
 			t.Run(d.name+name, func(t *testing.T) {
 				t.Parallel()

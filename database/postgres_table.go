@@ -21,6 +21,11 @@ import (
 const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND i.indisvalid
 	AND i.indpred IS NULL AND i.indkey[0] = 0)`
 
+// isNotEmpty is true of the index i if it has the values of the column a that are not empty. The server writes brackets
+// and types into its condition, and more of them if the column is a varchar.
+const isNotEmpty = `replace(translate(pg_get_expr(i.indpred, i.indrelid), '()', ''), '::text', '')
+	= quote_ident(a.attname) || ' <> '''''`
+
 // expectServer returns an error if the server or the database is not one that can be served.
 func (p *postgresPool) expectServer(ctx context.Context) error {
 	var version int
@@ -80,8 +85,8 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 			WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
 		(SELECT COALESCE(string_agg(a.attname, ','), '') FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			JOIN pg_attribute a ON a.attrelid = i.indrelid
-			WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
-			AND i.indnkeyatts = 1 AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND `+isCaseIndex+`)),
+			WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
+			AND (i.indpred IS NULL OR `+isNotEmpty+`) AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND `+isCaseIndex+`)),
 		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
 			WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
 		`+isRecorded+`,
@@ -175,22 +180,13 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 	}
 }
 
-// ignoreEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same, and
-// returns the ids of users for whom that fails.
-func (p *postgresPool) ignoreEmailCase(ctx context.Context) (same []int64, err error) {
-	err = p.build(ctx, "users_email_nocase", "", `CREATE UNIQUE INDEX CONCURRENTLY users_email_nocase ON users (`+foldedEmail+`)`)
-	if sqlState(err) != codeDuplicate {
-		return nil, err
+// buildUnique builds a unique index, or returns who stands in its way.
+func (p *postgresPool) buildUnique(ctx context.Context, index uniqueIndex) error {
+	err := p.build(ctx, index.name, "", "CREATE UNIQUE INDEX CONCURRENTLY "+index.definition())
+	if sqlState(err) == codeDuplicate { // nobody does if another program has changed them meanwhile
+		return cmp.Or(p.snapshot(ctx, index.sharing), err)
 	}
-	failed := p.snapshot(ctx, func(db *gorm.DB) error {
-		return db.Raw(`SELECT u.id FROM users u JOIN (SELECT lower(email COLLATE "C") AS email, min(id) AS first FROM users
-				GROUP BY 1 HAVING count(*) > 1 ORDER BY first LIMIT ?) AS same ON lower(u.email COLLATE "C") = same.email
-			ORDER BY same.first, u.id LIMIT ?`, models.MaxListed+1, models.MaxListed+1).Scan(&same).Error
-	})
-	if failed != nil || len(same) == 0 { // another program has changed them meanwhile
-		return nil, cmp.Or(failed, err)
-	}
-	return same, nil
+	return err
 }
 
 // indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains

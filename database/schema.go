@@ -14,12 +14,18 @@ import (
 
 // AddField adds the column of a field, of a setting or of the model.
 func (d Location) AddField(ctx context.Context, name string) error {
-	if d.Fields = models.NewFields(); d.Fields.Find(name) == nil {
-		d.Fields = models.NewFields(name)
-	}
+	d.Fields = fieldsWith(name)
 	return d.changeSchema(ctx,
 		func(tx *gorm.DB) error { return addColumn(tx, sqliteDialect{}, name) },
 		func(tx *gorm.DB) error { return addColumn(tx, postgresDialect{}, name) })
+}
+
+// fieldsWith returns fields with this one among them, which a setting adds unless it is of the model.
+func fieldsWith(name string) models.Fields {
+	if fields := models.NewFields(); fields.Find(name) != nil {
+		return fields
+	}
+	return models.NewFields(name)
 }
 
 func addColumn(tx *gorm.DB, dialect dialect, name string) error {
@@ -31,24 +37,87 @@ func addColumn(tx *gorm.DB, dialect dialect, name string) error {
 	return tx.Migrator().AddColumn(&models.User{}, name)
 }
 
-// IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist,
-// the error is [*models.SameEmails].
-func (d Location) IgnoreEmailCase(ctx context.Context) error {
-	var same []int64
-	var err error
+// AddUniqueField adds the column of a field if there is none, and a unique index of its values that are not empty. If
+// users share a value, the error is [*models.SameValues].
+func (d Location) AddUniqueField(ctx context.Context, name string) error {
+	d.Fields = fieldsWith(name)
+	index := uniqueIndex{
+		name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
+		shared: "some users have the same " + name,
+	}
+	prepare := func(tx *gorm.DB, dialect dialect) error {
+		table, err := dialect.describe(tx, nil)
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains(table.unique, name):
+			return fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
+		case !slices.Contains(table.columns, name):
+			return tx.Migrator().AddColumn(&models.User{}, name)
+		}
+		_, err = dialect.describe(tx, models.Fields{d.Fields.Find(name)}) // its type
+		return err
+	}
 	if d.URL == "" {
-		err = d.changeSQLite(ctx, nil, func(tx *gorm.DB) (err error) {
-			same, err = ignoreSQLiteEmailCase(tx)
-			return err
-		})
-	} else {
-		err = d.onPostgres(ctx, func(p *postgresPool) (err error) {
-			same, err = p.ignoreEmailCase(ctx)
-			return err
+		return d.changeSQLite(ctx, nil, func(tx *gorm.DB) error {
+			if err := prepare(tx, sqliteDialect{}); err != nil {
+				return err
+			}
+			return createSQLiteUnique(tx, index)
 		})
 	}
-	if err == nil && len(same) > 0 {
-		return &models.SameEmails{IDs: same}
+	return d.onPostgres(ctx, func(p *postgresPool) error {
+		err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, postgresDialect{}) })
+		if err == nil {
+			err = p.buildUnique(ctx, index)
+		}
+		if err != nil {
+			return err
+		}
+		return p.read(ctx, func(db *gorm.DB) error {
+			table, err := postgresDialect{}.describe(db, nil)
+			if err == nil && !slices.Contains(table.unique, name) {
+				err = fmt.Errorf("the index %s is another program's: rename it", index.name)
+			}
+			return err
+		})
+	})
+}
+
+// IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist,
+// the error is [*models.SameValues].
+func (d Location) IgnoreEmailCase(ctx context.Context) error {
+	index := uniqueIndex{
+		name: "users_email_nocase", key: "email COLLATE NOCASE",
+		shared: "some emails differ only in the case of their letters",
+	}
+	if d.URL == "" {
+		return d.changeSQLite(ctx, nil, func(tx *gorm.DB) error {
+			if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
+				return err
+			}
+			return createSQLiteUnique(tx, index)
+		})
+	}
+	index.key = foldedEmail
+	return d.onPostgres(ctx, func(p *postgresPool) error { return p.buildUnique(ctx, index) })
+}
+
+// uniqueIndex is a unique index that a command creates.
+type uniqueIndex struct {
+	name, key, where string // in SQL; where is empty, or begins with a blank
+	shared           string // says that users share a key, for [models.SameValues]
+}
+
+func (i uniqueIndex) definition() string { return i.name + " ON users (" + i.key + ")" + i.where }
+
+// sharing returns the error that names the users who share a key, or nil if none do.
+func (i uniqueIndex) sharing(db *gorm.DB) error {
+	same := models.SameValues{Why: i.shared}
+	err := db.Raw("SELECT id FROM users WHERE "+i.key+" IN (SELECT "+i.key+" FROM users"+i.where+
+		" GROUP BY 1 HAVING count(*) > 1) ORDER BY "+i.key+", id LIMIT ?", models.MaxListed+1).Scan(&same.IDs).Error
+	if err == nil && len(same.IDs) > 0 {
+		err = &same
 	}
 	return err
 }

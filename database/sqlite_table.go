@@ -24,7 +24,9 @@ import (
 const describeTable = `WITH alone AS (
 		SELECT max(c.name) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
 		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
-		WHERE i."unique" AND NOT i.partial GROUP BY i.name HAVING count(*) = 1)
+		WHERE i."unique" GROUP BY i.name HAVING count(*) = 1 AND (NOT i.partial
+			OR (SELECT lower(replace(sql, '"', '')) FROM sqlite_schema WHERE name = i.name)
+				GLOB '*where ' || max(c.name) || ' <> '''''))
 	SELECT coalesce(CASE
 			WHEN l.type = 'view' THEN 'it is a view'
 			WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
@@ -128,19 +130,13 @@ func (d Location) changeSQLite(ctx context.Context, needs models.Fields, change 
 	return shown
 }
 
-// ignoreSQLiteEmailCase creates the index with which emails that differ only in the case of ASCII letters are the same,
-// and returns the ids of users for whom that fails.
-func ignoreSQLiteEmailCase(tx *gorm.DB) (same []int64, err error) {
-	if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
-		return nil, err
-	}
-	err = tx.Exec("CREATE UNIQUE INDEX users_email_nocase ON users (email COLLATE NOCASE)").Error
+// createSQLiteUnique creates a unique index, or returns who stands in its way.
+func createSQLiteUnique(tx *gorm.DB, index uniqueIndex) error {
+	err := tx.Exec("CREATE UNIQUE INDEX " + index.definition()).Error
 	if failed, ok := errors.AsType[*driver.Error](err); ok && failed.Code() == dbfile.CodeUnique {
-		err = tx.Raw(`SELECT id FROM users WHERE email COLLATE NOCASE IN
-				(SELECT email FROM users WHERE email IS NOT NULL GROUP BY email COLLATE NOCASE HAVING count(*) > 1)
-			ORDER BY email COLLATE NOCASE, id LIMIT ?`, models.MaxListed+1).Scan(&same).Error
+		return cmp.Or(index.sharing(tx), err)
 	}
-	return same, err
+	return err
 }
 
 // expectOwn returns an error if a table that a command would remove is another program's.

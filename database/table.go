@@ -12,7 +12,7 @@ import (
 )
 
 // table is what must be known about the table users, which another program may have created. Each column in unique has
-// a unique index of its own.
+// a unique index of its own, of all values or of those that are not empty.
 type table struct {
 	columns     []string
 	unique      []string

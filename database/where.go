@@ -93,6 +93,8 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 		return expression("(" + column + " IS NULL OR " + column + " = '')")
 	case isEqual && ignoresCase:
 		return expression(u.limits.foldedEmail+" IN ?", u.stored(text))
+	case isEqual && !field.Unique: // only so does SQLite use an index of the values that are not empty
+		return expression("("+column+u.limits.exactly+" IN ? AND "+column+" <> '')", u.stored(text))
 	case isEqual:
 		return expression(column+u.limits.exactly+" IN ?", u.stored(text))
 	case !isText && sign != "":

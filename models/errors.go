@@ -52,19 +52,22 @@ func Unserved(why string) error {
 	return &StorageError{Text: "the table users cannot be served: " + why, Meaning: "the table users cannot be served"}
 }
 
-// SameEmails are users whose emails differ only in the case of ASCII letters, so that no index can ignore the case.
+// SameValues are users who share what a unique index would allow once, so that there can be no such index.
 //
-// Those with the same email follow each other. There is one more than [MaxListed] if there are others.
-type SameEmails struct{ IDs []int64 }
+// Those who share one follow each other. There is one more than [MaxListed] if there are others.
+type SameValues struct {
+	Why string // in a sentence behind "because"
+	IDs []int64
+}
 
-func (e *SameEmails) Error() string {
+func (e *SameValues) Error() string {
 	ids, more := e.IDs, ""
 	if len(ids) > MaxListed {
 		ids, more = ids[:MaxListed], " and others"
 	}
 	listed := strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
-	return "nothing was changed, because some emails differ only in the case of their letters: change or delete all " +
-		"but one of each, and try again; the users have the ids " + listed + more
+	return "nothing was changed, because " + e.Why + ": change or delete all but one of each, and try again; " +
+		"the users have the ids " + listed + more
 }
 
 // MaxListed is how many refused rows, and how many deleted users, an import names at most.

@@ -27,6 +27,8 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{"add-field", "add-field needs one argument, NAME…users-api add-field --help"},
 		{"add-field|phone|city", "add-field needs one argument…phone…city"},
 		{"add-field|Phone", `"Phone" cannot be the name of a field…users-api add-field --help`},
+		{"add-field|--unique", "add-field needs one argument, NAME…users-api add-field --help"},
+		{"add-field|--unique|email", "every user has the field email already…users-api add-field --help"},
 		{"ignore-email-case|now", "ignore-email-case takes no arguments…now"},
 		{"changes", "changes needs one argument, on or off, and got []…users-api changes --help"},
 		{"changes|On", `changes needs one argument, on or off, and got ["On"]`},
@@ -51,7 +53,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		"backup": "whether the service runs or not|must not exist|" +
 			"users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db|With compose, write `docker compose run --rm -T users-api`",
 		"copy":              "Stop the service first|DATABASE_URL=postgres://|users-api copy|run --rm -T users-api-postgres copy",
-		"add-field":         "USER_FIELDS|users-api add-field phone|With compose",
+		"add-field":         "USER_FIELDS|users-api add-field phone|--unique|DROP INDEX|With compose",
 		"ignore-email-case": "users_email_nocase|A to Z|DROP INDEX|With compose",
 		"changes":           "users_changes|GET /api/changes|removes all of it|changes on|With compose",
 		"index-search":      "--drop|USER_FIELDS|(q)|three characters|With compose",

@@ -109,14 +109,15 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	one := program.Serve(t)
 	two := program.Serve(t, "DATA_DIR="+one.DataDir)
 	writers := program.StartWriters(2, one, two)
-	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor"} {
+	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor",
+		"add-field --unique city", "add-field --unique shelf"} {
 		one.Run(t, strings.Fields(command)...).MustSucceed(t)
 		one.List(t)
 		two.List(t)
 	}
 	writers.StopAndExpect(t, one, two)
 	program.Forbid(t, one.Log()+two.Log(), "level=ERROR") // nor is a creation refused
-	expectColumns(t, one, "room,city,floor")
+	expectColumns(t, one, "room,city,floor,shelf")
 }
 
 func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
@@ -130,4 +131,68 @@ func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
 
 	program.OpenOther(t, p.DatabasePath()).Do("ALTER TABLE users RENAME TO people", "CREATE VIEW users AS SELECT * FROM people")
 	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the column city …", "users cannot be served: it is ")
+}
+
+// adding is what add-field --unique says first.
+func adding(name string) string {
+	return "adding the column " + name + " (text, may be NULL) if there is none, and the unique index users_" + name +
+		"_unique of its values that are not empty, to users in …"
+}
+
+// PostgreSQL writes a column that is a word of SQL in quotes, and the condition of a varchar in another way.
+func TestAFieldBecomesUniqueWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("ALTER TABLE users ADD COLUMN room TEXT", `ALTER TABLE users ADD COLUMN "group" VARCHAR(9)`)
+	p.Stop(t)
+	p = program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=room,group")
+	for i, value := range []string{`"a"`, `"b"`, `"a"`, `"b"`, `"A"`, `""`, `""`, "null", "null", `"b"`} {
+		p.Do(t, "POST", "/api/users", fmt.Sprintf(`{"name":"n","email":"%d","room":%s,"group":%[2]s}`, i, value)).Expect(t, 201, "…")
+	}
+	for _, name := range []string{"room", "group"} {
+		refused := "nothing was changed, because some users have the same " + name + ": "
+		p.Run(t, "add-field", "--unique", name).ExpectFailure(t, adding(name), refused, "the users have the ids 1, 3, 2, 4, 10\n")
+		p.Change(t, 9, `{"`+name+`":"a"}`) // no index refuses it
+		for id, value := range map[int64]string{1: `"c"`, 2: "null", 4: `""`, 9: "null"} {
+			p.Change(t, id, `{"`+name+`":`+value+`}`)
+		}
+		done := "done: no two users have the same " + name + "; if the column is new, name " + name + " in USER_FIELDS, and start the service again"
+		expectDone(t, p.Run(t, "add-field", "--unique", name), adding(name), done)
+		p.Do(t, "PATCH", "/api/users/9", `{"`+name+`":"a"}`).Expect(t, 409, program.ErrorBody(name+" is already used by another user"))
+		p.Change(t, 9, `{"`+name+`":"B"}`)
+		p.Change(t, 10, `{"`+name+`":""}`) // as others have
+		again := "the table users has a unique index on the column " + name + " already: nothing was changed"
+		p.Run(t, "add-field", "--unique", name).ExpectFailure(t, adding(name), again)
+	}
+	p.Run(t, "add-field", "--unique", "city").MustSucceed(t)
+	expectColumns(t, p, "room,group,city")
+	other.Do("UPDATE users SET city = '' WHERE id > 1")
+	p.Run(t, "add-field", "--unique", "city").ExpectFailure(t, adding("city"), "has a unique index on the column city already")
+	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the column city …", "the table users has the column city already")
+}
+
+// Whether a field is unique follows from what an index is on, and not from its name.
+func TestAnIndexOfAnotherProgramIsKnownByItsColumns(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "USER_FIELDS=room,city,floor,shelf,desk")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("ALTER TABLE users ADD COLUMN seats INTEGER", "CREATE UNIQUE INDEX one ON users (room)",
+		"CREATE UNIQUE INDEX two ON users (city)\nWHERE city <> ''", "CREATE UNIQUE INDEX few ON users (floor) WHERE floor <> 'x'",
+		"CREATE UNIQUE INDEX pairs ON users (floor, city)", "CREATE UNIQUE INDEX others ON users (shelf) WHERE city <> ''",
+		"CREATE UNIQUE INDEX users_desk_unique ON users (desk, room)")
+	for name, says := range map[string]string{
+		"room": "has a unique index on the column room already", "city": "has a unique index on the column city already",
+		"seats": "users cannot be served: its column seats ", "desk": "users_desk_unique",
+	} {
+		p.Run(t, "add-field", "--unique", name).ExpectFailure(t, adding(name), says)
+	}
+	for _, name := range []string{"floor", "shelf"} {
+		p.Run(t, "add-field", "--unique", name).MustSucceed(t)
+	}
+	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada","floor":"x","shelf":"1","desk":"1"}`).Expect(t, 201, "…")
+	p.Do(t, "POST", "/api/users", `{"name":"Alan","email":"alan","desk":"1"}`).Expect(t, 201, "…")
+	for _, value := range []string{`"floor":"x"`, `"shelf":"1"`} {
+		p.Do(t, "PATCH", "/api/users/2", "{"+value+"}").Expect(t, 409, "…")
+	}
 }

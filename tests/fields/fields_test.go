@@ -136,20 +136,20 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 			`400 {"error":"Unknown parameter \"room\": …"}`})
 }
 
-// Another program has made unique indexes. SQL has a word group, so PostgreSQL writes the column in quotes.
+// The command and another program have made unique indexes. SQL has a word group, so PostgreSQL writes the column in quotes.
 func TestAValueThatAUniqueIndexRefusesIsAConflict(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "USER_FIELDS=room,group")
-	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX one ON users (room)",
-		`CREATE UNIQUE INDEX two ON users ("group") WHERE "group" <> ''`, "CREATE UNIQUE INDEX three ON users (name)")
+	p.Run(t, "add-field", "--unique", "group").MustSucceed(t)
+	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX one ON users (room)", "CREATE UNIQUE INDEX three ON users (name)")
 	const problem = "Accept: application/problem+json"
 	ada, alan := `{"name":"Ada","email":"ada","room":"1","group":"a"}`, `{"name":"Alan","email":"alan"}`
 	p.Do(t, "POST", "/api/users", ada).Expect(t, 201, "…")
 	p.Do(t, "POST", "/api/users", alan).Expect(t, 201, "…")
 	for field, value := range map[string]string{"room": "1", "group": "a", "name": "Ada", "email": "ada"} {
-		says, code := field+" is already used by another user", "value_used"
+		says, code, inFile := field+" is already used by another user", "value_used", " or an earlier row of the file"
 		if field == "email" {
-			says, code = "Email is already used by another user", "email_used"
+			says, code, inFile = "Email is already used by another user", "email_used", ""
 		}
 		user := map[string]string{"name": "n", "email": "e"}
 		user[field] = value
@@ -165,7 +165,7 @@ func TestAValueThatAUniqueIndexRefusesIsAConflict(t *testing.T) {
 			}
 			p.Do(t, method, path, body).Expect(t, want.Status, want.Body)
 		}
-		p.Do(t, "POST", program.NDJSON, body, problem).Expect(t, 422, `…"rows":[{"line":1,"error":"`+says+`","code":"`+code+`"}]}`)
+		p.Do(t, "POST", program.NDJSON, body, problem).Expect(t, 422, `…"rows":[{"line":1,"error":"`+says+inFile+`","code":"`+code+`"}]}`)
 	}
 	p.ExpectUsers(t, "Ada", "Alan")
 }
