@@ -156,6 +156,7 @@ type fileImport struct {
 	inSteps  bool // a savepoint stands before each step
 	table    table
 	together int  // how many rows are stored together: more while that is fast, as no statement can be interrupted
+	inOrder  bool // a unique value may go from one row to a later one; otherwise new users come last, in half the time
 	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
 	refused  RefusedRows
 	done     Imported
@@ -172,6 +173,9 @@ func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) 
 	if i.table, err = i.dialect.describe(i.tx, i.fields); err != nil {
 		return err
 	}
+	i.inOrder = slices.ContainsFunc(i.fields, func(field *models.Field) bool {
+		return field.Name != "email" && slices.Contains(i.table.unique, field.Name) // updates keep the email
+	})
 	i.finds = i.options.OnConflict != ConflictFails
 	if i.finds && !i.table.uniqueEmail {
 		return models.ErrNotUnique
@@ -329,10 +333,23 @@ func (i *fileImport) try(rows []ImportRow) error {
 	if err != nil {
 		return err
 	}
-	var created []*models.User
+	var created []*models.User // of whom some are stored
 	var refused []*RowError
 	var seen []int64
-	updated := 0
+	updated, stored := 0, 0
+	create := func() error {
+		users := created[stored:]
+		if len(users) == 0 {
+			return nil
+		}
+		stored = len(created)
+		// Up to 80 in a statement, and 266 on PostgreSQL.
+		done := i.tx.Clauses(returnID).CreateInBatches(users, i.limits.maxParameters/(len(i.fields)+1))
+		if done.Error == nil && done.RowsAffected < int64(len(users)) {
+			return models.ErrIgnored
+		}
+		return done.Error
+	}
 	for _, row := range rows {
 		user, exists := found[i.sameEmail(row.User.Email)]
 		if !exists {
@@ -352,20 +369,18 @@ func (i *fileImport) try(rows []ImportRow) error {
 		differing := i.fields.Differing(&row.Values, &user.Profile) &^ i.fields.Find("email").Bit
 		if i.options.OnConflict == ConflictUpdates && differing != 0 {
 			updated++
+			if i.inOrder {
+				if err := create(); err != nil {
+					return err
+				}
+			}
 			if _, err := i.update(i.tx, user.ID, differing, &row.User); err != nil {
 				return err
 			}
 		}
 	}
-	if len(created) > 0 {
-		// Up to 80 in a statement, and 266 on PostgreSQL.
-		stored := i.tx.Clauses(returnID).CreateInBatches(created, i.limits.maxParameters/(len(i.fields)+1))
-		switch {
-		case stored.Error != nil:
-			return stored.Error
-		case stored.RowsAffected < int64(len(created)):
-			return models.ErrIgnored
-		}
+	if err := create(); err != nil {
+		return err
 	}
 	i.done.Created += len(created)
 	i.done.Updated += updated
