@@ -125,11 +125,18 @@ func TestAFieldMayBeCalledLikeAnything(t *testing.T) {
 // nulls is the JSON of fields that are null.
 func nulls(fields string) string { return `"` + strings.ReplaceAll(fields, ",", `":null,"`) + `":null` }
 
-// Another program has made an index. The email is not to blame.
-func TestAValueThatAnotherUserHasIsNamedInTheForm(t *testing.T) {
-	ada, p := withFields(t, "phone", body("Ada", `,"phone":"1815"`), body("Ben", ""))
-	program.OpenOther(t, p.DatabasePath()).Do("CREATE UNIQUE INDEX one ON users (phone)")
+func TestAValueThatAnotherUserHasIsMarkedInTheForm(t *testing.T) {
+	ada, p := withFields(t, "room,member_no", body("Ada", `,"room":"7","member_no":"1815"`), body("Ben", ""))
+	p.Run(t, "add-field", "--unique", "member_no").MustSucceed(t)
 	ada.opens("Change Ben", "Change user")
-	ada.fills("Phone", "1815").clicks("button", "Save").reads("phone is already used by another user")
-	ada.expect("inputs that are marked", evaluate[int](ada, `document.querySelectorAll('[aria-invalid=true]').length`), 0)
+	ada.fills("Room", "7").fills("Member no", "1815").clicks("button", "Save")
+	ada.describes("Member no", "member_no is already used by another user")
+	ada.isAt("textbox", "Member no")
+	ada.describes("Room", "")
+	ada.describes("Email", "")
+	ada.fills("Member no", "1816").clicks("button", "Save").reads("Ben was saved")
+	ada.opens("Add user", "Add user").describes("Member no", "")
+	ada.fills("Name", "Cleo").fills("Email", "cleo@example.org").fills("Member no", "1816").clicks("button", "Save")
+	ada.describes("Member no", "member_no is already used by another user")
+	ada.isAt("textbox", "Member no")
 }

@@ -8,7 +8,7 @@ import { inputs, say, short } from './show.js';
 const dialog = document.querySelector('#user');
 const form = dialog.querySelector('form');
 const conflict = document.querySelector('#conflict');
-const required = [...inputs.values()].filter(({ dataset }) => !('optional' in dataset)); // each before its error
+const required = [...inputs.values()].filter(({ dataset }) => !('optional' in dataset));
 
 let read = null; // the user and the tag that are changed; null while one is added
 let isBusy = false;
@@ -152,7 +152,8 @@ function done(sentence) {
 function errorsOf(error) {
   const ofForm = new Map([[form, error.message]]);
   if (!(error instanceof Refusal)) return ofForm;
-  if (error.answer.code === 'email_used') return new Map([[inputs.get('email'), error.message]]);
+  const used = inputs.get(error.message.split(' ', 1)[0].toLowerCase()); // as in "Email is already used by another user"
+  if (error.status === 409 && used) return new Map([[used, error.message]]);
   const empty = required.filter(({ value }) => value === '');
   if (error.status !== 400 || empty.length === 0) return ofForm;
   return new Map(empty.map((input) => [input, `${input.labels[0].textContent} is required`]));
@@ -160,12 +161,12 @@ function errorsOf(error) {
 
 /** Shows errors, and takes the person to the first of them. */
 function showErrors(errors) {
-  for (const input of required) {
+  for (const input of inputs.values()) { // each before its error
     input.ariaInvalid = errors.has(input);
     input.nextElementSibling.textContent = errors.get(input) ?? '';
   }
   const ofForm = form.querySelector('.error');
   ofForm.textContent = errors.get(form) ?? '';
   if (errors.has(form)) ofForm.scrollIntoView({ block: 'nearest' });
-  required.find((input) => errors.has(input))?.focus();
+  [...inputs.values()].find((input) => errors.has(input))?.focus();
 }
