@@ -24,7 +24,7 @@ func TestDefaultsOfTheDatabaseChangeNothing(t *testing.T) {
 			first.Stop(t)
 			url := program.DatabaseURL(t, first.DataDir)
 			postgresql.SQL(t, url, fmt.Sprintf("DO $$ BEGIN EXECUTE format($s$ALTER DATABASE %%I SET %s = %s$s$, current_database()); END $$", setting, value))
-			for _, command := range [][]string{{"ignore-email-case"}, {"index-search"}, {"changes", "on"}} {
+			for _, command := range [][]string{{"ignore-email-case"}, {"add-field", "--unique", "room"}, {"index-search"}, {"changes", "on"}} {
 				first.Run(t, command...).MustSucceed(t)
 			}
 			p := program.Serve(t, "DATA_DIR="+first.DataDir)
