@@ -38,35 +38,38 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 // addUsers adds to each entry the user that it names, and leaves out the entries after [changesBytes].
 func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 	left, text := changesBytes, []byte(nil)
-	users := map[int64]*models.User{}
+	users, sizes := map[int64]*models.User{}, map[int64]int{}
 	for done, together := 0, 1; done < len(changes.Entries); together = min(2*together, 128) {
 		part := changes.Entries[done:min(done+together, len(changes.Entries))]
 		var ids []int64
 		for _, entry := range part {
 			ids = append(ids, entry.ID)
 		}
+		room := left
 		for user, err := range u.each(tx.Where("id IN ?", ids).Order("id")) {
 			if err != nil {
 				return err
 			}
-			if left <= 0 {
+			if room <= 0 {
 				break
 			}
-			if users[user.ID] == nil {
-				users[user.ID] = new(*user)
-				text = u.fields.AppendUser(text[:0], user)
-				left -= len(text)
-			}
+			text = u.fields.AppendUser(text[:0], user)
+			users[user.ID], sizes[user.ID] = new(*user), len(text)
+			room -= len(text)
 		}
-		if left <= 0 && done > 0 { // the users of some entries were not read, or fill the response
+		if room <= 0 && done > 0 { // the users of some entries were not read
 			changes.Entries = changes.Entries[:done]
 			break
 		}
 		for at := range part {
 			if part[at].Op != models.OpMany {
 				part[at].User = users[part[at].ID]
+				left -= sizes[part[at].ID]
 			}
-			left -= 100 // what an entry takes besides its user
+			if left -= 100; left <= 0 && done+at > 0 { // what an entry takes besides its user
+				changes.Entries = changes.Entries[:done+at]
+				break
+			}
 		}
 		done += len(part)
 	}

@@ -167,6 +167,13 @@ func TestALargeResponseOfTheFeedIsSplit(t *testing.T) {
 	if got := fmt.Sprint(ids); got != "[1 2 3 4 5 6]" {
 		t.Errorf("the users are %s", got)
 	}
+	for i := range 10 { // each entry has the whole user
+		p.Do(t, "PATCH", "/api/users/2", fmt.Sprintf(`{"name":"%d%s"}`, i, strings.Repeat("n", 30<<10))).Expect(t, 200, "…")
+	}
+	answer := p.Do(t, "GET", "/api/changes?wait=60&limit=1000"+after, "")
+	if part := read(t, p, "?wait=60&limit=1000"+after); len(answer.Body) > 128<<10 || len(part.Changes) != 4 {
+		t.Errorf("of one user, a response has %d entries in %d bytes", len(part.Changes), len(answer.Body))
+	}
 }
 
 // What another program does is in the feed, row by row: a client that follows it has the list after each.
