@@ -52,8 +52,8 @@ func (a *API) List(c *gin.Context) error {
 const (
 	// userBytes is the most that nearly all users need as JSON.
 	userBytes = 128
-	// pageBytes is how much of a page is held in memory: its headers, which are sent first, say whether more users follow.
-	pageBytes = 1000 * userBytes
+	// memoryBytes is how much of a page is held in memory: its headers, which are sent first, say whether more users follow.
+	memoryBytes = 1000 * userBytes
 )
 
 // page is what is known of the users that are selected before they are sent.
@@ -76,26 +76,26 @@ func (a *API) listSelected(c *gin.Context) error {
 		return a.sendPage(c, &asked)
 	}
 	ctx := c.Request.Context()
-	page := page{}
-	page.cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
+	var all page
+	all.cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
 	if err == nil && asked.Query.Count {
-		page.total, err = a.users.Count(ctx, asked.Query)
+		all.total, err = a.users.Count(ctx, asked.Query)
 	}
 	if err != nil {
 		return err
 	}
-	describePage(c, &asked, page)
+	describePage(c, &asked, all)
 	return sendArray(c, a.fields.NewArray(0), a.users.Select(ctx, asked.Query))
 }
 
 // describePage sets the headers that say more than the body.
-func describePage(c *gin.Context, asked *request, page page) {
-	c.Header("Changes-Cursor", page.cursor)
+func describePage(c *gin.Context, asked *request, p page) {
+	c.Header("Changes-Cursor", p.cursor)
 	if asked.Query.Count {
-		c.Header("X-Total-Count", strconv.FormatInt(page.total, 10))
+		c.Header("X-Total-Count", strconv.FormatInt(p.total, 10))
 	}
-	if page.more {
-		c.Header("Link", "<"+asked.next(page.last)+`>; rel="next"`)
+	if p.more {
+		c.Header("Link", "<"+asked.next(p.last)+`>; rel="next"`)
 	}
 }
 
@@ -131,7 +131,7 @@ func (a *API) sendPage(c *gin.Context, asked *request) error {
 	var file *database.TempFile
 	array := a.fields.NewArray(asked.Limit * userBytes)
 	page, err := a.readPage(c, asked, func(user *models.User) (err error) {
-		if array.Add(user) < pageBytes {
+		if array.Add(user) < memoryBytes {
 			return nil
 		}
 		if file == nil {

@@ -20,15 +20,15 @@ import (
 // The list of all users is kept as one array of bytes. Before each response the database is asked: was anything
 // committed since it was read? If so, all users are read again. Writes know nothing of it.
 
-// list is the cache of the list. It is never stale: a request gets the answer to a question that began after it came,
+// listCache is the cache of the list. It is never stale: a request gets the answer to a question that began after it came,
 // and all that come before it begins share that answer.
-type list struct {
+type listCache struct {
 	maxBytes int // of the array in memory, and again of those that slow clients still read
 	group    singleflight.Group
 	asking   sync.Mutex // held by the question under way, which what follows belongs to
-	current  *listed
-	older    []*listed // that may still be sent
-	failedAt time.Time // when the last question failed, and with what
+	current  *cachedList
+	older    []*cachedList // that may still be sent
+	failedAt time.Time     // when the last question failed, and with what
 	failed   error
 
 	tooLarge atomic.Bool // the array was larger than maxBytes when the users were last read
@@ -37,8 +37,8 @@ type list struct {
 	}
 }
 
-// listed is the list as of one moment.
-type listed struct {
+// cachedList is the list as of one moment.
+type cachedList struct {
 	models.List
 	text    []byte
 	state   string // of the database, before the users were read
@@ -47,38 +47,38 @@ type listed struct {
 
 var errTooLarge = errors.New("the list is too large for memory")
 
-// List calls send with all users, and returns what send returns, until when the list stays valid. It comes from memory,
+// List calls send with all users and returns its error. The list is valid only until send returns. It comes from memory,
 // or is read while it is sent if it is too large for that.
 func (u *Users) List(ctx context.Context, send func(models.List) error) error {
-	l, err := u.listed(ctx)
+	cached, err := u.cachedList(ctx)
 	switch {
 	case err != nil:
 		return u.storageError(ctx, err)
-	case l == nil:
+	case cached == nil:
 		u.list.served.streamed.Add(1)
 		return send(models.List{Length: -1, Chunks: u.streamed(ctx)})
 	}
-	l.readers.Add(1)
-	defer l.readers.Add(-1)
-	return send(l.List)
+	cached.readers.Add(1)
+	defer cached.readers.Add(-1)
+	return send(cached.List)
 }
 
-// listed returns the list as of a moment after the call, or nil if it cannot be kept in memory.
-func (u *Users) listed(ctx context.Context) (*listed, error) {
-	l, arrived := &u.list, time.Now()
-	if l.tooLarge.Load() {
+// cachedList returns the list as of a moment after the call, or nil if it cannot be kept in memory.
+func (u *Users) cachedList(ctx context.Context) (*cachedList, error) {
+	cache, arrived := &u.list, time.Now()
+	if cache.tooLarge.Load() {
 		return nil, nil
 	}
-	answer := l.group.DoChan("", func() (any, error) {
-		l.asking.Lock()
-		defer l.asking.Unlock()
-		l.group.Forget("") // who comes from now on asks again
-		if l.failedAt.After(arrived) {
-			return nil, l.failed // a server that is silent for 4 s must not be asked a second time for those who wait
+	answer := cache.group.DoChan("", func() (any, error) {
+		cache.asking.Lock()
+		defer cache.asking.Unlock()
+		cache.group.Forget("") // who comes from now on asks again
+		if cache.failedAt.After(arrived) {
+			return nil, cache.failed // a server that is silent for 4 s must not be asked a second time for those who wait
 		}
-		answer, err := u.latest(u.ended)
+		answer, err := u.latestList(u.ended)
 		if err != nil {
-			l.failed, l.failedAt = err, time.Now()
+			cache.failed, cache.failedAt = err, time.Now()
 		}
 		return answer, err
 	})
@@ -86,56 +86,56 @@ func (u *Users) listed(ctx context.Context) (*listed, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case got := <-answer:
-		current, _ := got.Val.(*listed)
+		current, _ := got.Val.(*cachedList)
 		return current, got.Err
 	}
 }
 
-// latest returns the list as of now.
-func (u *Users) latest(ctx context.Context) (*listed, error) {
-	l := &u.list
+// latestList returns the list as of now, or nil. The caller holds asking.
+func (u *Users) latestList(ctx context.Context) (*cachedList, error) {
+	cache := &u.list
 	state, err := u.pool.state(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if l.current != nil && state != "" && l.current.state == state {
-		l.served.cached.Add(1)
-		return l.current, nil
+	if cache.current != nil && state != "" && cache.current.state == state {
+		cache.served.cached.Add(1)
+		return cache.current, nil
 	}
 	size := 0
-	if l.current != nil {
-		size = len(l.current.text) + 1<<10 // a new array is seldom much longer
-		l.older, l.current = append(l.older, l.current), nil
+	if cache.current != nil {
+		size = len(cache.current.text) + 1<<10 // a new array is seldom much longer
+		cache.older, cache.current = append(cache.older, cache.current), nil
 	}
-	l.older = slices.DeleteFunc(l.older, func(older *listed) bool { return older.readers.Load() == 0 })
+	cache.older = slices.DeleteFunc(cache.older, func(older *cachedList) bool { return older.readers.Load() == 0 })
 	held := 0
-	for _, older := range l.older {
+	for _, older := range cache.older {
 		held += len(older.text)
 	}
-	if state == "" || held > l.maxBytes {
+	if state == "" || held > cache.maxBytes {
 		return nil, nil
 	}
 	read, err := u.readList(ctx, size)
 	switch {
 	case errors.Is(err, errTooLarge):
-		l.tooLarge.Store(true)
+		cache.tooLarge.Store(true)
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	l.served.read.Add(1)
-	read.state, l.current = state, read
+	cache.served.read.Add(1)
+	read.state, cache.current = state, read
 	return read, nil
 }
 
 // readList reads all users. It gives up when the next ones take longer than a short read may.
-func (u *Users) readList(ctx context.Context, size int) (l *listed, err error) {
+func (u *Users) readList(ctx context.Context, size int) (l *cachedList, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stall := time.AfterFunc(answerTimeout, cancel)
 	defer stall.Stop()
 	err = u.pool.snapshot(ctx, func(tx *gorm.DB) error {
-		l = &listed{}
+		l = &cachedList{}
 		if _, err := u.catalog.table(tx); err != nil {
 			return err
 		}

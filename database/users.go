@@ -54,7 +54,7 @@ type Users struct {
 	storage
 	reader
 	gate     gate
-	list     list
+	list     listCache
 	follow   follower
 	searches *semaphore.Weighted // held by a query that looks at every user
 	imports  *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
@@ -142,7 +142,7 @@ type limits struct {
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{reader: newReader(d.Fields), list: list{maxBytes: listMemory}}
+	u := &Users{reader: newReader(d.Fields), list: listCache{maxBytes: listMemory}}
 	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	open := openSQLite
 	if d.URL != "" {

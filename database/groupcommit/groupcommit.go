@@ -19,9 +19,9 @@ import (
 // Group is the writes that wait for a commit, and the database that runs their transactions, one at a time.
 type Group[Tx any] struct {
 	// Transact begins a transaction, calls run, and commits it; an error of run rolls it back. Alone says that writes
-	// cannot share it. It gives up when it cannot begin: long after since, when the write arrived, or once the context
-	// has ended.
-	Transact func(ctx context.Context, since time.Time, run func(tx Tx, alone bool) error) error
+	// cannot share it. If it cannot begin, it gives up when the write has waited for too long since it arrived, or when
+	// the context has ended.
+	Transact func(ctx context.Context, arrived time.Time, run func(tx Tx, alone bool) error) error
 	// IsBroken reports whether the error of a write may have ended the transaction, and not that write alone.
 	IsBroken func(err error) bool
 	// Committed is called after each commit, with the number of writes that it stored.
