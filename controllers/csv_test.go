@@ -66,7 +66,6 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 	const loneCR = "A CR stands within a value that has no quotes around it: " +
 		"lines must end with LF or CRLF, and a value with a line break needs quotes"
 	const second = "This row is a second header, as in files that were joined: take it out"
-	isJSON := "refused: " + errIsJSON.Message
 	const inner = `This value has a quote in it but none around it. ` +
 		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
@@ -83,15 +82,11 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"2 A\nB|a; 4 C\r\nD|b; 6 E\rF|c"},
 		{"a line break in a quoted title", "name,\"phone\r\n(home)\",email\r\nA,1,a\r\n", "3 A|a"},
 		{"blank lines", "\n\r\nname,email\n\nA,a\n  \nB,b\n\n\n", "5 A|a; 7 B|b"},
-		{"rows of separators alone", "name;email;x\n;;\n\"\"; ;\nA;a;\n;\n", "4 A|a"},
-		{"CR CR LF", "name,email\r\r\nA,a\r\r\nB,\"b\"\r\r\n\r\r\n,\r\r\nC,\r\r\n", "2 A|a; 3 B|b; 6: Email is required"},
 		{"CR CR LF in quotes", "name,email\r\r\n\"A\r\r\nB\r\n\",a\r\r\n", "2 A\r\r\nB\r\n|a"},
 		{"another CR", "name,email\nA\rB,a\nC,c\r\r\r\n\"D\"\r,d\nE,e\n",
 			"2: " + loneCR + "; 3: " + loneCR + "; 4: " + openQuote + "; 5 E|e"},
 		{"another CR in the header", "name\remail\nA,a\n", "refused: The header cannot be read. " + loneCR},
-		{"Ctrl-Z at the end", "name,email\nA,a\n\x1a", "2 A|a"},
 		{"Ctrl-Z behind the last value", "name,email\nA,a\x1a", "2 A|a"},
-		{"many byte order marks", "\ufeff\ufeff\ufeff\"name\",\"phone\n(home)\",email\nA,1,a\n", "3 A|a"},
 
 		{"nothing", "", "refused: " + emptyCSV},
 		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
@@ -114,8 +109,6 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"files that were joined",
 			"\ufeff\"name\",\"email\"\nA,a\n\ufeff\"name\",\"email\"\n\ufeff\"B\",b\n\ufeffC,c\n\ufeff\n",
 			"2 A|a; 3: " + second + "; 4 B|b; 5 C|c"},
-		{"JSON", "\n[\n{\"name\":1,\"email\":2}\n", isJSON},
-		{"JSON on one line", "{\"name\":1,\"email\":2}", isJSON},
 		{"brackets around a title", "[id],name,email\n1,A,a\n", "2 A|a"},
 		{"two columns of one name", "name,email,Name\nA,a,b\n", "refused: The header has the column \"name\" twice"},
 		{"a header with a quote in the middle", "name,em\"ail\nA,a\n", "refused: The header cannot be read. " + inner},
@@ -123,20 +116,13 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"refused: The header cannot be read. " + inner},
 		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", notUTF8(1)},
 		{"a long header", strings.Repeat("name,", largestHeader) + "\n", "refused: " + errOneLine.Message},
-		{"gzip", "\x1f\x8b\x08\x00", "refused: The file is compressed: send it uncompressed"},
 		{"a workbook", "PK\x03\x04\x14", "refused: The file is a workbook or a zip file, and not text: save it as CSV"},
 
 		{"rows that are refused, and those between", "name,email\n,a\nA,\nB,b\nC,c,3\nD\n",
 			"2: Name is required; 3: Email is required; 4 B|b; 5: The row has 3 values, and the header 2 columns; " +
 				"6: The row has 1 value, and the header 2 columns"},
-		{"Windows-1252", "name,email\nA,a\n\nJos\xe9,b\nC,c\n", "2 A|a; " + notUTF8(4)},
-		{"a quote in the middle", "name,email\nA\"B,a\n\nC,\nD,d\n", "2: " + inner + "; 4: Email is required; 5 D|d"},
-		{"the same with CRLF", "name,email\r\nA\"B,a\r\n\r\nC,\r\nD,d\r\n", "2: " + inner + "; 4: Email is required; 5 D|d"},
 		{"a quote in the middle before one at the start", "name,email\nA\"B,\"b\nC,c\n", "2: " + inner + "; 3 C|c"},
 		{"text behind a quote", "name,email\n\"A\"B,a\r\nC,c\r\n", "2: " + openQuote + "; 3 C|c"},
-		{"spaces before quotes", "name,email\n\"A\", \"a\"\n \"B\",b\nC, c\n", "2: " + space + "; 3: " + space + "; 4 C| c"},
-		{"a space before a quote in the header", "\"name\", \"email\"\nA,a\n",
-			"refused: The header cannot be read. " + space},
 		{"a quote that never ends", "name,email\nA,a\n\"B,b\nC,c\n", "2 A|a; 3: " + openQuote},
 
 		{"many blank lines, which are no long row", "name,email\n" + strings.Repeat("\r\n", largestRow) + "A,a\n",
@@ -186,7 +172,6 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"objects", ada + "\n" + `{"email":"b","name":"B","id":7}`, "1 A|a; 2 B|b"},
 		{"CRLF and blank lines", "\r\n" + ada + "\r\n \t\r\n" + ada + "\r\n", "2 A|a; 4 A|a"},
-		{"a byte order mark", "\ufeff" + ada, "1 A|a"},
 		{"nothing", "", "refused: " + emptyNDJSON},
 		{"blank lines alone", "\n \t\r\n\n ", "refused: " + emptyNDJSON},
 		{"rows that are refused", "{}\n{\n[]\n{\"name\":1,\"email\":\"a\"}\n" + ada,
@@ -198,11 +183,6 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},
 		{"keys with what cannot be seen", `{"\ufeffname":"A","email":"a","Fax":1}`,
 			`1: Name is required: "\ufeffname" is not "name"`},
-		{"an array on one line", "\n [" + ada + "]", "refused: " + errNotLines.Message},
-		{"an array on many lines", "[\n" + ada + "\n]\n", "refused: " + errNotLines.Message},
-		{"an object on many lines", "{\"name\":\"A\",\n\"email\":\"a\"}\n", "refused: " + errNotLines.Message},
-		{"CSV", "\nname,email\nA,a\n", "refused: " + errNotLines.Message},
-		{"Windows-1252", ada + "\n{\"name\":\"\xe9\"}\n" + ada, "1 A|a; " + notUTF8(2)},
 		{"UTF-16 without a mark", "{\x00}\x00\n\x00", notUTF8(1)},
 		{"CR CR LF and Ctrl-Z", ada + "\r\r\n" + ada + "\x1a", "1 A|a; 2 A|a"},
 		{"what curl -d sends", ada + ada, "refused: " + errOneLine.Message},

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,9 +27,8 @@ type engine struct {
 	empty func(t testing.TB) database.Location
 	// other opens it as another program does.
 	other   func(t testing.TB, at database.Location) *sql.DB
-	odd     []string // statements of another program that only this one has, or that are different there
-	noNUL   bool     // a text with a NUL is refused
-	delayed bool     // the feed shows a commit only once all older transactions have ended
+	noNUL   bool // a text with a NUL is refused
+	delayed bool // the feed shows a commit only once all older transactions have ended
 }
 
 // databases are those that the tests run on, each in a file of its own.
@@ -64,7 +62,6 @@ type storage struct {
 	engine
 	at     database.Location
 	fields models.Fields
-	seen   map[string]bool // of expectTable
 }
 
 // command changes a schema, as a command of the program does.
@@ -154,31 +151,6 @@ func values(fields models.Fields, pairs ...string) (values models.Values) {
 	return values
 }
 
-// with returns a user with other values for some fields. The user that was given keeps its own.
-func with(fields models.Fields, user models.Profile, values models.Values) models.Profile {
-	user.Added = slices.Clone(user.Added)
-	for field := range fields.In(values.Fields) {
-		if text := field.Value(&values.User); text != nil {
-			field.Set(&user, *text)
-		} else {
-			field.SetNull(&user)
-		}
-	}
-	return user
-}
-
-// same reports whether two users are equal, wherever the values of their fields are kept.
-func (s *storage) same(a, b models.User) bool {
-	return a.ID == b.ID && a.CreatedAt == b.CreatedAt && s.sameValues(a.Profile, b.Profile)
-}
-
-func (s *storage) sameValues(a, b models.Profile) bool {
-	return !slices.ContainsFunc(s.fields, func(field *models.Field) bool {
-		x, y := field.Value(&a), field.Value(&b)
-		return (x == nil) != (y == nil) || x != nil && *x != *y
-	})
-}
-
 // create creates a user whose name is its email.
 func (s *storage) create(t testing.TB, email string) int64 {
 	t.Helper()
@@ -224,35 +196,6 @@ func lines(rows []models.Values) iter.Seq2[database.ImportRow, error] {
 			}
 		}
 	}
-}
-
-// list returns the list as it is sent, and its version.
-func list(t rapid.TB, users *database.Users) (text, version string) {
-	t.Helper()
-	err := users.List(ctx, func(list models.List) error {
-		var sent strings.Builder
-		for piece, err := range list.Chunks {
-			if err != nil {
-				return err
-			}
-			sent.Write(piece)
-		}
-		text, version = sent.String(), list.Version
-		if version == "" && list.Length != -1 || version != "" && list.Length != len(text) {
-			t.Errorf("a list of %d bytes with the version %q says that it has %d", len(text), version, list.Length)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text, version
-}
-
-// hasEmail is met by the user with an email.
-func (s *storage) hasEmail(email string) models.And {
-	condition, _ := s.fields.Compare("email", models.Equal, email)
-	return models.And{condition}
 }
 
 // selected returns the users that a query selects.

@@ -17,9 +17,7 @@ import (
 func TestStorage(t *testing.T) {
 	onEach(t, []test{
 		{"a page has a bounded size, whichever texts are long", pageSizes},
-		{"every row that cannot be imported is named, whatever refuses it", importsRefused},
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
-		{"what is closed says so", closed},
 		{"a write is refused at once while the close waits for another", closing},
 		{"a write waits for an import, however long that takes", writesBesideImport},
 	}, plain())
@@ -60,61 +58,6 @@ func becomes(most int) database.ImportOptions {
 	return database.ImportOptions{OnConflict: updates, DeleteMissing: true, MaxDeletes: most}
 }
 
-// refusals writes why an import was refused.
-func refusals(err error) string {
-	if many, ok := errors.AsType[*database.TooManyDeletes](err); ok {
-		return fmt.Sprintf("%d of %d deletes: %v", many.Missing, many.Max, many.Users)
-	}
-	refused, ok := errors.AsType[*database.RefusedRows](err)
-	if !ok {
-		return strings.ReplaceAll(fmt.Sprint(err), "<nil>", "")
-	}
-	var texts []string
-	for _, row := range refused.Listed {
-		failure := refusal(row.Err)
-		switch {
-		case errors.Is(row.Err, models.ErrRepeated):
-			texts = append(texts, fmt.Sprint(row.Line, " repeated"))
-		case failure != nil && failure.Duplicate:
-			texts = append(texts, fmt.Sprint(row.Line, " duplicate"))
-		default:
-			texts = append(texts, fmt.Sprint(row.Line, " ", row.Err))
-		}
-	}
-	return strings.Join(texts, ", ")
-}
-
-// What the format refuses and what the table refuses is one list, in the order of the file, of the first 100.
-func importsRefused(t *testing.T, s *storage) {
-	s.create(t, "ada")
-	unreadable := errors.New("cannot be read")
-	rows := func(yield func(database.ImportRow, error) bool) {
-		for line := 1; line <= 300; line++ {
-			row := database.ImportRow{Line: line, Values: values(s.fields, "name", "n", "email", fmt.Sprint(line))}
-			var err error
-			switch line % 3 {
-			case 1:
-				err = &database.RowError{Line: line, Err: unreadable}
-			case 2:
-				row.User.Email = "ada"
-			}
-			if !yield(row, err) {
-				return
-			}
-		}
-	}
-	_, err := s.Import(ctx, rows, database.ImportOptions{})
-	refused, ok := errors.AsType[*database.RefusedRows](err)
-	if !ok || refused.Refused != 200 || refused.All != 300 || len(refused.Listed) != models.MaxListed {
-		t.Fatalf("got %v", err)
-	}
-	for i, row := range refused.Listed {
-		if line := i/2*3 + i%2 + 1; row.Line != line || errors.Is(row.Err, unreadable) != (i%2 == 0) {
-			t.Errorf("refusal %d is %v, want line %d", i, row, line)
-		}
-	}
-}
-
 // repeatedRows imports more rows than are stored together, many with the email of an earlier row, and then deletes more users
 // than are looked at together.
 func repeatedRows(t *testing.T, s *storage) {
@@ -138,26 +81,6 @@ func repeatedRows(t *testing.T, s *storage) {
 	left, named := selected(t, s.Users, models.Query{}), len(done.DeletedUsers)
 	if done.Deleted != users-1 || named != models.MaxListed || len(left) != 1 || err != nil {
 		t.Errorf("%d are deleted, and %d of them named, %v: left are %.500v", done.Deleted, named, err, left)
-	}
-}
-
-func closed(t *testing.T, s *storage) {
-	if err := errors.Join(s.Close(ctx), s.Close(ctx)); err != nil {
-		t.Fatal(err)
-	}
-	_, get := s.Get(ctx, database.Who{ID: 1})
-	_, count := s.Count(ctx, models.Query{})
-	_, imported := s.Import(ctx, lines(file("n:e")), database.ImportOptions{})
-	_, changes := s.Changes(ctx, "", 1)
-	for name, err := range map[string]error{
-		"creating": s.add(ctx, "e"), "getting": get, "changing": s.rename(1, "n"), "counting": count, "importing": imported,
-		"deleting": s.remove(1), "following": changes,
-		"exporting": s.Export(ctx, models.Query{}, func(database.Export) error { return nil }),
-		"listing":   s.List(ctx, func(models.List) error { return nil }),
-	} {
-		if !errors.Is(err, models.ErrClosed) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -259,5 +182,30 @@ func writesBesideImport(t *testing.T, s *storage) {
 	slices.Sort(got)
 	if want := []string{"a change: true false", "a creation: false true", "a deletion: true false"}; !slices.Equal(got, want) {
 		t.Errorf("after the import, each is done, or of a duplicate: %q, want %q", got, want)
+	}
+}
+
+// A condition that was forgotten must never select all users.
+func TestAQueryWithoutAConditionSelectsNobody(t *testing.T) {
+	t.Parallel()
+	s := sqlite.open(t, plain())
+	s.create(t, "ada")
+	unknown := map[string]models.Condition{}
+	for _, column := range []string{"id", "name", "created_at"} {
+		unknown[column], _ = s.fields.Compare(column, "xx", map[string]string{"id": "1", "created_at": "2026-01-01"}[column])
+	}
+	for name, where := range map[string]models.Condition{
+		"an operator that SQL does not know, for ids": unknown["id"], "for texts": unknown["name"], "for times": unknown["created_at"],
+		"none": nil, "none among others": models.And{models.Search("a"), nil}, "not none": models.Not{}, "one of none": models.Or{nil},
+		"a comparison that nobody made": models.Comparison{}, "one under others": models.Or{models.Comparison{}},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s selects users", name)
+				}
+			}()
+			_, _ = s.Count(ctx, models.Query{Where: models.And{where}})
+		}()
 	}
 }

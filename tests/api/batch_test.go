@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -435,67 +434,4 @@ func TestNothingMoreOfABatchIsBegunWhenItsClientIsGone(t *testing.T) {
 		t.Errorf("%d of 1000 users were stored, and %d requests begun", stored, begun)
 	}
 	program.Forbid(t, p.Log(), "panic")
-}
-
-// A thousand changes take no longer in a batch than with as many clients as the batch has at once.
-func TestAThousandChangesInABatch(t *testing.T) {
-	const users, clients = 1000, 64
-	p := program.Serve(t)
-	program.OpenOther(t, p.DatabasePath()).Fill(users)
-	p = p.At(p.URL) // to compare each answer with the document would take most of the time
-	p.List(t)
-	body := func(round string, i int) string { return fmt.Sprintf(`{"name":"%s of %d"}`, round, i) }
-	inBatch := func(round string) time.Duration {
-		var items []string
-		for i := range users {
-			items = append(items, item(fmt.Sprint("PATCH /api/users/", i+1), body(round, i+1)))
-		}
-		began := time.Now()
-		answers := sendBatch(t, p, items)
-		took := time.Since(began)
-		for i, answer := range answers {
-			program.Expect(t, "a change", answer.User(t).Name, fmt.Sprintf("%s of %d", round, i+1))
-		}
-		return took
-	}
-	singly := func(round string) time.Duration {
-		next, done := make(chan int), make(chan error)
-		began := time.Now()
-		for range clients {
-			go func() {
-				for i := range next {
-					answer, err := p.Send("PATCH", fmt.Sprint("/api/users/", i), body(round, i))
-					if err == nil && answer.Status != 200 {
-						err = fmt.Errorf("%d %s", answer.Status, answer.Body)
-					}
-					done <- err
-				}
-			}()
-		}
-		go func() {
-			for i := range users {
-				next <- i + 1
-			}
-			close(next)
-		}()
-		for range users {
-			program.Must(t, <-done)
-		}
-		return time.Since(began)
-	}
-	var ratios []float64
-	for round := range program.Times(1, 15) {
-		alone, together := singly(strconv.Itoa(round)), inBatch(fmt.Sprint("batch ", round))
-		t.Logf("%d changes take %s in a batch, and %s with %d clients", users, together, alone, clients)
-		ratios = append(ratios, together.Seconds()/alone.Seconds())
-	}
-	slices.Sort(ratios)
-	if median := ratios[len(ratios)/2]; len(ratios) > 1 && median > 1.3 {
-		t.Errorf("a batch takes %.2f times as long as single requests, from %.2f", median, ratios)
-	}
-	names := map[string]bool{}
-	for _, user := range p.List(t) {
-		names[user.Name] = true
-	}
-	program.Expect(t, "how many names there are", len(names), users)
 }

@@ -178,6 +178,9 @@ func TestAnEmailThatSeveralUsersHaveNamesNobody(t *testing.T) {
 			p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 		})
 	}
+	for _, conflict := range []string{"skip", "update"} {
+		p.Do(t, "POST", program.CSV+"?on_conflict="+conflict, "name,email\nn,a@b\n").Expect(t, 500, "…need a users table with a unique index on email alone…")
+	}
 	p.Do(t, "PUT", "/api/users/grace@b", named).Expect(t, 200, `{"id":3,"name":"B",…`)
 	p.Do(t, "DELETE", "/api/users/grace@b", "").Expect(t, 204, "")
 	p.Do(t, "DELETE", "/api/users/2", "").Expect(t, 204, "")

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -109,6 +110,10 @@ func TestWhatTheFeedRefuses(t *testing.T) {
 			problem.Expect(t, one.status, fmt.Sprintf(`…"status":%d…"code":"%s"}`, one.status, code))
 		})
 	}
+	next := read(t, on, "").Next
+	for _, cursor := range []string{"+" + next, "0" + next, next + "x", next + "0"} {
+		on.Do(t, "GET", "/api/changes?after="+url.QueryEscape(cursor), "").Expect(t, 410, gone)
+	}
 	for _, query := range []string{"", "?after=1", "?wait=60"} {
 		off.Do(t, "GET", "/api/changes"+query, "").Expect(t, 404, noFeed)
 	}
@@ -208,7 +213,8 @@ func TestTheFeedHasWhateverAnotherProgramDoes(t *testing.T) {
 		t.Log(command)
 		f.Settle(t, p)
 	}
-	if f.Exports != 1 {
-		t.Errorf("the client had to begin again, %d times", f.Exports-1)
-	}
+	program.Expect(t, "how often the client began", f.Exports, 1)
+	other.Fill(10_001) // more than are recorded one by one
+	f.Settle(t, p)
+	program.Expect(t, "how often the client began, with one entry for many users", f.Exports, 2)
 }

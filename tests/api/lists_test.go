@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -79,5 +80,27 @@ func TestAListOfOneUserHasTheETagOfTheUser(t *testing.T) {
 	}
 	if another := program.ETag(t, p, 2); another == etag || another == "" {
 		t.Errorf("the ETag of another user is %s", another)
+	}
+}
+
+// A client keeps each header that a 304 does not repeat, also a Link to users who are gone.
+func TestALinkToUsersWhoAreGoneIsNotKept(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for path, status := range map[string]int{"/api/users?limit=2": 200, "/api/users?limit=1": 304,
+		program.CSV + "?limit=2": 200, program.NDJSON + "?limit=1": 200} {
+		other.Empty()
+		other.Fill(3)
+		page := p.Do(t, "GET", path, "")
+		other.Do("DELETE FROM users WHERE id > 1 AND id <> " + path[len(path)-1:])
+		again := p.Do(t, "GET", path, "", "If-None-Match: "+page.Header.Get("ETag"))
+		again.Expect(t, status, map[int]string{200: page.Body}[status])
+		kept := program.Answer{Header: page.Header}
+		maps.Copy(kept.Header, again.Header)
+		if status == 200 {
+			kept = again
+		}
+		program.ExpectHeader(t, kept, "Link", "")
 	}
 }

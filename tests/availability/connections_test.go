@@ -13,7 +13,7 @@ import (
 )
 
 // PgBouncer before 1.21 has no prepared statements, and one of this process is another's: what to do is said at
-// startup, and by an import of which it is no row's fault. With the parameter, TestBehindAPooler finds no difference.
+// startup, and by an import of which it is no row's fault. With the parameter, TestServersAndNetworksFail has one of three processes behind a pooler.
 func TestAnOldPoolerWithoutItsParameterEndsTheStartAndEachImport(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)

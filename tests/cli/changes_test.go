@@ -47,6 +47,8 @@ func TestOldChangesAreDeleted(t *testing.T) {
 	for _, email := range []string{"a", "b", "c", "d", "e"} {
 		p.Create(t, "Ada", email)
 	}
+	cursor := cursorAfter(t, p, `"e"`)
+	begin := p.Do(t, "GET", "/api/changes?limit=1", "").Body
 	other := program.OpenOther(t, p.DatabasePath())
 	old, ahead := "1000 * strftime('%s', '2020-01-01')", "1000 * strftime('%s', 'now', '+1 day')"
 	if program.PostgreSQL {
@@ -63,6 +65,9 @@ func TestOldChangesAreDeleted(t *testing.T) {
 		return !strings.Contains(body, `"id":2,`) && strings.Contains(body, `"id":5,`)
 	})
 	program.Expect(t, "the feed", body, `…"id":3,…"id":4,…`)
+	begin = strings.TrimSuffix(begin[strings.LastIndex(begin, `:"`)+2:], `"}`)
+	p.Do(t, "GET", "/api/changes?after="+begin, "").Expect(t, 410, "…") // what followed is gone
+	p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 200, `{"changes":[],…`)
 }
 
 // A command that changes no user leaves the feed as it is. What ends it is off and on again: then followers are told to export.

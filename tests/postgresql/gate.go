@@ -2,10 +2,8 @@ package postgresql
 
 import (
 	"net"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // A gate passes on what comes to an address, until it is closed. Then connections stay open, and nothing arrives any
@@ -13,23 +11,14 @@ import (
 type gate struct {
 	sync.RWMutex // held for reading by what passes, and for writing while it is closed
 	listener     net.Listener
-	roundTrip    time.Duration // how far away the address is
 }
 
-// Distant returns the URL of the database of another, as if the server were far away.
-func (s *Server) Distant(t testing.TB, url string, roundTrip time.Duration) string {
-	t.Helper()
-	port := freePort(t)
-	openGate(t, address(port), address(s.Port), roundTrip)
-	return strings.Replace(url, address(s.Port), address(port), 1)
-}
-
-func openGate(t testing.TB, from, to string, roundTrip time.Duration) *gate {
+func openGate(t testing.TB, from, to string) *gate {
 	t.Helper()
 	listener, err := net.Listen("tcp", from)
 	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	g := &gate{listener: listener, roundTrip: roundTrip}
+	g := &gate{listener: listener}
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -51,12 +40,12 @@ func (g *gate) connect(client net.Conn, to string) {
 		return
 	}
 	defer server.Close() //nolint:errcheck // it has ended
-	go g.pass(server, client, g.roundTrip)
-	g.pass(client, server, 0)
+	go g.pass(server, client)
+	g.pass(client, server)
 }
 
 // pass passes on what one side sends, and ends both when it ends.
-func (g *gate) pass(from, to net.Conn, after time.Duration) {
+func (g *gate) pass(from, to net.Conn) {
 	defer from.Close() //nolint:errcheck // it has ended
 	defer to.Close()   //nolint:errcheck // it has ended
 	buffer := make([]byte, 32<<10)
@@ -65,7 +54,6 @@ func (g *gate) pass(from, to net.Conn, after time.Duration) {
 		if err != nil {
 			return
 		}
-		time.Sleep(after)
 		g.RLock()
 		_, err = to.Write(buffer[:n])
 		g.RUnlock()

@@ -40,7 +40,7 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 	var ways []string
 	for member := 1; member <= 3; member++ {
 		way := fmt.Sprintf("%s%d:%d", c.network, n, 23000+member)
-		m.gates = append(m.gates, openGate(t, way, fmt.Sprintf("%s%d:2379", c.network, member), 0))
+		m.gates = append(m.gates, openGate(t, way, fmt.Sprintf("%s%d:2379", c.network, member)))
 		ways = append(ways, way)
 	}
 	m.etcdEnvironment = append(c.environment(documented.EtcdEnvironment, n),

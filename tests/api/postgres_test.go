@@ -1,0 +1,169 @@
+//go:build postgres
+
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+// What these tests need to know of PostgreSQL. sqlite_test.go is the other side.
+const (
+	nul, nulEscaped = "chr(1)", "%01" // as an expression and in a URL: PostgreSQL has no NUL
+	firstCharacter  = rune(1)         // that a user may have
+	timeType        = "timestamptz"   // of created_at
+)
+
+// nulStored is what becomes of a NUL byte in a body: PostgreSQL refuses it.
+var nulStored = scenario{"NUL is refused by storage", post, `{"name":"\"\\\u0000","email":"a@b"}`, 500,
+	`{"error":"ERROR: invalid byte sequence for encoding \"UTF8\": 0x00 (SQLSTATE 22021)"}`}
+
+// nulChanged is what becomes of a NUL byte in a change.
+var nulChanged = scenario{"NUL is refused by storage in a change", patch, `{"name":"\u0000"}`, 500, nulStored.answer}
+
+// ofEngine are statements that only PostgreSQL has.
+var ofEngine = []string{
+	"WITH moved AS (DELETE FROM users WHERE id % 29 = 1 RETURNING name, email) " +
+		"INSERT INTO users (name, email) SELECT name, email || 'm' FROM moved",
+}
+
+// Without its entries, a user that another program erases would stay in every list, and followers would keep the user.
+func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	for i := range 4 {
+		p.Create(t, "n", fmt.Sprint(i))
+	}
+	p.List(t)
+	url := program.DatabaseURL(t, p.DataDir)
+	for _, erase := range []string{
+		"DELETE FROM users WHERE id = 3; DELETE FROM users_changes WHERE id = 3",
+		"DELETE FROM users_changes WHERE id = 3",
+		"UPDATE users SET name = 'n' WHERE id = 3; UPDATE users_changes SET id = 1 WHERE id = 3",
+		"SET session_replication_role = replica; DELETE FROM users_changes",
+		"TRUNCATE users_changes",
+		"TRUNCATE users, users_changes",
+	} {
+		conn, err := pgx.Connect(t.Context(), url)
+		program.Must(t, err)
+		_, err = conn.Exec(t.Context(), erase, pgx.QueryExecModeSimpleProtocol)
+		const why = `…they hold no personal data…"users-api changes off" removes them all…`
+		if got := fmt.Sprint(err); !program.Matches(got, why) {
+			t.Errorf("%s is answered %s, want %s", erase, got, why)
+		}
+		_ = conn.Close(t.Context())
+	}
+	p.ExpectUsers(t, "n", "n", "n", "n")
+	postgresql.SQL(t, url, "DELETE FROM users WHERE id = 3")
+	list, page, one := p.List(t), p.Do(t, "GET", "/api/users?limit=10", "").Users(t), p.Do(t, "GET", "/api/users/3", "")
+	if len(list) != 3 || len(page) != 3 || one.Status != 404 {
+		t.Errorf("an erased user is listed in %v or %v, and answered %d", list, page, one.Status)
+	}
+	program.WaitFor(t, "the feed has the deletion", func() bool {
+		return strings.Contains(p.Do(t, "GET", "/api/changes", "").Body, `"op":"deleted","id":3,`)
+	})
+}
+
+// Row security could hide entries, and then what they tell of would be missing.
+func TestRowSecurityOnTheFeedIsRefused(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	p.Create(t, "Ada", "ada")
+	p.List(t)
+	postgresql.SQL(t, program.DatabaseURL(t, p.DataDir), "ALTER TABLE users_changes ENABLE ROW LEVEL SECURITY",
+		"INSERT INTO users (name, email) VALUES ('Alan', 'alan')")
+	const why = "row security is on for users_changes, and may hide entries: disable it"
+	p.Do(t, "GET", "/api/users", "").Expect(t, 500, "…"+why+"…")
+	if done := p.Run(t, "changes", "on"); done.Code != 1 || !strings.Contains(done.Stderr, why) {
+		t.Errorf("changes on ends with %d and says %s", done.Code, done.Stderr)
+	}
+	p.Stop(t)
+	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+p.DataDir), why)
+	p.Run(t, "changes", "off").MustSucceed(t)
+	program.Serve(t, "DATA_DIR="+p.DataDir)
+}
+
+// serveOn starts the program on a database, and lets it record changes.
+func serveOn(t *testing.T, url string) *program.Program {
+	t.Helper()
+	setting := "DATABASE_URL=" + url
+	p := program.Serve(t, setting)
+	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
+	p.WaitForFeed(t)
+	return p
+}
+
+// A transaction that commits late has a lower number than one that was read before.
+func TestAChangeThatCommitsLateIsNotMissed(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	f := &program.Follower{}
+	f.Settle(t, p)
+	late := program.OpenOther(t, p.DatabasePath())
+	late.Do("BEGIN", "INSERT INTO users (name, email) VALUES ('late', 'late')")
+	p.Create(t, "n", "soon")
+	for range 3 {
+		program.Must(t, f.Step(p, 0))
+	}
+	late.Do("COMMIT")
+	f.Settle(t, p)
+}
+
+// A crash takes back what is not on the disk, and the numbers of its transactions. No client has seen any of it: each
+// goes on from its cursor.
+func TestACopyGoesOnAfterACrashOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, "synchronous_commit=off", "wal_writer_delay=10s")
+	database := server.NewDatabase(t)
+	p, f := serveOn(t, database), &program.Follower{}
+	for i := range program.Times(3, 30) {
+		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'before %d')", i))
+		f.Settle(t, p) // nothing follows that would take it to the disk
+		server.Kill(t)
+		server.StartAgain(t)
+		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'after %d')", i))
+		f.Settle(t, p)
+	}
+	if f.Exports != 1 {
+		t.Errorf("the client had to begin again, %d times", f.Exports-1)
+	}
+}
+
+// The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients
+// that have seen them must begin again, also one that comes back only then.
+func TestACopyBeginsAgainOnAStandbyThatLacksSomeOfIt(t *testing.T) {
+	t.Parallel()
+	const newest = "pg_snapshot_xmax(pg_current_snapshot())::text::int8"
+	primary := postgresql.Start(t)
+	database := primary.NewDatabase(t)
+	standby := primary.Standby(t)
+	p := serveOn(t, postgresql.At(t, database, primary, standby))
+	soon := &program.Follower{}
+	soon.Settle(t, p)
+	primary.AwaitReplay(t, standby)
+	standby.Kill(t)
+	for i := range 5 {
+		p.Create(t, "lost", fmt.Sprint("lost ", i))
+	}
+	soon.Settle(t, p)
+	late := soon.Clone()
+	seen := postgresql.Ask(t, primary.URL("postgres"), "SELECT "+newest)
+	primary.Kill(t)
+	standby.StartAgain(t)
+	standby.Promote(t)
+	program.WaitFor(t, "the standby is read", func() bool { return p.Do(t, "GET", "/api/users", "").Body == "[]" })
+	soon.Settle(t, p)
+	for i := 0; postgresql.Ask(t, standby.URL("postgres"), "SELECT "+newest+" > "+seen) != "t"; i++ {
+		p.Create(t, "n", fmt.Sprint("after ", i))
+	}
+	late.Settle(t, p)
+	if soon.Exports != 2 || late.Exports != 2 {
+		t.Errorf("they began %d and %d times: they go on with a cursor of the primary", soon.Exports, late.Exports)
+	}
+}

@@ -1,0 +1,275 @@
+//go:build !postgres
+
+package compatibility
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/tests/program"
+)
+
+// The tables of other programs.
+var foreignSchemas = map[string]string{
+	"as the Node service had it": `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+		email TEXT UNIQUE NOT NULL, created_at DATETIME DEFAULT CURRENT_TIMESTAMP)`,
+	"in another letter case": `CREATE TABLE "Users" (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT,
+		email TEXT UNIQUE, created_at DATETIME)`,
+	"with comments": "CREATE TABLE users (\n id INTEGER PRIMARY KEY AUTOINCREMENT, -- the id, /* really */\n" +
+		" name VARCHAR(20) NOT NULL, email VARCHAR(99), created_at TIMESTAMP, /* once */ UNIQUE (email))",
+	"strict, with extra columns": `CREATE TABLE users (fax TEXT DEFAULT '-', id INTEGER PRIMARY KEY AUTOINCREMENT,
+		name TEXT, email TEXT UNIQUE, created_at TEXT, updated_at TEXT DEFAULT CURRENT_TIMESTAMP) STRICT`,
+}
+
+// audits are what another program has beside its users: an index, and a trigger that notes creations.
+var audits = []string{
+	"CREATE INDEX by_name ON users (name)", "CREATE TABLE audit (what TEXT)",
+	"CREATE TRIGGER note AFTER INSERT ON users BEGIN INSERT INTO audit VALUES (new.email); END",
+}
+
+// schemaOf returns the definitions of everything in a database.
+func schemaOf(_ *testing.T, _ string, other *program.Other) string {
+	return other.Ask("SELECT group_concat(type || name || sql, char(10)) FROM sqlite_master")
+}
+
+var oddTables = map[string]string{
+	"text":        "(id INTEGER PRIMARY KEY, name TEXT, Fax TEXT, email TEXT, created_at)",
+	"other types": "(id INTEGER PRIMARY KEY, name NCHAR(4), email CLOB, created_at DATE)",
+}
+
+var oddUsers = []oddUser{
+	{"-3, NULL, NULL, NULL", `{"id":-3,"name":"","email":"","created_at":""}`, true},
+	{"5, 1.5, x'c3a9', 'now'", `{"id":5,"name":"1.5","email":"é","created_at":"now"}`, false},
+	{"7, 'a' || char(31) || 'b', 'a' || char(0) || 'b', 1700000000",
+		`{"id":7,"name":"a\u001fb","email":"a\u0000b","created_at":"1700000000"}`, false},
+	{"8, '<&>\"', char(0x2028), '2024-01-02 03:04:05.678+02:00'",
+		`{"id":8,"name":"<&>\"","email":"\u2028","created_at":"2024-01-02 01:04:05"}`, false},
+	{"9223372036854775807, CAST(x'ff' AS TEXT), '', x'6162'",
+		`{"id":9223372036854775807,"name":"\ufffd","email":"","created_at":"ab"}`, true},
+}
+
+// fieldTypes are types of columns that are served as fields.
+var fieldTypes = []string{"TEXT", "varchar(2)", "CLOB"}
+
+// Triggers store other users and rows, with ids of their own, before and after each creation.
+func TestTheIDThatIsAnsweredIsTheOneThatIsStored(t *testing.T) {
+	t.Parallel()
+	p, other := program.ServeFile(t, with(ordinaryID), "CREATE TABLE elsewhere (no INTEGER PRIMARY KEY, what)",
+		"CREATE TRIGGER a AFTER INSERT ON users BEGIN INSERT INTO elsewhere VALUES (-new.id, new.name); END",
+		"CREATE TRIGGER b BEFORE INSERT ON users BEGIN INSERT INTO elsewhere VALUES (NULL, new.name); END",
+		`CREATE TRIGGER c AFTER INSERT ON users WHEN new.email NOT LIKE '%copy' BEGIN
+			INSERT INTO users (name, email) VALUES (new.name, new.email || ' copy'); END`)
+	var wait sync.WaitGroup
+	for i := range 10 {
+		wait.Go(func() {
+			answer := p.Do(t, "POST", "/api/users", program.Body("n", fmt.Sprint(i)))
+			p.Do(t, "GET", fmt.Sprint("/api/users/", answer.User(t).ID), "").Expect(t, 200, fmt.Sprintf(`{…"email":"%d",…`, i))
+		})
+	}
+	wait.Wait()
+	program.Expect(t, "how many users there are", other.Ask("SELECT count(*) FROM users"), 20)
+}
+
+// A column may ignore the case, and its times have other forms: users are found as they are shown.
+func TestWhatAnotherProgramStoresIsFoundAsItIsShown(t *testing.T) {
+	t.Parallel()
+	p, other := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, email TEXT, created_at)")
+	for _, created := range []string{"NULL", "'2026-01-02 03:04:05'", "'2026-01-02T03:04:06Z'", "'2026-01-02T03:04:05.9+02'", "'2026-01-02'",
+		"'then'", "x'32303236'", "1767322000"} {
+		other.Do("INSERT INTO users (name, email, created_at) VALUES ('Ada', NULL, " + created + ")")
+	}
+	for query, want := range map[string]string{
+		"created_from=2026-01-02+03:04:05": "2 3 6", "created_from=2026-01-02T03:04:06Z": "3 6", "created_from=2026-01-02": "2 3 4 5 6",
+		"created_to=2026-01-02+03:04:05": "4 5 7 8", "created_from=2026-01-02&created_to=2026-01-02+00:00:01": "5",
+		"name=Ada": "1 2 3 4 5 6 7 8", "name=ADA": "", "name!=ADA": "1 2 3 4 5 6 7 8", "email=": "1 2 3 4 5 6 7 8", "email!=": "",
+	} {
+		ids := []int64{}
+		for _, user := range p.Do(t, "GET", "/api/users?"+query, "").Users(t) {
+			ids = append(ids, user.ID)
+		}
+		program.Expect(t, query, ids, "["+want+"]")
+	}
+}
+
+// Other programs make columns and indexes that ignore the case, under names of their own.
+func TestAnIndexThatIgnoresTheCaseOfEmailsIsFollowedWhateverItsName(t *testing.T) {
+	t.Parallel()
+	const plain, index = "(id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)", "; CREATE UNIQUE INDEX by_email ON users (email COLLATE NOCASE)"
+	for name, table := range map[string]string{
+		"of the column":            "(id INTEGER PRIMARY KEY, name TEXT, email TEXT COLLATE NOCASE UNIQUE, created_at)",
+		"of the table":             "(id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at, UNIQUE (email COLLATE nocase))",
+		"of another name":          plain + index,
+		"beside one that does not": strings.Replace(plain, "email TEXT", "email TEXT UNIQUE", 1) + index,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, other := program.ServeFile(t, strings.Split("CREATE TABLE users "+table, "; ")...)
+			other.Do("INSERT INTO users (name, email) VALUES ('Ada', 'Ada@x'), ('Alan', 'alan@x')")
+			for _, email := range []string{"Ada@x", "ADA@x"} {
+				p.Do(t, "GET", "/api/users?email="+email, "").Expect(t, 200, `[{"id":1,…}]`)
+				p.Do(t, "GET", "/api/users/"+email, "").Expect(t, 200, `{"id":1,…}`)
+			}
+			p.Do(t, "POST", "/api/users", program.Body("n", "aDA@x"), "Accept: application/problem+json").Expect(t, 409, `…"code":"email_used"}`)
+			p.Do(t, "POST", program.CSV+"?on_conflict=update&on_missing=delete&max_deletes=1", "name,email\nAda L,ADA@X\n").
+				Expect(t, 200, `{"created":0,"updated":1,"skipped":0,"deleted":1,…`)
+			p.ExpectUsers(t, "Ada L")
+		})
+	}
+}
+
+// Only what an index on the email alone refuses is the email of another user.
+func TestADuplicateIsOfTheEmailAlone(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		"CREATE UNIQUE INDEX i ON users (email) WHERE name IS NOT NULL":                         "email_used",
+		"CREATE UNIQUE INDEX i ON users (email, name)":                                          "storage_failed",
+		"CREATE UNIQUE INDEX i ON users (name)":                                                 "value_used",
+		"CREATE TRIGGER i AFTER INSERT ON users BEGIN INSERT INTO team VALUES (new.email); END": "storage_failed",
+	} {
+		p, _ := program.ServeFile(t, "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at)",
+			"CREATE TABLE team (email UNIQUE)", rule)
+		p.Create(t, "Ada", "ada")
+		again := p.Do(t, "POST", "/api/users", program.Body("Ada", "ada"), "Accept: application/problem+json").To(rule)
+		again.Expect(t, map[bool]int{true: 500, false: 409}[want == "storage_failed"], `…"code":"`+want+`"}`)
+	}
+}
+
+// trigger is a trigger on users whose last statement follows a trace in another table.
+func trigger(when, event, last string) []string {
+	row := map[bool]string{true: "old", false: "new"}[event == "DELETE"]
+	return []string{fmt.Sprintf(`CREATE TRIGGER r %s %s ON users WHEN %s.name = 'bad'
+		BEGIN INSERT INTO trace VALUES ('left'); %s; END`, when, event, row, last)}
+}
+
+// rulesFor returns the rules for what a write does to the table: INSERT, UPDATE or DELETE.
+func rulesFor(event string) []rule {
+	rules := []rule{
+		{"a trigger that aborts", "not him", trigger("BEFORE", event, "SELECT RAISE(ABORT, 'not him')")},
+		{"a trigger that fails afterwards", "not him", trigger("AFTER", event, "SELECT RAISE(FAIL, 'not him')")},
+		{"a trigger that ignores", ignored, trigger("BEFORE", event, "SELECT RAISE(IGNORE)")},
+		{endsTransaction, "not him", trigger("AFTER", event, "SELECT RAISE(ROLLBACK, 'not him')")},
+		{"a trigger whose own statement fails", "UNIQUE constraint failed: audit.what", append([]string{
+			"CREATE TABLE audit (what TEXT UNIQUE ON CONFLICT FAIL)", "INSERT INTO audit VALUES ('bad')"},
+			trigger("BEFORE", event, "INSERT INTO audit VALUES ('bad')")...)},
+	}
+	if event != "DELETE" {
+		rules = append(rules, rule{"a check", "CHECK constraint failed", []string{"ALTER TABLE users RENAME TO old",
+			"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT CHECK (name <> 'bad'), email TEXT, created_at TEXT)",
+			"INSERT INTO users (id, name, email, created_at) SELECT id, name, email, created_at FROM old"}})
+	}
+	if event == "UPDATE" {
+		rules = append(rules, rule{"an index of searches that is out of step", "run `users-api index-search`", []string{
+			"CREATE VIRTUAL TABLE users_search USING fts5(_name, content='', detail=none, tokenize='trigram')",
+			`CREATE TRIGGER users_search_changed AFTER UPDATE ON users WHEN new.name = 'bad' BEGIN
+				INSERT INTO users_search (users_search, rowid, _name) VALUES ('delete', old.id, old.name); END`}})
+	}
+	return rules
+}
+
+// ignoresWrites ignores changes of the first user, and that it is deleted.
+var ignoresWrites = []string{
+	"CREATE TRIGGER r BEFORE UPDATE ON users WHEN old.id = 1 BEGIN SELECT RAISE(IGNORE); END",
+	"CREATE TRIGGER s BEFORE DELETE ON users WHEN old.id = 1 BEGIN SELECT RAISE(IGNORE); END",
+}
+
+const (
+	// upperEmails makes something else of a change than what was sent.
+	upperEmails = `CREATE TRIGGER r AFTER UPDATE OF name ON users
+		BEGIN UPDATE users SET email = upper(new.email) WHERE id = new.id; END`
+	// upperNew makes something else of a creation than what was sent.
+	upperNew = `CREATE TRIGGER r AFTER INSERT ON users
+		BEGIN UPDATE users SET email = upper(new.email) WHERE id = new.id; END`
+	// deletesWhatIsChanged deletes each user who is changed.
+	deletesWhatIsChanged = "CREATE TRIGGER s AFTER UPDATE ON users BEGIN DELETE FROM users WHERE id = new.id; END"
+)
+
+const (
+	ordinaryID   = "id INTEGER PRIMARY KEY"
+	noOrdinaryID = "its id is no INTEGER PRIMARY KEY: make it an ordinary table with id INTEGER PRIMARY KEY, or set"
+	noText       = " has no type of text: make the table anew with "
+)
+
+var refusedTables = map[string]refusedTable{
+	"a view": {"CREATE VIEW users AS SELECT 1 AS id, '' AS name, '' AS email, '' AS created_at",
+		"it is a view: make it an ordinary table"},
+	"a virtual table": {"CREATE VIRTUAL TABLE users USING fts5(id, name, email, created_at)",
+		"it is a virtual table: make it an ordinary table"},
+	"a table without row ids": {with("id INTEGER PRIMARY KEY") + " WITHOUT ROWID", "it was created WITHOUT ROWID"},
+	"an id of another number": {with("id INT PRIMARY KEY"), noOrdinaryID},
+	"an id that descends":     {with("id INTEGER PRIMARY KEY DESC"), noOrdinaryID},
+	"an id that is no key":    {with("id INTEGER"), noOrdinaryID},
+	"a key of two columns": {"CREATE TABLE users (id INTEGER, name, email, created_at, PRIMARY KEY (id, name))",
+		noOrdinaryID},
+	"a missing column": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT)",
+		"it has no column created_at: add it, or give users-api another database"},
+	"an id in another letter case": {with("iD INTEGER PRIMARY KEY"), "its column iD is not spelled id: rename it"},
+	"a time in another letter case": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, Created_At)",
+		"its column Created_At is not spelled created_at: rename it"},
+	"a field in another letter case": {with("id INTEGER PRIMARY KEY, Room TEXT"),
+		"its column Room is not spelled room: rename it, take it out of USER_FIELDS, or set DATA_DIR"},
+	"a name without a type": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name, email TEXT, created_at)",
+		"its column name" + noText + "name TEXT"},
+	"an email of numbers": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email NUMERIC, created_at)",
+		"its column email" + noText + "email TEXT"},
+	"a field that SQLite takes for an integer": {with("id INTEGER PRIMARY KEY, room CHARINT"),
+		"its column room" + noText + "room TEXT, take it out of USER_FIELDS, or set DATA_DIR"},
+	"an email that is computed": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email AS (1), created_at)",
+		"its column email is generated: make it an ordinary column"},
+	"a time that is computed": {"CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT, created_at AS (1))",
+		"its column created_at is generated"},
+}
+
+// with is a table with some columns and those of texts and of the time.
+func with(columns string) string {
+	return "CREATE TABLE users (" + columns + ", name TEXT, email TEXT UNIQUE, created_at)"
+}
+
+// Another program may put such a table in the place of the one that is served, and an ordinary one later.
+func TestATableThatCannotBeServedAnyMoreIsAClear500(t *testing.T) {
+	t.Parallel()
+	for name, drop := range map[string]string{"a view": "DROP VIEW users", "a missing column": "DROP TABLE users"} {
+		p := program.Serve(t)
+		p.Create(t, "Ada", "ada@example.org")
+		p.List(t)
+		other := program.OpenOther(t, p.DatabasePath())
+		other.Do("DROP TABLE users", refusedTables[name].schema)
+		for _, request := range []string{"GET /api/users", "POST /api/users", "POST /api/users.ndjson",
+			"PATCH /api/users/1", "DELETE /api/users/1"} {
+			method, path, _ := strings.Cut(request, " ")
+			p.Do(t, method, path, program.Body("Alan", "alan@example.org")).Expect(t, 500,
+				"…the table users cannot be served: "+refusedTables[name].why+"…")
+		}
+		p.WaitForLog(t, `storage_error="the table users cannot be served"`)
+		other.Do(drop, with(ordinaryID))
+		p.Create(t, "Grace", "grace@example.org")
+		p.ExpectUsers(t, "Grace")
+	}
+}
+
+const (
+	databases    = "testdata/*/database.tar.gz"
+	feedOfBefore = 404 // 7b31016 made a table that could give the key of an entry again
+	// made is what commands make for the table users.
+	made = `SELECT group_concat(sql, '; ')
+		FROM (SELECT sql FROM sqlite_schema WHERE name LIKE 'users\_%' ESCAPE '\' ORDER BY name)`
+)
+
+// remake are the commands that the log and CHANGELOG.md ask for.
+var remake = [][]string{{"changes", "on"}, {"index-search"}}
+
+// putBack makes a database in a directory as an earlier version left it.
+func putBack(t *testing.T, database, directory string) {
+	t.Helper()
+	program.Must(t, os.MkdirAll(directory, 0o700))
+	output, err := exec.Command("tar", "-xzf", database, "-C", directory).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	if _, err := os.Stat(filepath.Join(directory, "users.db")); err != nil {
+		t.Fatal(err)
+	}
+}
