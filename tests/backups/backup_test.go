@@ -1,14 +1,14 @@
 package backups
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"users-api/tests/program"
 )
@@ -55,6 +55,7 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(100_000)
 	p.Stop(t)
+	before := program.NamesIn(t, p.DataDir)
 	for name, interrupt := range map[string]func(t *testing.T, directory string) (done bool){
 		"a command says so": func(t *testing.T, directory string) bool {
 			command := exec.Command(program.Path(), "backup", filepath.Join(directory, "backup.db"))
@@ -70,6 +71,18 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 				t.Errorf("it ended with %d and %q", code, said)
 			}
 			return code == 0
+		},
+		"a command whose output nobody reads ends": func(t *testing.T, _ string) bool {
+			command := exec.Command(program.Path(), "backup", "-")
+			command.Env = []string{"DATA_DIR=" + p.DataDir}
+			output, err := command.StdoutPipe()
+			program.Must(t, errors.Join(err, command.Start()))
+			_, err = output.Read(make([]byte, 1))
+			program.Must(t, err)
+			_ = command.Process.Signal(syscall.SIGINT)
+			_, _ = command.Process.Wait() // and not for its output
+			program.ExpectNames(t, p.DataDir, before...)
+			return false
 		},
 		"a service stops": func(t *testing.T, directory string) bool {
 			q := program.Serve(t, "DATA_DIR="+p.DataDir, "BACKUP_EVERY=24h", "BACKUP_DIR="+directory)
@@ -91,15 +104,9 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	}
 }
 
-// waitForFile returns once there is a file in a directory.
 func waitForFile(t testing.TB, directory string) {
 	t.Helper()
-	for deadline := time.Now().Add(program.Patience); time.Now().Before(deadline); {
-		if names, err := os.ReadDir(directory); err == nil && len(names) > 0 {
-			return
-		}
-	}
-	t.Fatalf("nothing appears in %s", directory)
+	program.WaitFor(t, "a file in "+directory, func() bool { return len(program.NamesIn(t, directory)) > 0 })
 }
 
 func TestADiskThatIsFullDuringABackupOrARestoreHarmsNothing(t *testing.T) {
@@ -118,4 +125,29 @@ func TestADiskThatIsFullDuringABackupOrARestoreHarmsNothing(t *testing.T) {
 	failed.ExpectFailure(t, "restoring … to …", "cannot copy", "no space left on device")
 	program.ExpectNames(t, small, "users.db")
 	program.Serve(t, "DATA_DIR="+small).ExpectUsers(t, "Ada")
+}
+
+// beside starts a command that goes on beside the test.
+func beside(t *testing.T, dataDir string, stdin io.Reader, arguments ...string) <-chan program.Outcome {
+	t.Helper()
+	ended := make(chan program.Outcome, 1)
+	go func() { ended <- program.RunCommand(t, dataDir, stdin, arguments...) }()
+	return ended
+}
+
+// The copy waits for a lock, as it does where the database is not in WAL mode.
+func TestANameThatIsTakenDuringABackupIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	directory, target := t.TempDir(), filepath.Join(t.TempDir(), "backup.db")
+	other := program.OpenOther(t, filepath.Join(directory, "users.db"))
+	other.Do(table, "BEGIN EXCLUSIVE")
+	ended := beside(t, directory, nil, "backup", target)
+	waitForFile(t, filepath.Dir(target))
+	program.WriteFile(t, target, "mine")
+	other.LetGo()
+	outcome := <-ended
+	outcome.ExpectFailure(t, "backing up …", target, "exists already")
+	program.ExpectNames(t, filepath.Dir(target), "backup.db")
+	program.Expect(t, "the file", program.ReadFile(t, target), "mine")
 }

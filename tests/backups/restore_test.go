@@ -1,7 +1,9 @@
 package backups
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -79,9 +81,7 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	p := program.Serve(t)
 	p.Create(t, "Old", "old@example.org")
 	p.Kill(t) // the user is in the -wal file
-	const table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at)"
-	whole := databaseOf(t, table, `INSERT INTO users (name, email)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'n', i FROM n`)
+	whole := databaseOf(t, table, many)
 	half := len(whole) / 2
 	// quick_check counts what an index has, and does not see that it is of other users.
 	const exchanged = "name IN ('sqlite_autoindex_users_1', 'sqlite_autoindex_other_1')"
@@ -106,6 +106,13 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 			if after := contentOf(t, p.DataDir); !maps.Equal(after, before) {
 				t.Errorf("something was changed: there are now %d files", len(after))
 			}
+			if name != "no users" && name != "a page of zeros" {
+				return
+			}
+			source, target := t.TempDir(), t.TempDir() // what cannot be restored is no backup, either
+			program.WriteFile(t, filepath.Join(source, "users.db"), candidate.text)
+			program.RunCommand(t, source, nil, "backup", target+"/backup.db").ExpectFailure(t, "backing up …", source)
+			program.ExpectNames(t, target)
 		})
 	}
 	killed, err := os.Open(p.DatabasePath()) // the files beside it are looked at although it is the standard input
@@ -133,4 +140,139 @@ func contentOf(t *testing.T, directory string) map[string]string {
 		content[name] = program.ReadFile(t, filepath.Join(directory, name))
 	}
 	return content
+}
+
+const (
+	table = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, created_at)"
+	many  = `INSERT INTO users (name, email)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT 'n', i FROM n`
+)
+
+// newBackup returns the path of a backup that has the user New alone.
+func newBackup(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "backup.db")
+	program.WriteFile(t, path, databaseOf(t, table, "INSERT INTO users (name, email) VALUES ('New', 'new')"))
+	return path
+}
+
+// mustRestore restores the user New, and returns where the old database is kept.
+func mustRestore(t *testing.T, dataDir, backup string) (kept string) {
+	t.Helper()
+	done := program.RunCommand(t, dataDir, nil, "restore", backup)
+	match := program.Done.FindStringSubmatch(done.Stderr)
+	if done.Code != 0 || match == nil {
+		t.Fatalf("the restore ended with %d and %q", done.Code, done.Stderr)
+	}
+	restored, _ := program.ServeCopy(t, filepath.Join(dataDir, "users.db"))
+	restored.ExpectUsers(t, "New")
+	return match[5]
+}
+
+// stopped returns a program that has stopped, with the user Old.
+func stopped(t *testing.T) *program.Program {
+	t.Helper()
+	p := program.Serve(t)
+	p.Create(t, "Old", "old@example.org")
+	p.Stop(t)
+	return p
+}
+
+// SQLite would apply a -wal file or a journal that is left behind to any database that takes the name.
+func TestFilesOfADatabaseThatIsGoneAreNotMixedIntoTheRestoredOne(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t)
+	p.Create(t, "Old", "old@example.org")
+	p.Kill(t)
+	program.WriteFile(t, p.DatabasePath()+"-journal", "old")
+	program.Must(t, os.Remove(p.DatabasePath()))
+	mustRestore(t, p.DataDir, newBackup(t))
+	program.Expect(t, "what is there", strings.Join(program.NamesIn(t, p.DataDir), " "),
+		"users.db …users.db.replaced-…Z-journal users.db.replaced-…Z-wal")
+}
+
+// The lock is looked at before the backup is read, and again when all is ready.
+func TestADatabaseThatAProcessOpensDuringARestoreIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p, backup := stopped(t), program.ReadFile(t, newBackup(t))
+	stdin, sent := io.Pipe()
+	ended := beside(t, p.DataDir, stdin, "restore", "-")
+	_, err := io.WriteString(sent, backup[:4096])
+	program.Must(t, err)
+	program.WaitFor(t, "a part of it has arrived", func() bool {
+		partial, _ := filepath.Glob(p.DatabasePath() + ".*.partial")
+		return len(partial) == 1 && len(program.ReadFile(t, partial[0])) == 4096
+	})
+	program.OpenOther(t, p.DatabasePath()).Do("PRAGMA journal_mode = WAL", "UPDATE users SET name = 'Held'")
+	_, err = io.WriteString(sent, backup[4096:])
+	program.Must(t, errors.Join(err, sent.Close()))
+	outcome := <-ended
+	outcome.ExpectFailure(t, "restoring the standard input …", p.DatabasePath(), "open: stop the service")
+	program.ExpectNames(t, p.DataDir, "users.db", "users.db-shm", "users.db-wal")
+	program.Serve(t, "DATA_DIR="+p.DataDir).ExpectUsers(t, "Held")
+}
+
+// A symbolic link to a backup has the backup's -wal file and its journal beside the backup.
+func TestABackupOfATransactionUnderWayIsNotRestored(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p, directory, killed := stopped(t), t.TempDir(), t.TempDir()
+	other := program.OpenOther(t, filepath.Join(directory, "made.db"))
+	other.Do(table, "PRAGMA cache_size = 5", "BEGIN", many)
+	for name, content := range contentOf(t, directory) { // as a kill leaves them
+		program.WriteFile(t, filepath.Join(killed, name), content)
+	}
+	link := filepath.Join(t.TempDir(), "link.db")
+	program.Must(t, os.Symlink(filepath.Join(killed, "made.db"), link))
+	program.RunCommand(t, p.DataDir, nil, "restore", link).ExpectMistake(t, killed, "takes that transaction back")
+	program.ExpectNames(t, p.DataDir, "users.db")
+	// With journal_mode PERSIST the -journal file stays after a commit, and its header is zeroed.
+	whole := newBackup(t)
+	program.WriteFile(t, whole+"-journal", strings.Repeat("\x00", 512))
+	program.WriteFile(t, whole+"-wal", "")
+	mustRestore(t, p.DataDir, whole)
+}
+
+func TestADatabaseThatSQLiteCannotOpenIsLeftAndTheErrorSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p, garbage := stopped(t), strings.Repeat("garbage", 9999)
+	program.WriteFile(t, p.DatabasePath(), garbage)
+	program.RunCommand(t, p.DataDir, nil, "restore", newBackup(t)).ExpectFailure(t, "restoring …",
+		"file is not a database (26); if it is damaged, move it away by hand")
+	program.ExpectNames(t, p.DataDir, "users.db")
+	program.Expect(t, "whether it is as it was", program.ReadFile(t, p.DatabasePath()) == garbage, true)
+}
+
+// SQLite must not open one file under two names.
+func TestASecondNameThatAKilledRestoreLeftIsRemoved(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p, directory := stopped(t), t.TempDir()
+	older := p.DatabasePath() + ".replaced-20230101T000000.000Z"
+	program.WriteFile(t, older, program.ReadFile(t, p.DatabasePath()))
+	program.Must(t, errors.Join(os.Link(p.DatabasePath(), p.DatabasePath()+".replaced-20240101T000000.000Z"),
+		os.Symlink(p.DatabasePath(), filepath.Join(directory, "users.db"))))
+	kept := mustRestore(t, directory, newBackup(t)) // a symbolic link to the database stays one
+	program.ExpectNames(t, p.DataDir, "users.db", filepath.Base(older), filepath.Base(kept))
+}
+
+// root may restore what another user serves.
+func TestARestoredDatabaseHasTheOwnerAndTheRightsOfTheOldOneOrTheOwnerOfTheDirectory(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	program.NeedsRoot(t)
+	const uid, gid = 65534, 65533
+	old, group, directory := stopped(t), stopped(t), t.TempDir()
+	program.Must(t, errors.Join(os.Chown(old.DatabasePath(), uid, gid), os.Chown(group.DatabasePath(), 0, gid),
+		os.Chmod(group.DatabasePath(), 0o640), os.Chown(directory, uid, gid)))
+	for dataDir, want := range map[string]string{old.DataDir: "65534 65533 600", group.DataDir: "0 65533 640", directory: "65534 65533 600"} {
+		mustRestore(t, dataDir, newBackup(t))
+		info, err := os.Stat(filepath.Join(dataDir, "users.db"))
+		program.Must(t, err)
+		owner := info.Sys().(*syscall.Stat_t)
+		program.Expect(t, "the owner and the rights", fmt.Sprintf("%d %d %o", owner.Uid, owner.Gid, info.Mode().Perm()), want)
+	}
 }
