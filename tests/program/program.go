@@ -173,7 +173,7 @@ func LaunchWith(t testing.TB, user syscall.Credential, path string, settings ...
 	Must(t, p.command.Start())
 	go func() { _ = p.command.Wait(); close(p.exited) }()
 	t.Cleanup(p.end)
-	t.Cleanup(func() { p.differences.report(t) })
+	t.Cleanup(func() { p.differences.report(t); Forbid(t, p.Log(), "WARNING: DATA RACE") })
 	return p
 }
 
