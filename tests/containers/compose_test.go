@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -175,4 +177,67 @@ func readCompose(t *testing.T, environment []string, files ...string) map[string
 	var file struct{ Services map[string]composeService }
 	program.Must(t, json.Unmarshal(output, &file))
 	return file.Services
+}
+
+// The images of etcd and PostgreSQL cannot be had where the tests run: compose reads the file, and nothing of it is started. What
+// Patroni is told there is what docs/patroni.env tells it, and tests/cluster runs that.
+func TestTheClusterOfComposeIsTheDocumentedOne(t *testing.T) {
+	var settings strings.Builder
+	for _, name := range []string{"etcd.env", "patroni.env"} {
+		settings.WriteString(program.ReadFile(t, filepath.Join(repository, "docs", name)))
+	}
+	names := regexp.MustCompile(`(?m)^((?:PATRONI|ETCD)_\w+)=`).FindAllStringSubmatch(settings.String(), -1)
+	program.Expect(t, "how many settings docs/etcd.env and docs/patroni.env have", len(names), 12+7)
+	services := readCompose(t, []string{"SUPERUSER_PASSWORD=a", "REPLICATION_PASSWORD=b", "RESTAPI_PASSWORD=c", "USERS_PASSWORD=d"},
+		"--file", "docker-compose.ha.yml")
+	for _, name := range names {
+		service := strings.ToLower(name[1][:strings.Index(name[1], "_")])
+		for _, machine := range []string{"1", "2", "3"} {
+			of := strings.Replace(service, "patroni", "pg", 1) + machine
+			if value := services[of].Environment[name[1]]; value == nil || *value == "" {
+				t.Errorf("docker-compose.ha.yml does not set %s for %s", name[1], of)
+			}
+		}
+	}
+	url := services["users-api"].Environment["DATABASE_URL"]
+	program.Expect(t, "the URL of the service", *url, "postgres://users:d@pg1,pg2,pg3/users")
+}
+
+// overrides writes the file for keys that docs/installing.md shows. What git knows stays as it is.
+func (p project) overrides() {
+	p.t.Helper()
+	text := program.ReadFile(p.t, filepath.Join(repository, "docs", "installing.md"))
+	_, shown, found := strings.Cut(text, "```yaml\n# docker-compose.override.yml\n")
+	shown, _, closed := strings.Cut(shown, "```\n")
+	if !found || !closed {
+		p.t.Fatal("docs/installing.md shows no docker-compose.override.yml")
+	}
+	program.Must(p.t, os.WriteFile(filepath.Join(p.directory, "docker-compose.override.yml"), []byte(shown), 0o644))
+}
+
+func TestComposeAsksForTheKeyInASecretAndExchangesItWithARestart(t *testing.T) {
+	const first, second = "first-key-0123456789", "second-key-0123456789"
+	p := newProject(t)
+	p.overrides()
+	config := p.compose("--profile", "postgres", "config", "users-api-postgres")
+	_, beside, _ := strings.Cut(config, "\n  users-api-postgres:\n")
+	for _, line := range []string{"API_KEY_FILE: /run/secrets/api_key", "- source: api_key", "- source: database_url"} {
+		program.Expect(t, "the service beside PostgreSQL", beside, "…"+line+"…")
+	}
+	secret := filepath.Join(p.directory, "api_key")
+	expect := func(keys string, want map[string]int) {
+		t.Helper()
+		program.Must(t, os.WriteFile(secret, []byte(keys), 0o600))
+		p.compose("up", "--detach", "--wait")
+		p.compose("restart")
+		service := p.service("users-api")
+		service.becomes("healthy", 10*time.Second)
+		for key, status := range want {
+			service.api().Do(t, "GET", "/api/users", "", "Authorization: Bearer "+key).Expect(t, status, "…")
+		}
+		program.Forbid(t, service.log(), first, second, "anyone") // a key, or the warning of an open service
+	}
+	expect(first+"\n", map[string]int{"": 401, first: 200, second: 401})
+	expect(first+"\n"+second+"\n", map[string]int{"": 401, first: 200, second: 200})
+	expect(second+"\r\n", map[string]int{"": 401, first: 401, second: 200})
 }
