@@ -111,8 +111,8 @@ func TestASlowReaderOfAnExportGetsOneMomentAndHoldsNothing(t *testing.T) {
 	}
 	expectNoReads()
 	p.Delete(t, n) // the last one, which the reader is far away from
-	for i := range 300 {
-		p.Create(t, strings.Repeat("n", 50_000), fmt.Sprint("meanwhile", i)) // 15 MB
+	for i := range 30 {
+		p.Create(t, strings.Repeat("n", 500_000), fmt.Sprint("meanwhile", i)) // 15 MB
 	}
 	expectNoReads()
 	conn.Buffer(4 << 20)

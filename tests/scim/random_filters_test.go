@@ -137,11 +137,13 @@ func TestRandomFiltersFindWhomAPlainModelFinds(t *testing.T) {
 	decoder := json.NewDecoder(strings.NewReader(p.Do(t, "GET", "/api/users", "").Body))
 	decoder.UseNumber()
 	program.Must(t, decoder.Decode(&users))
-	many := program.Times(300, 5000)
+	many := program.Times(150, 5000)
+	asked := p.At(p.URL) // to compare each answer with the document would take most of the time
 	for n := range 2 * many {
 		if n == many {
 			p.Run(t, "ignore-email-case").MustSucceed(t)
 			p = serve(t, all, "DATA_DIR="+p.DataDir)
+			asked = p.At(p.URL)
 		}
 		filter, meets := randomFilter(random, n >= many, random.IntN(5))
 		var ids, others []string
@@ -152,7 +154,7 @@ func TestRandomFiltersFindWhomAPlainModelFinds(t *testing.T) {
 				others = append(others, fmt.Sprint(user["id"]))
 			}
 		}
-		if got, rest := found(t, p, filter), found(t, p, "not ("+filter+")"); got != strings.Join(ids, " ") || rest != strings.Join(others, " ") {
+		if got, rest := found(t, asked, filter), found(t, asked, "not ("+filter+")"); got != strings.Join(ids, " ") || rest != strings.Join(others, " ") {
 			t.Fatalf("with seed %d, %s finds\n%s, and its not\n%s, want\n%v and\n%v", seed, filter, got, rest, ids, others)
 		}
 	}
