@@ -34,6 +34,9 @@ func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testin
 	writers.StopAndExpect(t, p)
 }
 
+// listed are so many users that a list has 6 MB.
+const listed = 6000
+
 // Clients ask for lists and do not read them, while users come, change and go. Each list is that of the moment in which
 // it was asked for. One that is too large to be kept is read while it is sent: it has those who stay, once.
 func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
@@ -43,7 +46,7 @@ func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 			t.Parallel()
 			p := program.Serve(t, setting)
 			other := program.OpenOther(t, p.DatabasePath())
-			other.Fill(8000)
+			other.Fill(listed)
 			other.Do("UPDATE users SET name = '" + strings.Repeat("n", 900) + "'")
 			var late [6]*program.Conn
 			var then [len(late)]program.Answer
@@ -53,8 +56,8 @@ func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 				late[i].Buffer(64 << 10) // with 4 MiB that the sender's system takes, less than a list
 				late[i].Send("GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n")
 				late[i].Begin()
-				p.Change(t, 7900+int64(i), `{"name":"changed"}`)
-				p.Delete(t, 7000+100*int64(i))
+				p.Change(t, listed-100+int64(i), `{"name":"changed"}`)
+				p.Delete(t, listed-1000+100*int64(i))
 				p.Create(t, "n", fmt.Sprint("created ", i))
 			}
 			for i, conn := range late {
@@ -69,15 +72,15 @@ func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 
 // hasThoseWhoStay reports whether nobody is listed twice, and everyone whom the test does not delete is listed.
 func hasThoseWhoStay(users []program.User) bool {
-	listed := map[int64]bool{}
+	found := map[int64]bool{}
 	for _, user := range users {
-		if listed[user.ID] {
+		if found[user.ID] {
 			return false
 		}
-		listed[user.ID] = true
+		found[user.ID] = true
 	}
-	for id := int64(1); id <= 8000; id++ {
-		if !listed[id] && (id < 7000 || id%100 != 0) {
+	for id := int64(1); id <= listed; id++ {
+		if !found[id] && (id < listed-1000 || id%100 != 0) {
 			return false
 		}
 	}
