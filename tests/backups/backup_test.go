@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"users-api/tests/program"
 )
@@ -80,7 +81,9 @@ func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 			_, err = output.Read(make([]byte, 1))
 			program.Must(t, err)
 			_ = command.Process.Signal(syscall.SIGINT)
+			late := time.AfterFunc(program.Patience, func() { _ = command.Process.Kill() })
 			_, _ = command.Process.Wait() // and not for its output
+			program.Expect(t, "whether it ended in time", late.Stop(), true)
 			program.ExpectNames(t, p.DataDir, before...)
 			return false
 		},
