@@ -51,7 +51,7 @@ func pageSizes(t *testing.T, s *storage) {
 	}
 }
 
-const skips, updates = database.ConflictSkips, database.ConflictUpdates
+const updates = database.ConflictUpdates
 
 // becomes returns the options with which the table becomes the file, if at most some users are deleted.
 func becomes(most int) database.ImportOptions {
