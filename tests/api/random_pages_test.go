@@ -98,21 +98,24 @@ func (l listed) key(sort string) string {
 // Whoever comes, changes and goes: pages have whom a plain model of the list has, in its order.
 func TestPagesHaveWhomAPlainModelHas(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"--version", "index-search", "ignore-email-case"} {
+	for _, command := range []string{"--version", "index-search", "ignore-email-case", "add-field --unique room"} {
 		t.Run("after "+command, func(t *testing.T) {
 			t.Parallel()
 			seed, p := rand.Uint64(), program.Serve(t, "USER_FIELDS=room")
 			t.Logf("the seed is %d", seed)
-			p.Run(t, command).MustSucceed(t)
+			p.Run(t, strings.Fields(command)...).MustSucceed(t)
 			p = program.Serve(t, "USER_FIELDS=room", "DATA_DIR="+p.DataDir)
 			pages := pagesOf{rand.New(rand.NewPCG(seed, 0)), command == "ignore-email-case", nil}
 			for round := range program.Times(40, 1000) {
+				room := func(of string) string { // of one user at most where it is unique
+					return pages.text() + map[bool]string{true: fmt.Sprint(of, round)}[strings.Contains(command, "unique")]
+				}
 				for i := range 3 {
-					body, _ := json.Marshal(map[string]any{"name": pages.text(), "email": fmt.Sprint(pages.text(), round, "-", i), "room": []any{nil, "", pages.text()}[i]})
+					body, _ := json.Marshal(map[string]any{"name": pages.text(), "email": fmt.Sprint(pages.text(), round, "-", i), "room": []any{nil, "", room("new")}[i]})
 					p.Do(t, "POST", "/api/users", string(body)).Expect(t, 201, "…")
 				}
 				if n := len(pages.users); n > 1 {
-					body, _ := json.Marshal(map[string]string{"name": pages.text(), "room": pages.text()})
+					body, _ := json.Marshal(map[string]string{"name": pages.text(), "room": room("changed")})
 					p.Change(t, pages.users[pages.IntN(n-1)].ID, string(body))
 					p.Delete(t, pages.users[n-1].ID)
 				}
