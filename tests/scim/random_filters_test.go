@@ -12,9 +12,6 @@ import (
 	"users-api/tests/program"
 )
 
-// pick returns one of some texts.
-func pick(random *rand.Rand, texts ...string) string { return texts[random.IntN(len(texts))] }
-
 // randomFilter returns a filter, and whether a user, as /api/users shows it, meets it where the case of emails counts or not.
 func randomFilter(random *rand.Rand, ignoresCase bool, depth int) (filter string, meets func(map[string]any) bool) {
 	part := func() (string, func(map[string]any) bool) { return randomFilter(random, ignoresCase, depth-1) }
