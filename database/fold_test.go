@@ -1,6 +1,9 @@
 package database_test
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -43,6 +46,58 @@ func TestAFoldedTextStaysAsItIs(t *testing.T) {
 			r.Fatalf("%q is folded to %q", folded, models.Fold(folded))
 		}
 	})
+}
+
+// Both databases, with the index of searches and without, find and sort what Go folds.
+func TestSearchesAndSortsAreFolded(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		for name, commands := range map[string][]command{"": nil, " with an index of searches": {database.Location.IndexSearch}} {
+			t.Run(d.name+name, func(t *testing.T) {
+				t.Parallel()
+				s := d.open(t, models.NewFields(), commands...)
+				number := 0
+				rapid.Check(t, func(r *rapid.T) {
+					text := anyText.Draw(r, "text")
+					if d.noNUL {
+						text = strings.ReplaceAll(text, "\x00", "NUL")
+					}
+					number++
+					if _, err := s.Create(ctx, models.Profile{Name: text, Email: fmt.Sprint(number)}); err != nil {
+						r.Fatal(err)
+					}
+					characters := []rune(text)
+					from := rapid.IntRange(0, len(characters)).Draw(r, "from")
+					sought := strings.ToUpper(string(characters[from:rapid.IntRange(from, len(characters)).Draw(r, "to")]))
+					words := strings.Fields(models.Fold(sought))
+					users := selected(r, s.Users, models.Query{})
+					slices.SortFunc(users, func(a, b models.User) int {
+						return cmp.Or(cmp.Compare(sortKey(a), sortKey(b)), cmp.Compare(a.ID, b.ID))
+					})
+					if got := selected(r, s.Users, models.Query{Sort: "name", Limit: 1 << 30}); !slices.EqualFunc(got, users, same) {
+						r.Fatalf("sorted are %+v, want %+v", got, users)
+					}
+					users = slices.DeleteFunc(selected(r, s.Users, models.Query{}), func(user models.User) bool {
+						return len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
+							return !strings.Contains(models.Fold(user.Name), word) && !strings.Contains(user.Email, word)
+						})
+					})
+					if got := selected(r, s.Users, models.Query{Where: models.And{models.Search(sought)}}); !slices.EqualFunc(got, users, same) {
+						r.Fatalf("%+q finds %+v, want %+v", sought, got, users)
+					}
+				})
+			})
+		}
+	}
+}
+
+func same(a, b models.User) bool { return a.ID == b.ID }
+
+// sortKey is what both databases sort names by: SQLite reads no further than to a NUL.
+func sortKey(user models.User) string {
+	folded, _, _ := strings.Cut(models.Fold(user.Name), "\x00")
+	characters := []rune(folded)
+	return string(characters[:min(len(characters), 200)])
 }
 
 // The index of SQLite has texts letter by letter, as they are stored.
