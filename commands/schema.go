@@ -45,6 +45,10 @@ With --unique, it also creates the unique index users_NAME_unique of the values 
 no two users have the same. If the table has the column already, it creates the index alone. If some users
 share a value, nothing is changed, and the command prints their ids. To undo it: DROP INDEX users_NAME_unique
 
+The column updated_at is a time instead: triggers give it that of each insertion and change, whatever
+program writes, and users who are there get their created_at. If the column exists, and is a time, the
+command makes the triggers alone.
+
 The service may run meanwhile. It serves the field once it is started with NAME in USER_FIELDS, and follows
 an index within 5 s, without a restart.
 
@@ -63,6 +67,9 @@ an index within 5 s, without a restart.
 		RunE: func(command *cobra.Command, arguments []string) error {
 			name := arguments[0]
 			will := fmt.Sprintf("adding the column %s (text, may be NULL) to", name)
+			if name == models.UpdatedAt {
+				will = "adding the column updated_at (a time) and the triggers that set it to"
+			}
 			serve := fmt.Sprintf("name %s in USER_FIELDS, and start the service again", name)
 			if isOfTheModel(name) {
 				serve = "start the service"

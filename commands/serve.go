@@ -109,7 +109,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	version, revision := readBuild()
 	service := routes.Service{
 		Users:     users,
-		Fields:    location.Fields,
+		Fields:    users.Fields(),
 		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
 		Metrics:   routes.NewMetrics(version, revision, users.Stats, backups.lastBackup),
 		Logger:    logger,
@@ -136,7 +136,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	}
 	full, read, ended := keys.Count()
 	started = append(started, "keys", full, "read_keys", read, "backups", settings.Backups.String(),
-		"fields", strings.Join(location.Fields.Names(), ","))
+		"fields", strings.Join(users.Fields().Names(), ","))
 	logger.Info("listening", started...)
 	if len(ended) > 0 {
 		logger.Warn("the last day of some keys is over: they are refused", "names", ended)

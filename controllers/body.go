@@ -115,7 +115,7 @@ var Kinds = map[jsontext.Kind]string{
 // sentUser is the part of a user that a client may set: never an id or a time.
 type sentUser struct {
 	models.Values
-	fields models.Fields
+	fields models.Fields // those that a client may set
 }
 
 // UnmarshalJSON takes the fields of an object, and ignores its other keys. The last one of equal keys counts.

@@ -15,12 +15,12 @@ import (
 
 // Patch handles PATCH /api/users/:id: it changes the fields that are in the body.
 func (a *API) Patch(c *gin.Context) error {
-	return a.change(c, change{sentUser: sentUser{fields: a.fields}})
+	return a.change(c, change{sentUser: sentUser{fields: a.settable}, all: a.fields})
 }
 
 // Put handles PUT /api/users/:id: it changes all fields, and creates a user if nobody has the email in the path.
 func (a *API) Put(c *gin.Context) error {
-	return a.change(c, change{sentUser: sentUser{fields: a.fields}, whole: true})
+	return a.change(c, change{sentUser: sentUser{fields: a.settable}, all: a.fields, whole: true})
 }
 
 // change responds with 200 or 201 and the whole user, or with 400, 404, 409, 412 or 500.
@@ -80,19 +80,21 @@ func (a *API) Delete(c *gin.Context) error {
 // change is the body of PATCH and PUT.
 type change struct {
 	sentUser
-	whole         bool           // a field that is not sent becomes NULL
-	byEmail       bool           // but the email in the path stays
-	id, createdAt jsontext.Value // nil if they were not sent
+	all     models.Fields             // those that a client may not set, too
+	whole   bool                      // a field that is not sent becomes NULL
+	byEmail bool                      // but the email in the path stays
+	fixed   map[string]jsontext.Value // what was sent for an id or a time
 }
 
 // UnmarshalJSON takes an object, and refuses what cannot be changed.
 func (s *change) UnmarshalJSON(object []byte) error {
 	for key, value := range Members(object) {
 		switch {
-		case key == "id":
-			s.id = value.Clone()
-		case key == "created_at":
-			s.createdAt = value.Clone()
+		case key == "id", s.all.IsTime(key):
+			if s.fixed == nil {
+				s.fixed = map[string]jsontext.Value{}
+			}
+			s.fixed[key] = value.Clone()
 		case s.fields.Find(key) == nil:
 			return NewError("field_unknown", `Unknown key "%s": only %s can be changed`, Shorten(key),
 				join(s.fields.Names(), "and"))
@@ -110,31 +112,38 @@ func (s *change) UnmarshalJSON(object []byte) error {
 	return err
 }
 
-// precondition refuses an id or created_at that differs from the user's, and what If-Match refuses. Clients send back what
+// precondition refuses what If-Match refuses, and an id or a time that differs from the user's. Clients send back what
 // they have read, so equal values are accepted.
 func (s *change) precondition(match models.Precondition) models.Precondition {
-	if s.id == nil && s.createdAt == nil {
+	if len(s.fixed) == 0 {
 		return match
 	}
 	return func(user models.User) error {
-		if s.id != nil && string(s.id) != strconv.FormatInt(user.ID, 10) ||
-			s.createdAt != nil && (s.createdAt.Kind() != '"' || decoded(s.createdAt) != user.CreatedAt) {
-			return errFixed
+		if match != nil {
+			if err := match(user); err != nil {
+				return err
+			}
 		}
-		if match == nil {
-			return nil
+		for column, sent := range s.fixed {
+			isSame := string(sent) == s.all.Text(&user, column)
+			if column != "id" {
+				isSame = sent.Kind() == '"' && decoded(sent) == s.all.Text(&user, column)
+			}
+			if !isSame {
+				return errFixed(s.all)
+			}
 		}
-		return match(user)
+		return nil
 	}
 }
 
-// mayCreate refuses an id or created_at for a user who is created, and a creation where If-Match asks for a user.
+// mayCreate refuses an id or a time for a user who is created, and a creation where If-Match asks for a user.
 func (s *change) mayCreate(c *gin.Context) error {
 	switch {
 	case len(c.Request.Header.Values("If-Match")) > 0:
 		return errNobody
-	case s.id != nil || s.createdAt != nil:
-		return errFixed
+	case len(s.fixed) > 0:
+		return errFixed(s.all)
 	}
 	return nil
 }

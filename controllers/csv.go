@@ -3,14 +3,12 @@ package controllers
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -244,7 +242,7 @@ func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*
 		out.Flush()
 		return append(bytes.TrimSuffix(text.Bytes(), []byte("\n")), "\r\n"...)
 	}
-	columns := fields.Columns()
+	columns, settable := fields.Columns(), fields.Settable()
 	if spreadsheet {
 		header = []byte("\xef\xbb\xbf")
 	}
@@ -252,15 +250,8 @@ func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*
 	values := make([]string, len(columns))
 	return header, func(user *models.User) []byte {
 		for i, column := range columns {
-			switch column {
-			case "id":
-				values[i] = strconv.FormatInt(user.ID, 10)
-			case "created_at":
-				values[i] = user.CreatedAt
-			default: // NULL is an empty text
-				values[i] = *cmp.Or(fields.Find(column).Value(&user.Profile), new(""))
-			}
-			if spreadsheet && fields.Find(column) != nil {
+			values[i] = fields.Text(user, column)
+			if spreadsheet && settable.Find(column) != nil {
 				values[i] = toSpreadsheet(values[i])
 			}
 		}

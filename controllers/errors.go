@@ -81,7 +81,6 @@ var Codes = map[string]int{
 
 // The errors that do not depend on the request.
 var (
-	errFixed      = NewError("field_read_only", "id and created_at cannot be changed")
 	ErrNoUser     = NewError("user_not_found", "User not found")
 	errTooSlow    = NewError("body_too_slow", "The request body did not arrive in time")
 	errEmailUsed  = NewError("email_used", "Email is already used by another user")
@@ -107,6 +106,11 @@ var (
 	ErrBusyImports = NewError("too_many_imports",
 		"Too many files are being imported at once: send it again later")
 )
+
+// errFixed is the refusal of what only the service sets.
+func errFixed(fields models.Fields) *Error {
+	return NewError("field_read_only", "%s cannot be changed", join(append([]string{"id"}, fields.Times()...), "and"))
+}
 
 func errRequired(names []string) *Error {
 	all, verb := join(names, "and"), "are"

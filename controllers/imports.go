@@ -107,13 +107,13 @@ func (a *API) store(c *gin.Context, done *imported, asked request, open openFile
 		var next nextRow
 		if err == nil {
 			done.notes = notes{IgnoredColumns: []string{}}
-			next, err = open(file, a.fields, asked.spreadsheet, &done.notes)
+			next, err = open(file, a.settable, asked.spreadsheet, &done.notes)
 		}
 		if err != nil {
 			yield(database.ImportRow{}, err)
 			return
 		}
-		allRows(next, a.fields)(yield)
+		allRows(next, a.settable)(yield)
 	}
 	for _, err := range rows {
 		if _, isRow := errors.AsType[*database.RowError](err); err != nil && !isRow {

@@ -164,14 +164,18 @@ const maxContains = 1000
 func listParameters(fields models.Fields) parameters {
 	all := valueParameters(fields)
 	searched := "any field"
-	if len(fields.OptionalNames()) == 0 {
-		searched = join(withArticles(fields.Names()), "or")
+	if len(fields.Settable().OptionalNames()) == 0 {
+		searched = join(withArticles(fields.Settable().Names()), "or")
 	}
 	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters", searched, maxContains)
 	all = append(all, parameter{name: "q", meaning: meaning, set: func(asked *request, value string) bool {
 		asked.Where = append(asked.Where, models.Search(value))
 		return strings.TrimSpace(value) != "" && utf8.RuneCountInString(value) <= maxContains
-	}}, created(fields, "created_from", models.AtLeast), created(fields, "created_to", models.Less))
+	}})
+	for _, column := range fields.Times() {
+		done := strings.TrimSuffix(column, "at") // created_ or updated_
+		all = append(all, bound(fields, done+"from", column, models.AtLeast), bound(fields, done+"to", column, models.Less))
+	}
 	columns := fields.Columns()
 	all = append(all, choice("sort", func(asked *request, at int) {
 		if asked.Sort = ""; at > 0 { // users come by id without it, too
@@ -203,7 +207,7 @@ func CheckAdded(names []string) error {
 	if len(names) > models.MaxAdded {
 		return fmt.Errorf("it names %d fields, and at most %d can be added", len(names), models.MaxAdded)
 	}
-	own := models.NewFields()
+	own, most := models.NewFields(), models.NewFields(models.UpdatedAt)
 	for i, name := range names {
 		switch {
 		case !fieldName.MatchString(name):
@@ -211,7 +215,7 @@ func CheckAdded(names []string) error {
 				"with a letter", name)
 		case slices.Contains(own.Columns(), name):
 			return fmt.Errorf("every user has the field %s already", name)
-		case name == "filter", slices.Contains(slices.Concat(listParameters(own).names(), csvImport.names(),
+		case name == "filter", slices.Contains(slices.Concat(listParameters(most).names(), csvImport.names(),
 			changesParameters.names()), name):
 			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
 		case slices.Contains(names[:i], name):

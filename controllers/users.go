@@ -18,20 +18,21 @@ import (
 type API struct {
 	users         *database.Users
 	fields        models.Fields
-	logger        *slog.Logger // of imports
+	settable      models.Fields // those that a client may set
+	logger        *slog.Logger  // of imports
 	list, csvList parameters
 }
 
 // NewAPI returns the handlers for the users in a storage.
 func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *API {
 	list := listParameters(fields)
-	return &API{users, fields, logger, list, list.and("an export", spreadsheet)}
+	return &API{users, fields, fields.Settable(), logger, list, list.and("an export", spreadsheet)}
 }
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a
 // client that asks for problems gets 409.
 func (a *API) Create(c *gin.Context) error {
-	sent := sentUser{fields: a.fields}
+	sent := sentUser{fields: a.settable}
 	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (a *API) Create(c *gin.Context) error {
 	}
 	c.Set(Written, slog.Int64("user", id))
 	c.Header("Location", "users/"+strconv.FormatInt(id, 10)) // relative: it works behind any prefix of a proxy
-	return send(c, http.StatusCreated, contentType, a.fields.AppendCreated(nil, id, &sent.User))
+	return send(c, http.StatusCreated, contentType, a.settable.AppendCreated(nil, id, &sent.User))
 }
 
 // Get handles GET and HEAD /api/users/:id: 200, 304, 404, 409 or 500.

@@ -50,7 +50,7 @@ func valueParameters(fields models.Fields) []parameter {
 		_, isID := ParseID(value)
 		return isID
 	}}}
-	for _, field := range fields {
+	for _, field := range fields.Settable() {
 		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
 			name := field.Name + strings.Repeat("!", i)
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
@@ -64,8 +64,8 @@ func valueParameters(fields models.Fields) []parameter {
 	return all
 }
 
-// created returns a parameter that compares the time at which users were created.
-func created(fields models.Fields, name string, operator models.Operator) parameter {
+// bound returns a parameter that compares a time of users.
+func bound(fields models.Fields, name, column string, operator models.Operator) parameter {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
 	return parameter{name: name, meaning: meaning, set: func(asked *request, value string) bool {
 		for _, form := range []string{
@@ -73,7 +73,7 @@ func created(fields models.Fields, name string, operator models.Operator) parame
 		} {
 			// Parse would take a fraction of a second, too.
 			if parsed, err := time.Parse(form, value); err == nil && parsed.Format(form) == value {
-				condition, ok := fields.Compare("created_at", operator, parsed.Format(time.DateTime))
+				condition, ok := fields.Compare(column, operator, parsed.Format(time.DateTime))
 				asked.Where = append(asked.Where, condition)
 				return ok
 			}

@@ -74,7 +74,10 @@ func (d Location) CopyTo(ctx context.Context, target Location) (copied Copied, e
 		if err := expectCount(tx, 0, "name an empty database in the URL, or delete them first"); err != nil {
 			return err
 		}
-		if err := newReader(d.Fields).sendTo(tx, from, copied.Users); err != nil {
+		if err := execute(tx, "SET LOCAL users_api.copies = on"); err != nil { // the triggers of updated_at leave it as it is
+			return err
+		}
+		if err := newReader(described.fields).sendTo(tx, from, to.fields, copied.Users); err != nil {
 			return err
 		}
 		if err := expectCount(tx, copied.Users, "look for triggers of users"); err != nil {
@@ -100,8 +103,8 @@ func (d Location) CopyTo(ctx context.Context, target Location) (copied Copied, e
 	return copied, nil
 }
 
-// sendTo creates the users that one transaction sees in another.
-func (r reader) sendTo(to, from *gorm.DB, total int64) error {
+// sendTo creates the users that one transaction sees in another, where they have some fields.
+func (r reader) sendTo(to, from *gorm.DB, fields models.Fields, total int64) error {
 	// GORM would give a [models.User] with the id 0, or without a time, what the database gives a new one.
 	var batch []map[string]any
 	done := int64(0)
@@ -110,14 +113,19 @@ func (r reader) sendTo(to, from *gorm.DB, total int64) error {
 			return err
 		}
 		user := *next // the values point into it
-		// PostgreSQL would make a time of what is none, such as now, 1700010101 or 24:00:00.
-		if _, err := time.Parse(time.DateTime, user.CreatedAt); err != nil && user.CreatedAt != "" {
-			return fmt.Errorf("the created_at of the user with the id %d is no time: in the file, set it to one such as "+
-				"2026-01-31 12:00:00, or to NULL", user.ID)
-		}
-		row := map[string]any{"id": user.ID, "created_at": sql.NullString{String: user.CreatedAt, Valid: user.CreatedAt != ""}}
-		for _, field := range r.fields {
+		row := map[string]any{"id": user.ID}
+		for _, field := range fields {
 			row[field.Name] = field.Value(&user.Profile)
+		}
+		fields.ShowTimes(&user)
+		for _, column := range fields.Times() {
+			// PostgreSQL would make a time of what is none, such as now, 1700010101 or 24:00:00.
+			shown := fields.Text(&user, column)
+			if _, err := time.Parse(time.DateTime, shown); err != nil && shown != "" {
+				return fmt.Errorf("the %s of the user with the id %d is no time: in the file, set it to one such as "+
+					"2026-01-31 12:00:00, or to NULL", column, user.ID)
+			}
+			row[column] = sql.NullString{String: shown, Valid: shown != ""}
 		}
 		batch = append(batch, row)
 		if done++; len(batch) < chunkRows && done < total {

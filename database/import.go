@@ -353,7 +353,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 	for _, row := range rows {
 		user, exists := found[i.sameEmail(row.User.Email)]
 		if !exists {
-			created = append(created, &models.User{Profile: row.User, CreatedAt: now()})
+			created = append(created, new(i.newUser(row.User)))
 			continue
 		}
 		if i.options.OnConflict == ConflictFails {

@@ -70,9 +70,10 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 	if err != nil {
 		return opened, err
 	}
+	var described table
 	if err = p.createTable(ctx); err == nil {
-		err = p.read(ctx, func(db *gorm.DB) error {
-			if _, err := p.catalog.dialect.describe(db, d.Fields); err != nil {
+		err = p.read(ctx, func(db *gorm.DB) (err error) {
+			if described, err = p.catalog.dialect.describe(db, d.Fields); err != nil {
 				return err
 			}
 			if _, err := (postgresDialect{}).cursor(db); err != nil {
@@ -98,7 +99,10 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 	}
 	limits.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)          // others read and write meanwhile
 	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
-	return storage{pool: p, dialect: p.catalog.dialect, limits: limits, catalog: p.catalog, commits: &p.commits, Temp: temp}, nil
+	return storage{
+		reader: newReader(described.fields), pool: p, dialect: p.catalog.dialect, limits: limits, catalog: p.catalog,
+		commits: &p.commits, Temp: temp,
+	}, nil
 }
 
 // foldedEmail is an email without the case of its ASCII letters.

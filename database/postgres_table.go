@@ -55,7 +55,9 @@ func (p *postgresPool) createTable(ctx context.Context) error {
 		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
 		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; "+
 			"SELECT pg_advisory_xact_lock(%d)", createLock)
-		return p.transaction(ctx, begin, func(tx *gorm.DB) error { return createTable(tx, exists) })
+		return p.transaction(ctx, begin, func(tx *gorm.DB) error {
+			return createTable(tx, exists, p.catalog.fields, setPostgresUpdatedAt)
+		})
 	})
 }
 
@@ -63,6 +65,15 @@ func (p *postgresPool) createTable(ctx context.Context) error {
 // itself.
 func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
 	var why, columns, unique string
+	isSet := false
+	err = db.Raw("SELECT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = to_regclass('users') AND " + setsUpdatedAt + ")").
+		Row().Scan(&isSet)
+	if err != nil {
+		return t, err
+	}
+	if t.fields = fields; !isSet {
+		t.fields = fields.Plain()
+	}
 	err = db.Raw(`SELECT CASE
 			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
 			WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid) THEN 'it has rules'
@@ -73,9 +84,10 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 				WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
 				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
 				THEN 'its id is no integer that is the primary key'
-			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be plain text or varchar', a.attname,
+			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be plain text or varchar%s', a.attname,
 					format_type(a.atttypid, NULL), CASE WHEN a.attgenerated <> '' THEN ', generated'
-						WHEN NOT o.collisdeterministic THEN ', with a nondeterministic collation' END)
+						WHEN NOT o.collisdeterministic THEN ', with a nondeterministic collation' END,
+					CASE WHEN `+isTimestamp+` THEN ', or run `+"`users-api add-field updated_at`"+`' END)
 				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 				LEFT JOIN pg_collation o ON o.oid = a.attcollation
 				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ','))
@@ -92,11 +104,11 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`
 			AND obj_description(i.indexrelid, 'pg_class') = ?),
-		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+`)
-		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(fields.Names(), ","), d.indexComment()).
+		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+` AND NOT `+setsUpdatedAt+`)
+		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(t.fields.Settable().Names(), ","), d.indexComment()).
 		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {
-		return table{}, nil
+		return t, nil
 	}
 	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
 	t.uniqueEmail = slices.Contains(t.unique, "email")
@@ -104,7 +116,7 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 		err = models.Unserved(why + ": change that, or give users-api a database or a schema of its own")
 	}
 	if err == nil {
-		err = fields.Expect(t.columns)
+		err = t.fields.Expect(t.columns)
 	}
 	return t, err
 }
@@ -192,11 +204,17 @@ func (p *postgresPool) buildUnique(ctx context.Context, index uniqueIndex) error
 // indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains
 // a text. It is on the expression that searches compare, and the server compares what it finds, so searches find the
 // same.
-func (p *postgresPool) indexSearch(ctx context.Context, columns []string) error {
+func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) error {
 	var schema string
+	var columns []string
 	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
 	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
-		err := db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
+		described, err := p.catalog.dialect.describe(db, fields)
+		if err != nil {
+			return err
+		}
+		columns = described.fields.Settable().Names()
+		err = db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
 		if err != nil {
 			return &models.StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib "+
 				"modules on the server (Debian's postgresql has them), and as a superuser or the owner of the database, run "+

@@ -52,7 +52,8 @@ func (r reader) each(query *gorm.DB) iter.Seq2[*models.User, error] {
 					field.Set(&user.Profile, texts[i].String)
 				}
 			}
-			user.CreatedAt = models.ShownTime(texts[len(r.fields)].String)
+			user.CreatedAt = texts[len(r.fields)].String
+			r.fields.ShowTimes(&user)
 			if !yield(&user, nil) {
 				return
 			}
@@ -247,7 +248,7 @@ func (u *Users) places(db *gorm.DB, query models.Query) (places []models.Place, 
 // sortKey is that by which users are sorted, in SQL.
 func (u *Users) sortKey(column string) string {
 	stored := `CAST(users."` + column + `" AS TEXT)`
-	if column == "created_at" {
+	if u.fields.IsTime(column) {
 		stored = fmt.Sprintf(u.limits.shownTime, stored)
 	}
 	return fmt.Sprintf(u.limits.sortKey, fmt.Sprintf(u.limits.fold, stored))

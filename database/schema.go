@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,11 +13,19 @@ import (
 
 // The commands that change the table users, beside running services. Nothing else changes a table that exists.
 
-// AddField adds the column of a field, of a setting or of the model.
+// AddField adds the column of a field, of a setting or of the model. That of updated_at is a time, with what sets it.
 func (d Location) AddField(ctx context.Context, name string) error {
 	d.Fields = fieldsWith(name)
+	if name == models.UpdatedAt {
+		return d.changeSchema(ctx, addSQLiteUpdatedAt, addPostgresUpdatedAt)
+	}
 	return d.changeSchema(ctx,
-		func(tx *gorm.DB) error { return addColumn(tx, sqliteDialect{}, name) },
+		func(tx *gorm.DB) error {
+			if err := addColumn(tx, sqliteDialect{}, name); err != nil {
+				return err
+			}
+			return followColumns(tx)
+		},
 		func(tx *gorm.DB) error { return addColumn(tx, postgresDialect{}, name) })
 }
 
@@ -40,6 +49,9 @@ func addColumn(tx *gorm.DB, dialect dialect, name string) error {
 // AddUniqueField adds the column of a field if there is none, and a unique index of its values that are not empty. If
 // users share a value, the error is [*models.SameValues].
 func (d Location) AddUniqueField(ctx context.Context, name string) error {
+	if name == models.UpdatedAt {
+		return errors.New("nothing was changed, because updated_at is a time, which many users may share")
+	}
 	d.Fields = fieldsWith(name)
 	index := uniqueIndex{
 		name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
@@ -61,6 +73,9 @@ func (d Location) AddUniqueField(ctx context.Context, name string) error {
 	if d.URL == "" {
 		return d.changeSQLite(ctx, nil, func(tx *gorm.DB) error {
 			if err := prepare(tx, sqliteDialect{}); err != nil {
+				return err
+			}
+			if err := followColumns(tx); err != nil {
 				return err
 			}
 			return createSQLiteUnique(tx, index)
@@ -136,9 +151,9 @@ func (d Location) ForgetChanges(ctx context.Context) error {
 // and PostgreSQL adds what is missing.
 func (d Location) IndexSearch(ctx context.Context) error {
 	if d.URL == "" {
-		return d.changeSQLite(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields.Names()) })
+		return d.changeSQLite(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields) })
 	}
-	return d.onPostgres(ctx, func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields.Names()) })
+	return d.onPostgres(ctx, func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields) })
 }
 
 // DropSearchIndex removes the index of searches.

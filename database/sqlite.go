@@ -112,10 +112,14 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 	s.group = groupcommit.Group[*gorm.DB]{
 		Transact: s.commit, IsBroken: isBroken, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
 	}
-	if err := s.connect(d, path); err != nil {
+	table, err := s.connect(d, path)
+	if err != nil {
 		return opened, dbfile.Explain(d.Path, err)
 	}
-	opened = storage{pool: s, dialect: sqliteDialect{}, catalog: s.catalog, commits: &s.commits, Temp: temp, replaced: s.replaced}
+	opened = storage{
+		reader: newReader(table.fields), pool: s, dialect: sqliteDialect{}, catalog: s.catalog, commits: &s.commits, Temp: temp,
+		replaced: s.replaced,
+	}
 	opened.limits = limits{
 		foldedEmail: "email COLLATE NOCASE",
 		lower:       "lower(%s)",
@@ -149,7 +153,7 @@ func prepare(ctx context.Context, path string, fields models.Fields) (*gorm.DB, 
 		if err == nil {
 			const exists = `SELECT count(*) FROM sqlite_schema
 				WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')`
-			err = db.Transaction(func(tx *gorm.DB) error { return createTable(tx, exists) })
+			err = db.Transaction(func(tx *gorm.DB) error { return createTable(tx, exists, fields, setSQLiteUpdatedAt) })
 		}
 		if err == nil {
 			return db, nil
@@ -203,32 +207,31 @@ func openPool(path string, fields models.Fields, size int, pragmas []string) (*g
 
 // connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings
 // that promises depend on: SQLite ignores a misspelt pragma without an error.
-func (s *sqlitePool) connect(d Location, path string) (err error) {
+func (s *sqlitePool) connect(d Location, path string) (t table, err error) {
 	for _, pool := range []struct {
 		db   **gorm.DB
 		size int
 		busy time.Duration
 	}{{&s.writer, 1, busyTick}, {&s.reader, maxReaders, dbfile.BusyTimeout}, {&s.fresh, 1, dbfile.BusyTimeout}} {
 		if *pool.db, err = openPool(path, d.Fields, pool.size, pragmas(pool.busy)); err != nil {
-			return err
+			return t, err
 		}
 	}
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"} {
 		got := ""
 		if err := s.writer.Raw("PRAGMA " + pragma).Row().Scan(&got); err != nil || got != want {
-			return cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
+			return t, cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
 		}
 	}
 	if s.files, err = findFiles(d.Path); err != nil {
-		return fmt.Errorf("cannot look at its files: %w", err)
+		return t, fmt.Errorf("cannot look at its files: %w", err)
 	}
-	table, err := s.catalog.table(s.writer)
-	if err != nil {
-		return err
+	if t, err = s.catalog.table(s.writer); err != nil {
+		return t, err
 	}
-	s.warnOfUnused(d.Logger, table)
+	s.warnOfUnused(d.Logger, t)
 	go s.watch()
-	return nil
+	return t, nil
 }
 
 // watch looks at the names of the files once a second: an idle service, too, must notice that another has taken them.

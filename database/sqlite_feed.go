@@ -41,17 +41,12 @@ func recordSQLiteChanges(tx *gorm.DB) error {
 	if err := forgetSQLiteChanges(tx); err != nil {
 		return err
 	}
-	record := func(op models.Op, id string) string {
-		return fmt.Sprintf("INSERT INTO users_changes (op, id, at) VALUES ('%s', %s, %s); ", op, id, thisMoment)
-	}
-	created, changed := record(models.OpCreated, "new.id"), record(models.OpChanged, "new.id")
-	deleted := record(models.OpDeleted, "old.id")
-	return execute(tx,
+	created, deleted := record(models.OpCreated, "new.id"), record(models.OpDeleted, "old.id")
+	err := execute(tx,
 		`CREATE TABLE users_changes (
 			cursor INTEGER PRIMARY KEY AUTOINCREMENT, op TEXT NOT NULL, id INTEGER, at INTEGER NOT NULL)`,
 		firstChange(),
 		"CREATE TRIGGER users_changes_created AFTER INSERT ON users BEGIN "+created+"END",
-		"CREATE TRIGGER users_changes_changed AFTER UPDATE ON users WHEN new.id = old.id BEGIN "+changed+"END",
 		"CREATE TRIGGER users_changes_moved AFTER UPDATE ON users WHEN new.id <> old.id BEGIN "+deleted+created+"END",
 		"CREATE TRIGGER users_changes_deleted AFTER DELETE ON users BEGIN "+deleted+"END",
 		fmt.Sprintf("CREATE TRIGGER users_changes_many AFTER INSERT ON users_changes "+
@@ -59,6 +54,31 @@ func recordSQLiteChanges(tx *gorm.DB) error {
 			"OR '%[2]s' = (SELECT op FROM users_changes WHERE cursor = new.cursor - 1 AND at = new.at) "+
 			"BEGIN DELETE FROM users_changes WHERE cursor BETWEEN new.cursor - %[1]d AND new.cursor - 1; "+
 			"UPDATE users_changes SET op = '%[2]s', id = NULL WHERE cursor = new.cursor; END", MaxRecorded, models.OpMany))
+	if err != nil {
+		return err
+	}
+	return recordChanged(tx)
+}
+
+// record returns the statement of a trigger that records what was done to a user.
+func record(op models.Op, id string) string {
+	return fmt.Sprintf("INSERT INTO users_changes (op, id, at) VALUES ('%s', %s, %s); ", op, id, thisMoment)
+}
+
+// recordChanged makes the trigger that records changes of users. What the triggers of updated_at write is none.
+func recordChanged(tx *gorm.DB) error {
+	isChange := "new.id = old.id"
+	isSet, err := setsSQLiteUpdatedAt(tx)
+	if err == nil && isSet {
+		var others string
+		others, err = othersDiffer(tx)
+		isChange += " AND (new.updated_at IS old.updated_at OR " + others + ")"
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Exec("CREATE TRIGGER users_changes_changed AFTER UPDATE ON users WHEN " + isChange + " BEGIN " +
+		record(models.OpChanged, "new.id") + "END").Error
 }
 
 func forgetSQLiteChanges(tx *gorm.DB) error {

@@ -37,11 +37,12 @@ const describeTable = `WITH alone AS (
 			(SELECT 'its column ' || name || CASE
 				WHEN name <> lower(name) THEN ' is not spelled ' || lower(name) || ': rename it'
 				WHEN hidden > 1 THEN ' is generated: make it an ordinary column'
+				WHEN ` + isTimeColumn + ` THEN ' is a time, and no triggers set it: run ` + "`users-api add-field updated_at`" + `'
 				ELSE ' has no type of text: make the table anew with ' || name || ' TEXT' END
 				|| CASE WHEN lower(name) NOT IN ('id', 'name', 'email', 'created_at')
 					THEN ', take it out of USER_FIELDS' ELSE '' END
 			FROM pragma_table_xinfo('users') WHERE lower(name) IN ? AND (name <> lower(name) OR hidden > 1
-				OR name NOT IN ('id', 'created_at') AND (type LIKE '%INT%'
+				OR name IN ? AND (type LIKE '%INT%'
 					OR type NOT LIKE '%CHAR%' AND type NOT LIKE '%CLOB%' AND type NOT LIKE '%TEXT%'))), ''),
 		(SELECT group_concat(lower(name)) FROM pragma_table_xinfo('users')),
 		(SELECT COALESCE(group_concat(name), '') FROM alone), EXISTS (SELECT 1 FROM alone WHERE name = 'email' AND ignores_case),
@@ -50,7 +51,14 @@ const describeTable = `WITH alone AS (
 
 func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
 	var why, columns, unique string
-	err = db.Raw(describeTable, fields.Columns()).Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
+	if t.writtenTwice, err = setsSQLiteUpdatedAt(db); err != nil {
+		return t, err
+	}
+	if t.fields = fields; !t.writtenTwice {
+		t.fields = fields.Plain()
+	}
+	err = db.Raw(describeTable, fields.Columns(), t.fields.Settable().Names()).Row().
+		Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil // each statement will say that there is no table
 	}
@@ -65,7 +73,7 @@ func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err e
 	if err := fields.Expect(t.columns); err != nil {
 		return t, err
 	}
-	if t.indexed, err = hasIndex(db, fields.Names()); err == nil {
+	if t.indexed, err = hasIndex(db, t.fields.Settable().Names()); err == nil {
 		err = db.Raw(hasOtherTriggers).Row().Scan(&t.triggers)
 	}
 	return t, err
@@ -74,7 +82,8 @@ func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err e
 // hasOtherTriggers asks whether the table has triggers of another program, or may replace users on a conflict.
 const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger'
 	AND name NOT IN ('users_changes_created', 'users_changes_changed', 'users_changes_moved', 'users_changes_deleted',
-		'users_search_created', 'users_search_changed', 'users_search_deleted') OR sql LIKE '%CONFLICT%'))`
+		'users_search_created', 'users_search_changed', 'users_search_deleted',
+		'users_updated_at_created', 'users_updated_at_changed') OR sql LIKE '%CONFLICT%'))`
 
 // warnOfUnused warns of what commands have made, and this program does not use.
 func (s *sqlitePool) warnOfUnused(logger *slog.Logger, t table) {

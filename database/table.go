@@ -14,14 +14,16 @@ import (
 // table is what must be known about the table users, which another program may have created. Each column in unique has
 // a unique index of its own, of all values or of those that are not empty.
 type table struct {
-	columns     []string
-	unique      []string
-	uniqueEmail bool // a unique index is on the email alone
-	ignoresCase bool // and on the email without the case of ASCII letters
-	triggers    bool // triggers of other programs may change, ignore or undo what is written
-	feed        bool // changes are recorded
-	indexed     bool // searches have an index
-	at          time.Time
+	fields       models.Fields // as the table has them: updated_at may be a time or a text
+	columns      []string
+	unique       []string
+	uniqueEmail  bool // a unique index is on the email alone
+	ignoresCase  bool // and on the email without the case of ASCII letters
+	triggers     bool // triggers of other programs may change, ignore or undo what is written
+	writtenTwice bool // a trigger of this program writes a user again, for updated_at, after the statement has returned it
+	feed         bool // changes are recorded
+	indexed      bool // searches have an index
+	at           time.Time
 }
 
 const describeEvery = time.Second
@@ -76,6 +78,9 @@ func (u *Users) table(ctx context.Context) (t table, err error) {
 	return t, err
 }
 
+// Fields returns the fields of a user, as the table had them when it was opened.
+func (u *Users) Fields() models.Fields { return u.fields }
+
 // Uniqueness returns the names of the fields of which no two users have the same value, and whether emails that differ
 // only in the case of ASCII letters are the same.
 func (u *Users) Uniqueness(ctx context.Context) (unique []string, ignoresCase bool, err error) {
@@ -83,12 +88,16 @@ func (u *Users) Uniqueness(ctx context.Context) (unique []string, ignoresCase bo
 	return t.unique, t.ignoresCase, err
 }
 
-// createTable creates the table users unless that name exists. AutoMigrate would change an existing table on any
-// difference.
-func createTable(tx *gorm.DB, exists string) error {
+// createTable creates the table users unless that name exists, and what sets updated_at if it has that. AutoMigrate would
+// change an existing table on any difference.
+func createTable(tx *gorm.DB, exists string, fields models.Fields, setUpdatedAt func(tx *gorm.DB) error) error {
 	var n int64
 	if err := tx.Raw(exists).Scan(&n).Error; err != nil || n > 0 {
 		return err
 	}
-	return tx.Migrator().CreateTable(&models.User{})
+	err := tx.Migrator().CreateTable(&models.User{})
+	if err == nil && fields.IsTime(models.UpdatedAt) {
+		err = setUpdatedAt(tx)
+	}
+	return err
 }

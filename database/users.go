@@ -52,7 +52,6 @@ func (d Location) String() string {
 // context's, or a [*models.StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
 	storage
-	reader
 	gate     gate
 	list     listCache
 	follow   follower
@@ -64,6 +63,7 @@ type Users struct {
 
 // storage is an open database of either kind.
 type storage struct {
+	reader
 	pool    pool
 	dialect dialect
 	limits  limits
@@ -142,7 +142,7 @@ type limits struct {
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{reader: newReader(d.Fields), list: listCache{maxBytes: listMemory}}
+	u := &Users{list: listCache{maxBytes: listMemory}}
 	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	open := openSQLite
 	if d.URL != "" {
@@ -172,7 +172,7 @@ func openGORM(dialector gorm.Dialector, fields models.Fields) (*gorm.DB, error) 
 	return db, addColumns(db, fields)
 }
 
-// addColumns makes GORM see each field that a setting adds as a column of [models.User]: a text that may be NULL.
+// addColumns makes GORM see each field that a setting adds as a column of [models.User] that may be NULL.
 func addColumns(db *gorm.DB, fields models.Fields) error {
 	users, texts := &gorm.Statement{DB: db}, &gorm.Statement{DB: db}
 	type nullable struct{ Text *string }
@@ -188,6 +188,9 @@ func addColumns(db *gorm.DB, fields models.Fields) error {
 		}
 		column := new(*texts.Schema.Fields[0])
 		column.Name, column.DBName, column.Schema = field.Name, field.Name, users.Schema
+		if field.Time { // in a table that is created
+			column.DataType = users.Schema.LookUpField("created_at").DataType
+		}
 		column.ValueOf = func(_ context.Context, row reflect.Value) (any, bool) {
 			value := field.Value(user(row))
 			return value, value == nil

@@ -17,7 +17,7 @@ func (u *Users) matching(db *gorm.DB, query models.Query) (*gorm.DB, error) {
 	for _, condition := range query.Where {
 		if c, _ := condition.(models.Comparison); table.indexed {
 			if words, isSearch := c.Value.([]string); isSearch && u.mayStore(strings.Join(words, "")) {
-				matching = u.dialect.seek(matching, u.fields.Names(), words)
+				matching = u.dialect.seek(matching, u.fields.Settable().Names(), words)
 			}
 		}
 	}
@@ -52,9 +52,9 @@ func (u *Users) expression(condition models.Condition, table table) clause.Expre
 	panic("a query has no condition")
 }
 
-// inSQL returns the fields in SQL.
+// inSQL returns the fields that searches compare, in SQL.
 func (u *Users) inSQL() (columns []string) {
-	for _, name := range u.fields.Names() {
+	for _, name := range u.fields.Settable().Names() {
 		columns = append(columns, `users."`+name+`"`)
 	}
 	return columns
@@ -84,7 +84,7 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 		text = models.LowerASCII(text)
 	}
 	words, isSearch := c.Value.([]string)
-	switch isEqual := c.Operator == models.Equal && field != nil; {
+	switch isEqual := c.Operator == models.Equal && field != nil && !field.Time; {
 	case isEqual && !u.mayStore(text), isSearch && !u.mayStore(strings.Join(words, "")):
 		return expression("FALSE")
 	case isSearch:
@@ -101,7 +101,7 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 		return expression(column+sign, c.Value)
 	}
 	shown := "CAST(" + column + " AS TEXT)"
-	if c.Column == "created_at" {
+	if u.fields.IsTime(c.Column) {
 		shown = fmt.Sprintf(u.limits.shownTime, shown)
 	}
 	if ignoresCase {

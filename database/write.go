@@ -20,7 +20,7 @@ import (
 func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) {
 	var stored models.User
 	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
-		stored = models.User{Profile: user, CreatedAt: now()}
+		stored = u.newUser(user)
 		created := tx.Clauses(returnID).Create(&stored)
 		if created.Error == nil && created.RowsAffected == 0 {
 			return models.ErrIgnored
@@ -91,8 +91,7 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 	if err != nil {
 		return models.User{}, err
 	}
-	user := models.User{Profile: values.User, CreatedAt: now()}
-	user.Added = slices.Clone(user.Added) // what is returned goes there
+	user := u.newUser(values.User)
 	switch sent := user.Email; {
 	case !values.Fields.Has(u.fields.Find("email")):
 		user.Email = email
@@ -105,7 +104,7 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 	if inserted.Error == nil && inserted.RowsAffected == 0 {
 		return user, models.ErrIgnored
 	}
-	user.CreatedAt = models.ShownTime(user.CreatedAt)
+	u.fields.ShowTimes(&user)
 	return user, inserted.Error
 }
 
@@ -120,7 +119,7 @@ func (u *Users) returning() (returning clause.Returning) {
 // afterTriggers reads a user again who was written, if triggers may have done something with it.
 func (u *Users) afterTriggers(tx *gorm.DB, user *models.User) error {
 	table, err := u.catalog.table(tx)
-	if err != nil || !table.triggers {
+	if err != nil || !table.triggers && !table.writtenTwice {
 		return err
 	}
 	stored, err := u.one(tx, user.ID)
@@ -139,7 +138,8 @@ func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *mode
 		columns = append(columns, field.Name)
 	}
 	updated := tx.Model(&user).Clauses(u.returning()).Where("id = ?", id).Select(columns).Updates(&models.User{Profile: *from})
-	user.ID, user.CreatedAt = id, models.ShownTime(user.CreatedAt)
+	user.ID = id
+	u.fields.ShowTimes(&user)
 	return user, u.orNothing(updated, id)
 }
 
@@ -182,8 +182,18 @@ func (u *Users) lockIfAllowed(tx *gorm.DB, who Who, allow models.Precondition) (
 	return user, err
 }
 
-// now returns the time at which a user is created.
-func now() string { return time.Now().UTC().Format(time.DateTime) }
+// newUser returns a user who is created now. The triggers give updated_at the same time, or one of a moment later: before
+// them, the column of another program may refuse NULL.
+func (u *Users) newUser(profile models.Profile) models.User {
+	user := models.User{Profile: profile, CreatedAt: time.Now().UTC().Format(time.DateTime)}
+	user.Added = slices.Clone(user.Added) // what is returned goes there
+	for _, field := range u.fields {
+		if field.Time {
+			field.Set(&user.Profile, user.CreatedAt)
+		}
+	}
+	return user
+}
 
 // returnID lets a creation return the id alone: GORM would read the time back, too.
 var returnID = clause.Returning{Columns: []clause.Column{{Name: "id"}}}

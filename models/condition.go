@@ -18,7 +18,7 @@ type (
 
 // Comparison is a condition for one value of a user. [Fields.Compare] and [Search] make it.
 type Comparison struct {
-	Column   string // of a field, "id" or "created_at"; "" for any field
+	Column   string // of a field, "id" or "created_at"; "" for any field that a client may set
 	Operator Operator
 	Value    any // a string, an int64 for ids as numbers, or the folded words of a search
 }
@@ -65,7 +65,7 @@ func (f Fields) Compare(column string, operator Operator, text string) (conditio
 		equal, ok := f.Compare(column, Equal, text)
 		return Not{equal}, ok
 	case operator == HasValue:
-	case column == "created_at":
+	case f.IsTime(column):
 		shown := ShownTime(text)
 		_, err := time.Parse(time.DateTime, shown)
 		comparison.Value, ok = shown, err == nil && !isPart

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Field is a field of a user that a client may set.
+// Field is a field of a user. A client may set it, unless it is a time.
 type Field struct {
 	Name     string // of the column, of the JSON key, of the column of a file, and of the parameter of a list
 	Required bool   // the value is a text that is not empty; otherwise it is a text or NULL
 	Unique   bool   // no two users have the same value, and the table has an index that finds its user
 	Filters  bool   // a list takes the name as a parameter, and shows the users that have exactly that value
 	Added    bool   // a setting adds it: the model has no column for it
+	Time     bool   // triggers of the table set it: clients read it as they read created_at, which has no entry here
 
 	Bit      FieldSet // the set of this field alone
 	key      string   // in JSON, with the comma before and the colon after it
@@ -31,6 +33,10 @@ func optional(name string, nullable func(*Profile) **string) *Field {
 	return &Field{Name: name, Filters: true, nullable: nullable}
 }
 
+// UpdatedAt is the field that is a time, in a table with triggers that give it that of each insertion and change. In any
+// other table it is a text: see [Fields.Plain].
+const UpdatedAt = "updated_at"
+
 // added returns the fields that a setting adds. Each has a place in [Profile.Added].
 func added(names []string) (fields Fields) {
 	for at, name := range names {
@@ -40,7 +46,7 @@ func added(names []string) (fields Fields) {
 			}
 			return &u.Added[at]
 		})
-		field.Added = true
+		field.Added, field.Time = true, name == UpdatedAt
 		fields = append(fields, field)
 	}
 	return fields
@@ -88,6 +94,55 @@ func (f Fields) Find(name string) *Field {
 		}
 	}
 	return nil
+}
+
+// Plain returns the fields of a table without the triggers that set a time: all are texts that a client may set.
+func (f Fields) Plain() Fields {
+	plain := slices.Clone(f)
+	for i, field := range plain {
+		if field.Time {
+			plain[i] = new(*field)
+			plain[i].Time = false
+		}
+	}
+	return plain
+}
+
+// Settable returns the fields that a client may set.
+func (f Fields) Settable() Fields {
+	return slices.DeleteFunc(slices.Clone(f), func(field *Field) bool { return field.Time })
+}
+
+// Times returns the names of the columns that are times, which are only read, and compared as they are shown.
+func (f Fields) Times() []string {
+	return append([]string{"created_at"}, f.names(func(field *Field) bool { return field.Time })...)
+}
+
+// IsTime reports whether a column is a time.
+func (f Fields) IsTime(column string) bool { return slices.Contains(f.Times(), column) }
+
+// Text returns what a user has in a column, as a file shows it: no value is an empty text.
+func (f Fields) Text(user *User, column string) string {
+	switch column {
+	case "id":
+		return strconv.FormatInt(user.ID, 10)
+	case "created_at":
+		return user.CreatedAt
+	}
+	if text := f.Find(column).Value(&user.Profile); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// ShowTimes gives each time of a user, as the database has returned it, the form in which it is shown.
+func (f Fields) ShowTimes(user *User) {
+	user.CreatedAt = ShownTime(user.CreatedAt)
+	for _, field := range f {
+		if field.Time {
+			field.Set(&user.Profile, ShownTime(f.Text(user, field.Name)))
+		}
+	}
 }
 
 // All returns the set of all fields.

@@ -12,9 +12,9 @@ type Profile struct {
 	Added []*string `gorm:"-"`
 }
 
-// NewFields returns the table of the fields that a client may set, in the order in which they are shown. A setting adds
-// those with names. An optional field that every service has is an entry here and a column above. A required one also
-// needs lines in web/page/index.html and web/openapi.yaml, and a value for the users who exist.
+// NewFields returns the table of fields, in the order in which they are shown. A setting adds those with names. An
+// optional field that every service has is an entry here and a column above. A required one also needs lines in
+// web/page/index.html and web/openapi.yaml, and a value for the users who exist.
 func NewFields(names ...string) Fields {
 	fields := append(Fields{
 		required("name", func(u *Profile) *string { return &u.Name }),

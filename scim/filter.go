@@ -90,7 +90,12 @@ func (s *API) comparison(p parsedFilter, e *filter.AttributeExpression, path str
 	isTrue, isTruth := truth([]byte(text))
 	isEquality := e.Operator == filter.EQ || e.Operator == filter.NE
 	attribute, part := findAttribute(path), emailParts[strings.ToLower(path)]
-	column := map[string]string{"id": "id", "emails": "email", "meta.created": "created_at"}[attribute]
+	column := map[string]string{"id": "id", "emails": "email"}[attribute]
+	for _, moment := range s.fields.Times() {
+		if attribute == "meta."+timeAttributes[moment] {
+			column = moment
+		}
+	}
 	switch {
 	case e.Operator == filter.PR && (attribute == "active" || part != ""):
 		return models.And{}, true // every user has it

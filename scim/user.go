@@ -37,6 +37,7 @@ var attributes = []struct{ path, field string }{
 	{"externalId", "external_id"},
 	{"active", "active"},
 	{"meta.created", ""},
+	{"meta.lastModified", ""},
 	{"title", "title"},
 	{"userType", "user_type"},
 	{"preferredLanguage", "preferred_language"},
@@ -49,6 +50,9 @@ var attributes = []struct{ path, field string }{
 	{enterpriseSchema + ":division", "division"},
 	{enterpriseSchema + ":department", "department"},
 }
+
+// timeAttributes are the parts of meta that are times, by their columns.
+var timeAttributes = map[string]string{"created_at": "created", models.UpdatedAt: "lastModified"}
 
 // attributePath is the path of an attribute, with its filter and its part (RFC 7644, section 3.5.2).
 var attributePath = regexp.MustCompile(`(?is)^((?:urn:[\w.:-]+:)?[a-z$][\w-]*)(\[.*\])?(\.[a-z$][\w-]*)?$`)
@@ -123,8 +127,10 @@ func (s *API) render(user *models.User) map[string]any {
 		all["emails"] = []any{map[string]any{"value": user.Email, "type": "work", "primary": true}}
 	}
 	meta := map[string]string{"resourceType": "User", "location": location(user.ID)}
-	if created, err := time.Parse(time.DateTime, user.CreatedAt); err == nil {
-		meta["created"] = created.Format(time.RFC3339)
+	for _, column := range s.fields.Times() {
+		if moment, err := time.Parse(time.DateTime, s.fields.Text(user, column)); err == nil {
+			meta[timeAttributes[column]] = moment.Format(time.RFC3339)
+		}
 	}
 	all["meta"] = meta
 	return all

@@ -18,10 +18,14 @@ var source string
 
 // newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string, fields models.Fields) http.Handler {
-	document := fill(template.Must(template.New("").Delims("#<", ">").Parse(source)), struct {
+	settable := fields.Settable()
+	actions := template.FuncMap{"settable": func(name string) bool { return settable.Find(name) != nil }}
+	document := fill(template.Must(template.New("").Funcs(actions).Delims("#<", ">").Parse(source)), struct {
 		Version string
 		Fields  []string // the names of the optional ones
-	}{version, fields.OptionalNames()})
+		Shown   []string // and of those that are only read
+		Updated bool     // updated_at is one of these
+	}{version, settable.OptionalNames(), fields.OptionalNames(), fields.IsTime(models.UpdatedAt)})
 	return newFile("openapi.json", hash(document), func() string {
 		var api yaml.MapSlice // keeps the order
 		err := yaml.UnmarshalWithOptions([]byte(document), &api, yaml.UseOrderedMap())

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"users-api/models"
@@ -57,16 +58,20 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 // newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user.
 func newPage(text, assets string, fields models.Fields, policy string) http.Handler {
 	page := template.Must(template.New("").Funcs(template.FuncMap{"label": label}).Parse(text))
+	settable := fields.Settable()
 	html := fill(page, struct {
 		Assets           string
-		Fields, Optional []string // their names
-	}{assets, fields.Names(), fields.OptionalNames()})
+		Fields, Optional []string      // the names of those that people may change
+		Columns          models.Fields // all that a list shows behind created_at
+	}{assets, settable.Names(), settable.OptionalNames(), slices.DeleteFunc(slices.Clone(fields), isRequired)})
 	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer",
 	})
 }
+
+func isRequired(field *models.Field) bool { return field.Required }
 
 // fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.
 func fill(template interface{ Execute(io.Writer, any) error }, values any) string {

@@ -259,3 +259,24 @@ func TestTheDocumentedBackupIsRestored(t *testing.T) {
 	p.Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 	program.Expect(t, "the next id, as when the backup was made", p.Create(t, "Alan", "alan@example.org"), 2)
 }
+
+// The triggers leave what is copied as it is, and give its time to what is written from then on.
+func TestACopyKeepsTheTimesOfTheLastChanges(t *testing.T) {
+	t.Parallel()
+	directory := newFile(t,
+		"INSERT INTO users (name, email, created_at) VALUES ('Ada', 'ada', '2024-02-29 12:00:00'), ('Alan', 'alan', NULL)")
+	program.RunWith(t, []string{"DATA_DIR=" + directory}, nil, "add-field", "updated_at").MustSucceed(t)
+	url := postgresql.Start(t).NewDatabase(t)
+	expectCopied(t, directory, url, "2", "updated_at")
+	p := program.Serve(t, "DATABASE_URL="+url, "USER_FIELDS=updated_at")
+	p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…"updated_at":"2024-02-29 12:00:00"},{"id":2,…"updated_at":""}]`)
+	postgresql.SQL(t, url, "UPDATE users SET name = name || '!'")
+	p.Do(t, "GET", "/api/users?updated_from=2025-01-01", "").Expect(t, 200, `[{"id":1,…},{"id":2,…}]`)
+
+	odd := newFile(t, "ALTER TABLE users ADD COLUMN updated_at TEXT",
+		"INSERT INTO users (name, email, updated_at) VALUES ('Ada', 'ada', 'soon')")
+	done := copyUsers(t, odd, "DATABASE_URL="+postgresql.Start(t).NewDatabase(t), "USER_FIELDS=updated_at")
+	if done.Code != 1 || !strings.Contains(done.Stderr, "the updated_at of the user with the id 1 is no time: in the file, set it to one") {
+		t.Errorf("the copy of a text ended with %d, and said %s", done.Code, done.Stderr)
+	}
+}

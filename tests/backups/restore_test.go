@@ -276,3 +276,20 @@ func TestARestoredDatabaseHasTheOwnerAndTheRightsOfTheOldOneOrTheOwnerOfTheDirec
 		program.Expect(t, "the owner and the rights", fmt.Sprintf("%d %d %o", owner.Uid, owner.Gid, info.Mode().Perm()), want)
 	}
 }
+
+func TestARestoredDatabaseGoesOnWithUpdatedAt(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Backups)
+	p := program.Serve(t, "USER_FIELDS=updated_at")
+	p.Create(t, "Ada", "ada@example.org")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("UPDATE users SET updated_at = '2020-01-02 03:04:05'")
+	other.Close()
+	backup := program.BackUp(t, p.DataDir)
+	p.Stop(t)
+	program.RunCommand(t, p.DataDir, nil, "restore", backup).MustSucceed(t)
+	again := program.Serve(t, "DATA_DIR="+p.DataDir, "USER_FIELDS=updated_at")
+	again.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…"updated_at":"2020-01-02 03:04:05"}]`)
+	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = 'Augusta'")
+	again.Do(t, "GET", "/api/users?updated_from=2025-01-01", "").Expect(t, 200, `[{"id":1,"name":"Augusta",…}]`)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"users-api/tests/program"
 )
@@ -37,6 +38,7 @@ func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
 		"q is a parameter":                      {"q", taken, "q"},
 		"max_deletes is a parameter of imports": {"max_deletes", taken, "max_deletes"},
 		"created_from is a parameter":           {"created_from", taken, "created_from"},
+		"updated_to is one with updated_at":     {"updated_to", taken, "updated_to"},
 		"wait is a parameter of the feed":       {"wait", taken, "wait"},
 		"filter is a parameter of SCIM":         {"filter", taken, "filter"},
 	} {
@@ -109,7 +111,7 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	one := program.Serve(t)
 	two := program.Serve(t, "DATA_DIR="+one.DataDir)
 	writers := program.StartWriters(2, one, two)
-	for _, command := range []string{"add-field room", "add-field city", "ignore-email-case", "add-field floor",
+	for _, command := range []string{"add-field room", "add-field updated_at", "add-field city", "ignore-email-case", "add-field floor",
 		"add-field --unique city", "add-field --unique shelf"} {
 		one.Run(t, strings.Fields(command)...).MustSucceed(t)
 		one.List(t)
@@ -117,7 +119,7 @@ func TestNoRequestFailsWhileTheTableIsChangedBesideTwoProcesses(t *testing.T) {
 	}
 	writers.StopAndExpect(t, one, two)
 	program.Forbid(t, one.Log()+two.Log(), "level=ERROR") // nor is a creation refused
-	expectColumns(t, one, "room,city,floor,shelf")
+	expectColumns(t, one, "room,updated_at,city,floor,shelf")
 }
 
 func TestAFieldThatCannotBeAddedIsSaidOnOneLine(t *testing.T) {
@@ -167,6 +169,7 @@ func TestAFieldBecomesUniqueWhileTheServiceRuns(t *testing.T) {
 	}
 	p.Run(t, "add-field", "--unique", "city").MustSucceed(t)
 	expectColumns(t, p, "room,group,city")
+	p.Run(t, "add-field", "--unique", "updated_at").ExpectFailure(t, adding("updated_at"), "updated_at is a time, which many users may share")
 	other.Do("UPDATE users SET city = '' WHERE id > 1")
 	p.Run(t, "add-field", "--unique", "city").ExpectFailure(t, adding("city"), "has a unique index on the column city already")
 	p.Run(t, "add-field", "city").ExpectFailure(t, "adding the column city …", "the table users has the column city already")
@@ -195,4 +198,107 @@ func TestAnIndexOfAnotherProgramIsKnownByItsColumns(t *testing.T) {
 	for _, value := range []string{`"floor":"x"`, `"shelf":"1"`} {
 		p.Do(t, "PATCH", "/api/users/2", "{"+value+"}").Expect(t, 409, "…")
 	}
+}
+
+const (
+	addingTime = "adding the column updated_at (a time) and the triggers that set it to users in …"
+	addedTime  = "added: now name updated_at in USER_FIELDS, and start the service again"
+)
+
+// The command may run beside the service, and twice. Users who exist were last changed when they were created.
+func TestUpdatedAtIsAddedWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Create(t, "Alan", "alan@example.org")
+	other := program.OpenOther(t, p.DatabasePath())
+	column := "ALTER TABLE users ADD COLUMN city TEXT"
+	if !program.PostgreSQL {
+		column += " COLLATE NOCASE" // which takes London for london
+	}
+	other.Do(column, "UPDATE users SET created_at = '2024-02-29 12:00:00+00', city = 'london'")
+	for range 2 {
+		expectDone(t, p.Run(t, "add-field", "updated_at"), addingTime, addedTime)
+		expectColumns(t, p, "city,updated_at")
+		p.Change(t, 2, `{"name":"Alan T"}`) // the service goes on beside it
+	}
+	p.Stop(t)
+	settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=updated_at")
+	again := program.Serve(t, settings...)
+	again.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…"created_at":"2024-02-29 12:00:00",…"updated_at":"2024-02-29 12:00:00"},`+
+		`{"id":2,"name":"Alan T",…"created_at":"2024-02-29 12:00:00",…"updated_at":"20…"}]`)
+	again.Do(t, "GET", "/api/users?updated_to=2024-03-01", "").Expect(t, 200, `[{"id":1,…}]`)
+	other.Do("UPDATE users SET city = 'London' WHERE id = 1")
+	again.Do(t, "GET", "/api/users?updated_to=2024-03-01", "").Expect(t, 200, `[]`)
+}
+
+func TestAColumnUpdatedAtOfAnotherProgramIsATimeOnceItHasTheTriggers(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]string{"with a time zone": "timestamp with time zone", "without one": "timestamp"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			other := program.OpenOther(t, p.DatabasePath())
+			other.Do("ALTER TABLE users ADD COLUMN updated_at "+kind,
+				"INSERT INTO users (name, email, updated_at) VALUES ('Ada', 'ada', '2024-02-29 12:00:00'), ('Alan', 'alan', NULL)")
+			p.Stop(t)
+			settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=updated_at")
+			program.ExpectRefusal(t, program.Launch(t, program.Path(), settings...), "run `users-api add-field updated_at`")
+			expectDone(t, program.RunWith(t, settings[:len(settings)-1], nil, "add-field", "updated_at"), addingTime, addedTime)
+			again := program.Serve(t, settings...)
+			again.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":1,…"updated_at":"2024-02-29 12:00:00"},{"id":2,…"updated_at":""}]`)
+			if program.PostgreSQL {
+				other.Do("SET timezone = 'Asia/Tokyo'")
+			}
+			day := time.Now().UTC().Format(time.DateOnly)
+			other.Do("UPDATE users SET name = 'A'")
+			again.Do(t, "GET", "/api/users?updated_from="+day+"&limit=2&count=true", "").Expect(t, 200, `[{"id":1,…},{"id":2,…}]`)
+		})
+	}
+}
+
+// Frameworks make such columns. Each way to create a user gives it a time.
+func TestAColumnUpdatedAtMayRefuseNULL(t *testing.T) {
+	t.Parallel()
+	first := program.Serve(t)
+	program.OpenOther(t, first.DatabasePath()).
+		Do("ALTER TABLE users ADD COLUMN updated_at timestamp NOT NULL DEFAULT '2024-02-29 12:00:00'")
+	first.Run(t, "add-field", "updated_at").MustSucceed(t)
+	p := program.Serve(t, "DATA_DIR="+first.DataDir, "USER_FIELDS=updated_at")
+	day := time.Now().UTC().Format(time.DateOnly)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Do(t, "PUT", "/api/users/b@b", `{"name":"Ben"}`).Expect(t, 201, `{"id":2,…"updated_at":"20…"}`)
+	p.Do(t, "POST", program.CSV, "name,email\nCleo,cleo\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
+	p.Do(t, "GET", "/api/users?updated_from="+day, "").Expect(t, 200, `[{"id":1,…},{"id":2,…},{"id":3,…}]`)
+}
+
+func TestATextUpdatedAtIsAFieldLikeAnyOther(t *testing.T) {
+	t.Parallel()
+	first := program.Serve(t)
+	program.OpenOther(t, first.DatabasePath()).Do("ALTER TABLE users ADD COLUMN updated_at TEXT")
+	first.Run(t, "add-field", "updated_at").ExpectFailure(t, addingTime, "the table users has a column updated_at that is no time: ")
+	served := program.Serve(t, "DATA_DIR="+first.DataDir, "USER_FIELDS=updated_at")
+	p := served.At(served.URL) // the tests compare answers with the document of a time
+	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"ada","updated_at":"soon"}`).
+		Expect(t, 201, `{"id":1,"name":"Ada","email":"ada",…"updated_at":"soon"}`)
+	p.Do(t, "PATCH", "/api/users/1", `{"updated_at":"later"}`).Expect(t, 200, `{"id":1,…"updated_at":"later"}`)
+	p.Do(t, "GET", "/api/users?updated_at=later&q=late", "").Expect(t, 200, `[{"id":1,…"updated_at":"later"}]`)
+	p.Do(t, "GET", "/api/users?updated_from=2020-01-01", "").Expect(t, 400, `{"error":"Unknown parameter \"updated_from\": …"}`)
+}
+
+// Its triggers would write the index twice for each user, and before the user is in it.
+func TestAnIndexOfAnotherVersionIsMadeAnewBeforeUpdatedAt(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, "triggers that write the index of searches")
+	p := program.Serve(t)
+	p.Run(t, "index-search").MustSucceed(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	changed := other.Ask("SELECT sql FROM sqlite_schema WHERE name = 'users_search_changed'")
+	_, does, _ := strings.Cut(changed, " BEGIN ")
+	other.Do("DROP TRIGGER users_search_changed", "CREATE TRIGGER users_search_changed AFTER UPDATE ON users BEGIN "+does)
+	p.Run(t, "add-field", "updated_at").ExpectFailure(t, addingTime,
+		"the index of searches is another version's: run `users-api index-search`, which makes it anew, and try again")
+	expectColumns(t, p, "")
+	p.Run(t, "index-search").MustSucceed(t)
+	p.Run(t, "add-field", "updated_at").MustSucceed(t)
 }

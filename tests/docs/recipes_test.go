@@ -18,7 +18,7 @@ import (
 const (
 	readme     = "../../README.md"
 	recipes    = "../../docs/recipes.md"
-	withFields = "USER_FIELDS=department,room,active" // as docs/recipes.md says
+	withFields = "USER_FIELDS=department,room,active,updated_at" // as docs/recipes.md says
 	key        = "a-key-with-full-access"
 )
 

@@ -304,3 +304,34 @@ func TestKeysAndTheLogAreThoseOfTheAPI(t *testing.T) {
 	}
 	program.Forbid(t, p.Log(), "Ada", "ada@", full, read)
 }
+
+// With the field updated_at, meta says when a user was changed last. Pocket ID leaves alone whom it knows to be as they are.
+func TestMetaHasTheTimeOfTheLastChange(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed+",updated_at")
+	const meta = `…"meta":{"created":"T","lastModified":"T","location":"Users/1","resourceType":"User"}…`
+	expect(t, p, exchange{"a creation", "POST /Users", `{"userName":"ada@x","externalId":"a","meta":{"lastModified":"1999-01-01T00:00:00Z"}}`,
+		"201 {" + meta},
+		exchange{"another one", "POST /Users", `{"userName":"alan@x","externalId":"b"}`, "201 …"})
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("UPDATE users SET updated_at = '2020-01-02 03:04:05+00'")
+	p.Do(t, "GET", users+"/1", "").Expect(t, 200, `…"lastModified":"2020-01-02T03:04:05Z"…`)
+	expect(t, p, exchange{"the same time", `GET /Users?filter=meta.lastModified eq "2020-01-02T04:04:05+01:00"`, "", `200 …"totalResults":2,…`})
+	p.Do(t, "PUT", users+"/1", `{"userName":"ada@x","externalId":"a"}`).Expect(t, 200, `…"lastModified":"2020-01-02T03:04:05Z"…`)
+	changed := p.Do(t, "PATCH", users+"/1", `{"Operations":[{"op":"replace","path":"displayName","value":"Ada"}]}`)
+	changed.Expect(t, 200, p.Do(t, "GET", users+"/1", "").Body)
+	other.Do("UPDATE users SET updated_at = NULL WHERE id = 2")
+	for filter, want := range map[string]string{
+		`meta.lastModified gt "2020-01-02T03:04:05Z"`: `200 …"totalResults":1,…"id":"1",…`,
+		`META.LASTMODIFIED pr`:                        `200 …"totalResults":1,…"id":"1",…`,
+		`not (meta.lastModified pr)`:                  `200 …"totalResults":1,…"id":"2",…`,
+		`meta.lastModified ne "2020-01-02T03:04:05+00:00" and meta.created gt "2020-01-01T00:00:00Z"`: `200 …"totalResults":2,…`,
+		`meta.lastModified co "2020"`: refused(400, "invalidFilter", "…"),
+		`meta.lastModified gt "soon"`: refused(400, "invalidFilter", "…"),
+		`meta.lastModified gt 5`:      refused(400, "invalidFilter", "…"),
+	} {
+		expect(t, p, exchange{"a filter", "GET /Users?filter=" + filter, "", want})
+	}
+	expect(t, serve(t, needed), exchange{"without the field", `GET /Users?filter=meta.lastModified gt "2020-01-02T03:04:05Z"`, "",
+		refused(400, "invalidFilter", "…")})
+}

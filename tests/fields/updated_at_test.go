@@ -1,0 +1,230 @@
+package fields
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+// longAgo is when a test makes the last change of users seem to have been: a change of updated_at alone is none.
+const longAgo = "2020-01-02 03:04:05"
+
+func age(t *testing.T, p *program.Program) {
+	t.Helper()
+	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET updated_at = '" + longAgo + "+00'")
+}
+
+// changed returns the names of users in a list who were changed just now; the others must have been changed long ago.
+func changed(t *testing.T, list program.Answer) (names []string) {
+	t.Helper()
+	var users []struct {
+		Name      string
+		UpdatedAt string `json:"updated_at"`
+	}
+	if err := json.Unmarshal([]byte(list.Body), &users); err != nil {
+		t.Fatalf("%v: %s", err, list.Body)
+	}
+	for _, user := range users {
+		at, err := time.Parse(time.DateTime, user.UpdatedAt)
+		switch since := time.Since(at); {
+		case err == nil && 0 <= since && since < program.Patience:
+			names = append(names, user.Name)
+		case user.UpdatedAt != longAgo:
+			t.Errorf("%s was changed at %q", user.Name, user.UpdatedAt)
+		}
+	}
+	return names
+}
+
+// serveTimes starts a program with Ada and Alan, whose last change was long ago.
+func serveTimes(t *testing.T) *program.Program {
+	t.Helper()
+	p := program.Serve(t, "USER_FIELDS=room,updated_at,city")
+	expect(t, p, exchange{"no time is in the response to a creation, and none is taken", "POST /api/users",
+		`{"name":"Ada","email":"ada","room":"1","updated_at":5}`, `201 {"id":1,"name":"Ada","email":"ada","room":"1","city":null}`},
+		exchange{"another user", "POST /api/users", `{"name":"Alan","email":"alan"}`, "201 …"})
+	program.Expect(t, "who was created", changed(t, p.Do(t, "GET", "/api/users", "")), "[Ada Alan]")
+	age(t, p)
+	return p
+}
+
+func TestUpdatedAtIsTheTimeOfTheLastChange(t *testing.T) {
+	t.Parallel()
+	p := serveTimes(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	for _, test := range []struct{ name, write, body, want string }{
+		{"PATCH", "PATCH /api/users/1", `{"room":"2"}`, "[Ada]"},
+		{"PATCH of a value to the same", "PATCH /api/users/1", `{"room":"2"}`, "[]"},
+		{"PATCH of nothing", "PATCH /api/users/1", `{}`, "[]"},
+		{"PATCH of a letter's case", "PATCH /api/users/1", `{"email":"ADA"}`, "[Ada]"},
+		{"PUT", "PUT /api/users/2", `{"name":"Alan","email":"alan","city":"London"}`, "[Alan]"},
+		{"PUT by email of a new user", "PUT /api/users/b@b", `{"name":"Ben"}`, "[Ben]"},
+		{"PUT by email of a user who exists", "PUT /api/users/b@b", `{"name":"Bob"}`, "[Bob]"},
+		{"POST", "POST /api/users", `{"name":"Cleo","email":"cleo"}`, "[Cleo]"},
+		{"an import of CSV", "POST " + program.CSV + "?on_conflict=update", "name,email\nAlan,alan\nC,cleo\nDora,dora\n", "[C Dora]"},
+		{"another program's insertion", "INSERT INTO users (name, email) VALUES ('Eve', 'eve')", "", "[Eve]"},
+		{"another program's insertion with a time", "INSERT INTO users (name, email, updated_at) VALUES ('Fay', 'fay', '1999-01-01')", "", "[Fay]"},
+		{"another program's change", "UPDATE users SET name = 'Adam' WHERE id = 1", "", "[Adam]"},
+		{"its change with a time", "UPDATE users SET name = 'Ada', updated_at = '1999-01-01' WHERE id = 1", "", "[Ada]"},
+		{"its change of all to what they are", "UPDATE users SET name = name", "", "[]"},
+		{"its change of an id", "UPDATE users SET id = 70 WHERE id = 1", "", "[Ada]"},
+		{"its change of created_at", "UPDATE users SET created_at = '1999-01-01' WHERE id = 70", "", "[Ada]"},
+		{"its deletion", "DELETE FROM users WHERE id = 70", "", "[]"},
+	} {
+		age(t, p)
+		method, path, _ := strings.Cut(test.write, " ")
+		if !strings.HasPrefix(path, "/") {
+			other.Do(test.write)
+		} else if answer := p.Do(t, method, path, test.body); method != "POST" {
+			id := answer.User(t).ID
+			program.Expect(t, test.name+" is answered with the user", answer.Body, p.Do(t, "GET", fmt.Sprint("/api/users/", id), "").Body)
+			program.ExpectHeader(t, answer, "ETag", program.ETag(t, p, id))
+		}
+		program.Expect(t, "after "+test.name+", who was changed", changed(t, p.Do(t, "GET", "/api/users", "")), test.want)
+	}
+}
+
+func TestUpdatedAtIsOnlyRead(t *testing.T) {
+	t.Parallel()
+	p := serveTimes(t)
+	const fixed = `400 {"error":"id, created_at and updated_at cannot be changed"}`
+	read := p.Do(t, "GET", "/api/users/1", "")
+	expect(t, p, exchange{"it stands in the order of the setting", "GET /api/users/1", "",
+		`200 {"id":1,"name":"Ada","email":"ada","created_at":"T","room":"1","updated_at":"T","city":null}`},
+		exchange{"what was read may be sent back", "PUT /api/users/1", read.Body, "200 " + times.ReplaceAllString(read.Body, "T")},
+		exchange{"as an escaped text, too", "PATCH /api/users/1", `{"updated_\u0061t":"2020-01-02\u002003:04:05"}`, "200 …"},
+		exchange{"another time is refused", "PATCH /api/users/1", `{"updated_at":"2020-01-02 03:04:06"}`, fixed},
+		exchange{"null too", "PATCH /api/users/1", `{"updated_at":null,"name":"A"}`, fixed},
+		exchange{"and a number", "PUT /api/users/1", `{"name":"A","email":"a","updated_at":2020}`, fixed},
+		exchange{"of a user who is created, any", "PUT /api/users/n@n", `{"name":"N","updated_at":"2020-01-02 03:04:05"}`, fixed},
+		exchange{"a filter for one value there is not", "GET /api/users?updated_at=2020-01-02", "",
+			`400 {"error":"Unknown parameter \"updated_at\": a list takes id…city!, q, created_from, created_to, updated_from, updated_to, sort, …"}`},
+		exchange{"other keys are refused as ever", "PATCH /api/users/1", `{"fax":"1"}`,
+			`400 {"error":"Unknown key \"fax\": only name, email…room…city can be changed"}`},
+		exchange{"a search does not look at it", "GET /api/users?q=2020", "", "200 []"},
+	)
+	p.Change(t, 1, `{"name":"Augusta"}`)
+	sent := p.Do(t, "PUT", "/api/users/1", read.Body, "If-Match: "+read.Header.Get("ETag"))
+	sent.Expect(t, 412, program.ErrorBody("The user was changed since you read it"))
+}
+
+func TestUsersAreFoundAndSortedByUpdatedAt(t *testing.T) {
+	t.Parallel()
+	p := serveTimes(t)
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("INSERT INTO users (name, email) VALUES ('Ben', 'ben'), ('Cleo', 'cleo')",
+		"UPDATE users SET updated_at = '2020-01-01 00:00:00+00' WHERE name = 'Ben'",
+		"UPDATE users SET updated_at = NULL WHERE name = 'Cleo'")
+	for query, want := range map[string]string{
+		"updated_from=2020-01-02": "[Ada Alan]",
+		"updated_from=2020-01-02T03:04:05Z&updated_to=2020-01-02%2003:04:06":       "[Ada Alan]",
+		"updated_from=2020-01-02%2003:04:06":                                       "[]",
+		"updated_to=2020-01-02":                                                    "[Ben]",
+		"sort=updated_at&limit=4":                                                  "[Cleo Ben Ada Alan]",
+		"sort=updated_at&limit=4&order=desc":                                       "[Alan Ada Ben Cleo]",
+		"sort=updated_at&limit=1":                                                  "[Cleo]",
+		"updated_from=2019-01-01&q=a&name!=Ada&sort=updated_at&limit=1&count=true": "[Alan]",
+	} {
+		var names []string
+		for _, user := range p.Do(t, "GET", "/api/users?"+query, "").Users(t) {
+			names = append(names, user.Name)
+		}
+		program.Expect(t, "by "+query, names, want)
+	}
+	var walked []string
+	for link := "?sort=updated_at&limit=1"; link != ""; {
+		page := p.Do(t, "GET", "/api/users"+link, "")
+		walked = append(walked, page.Users(t)[0].Name)
+		link, _, _ = strings.Cut(strings.TrimPrefix(page.Header.Get("Link"), "<"), ">")
+	}
+	program.Expect(t, "page by page", walked, "[Cleo Ben Ada Alan]")
+	expect(t, p, exchange{"what is no time", "GET /api/users?updated_from=yesterday", "",
+		`400 {"error":"The parameter updated_from must be a day or a time in UTC, such as 2026-01-31 or T"}`},
+		exchange{"no value is an empty text", "GET /api/users?name=Cleo", "", `200 [{…"updated_at":"","city":null}]`})
+	without := program.Serve(t)
+	expect(t, without, exchange{"without the field", "GET /api/users?updated_from=2020-01-01", "",
+		`400 {"error":"Unknown parameter \"updated_from\": …"}`},
+		exchange{"nor is it a field of a body", "PATCH /api/users/1", `{"updated_at":""}`, `400 {"error":"Unknown key \"updated_at\": …"}`})
+}
+
+func TestFilesHaveUpdatedAtAndDoNotSetIt(t *testing.T) {
+	t.Parallel()
+	p := serveTimes(t)
+	const csv = "id,name,email,created_at…,room,updated_at,city\r\n1,Ada,ada,T…,1,T,\r\n2,Alan,alan,T…,,T,\r\n"
+	expect(t, p, exchange{"CSV", "GET /api/users.csv", "", "200 " + csv},
+		exchange{"a spreadsheet keeps a time", "GET /api/users.csv?spreadsheet=true&updated_to=2021-01-01", "",
+			"200 \xef\xbb\xbf" + csv},
+		exchange{"NDJSON", "GET /api/users.ndjson?updated_from=2020-01-01&id=1", "",
+			`200 {"id":1,"name":"Ada","email":"ada","created_at":"T","room":"1","updated_at":"T","city":null}` + "\n"})
+	file := strings.ReplaceAll(p.Do(t, "GET", "/api/users.csv", "").Body, longAgo, "2000-01-01 00:00:00")
+	want := `{"created":0,"updated":1,"skipped":1,"deleted":0,"ignored_columns":["id","created_at","updated_at"]}`
+	p.Do(t, "POST", program.CSV+"?on_conflict=update", strings.Replace(file, ",Ada,", ",Augusta,", 1)).Expect(t, 200, want)
+	program.Expect(t, "whom the import has changed", changed(t, p.Do(t, "GET", "/api/users", "")), "[Augusta]")
+	p.Do(t, "POST", program.NDJSON+"?on_conflict=update", `{"name":"Alan","email":"alan","updated_at":"2000-01-01"}`).
+		Expect(t, 200, `{"created":0,"updated":0,"skipped":1,"deleted":0,"ignored_columns":["updated_at"]}`)
+}
+
+// One write is one entry of the feed, and searches find what was written, whichever command came first.
+func TestAWriteIsOneEntryOfTheFeedWithUpdatedAt(t *testing.T) {
+	t.Parallel()
+	commands := []string{"changes on", "index-search", "add-field updated_at", "add-field city"}
+	for at := range commands {
+		order := slices.Concat(commands[at:], commands[:at])
+		t.Run(strings.Join(order, ", "), func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Zoe", "zoe")
+			settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)
+			for _, command := range order {
+				p.Run(t, strings.Fields(command)...).MustSucceed(t)
+			}
+			p.Stop(t)
+			p = program.Serve(t, append(settings, "USER_FIELDS=city,updated_at")...)
+			program.RunWith(t, append(settings, "USER_FIELDS=city,updated_at"), nil, "index-search").MustSucceed(t)
+			if at == 0 { // once more: on SQLite, the last trigger is the first that runs
+				program.RunWith(t, settings, nil, "add-field", "updated_at").MustSucceed(t)
+			}
+			p.WaitForFeed(t)
+			begin := p.Do(t, "GET", "/api/users?limit=1", "").Header.Get("Changes-Cursor")
+			age(t, p)
+			p.Create(t, "Ada", "ada")
+			p.Change(t, 2, `{"name":"Augusta"}`)
+			p.Change(t, 2, `{"city":"London"}`)
+			other := program.OpenOther(t, p.DatabasePath())
+			other.Do("INSERT INTO users (name, email) VALUES ('Ben', 'ben')", "UPDATE users SET city = 'Paris' WHERE name = 'Ben'",
+				"DELETE FROM users WHERE name = 'Zoe'")
+			want := []string{`"op":"created","id":2`, `"op":"changed","id":2`, `"op":"changed","id":2`, `"op":"created","id":3`,
+				`"op":"changed","id":3`, `"op":"deleted","id":1`}
+			if program.PostgreSQL { // where any statement is an entry
+				want = slices.Insert(want, 0, `"op":"changed","id":1`)
+			}
+			var feed string
+			program.WaitFor(t, "the feed has the deletion", func() bool {
+				feed = p.Do(t, "GET", "/api/changes?after="+begin, "").Body
+				return strings.Contains(feed, `"op":"deleted"`)
+			})
+			if !program.Matches(feed, "…"+strings.Join(want, "…")+"…") || strings.Count(feed, `"op":`) != len(want) {
+				t.Errorf("the feed is %s", feed)
+			}
+			for query, found := range map[string]string{"augusta": "[Augusta]", "london": "[Augusta]", "paris": "[Ben]", "ada": "[Augusta]", "zoe": "[]"} {
+				var names []string
+				for _, user := range p.Do(t, "GET", "/api/users?q="+query, "").Users(t) {
+					names = append(names, user.Name)
+				}
+				program.Expect(t, "who is found by "+query, names, found)
+			}
+			program.Expect(t, "who was changed", changed(t, p.Do(t, "GET", "/api/users", "")), "[Augusta Ben]")
+			if !program.PostgreSQL {
+				const index = "SELECT count(*) || ' parts, ' || sum(length(block)) || ' bytes' FROM users_search_data"
+				before := other.Ask(index)
+				age(t, p)
+				program.Expect(t, "the index after a change of the time alone", other.Ask(index), before)
+			}
+		})
+	}
+}
