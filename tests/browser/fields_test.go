@@ -140,3 +140,29 @@ func TestAValueThatAnotherUserHasIsMarkedInTheForm(t *testing.T) {
 	ada.describes("Member no", "member_no is already used by another user")
 	ada.isAt("textbox", "Member no")
 }
+
+func TestThePageShowsHowLongAgoAUserWasChanged(t *testing.T) {
+	ada, p := withFields(t, "room,updated_at", body("Ada", ""), body("Ben", ""))
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("UPDATE users SET updated_at = datetime('now', '-73 hours') WHERE id = 1")
+	moment := other.Ask("SELECT CAST(updated_at AS TEXT) FROM users WHERE id = 1")
+	ada.reloads().lists("Ben", "Ada")
+	ada.sees("columnheader", "Updated")
+	ada.sees("cell", "3 days ago")
+	shown := evaluate[[]string](ada, `(({ title, dateTime }) =>
+		[title, dateTime])(document.querySelector('[data-id="1"] .updated time'))`)
+	ada.expect("the tooltip", shown[0], "… ("+moment+" UTC)")
+	ada.expect("the machine's form of the time", shown[1], strings.Replace(moment, " ", "T", 1)+".000Z")
+	ada.clicks("button", "Updated").lists("Ada", "Ben")
+	ada.clicks("button", "Updated").lists("Ben", "Ada")
+	ada.chooses("Order", "updated_at asc").lists("Ada", "Ben")
+	ada.chooses("Order", "id desc").lists("Ben", "Ada")
+	ada.opens("Change Ada", "Change user")
+	ada.expect("the inputs of the form",
+		evaluate[string](ada, `[...document.querySelectorAll('#user input')].map(({ id }) => id).join()`), "name,email,…field-room")
+	ada.fills("Room", "7").clicks("button", "Save").lists("Ben", "Ada")
+	ada.seesNo("cell", "3 days ago")
+	ada.opens("Change Ada", "Change user")
+	ada.fills("Name", "Augusta").clicks("button", "Save").lists("Ben", "Augusta")
+	ada.check()
+}

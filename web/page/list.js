@@ -3,7 +3,7 @@
 import { filters, isID, isSearch, pageQuery, readAddress, writeAddress } from './address.js';
 import { Unreachable, call, countUsers, findUser, readUsers } from './api.js';
 import { followFrom, stopFollowing } from './changes.js';
-import { count, initial, short, showEmail, showNumber, showText, showTime } from './show.js';
+import { count, initial, short, showEmail, showNumber, showSince, showText, showTime } from './show.js';
 
 const sizes = ['25', '100', '500']; // of a page
 const longestWait = 15_000; // between two tries to reach the service, in ms
@@ -209,7 +209,8 @@ function row(user) {
   letter.dataset.tint = Math.abs(user.id % 6);
   showText(tr.querySelector('.name bdi'), user.name);
   showEmail(tr.querySelector('.email bdi'), user.email);
-  showTime(tr.querySelector('time'), user.created_at);
+  showTime(tr.querySelector('.created time'), user.created_at);
+  for (const cell of tr.querySelectorAll('.updated')) showSince(cell.firstElementChild, user.updated_at);
   for (const cell of tr.querySelectorAll('[data-field]')) showText(cell.firstElementChild, user[cell.dataset.field]);
   for (const button of tr.querySelectorAll('button')) {
     const word = button.dataset.action === 'change' ? 'Change' : 'Delete';

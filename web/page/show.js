@@ -2,6 +2,8 @@
 // is called only ever becomes text, never markup.
 
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const since = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const units = [['year', 31_556_952], ['month', 2_629_746], ['day', 86_400], ['hour', 3_600], ['minute', 60], ['second', 1]]; // in seconds
 const number = new Intl.NumberFormat();
 const graphemes = new Intl.Segmenter();
 
@@ -13,6 +15,16 @@ export function showTime(element, text) {
   element.textContent = isTime ? time.format(date) : text;
   element.title = isTime ? `${text} UTC` : '';
   element.dateTime = isTime ? date.toISOString() : '';
+}
+
+/** Shows how long ago a time was; a tooltip has the time itself. What is no time stays as it is. */
+export function showSince(element, text) {
+  showTime(element, text);
+  if (!element.dateTime) return;
+  element.title = `${element.textContent} (${element.title})`;
+  const seconds = Math.min((new Date(element.dateTime) - Date.now()) / 1000, 0); // the service's clock may be ahead
+  const [unit, length] = units.find(([, least]) => -seconds >= least) ?? units.at(-1);
+  element.textContent = since.format(Math.trunc(seconds / length), unit);
 }
 
 /** Shows a text, cut to so many characters. A tooltip has what is cut, here or by the style. */
