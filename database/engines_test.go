@@ -81,7 +81,7 @@ func expectFolds(t *testing.T, u *Users) {
 		var got []string
 		query := "WITH texts(text) AS (VALUES (CAST(? AS TEXT))" + strings.Repeat(", (?)", len(texts)-1) + ") SELECT "
 		err := u.pool.read(t.Context(), func(db *gorm.DB) error {
-			return db.Raw(query+fmt.Sprintf(u.limits.fold, "text")+" FROM texts", texts...).Scan(&got).Error
+			return db.Raw(query+fmt.Sprintf(u.traits.fold, "text")+" FROM texts", texts...).Scan(&got).Error
 		})
 		for i, text := range texts {
 			if want := models.Fold(text.(string)); err != nil || got[i] != want {

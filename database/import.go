@@ -312,7 +312,7 @@ func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	}
 	column := "email"
 	if i.table.ignoresCase {
-		column = i.limits.foldedEmail
+		column = i.traits.foldedEmail
 	}
 	same := i.tx.Where(column+" IN ?", i.stored(emails...))
 	if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
@@ -344,7 +344,7 @@ func (i *fileImport) try(rows []ImportRow) error {
 		}
 		stored = len(created)
 		// Up to 80 in a statement, and 266 on PostgreSQL.
-		done := i.tx.Clauses(returnID).CreateInBatches(users, i.limits.maxParameters/(len(i.fields)+1))
+		done := i.tx.Clauses(returnID).CreateInBatches(users, i.traits.maxParameters/(len(i.fields)+1))
 		if done.Error == nil && done.RowsAffected < int64(len(users)) {
 			return models.ErrIgnored
 		}
@@ -404,7 +404,7 @@ func (i *fileImport) deleteMissing(ctx context.Context) error {
 	missing, rest := 0, i.tx.Model(&models.User{})
 	for {
 		var ids []int64
-		page := rest.Order("id").Limit(i.limits.maxParameters).Pluck("id", &ids)
+		page := rest.Order("id").Limit(i.traits.maxParameters).Pluck("id", &ids)
 		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		_ = p.close(ctx) // it only waits for connections
 		return opened, p.explain(err)
 	}
-	limits := limits{
+	traits := traits{
 		foldedEmail:   foldedEmail,
 		lower:         `lower(%s COLLATE "C")`,
 		shownTime:     `left(replace(nullif(%s, ''), 'T', ' ') || ' 00:00:00', 19)`,
@@ -97,10 +97,10 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		beyond:        []part{{"(%[1]s, id) %[2]s (@key, @id)", "%[1]s%[3]s, id%[3]s"}},
 		maxParameters: 800,
 	}
-	limits.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)          // others read and write meanwhile
+	traits.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)          // others read and write meanwhile
 	temp := NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
 	return storage{
-		reader: newReader(described.fields), pool: p, dialect: p.catalog.dialect, limits: limits, catalog: p.catalog,
+		reader: newReader(described.fields), pool: p, dialect: p.catalog.dialect, traits: traits, catalog: p.catalog,
 		commits: &p.commits, Temp: temp,
 	}, nil
 }

@@ -148,7 +148,7 @@ func (u *Users) find(db *gorm.DB, who Who, clauses ...clause.Expression) (user m
 
 // mayStore reports whether the database can hold a text.
 func (u *Users) mayStore(text string) bool {
-	return u.limits.storesAnyText || utf8.ValidString(text) && !strings.Contains(text, "\x00")
+	return u.traits.storesAnyText || utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
 // selected yields the users that a query selects, in its order.
@@ -233,7 +233,7 @@ func (u *Users) places(db *gorm.DB, query models.Query) (places []models.Place, 
 	parts := []any{selected.Order(key + order + ", id" + order)}
 	if query.After != nil {
 		parts = nil
-		for _, part := range u.limits.beyond {
+		for _, part := range u.traits.beyond {
 			after := map[string]any{"key": query.After.Key, "id": query.After.ID}
 			behind := selected.Where(fmt.Sprintf(part.condition, key, beyond), after)
 			parts = append(parts, behind.Order(fmt.Sprintf(part.order, key, beyond, order)))
@@ -247,11 +247,7 @@ func (u *Users) places(db *gorm.DB, query models.Query) (places []models.Place, 
 
 // sortKey is that by which users are sorted, in SQL.
 func (u *Users) sortKey(column string) string {
-	stored := `CAST(users."` + column + `" AS TEXT)`
-	if u.fields.IsTime(column) {
-		stored = fmt.Sprintf(u.limits.shownTime, stored)
-	}
-	return fmt.Sprintf(u.limits.sortKey, fmt.Sprintf(u.limits.fold, stored))
+	return fmt.Sprintf(u.traits.sortKey, fmt.Sprintf(u.traits.fold, u.shown(column)))
 }
 
 // read runs a read on a connection. A search may look at every user, and waits for others first.

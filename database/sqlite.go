@@ -120,7 +120,7 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		reader: newReader(table.fields), pool: s, dialect: sqliteDialect{}, catalog: s.catalog, commits: &s.commits, Temp: temp,
 		replaced: s.replaced,
 	}
-	opened.limits = limits{
+	opened.traits = traits{
 		foldedEmail: "email COLLATE NOCASE",
 		lower:       "lower(%s)",
 		exactly:     " COLLATE BINARY",

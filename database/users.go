@@ -66,7 +66,7 @@ type storage struct {
 	reader
 	pool    pool
 	dialect dialect
-	limits  limits
+	traits  traits
 	catalog *catalog
 	commits *commits
 	// Temp is for imports and exports.
@@ -122,8 +122,8 @@ type dialect interface {
 // %[3]s is empty or DESC.
 type part struct{ condition, order string }
 
-// limits are the values in which the databases differ, expressions of SQL among them.
-type limits struct {
+// traits are what differs between the databases and is no more than a value: expressions of SQL, and what they can hold.
+type traits struct {
 	foldedEmail   string // the expression that the index on emails without their case has
 	lower         string // a text with its ASCII letters in lower case, with %s for it
 	exactly       string // follows a column that is compared without regard to its collation
@@ -153,7 +153,7 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 		u.endAll()
 		return nil, err
 	}
-	searchers := min(u.limits.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
+	searchers := min(u.traits.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches = semaphore.NewWeighted(int64(searchers))
 	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
 	return u, nil

@@ -60,10 +60,19 @@ func (u *Users) inSQL() (columns []string) {
 	return columns
 }
 
+// shown is the text that is shown for a column, in SQL.
+func (u *Users) shown(column string) string {
+	stored := `CAST(users."` + column + `" AS TEXT)`
+	if u.fields.IsTime(column) {
+		return fmt.Sprintf(u.traits.shownTime, stored)
+	}
+	return stored
+}
+
 // stored returns the values as which columns may have some texts: another program may have stored BLOBs.
 func (u *Users) stored(texts ...string) (values []any) {
 	for _, text := range texts {
-		if values = append(values, text); u.limits.storesBlobs {
+		if values = append(values, text); u.traits.storesBlobs {
 			values = append(values, []byte(text))
 		}
 	}
@@ -92,27 +101,24 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 	case isEqual && text == "":
 		return expression("(" + column + " IS NULL OR " + column + " = '')")
 	case isEqual && ignoresCase:
-		return expression(u.limits.foldedEmail+" IN ?", u.stored(text))
+		return expression(u.traits.foldedEmail+" IN ?", u.stored(text))
 	case isEqual && !field.Unique: // only so does SQLite use an index of the values that are not empty
-		return expression("("+column+u.limits.exactly+" IN ? AND "+column+" <> '')", u.stored(text))
+		return expression("("+column+u.traits.exactly+" IN ? AND "+column+" <> '')", u.stored(text))
 	case isEqual:
-		return expression(column+u.limits.exactly+" IN ?", u.stored(text))
+		return expression(column+u.traits.exactly+" IN ?", u.stored(text))
 	case !isText && sign != "":
 		return expression(column+sign, c.Value)
 	}
-	shown := "CAST(" + column + " AS TEXT)"
-	if u.fields.IsTime(c.Column) {
-		shown = fmt.Sprintf(u.limits.shownTime, shown)
-	}
+	shown := u.shown(c.Column)
 	if ignoresCase {
-		shown = fmt.Sprintf(u.limits.lower, shown)
+		shown = fmt.Sprintf(u.traits.lower, shown)
 	}
-	bytes, value := fmt.Sprintf(u.limits.bytes, "nullif("+shown+", '')"), []byte(text)
+	bytes, value := fmt.Sprintf(u.traits.bytes, "nullif("+shown+", '')"), []byte(text)
 	switch c.Operator {
 	case models.HasValue:
 		return expression(shown + " <> ''")
 	case models.Contains:
-		return expression(fmt.Sprintf(u.limits.contains, bytes), value)
+		return expression(fmt.Sprintf(u.traits.contains, bytes), value)
 	case models.StartsWith:
 		return expression("substr("+bytes+", 1, ?) = ?", int32(len(value)), value)
 	case models.EndsWith:
