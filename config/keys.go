@@ -159,12 +159,6 @@ type Keyring struct {
 	used, latest [sha256.Size]byte
 }
 
-func NewKeyring(keys Keys) *Keyring {
-	ring := &Keyring{}
-	ring.keys.Store(&keys)
-	return ring
-}
-
 // ReadKeys returns the keys, nil if none is set, or an error that names the variable and never a key. The keys are not
 // part of [Config]: that may be printed, and `users-api healthcheck` reads it and needs no key.
 func ReadKeys() (*Keyring, error) {
@@ -172,8 +166,8 @@ func ReadKeys() (*Keyring, error) {
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	ring := NewKeyring(keys)
-	ring.used, ring.latest = sum, sum
+	ring := &Keyring{used: sum, latest: sum}
+	ring.keys.Store(&keys)
 	return ring, nil
 }
 
