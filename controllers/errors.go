@@ -84,9 +84,6 @@ var (
 	ErrNoUser     = NewError("user_not_found", "User not found")
 	errTooSlow    = NewError("body_too_slow", "The request body did not arrive in time")
 	errEmailUsed  = NewError("email_used", "Email is already used by another user")
-	errRepeated   = NewError("email_used", "Email is already used by an earlier row of the file")
-	errSeveral    = NewError("email_not_unique", "Several users have this email: use the id of the one that you mean")
-	errOtherEmail = NewError("field_invalid", "No user has the email in the path, so the email in the body must be the same")
 	errNobody     = NewError("changed_meanwhile", "No user has this email, and If-Match only replaces one")
 	ErrNoPath     = NewError("path_not_found", "Not found")
 	ErrNoMethod   = NewError("method_not_allowed", "Method not allowed")
@@ -97,15 +94,24 @@ var (
 	ErrUnexpected = NewError("internal_error", "Internal server error")
 	ErrBusy       = NewError("too_many_bodies",
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
-	errNoFeed     = NewError("changes_off", `Changes are not recorded: run "users-api changes on"`)
-	errCursorGone = NewError("cursor_gone",
-		"These changes are no longer there: export all users again, and go on from its Changes-Cursor")
-	errWaiting = NewError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
-	errNoRoom  = NewError("no_room",
-		"Exports and imports under way take all the disk space that they may: try again later")
+	errWaiting     = NewError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
 	ErrBusyImports = NewError("too_many_imports",
 		"Too many files are being imported at once: send it again later")
 )
+
+// storageErrors are the errors by which storage refuses something, with those that the client sees.
+var storageErrors = map[error]*Error{
+	models.ErrNotFound: ErrNoUser,
+	models.ErrNoFeed:   NewError("changes_off", `Changes are not recorded: run "users-api changes on"`),
+	models.ErrCursorGone: NewError("cursor_gone",
+		"These changes are no longer there: export all users again, and go on from its Changes-Cursor"),
+	models.ErrNoRoom: NewError("no_room",
+		"Exports and imports under way take all the disk space that they may: try again later"),
+	models.ErrRepeated: NewError("email_used", "Email is already used by an earlier row of the file"),
+	models.ErrSeveral:  NewError("email_not_unique", "Several users have this email: use the id of the one that you mean"),
+	models.ErrOtherEmail: NewError("field_invalid",
+		"No user has the email in the path, so the email in the body must be the same"),
+}
 
 // errFixed is the refusal of what only the service sets.
 func errFixed(fields models.Fields) *Error {
@@ -205,26 +211,17 @@ func Refuse(c *gin.Context, refusal *Error) {
 // refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
 // (specification, section 7), and never Go's.
 func refusal(err error) *Error {
-	refusal, isRefusal := errors.AsType[*Error](err)
-	failure, isStorages := errors.AsType[*models.StorageError](err)
-	switch {
-	case isRefusal:
+	if refusal, ok := errors.AsType[*Error](err); ok {
 		return refusal
-	case errors.Is(err, models.ErrNotFound):
-		return ErrNoUser
-	case errors.Is(err, models.ErrSeveral):
-		return errSeveral
-	case errors.Is(err, models.ErrOtherEmail):
-		return errOtherEmail
-	case errors.Is(err, models.ErrRepeated):
-		return errRepeated
-	case errors.Is(err, models.ErrNoRoom):
-		return errNoRoom
-	case errors.Is(err, models.ErrNoFeed):
-		return errNoFeed
-	case errors.Is(err, models.ErrCursorGone):
-		return errCursorGone
-	case !isStorages:
+	}
+	for known, shown := range storageErrors {
+		if errors.Is(err, known) {
+			return shown
+		}
+	}
+	failure, ok := errors.AsType[*models.StorageError](err)
+	switch {
+	case !ok:
 		return ErrUnexpected
 	case failure.Unknown:
 		return NewError("outcome_unknown", "%s", failure.Text)

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/gin-gonic/gin"
+
+	"users-api/models"
 )
 
 func TestARefusalKeepsNoHeaderOfTheResponseThatFailed(t *testing.T) {
 	t.Parallel()
-	for refusal, after := range map[*Error]string{errNoRoom: RetryAfter, ErrUnexpected: ""} {
+	for refusal, after := range map[*Error]string{storageErrors[models.ErrNoRoom]: RetryAfter, ErrUnexpected: ""} {
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
 		c.Request = httptest.NewRequest("GET", "/", nil)
 		Revalidate(c)
