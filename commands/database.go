@@ -36,7 +36,7 @@ var errNoBackups = errors.New("DATABASE_URL is set, so the users are in PostgreS
 func databaseForCommand() (d database.Location, err error) {
 	settings, err := config.Read()
 	if err == nil {
-		d, err = findDatabase(settings, slog.New(newHandler(os.Stderr, settings)))
+		d, err = findDatabase(settings, newLogger(settings))
 	}
 	if err == nil {
 		err = becomeUser(settings, d)

@@ -1,17 +1,17 @@
 package commands
 
 import (
-	"io"
 	"log/slog"
+	"os"
 
 	"users-api/config"
 )
 
-// newHandler returns what writes a line for each event to out.
-func newHandler(out io.Writer, settings config.Config) slog.Handler {
+// newLogger returns what writes a line to stderr for each event.
+func newLogger(settings config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: settings.LogLevel}
 	if settings.LogFormat == "json" {
-		return slog.NewJSONHandler(out, options)
+		return slog.New(slog.NewJSONHandler(os.Stderr, options))
 	}
-	return slog.NewTextHandler(out, options)
+	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }

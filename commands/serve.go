@@ -46,7 +46,7 @@ var errLogged = errors.New("see the log")
 func Serve(stop context.Context) error {
 	settings, err := config.Read()
 	signal.Ignore(syscall.SIGPIPE) // a log without a reader must not end the program
-	logger := slog.New(newHandler(os.Stderr, settings))
+	logger := newLogger(settings)
 	slog.SetDefault(logger) // for libraries
 	if err == nil {
 		err = serve(stop, settings, logger)
