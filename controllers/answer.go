@@ -58,21 +58,19 @@ func send(c *gin.Context, status int, contentType string, body []byte) error {
 
 // SendValue sends a value as JSON.
 func SendValue(c *gin.Context, status int, contentType string, value any) error {
-	body, err := ToJSON(value)
-	if err != nil {
-		return err
-	}
-	return send(c, status, contentType, body)
+	return send(c, status, contentType, ToJSON(value))
 }
 
 // ToJSON returns a value as JSON: not HTML-escaped, so that <, > and & come back as they were sent, and without a
 // trailing newline. Gin's JSON escapes, and its PureJSON adds a newline.
-func ToJSON(value any) ([]byte, error) {
+func ToJSON(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // all that is sent is made of texts, numbers and truth values
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
 // keptPrivate is the Cache-Control of what only the requesting client may keep, and must revalidate each time.

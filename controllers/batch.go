@@ -265,13 +265,10 @@ func sendAnswers(c *gin.Context, answers []*answer) error {
 				headers[cmp.Or(spelled[name], name)] = strings.Join(lines, ", ")
 			}
 		}
-		head, err := ToJSON(struct {
+		head := ToJSON(struct {
 			Status  int               `json:"status"`
 			Headers map[string]string `json:"headers"`
 		}{answer.status, headers})
-		if err != nil {
-			return err
-		}
 		if i > 0 {
 			_ = out.WriteByte(',')
 		}

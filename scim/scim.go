@@ -165,10 +165,7 @@ pages:
 			if limit == 0 || bytes >= maxBytes {
 				break pages
 			}
-			user, err := controllers.ToJSON(s.render(&users[i]))
-			if err != nil {
-				return err
-			}
+			user := controllers.ToJSON(s.render(&users[i]))
 			bytes += len(user)
 			resources = append(resources, json.RawMessage(user))
 		}
