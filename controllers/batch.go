@@ -232,13 +232,10 @@ type answer struct {
 	isCut bool
 }
 
-// Header implements [http.ResponseWriter].
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader implements [http.ResponseWriter].
 func (a *answer) WriteHeader(status int) { a.status = status }
 
-// Write implements [http.ResponseWriter].
 func (a *answer) Write(data []byte) (int, error) {
 	if a.bytes.Add(int64(len(data))) > maxAnswers && a.isPage {
 		a.bytes.Add(-int64(len(data) + len(a.body)))

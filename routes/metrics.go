@@ -82,15 +82,13 @@ func (m *Metrics) count(c *gin.Context, route string, took time.Duration) {
 	}
 }
 
-// storage collects the statistics that the storage engine keeps anyway, when the metrics are read.
+// storage is a [prometheus.Collector] of the statistics that the storage engine keeps anyway.
 type storage func() database.Stats
 
-// Describe implements [prometheus.Collector].
 func (s storage) Describe(descriptions chan<- *prometheus.Desc) {
 	prometheus.DescribeByCollect(s, descriptions)
 }
 
-// Collect implements [prometheus.Collector].
 func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	stats, counter, gauge := s(), prometheus.CounterValue, prometheus.GaugeValue
 	send := func(name, help string, kind prometheus.ValueType, value float64) {
