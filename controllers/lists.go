@@ -58,7 +58,6 @@ const (
 
 // page is what is known of the users that are selected before they are sent.
 type page struct {
-	json   []byte
 	users  int          // how many are in it
 	last   models.Place // where the last of them stands
 	more   bool         // others follow
@@ -149,10 +148,11 @@ func (a *API) sendPage(c *gin.Context, asked *request) error {
 		return err
 	}
 	describePage(c, asked, page)
-	if page.json = array.End(); file == nil {
-		return sendWhole(c, &page)
+	end := array.End()
+	if file == nil {
+		return sendWhole(c, page, end)
 	}
-	if _, err := file.Write(page.json); err != nil {
+	if _, err := file.Write(end); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekEnd)
@@ -170,8 +170,8 @@ func (a *API) sendPage(c *gin.Context, asked *request) error {
 // sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a
 // user found by a search can be changed with If-Match. Other users have another tag when others follow them: a client
 // that gets 304 keeps the Link that it has. So the 304 of a last page with one user has a Link without links.
-func sendWhole(c *gin.Context, page *page) error {
-	tagged := page.json
+func sendWhole(c *gin.Context, page page, json []byte) error {
+	tagged := json
 	switch {
 	case page.users == 1:
 		tagged = tagged[1 : len(tagged)-1]
@@ -185,7 +185,7 @@ func sendWhole(c *gin.Context, page *page) error {
 		}
 		return nil
 	}
-	return send(c, http.StatusOK, contentType, page.json)
+	return send(c, http.StatusOK, contentType, json)
 }
 
 // sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user is sent as a whole.
@@ -197,7 +197,7 @@ func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.Use
 		case err != nil:
 			return err
 		case array.Ended && array.Users == 1:
-			return sendWhole(c, &page{json: chunk, users: 1})
+			return sendWhole(c, page{users: 1}, chunk)
 		case array.Ended && !c.Writer.Written():
 			return send(c, http.StatusOK, contentType, chunk)
 		case c.Request.Method == http.MethodHead:
