@@ -24,13 +24,10 @@ type Access struct {
 
 // secure refuses writes that a browser sends on behalf of another site, and keeps browsers from guessing content types.
 // Programs send neither Origin nor Sec-Fetch-Site and are not affected.
-func secure() gin.HandlerFunc {
-	protection := http.NewCrossOriginProtection()
-	return func(c *gin.Context) {
-		c.Header("X-Content-Type-Options", "nosniff")
-		if protection.Check(c.Request) != nil {
-			controllers.Refuse(c, controllers.ErrCrossSite)
-		}
+func secure(c *gin.Context) {
+	c.Header("X-Content-Type-Options", "nosniff")
+	if new(http.CrossOriginProtection).Check(c.Request) != nil {
+		controllers.Refuse(c, controllers.ErrCrossSite)
 	}
 }
 

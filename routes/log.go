@@ -75,27 +75,25 @@ func (c cut) Error() string { return "cut: " + c.cause.Error() }
 
 // recoverPanic responds with 500 if a handler panicked, and logs the stack. After the first byte it resets the
 // connection instead: an HTTP/1.0 client would take a closed connection for the end of the response.
-func recoverPanic(logger *slog.Logger) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		defer func() {
-			cause := recover()
-			if cause == nil {
-				return
-			}
-			abort := cause == any(http.ErrAbortHandler)
-			if !abort {
-				logger.Error("panic", "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
-				_ = c.Error(errPanic)
-			}
-			if abort || c.Writer.Written() {
-				_ = c.Error(cut{c.Errors.Last().Err})
-				connOf(c.Request.Context()).reset()
-				panic(http.ErrAbortHandler)
-			}
-			controllers.Refuse(c, controllers.ErrUnexpected)
-		}()
-		c.Next()
-	}
+func (s Service) recoverPanic(c *gin.Context) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		abort := cause == any(http.ErrAbortHandler)
+		if !abort {
+			s.Logger.Error("panic", "type", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
+			_ = c.Error(errPanic)
+		}
+		if abort || c.Writer.Written() {
+			_ = c.Error(cut{c.Errors.Last().Err})
+			connOf(c.Request.Context()).reset()
+			panic(http.ErrAbortHandler)
+		}
+		controllers.Refuse(c, controllers.ErrUnexpected)
+	}()
+	c.Next()
 }
 
 // reasons describes what went wrong with a request, and reports whether the service itself failed. It never includes

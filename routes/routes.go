@@ -61,10 +61,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	provisioning := scim.NewAPI(s.Users, s.Fields)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
-	refuse := func(refusal *controllers.Error) gin.HandlerFunc {
-		return func(c *gin.Context) { controllers.Refuse(c, refusal) }
-	}
-	engine.NoRoute(provisioning.Check, refuse(controllers.ErrNoPath))
+	engine.NoRoute(provisioning.Check, func(c *gin.Context) { controllers.Refuse(c, controllers.ErrNoPath) })
 	noMethod := func(c *gin.Context) {
 		if c.Request.URL.Path == batchPath {
 			c.Header("Allow", http.MethodPost) // Gin adds those of a user whose id were "batch"
@@ -135,7 +132,7 @@ func (s Service) engine(l limits) *gin.Engine {
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
 	bodies := newBodies(l)
-	engine.Use(s.observe, recoverPanic(s.Logger), bodies.receive, secure(), s.Access.checkHost,
+	engine.Use(s.observe, s.recoverPanic, bodies.receive, secure, s.Access.checkHost,
 		s.Access.checkKey, controllers.RefuseInBatch, bodies.admit)
 	return engine
 }
