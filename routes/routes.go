@@ -35,7 +35,7 @@ type Service struct {
 func (s Service) handler(ending context.Context, l limits) http.Handler {
 	engine := l.paced(s.routes(ending, l))
 	bodies, batches := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, maxBatchBody)
-	imports := http.MaxBytesHandler(engine, l.importBytes)
+	imports := http.MaxBytesHandler(engine, s.ImportMax)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
 			request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")

@@ -31,7 +31,6 @@ type limits struct {
 	batches     int64         // how many batches may arrive, be carried out or be answered at once
 	imports     int64         // how many files may arrive at once
 	dryRuns     int64         // how many more from read-only keys
-	importBytes int64         // the maximum size of each
 }
 
 // usual returns the limits of a service. A container engine kills 10 s after it asks the service to stop. Requests get
@@ -41,7 +40,7 @@ func usual() limits {
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
 		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
 		behind:      time.Minute,
-		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4, importBytes: 512 << 20,
+		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4,
 	}
 }
 
@@ -53,7 +52,6 @@ var errStopped = errors.New("the service is stopping")
 // ([models.ErrReplaced]) or connections cannot be accepted, it does the same, and returns an error.
 func (s Service) Serve(stop context.Context, listener net.Listener) error {
 	l := usual()
-	l.importBytes = s.ImportMax
 	handler := func(ending context.Context) http.Handler { return s.handler(ending, l) }
 	return l.serve(stop, listener, s.Users.Replaced(), handler, s.Logger)
 }

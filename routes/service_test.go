@@ -109,6 +109,7 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	stop, cancel := context.WithCancel(context.Background())
 	address := "http://" + accept.Addr().String()
 	s := &service{Program: program.At(address), log: &lines{}, stop: cancel, ended: make(chan error, 1)}
+	served.ImportMax = 512 << 20
 	served.Fields, served.Metrics, served.Logger = plain(), noFigures(), slog.New(slog.NewTextHandler(s.log, nil))
 	var lost <-chan struct{}
 	all := func(ending context.Context) http.Handler { return served.handler(ending, l) }
