@@ -61,6 +61,15 @@ func Serve(stop context.Context) error {
 	return nil
 }
 
+// newLogger returns what writes a line to stderr for each event.
+func newLogger(settings config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: settings.LogLevel}
+	if settings.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(os.Stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, options))
+}
+
 func serve(stop context.Context, settings config.Config, logger *slog.Logger) (err error) {
 	forget := context.AfterFunc(stop, func() {
 		logger.Info("stopping", "reason", "signal")
