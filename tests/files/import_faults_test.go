@@ -117,7 +117,7 @@ func TestAStopEndsAnImport(t *testing.T) {
 // expectNoRoom expects that the files of others leave no disk to an import or export.
 func expectNoRoom(t *testing.T, answer program.Answer) {
 	t.Helper()
-	answer.Expect(t, 503, "…Exports and imports under way take all the disk space that they may…")
+	answer.Expect(t, 503, "…too little of the disk is free…")
 	program.ExpectHeader(t, answer, "Retry-After", "5")
 }
 
