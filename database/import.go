@@ -129,13 +129,13 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 			return err
 		})
 	}
-	err = u.gate.whileOpen(func() error {
-		err := run(false)
-		if errors.Is(err, errInSteps) {
-			err = run(true)
-		}
-		return err
-	})
+	if !u.gate.enter() {
+		return done, models.ErrClosed
+	}
+	defer u.gate.RUnlock()
+	if err = run(false); errors.Is(err, errInSteps) {
+		err = run(true)
+	}
 	switch {
 	case errors.Is(err, errDryRun):
 		return done, nil

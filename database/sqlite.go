@@ -45,7 +45,8 @@ type sqlitePool struct {
 
 	// writeLock holds a value while a write is under way. What follows belongs to its holder.
 	writeLock chan struct{}
-	schema    int64     // the schema version at the last write
+	schema    int64 // the schema version at the last write, and what the table was then
+	table     table
 	isLost    bool      // the file was found removed or replaced
 	imported  time.Time // when the last import ended
 }
@@ -273,24 +274,20 @@ func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *g
 		}
 		<-s.writeLock
 	}()
-	return s.transaction(ctx, since, func(tx *gorm.DB) error {
-		table, err := s.catalog.table(tx)
-		if err != nil {
-			return err
-		}
-		return run(tx, table.triggers)
-	})
+	return s.transaction(ctx, since, run)
 }
 
-// transaction calls run in a transaction, which waits for the locks of other programs.
-func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) (err error) {
+// transaction calls run in a transaction, which waits for the locks of other programs. It says whether triggers of other
+// programs may do anything there.
+func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) (err error) {
 	for began := false; !began; {
 		err = s.writer.Transaction(func(tx *gorm.DB) error {
 			began = true
-			if err := s.noticeSchema(tx); err != nil {
+			table, err := s.tableNow(tx)
+			if err != nil {
 				return err
 			}
-			return run(tx)
+			return run(tx, table.triggers)
 		})
 		switch {
 		case began:
@@ -307,17 +304,17 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	return s.checkFiles()
 }
 
-// noticeSchema asks what the table is if any program has changed the schema since the last write, and returns an error
-// if it cannot be served any more.
-func (s *sqlitePool) noticeSchema(tx *gorm.DB) error {
+// tableNow returns what the table is, or why it cannot be served any more. It asks only if any program has changed the
+// schema since the last write.
+func (s *sqlitePool) tableNow(tx *gorm.DB) (table, error) {
 	var schema int64
 	err := tx.Raw("PRAGMA schema_version").Row().Scan(&schema)
 	if err == nil && schema != s.schema {
-		if _, err = s.catalog.describe(tx); err == nil {
+		if s.table, err = s.catalog.describe(tx); err == nil {
 			s.schema = schema
 		}
 	}
-	return err
+	return s.table, err
 }
 
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
@@ -337,7 +334,7 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	if err != nil {
 		return err
 	}
-	err = s.transaction(ctx, time.Now(), func(tx *gorm.DB) error {
+	err = s.transaction(ctx, time.Now(), func(tx *gorm.DB, _ bool) error {
 		return cmp.Or(run(tx.WithContext(ctx)), context.Cause(ctx))
 	})
 	if err != nil && ctx.Err() != nil {

@@ -198,12 +198,12 @@ func (u *Users) newUser(profile models.Profile) models.User {
 // returnID lets a creation return the id alone: GORM would read the time back, too.
 var returnID = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
 
-// way is how a write runs.
+// way is how a write runs on PostgreSQL: on SQLite, all run in a transaction.
 type way int
 
 const (
 	inTransaction way = iota
-	oneStatement      // which may commit by itself, and must have done nothing where run returns an error of its own
+	oneStatement      // without BEGIN and COMMIT: once it has succeeded, run returns no error of its own
 )
 
 // write carries out a write, and returns its outcome. It must change users in one statement: where several writes share
@@ -212,7 +212,11 @@ func (u *Users) write(ctx context.Context, way way, run func(tx *gorm.DB) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := u.gate.whileOpen(func() error { return u.pool.write(ctx, way, run) })
+	if !u.gate.enter() {
+		return models.ErrClosed
+	}
+	defer u.gate.RUnlock()
+	err := u.pool.write(ctx, way, run)
 	if err != nil {
 		err, _ = u.dialect.classify(err)
 	}
@@ -237,19 +241,25 @@ type gate struct {
 	closed bool
 }
 
-// whileOpen calls run, unless the gate is closed, which waits for run.
-func (g *gate) whileOpen(run func() error) error {
+// enter reports whether the gate is open. It then waits for RUnlock before it closes.
+func (g *gate) enter() bool {
 	if !g.TryRLock() {
-		return models.ErrClosed // at once: it may take long to close
+		return false // at once: it may take long to close
 	}
-	defer g.RUnlock()
 	if g.closed {
-		return models.ErrClosed
+		g.RUnlock()
+		return false
 	}
-	return run()
+	return true
 }
 
-func (g *gate) isClosed() bool { return g.whileOpen(func() error { return nil }) != nil }
+func (g *gate) isClosed() bool {
+	isOpen := g.enter()
+	if isOpen {
+		g.RUnlock()
+	}
+	return !isOpen
+}
 
 // close refuses later writes, waits for those under way, and reports whether the gate was open. It waits until a moment
 // after the context has ended: a server that does not answer does not confirm the end of a write either.
