@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"users-api/tests/program"
@@ -52,6 +53,7 @@ func FuzzID(f *testing.F) {
 	for _, id := range []string{
 		"1", "2", "3", "-3", "9223372036854775807", "01", "+1", "1.0", "1e0", "0x1", " 1", "1 ", "1;2", "1 OR 1=1",
 		"%31", "١", "1\x00", "../1", "", "0", "-0", "-1", "%", "*", "9223372036854775808", "18446744073709551617",
+		"@", "1@", "@\xff", "@\x00", "@/1",
 	} {
 		f.Add(id)
 	}
@@ -69,6 +71,9 @@ func FuzzID(f *testing.F) {
 				want = map[bool]int{true: 204, false: 200}[method == "DELETE"]
 			}
 			answer := p.Do(t, method, "/api/users/"+url.PathEscape(id), program.Body("n", id), "If-Match: *")
+			if isEmail := strings.Contains(id, "@"); isEmail && method == "PUT" && slices.Contains([]int{400, 412}, answer.Status) {
+				want = answer.Status // nobody has it, and If-Match only replaces; or it is no text
+			}
 			if answer.Status != want {
 				t.Errorf("%s of %q is answered %d %s, want %d", method, id, answer.Status, answer.Body, want)
 			}
