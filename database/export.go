@@ -21,7 +21,11 @@ type Export struct {
 func (u *Users) Export(ctx context.Context, query models.Query, send func(Export) error) error {
 	run := func(tx *gorm.DB) (err error) {
 		var export Export
-		if export.Cursor, err = u.dialect.cursor(tx); err != nil {
+		table, err := u.catalog.table(tx)
+		if err == nil && table.feed {
+			export.Cursor, err = u.dialect.cursor(tx)
+		}
+		if err != nil {
 			return err
 		}
 		if query.Count {

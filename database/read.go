@@ -304,7 +304,7 @@ func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]mode
 				if err != nil {
 					return err
 				}
-				page, room = make([]models.User, 0, next.Limit), pageBytes
+				page, room = nil, pageBytes // most queries for a value find one user: no room is made for pageUsers
 				for user, err := range selected {
 					if err != nil {
 						return err
