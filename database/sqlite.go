@@ -270,7 +270,7 @@ func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *g
 	}
 	defer func() {
 		if s.files.wal.size() > walLimit {
-			s.writer.Exec("PRAGMA wal_checkpoint(RESTART)")
+			s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 		}
 		<-s.writeLock
 	}()

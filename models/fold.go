@@ -53,7 +53,8 @@ func isAccent(char rune) bool { return '\u0300' <= char && char <= '\u036f' }
 
 // Undecomposed are the letters in lower case that Unicode does not decompose, and ς, which ends words.
 var Undecomposed = map[rune]string{
-	'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ς': "σ", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th",
+	'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ς': "σ",
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th",
 }
 
 // LaterCharacters are the marks and letters that Unicode has got since version 12, with rare ones between them:
