@@ -54,8 +54,9 @@ func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow
 	return user, err
 }
 
-// maxPuts is how often a creation is tried again as a replacement, because another one was faster.
-const maxPuts = 10
+// maxPuts is how often a creation is tried again as a replacement, because another one was faster: every second one is,
+// where four clients create and four delete a user without a pause.
+const maxPuts = 100
 
 // Put gives the user with an email some values. If nobody has the email, it asks create instead of allow, which is a
 // precondition, too, and creates a user. It returns the user as stored.

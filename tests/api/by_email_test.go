@@ -254,8 +254,8 @@ func TestPutsAndDeletionsAtOnceAllSucceed(t *testing.T) {
 	}
 	wait.Wait()
 	all := 4 * program.Times(50, 500)
-	program.Expect(t, "puts that succeed", found["PUT201"]+found["PUT200"], all)
-	program.Expect(t, "deletions that are answered", found["DELETE204"]+found["DELETE404"], all)
+	program.Expect(t, fmt.Sprint("puts that succeed, of ", found), found["PUT201"]+found["PUT200"], all)
+	program.Expect(t, fmt.Sprint("deletions that are answered, of ", found), found["DELETE204"]+found["DELETE404"], all)
 	program.Expect(t, "users who are left", found["PUT201"]-found["DELETE204"], len(p.List(t)))
 }
 
