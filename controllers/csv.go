@@ -232,8 +232,8 @@ func quoted(words []string) (all []string) {
 	return all
 }
 
-// writeCSV is a [writeFile]: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
-func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*models.User) []byte) {
+// writeCSV is a [writeUsers]: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
+func writeCSV(fields models.Fields, spreadsheet bool) (begin, end string, row func(*models.User) []byte) {
 	var text bytes.Buffer
 	out := csv.NewWriter(&text)
 	line := func(values []string) []byte {
@@ -243,12 +243,11 @@ func writeCSV(fields models.Fields, spreadsheet bool) (header []byte, row func(*
 		return append(bytes.TrimSuffix(text.Bytes(), []byte("\n")), "\r\n"...)
 	}
 	columns, settable := fields.Columns(), fields.Settable()
-	if spreadsheet {
-		header = []byte("\xef\xbb\xbf")
+	if begin = string(line(columns)); spreadsheet {
+		begin = byteOrderMark + begin
 	}
-	header = append(header, line(columns)...)
 	values := make([]string, len(columns))
-	return header, func(user *models.User) []byte {
+	return begin, "", func(user *models.User) []byte {
 		for i, column := range columns {
 			values[i] = fields.Text(user, column)
 			if spreadsheet && settable.Find(column) != nil {

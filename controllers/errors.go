@@ -106,7 +106,7 @@ var storageErrors = map[error]*Error{
 	models.ErrCursorGone: NewError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor"),
 	models.ErrNoRoom: NewError("no_room",
-		"Too many exports and imports are under way, or too little of the disk is free: try again later"),
+		"Too many long lists, exports and imports are under way, or too little of the disk is free: try again later"),
 	models.ErrRepeated: NewError("email_used", "Email is already used by an earlier row of the file"),
 	models.ErrSeveral:  NewError("email_not_unique", "Several users have this email: use the id of the one that you mean"),
 	models.ErrOtherEmail: NewError("field_invalid",

@@ -1,11 +1,10 @@
 package controllers
 
 import (
-	"cmp"
 	"io"
-	"iter"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,89 +12,82 @@ import (
 	"users-api/models"
 )
 
-// List handles GET and HEAD /api/users: 200, 304, 400 or 500. Without parameters it is the specification's list: if its
-// version is known, so is its length, and a client that already has it gets 304.
+// List handles GET and HEAD /api/users: 200, 304, 400, 500 or 503. Without parameters it is the specification's list,
+// which comes from memory if it fits there.
 func (a *API) List(c *gin.Context) error {
-	if c.Request.URL.RawQuery != "" {
-		return a.listSelected(c)
-	}
-	return a.users.List(c.Request.Context(), func(list models.List) (err error) {
-		if list.Version == "" {
-			if list.Cursor, err = a.users.Cursor(c.Request.Context()); err != nil {
-				return err
-			}
-		}
-		Revalidate(c)
-		c.Header("Changes-Cursor", list.Cursor)
-		c.Header("Content-Type", contentType)
-		if list.Version != "" {
-			if notModified(c, `"`+list.Version+`"`) {
-				return nil
-			}
-			c.Header("Content-Length", strconv.Itoa(list.Length))
-		}
-		for chunk, err := range list.Chunks {
-			if err != nil {
-				return err
-			}
-			if c.Request.Method == http.MethodHead {
-				return nil
-			}
-			if _, err := c.Writer.Write(chunk); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-const (
-	// userBytes is the most that nearly all users need as JSON.
-	userBytes = 128
-	// memoryBytes is how much of a page is held in memory: its headers, which are sent first, say whether more users follow.
-	memoryBytes = 1000 * userBytes
-)
-
-// page is what is known of the users that are selected before they are sent.
-type page struct {
-	users  int          // how many are in it
-	last   models.Place // where the last of them stands
-	more   bool         // others follow
-	total  int64        // how many users match
-	cursor string       // of the feed, at a moment before; "" if changes are not recorded
-}
-
-// listSelected sends the users that the parameters select.
-func (a *API) listSelected(c *gin.Context) error {
 	asked, err := a.list.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	if asked.Limit > 0 {
-		return a.sendPage(c, &asked)
+	if len(asked.sent) == 0 {
+		isCached, err := a.users.List(c.Request.Context(), func(list *database.List) error {
+			Revalidate(c)
+			c.Header("Changes-Cursor", list.Cursor)
+			if notModified(c, `"`+list.Version+`"`) {
+				return nil
+			}
+			return send(c, http.StatusOK, contentType, list.JSON)
+		})
+		if isCached || err != nil {
+			return err
+		}
 	}
-	ctx := c.Request.Context()
-	var all page
-	all.cursor, err = a.users.Cursor(ctx) // before the users: none of their changes is missed, and one may come again
-	if err == nil && asked.Query.Count {
-		all.total, err = a.users.Count(ctx, asked.Query)
-	}
+	return a.sendUsers(c, &asked, format{contentType: contentType, write: writeJSON})
+}
+
+// ExportCSV handles GET and HEAD /api/users.csv: 200, 206, 304, 400, 416, 500 or 503.
+func (a *API) ExportCSV(c *gin.Context) error {
+	asked, err := a.csvList.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	describePage(c, &asked, all)
-	return sendArray(c, a.fields.NewArray(0), a.users.Select(ctx, asked.Query))
+	return a.sendUsers(c, &asked, format{"text/csv; charset=utf-8", "csv", writeCSV})
 }
 
-// describePage sets the headers that say more than the body.
-func describePage(c *gin.Context, asked *request, p page) {
-	c.Header("Changes-Cursor", p.cursor)
-	if asked.Query.Count {
-		c.Header("X-Total-Count", strconv.FormatInt(p.total, 10))
+// ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
+func (a *API) ExportNDJSON(c *gin.Context) error {
+	asked, err := a.list.parse(c.Request.URL.RawQuery)
+	if err != nil {
+		return err
 	}
-	if p.more {
-		c.Header("Link", "<"+asked.next(p.last)+`>; rel="next"`)
+	return a.sendUsers(c, &asked, format{"application/x-ndjson", "ndjson", writeNDJSON})
+}
+
+// format is how users are written.
+type format struct {
+	contentType string
+	ending      string // of the name of the file; "" for JSON, which is no file
+	write       writeUsers
+}
+
+// writeUsers returns what stands before and after users, and a function that returns one of them, valid until the next.
+type writeUsers func(fields models.Fields, spreadsheet bool) (begin, end string, row func(*models.User) []byte)
+
+func writeJSON(fields models.Fields, _ bool) (begin, end string, row func(*models.User) []byte) {
+	var text []byte
+	separator := ""
+	return "[", "]", func(user *models.User) []byte {
+		text = fields.AppendUser(append(text[:0], separator...), user)
+		separator = ","
+		return text
 	}
+}
+
+func writeNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*models.User) []byte) {
+	var line []byte
+	return "", "", func(user *models.User) []byte {
+		line = append(fields.AppendUser(line[:0], user), '\n')
+		return line
+	}
+}
+
+// page is what is known of the users that are selected, besides themselves.
+type page struct {
+	users  int         // how many there are
+	last   models.User // the last of them
+	more   bool        // others follow
+	total  int64       // how many users match
+	cursor string      // of the feed at that moment; "" if changes are not recorded
 }
 
 // readPage calls add with the requested users, as of one moment, and returns what else is known of them. It reads one
@@ -114,7 +106,7 @@ func (a *API) readPage(c *gin.Context, asked *request, add func(*models.User) er
 			if page.more = page.users+1 == query.Limit; page.more {
 				break
 			}
-			page.users, page.last = page.users+1, user.Place()
+			page.users, page.last = page.users+1, *user
 			if err := add(user); err != nil {
 				return err
 			}
@@ -124,88 +116,75 @@ func (a *API) readPage(c *gin.Context, asked *request, add func(*models.User) er
 	return page, err
 }
 
-// sendPage sends at most the requested number of users, and where the next ones are. A long page is in a file while a
-// slow client takes it.
-func (a *API) sendPage(c *gin.Context, asked *request) error {
-	var file *database.TempFile
-	array := a.fields.NewArray(asked.Limit * userBytes)
-	page, err := a.readPage(c, asked, func(user *models.User) (err error) {
-		if array.Add(user) < memoryBytes {
-			return nil
-		}
-		if file == nil {
-			if file, err = a.users.Temp.New(); err != nil {
-				return err
-			}
-		}
-		_, err = file.Write(array.Chunk())
+// sendUsers sends the requested users: first it writes all of them.
+func (a *API) sendUsers(c *gin.Context, asked *request, as format) error {
+	spool := newSpool(a.users.Temp)
+	defer spool.close()
+	begin, end, row := as.write(a.fields, asked.spreadsheet)
+	_, _ = io.WriteString(spool, begin) // into memory
+	page, err := a.readPage(c, asked, func(user *models.User) error {
+		_, err := spool.Write(row(user))
 		return err
 	})
-	if file != nil {
-		defer file.Close()
-	}
 	if err != nil {
 		return err
 	}
-	describePage(c, asked, page)
-	end := array.End()
-	if file == nil {
-		return sendWhole(c, page, end)
-	}
-	if _, err := file.Write(end); err != nil {
+	if _, err := io.WriteString(spool, end); err != nil {
 		return err
 	}
-	size, err := file.Seek(0, io.SeekEnd)
-	if _, failed := file.Seek(0, io.SeekStart); cmp.Or(err, failed) != nil {
-		return cmp.Or(err, failed)
+	if page.more { // the same users have another tag: a 304 could not take back the Link that a client has
+		_, _ = spool.sum.Write([]byte{'>'})
+	}
+	content, size, tag, err := spool.content()
+	if err != nil {
+		return err
 	}
 	Revalidate(c)
-	c.Header("Content-Type", contentType)
-	c.Header("Content-Length", strconv.FormatInt(size, 10))
-	c.Status(http.StatusOK)
-	_, err = io.Copy(c.Writer, file)
-	return err
-}
-
-// sendWhole sends a page that is known to its end, with its entity tag. That of one user is the user's own, so that a
-// user found by a search can be changed with If-Match. Other users have another tag when others follow them: a client
-// that gets 304 keeps the Link that it has. So the 304 of a last page with one user has a Link without links.
-func sendWhole(c *gin.Context, page page, json []byte) error {
-	tagged := json
-	switch {
-	case page.users == 1:
-		tagged = tagged[1 : len(tagged)-1]
-	case page.more:
-		tagged = tagged[:len(tagged)-1]
+	c.Header("Changes-Cursor", page.cursor)
+	if asked.Query.Count {
+		c.Header("X-Total-Count", strconv.FormatInt(page.total, 10))
 	}
-	Revalidate(c)
-	if notModified(c, entityTag(tagged)) {
-		if page.users == 1 && !page.more && c.Query("limit") != "" {
+	if page.more {
+		c.Header("Link", "<"+asked.next(page.last.Place())+`>; rel="next"`)
+	}
+	if as.ending != "" {
+		c.Header("Content-Type", as.contentType)
+		c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+as.ending+`"`)
+		return sendFile(c, tag, content)
+	}
+	if page.users == 1 { // a user who was found can be changed with If-Match
+		tag = entityTag(a.fields.AppendUser(nil, &page.last))
+	}
+	if notModified(c, tag) {
+		if page.users == 1 && !page.more && asked.Limit > 0 { // the client may have the Link of when others followed
 			c.Writer.Header().Set("Link", "") // Gin's Header would remove it
 		}
 		return nil
 	}
-	return send(c, http.StatusOK, contentType, json)
+	c.Header("Content-Type", as.contentType)
+	c.Header("Content-Length", strconv.FormatInt(size, 10))
+	c.Status(http.StatusOK)
+	_, err = io.Copy(c.Writer, content)
+	return err
 }
 
-// sendArray adds the users of pages to an array and sends it, in chunks if it is long. One user is sent as a whole.
-func sendArray(c *gin.Context, array *models.Array, pages iter.Seq2[[]models.User, error]) error {
-	Revalidate(c)
-	c.Header("Content-Type", contentType)
-	for chunk, err := range array.Chunks(pages) {
-		switch {
-		case err != nil:
-			return err
-		case array.Ended && array.Users == 1:
-			return sendWhole(c, page{users: 1}, chunk)
-		case array.Ended && !c.Writer.Written():
-			return send(c, http.StatusOK, contentType, chunk)
-		case c.Request.Method == http.MethodHead:
-			return nil
-		}
-		if _, err := c.Writer.Write(chunk); err != nil {
-			return err
-		}
-	}
-	return nil
+// sendFile sends a file, or the rest of it to a client that was cut off and goes on.
+func sendFile(c *gin.Context, tag string, content io.ReadSeeker) error {
+	c.Header("ETag", tag)
+	// A client does not change a file, and ServeContent would answer without an error object.
+	c.Request.Header.Del("If-Match")
+	sent := &sentFile{ResponseWriter: c.Writer}
+	http.ServeContent(sent, c.Request, "", time.Time{}, content)
+	return sent.err
+}
+
+// sentFile is the response that [http.ServeContent] sends. It keeps the connection's error, which that ignores.
+type sentFile struct {
+	http.ResponseWriter
+	err error
+}
+
+func (s *sentFile) Write(data []byte) (n int, err error) {
+	n, s.err = s.ResponseWriter.Write(data)
+	return n, s.err
 }

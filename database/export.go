@@ -9,7 +9,7 @@ import (
 	"users-api/models"
 )
 
-// Export is the result of a query, as of one moment: a file, or a page of a list.
+// Export is the result of a query: a file, or a list.
 type Export struct {
 	Total  int64                          // how many users match, regardless of Limit and After, if the query's Count is set
 	Cursor string                         // of the feed, at that moment; "" if changes are not recorded
@@ -19,35 +19,68 @@ type Export struct {
 // Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for
 // a client.
 func (u *Users) Export(ctx context.Context, query models.Query, send func(Export) error) error {
-	run := func(tx *gorm.DB) (err error) {
-		var export Export
-		table, err := u.catalog.table(tx)
-		if err == nil && table.feed {
-			export.Cursor, err = u.dialect.cursor(tx)
-		}
-		if err != nil {
-			return err
-		}
-		if query.Count {
-			matching, err := u.matching(tx, query)
-			if err == nil {
-				err = matching.Count(&export.Total).Error
-			}
-			if err != nil {
+	isSearch := u.fields.IsSearch(query)
+	if !isSearch && len(query.Where) > 0 { // an index finds the few users: a transaction around that takes as long again
+		var few Export
+		err := u.read(ctx, func(db *gorm.DB) error {
+			return u.export(db, query, func(export Export) (err error) {
+				few = export
+				few.Users, err = readToEnd(export.Users)
 				return err
-			}
-		}
-		selected, err := u.selected(tx, query)
+			})
+		})
 		if err != nil {
 			return err
 		}
-		if export.Users = selected; query.Limit == 0 {
-			export.Users = u.ahead(selected)
+		return send(few)
+	}
+	if isSearch || query.Limit == 0 { // it may look at every user, and waits for others that do
+		if err := u.searches.Acquire(ctx, 1); err != nil {
+			return err
 		}
-		return send(export)
+		defer u.searches.Release(1)
 	}
-	if query.Limit > 0 && !u.fields.IsSearch(query) { // others need not wait for it
-		return u.storageError(ctx, u.pool.snapshot(ctx, run))
+	return u.storageError(ctx, u.pool.snapshot(ctx, func(tx *gorm.DB) error { return u.export(tx, query, send) }))
+}
+
+func (u *Users) export(db *gorm.DB, query models.Query, send func(Export) error) (err error) {
+	var export Export
+	table, err := u.catalog.table(db)
+	if err == nil && table.feed {
+		export.Cursor, err = u.dialect.cursor(db)
 	}
-	return u.read(ctx, true, run)
+	if err != nil {
+		return err
+	}
+	if query.Count {
+		matching, err := u.matching(db, query)
+		if err == nil {
+			err = matching.Count(&export.Total).Error
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if export.Users, err = u.selected(db, query); err != nil {
+		return err
+	}
+	return send(export)
+}
+
+// readToEnd reads users who are few, and yields them afterwards.
+func readToEnd(users iter.Seq2[*models.User, error]) (iter.Seq2[*models.User, error], error) {
+	var all []models.User
+	for user, err := range users {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *user)
+	}
+	return func(yield func(*models.User, error) bool) {
+		for i := range all {
+			if !yield(&all[i], nil) {
+				return
+			}
+		}
+	}, nil
 }

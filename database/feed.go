@@ -79,13 +79,13 @@ func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 	return nil
 }
 
-// Cursor returns where the feed ends now, or "" if changes are not recorded.
-func (u *Users) Cursor(ctx context.Context) (cursor string, err error) {
+// cursor returns where the feed ends now, or "" if changes are not recorded.
+func (u *Users) cursor(ctx context.Context) (cursor string, err error) {
 	table, err := u.table(ctx)
 	if err != nil || !table.feed {
 		return "", err
 	}
-	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+	err = u.read(ctx, func(db *gorm.DB) (err error) {
 		cursor, err = u.dialect.cursor(db)
 		return err
 	})
@@ -140,7 +140,7 @@ func (u *Users) newestCursor(ctx context.Context) (string, time.Time, error) {
 		return f.cursor, f.read, nil
 	}
 	read := time.Now()
-	newest, err := u.Cursor(ctx)
+	newest, err := u.cursor(ctx)
 	if err == nil {
 		f.cursor, f.read = newest, read
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,8 +12,6 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"gorm.io/gorm"
-
-	"users-api/models"
 )
 
 // The list of all users is kept as one array of bytes. Before each response the database is asked: was anything
@@ -26,49 +23,48 @@ type listCache struct {
 	maxBytes int // of the array in memory, and again of those that slow clients still read
 	group    singleflight.Group
 	asking   sync.Mutex // held by the question under way, which what follows belongs to
-	current  *cachedList
-	older    []*cachedList // that may still be sent
-	failedAt time.Time     // when the last question failed, and with what
+	current  *List
+	older    []*List   // that may still be sent
+	failedAt time.Time // when the last question failed, and with what
 	failed   error
+	tryAgain time.Time // the array was larger than maxBytes, and may be smaller by then
 
-	tooLarge atomic.Bool // the array was larger than maxBytes when the users were last read
-	served   struct {    // how lists were sent: from memory, after all users were read, or while they were
-		cached, read, streamed atomic.Uint64
+	served struct { // how lists were sent: from memory, after all users were read, or not from memory
+		cached, read, uncached atomic.Uint64
 	}
 }
 
-// cachedList is the list as of one moment.
-type cachedList struct {
-	models.List
-	text    []byte
+// List is all users at one moment, by ascending id.
+type List struct {
+	JSON    []byte // one array
+	Version string // identifies it, even after a restart
+	Cursor  string // of the feed at that moment; "" if changes are not recorded
+
 	state   string // of the database, before the users were read
 	readers atomic.Int64
 }
 
 var errTooLarge = errors.New("the list is too large for memory")
 
-// List calls send with all users and returns its error. The list is valid only until send returns. It comes from memory,
-// or is read while it is sent if it is too large for that.
-func (u *Users) List(ctx context.Context, send func(models.List) error) error {
-	cached, err := u.cachedList(ctx)
+// List calls send with the list of all users and returns its error, unless the list is too large for memory: then it is
+// not cached. The list is valid only until send returns.
+func (u *Users) List(ctx context.Context, send func(*List) error) (isCached bool, err error) {
+	list, err := u.sharedList(ctx)
 	switch {
 	case err != nil:
-		return u.storageError(ctx, err)
-	case cached == nil:
-		u.list.served.streamed.Add(1)
-		return send(models.List{Length: -1, Chunks: u.streamed(ctx)})
+		return false, u.storageError(ctx, err)
+	case list == nil:
+		u.list.served.uncached.Add(1)
+		return false, nil
 	}
-	cached.readers.Add(1)
-	defer cached.readers.Add(-1)
-	return send(cached.List)
+	list.readers.Add(1)
+	defer list.readers.Add(-1)
+	return true, send(list)
 }
 
-// cachedList returns the list as of a moment after the call, or nil if it cannot be kept in memory.
-func (u *Users) cachedList(ctx context.Context) (*cachedList, error) {
+// sharedList returns the list as of a moment after the call, or nil if it cannot be kept in memory.
+func (u *Users) sharedList(ctx context.Context) (*List, error) {
 	cache, arrived := &u.list, time.Now()
-	if cache.tooLarge.Load() {
-		return nil, nil
-	}
 	answer := cache.group.DoChan("", func() (any, error) {
 		cache.asking.Lock()
 		defer cache.asking.Unlock()
@@ -86,14 +82,17 @@ func (u *Users) cachedList(ctx context.Context) (*cachedList, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case got := <-answer:
-		current, _ := got.Val.(*cachedList)
-		return current, got.Err
+		list, _ := got.Val.(*List)
+		return list, got.Err
 	}
 }
 
 // latestList returns the list as of now, or nil. The caller holds asking.
-func (u *Users) latestList(ctx context.Context) (*cachedList, error) {
-	cache := &u.list
+func (u *Users) latestList(ctx context.Context) (*List, error) {
+	cache, began := &u.list, time.Now()
+	if began.Before(cache.tryAgain) {
+		return nil, nil
+	}
 	state, err := u.pool.state(ctx)
 	if err != nil {
 		return nil, err
@@ -104,13 +103,13 @@ func (u *Users) latestList(ctx context.Context) (*cachedList, error) {
 	}
 	size := 0
 	if cache.current != nil {
-		size = len(cache.current.text) + 1<<10 // a new array is seldom much longer
+		size = len(cache.current.JSON) + 1<<10 // a new array is seldom much longer
 		cache.older, cache.current = append(cache.older, cache.current), nil
 	}
-	cache.older = slices.DeleteFunc(cache.older, func(older *cachedList) bool { return older.readers.Load() == 0 })
+	cache.older = slices.DeleteFunc(cache.older, func(older *List) bool { return older.readers.Load() == 0 })
 	held := 0
 	for _, older := range cache.older {
-		held += len(older.text)
+		held += len(older.JSON)
 	}
 	if state == "" || held > cache.maxBytes {
 		return nil, nil
@@ -118,7 +117,7 @@ func (u *Users) latestList(ctx context.Context) (*cachedList, error) {
 	read, err := u.readList(ctx, size)
 	switch {
 	case errors.Is(err, errTooLarge):
-		cache.tooLarge.Store(true)
+		cache.tryAgain = time.Now().Add(10 * time.Since(began)) // so that it takes a tenth of the time at most
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -129,52 +128,42 @@ func (u *Users) latestList(ctx context.Context) (*cachedList, error) {
 }
 
 // readList reads all users. It gives up when the next ones take longer than a short read may.
-func (u *Users) readList(ctx context.Context, size int) (l *cachedList, err error) {
+func (u *Users) readList(ctx context.Context, size int) (list *List, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stall := time.AfterFunc(answerTimeout, cancel)
 	defer stall.Stop()
 	err = u.pool.snapshot(ctx, func(tx *gorm.DB) error {
-		l = &cachedList{}
+		list = &List{JSON: append(make([]byte, 0, size), '[')}
 		if _, err := u.catalog.table(tx); err != nil {
 			return err
 		}
-		if l.Cursor, err = u.dialect.cursor(tx); err != nil {
+		if list.Cursor, err = u.dialect.cursor(tx); err != nil {
 			return err
 		}
-		array := u.fields.NewArray(size)
-		for user, err := range u.ahead(u.each(tx.Order("id"))) {
+		users := 0
+		for user, err := range u.each(tx.Order("id")) {
 			if err != nil {
 				return err
 			}
-			if array.Add(user) > u.list.maxBytes {
+			if users++; users > 1 {
+				list.JSON = append(list.JSON, ',')
+			}
+			list.JSON = u.fields.AppendUser(list.JSON, user)
+			if len(list.JSON) > u.list.maxBytes {
 				return errTooLarge
 			}
-			if array.Users%pageUsers == 0 {
+			if users%500 == 0 {
 				stall.Reset(answerTimeout)
 			}
 		}
-		l.text = array.End()
+		list.JSON = append(list.JSON, ']')
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(l.text)
-	l.Version, l.Length = hex.EncodeToString(sum[:16]), len(l.text)
-	l.Chunks = func(yield func([]byte, error) bool) { yield(l.text, nil) }
-	return l, nil
-}
-
-// streamed yields the list while it is read, and notes whether it has become small enough to be kept.
-func (u *Users) streamed(ctx context.Context) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		total, array := 0, u.fields.NewArray(0)
-		for chunk, err := range array.Chunks(u.Select(ctx, models.Query{})) {
-			if total += len(chunk); !yield(chunk, err) || err != nil {
-				return
-			}
-		}
-		u.list.tooLarge.Store(total > u.list.maxBytes)
-	}
+	sum := sha256.Sum256(list.JSON)
+	list.Version = hex.EncodeToString(sum[:16])
+	return list, nil
 }

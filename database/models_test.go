@@ -201,11 +201,17 @@ func lines(rows []models.Values) iter.Seq2[database.ImportRow, error] {
 // selected returns the users that a query selects.
 func selected(t rapid.TB, from *database.Users, query models.Query) (users []models.User) {
 	t.Helper()
-	for page, err := range from.Select(ctx, query) {
-		if err != nil {
-			t.Fatalf("%+v: %v", query, err)
+	err := from.Export(ctx, query, func(export database.Export) error {
+		for user, err := range export.Users {
+			if err != nil {
+				return err
+			}
+			users = append(users, *user)
 		}
-		users = append(users, page...)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%+v: %v", query, err)
 	}
 	return users
 }

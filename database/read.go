@@ -1,12 +1,10 @@
 package database
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -60,47 +58,6 @@ func (r reader) each(query *gorm.DB) iter.Seq2[*models.User, error] {
 		}
 		if err := rows.Err(); err != nil {
 			yield(nil, err)
-		}
-	}
-}
-
-// ahead yields many users, while a goroutine reads on: the driver takes as long for a user as what is done with it.
-func (u *Users) ahead(users iter.Seq2[*models.User, error]) iter.Seq2[*models.User, error] {
-	return func(yield func(*models.User, error) bool) {
-		parts, stop, failed := make(chan []models.User), make(chan struct{}), error(nil)
-		go func() {
-			defer close(parts)
-			part, room := make([]models.User, 0, 256), pageBytes
-			for user, err := range users {
-				if failed = err; err != nil {
-					break
-				}
-				part = append(part, *user)
-				if room -= u.fields.Bytes(&user.Profile); len(part) == cap(part) || room < 0 {
-					select {
-					case parts <- part:
-						part, room = make([]models.User, 0, cap(part)), pageBytes
-					case <-stop:
-						return
-					}
-				}
-			}
-			parts <- part
-		}()
-		defer func() {
-			close(stop)
-			for range parts { // until nothing is read any more
-			}
-		}()
-		for part := range parts {
-			for i := range part {
-				if !yield(&part[i], nil) {
-					return
-				}
-			}
-		}
-		if failed != nil {
-			yield(nil, failed)
 		}
 	}
 }
@@ -250,84 +207,16 @@ func (u *Users) sortKey(column string) string {
 	return fmt.Sprintf(u.traits.sortKey, fmt.Sprintf(u.traits.fold, u.shown(column)))
 }
 
-// read runs a read on a connection. A search may look at every user, and waits for others first.
-func (u *Users) read(ctx context.Context, isSearch bool, run func(db *gorm.DB) error) error {
-	if !isSearch {
-		return u.storageError(ctx, u.pool.read(ctx, run))
-	}
-	if err := u.searches.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer u.searches.Release(1)
-	return u.storageError(ctx, u.pool.snapshot(ctx, run))
+// read runs statements that look at few users.
+func (u *Users) read(ctx context.Context, run func(db *gorm.DB) error) error {
+	return u.storageError(ctx, u.pool.read(ctx, run))
 }
 
 // Get returns the user who is meant.
 func (u *Users) Get(ctx context.Context, who Who) (user models.User, err error) {
-	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+	err = u.read(ctx, func(db *gorm.DB) (err error) {
 		user, err = u.find(db, who)
 		return err
 	})
 	return user, err
-}
-
-// Count returns how many users match a query, regardless of its Limit and After.
-func (u *Users) Count(ctx context.Context, query models.Query) (n int64, err error) {
-	err = u.read(ctx, u.fields.IsSearch(query) || len(query.Where) == 0, func(db *gorm.DB) error {
-		matching, err := u.matching(db, query)
-		if err == nil {
-			err = matching.Count(&n).Error
-		}
-		return err
-	})
-	return n, err
-}
-
-// A page of a list is at most this many users, or slightly more bytes than these: a slow reader holds the response bytes
-// of one page.
-const (
-	pageUsers = 512
-	pageBytes = 64 << 10
-)
-
-// Select returns the users that a query selects, by their ids, in pages. Nothing is held between two pages: a user that
-// exists throughout comes once, and one that is written meanwhile may come. An error ends the sequence.
-func (u *Users) Select(ctx context.Context, query models.Query) iter.Seq2[[]models.User, error] {
-	return func(yield func([]models.User, error) bool) {
-		next, wanted := query, cmp.Or(query.Limit, math.MaxInt)
-		for wanted > 0 {
-			next.Limit = min(pageUsers, wanted)
-			var page []models.User
-			room := 0
-			err := u.read(ctx, u.fields.IsSearch(query), func(db *gorm.DB) error {
-				selected, err := u.selected(db, next)
-				if err != nil {
-					return err
-				}
-				page, room = nil, pageBytes // most queries for a value find one user: no room is made for pageUsers
-				for user, err := range selected {
-					if err != nil {
-						return err
-					}
-					page = append(page, *user)
-					if room -= u.fields.Bytes(&user.Profile); room < 0 {
-						break
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			isLast := len(page) < next.Limit && room >= 0
-			// This comes before the page is sent: what is used later is held while a slow reader takes it.
-			if wanted -= len(page); !isLast {
-				next.After, next.Skip = new(page[len(page)-1].Place()), 0
-			}
-			if !yield(page, nil) || isLast {
-				return
-			}
-		}
-	}
 }

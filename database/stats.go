@@ -9,8 +9,8 @@ import (
 type Stats struct {
 	CommitWrites [10]uint64 // commits by how many writes shared them: at most 1, then at most 2, 4, 8 and so on up to 512
 	Writes       uint64     // how many writes these commits held in total
-	// How lists were sent: from memory, after all users were read, or while they were.
-	Cached, Read, Streamed uint64
+	// How lists of all users were sent: from memory, after they were read into it, or without it, as they are too large.
+	Cached, Read, Uncached uint64
 	// DatabaseBytes and WALBytes are the sizes of the database and of the data not yet moved into it.
 	DatabaseBytes, WALBytes int64
 	// Of the feed: about how many entries there are, when the oldest was written, and how old the oldest is that is not
@@ -25,7 +25,7 @@ func (u *Users) Stats() Stats {
 	served := &u.list.served
 	stats := Stats{
 		Writes: u.commits.writes.Load(),
-		Cached: served.cached.Load(), Read: served.read.Load(), Streamed: served.streamed.Load(),
+		Cached: served.cached.Load(), Read: served.read.Load(), Uncached: served.uncached.Load(),
 	}
 	for i := range stats.CommitWrites {
 		stats.CommitWrites[i] = u.commits.bySize[i].Load()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,39 +15,10 @@ import (
 
 func TestStorage(t *testing.T) {
 	onEach(t, []test{
-		{"a page has a bounded size, whichever texts are long", pageSizes},
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
 		{"a write is refused at once while the close waits for another", closing},
 		{"a write waits for an import, however long that takes", writesBesideImport},
 	}, plain())
-}
-
-// A limit that counted names alone would let a page of long emails take all memory.
-func pageSizes(t *testing.T, s *storage) {
-	const n, most = 24, 256 << 10
-	long := strings.Repeat("x", 30_000)
-	for what, name := range map[string]string{"names": long, "emails": ""} {
-		var rows []models.Values
-		for i := range n {
-			rows = append(rows, values(s.fields, "name", name, "email", fmt.Sprint(i, long[len(name):])))
-		}
-		if _, err := s.Import(ctx, lines(rows), becomes(n)); err != nil {
-			t.Fatal(err)
-		}
-		found := 0
-		for page, err := range s.Select(ctx, models.Query{}) {
-			bytes := 0
-			for _, user := range page {
-				bytes += s.fields.Bytes(&user.Profile)
-			}
-			if found += len(page); bytes > most || err != nil {
-				t.Errorf("a page of %d users with long %s has %d bytes, %v", len(page), what, bytes, err)
-			}
-		}
-		if found != n {
-			t.Errorf("%d users with long %s are on the pages, want %d", found, what, n)
-		}
-	}
 }
 
 const updates = database.ConflictUpdates
@@ -205,7 +175,7 @@ func TestAQueryWithoutAConditionSelectsNobody(t *testing.T) {
 					t.Errorf("%s selects users", name)
 				}
 			}()
-			_, _ = s.Count(ctx, models.Query{Where: models.And{where}})
+			_ = s.Export(ctx, models.Query{Where: models.And{where}}, func(database.Export) error { return nil })
 		}()
 	}
 }

@@ -71,7 +71,7 @@ func (u *Users) table(ctx context.Context) (t table, err error) {
 	if known := u.catalog.known.Load(); known.isFresh() {
 		return *known, nil
 	}
-	err = u.read(ctx, false, func(db *gorm.DB) (err error) {
+	err = u.read(ctx, func(db *gorm.DB) (err error) {
 		t, err = u.catalog.table(db)
 		return err
 	})

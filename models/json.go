@@ -3,7 +3,6 @@ package models
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -58,69 +57,4 @@ func appendText(to []byte, text string) []byte {
 	encoder.SetEscapeHTML(false) // <, > and & stay as they were sent
 	_ = encoder.Encode(text)     // encoding a string cannot fail
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
-}
-
-// ChunkBytes is how much of a response is collected before it is sent: what most pages of storage fill.
-const ChunkBytes = 48 << 10
-
-// Array is a JSON array of users that is made while it is sent.
-type Array struct {
-	Users int  // how many were added
-	Ended bool // the chunk is the last one
-
-	fields Fields
-	text   []byte // what is not in a chunk yet
-}
-
-// NewArray returns an array without users, with room for some bytes.
-func (f Fields) NewArray(room int) *Array {
-	return &Array{fields: f, text: append(make([]byte, 0, room), '[')}
-}
-
-// Add adds a user, and returns how many bytes are not in a chunk yet.
-func (a *Array) Add(user *User) int {
-	if a.Users > 0 {
-		a.text = append(a.text, ',')
-	}
-	a.Users++
-	a.text = a.fields.AppendUser(a.text, user)
-	return len(a.text)
-}
-
-// Chunks adds the users of pages and ends the array. It yields the text after each page that fills a chunk, but no
-// single user before it is known to be the only one. A chunk is valid until the next. An error ends it.
-func (a *Array) Chunks(pages iter.Seq2[[]User, error]) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for page, err := range pages {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range page {
-				a.Add(&page[i])
-			}
-			if len(a.text) < ChunkBytes || a.Users < 2 {
-				continue
-			}
-			if !yield(a.Chunk(), nil) {
-				return
-			}
-		}
-		yield(a.End(), nil)
-	}
-}
-
-// Chunk returns what is not in a chunk yet, valid until a user is added.
-func (a *Array) Chunk() []byte {
-	chunk := a.text
-	if a.text = chunk[:0]; cap(chunk) > 2*ChunkBytes {
-		a.text = nil // one long name must not keep this much memory in use
-	}
-	return chunk
-}
-
-// End ends the array and returns what is not in a chunk yet.
-func (a *Array) End() []byte {
-	a.Ended = true
-	return append(a.text, ']')
 }

@@ -1,7 +1,5 @@
 package models
 
-import "iter"
-
 // Query says which users are selected. Its zero value selects all of them, by ascending id.
 type Query struct {
 	Where      And    // the users who meet it match
@@ -36,15 +34,3 @@ func (f Fields) IsSearch(query Query) bool {
 // not call database.Users. An error refuses the write, and a nil Precondition allows it. It may be called again: the
 // last user that it gets is the one that is written.
 type Precondition func(User) error
-
-// List is all users at one moment, by ascending id, as one JSON array.
-type List struct {
-	// Version identifies the bytes of the array, even after a restart; "" if it is not known before it is read to its
-	// end.
-	Version string
-	Cursor  string // of the feed, where the array ends; "" if changes are not recorded or Version is empty
-	Length  int    // the size of the array in bytes, or -1 if Version is empty
-	// Chunks are the array in order, each valid until the next. An error ends the sequence: the array is then
-	// incomplete.
-	Chunks iter.Seq2[[]byte, error]
-}

@@ -102,9 +102,9 @@ func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	writes := prometheus.NewDesc("users_api_commit_writes", "How many writes shared a commit.", nil, nil)
 	metrics <- prometheus.MustNewConstHistogram(writes, commits, float64(stats.Writes), upTo)
 	lists := prometheus.NewDesc("users_api_list_total", "Lists of all users: cached in memory, read for this response, "+
-		"or streamed because they are too large.", []string{"result"}, nil)
+		"or not kept there because they are too large.", []string{"result"}, nil)
 	for result, n := range map[string]uint64{
-		"cached": stats.Cached, "read": stats.Read, "streamed": stats.Streamed,
+		"cached": stats.Cached, "read": stats.Read, "uncached": stats.Uncached,
 	} {
 		metrics <- prometheus.MustNewConstMetric(lists, counter, float64(n), result)
 	}

@@ -153,28 +153,25 @@ func (s *API) List(c *gin.Context) error {
 	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
-	query, resources := models.Query{Where: models.And{where}}, []any{}
-	page, bytes := query, 0
-	page.Skip, page.Limit = start-1, max(limit, 1)
-pages:
-	for users, err := range s.users.Select(c.Request.Context(), page) {
-		if err != nil {
-			return err
-		}
-		for i := range users {
-			if limit == 0 || bytes >= maxBytes {
-				break pages
+	query := models.Query{Where: models.And{where}, Skip: start - 1, Limit: max(limit, 1), Count: true}
+	total, bytes, resources := int64(0), 0, []any{}
+	err = s.users.Export(c.Request.Context(), query, func(export database.Export) error {
+		total = export.Total
+		for user, err := range export.Users {
+			if err != nil {
+				return err
 			}
-			user := controllers.ToJSON(s.render(&users[i]))
-			bytes += len(user)
-			resources = append(resources, json.RawMessage(user))
+			if limit == 0 || bytes >= maxBytes {
+				break
+			}
+			shown := controllers.ToJSON(s.render(user))
+			bytes += len(shown)
+			resources = append(resources, json.RawMessage(shown))
 		}
-	}
-	total := int64(len(resources))
-	if start > 1 || len(resources) == limit || bytes >= maxBytes { // there may be others
-		if total, err = s.users.Count(c.Request.Context(), query); err != nil {
-			return err
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return send(c, http.StatusOK, newList(total, start, resources))
 }

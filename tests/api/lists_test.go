@@ -13,7 +13,7 @@ import (
 func TestAUserMayContainAnyCharacter(t *testing.T) {
 	t.Parallel()
 	kept := program.Serve(t)
-	streamed := program.Serve(t, "DATA_DIR="+kept.DataDir, "LIST_MEMORY_MIB=0")
+	uncached := program.Serve(t, "DATA_DIR="+kept.DataDir, "LIST_MEMORY_MIB=0")
 	var rows strings.Builder
 	var want []string
 	for char := firstCharacter; char < 0x100; char++ {
@@ -24,7 +24,7 @@ func TestAUserMayContainAnyCharacter(t *testing.T) {
 		want = append(want, name+" "+email)
 	}
 	kept.Do(t, "POST", program.NDJSON, rows.String()).Expect(t, 200, "…")
-	for _, p := range []*program.Program{kept, streamed} {
+	for _, p := range []*program.Program{kept, uncached} {
 		for i, user := range p.List(t) {
 			if user.Name+" "+user.Email != want[i] || !program.IsTime(user.CreatedAt) {
 				t.Fatalf("%q is listed as %+v", want[i], user)

@@ -40,7 +40,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	lists := got["users_api_list_total"]
 	read, cached := lists["result=read"], lists["result=cached"]
 	isCached := program.PostgreSQL || cached == 1 // any commit on the server makes it read the list again
-	if streamed, counted := lists["result=streamed"]; streamed != 0 || !counted || read == 0 || read+cached != 3 || !isCached {
+	if uncached, counted := lists["result=uncached"]; uncached != 0 || !counted || read == 0 || read+cached != 3 || !isCached {
 		t.Errorf("the lists are %v", lists)
 	}
 	durations := got["http_request_duration_seconds_count"]

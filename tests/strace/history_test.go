@@ -280,13 +280,17 @@ func reopen(path string, look func(users) error) error {
 		return errors.Join(err, fmt.Errorf("integrity_check says %q", result))
 	}
 	found := users{}
-	for page, err := range open.Select(context.Background(), models.Query{}) {
-		if err != nil {
-			return err
-		}
-		for _, user := range page {
+	err = open.Export(context.Background(), models.Query{}, func(all database.Export) error {
+		for user, err := range all.Users {
+			if err != nil {
+				return err
+			}
 			found[user.Email] = user.Name
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return look(found)
 }
