@@ -129,10 +129,10 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 			return err
 		})
 	}
-	if !u.gate.enter() {
+	if !u.begin() {
 		return done, models.ErrClosed
 	}
-	defer u.gate.RUnlock()
+	defer u.writes.Release(1)
 	if err = run(false); errors.Is(err, errInSteps) {
 		err = run(true)
 	}

@@ -111,7 +111,7 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1),
 	}
 	s.group = groupcommit.Group[*gorm.DB]{
-		Transact: s.commit, IsBroken: isBroken, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
+		Transact: s.transaction, IsBroken: isBroken, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
 	}
 	table, err := s.connect(d, path)
 	if err != nil {
@@ -258,15 +258,13 @@ func (s *sqlitePool) write(ctx context.Context, _ way, run func(tx *gorm.DB) err
 	return s.group.Do(ctx, run)
 }
 
-// commit runs writes in a transaction: of one alone where triggers of other programs may do anything.
-func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) error {
+// transaction calls run in a transaction, after it has waited for others and for the locks of other programs. It says
+// whether triggers of other programs may do anything there: then run must carry out one write alone.
+func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) (err error) {
 	select {
 	case s.writeLock <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if since.Before(s.imported) {
-		since = s.imported
+		return context.Cause(ctx)
 	}
 	defer func() {
 		if s.files.wal.size() > walLimit {
@@ -274,12 +272,9 @@ func (s *sqlitePool) commit(ctx context.Context, since time.Time, run func(tx *g
 		}
 		<-s.writeLock
 	}()
-	return s.transaction(ctx, since, run)
-}
-
-// transaction calls run in a transaction, which waits for the locks of other programs. It says whether triggers of other
-// programs may do anything there.
-func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) (err error) {
+	if since.Before(s.imported) {
+		since = s.imported
+	}
 	for began := false; !began; {
 		err = s.writer.Transaction(func(tx *gorm.DB) error {
 			began = true
@@ -322,27 +317,21 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
-	select {
-	case s.writeLock <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { s.imported = time.Now(); <-s.writeLock }()
-	// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take 34
-	// MiB more.
-	err := s.writer.Exec("PRAGMA cache_size = -48000").Error
-	if err != nil {
-		return err
-	}
-	err = s.transaction(ctx, time.Now(), func(tx *gorm.DB, _ bool) error {
-		return cmp.Or(run(tx.WithContext(ctx)), context.Cause(ctx))
+	err := s.transaction(ctx, time.Now(), func(tx *gorm.DB, _ bool) error {
+		defer func() { s.imported = time.Now() }()
+		// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take
+		// 34 MiB more.
+		err := tx.Exec("PRAGMA cache_size = -48000").Error
+		if err == nil {
+			err = run(tx.WithContext(ctx))
+		}
+		return cmp.Or(err, context.Cause(ctx))
 	})
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	// Otherwise the cache would stay large, and the -wal file as large as what was written, even after a dry run.
-	s.writer.Exec("PRAGMA cache_size = -2000; PRAGMA shrink_memory")
-	s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	s.writer.Exec("PRAGMA cache_size = -2000; PRAGMA shrink_memory; PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -52,7 +53,8 @@ func (d Location) String() string {
 // context's, or a [*models.StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
 	storage
-	gate     gate
+	closed   atomic.Bool
+	writes   *semaphore.Weighted // held in part by a write under way, and as a whole by the close
 	list     listCache
 	follow   follower
 	searches *semaphore.Weighted // held by a query that looks at every user
@@ -156,6 +158,7 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 	searchers := min(u.traits.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches = semaphore.NewWeighted(int64(searchers))
 	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
+	u.writes = semaphore.NewWeighted(allWrites)
 	return u, nil
 }
 
@@ -215,15 +218,27 @@ func addColumns(db *gorm.DB, fields models.Fields) error {
 // Replaced is closed when the database file was removed or replaced: then every write fails, and only a restart helps.
 func (u *Users) Replaced() <-chan struct{} { return u.replaced }
 
+// allWrites is more than there can be at once.
+const allWrites = 1 << 30
+
+// begin reports whether a write may begin, which is not so once the storage closes. At its end it releases its part of
+// writes.
+func (u *Users) begin() bool { return !u.closed.Load() && u.writes.TryAcquire(1) }
+
 // Close finishes the writes under way and closes the database. The context ends their wait for another program's lock,
 // and for a server. Later calls fail with [models.ErrClosed]. Close returns [models.ErrReplaced] if the database file
 // was removed or replaced.
 func (u *Users) Close(ctx context.Context) error {
 	defer u.endAll()
 	defer context.AfterFunc(ctx, u.endAll)()
-	if !u.gate.close(ctx) {
-		return nil // it is closed already
+	if u.closed.Swap(true) {
+		return nil
 	}
+	// A server that does not answer does not confirm the end of a write either.
+	late, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second/2, giveUp) })()
+	_ = u.writes.Acquire(late, allWrites)
 	u.list.asking.Lock() // nothing is asked any more
 	defer u.list.asking.Unlock()
 	return u.pool.close(ctx)
@@ -234,7 +249,7 @@ func (u *Users) storageError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case u.gate.isClosed() && !isUnknown(err):
+	case u.closed.Load() && !isUnknown(err):
 		return models.ErrClosed
 	case ctx.Err() != nil && !isUnknown(err):
 		return ctx.Err() // the client is gone

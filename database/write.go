@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -213,10 +212,10 @@ func (u *Users) write(ctx context.Context, way way, run func(tx *gorm.DB) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !u.gate.enter() {
+	if !u.begin() {
 		return models.ErrClosed
 	}
-	defer u.gate.RUnlock()
+	defer u.writes.Release(1)
 	err := u.pool.write(ctx, way, run)
 	if err != nil {
 		err, _ = u.dialect.classify(err)
@@ -234,54 +233,4 @@ type commits struct {
 func (c *commits) add(writes int) {
 	c.bySize[min(bits.Len(uint(writes-1)), len(c.bySize)-1)].Add(1)
 	c.writes.Add(uint64(writes))
-}
-
-// gate is held for reading during a write, and for writing to close it.
-type gate struct {
-	sync.RWMutex
-	closed bool
-}
-
-// enter reports whether the gate is open. It then waits for RUnlock before it closes.
-func (g *gate) enter() bool {
-	if !g.TryRLock() {
-		return false // at once: it may take long to close
-	}
-	if g.closed {
-		g.RUnlock()
-		return false
-	}
-	return true
-}
-
-func (g *gate) isClosed() bool {
-	isOpen := g.enter()
-	if isOpen {
-		g.RUnlock()
-	}
-	return !isOpen
-}
-
-// close refuses later writes, waits for those under way, and reports whether the gate was open. It waits until a moment
-// after the context has ended: a server that does not answer does not confirm the end of a write either.
-func (g *gate) close(ctx context.Context) bool {
-	ended := make(chan bool, 1)
-	go func() {
-		g.Lock()
-		defer g.Unlock()
-		wasOpen := !g.closed
-		g.closed = true
-		ended <- wasOpen
-	}()
-	select {
-	case wasOpen := <-ended:
-		return wasOpen
-	case <-ctx.Done():
-	}
-	select {
-	case wasOpen := <-ended:
-		return wasOpen
-	case <-time.After(time.Second / 2):
-		return true
-	}
 }
