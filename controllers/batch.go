@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -249,12 +250,10 @@ func (a *answer) Write(data []byte) (int, error) {
 // spelled are the headers that Go writes in other letters than everybody else. A key of JSON has no other spelling.
 var spelled = map[string]string{"Etag": "ETag", "Www-Authenticate": "WWW-Authenticate", "X-Api-Key-Access": "X-API-Key-Access"}
 
-// sendAnswers sends the answers, with the bytes of each body as they are. Two headers are left out: they belong to
-// another connection, and to a body that stands by itself.
+// sendAnswers sends the answers, with the bytes of each body as they are, and their length, so that a client notices a
+// cut response. Two headers are left out: they belong to another connection, and to a body that stands by itself.
 func sendAnswers(c *gin.Context, answers []*answer) error {
-	c.Header("Content-Type", contentType)
-	out := bufio.NewWriterSize(c.Writer, 64<<10) // whose first error comes with Flush
-	_, _ = out.WriteString(`{"responses":[`)
+	parts := [][]byte{[]byte(`{"responses":[`)}
 	for i, answer := range answers {
 		headers := map[string]string{}
 		for name, lines := range answer.header {
@@ -267,15 +266,24 @@ func sendAnswers(c *gin.Context, answers []*answer) error {
 			Headers map[string]string `json:"headers"`
 		}{answer.status, headers})
 		if i > 0 {
-			_ = out.WriteByte(',')
+			parts = append(parts, []byte(","))
 		}
 		if len(answer.body) > 0 {
-			_, _ = out.Write(append(bytes.TrimSuffix(head, []byte("}")), `,"body":`...))
-			_, _ = out.Write(answer.body)
+			parts = append(parts, bytes.TrimSuffix(head, []byte("}")), []byte(`,"body":`), answer.body)
 			head = []byte("}")
 		}
-		_, _ = out.Write(head)
+		parts = append(parts, head)
 	}
-	_, _ = out.WriteString("]}")
+	parts = append(parts, []byte("]}"))
+	length := 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	c.Header("Content-Type", contentType)
+	c.Header("Content-Length", strconv.Itoa(length))
+	out := bufio.NewWriterSize(c.Writer, 64<<10) // whose first error comes with Flush
+	for _, part := range parts {
+		_, _ = out.Write(part)
+	}
 	return out.Flush()
 }

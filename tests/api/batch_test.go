@@ -61,7 +61,9 @@ func parts(t *testing.T, answer program.Answer) (all []program.Answer) {
 
 func sendBatch(t *testing.T, p *program.Program, items []string, header ...string) []program.Answer {
 	t.Helper()
-	answers := parts(t, p.Do(t, "POST", batchPath, batchOf(items...), header...))
+	answer := p.Do(t, "POST", batchPath, batchOf(items...), header...)
+	program.ExpectLength(t, answer)
+	answers := parts(t, answer)
 	if len(answers) != len(items) {
 		t.Fatalf("%d requests have %d answers", len(items), len(answers))
 	}
