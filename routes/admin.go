@@ -24,17 +24,13 @@ func (s Service) Admin(stop context.Context, accept net.Listener) (end func()) {
 }
 
 func (s Service) admin(l limits, stop context.Context, accept net.Listener) (end func()) {
-	cut, cutOff := context.WithCancelCause(context.Background())
-	server := l.server(cut, l.paced(s.checkAdminHost(s.adminPaths(l, stop))), s.Logger)
+	server := l.server(context.Background(), l.paced(s.checkAdminHost(s.adminPaths(l, stop))), s.Logger)
 	go func() {
 		if err := server.Serve(accept); !errors.Is(err, http.ErrServerClosed) {
 			s.Logger.Error("the admin port cannot accept connections", "error", err)
 		}
 	}()
-	return func() {
-		_ = server.Close()
-		cutOff(errStopped)
-	}
+	return func() { _ = server.Close() }
 }
 
 func (s Service) adminPaths(l limits, stop context.Context) http.Handler {

@@ -73,8 +73,8 @@ type cut struct{ cause error }
 
 func (c cut) Error() string { return "cut: " + c.cause.Error() }
 
-// recoverPanic responds with 500 if a handler panicked, and logs the stack. After the first byte it resets the
-// connection instead: an HTTP/1.0 client would take a closed connection for the end of the response.
+// recoverPanic responds with 500 if a handler panicked, and logs the stack. After the first byte net/http closes the
+// connection instead, in the middle of the response.
 func (s Service) recoverPanic(c *gin.Context) {
 	defer func() {
 		cause := recover()
@@ -88,7 +88,6 @@ func (s Service) recoverPanic(c *gin.Context) {
 		}
 		if abort || c.Writer.Written() {
 			_ = c.Error(cut{c.Errors.Last().Err})
-			connOf(c.Request.Context()).reset()
 			panic(http.ErrAbortHandler)
 		}
 		controllers.Refuse(c, controllers.ErrUnexpected)
@@ -119,7 +118,8 @@ func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 func cutBy(ctx context.Context, err error) string {
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case connOf(ctx).cut.Err() != nil: // which may end the context of the request before
+	// Only a stop closes the connection of a request, whose context may have ended before: half of it was closed.
+	case context.Cause(ctx) == errStopped, errors.Is(err, net.ErrClosed):
 		return "stop"
 	case errors.Is(err, errPanic):
 		return "panic"
@@ -127,7 +127,7 @@ func cutBy(ctx context.Context, err error) string {
 		return "batch"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "stalled_reader"
-	case network, errors.Is(err, context.Canceled), errors.Is(err, net.ErrClosed):
+	case network, errors.Is(err, context.Canceled):
 		return "client"
 	default:
 		return "storage"

@@ -73,7 +73,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/users", handle(api.List))
 	engine.POST("/api/users", handle(api.Create))
-	engine.POST(batchPath, handle(controllers.Batch(inBatch(http.MaxBytesHandler(engine, maxBody)))))
+	engine.POST(batchPath, handle(controllers.Batch(http.MaxBytesHandler(engine, maxBody))))
 	one := engine.Group("/api/users/:id", func(c *gin.Context) {
 		if c.Request.URL.Path == batchPath {
 			noMethod(c)

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"users-api/models"
 )
@@ -65,7 +68,13 @@ func (l limits) serve(
 	defer cutOff(errStopped)
 	ending, end := context.WithCancel(stop)
 	defer end()
-	server := l.server(cut, handler(ending), logger)
+	inProgress, all := semaphore.NewWeighted(math.MaxInt64), handler(ending)
+	server := l.server(cut, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if inProgress.TryAcquire(1) {
+			defer inProgress.Release(1)
+			all.ServeHTTP(w, request)
+		}
+	}), logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(accept) }()
 
@@ -78,19 +87,17 @@ func (l limits) serve(
 		err = fmt.Errorf("cannot accept connections: %w", failure)
 	}
 	end()
-	if !finish(server, l.stop) {
+	inTime, cancel := context.WithTimeout(context.Background(), l.stop)
+	defer cancel()
+	if errors.Is(server.Shutdown(inTime), context.DeadlineExceeded) {
 		logger.Warn("some clients were cut off", "after", l.stop)
-		cutOff(errStopped)
-		finish(server, time.Second) // so that each is logged
+		cutOff(errStopped) // before a closed connection ends the contexts, and is their cause
+		_ = server.Close()
+		logged, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = inProgress.Acquire(logged, math.MaxInt64)
 	}
 	return err
-}
-
-// finish waits for the requests in progress, and reports whether they finished in time.
-func finish(server *http.Server, within time.Duration) bool {
-	deadline, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	return !errors.Is(server.Shutdown(deadline), context.DeadlineExceeded)
 }
 
 // server returns the server of all connections. The contexts of their requests end when the connections are cut off.
@@ -103,7 +110,6 @@ func (l limits) server(cut context.Context, handler http.Handler, logger *slog.L
 		IdleTimeout:                  l.idle,
 		MaxHeaderBytes:               32 << 10,
 		BaseContext:                  func(net.Listener) context.Context { return cut },
-		ConnContext:                  withConn,
 		ErrorLog:                     slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }
