@@ -280,6 +280,27 @@ func TestAStreamWithoutChangesHasCommentsAndEndsInTime(t *testing.T) {
 	}
 }
 
+// expectGivenUp asks again and again without taking a response.
+func expectGivenUp(t *testing.T, conn *program.Conn, path string) {
+	t.Helper()
+	many := []byte(strings.Repeat("GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n", 1000))
+	_ = conn.SetWriteDeadline(time.Now().Add(program.Patience))
+	var err error
+	for err == nil { // no more are read while no response is
+		_, err = conn.Write(many)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection stays open")
+	}
+}
+
+// net/http sends what no handler writes.
+func TestAReaderThatTakesNoEmptyResponsesIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := startWith(t, func(c *gin.Context) { c.Status(204) }, func(l *limits) { l.behind = 300 * time.Millisecond })
+	expectGivenUp(t, s.Dial(t), "/")
+}
+
 // The admin port gives a client no more time than the public one, and does not count the time of a profile.
 func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	t.Parallel()
@@ -304,16 +325,7 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	}
 	t.Run("a reader that stalls", func(t *testing.T) {
 		t.Parallel()
-		conn := admin.Dial(t)
-		many := []byte(strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 1000))
-		_ = conn.SetWriteDeadline(time.Now().Add(program.Patience))
-		var err error
-		for err == nil { // no more are read while no response is
-			_, err = conn.Write(many)
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Error("the connection stays open")
-		}
+		expectGivenUp(t, admin.Dial(t), "/metrics")
 	})
 	admin.Do(t, "GET", "/debug/pprof/trace?seconds=1", "").Expect(t, 200, "…")
 }
