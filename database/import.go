@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -79,10 +78,8 @@ func (r *RefusedRows) Error() string {
 // Add adds a refused row.
 func (r *RefusedRows) Add(row *RowError) {
 	r.Refused++
-	at, _ := slices.BinarySearchFunc(r.Listed, row.Line, func(listed *RowError, line int) int {
-		return cmp.Compare(listed.Line, line)
-	})
-	r.Listed = slices.Insert(r.Listed, at, row)
+	r.Listed = append(r.Listed, row)
+	slices.SortStableFunc(r.Listed, func(a, b *RowError) int { return cmp.Compare(a.Line, b.Line) })
 	r.Listed = r.Listed[:min(len(r.Listed), models.MaxListed)]
 }
 
@@ -121,8 +118,8 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 	defer u.imports.Release(1)
 	run := func(inSteps bool) error {
 		return u.pool.importing(ctx, func(tx *gorm.DB) error {
-			i := fileImport{Users: u, tx: tx, options: options, inSteps: inSteps, together: 16, seen: idSet{}}
-			err := i.run(ctx, rows)
+			i := fileImport{Users: u, tx: tx, options: options, inSteps: inSteps, seen: idSet{}}
+			err := i.run(rows)
 			if done = i.done; err == nil && options.DryRun {
 				err = errDryRun
 			}
@@ -148,19 +145,18 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 	return done, nil
 }
 
-// fileImport is the import of one file in its transaction.
+// fileImport is the import of one file in its transaction. Its statements fail once the context of the import has ended.
 type fileImport struct {
 	*Users
-	tx       *gorm.DB
-	options  ImportOptions
-	inSteps  bool // a savepoint stands before each step
-	table    table
-	together int  // how many rows are stored together: more while that is fast, as no statement can be interrupted
-	inOrder  bool // a unique value may go from one row to a later one; otherwise new users come last, in half the time
-	finds    bool // users who have the emails of rows are looked up first: at first all rows are taken for new users
-	refused  RefusedRows
-	done     Imported
-	seen     idSet // the users that rows have created or found
+	tx      *gorm.DB
+	options ImportOptions
+	inSteps bool // a savepoint stands before each step
+	table   table
+	inOrder bool // a unique value may go from one row to a later one; otherwise new users come last, in half the time
+	finds   bool // users who have the emails of rows are looked up first; otherwise all rows are taken for new users
+	refused RefusedRows
+	done    Imported
+	seen    idSet // the users that rows have created or found
 }
 
 // idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
@@ -169,17 +165,18 @@ type idSet map[int64]uint64
 func (s idSet) add(id int64)      { s[id>>6] |= 1 << (id & 63) }
 func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
 
-func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) (err error) {
+func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) (err error) {
 	if i.table, err = i.dialect.describe(i.tx, i.fields); err != nil {
 		return err
 	}
 	i.inOrder = slices.ContainsFunc(i.fields, func(field *models.Field) bool {
 		return field.Name != "email" && slices.Contains(i.table.unique, field.Name) // updates keep the email
 	})
-	i.finds = i.options.OnConflict != ConflictFails
-	if i.finds && !i.table.uniqueEmail {
+	updates := i.options.OnConflict != ConflictFails
+	if updates && !i.table.uniqueEmail {
 		return models.ErrNotUnique
 	}
+	i.finds = updates || i.inSteps && i.table.uniqueEmail
 	var chunk []ImportRow
 	bytes := 0
 	for row, err := range rows {
@@ -193,53 +190,24 @@ func (i *fileImport) run(ctx context.Context, rows iter.Seq2[ImportRow, error]) 
 		}
 		chunk = append(chunk, row)
 		if bytes += i.fields.Bytes(&row.User); len(chunk) == chunkRows || bytes >= chunkBytes {
-			if err := i.store(ctx, chunk); err != nil {
+			if err := i.store(chunk); err != nil {
 				return err
 			}
 			chunk, bytes = chunk[:0], 0
 		}
 	}
-	if err := i.store(ctx, chunk); err != nil {
+	if err := i.store(chunk); err != nil {
 		return err
 	}
-	if i.options.SkipRefused {
+	switch {
+	case i.options.SkipRefused:
 		i.done.Refused = &i.refused
-	} else if i.refused.Refused > 0 {
+	case i.refused.Refused > 0:
 		return &i.refused
-	}
-	if i.options.DeleteMissing {
-		return i.deleteMissing(ctx)
+	case i.options.DeleteMissing:
+		return i.deleteMissing()
 	}
 	return nil
-}
-
-// store stores rows. One with the email of an earlier row comes after all others: it must find what that earlier row
-// has left.
-func (i *fileImport) store(ctx context.Context, rows []ImportRow) error {
-	var first, later []ImportRow
-	emails := make(map[string]bool, len(rows))
-	for _, row := range rows {
-		email := i.sameEmail(row.User.Email)
-		if emails[email] {
-			later = append(later, row)
-		} else {
-			emails[email] = true
-			first = append(first, row)
-		}
-	}
-	for len(first) > 0 {
-		n, began := min(i.together, len(first)), time.Now()
-		if err := cmp.Or(context.Cause(ctx), i.storeDifferent(first[:n], 0)); err != nil {
-			return err
-		}
-		if first = first[n:]; time.Since(began) < 50*time.Millisecond {
-			i.together = min(2*i.together, chunkRows)
-		}
-	}
-	if len(later) == 0 {
-		return nil
-	}
-	return i.store(ctx, later)
 }
 
 // sameEmail returns what the emails of two rows have in common if only one user may have them.
@@ -248,56 +216,6 @@ func (i *fileImport) sameEmail(email string) string {
 		return models.LowerASCII(email)
 	}
 	return email
-}
-
-// storeDifferent stores rows with different emails together. If they are refused, each half is tried by itself, down to
-// the row that is to blame. On PostgreSQL, another program may create a user between the lookup and the creation: then
-// a single row is tried again.
-func (i *fileImport) storeDifferent(rows []ImportRow, tries int) error {
-	try := func() error { return i.try(rows) }
-	var err error
-	if i.inSteps {
-		err = i.savepoint(i.tx, try)
-	} else {
-		err = try()
-	}
-	shown, isRefusal := i.dialect.classify(err)
-	failed, _ := errors.AsType[*models.StorageError](shown)
-	switch isTaken := failed != nil && failed.Unique; { // the email or another value: the next lookup tells
-	case !isRefusal:
-		return err
-	case !i.inSteps:
-		return errInSteps
-	case isTaken && !i.finds:
-		i.finds = true
-		return i.storeDifferent(rows, 0)
-	case len(rows) > 1:
-		half := len(rows) / 2
-		if err := i.storeDifferent(rows[:half], 0); err != nil {
-			return err
-		}
-		return i.storeDifferent(rows[half:], 0)
-	case isTaken && i.options.OnConflict != ConflictFails && tries < 3:
-		return i.storeDifferent(rows, tries+1)
-	}
-	i.refused.Add(&RowError{Line: rows[0].Line, Err: shown})
-	return nil
-}
-
-// savepoint calls run in a transaction. What is refused leaves no trace in it. Unlike GORM's Transaction it releases
-// the savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
-// that a trigger has ended the transaction (RAISE(ROLLBACK)): then all that share the transaction fail, not only what
-// is refused.
-func (u *Users) savepoint(tx *gorm.DB, run func() error) error {
-	if err := tx.Exec("SAVEPOINT one").Error; err != nil {
-		return err
-	}
-	err := run()
-	if err != nil && tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil { // RollbackTo hides errors of SQLite
-		shown, _ := u.dialect.classify(err)
-		return shown // which is no refusal
-	}
-	return cmp.Or(err, tx.Exec("RELEASE SAVEPOINT one").Error)
 }
 
 // find returns the users who have the emails of rows, by what [fileImport.sameEmail] returns.
@@ -327,85 +245,148 @@ func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	return found, nil
 }
 
-// try stores rows, and does what the options say with those whose user exists. Only rows that are all stored count.
-func (i *fileImport) try(rows []ImportRow) error {
+// change is what a row does: it creates a user, or gives one other values in some fields.
+type change struct {
+	ImportRow
+	id     int64
+	fields models.FieldSet // none for a new user
+}
+
+// store stores rows, and does what the options say with those whose user exists. One with the email of an earlier row
+// comes after all others: it must find what that earlier row has left.
+func (i *fileImport) store(rows []ImportRow) error {
 	found, err := i.find(rows)
 	if err != nil {
 		return err
 	}
-	var created []*models.User // of whom some are stored
-	var refused []*RowError
-	var seen []int64
-	updated, stored := 0, 0
-	create := func() error {
-		users := created[stored:]
-		if len(users) == 0 {
-			return nil
-		}
-		stored = len(created)
-		// Up to 80 in a statement, and 266 on PostgreSQL.
-		done := i.tx.Clauses(returnID).CreateInBatches(users, i.traits.maxParameters/(len(i.fields)+1))
-		if done.Error == nil && done.RowsAffected < int64(len(users)) {
-			return models.ErrIgnored
-		}
-		return done.Error
-	}
+	var changes, last []change
+	var later []ImportRow
+	emails := make(map[string]bool, len(rows))
 	for _, row := range rows {
-		user, exists := found[i.sameEmail(row.User.Email)]
-		if !exists {
-			created = append(created, new(i.newUser(row.User)))
+		email := i.sameEmail(row.User.Email)
+		user, exists := found[email]
+		switch {
+		case emails[email]:
+			later = append(later, row)
 			continue
-		}
-		if i.options.OnConflict == ConflictFails {
+		case !exists && i.inOrder:
+			changes = append(changes, change{ImportRow: row})
+		case !exists:
+			last = append(last, change{ImportRow: row})
+		case i.options.OnConflict == ConflictFails:
 			var why error = &models.StorageError{Text: "another user has the email", Duplicate: true} // as the database would say
 			if i.seen.has(user.ID) {
 				why = models.ErrRepeated
 			}
-			refused = append(refused, &RowError{Line: row.Line, Err: why})
-			continue
-		}
-		seen = append(seen, user.ID)
-		// An update keeps the email: the two may differ in their letter case.
-		differing := i.fields.Differing(&row.Values, &user.Profile) &^ i.fields.Find("email").Bit
-		if i.options.OnConflict == ConflictUpdates && differing != 0 {
-			updated++
-			if i.inOrder {
-				if err := create(); err != nil {
-					return err
-				}
-			}
-			if _, err := i.update(i.tx, user.ID, differing, &row.User); err != nil {
-				return err
+			i.refused.Add(&RowError{Line: row.Line, Err: why})
+		default:
+			i.seen.add(user.ID)
+			// An update keeps the email: the two may differ in their letter case.
+			differing := i.fields.Differing(&row.Values, &user.Profile) &^ i.fields.Find("email").Bit
+			if i.options.OnConflict == ConflictSkips || differing == 0 {
+				i.done.Skipped++
+			} else {
+				changes = append(changes, change{row, user.ID, differing})
 			}
 		}
+		emails[email] = true
 	}
-	if err := create(); err != nil {
+	if err := i.carryOut(append(changes, last...)); err != nil || len(later) == 0 {
 		return err
 	}
-	i.done.Created += len(created)
-	i.done.Updated += updated
-	i.done.Skipped += len(seen) - updated
-	for _, user := range created {
-		seen = append(seen, user.ID)
+	return i.store(later)
+}
+
+// carryOut carries out changes. If they are refused, it tries each half by itself, down to the row that is to blame.
+func (i *fileImport) carryOut(changes []change) error {
+	err := i.step(changes)
+	shown, isRefusal := i.dialect.classify(err)
+	switch {
+	case !isRefusal:
+		return err
+	case !i.inSteps:
+		return errInSteps
+	case len(changes) > 1:
+		half := len(changes) / 2
+		if err := i.carryOut(changes[:half]); err != nil {
+			return err
+		}
+		return i.carryOut(changes[half:])
 	}
-	for _, id := range seen {
-		i.seen.add(id)
+	row := []ImportRow{changes[0].ImportRow}
+	if changes[0].fields == 0 { // on PostgreSQL, another program may have created the user since the lookup
+		if found, err := i.find(row); err != nil {
+			return err
+		} else if len(found) > 0 {
+			return i.store(row)
+		}
 	}
-	for _, row := range refused {
-		i.refused.Add(row)
+	i.refused.Add(&RowError{Line: row[0].Line, Err: shown})
+	return nil
+}
+
+// step tries changes behind a savepoint. What is refused leaves no trace. Unlike GORM's Transaction it releases the
+// savepoint, as SQLite keeps the old pages of each open one: 10 GB in an import of 1,000,000 users. And it notices
+// that a trigger has ended the transaction (RAISE(ROLLBACK)): then the import fails, and not only what is refused.
+func (i *fileImport) step(changes []change) error {
+	if !i.inSteps {
+		return i.try(changes)
+	}
+	if err := i.tx.Exec("SAVEPOINT one").Error; err != nil {
+		return err
+	}
+	before := i.done // and of the ids that are seen then, no user who is not in the file has one
+	err := i.try(changes)
+	if err != nil {
+		i.done = before
+		if i.tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil { // RollbackTo hides errors of SQLite
+			shown, _ := i.dialect.classify(err)
+			return shown // which is no refusal
+		}
+	}
+	return cmp.Or(err, i.tx.Exec("RELEASE SAVEPOINT one").Error)
+}
+
+// try carries out changes in their order. New users who follow one another are stored together.
+func (i *fileImport) try(changes []change) error {
+	var created []*models.User
+	for at, c := range changes {
+		if c.fields != 0 {
+			if _, err := i.update(i.tx, c.id, c.fields, &c.User); err != nil {
+				return err
+			}
+			i.done.Updated++
+			continue
+		}
+		created = append(created, new(i.newUser(c.User)))
+		if at+1 < len(changes) && changes[at+1].fields == 0 {
+			continue
+		}
+		// Up to 80 in a statement, and 266 on PostgreSQL.
+		done := i.tx.Clauses(returnID).CreateInBatches(created, i.traits.maxParameters/(len(i.fields)+1))
+		if done.Error == nil && done.RowsAffected < int64(len(created)) {
+			return models.ErrIgnored
+		}
+		if done.Error != nil {
+			return done.Error
+		}
+		for _, user := range created {
+			i.seen.add(user.ID)
+		}
+		i.done.Created += len(created)
+		created = nil
 	}
 	return nil
 }
 
 // deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the
 // rest.
-func (i *fileImport) deleteMissing(ctx context.Context) error {
+func (i *fileImport) deleteMissing() error {
 	i.done.DeletedUsers = []DeletedUser{}
 	missing, rest := 0, i.tx.Model(&models.User{})
 	for {
 		var ids []int64
-		page := rest.Order("id").Limit(i.traits.maxParameters).Pluck("id", &ids)
-		if err := cmp.Or(page.Error, context.Cause(ctx)); err != nil {
+		if err := rest.Order("id").Limit(i.traits.maxParameters).Pluck("id", &ids).Error; err != nil {
 			return err
 		}
 		if len(ids) == 0 {

@@ -67,6 +67,7 @@ var inEither = []sent{
 	{"skip", "?on_conflict=skip", "X,ada\nB,b", 200, program.Imported(1, 0, 1, 0), "", kept + ", 3 B b"},
 	{"update", "?on_conflict=update", "X,ada\nAlan,alan", 200, program.Imported(0, 1, 1, 0), "",
 		"1 X ada, 2 Alan alan"},
+	{"an email that two rows update", "?on_conflict=update", "X,ada\nAda,ada", 200, program.Imported(0, 2, 0, 0), "", kept},
 	{"the table becomes the file", roster + "1", "X,ada\nB,b", 200, deleting(1, 1, 0, 1, `{"id":2,"email":"alan"}`), "",
 		"1 X ada, 3 B b"},
 	{"too many deletions", roster + "0", "Ada,ada", 422,
@@ -180,6 +181,8 @@ func TestRowsThatTheDatabaseRefusesAreLeftOut(t *testing.T) {
 	}
 	users := p.List(t)
 	program.Expect(t, "how many users there are", len(users), good)
+	p.Do(t, "POST", program.CSV+skipping+"&on_conflict=update&dry_run=true", "name,email\nBetter,1\nBad,new\n").
+		Expect(t, 200, skipped(0, 1, 0, 1, `{"line":3,"error":"…no Bad users…"}`))
 	for _, user := range users {
 		program.Expect(t, "a name", user.Name, "Good")
 	}

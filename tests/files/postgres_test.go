@@ -71,7 +71,11 @@ func TestARowUpdatesAUserThatAnotherProgramCreatesMeanwhile(t *testing.T) {
 	answer := importBeside(t, p, directory, "INSERT INTO users (name, email) VALUES ('Ada', 'ada')", "?on_conflict=update",
 		"name,email\nAda King,ada\n")
 	answer.Expect(t, 200, program.Imported(0, 1, 0, 0))
-	p.ExpectUsers(t, "Ada King")
+	postgresql.SQL(t, url, refusing...) // the import begins again because of line 2, and then line 3 waits
+	answer = importBeside(t, p, directory, "INSERT INTO users (name, email) VALUES ('Alan', 'alan')", skipping+"&on_conflict=update",
+		"name,email\nBad,bad\nAlan Turing,alan\n")
+	answer.Expect(t, 200, skipped(0, 1, 0, 1, `{"line":2,"error":"…no Bad users…"}`))
+	p.ExpectUsers(t, "Ada King", "Alan Turing")
 }
 
 // Another program may also put a user in the place of one whom an import is about to delete. Only one is there at any moment.
