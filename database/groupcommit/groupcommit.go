@@ -58,23 +58,22 @@ func (g *Group[Tx]) Do(ctx context.Context, run func(tx Tx) error) error {
 	case err := <-w.done:
 		return err
 	case <-ctx.Done():
-		if g.leave(w) {
+		if len(g.take(func(other *write[Tx]) bool { return other == w })) > 0 { // its transaction has not begun
 			return ctx.Err()
 		}
-		return <-w.done
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
-		if g.isWaiting(w) {
+		if len(w.done) == 0 { // the one that had the turn before has not taken it
 			g.lead(ctx, w)
 		}
-		return <-w.done
 	}
+	return <-w.done
 }
 
 // lead commits all writes that wait once a transaction has begun.
 func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 	var batch []*write[Tx]
-	err := errAborted // unless the transaction ends
+	stored, err := 0, errAborted // unless the transaction ends
 	defer func() {
 		for _, w := range batch {
 			w.done <- cmp.Or(err, w.outcome)
@@ -85,7 +84,9 @@ func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 		batch = g.take(func(w *write[Tx]) bool { return w == leader || !alone })
 		for _, w := range batch {
 			w.outcome = w.run(tx)
-			if w.outcome != nil && (len(batch) == 1 || g.IsBroken(w.outcome)) {
+			if w.outcome == nil {
+				stored++
+			} else if len(batch) == 1 || g.IsBroken(w.outcome) {
 				return w.outcome
 			}
 		}
@@ -94,27 +95,17 @@ func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 	switch {
 	case len(batch) == 0: // it has not begun
 		batch = g.take(func(w *write[Tx]) bool { return w == leader || time.Since(w.arrived) > g.Patience })
-	case err == nil:
-		g.committed(batch...)
-	case len(batch) > 1: // the database has refused what they have in common: each goes on alone
+	case err == nil && stored > 0:
+		g.Committed(stored)
+	case err != nil && len(batch) > 1: // the database has refused what they have in common: each goes on alone
 		err = nil
 		for _, w := range batch {
 			w.outcome = errAborted
 			w.outcome = g.Transact(context.WithoutCancel(ctx), w.arrived, func(tx Tx, _ bool) error { return w.run(tx) })
-			g.committed(w)
+			if w.outcome == nil {
+				g.Committed(1)
+			}
 		}
-	}
-}
-
-func (g *Group[Tx]) committed(batch ...*write[Tx]) {
-	stored := 0
-	for _, w := range batch {
-		if w.outcome == nil {
-			stored++
-		}
-	}
-	if stored > 0 {
-		g.Committed(stored)
 	}
 }
 
@@ -130,15 +121,4 @@ func (g *Group[Tx]) take(which func(*write[Tx]) bool) (taken []*write[Tx]) {
 		return false
 	})
 	return taken
-}
-
-// leave takes a write out of those that wait, unless its transaction has begun.
-func (g *Group[Tx]) leave(w *write[Tx]) bool {
-	return len(g.take(func(other *write[Tx]) bool { return other == w })) > 0
-}
-
-func (g *Group[Tx]) isWaiting(w *write[Tx]) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Contains(g.waiting, w)
 }
