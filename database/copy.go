@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,26 +25,9 @@ type Copied struct {
 // CopyTo copies all users of a file that nothing else uses, with ids and times, to an empty table of a PostgreSQL
 // database: all of them, or none.
 func (d Location) CopyTo(ctx context.Context, target Location) (copied Copied, err error) {
-	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
-		return copied, fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", d.Path)
-	}
-	path, err := dbfile.FollowLinks(d.Path) // SQLite's other files are beside the target
-	if err == nil {
-		err = dbfile.ExpectUnused(path)
-	}
-	if err == nil {
-		err = dbfile.ExpectNoHotJournal(path)
-	}
+	db, path, err := d.openUnused()
 	if err != nil {
 		return copied, err
-	}
-	mode := dbfile.Immutable
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		mode = dbfile.ReadOnly // a killed service left users there: SQLite creates a -shm file to read both
-	}
-	db, err := dbfile.Open(path, mode)
-	if err != nil {
-		return copied, dbfile.Explain(path, err)
 	}
 	defer dbfile.Close(db)
 	from := db.Begin(&sql.TxOptions{ReadOnly: true})
@@ -68,31 +52,26 @@ func (d Location) CopyTo(ctx context.Context, target Location) (copied Copied, e
 	}
 	defer to.Close(ctx) //nolint:errcheck // nothing is in progress
 	err = to.pool.importing(ctx, func(tx *gorm.DB) error {
-		if err := execute(tx, "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"); err != nil {
-			return err
+		err := execute(tx, "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE",
+			"SET LOCAL users_api.copies = on") // the triggers of updated_at leave it as it is
+		if err == nil {
+			err = expectCount(tx, 0, "name an empty database in the URL, or delete them first")
 		}
-		if err := expectCount(tx, 0, "name an empty database in the URL, or delete them first"); err != nil {
-			return err
+		if err == nil {
+			err = newReader(described.fields).sendTo(tx, from, to.fields, copied.Users)
 		}
-		if err := execute(tx, "SET LOCAL users_api.copies = on"); err != nil { // the triggers of updated_at leave it as it is
-			return err
+		if err == nil {
+			err = expectCount(tx, copied.Users, "look for triggers of users")
 		}
-		if err := newReader(described.fields).sendTo(tx, from, to.fields, copied.Users); err != nil {
-			return err
+		var next sql.NullInt64 // an id that was never given, here or in the original
+		if err == nil {
+			const set = "SELECT setval(pg_get_serial_sequence('users', 'id'), ?)"
+			err = tx.Raw(set, max(1, given, highest)).Row().Scan(&next)
 		}
-		if err := expectCount(tx, copied.Users, "look for triggers of users"); err != nil {
-			return err
+		if err == nil && !next.Valid {
+			err = errors.New("the column id of users has no sequence: make it an identity column, or let users-api make the table")
 		}
-		// The next id is one that was never given, here or in the original.
-		var next sql.NullInt64
-		const set = "SELECT setval(pg_get_serial_sequence('users', 'id'), ?)"
-		if err := tx.Raw(set, max(1, given, highest)).Row().Scan(&next); err != nil {
-			return err
-		}
-		if !next.Valid {
-			return errors.New("the column id of users has no sequence: make it an identity column, or let users-api make the table")
-		}
-		return dbfile.ExpectUnused(path) // a service that has started meanwhile may have stored more users
+		return cmp.Or(err, dbfile.ExpectUnused(path)) // a service that has started meanwhile may have stored more users
 	})
 	if failed, _ := to.dialect.classify(err); isUnknown(failed) {
 		return copied, fmt.Errorf("the outcome of the copy to %s is unknown: %w: copy again, which refuses a table that has users",
@@ -101,6 +80,26 @@ func (d Location) CopyTo(ctx context.Context, target Location) (copied Copied, e
 		return copied, fmt.Errorf("nothing was copied to %s: %w", target, failed)
 	}
 	return copied, nil
+}
+
+// openUnused opens a database file that nothing else uses, to read it, and returns where it is.
+func (d Location) openUnused() (db *gorm.DB, path string, err error) {
+	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
+		return nil, "", fmt.Errorf("there is no database %s: set DATA_DIR to the directory that the service uses", d.Path)
+	}
+	path, err = dbfile.FollowLinks(d.Path) // SQLite's other files are beside the target
+	if err == nil {
+		err = cmp.Or(dbfile.ExpectUnused(path), dbfile.ExpectNoHotJournal(path))
+	}
+	if err != nil {
+		return nil, path, err
+	}
+	mode := dbfile.Immutable
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		mode = dbfile.ReadOnly // a killed service left users there: SQLite creates a -shm file to read both
+	}
+	db, err = dbfile.Open(path, mode)
+	return db, path, dbfile.Explain(path, err)
 }
 
 // sendTo creates the users that one transaction sees in another, where they have some fields.
