@@ -153,7 +153,6 @@ type fileImport struct {
 	inSteps bool // a savepoint stands before each step
 	table   table
 	inOrder bool // a unique value may go from one row to a later one; otherwise new users come last, in half the time
-	finds   bool // users who have the emails of rows are looked up first; otherwise all rows are taken for new users
 	refused RefusedRows
 	done    Imported
 	seen    idSet // the users that rows have created or found
@@ -169,14 +168,12 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) (err error) {
 	if i.table, err = i.dialect.describe(i.tx, i.fields); err != nil {
 		return err
 	}
-	i.inOrder = slices.ContainsFunc(i.fields, func(field *models.Field) bool {
-		return field.Name != "email" && slices.Contains(i.table.unique, field.Name) // updates keep the email
+	i.inOrder = slices.ContainsFunc(i.table.unique, func(name string) bool {
+		return name != "email" && i.fields.Find(name) != nil // updates keep the email
 	})
-	updates := i.options.OnConflict != ConflictFails
-	if updates && !i.table.uniqueEmail {
+	if i.options.OnConflict != ConflictFails && !i.table.uniqueEmail {
 		return models.ErrNotUnique
 	}
-	i.finds = updates || i.inSteps && i.table.uniqueEmail
 	var chunk []ImportRow
 	bytes := 0
 	for row, err := range rows {
@@ -218,10 +215,11 @@ func (i *fileImport) sameEmail(email string) string {
 	return email
 }
 
-// find returns the users who have the emails of rows, by what [fileImport.sameEmail] returns.
+// find returns the users who have the emails of rows, by what [fileImport.sameEmail] returns. If none may exist, all
+// rows are at first taken for new ones.
 func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	found := map[string]models.User{}
-	if !i.finds {
+	if !i.table.uniqueEmail || i.options.OnConflict == ConflictFails && !i.inSteps {
 		return found, nil
 	}
 	var emails []string
@@ -364,11 +362,11 @@ func (i *fileImport) try(changes []change) error {
 		}
 		// Up to 80 in a statement, and 266 on PostgreSQL.
 		done := i.tx.Clauses(returnID).CreateInBatches(created, i.traits.maxParameters/(len(i.fields)+1))
-		if done.Error == nil && done.RowsAffected < int64(len(created)) {
-			return models.ErrIgnored
-		}
-		if done.Error != nil {
+		switch {
+		case done.Error != nil:
 			return done.Error
+		case done.RowsAffected < int64(len(created)):
+			return models.ErrIgnored
 		}
 		for _, user := range created {
 			i.seen.add(user.ID)
