@@ -70,18 +70,16 @@ func (d Location) AddUniqueField(ctx context.Context, name string) error {
 		_, err = dialect.describe(tx, models.Fields{d.Fields.Find(name)}) // its type
 		return err
 	}
-	if d.URL == "" {
-		return d.changeSQLite(ctx, nil, func(tx *gorm.DB) error {
-			if err := prepare(tx, sqliteDialect{}); err != nil {
-				return err
-			}
-			if err := followColumns(tx); err != nil {
-				return err
-			}
-			return createSQLiteUnique(tx, index)
-		})
-	}
-	return d.onPostgres(ctx, func(p *postgresPool) error {
+	return d.change(ctx, nil, func(tx *gorm.DB) error {
+		err := prepare(tx, sqliteDialect{})
+		if err == nil {
+			err = followColumns(tx)
+		}
+		if err == nil {
+			err = createSQLiteUnique(tx, index)
+		}
+		return err
+	}, func(p *postgresPool) error {
 		err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, postgresDialect{}) })
 		if err == nil {
 			err = p.buildUnique(ctx, index)
@@ -102,20 +100,17 @@ func (d Location) AddUniqueField(ctx context.Context, name string) error {
 // IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist,
 // the error is [*models.SameValues].
 func (d Location) IgnoreEmailCase(ctx context.Context) error {
-	index := uniqueIndex{
-		name: "users_email_nocase", key: "email COLLATE NOCASE",
-		shared: "some emails differ only in the case of their letters",
-	}
-	if d.URL == "" {
-		return d.changeSQLite(ctx, nil, func(tx *gorm.DB) error {
-			if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
-				return err
-			}
-			return createSQLiteUnique(tx, index)
-		})
-	}
-	index.key = foldedEmail
-	return d.onPostgres(ctx, func(p *postgresPool) error { return p.buildUnique(ctx, index) })
+	index := uniqueIndex{name: "users_email_nocase", shared: "some emails differ only in the case of their letters"}
+	return d.change(ctx, nil, func(tx *gorm.DB) error {
+		if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
+			return err
+		}
+		index.key = "email COLLATE NOCASE"
+		return createSQLiteUnique(tx, index)
+	}, func(p *postgresPool) error {
+		index.key = foldedEmail
+		return p.buildUnique(ctx, index)
+	})
 }
 
 // uniqueIndex is a unique index that a command creates.
@@ -150,10 +145,8 @@ func (d Location) ForgetChanges(ctx context.Context) error {
 // IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew,
 // and PostgreSQL adds what is missing.
 func (d Location) IndexSearch(ctx context.Context) error {
-	if d.URL == "" {
-		return d.changeSQLite(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields) })
-	}
-	return d.onPostgres(ctx, func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields) })
+	return d.change(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields) },
+		func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields) })
 }
 
 // DropSearchIndex removes the index of searches.
@@ -163,14 +156,17 @@ func (d Location) DropSearchIndex(ctx context.Context) error {
 
 // changeSchema runs the change for this kind of database in a transaction.
 func (d Location) changeSchema(ctx context.Context, onSQLite, onPostgres func(tx *gorm.DB) error) error {
-	if d.URL == "" {
-		return d.changeSQLite(ctx, nil, onSQLite)
-	}
-	return d.onPostgres(ctx, func(p *postgresPool) error { return p.changeSchema(ctx, onPostgres) })
+	return d.change(ctx, nil, onSQLite, func(p *postgresPool) error { return p.changeSchema(ctx, onPostgres) })
 }
 
-// onPostgres connects to the server for a command.
-func (d Location) onPostgres(ctx context.Context, run func(p *postgresPool) error) error {
+// change runs the change for this kind of database: on SQLite in a transaction, where the table has some fields. On
+// PostgreSQL it may need more than one.
+func (d Location) change(ctx context.Context, needs models.Fields, onSQLite func(tx *gorm.DB) error,
+	onPostgres func(p *postgresPool) error,
+) error {
+	if d.URL == "" {
+		return d.changeSQLite(ctx, needs, onSQLite)
+	}
 	ended, endAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAll()
 	p, err := connectPostgres(ctx, d, ended)
@@ -178,5 +174,5 @@ func (d Location) onPostgres(ctx context.Context, run func(p *postgresPool) erro
 		return err
 	}
 	defer p.close(ctx) //nolint:errcheck // nothing is in progress
-	return run(p)
+	return onPostgres(p)
 }
