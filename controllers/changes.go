@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,40 +38,44 @@ func NewChanges(
 // maxChanges is how many changes a response has at most.
 const maxChanges = 1000
 
-// changesParameters are the parameters of GET /api/changes.
-var changesParameters = parameters{"the feed of changes", []parameter{
-	{name: "after", meaning: "a cursor, such as next of a response", set: func(asked *request, value string) bool {
+// changesRequest is what the parameters of GET /api/changes ask for.
+type changesRequest struct {
+	cursor string
+	limit  int
+	wait   time.Duration
+}
+
+var changesParameters = parameters[changesRequest]{"the feed of changes", []parameter[changesRequest]{
+	{name: "after", meaning: "a cursor, such as next of a response", set: func(asked *changesRequest, value string) bool {
 		asked.cursor = value
 		return value != ""
 	}},
-	number("limit", 1, maxChanges, func(asked *request, value int) { asked.Limit = value }),
-	number("wait", 0, 60, func(asked *request, value int) { asked.wait = time.Duration(value) * time.Second }),
+	number("limit", 1, maxChanges, func(asked *changesRequest, value int) { asked.limit = value }),
+	number("wait", 0, 60, func(asked *changesRequest, value int) { asked.wait = time.Duration(value) * time.Second }),
 }}
 
 // Get handles GET and HEAD /api/changes: 200, 400, 404, 410, 500 or 503.
 func (f *Changes) Get(c *gin.Context) error {
-	asked, err := changesParameters.parse(c.Request.URL.RawQuery)
+	asked, _, err := changesParameters.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	if !asked.has("limit") {
-		asked.Limit = maxChanges
-	}
+	limit := cmp.Or(asked.limit, maxChanges)
 	ctx, last := c.Request.Context(), c.GetHeader("Last-Event-ID")
 	isStream := quality(c, eventStream) > quality(c, "application/json") // a client that accepts both equally gets JSON
 	if isStream && last != "" {
 		asked.cursor = last // where a browser was that connects again
 	}
-	changes, err := f.users.Changes(ctx, asked.cursor, asked.Limit)
+	changes, err := f.users.Changes(ctx, asked.cursor, limit)
 	if err != nil {
 		return err
 	}
 	switch {
 	case isStream:
-		return f.takePlace(func() error { return f.stream(c, changes, asked.Limit) })
+		return f.takePlace(func() error { return f.stream(c, changes, limit) })
 	case len(changes.Entries) == 0 && asked.wait > 0:
 		err = f.takePlace(func() (err error) {
-			changes, err = f.await(c.Request, changes.Next, asked.Limit, asked.wait)
+			changes, err = f.await(c.Request, changes.Next, limit, asked.wait)
 			return err
 		})
 	}

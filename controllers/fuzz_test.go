@@ -82,7 +82,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		asked, err := listParameters(fields).parse(query)
+		asked, err := parseList(listParameters(fields), query)
 		if err != nil {
 			checkWords(t, err)
 			return
@@ -104,7 +104,7 @@ func FuzzSearch(f *testing.F) {
 		if !plainReference.MatchString(next) {
 			t.Errorf("%q does not fit into a header", next)
 		}
-		again, err := listParameters(fields).parse(next[1:])
+		again, err := parseList(listParameters(fields), next[1:])
 		if err != nil || *again.After != place {
 			t.Fatalf("%q continues with %q: %+v, %v", query, next, again.After, err)
 		}

@@ -63,7 +63,7 @@ type skippedRows struct {
 
 // importFile imports a file and sends the response. It logs when an import starts and when it ends, because it may take
 // a long time.
-func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) error {
+func (a *API) importFile(c *gin.Context, parameters parameters[importRequest], open openFile) error {
 	asked, err := parseImport(c, parameters)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters, open openFile) e
 
 // store keeps the file as it arrives. Then it reads it twice: to find what is wrong with the whole of it before
 // anything is locked, and to import it.
-func (a *API) store(c *gin.Context, done *imported, asked request, open openFile) error {
+func (a *API) store(c *gin.Context, done *imported, asked importRequest, open openFile) error {
 	file, err := a.users.Temp.New()
 	if err != nil {
 		return err
@@ -195,27 +195,33 @@ func listed(rows *database.RefusedRows, fields models.Fields, asProblem bool) []
 	return all
 }
 
+// importRequest is what the parameters of an import ask for.
+type importRequest struct {
+	database.ImportOptions
+	spreadsheet bool
+}
+
 var (
-	csvImport    = ndjsonImport.and("an import", spreadsheet)
-	ndjsonImport = parameters{"an import", []parameter{
-		choice("dry_run", func(asked *request, at int) { asked.DryRun = at == 0 }, "true", "false"),
-		choice("on_conflict", func(asked *request, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),
-		choice("on_error", func(asked *request, at int) { asked.SkipRefused = true }, "skip"),
-		choice("on_missing", func(asked *request, at int) { asked.DeleteMissing = true }, "delete"),
-		number("max_deletes", 0, 1_000_000_000, func(asked *request, value int) { asked.MaxDeletes = value }),
+	csvImport    = ndjsonImport.and("an import", spreadsheet(func(asked *importRequest) *bool { return &asked.spreadsheet }))
+	ndjsonImport = parameters[importRequest]{"an import", []parameter[importRequest]{
+		choice("dry_run", func(asked *importRequest, at int) { asked.DryRun = at == 0 }, "true", "false"),
+		choice("on_conflict", func(asked *importRequest, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),
+		choice("on_error", func(asked *importRequest, at int) { asked.SkipRefused = true }, "skip"),
+		choice("on_missing", func(asked *importRequest, at int) { asked.DeleteMissing = true }, "delete"),
+		number("max_deletes", 0, 1_000_000_000, func(asked *importRequest, value int) { asked.MaxDeletes = value }),
 	}}
 )
 
 var conflicts = []string{database.ConflictFails: "fail", database.ConflictSkips: "skip", database.ConflictUpdates: "update"}
 
 // parseImport reads the parameters of an import, and refuses a form.
-func parseImport(c *gin.Context, parameters parameters) (request, error) {
+func parseImport(c *gin.Context, parameters parameters[importRequest]) (importRequest, error) {
 	kind, _, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") {
-		return request{}, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
+		return importRequest{}, NewError("form_refused", // without a host: behind a proxy, only the client knows the URL
 			"Send the file itself to the same URL, not a form: curl --data-binary @people%s URL", path.Ext(c.FullPath()))
 	}
-	asked, err := parameters.parse(c.Request.URL.RawQuery)
+	asked, sent, err := parameters.parse(c.Request.URL.RawQuery)
 	switch {
 	case err != nil:
 	case asked.DeleteMissing && asked.OnConflict != database.ConflictUpdates:
@@ -224,10 +230,10 @@ func parseImport(c *gin.Context, parameters parameters) (request, error) {
 	case asked.DeleteMissing && asked.SkipRefused:
 		err = NewError("parameter_invalid",
 			"The parameter on_error cannot come with on_missing: it would delete the users whose rows are refused")
-	case asked.DeleteMissing && !asked.has("max_deletes"):
+	case asked.DeleteMissing && !sent.has("max_deletes"):
 		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with max_deletes: how many users may be deleted at most")
-	case !asked.DeleteMissing && asked.has("max_deletes"):
+	case !asked.DeleteMissing && sent.has("max_deletes"):
 		err = NewError("parameter_invalid", "The parameter max_deletes must come with on_missing=delete")
 	case compression.MatchString(c.GetHeader("Content-Encoding")):
 		err = errCompressedFile

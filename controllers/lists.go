@@ -15,7 +15,7 @@ import (
 // List handles GET and HEAD /api/users: 200, 304, 400, 500 or 503. Without parameters it is the specification's list,
 // which comes from memory if it fits there.
 func (a *API) List(c *gin.Context) error {
-	asked, err := a.list.parse(c.Request.URL.RawQuery)
+	asked, err := parseList(a.list, c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *API) List(c *gin.Context) error {
 
 // ExportCSV handles GET and HEAD /api/users.csv: 200, 206, 304, 400, 416, 500 or 503.
 func (a *API) ExportCSV(c *gin.Context) error {
-	asked, err := a.csvList.parse(c.Request.URL.RawQuery)
+	asked, err := parseList(a.csvList, c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *API) ExportCSV(c *gin.Context) error {
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
 func (a *API) ExportNDJSON(c *gin.Context) error {
-	asked, err := a.list.parse(c.Request.URL.RawQuery)
+	asked, err := parseList(a.list, c.Request.URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ type page struct {
 
 // readPage calls add with the requested users, as of one moment, and returns what else is known of them. It reads one
 // user more than the limit, to know whether others follow.
-func (a *API) readPage(c *gin.Context, asked *request, add func(*models.User) error) (page page, err error) {
+func (a *API) readPage(c *gin.Context, asked *listRequest, add func(*models.User) error) (page page, err error) {
 	query := asked.Query
 	if query.Limit > 0 {
 		query.Limit++
@@ -117,7 +117,7 @@ func (a *API) readPage(c *gin.Context, asked *request, add func(*models.User) er
 }
 
 // sendUsers sends the requested users: first it writes all of them.
-func (a *API) sendUsers(c *gin.Context, asked *request, as format) error {
+func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 	spool := newSpool(a.users.Temp)
 	defer spool.close()
 	begin, end, row := as.write(a.fields, asked.spreadsheet)

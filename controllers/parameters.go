@@ -8,34 +8,157 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"users-api/database"
 	"users-api/models"
 )
 
-// request is what the parameters of a query string ask for.
-type request struct {
-	models.Query
-	database.ImportOptions
-	cursor      string
-	after       string // the place after which a page begins, as next has written it
-	wait        time.Duration
-	spreadsheet bool
-	sent        []sentParameter // in the order in which they were sent
-	values      values          // that users may have
+// parameters are what a query string may contain, and what each sets of a request. Anything unknown is an error for the
+// client: a misspelt filter must not list all users, and a misspelt dry_run must not store anything.
+type parameters[Request any] struct {
+	of  string // what they belong to, with its article
+	all []parameter[Request]
 }
 
-type sentParameter struct{ name, value string }
+type parameter[Request any] struct {
+	name, meaning string                                  // the meaning describes the valid values
+	set           func(asked *Request, value string) bool // stores a value, and reports whether it is valid
+	isValue       bool                                    // it is a value of users, and may be given again
+}
 
-func (r *request) has(name string) bool {
-	return slices.ContainsFunc(r.sent, func(sent sentParameter) bool { return sent.name == name })
+// maxValues is how many values of users a request may name: each is compared with those of every user.
+const maxValues = 100
+
+// sent are the parameters of a request, in the order in which they were sent.
+type sent []struct{ name, value string }
+
+func (s sent) has(name string) bool {
+	for _, parameter := range s {
+		if parameter.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// and returns the parameters of something that takes one more.
+func (p parameters[Request]) and(of string, more parameter[Request]) parameters[Request] {
+	return parameters[Request]{of, append(slices.Clip(p.all), more)}
+}
+
+func (p parameters[Request]) parse(query string) (asked Request, all sent, err error) {
+	if query == "" {
+		return asked, nil, nil
+	}
+	values := 0
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil {
+			name = decoded
+		}
+		at := slices.IndexFunc(p.all, func(known parameter[Request]) bool { return known.name == name })
+		if at < 0 {
+			return asked, nil, NewError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, Shorten(name), p.of,
+				join(p.names(), "and"))
+		}
+		meaning := p.all[at].meaning
+		switch {
+		case p.all[at].isValue:
+			if values++; values > maxValues {
+				return asked, nil, NewError("parameter_invalid",
+					"The parameter %s must be one of at most %d values of users in a request", name, maxValues)
+			}
+		case all.has(name):
+			return asked, nil, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
+		}
+		if value, err = url.QueryUnescape(value); err != nil {
+			meaning += ", with each % of it written as %25"
+		}
+		if err != nil || !utf8.ValidString(value) || !p.all[at].set(&asked, value) {
+			return asked, nil, NewError("parameter_invalid", "The parameter %s must be %s", name, meaning)
+		}
+		all = append(all, struct{ name, value string }{name, value})
+	}
+	return asked, all, nil
+}
+
+func (p parameters[Request]) names() (names []string) {
+	for _, known := range p.all {
+		names = append(names, known.name)
+	}
+	return names
+}
+
+// choice returns a parameter that has one of a few values. set takes the place of its value among them.
+func choice[Request any](name string, set func(asked *Request, at int), values ...string) parameter[Request] {
+	return parameter[Request]{name: name, meaning: join(values, "or"), set: func(asked *Request, value string) bool {
+		at := slices.Index(values, value)
+		set(asked, at)
+		return at >= 0
+	}}
+}
+
+// number returns a parameter that is a whole number within a range.
+func number[Request any](name string, least, most int64, set func(asked *Request, value int)) parameter[Request] {
+	meaning := fmt.Sprintf("a whole number from %d to %d", least, most)
+	return parameter[Request]{name: name, meaning: meaning, set: func(asked *Request, value string) bool {
+		number, ok := ParseID(value)
+		set(asked, int(number))
+		return ok && least <= number && number <= most
+	}}
+}
+
+// spreadsheet is a parameter of files that are CSV.
+func spreadsheet[Request any](of func(asked *Request) *bool) parameter[Request] {
+	return choice("spreadsheet", func(asked *Request, at int) { *of(asked) = at == 0 }, "true", "false")
+}
+
+// listRequest is what the parameters of a list, or of an export, ask for.
+type listRequest struct {
+	models.Query
+	values      values // that users may have
+	after       string // the place after which a page begins, as next has written it
+	spreadsheet bool
+	sent        sent
+}
+
+// parseList reads the parameters of a list, and checks those that depend on one another: what after may be depends on the
+// sort.
+func parseList(parameters parameters[listRequest], query string) (asked listRequest, err error) {
+	asked, all, err := parameters.parse(query)
+	if err != nil {
+		return asked, err
+	}
+	asked.sent = all
+	asked.Where = append(asked.Where, asked.values.conditions()...)
+	if asked.sent.has("sort") && asked.Limit == 0 {
+		return asked, NewError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
+	}
+	if asked.after == "" {
+		return asked, nil
+	}
+	var place models.Place
+	text, meaning := asked.after, "the id of a user"
+	fits := true
+	if asked.Sort != "" {
+		meaning = "what the Link of a page with sort=" + asked.Sort + " says"
+		decoded, err := base64.RawURLEncoding.DecodeString(text)
+		text, fits = strings.CutPrefix(string(decoded), asked.Sort+" ")
+		text, place.Key, _ = strings.Cut(text, " ")
+		fits = fits && err == nil
+	}
+	id, isID := ParseID(text)
+	if !fits || !isID {
+		return asked, NewError("parameter_invalid", "The parameter after must be %s", meaning)
+	}
+	place.ID = id
+	asked.After = &place
+	return asked, nil
 }
 
 // next returns the reference of the page after a place: all parameters of the request, with another after. It is only a
 // query, so that it works behind any prefix that a proxy puts before the path.
-func (r *request) next(place models.Place) string {
+func (r *listRequest) next(place models.Place) string {
 	after := strconv.FormatInt(place.ID, 10)
 	if r.Sort != "" {
 		after = base64.RawURLEncoding.EncodeToString([]byte(r.Sort + " " + after + " " + place.Key))
@@ -49,126 +172,18 @@ func (r *request) next(place models.Place) string {
 	return string(append(reference, "after="+after...))
 }
 
-// complete checks the parameters of a page that depend on one another: what after may be depends on the sort.
-func (r *request) complete() error {
-	if r.has("sort") && r.Limit == 0 {
-		return NewError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
-	}
-	if r.after == "" {
-		return nil
-	}
-	var place models.Place
-	text, meaning := r.after, "the id of a user"
-	fits := true
-	if r.Sort != "" {
-		meaning = "what the Link of a page with sort=" + r.Sort + " says"
-		decoded, err := base64.RawURLEncoding.DecodeString(text)
-		text, fits = strings.CutPrefix(string(decoded), r.Sort+" ")
-		text, place.Key, _ = strings.Cut(text, " ")
-		fits = fits && err == nil
-	}
-	id, isID := ParseID(text)
-	if !fits || !isID {
-		return NewError("parameter_invalid", "The parameter after must be %s", meaning)
-	}
-	place.ID = id
-	r.After = &place
-	return nil
-}
-
-// parameters are what a query string may contain. Anything unknown is an error for the client: a misspelt filter must
-// not list all users, and a misspelt dry_run must not store anything.
-type parameters struct {
-	of  string // what they belong to, with its article
-	all []parameter
-}
-
-type parameter struct {
-	name, meaning string                                  // the meaning describes the valid values
-	set           func(asked *request, value string) bool // stores a value, and reports whether it is valid
-	isValue       bool                                    // it is a value of users, and may be given again
-}
-
-// and returns the parameters of something that takes one more.
-func (p parameters) and(of string, more parameter) parameters {
-	return parameters{of, append(slices.Clip(p.all), more)}
-}
-
-func (p parameters) parse(query string) (asked request, err error) {
-	if query == "" {
-		return asked, nil
-	}
-	for part := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(part, "=")
-		if decoded, err := url.QueryUnescape(name); err == nil {
-			name = decoded
-		}
-		at := slices.IndexFunc(p.all, func(known parameter) bool { return known.name == name })
-		if at < 0 {
-			return asked, NewError("parameter_unknown", `Unknown parameter "%s": %s takes %s`, Shorten(name), p.of,
-				join(p.names(), "and"))
-		}
-		meaning := p.all[at].meaning
-		if p.all[at].isValue && asked.values.count == maxValues {
-			return asked, NewError("parameter_invalid", "The parameter %s must be one of at most %d values of users in a request",
-				name, maxValues)
-		}
-		if asked.has(name) && !p.all[at].isValue {
-			return asked, NewError("parameter_invalid", "The parameter %s must be given once, as %s", name, meaning)
-		}
-		if value, err = url.QueryUnescape(value); err != nil {
-			meaning += ", with each % of it written as %25"
-		}
-		if err != nil || !utf8.ValidString(value) || !p.all[at].set(&asked, value) {
-			return asked, NewError("parameter_invalid", "The parameter %s must be %s", name, meaning)
-		}
-		asked.sent = append(asked.sent, sentParameter{name, value})
-	}
-	asked.Where = append(asked.Where, asked.values.conditions()...)
-	return asked, asked.complete()
-}
-
-func (p parameters) names() (names []string) {
-	for _, known := range p.all {
-		names = append(names, known.name)
-	}
-	return names
-}
-
-// choice returns a parameter that has one of a few values. set takes the place of its value among them.
-func choice(name string, set func(asked *request, at int), values ...string) parameter {
-	return parameter{name: name, meaning: join(values, "or"), set: func(asked *request, value string) bool {
-		at := slices.Index(values, value)
-		set(asked, at)
-		return at >= 0
-	}}
-}
-
-// number returns a parameter that is a whole number within a range.
-func number(name string, least, most int64, set func(asked *request, value int)) parameter {
-	meaning := fmt.Sprintf("a whole number from %d to %d", least, most)
-	return parameter{name: name, meaning: meaning, set: func(asked *request, value string) bool {
-		number, ok := ParseID(value)
-		set(asked, int(number))
-		return ok && least <= number && number <= most
-	}}
-}
-
-// spreadsheet is a parameter of files that are CSV.
-var spreadsheet = choice("spreadsheet", func(asked *request, at int) { asked.spreadsheet = at == 0 }, "true", "false")
-
 // maxContains is the maximum length of q, in characters: the time of a search grows with it and with the names.
 const maxContains = 1000
 
 // listParameters returns the parameters of GET /api/users.
-func listParameters(fields models.Fields) parameters {
+func listParameters(fields models.Fields) parameters[listRequest] {
 	all := valueParameters(fields)
 	searched := "any field"
 	if len(fields.Settable().OptionalNames()) == 0 {
 		searched = join(withArticles(fields.Settable().Names()), "or")
 	}
 	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters", searched, maxContains)
-	all = append(all, parameter{name: "q", meaning: meaning, set: func(asked *request, value string) bool {
+	all = append(all, parameter[listRequest]{name: "q", meaning: meaning, set: func(asked *listRequest, value string) bool {
 		asked.Where = append(asked.Where, models.Search(value))
 		return strings.TrimSpace(value) != "" && utf8.RuneCountInString(value) <= maxContains
 	}})
@@ -177,26 +192,26 @@ func listParameters(fields models.Fields) parameters {
 		all = append(all, bound(fields, done+"from", column, models.AtLeast), bound(fields, done+"to", column, models.Less))
 	}
 	columns := fields.Columns()
-	all = append(all, choice("sort", func(asked *request, at int) {
+	all = append(all, choice("sort", func(asked *listRequest, at int) {
 		if asked.Sort = ""; at > 0 { // users come by id without it, too
 			asked.Sort = columns[at]
 		}
 	}, columns...))
-	return parameters{"a list", append(all, pageParameters...)}
+	return parameters[listRequest]{"a list", append(all, pageParameters...)}
 }
 
 // pageParameters say which of the users that match are listed.
-var pageParameters = []parameter{
-	number("limit", 1, 1000, func(asked *request, value int) { asked.Limit = value }),
+var pageParameters = []parameter[listRequest]{
+	number("limit", 1, 1000, func(asked *listRequest, value int) { asked.Limit = value }),
 	{
 		name: "after", meaning: "the id of a user, or with sort what the Link of a page says",
-		set: func(asked *request, value string) bool {
+		set: func(asked *listRequest, value string) bool {
 			asked.after = value
 			return value != ""
 		},
 	},
-	choice("order", func(asked *request, at int) { asked.Descending = at == 1 }, "asc", "desc"),
-	choice("count", func(asked *request, at int) { asked.Count = true }, "true"),
+	choice("order", func(asked *listRequest, at int) { asked.Descending = at == 1 }, "asc", "desc"),
+	choice("count", func(asked *listRequest, at int) { asked.Count = true }, "true"),
 }
 
 var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)

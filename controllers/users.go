@@ -20,13 +20,13 @@ type API struct {
 	fields        models.Fields
 	settable      models.Fields // those that a client may set
 	logger        *slog.Logger  // of imports
-	list, csvList parameters
+	list, csvList parameters[listRequest]
 }
 
 // NewAPI returns the handlers for the users in a storage.
 func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *API {
 	list := listParameters(fields)
-	return &API{users, fields, fields.Settable(), logger, list, list.and("an export", spreadsheet)}
+	return &API{users, fields, fields.Settable(), logger, list, list.and("an export", spreadsheet(func(asked *listRequest) *bool { return &asked.spreadsheet }))}
 }
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a

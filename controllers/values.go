@@ -9,18 +9,14 @@ import (
 	"users-api/models"
 )
 
-// maxValues is how many values of users a request may name: each is compared with those of every user.
-const maxValues = 100
-
 // values are the conditions that parameters for values of users are: a user has one of the values of each parameter.
 type values struct {
 	equal map[string]models.Or // by the name of a field
 	other models.And
-	count int
 }
 
 func (v *values) add(field string, isOther bool, condition models.Condition) {
-	if v.count++; isOther {
+	if isOther {
 		v.other = append(v.other, condition)
 		return
 	}
@@ -43,8 +39,8 @@ func (v *values) conditions() (all models.And) {
 }
 
 // valueParameters returns the parameters that are values of users: the id, each field, and each field with another value.
-func valueParameters(fields models.Fields) []parameter {
-	all := []parameter{{name: "id", meaning: "the id of a user", isValue: true, set: func(asked *request, value string) bool {
+func valueParameters(fields models.Fields) []parameter[listRequest] {
+	all := []parameter[listRequest]{{name: "id", meaning: "the id of a user", isValue: true, set: func(asked *listRequest, value string) bool {
 		equal, _ := fields.Compare("id", models.Equal, value)
 		asked.values.add("id", false, equal)
 		_, isID := ParseID(value)
@@ -54,7 +50,7 @@ func valueParameters(fields models.Fields) []parameter {
 		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
 			name := field.Name + strings.Repeat("!", i)
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
-			all = append(all, parameter{name: name, meaning: meaning, isValue: true, set: func(asked *request, value string) bool {
+			all = append(all, parameter[listRequest]{name: name, meaning: meaning, isValue: true, set: func(asked *listRequest, value string) bool {
 				condition, ok := fields.Compare(field.Name, operator, value)
 				asked.values.add(field.Name, operator == models.NotEqual, condition)
 				return ok
@@ -65,9 +61,9 @@ func valueParameters(fields models.Fields) []parameter {
 }
 
 // bound returns a parameter that compares a time of users.
-func bound(fields models.Fields, name, column string, operator models.Operator) parameter {
+func bound(fields models.Fields, name, column string, operator models.Operator) parameter[listRequest] {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
-	return parameter{name: name, meaning: meaning, set: func(asked *request, value string) bool {
+	return parameter[listRequest]{name: name, meaning: meaning, set: func(asked *listRequest, value string) bool {
 		for _, form := range []string{
 			time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05Z",
 		} {
