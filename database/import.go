@@ -361,12 +361,9 @@ func (i *fileImport) try(changes []change) error {
 			continue
 		}
 		// Up to 80 in a statement, and 266 on PostgreSQL.
-		done := i.tx.Clauses(returnID).CreateInBatches(created, i.traits.maxParameters/(len(i.fields)+1))
-		switch {
-		case done.Error != nil:
-			return done.Error
-		case done.RowsAffected < int64(len(created)):
-			return models.ErrIgnored
+		batches := i.tx.Clauses(returnID).CreateInBatches(created, i.traits.maxParameters/(len(i.fields)+1))
+		if err := unlessIgnored(batches, len(created)); err != nil {
+			return err
 		}
 		for _, user := range created {
 			i.seen.add(user.ID)

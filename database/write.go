@@ -20,11 +20,7 @@ func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) 
 	var stored models.User
 	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
 		stored = u.newUser(user)
-		created := tx.Clauses(returnID).Create(&stored)
-		if created.Error == nil && created.RowsAffected == 0 {
-			return models.ErrIgnored
-		}
-		return created.Error
+		return unlessIgnored(tx.Clauses(returnID).Create(&stored), 1)
 	})
 	return stored.ID, err
 }
@@ -100,12 +96,9 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 	}
 	returning := u.returning()
 	returning.Columns = append(returning.Columns, returnID.Columns...)
-	inserted := tx.Clauses(returning).Create(&user)
-	if inserted.Error == nil && inserted.RowsAffected == 0 {
-		return user, models.ErrIgnored
-	}
+	err = unlessIgnored(tx.Clauses(returning).Create(&user), 1)
 	u.fields.ShowTimes(&user)
-	return user, inserted.Error
+	return user, err
 }
 
 // returning lets a statement return a user as every statement reads it.
@@ -193,6 +186,14 @@ func (u *Users) newUser(profile models.Profile) models.User {
 		}
 	}
 	return user
+}
+
+// unlessIgnored returns the error of the creation of some users, also if a trigger has ignored one.
+func unlessIgnored(created *gorm.DB, users int) error {
+	if created.Error == nil && created.RowsAffected < int64(users) {
+		return models.ErrIgnored
+	}
+	return created.Error
 }
 
 // returnID lets a creation return the id alone: GORM would read the time back, too.
