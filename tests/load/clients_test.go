@@ -52,6 +52,26 @@ func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
 	expectMemory(t, p)
 }
 
+// Each slow reader keeps the list that it began with. Two of 8 MB are more than 12 MiB: the next one is not kept.
+func TestListsThatSlowReadersHoldTakeABoundedAmountOfMemory(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=12", "ADMIN_PORT=0")
+	program.OpenOther(t, p.DatabasePath()).Fill(80_000)
+	read := func(email string) {
+		conn := p.Dial(t)
+		conn.Buffer(4096)
+		conn.Send("GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n")
+		conn.Begin()
+		p.Create(t, "n", email)
+	}
+	uncached := func() float64 { return program.Scrape(t, p)["users_api_list_total"]["result=uncached"] }
+	read("first")
+	read("second")
+	program.Expect(t, "lists that are not kept", uncached(), 0)
+	read("third")
+	program.Expect(t, "lists that are not kept", uncached(), 1)
+}
+
 func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
 	program.NeedsLong(t)
 	p := program.Serve(t)
