@@ -119,7 +119,7 @@ func cutBy(ctx context.Context, err error) string {
 	_, network := errors.AsType[net.Error](err)
 	switch {
 	// Only a stop closes the connection of a request, whose context may have ended before: half of it was closed.
-	case context.Cause(ctx) == errStopped, errors.Is(err, net.ErrClosed):
+	case errors.Is(context.Cause(ctx), errStopped), errors.Is(err, net.ErrClosed):
 		return "stop"
 	case errors.Is(err, errPanic):
 		return "panic"
