@@ -30,15 +30,12 @@ type parameter[Request any] struct {
 const maxValues = 100
 
 // sent are the parameters of a request, in the order in which they were sent.
-type sent []struct{ name, value string }
+type sent []sentParameter
+
+type sentParameter struct{ name, value string }
 
 func (s sent) has(name string) bool {
-	for _, parameter := range s {
-		if parameter.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(sent sentParameter) bool { return sent.name == name })
 }
 
 // and returns the parameters of something that takes one more.
@@ -77,7 +74,7 @@ func (p parameters[Request]) parse(query string) (asked Request, all sent, err e
 		if err != nil || !utf8.ValidString(value) || !p.all[at].set(&asked, value) {
 			return asked, nil, NewError("parameter_invalid", "The parameter %s must be %s", name, meaning)
 		}
-		all = append(all, struct{ name, value string }{name, value})
+		all = append(all, sentParameter{name, value})
 	}
 	return asked, all, nil
 }
@@ -113,7 +110,9 @@ func spreadsheet[Request any](of func(asked *Request) *bool) parameter[Request] 
 	return choice("spreadsheet", func(asked *Request, at int) { *of(asked) = at == 0 }, "true", "false")
 }
 
-// listRequest is what the parameters of a list, or of an export, ask for.
+// listParameter is a parameter of a list, or of an export, and listRequest what all of them ask for.
+type listParameter = parameter[listRequest]
+
 type listRequest struct {
 	models.Query
 	values      values // that users may have
@@ -183,7 +182,7 @@ func listParameters(fields models.Fields) parameters[listRequest] {
 		searched = join(withArticles(fields.Settable().Names()), "or")
 	}
 	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters", searched, maxContains)
-	all = append(all, parameter[listRequest]{name: "q", meaning: meaning, set: func(asked *listRequest, value string) bool {
+	all = append(all, listParameter{name: "q", meaning: meaning, set: func(asked *listRequest, value string) bool {
 		asked.Where = append(asked.Where, models.Search(value))
 		return strings.TrimSpace(value) != "" && utf8.RuneCountInString(value) <= maxContains
 	}})
@@ -201,7 +200,7 @@ func listParameters(fields models.Fields) parameters[listRequest] {
 }
 
 // pageParameters say which of the users that match are listed.
-var pageParameters = []parameter[listRequest]{
+var pageParameters = []listParameter{
 	number("limit", 1, 1000, func(asked *listRequest, value int) { asked.Limit = value }),
 	{
 		name: "after", meaning: "the id of a user, or with sort what the Link of a page says",

@@ -26,7 +26,8 @@ type API struct {
 // NewAPI returns the handlers for the users in a storage.
 func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *API {
 	list := listParameters(fields)
-	return &API{users, fields, fields.Settable(), logger, list, list.and("an export", spreadsheet(func(asked *listRequest) *bool { return &asked.spreadsheet }))}
+	csvList := list.and("an export", spreadsheet(func(asked *listRequest) *bool { return &asked.spreadsheet }))
+	return &API{users, fields, fields.Settable(), logger, list, csvList}
 }
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a

@@ -39,8 +39,8 @@ func (v *values) conditions() (all models.And) {
 }
 
 // valueParameters returns the parameters that are values of users: the id, each field, and each field with another value.
-func valueParameters(fields models.Fields) []parameter[listRequest] {
-	all := []parameter[listRequest]{{name: "id", meaning: "the id of a user", isValue: true, set: func(asked *listRequest, value string) bool {
+func valueParameters(fields models.Fields) []listParameter {
+	all := []listParameter{{name: "id", meaning: "the id of a user", isValue: true, set: func(asked *listRequest, value string) bool {
 		equal, _ := fields.Compare("id", models.Equal, value)
 		asked.values.add("id", false, equal)
 		_, isID := ParseID(value)
@@ -50,7 +50,7 @@ func valueParameters(fields models.Fields) []parameter[listRequest] {
 		for i, operator := range []models.Operator{models.Equal, models.NotEqual} {
 			name := field.Name + strings.Repeat("!", i)
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
-			all = append(all, parameter[listRequest]{name: name, meaning: meaning, isValue: true, set: func(asked *listRequest, value string) bool {
+			all = append(all, listParameter{name: name, meaning: meaning, isValue: true, set: func(asked *listRequest, value string) bool {
 				condition, ok := fields.Compare(field.Name, operator, value)
 				asked.values.add(field.Name, operator == models.NotEqual, condition)
 				return ok
@@ -61,9 +61,9 @@ func valueParameters(fields models.Fields) []parameter[listRequest] {
 }
 
 // bound returns a parameter that compares a time of users.
-func bound(fields models.Fields, name, column string, operator models.Operator) parameter[listRequest] {
+func bound(fields models.Fields, name, column string, operator models.Operator) listParameter {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
-	return parameter[listRequest]{name: name, meaning: meaning, set: func(asked *listRequest, value string) bool {
+	return listParameter{name: name, meaning: meaning, set: func(asked *listRequest, value string) bool {
 		for _, form := range []string{
 			time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05Z",
 		} {
