@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"mime"
 	"net/http"
 	"regexp"
@@ -46,13 +47,22 @@ func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// send sends a whole body. It sets the length first, so that a client notices a cut response. net/http would set it for
-// short bodies only.
+// send sends a whole body.
 func send(c *gin.Context, status int, contentType string, body []byte) error {
+	return sendFrom(c, status, contentType, bytes.NewReader(body), int64(len(body)))
+}
+
+// sendFrom sends a body of some length. It sets the length first, so that a client notices a cut response. net/http
+// would set it for short bodies only.
+func sendFrom(c *gin.Context, status int, contentType string, body io.Reader, length int64) error {
 	c.Header("Content-Type", contentType)
-	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Header("Content-Length", strconv.FormatInt(length, 10))
 	c.Status(status)
-	_, err := c.Writer.Write(body)
+	if c.Request.Method == http.MethodHead {
+		c.Writer.WriteHeaderNow() // Gin would send its own response to an unknown path
+		return nil
+	}
+	_, err := io.Copy(c.Writer, body)
 	return err
 }
 

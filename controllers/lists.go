@@ -161,11 +161,7 @@ func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 		}
 		return nil
 	}
-	c.Header("Content-Type", as.contentType)
-	c.Header("Content-Length", strconv.FormatInt(size, 10))
-	c.Status(http.StatusOK)
-	_, err = io.Copy(c.Writer, content)
-	return err
+	return sendFrom(c, http.StatusOK, as.contentType, content, size)
 }
 
 // sendFile sends a file, or the rest of it to a client that was cut off and goes on.
