@@ -48,7 +48,7 @@ COPY --from=build /app/users-api /app/users-api
 # and not its own: so the one above it is copied.
 COPY --from=build --chown=65532:65532 /volume /app
 VOLUME /app/data
-# There is no /tmp. On PostgreSQL, the temporary files of imports and exports go here; on SQLite they are beside the database.
+# There is no /tmp. On PostgreSQL, temporary files go here; on SQLite they are beside the database.
 ENV TMPDIR=/app/data
 # The program starts as root only to own the data directory, and becomes this uid and gid before it opens anything.
 ENV RUN_AS=65532

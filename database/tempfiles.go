@@ -13,7 +13,7 @@ import (
 	"users-api/models"
 )
 
-// TempFiles makes the files that hold imports, exports and long pages while clients bring or take them. Slow clients
+// TempFiles makes the files that hold imports, exports and long lists while clients bring or take them. Slow clients
 // could fill the disk that the database needs: so there are few at once, and each leaves at least as much free as it
 // takes.
 type TempFiles struct {

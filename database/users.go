@@ -71,7 +71,7 @@ type storage struct {
 	traits  traits
 	catalog *catalog
 	commits *commits
-	// Temp is for imports and exports.
+	// Temp is for imports, exports and long lists.
 	Temp *TempFiles
 	// replaced is closed once the database file was found removed or replaced; nil on a server.
 	replaced <-chan struct{}

@@ -8,9 +8,8 @@ import (
 
 var (
 	ErrNotFound = errors.New("user not found")
-	// ErrNoRoom: there are many imports and exports under way, or one leaves too little of the disk free. A later one may
-	// succeed.
-	ErrNoRoom = errors.New("no room for another import or export")
+	// ErrNoRoom: there are many temporary files, or one leaves too little of the disk free. A later one may succeed.
+	ErrNoRoom = errors.New("no room for another temporary file")
 	ErrNoFeed = errors.New("changes are not recorded")
 	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.
 	ErrCursorGone = errors.New("the feed has no such cursor")
