@@ -115,7 +115,7 @@ func (p *postgresPool) read(ctx context.Context, run func(db *gorm.DB) error) er
 			return p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error { return run(db) })
 		})
 		if !isLocked(err) || time.Until(deadline) < lockMargin {
-			return p.orLate(err, errSlow)
+			return p.outcome(err, errSlow)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 		// What run has read is used already: it cannot run again, and the end of the transaction is no matter.
 		return nil
 	})
-	return p.orLate(cmp.Or(err, failed), errSlow)
+	return p.outcome(cmp.Or(err, failed), errSlow)
 }
 
 // write calls run in a transaction, and commits it. A write that waits for another program's lock lets go of its
@@ -177,7 +177,7 @@ func (p *postgresPool) write(ctx context.Context, way way, run func(tx *gorm.DB)
 			p.commits.add(1)
 			return nil
 		case !isLocked(err):
-			return p.orLate(err, errTooLate)
+			return p.outcome(err, errTooLate)
 		case time.Since(since) < answerTimeout-lockMargin:
 		case p.isImporting():
 			since = time.Now()
@@ -263,7 +263,7 @@ func (p *postgresPool) importing(ctx context.Context, run func(tx *gorm.DB) erro
 	if isLocked(err) {
 		return err // it says for which lock it has waited
 	}
-	return p.orLate(err, errTooLate)
+	return p.outcome(err, errTooLate)
 }
 
 // The numbers of advisory locks are what takes turns, in ASCII.

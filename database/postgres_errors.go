@@ -156,9 +156,9 @@ func (t trouble) isConnections() bool { return t == ended || t == gone }
 
 func isLocked(err error) bool { return troubleOf(err) == locked }
 
-// orLate returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
+// outcome returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
 // deadline.
-func (p *postgresPool) orLate(err, late error) error {
+func (p *postgresPool) outcome(err, late error) error {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch trouble := troubleOf(err); {
 	case err == nil, isUnknown(err):

@@ -133,7 +133,7 @@ func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *mode
 	updated := tx.Model(&user).Clauses(u.returning()).Where("id = ?", id).Select(columns).Updates(&models.User{Profile: *from})
 	user.ID = id
 	u.fields.ShowTimes(&user)
-	return user, u.orNothing(updated, id)
+	return user, u.effect(updated, id)
 }
 
 // Delete removes the user who is meant, and returns its id.
@@ -151,13 +151,13 @@ func (u *Users) Delete(ctx context.Context, who Who, allow models.Precondition) 
 			}
 			id = user.ID
 		}
-		return u.orNothing(tx.Where("id = ?", id).Delete(&models.User{}), id)
+		return u.effect(tx.Where("id = ?", id).Delete(&models.User{}), id)
 	})
 	return id, err
 }
 
-// orNothing returns the error of a statement for one user, also if it has done nothing.
-func (u *Users) orNothing(done *gorm.DB, id int64) error {
+// effect returns the error of a statement for one user, also if it had no effect.
+func (u *Users) effect(done *gorm.DB, id int64) error {
 	if done.Error != nil || done.RowsAffected > 0 {
 		return done.Error
 	}

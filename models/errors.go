@@ -35,16 +35,16 @@ func (e *StorageError) Error() string { return e.Text }
 
 // The failures that do not come from a database.
 var (
-	ErrClosed = ownError("the database is closed because the service is stopping")
+	ErrClosed = failure("the database is closed because the service is stopping")
 	// ErrReplaced: anything written from then on would be gone after a restart.
-	ErrReplaced = ownError("the database file was removed or replaced while the service was running: " +
+	ErrReplaced = failure("the database file was removed or replaced while the service was running: " +
 		"nothing more is stored until it is restarted")
-	ErrNotUnique = ownError("on_conflict=skip and on_conflict=update need a users table with a unique index on email alone")
+	ErrNotUnique = failure("on_conflict=skip and on_conflict=update need a users table with a unique index on email alone")
 	// ErrIgnored: the database reported success for no row, because a trigger ignored the write. Nothing was stored.
-	ErrIgnored = ownError("not stored: a trigger of the table users ignored it")
+	ErrIgnored = failure("not stored: a trigger of the table users ignored it")
 )
 
-func ownError(text string) *StorageError { return &StorageError{Text: text, Meaning: text} }
+func failure(text string) *StorageError { return &StorageError{Text: text, Meaning: text} }
 
 // Unserved returns the error for a table that cannot be served.
 func Unserved(why string) error {
