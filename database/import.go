@@ -126,7 +126,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 			return err
 		})
 	}
-	if !u.begin() {
+	if !u.writes.TryAcquire(1) { // it closes
 		return done, models.ErrClosed
 	}
 	defer u.writes.Release(1)

@@ -278,11 +278,17 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	for began := false; !began; {
 		err = s.writer.Transaction(func(tx *gorm.DB) error {
 			began = true
-			table, err := s.tableNow(tx)
+			var schema int64
+			err := tx.Raw("PRAGMA schema_version").Row().Scan(&schema)
+			if err == nil && schema != s.schema { // of any program, since the last write
+				if s.table, err = s.catalog.describe(tx); err == nil {
+					s.schema = schema
+				}
+			}
 			if err != nil {
 				return err
 			}
-			return run(tx, table.triggers)
+			return run(tx, s.table.triggers)
 		})
 		switch {
 		case began:
@@ -297,19 +303,6 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 		return err
 	}
 	return s.checkFiles()
-}
-
-// tableNow returns what the table is, or why it cannot be served any more. It asks only if any program has changed the
-// schema since the last write.
-func (s *sqlitePool) tableNow(tx *gorm.DB) (table, error) {
-	var schema int64
-	err := tx.Raw("PRAGMA schema_version").Row().Scan(&schema)
-	if err == nil && schema != s.schema {
-		if s.table, err = s.catalog.describe(tx); err == nil {
-			s.schema = schema
-		}
-	}
-	return s.table, err
 }
 
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.

@@ -221,10 +221,6 @@ func (u *Users) Replaced() <-chan struct{} { return u.replaced }
 // allWrites is more than there can be at once.
 const allWrites = 1 << 30
 
-// begin reports whether a write may begin, which is not so once the storage closes. At its end it releases its part of
-// writes.
-func (u *Users) begin() bool { return !u.closed.Load() && u.writes.TryAcquire(1) }
-
 // Close finishes the writes under way and closes the database. The context ends their wait for another program's lock,
 // and for a server. Later calls fail with [models.ErrClosed]. Close returns [models.ErrReplaced] if the database file
 // was removed or replaced.

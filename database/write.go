@@ -213,7 +213,7 @@ func (u *Users) write(ctx context.Context, way way, run func(tx *gorm.DB) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !u.begin() {
+	if !u.writes.TryAcquire(1) { // it closes
 		return models.ErrClosed
 	}
 	defer u.writes.Release(1)
