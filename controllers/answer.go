@@ -55,6 +55,9 @@ func send(c *gin.Context, status int, contentType string, body []byte) error {
 // sendFrom sends a body of some length. It sets the length first, so that a client notices a cut response. net/http
 // would set it for short bodies only.
 func sendFrom(c *gin.Context, status int, contentType string, body io.Reader, length int64) error {
+	if err := takeRoom(c, status, length); err != nil {
+		return err
+	}
 	c.Header("Content-Type", contentType)
 	c.Header("Content-Length", strconv.FormatInt(length, 10))
 	c.Status(status)

@@ -1,16 +1,15 @@
 package controllers
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -28,8 +27,8 @@ const (
 	batchPrefix = "requests[%d] "
 )
 
-// ErrBatchFull refuses a request of a batch whose answers are too large together.
-var ErrBatchFull = NewError("batch_full",
+// errBatchFull refuses a request of a batch whose answers are too large together.
+var errBatchFull = NewError("batch_full",
 	"The answers of this batch have reached %d MiB, and this request was not carried out: send it in another batch", maxAnswers>>20)
 
 var errNoBatch = NewError("body_invalid", `The request body must be {"requests":[…]}, and nothing else`)
@@ -40,7 +39,7 @@ var errNoBatch = NewError("body_invalid", `The request body must be {"requests":
 func Batch(handler http.Handler) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		ctx := c.Request.Context()
-		sent := batch{handler: handler, from: c.Request, id: c.Writer.Header().Get("X-Request-Id")}
+		sent := batch{from: c.Request, id: c.Writer.Header().Get("X-Request-Id")}
 		if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func Batch(handler http.Handler) func(*gin.Context) error {
 					if err := ctx.Err(); err != nil { // nobody waits for the others
 						return err
 					}
-					answers[at] = sent.carryOut(sent.requests[at])
+					answers[at] = carryOut(handler, sent.requests[at])
 				}
 				return nil
 			})
@@ -70,7 +69,6 @@ func Batch(handler http.Handler) func(*gin.Context) error {
 // batch is the body of a batch, and what its answers have in common.
 type batch struct {
 	requests []*http.Request
-	handler  http.Handler
 	from     *http.Request // the one that brings the batch
 	id       string        // its X-Request-Id
 	bytes    atomic.Int64  // of the answers
@@ -137,7 +135,7 @@ func (b *batch) request(item jsontext.Value) (*http.Request, error) {
 	if header.Get("X-Request-Id") == "" {
 		header.Set("X-Request-Id", b.id)
 	}
-	request := b.from.WithContext(b.from.Context()) // a copy
+	request := b.from.WithContext(context.WithValue(b.from.Context(), answered{}, &b.bytes)) // a copy
 	request.Method, request.URL, request.RequestURI, request.Header = sent.Method, address, sent.Path, header
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(sent.Body)), int64(len(sent.Body))
 	request.TransferEncoding = nil
@@ -182,55 +180,47 @@ func (b *batch) queues() (queues [][]int) {
 	return queues
 }
 
-// carryOut returns the answer to a request. If all answers are as large as they may be, it is refused. What would cut
-// the connection of a single request, such as a list that fails midway, is refused instead: the others have answers.
-func (b *batch) carryOut(request *http.Request) *answer {
-	if b.bytes.Load() >= maxAnswers {
-		return b.record(request, ErrBatchFull)
-	}
-	recorded := b.record(request, nil)
-	switch {
-	case !recorded.isCut:
-	case recorded.isFull:
-		return b.record(request, ErrBatchFull)
-	case request.Context().Err() == nil:
-		return b.record(request, ErrUnexpected)
-	}
-	return recorded
-}
-
-// record lets the handler answer a request, or refuse it.
-func (b *batch) record(request *http.Request, refusal *Error) (a *answer) {
-	a = &answer{header: http.Header{}, bytes: &b.bytes, isPage: request.Method == http.MethodGet && refusal == nil}
-	if refusal != nil {
-		request = request.WithContext(context.WithValue(request.Context(), refusalKey{}, refusal))
-		request.Body = io.NopCloser(http.NoBody) // it may have been read
-	}
-	defer func() { a.isCut = recover() != nil }() // outside of net/http, a panic would end the program
-	b.handler.ServeHTTP(a, request)
+// carryOut returns the answer to a request. What would cut the connection of a single request is refused instead: the
+// others have answers.
+func carryOut(handler http.Handler, request *http.Request) (a *answer) {
+	a = &answer{header: http.Header{}}
+	defer func() {
+		if recover() != nil { // outside of net/http, a panic would end the program
+			header := http.Header{"Content-Type": {contentType}, "X-Request-Id": a.header["X-Request-Id"]}
+			a = &answer{header, ErrUnexpected.Status(), ToJSON(ErrUnexpected)}
+		}
+	}()
+	handler.ServeHTTP(a, request)
 	return a
 }
 
-type refusalKey struct{}
+// answered names, in the context of a request of a batch, how many bytes the bodies of all answers have: an [*atomic.Int64].
+type answered struct{}
 
-// RefuseInBatch refuses a request for which a batch has no room. It stands before the handlers, so that the refusal is
-// logged, counted, and a problem for those who ask for one.
+// RefuseInBatch refuses a request of a batch whose answers are as large as they may be. It stands before the handlers, so
+// that the refusal is logged, counted, and a problem for those who ask for one.
 func RefuseInBatch(c *gin.Context) {
-	if refusal, ok := c.Request.Context().Value(refusalKey{}).(*Error); ok {
-		Refuse(c, refusal)
+	if bytes, ok := c.Request.Context().Value(answered{}).(*atomic.Int64); ok && bytes.Load() >= maxAnswers {
+		Refuse(c, errBatchFull)
 	}
 }
 
-// answer is an [http.ResponseWriter] that keeps what is written. Writes are always answered as they went; they took no
-// more than the batch brought and their users have. What is only read is cut off where the answers are too large.
+// takeRoom counts a body that is going to be sent, if it answers a request of a batch, and refuses what is only read if it
+// does not fit. Writes are always answered as they went; they took no more than the batch brought and their users have.
+func takeRoom(c *gin.Context, status int, length int64) error {
+	bytes, ok := c.Request.Context().Value(answered{}).(*atomic.Int64)
+	if ok && bytes.Add(length) > maxAnswers && c.Request.Method == http.MethodGet && status == http.StatusOK {
+		bytes.Add(-length)
+		return errBatchFull
+	}
+	return nil
+}
+
+// answer is an [http.ResponseWriter] that keeps what is written.
 type answer struct {
 	header http.Header
 	status int
 	body   []byte
-	bytes  *atomic.Int64 // of all answers
-	isPage,
-	isFull, // it is cut off because the answers are too large
-	isCut bool
 }
 
 func (a *answer) Header() http.Header { return a.header }
@@ -238,11 +228,6 @@ func (a *answer) Header() http.Header { return a.header }
 func (a *answer) WriteHeader(status int) { a.status = status }
 
 func (a *answer) Write(data []byte) (int, error) {
-	if a.bytes.Add(int64(len(data))) > maxAnswers && a.isPage {
-		a.bytes.Add(-int64(len(data) + len(a.body)))
-		a.isFull = true
-		return 0, ErrBatchFull
-	}
 	a.body = append(a.body, data...)
 	return len(data), nil
 }
@@ -250,10 +235,10 @@ func (a *answer) Write(data []byte) (int, error) {
 // spelled are the headers that Go writes in other letters than everybody else. A key of JSON has no other spelling.
 var spelled = map[string]string{"Etag": "ETag", "Www-Authenticate": "WWW-Authenticate", "X-Api-Key-Access": "X-API-Key-Access"}
 
-// sendAnswers sends the answers, with the bytes of each body as they are, and their length, so that a client notices a
-// cut response. Two headers are left out: they belong to another connection, and to a body that stands by itself.
+// sendAnswers sends the answers, with the bytes of each body as they are. Two headers are left out: they belong to another
+// connection, and to a body that stands by itself.
 func sendAnswers(c *gin.Context, answers []*answer) error {
-	parts := [][]byte{[]byte(`{"responses":[`)}
+	parts := net.Buffers{[]byte(`{"responses":[`)}
 	for i, answer := range answers {
 		headers := map[string]string{}
 		for name, lines := range answer.header {
@@ -279,11 +264,6 @@ func sendAnswers(c *gin.Context, answers []*answer) error {
 	for _, part := range parts {
 		length += len(part)
 	}
-	c.Header("Content-Type", contentType)
-	c.Header("Content-Length", strconv.Itoa(length))
-	out := bufio.NewWriterSize(c.Writer, 64<<10) // whose first error comes with Flush
-	for _, part := range parts {
-		_, _ = out.Write(part)
-	}
-	return out.Flush()
+	// Its WriteTo would write each part by itself.
+	return sendFrom(c, http.StatusOK, contentType, struct{ io.Reader }{&parts}, int64(length))
 }

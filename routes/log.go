@@ -123,8 +123,6 @@ func cutBy(ctx context.Context, err error) string {
 		return "stop"
 	case errors.Is(err, errPanic):
 		return "panic"
-	case errors.Is(err, controllers.ErrBatchFull):
-		return "batch"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "stalled_reader"
 	case network, errors.Is(err, context.Canceled):
