@@ -81,58 +81,43 @@ func writeNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*mod
 	}
 }
 
-// page is what is known of the users that are selected, besides themselves.
-type page struct {
-	users  int         // how many there are
-	last   models.User // the last of them
-	more   bool        // others follow
-	total  int64       // how many users match
-	cursor string      // of the feed at that moment; "" if changes are not recorded
-}
-
-// readPage calls add with the requested users, as of one moment, and returns what else is known of them. It reads one
-// user more than the limit, to know whether others follow.
-func (a *API) readPage(c *gin.Context, asked *listRequest, add func(*models.User) error) (page page, err error) {
-	query := asked.Query
-	if query.Limit > 0 {
-		query.Limit++
-	}
-	err = a.users.Export(c.Request.Context(), query, func(export database.Export) error {
-		page.cursor, page.total = export.Cursor, export.Total
-		for user, err := range export.Users {
-			if err != nil {
-				return err
-			}
-			if page.more = page.users+1 == query.Limit; page.more {
-				break
-			}
-			page.users, page.last = page.users+1, *user
-			if err := add(user); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return page, err
-}
-
-// sendUsers sends the requested users: first it writes all of them.
+// sendUsers sends the requested users, as of one moment: first it writes all of them. It reads one user more than the
+// limit, to know whether others follow.
 func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 	spool := newSpool(a.users.Temp)
 	defer spool.close()
 	begin, end, row := as.write(a.fields, asked.spreadsheet)
 	_, _ = io.WriteString(spool, begin) // into memory
-	page, err := a.readPage(c, asked, func(user *models.User) error {
-		_, err := spool.Write(row(user))
+	query := asked.Query
+	if query.Limit > 0 {
+		query.Limit++
+	}
+	users, last, more := 0, models.User{}, false
+	err := a.users.Export(c.Request.Context(), query, func(export database.Export) error {
+		c.Header("Changes-Cursor", export.Cursor)
+		if query.Count {
+			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
+		}
+		for user, err := range export.Users {
+			if err != nil {
+				return err
+			}
+			if more = users+1 == query.Limit; more {
+				break
+			}
+			users, last = users+1, *user
+			if _, err := spool.Write(row(user)); err != nil {
+				return err
+			}
+		}
+		_, err := io.WriteString(spool, end)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(spool, end); err != nil {
-		return err
-	}
-	if page.more { // the same users have another tag: a 304 could not take back the Link that a client has
+	if more { // the same users have another tag: a 304 could not take back the Link that a client has
+		c.Header("Link", "<"+asked.next(last.Place())+`>; rel="next"`)
 		_, _ = spool.sum.Write([]byte{'>'})
 	}
 	content, size, tag, err := spool.content()
@@ -140,23 +125,16 @@ func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 		return err
 	}
 	Revalidate(c)
-	c.Header("Changes-Cursor", page.cursor)
-	if asked.Query.Count {
-		c.Header("X-Total-Count", strconv.FormatInt(page.total, 10))
-	}
-	if page.more {
-		c.Header("Link", "<"+asked.next(page.last.Place())+`>; rel="next"`)
-	}
 	if as.ending != "" {
 		c.Header("Content-Type", as.contentType)
 		c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+as.ending+`"`)
 		return sendFile(c, tag, content)
 	}
-	if page.users == 1 { // a user who was found can be changed with If-Match
-		tag = entityTag(a.fields.AppendUser(nil, &page.last))
+	if users == 1 { // a user who was found can be changed with If-Match
+		tag = entityTag(a.fields.AppendUser(nil, &last))
 	}
 	if notModified(c, tag) {
-		if page.users == 1 && !page.more && asked.Limit > 0 { // the client may have the Link of when others followed
+		if users == 1 && !more && asked.Limit > 0 { // the client may have the Link of when others followed
 			c.Writer.Header().Set("Link", "") // Gin's Header would remove it
 		}
 		return nil
