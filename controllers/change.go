@@ -46,7 +46,15 @@ func (a *API) change(c *gin.Context, sent change) error {
 	case !utf8.ValidString(who.Email):
 		err = NewError("field_invalid", "The email in the path is not UTF-8 text")
 	default:
-		user, created, err = a.users.Put(ctx, who.Email, sent.Values, allow, func() error { return sent.mayCreate(c) })
+		user, created, err = a.users.Put(ctx, who.Email, sent.Values, allow, func() error {
+			switch {
+			case len(c.Request.Header.Values("If-Match")) > 0:
+				return errNobody
+			case len(sent.fixed) > 0: // only the service gives a new user an id and a time
+				return errFixed(a.fields)
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		return valueUsed(err, a.fields)
@@ -135,17 +143,6 @@ func (s *change) precondition(match models.Precondition) models.Precondition {
 		}
 		return nil
 	}
-}
-
-// mayCreate refuses an id or a time for a user who is created, and a creation where If-Match asks for a user.
-func (s *change) mayCreate(c *gin.Context) error {
-	switch {
-	case len(c.Request.Header.Values("If-Match")) > 0:
-		return errNobody
-	case len(s.fixed) > 0:
-		return errFixed(s.all)
-	}
-	return nil
 }
 
 // refuseToReplace is the precondition of If-None-Match: * (RFC 9110, section 13.1.2), which only creates.
