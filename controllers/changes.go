@@ -17,23 +17,16 @@ import (
 
 // Changes handles the feed of changes, for clients that keep a copy.
 type Changes struct {
-	users     *database.Users
-	fields    models.Fields
-	allows    func(*http.Request) bool // whether the key of a request may still read
-	stop      context.Context          // ends when the service stops: no client waits any longer
-	heartbeat time.Duration            // between two comments of a stream without changes: proxies close silent connections
+	Users     *database.Users
+	Fields    models.Fields
+	Allows    func(*http.Request) bool // whether the key of a request may still read
+	Stop      context.Context          // ends when the service stops: no client waits any longer
+	Heartbeat time.Duration            // between two comments of a stream without changes: proxies close silent connections
 	waiting   atomic.Int64
 }
 
 // maxWaiting is how many clients can wait for changes at once.
 const maxWaiting = 64
-
-// NewChanges returns the handler for the feed of a storage, until stop is done.
-func NewChanges(
-	stop context.Context, users *database.Users, fields models.Fields, allows func(*http.Request) bool, heartbeat time.Duration,
-) *Changes {
-	return &Changes{users: users, fields: fields, allows: allows, stop: stop, heartbeat: heartbeat}
-}
 
 // maxChanges is how many changes a response has at most.
 const maxChanges = 1000
@@ -66,7 +59,7 @@ func (f *Changes) Get(c *gin.Context) error {
 	if isStream && last != "" {
 		asked.cursor = last // where a browser was that connects again
 	}
-	changes, err := f.users.Changes(ctx, asked.cursor, limit)
+	changes, err := f.Users.Changes(ctx, asked.cursor, limit)
 	if err != nil {
 		return err
 	}
@@ -83,7 +76,7 @@ func (f *Changes) Get(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	return send(c, http.StatusOK, contentType, f.fields.AppendChanges(nil, changes))
+	return send(c, http.StatusOK, contentType, f.Fields.AppendChanges(nil, changes))
 }
 
 // takePlace calls wait for a client, unless too many wait already.
@@ -101,16 +94,16 @@ func (f *Changes) await(request *http.Request, cursor string, limit int, wait ti
 	ctx, deadline := request.Context(), time.Now().Add(wait)
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	defer context.AfterFunc(f.stop, cancel)()
+	defer context.AfterFunc(f.Stop, cancel)()
 	changes := models.Changes{Next: cursor}
 	for len(changes.Entries) == 0 {
-		err := f.users.AwaitChanges(limited, changes.Next)
+		err := f.Users.AwaitChanges(limited, changes.Next)
 		// Storage may notice the deadline a moment before the context does.
-		if isOver := limited.Err() != nil || !time.Now().Before(deadline) || !f.allows(request); isOver && ctx.Err() == nil {
+		if isOver := limited.Err() != nil || !time.Now().Before(deadline) || !f.Allows(request); isOver && ctx.Err() == nil {
 			return changes, nil
 		}
 		if err == nil {
-			changes, err = f.users.Changes(ctx, changes.Next, limit)
+			changes, err = f.Users.Changes(ctx, changes.Next, limit)
 		}
 		if err != nil {
 			return changes, err
@@ -136,15 +129,15 @@ func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err
 		return nil
 	}
 	const beats = 4
-	end := time.Now().Add(beats * f.heartbeat)
-	for err == nil && f.stop.Err() == nil && f.allows(c.Request) && time.Now().Before(end) {
+	end := time.Now().Add(beats * f.Heartbeat)
+	for err == nil && f.Stop.Err() == nil && f.Allows(c.Request) && time.Now().Before(end) {
 		err = f.sendEvents(c, changes)
 		switch {
 		case err != nil:
 		case len(changes.Entries) == limit: // others follow
-			changes, err = f.users.Changes(c.Request.Context(), changes.Next, limit)
+			changes, err = f.Users.Changes(c.Request.Context(), changes.Next, limit)
 		default:
-			changes, err = f.await(c.Request, changes.Next, limit, min(f.heartbeat, time.Until(end)))
+			changes, err = f.await(c.Request, changes.Next, limit, min(f.Heartbeat, time.Until(end)))
 		}
 	}
 	if errors.Is(err, models.ErrNoFeed) || errors.Is(err, models.ErrCursorGone) {
@@ -160,7 +153,7 @@ func (f *Changes) sendEvents(c *gin.Context, changes models.Changes) error {
 	for i := range changes.Entries {
 		change := &changes.Entries[i]
 		text = fmt.Appendf(text, "id: %s\ndata: ", change.Cursor)
-		text = append(f.fields.AppendChange(text, change), "\n\n"...)
+		text = append(f.Fields.AppendChange(text, change), "\n\n"...)
 	}
 	if len(text) == 0 {
 		text = []byte(":\n\n")

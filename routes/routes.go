@@ -57,7 +57,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	allows := func(request *http.Request) bool { _, refusal := s.Access.judge(request); return refusal == nil }
-	changes := controllers.NewChanges(ending, s.Users, s.Fields, allows, l.heartbeat)
+	changes := &controllers.Changes{Users: s.Users, Fields: s.Fields, Allows: allows, Stop: ending, Heartbeat: l.heartbeat}
 	provisioning := scim.NewAPI(s.Users, s.Fields)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
