@@ -202,7 +202,8 @@ type importRequest struct {
 }
 
 var (
-	csvImport    = ndjsonImport.and("an import", spreadsheet(func(asked *importRequest) *bool { return &asked.spreadsheet }))
+	csvImport = ndjsonImport.and("an import", choice("spreadsheet",
+		func(asked *importRequest, at int) { asked.spreadsheet = at == 0 }, "true", "false"))
 	ndjsonImport = parameters[importRequest]{"an import", []parameter[importRequest]{
 		choice("dry_run", func(asked *importRequest, at int) { asked.DryRun = at == 0 }, "true", "false"),
 		choice("on_conflict", func(asked *importRequest, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),

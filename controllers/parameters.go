@@ -3,6 +3,7 @@ package controllers
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -105,20 +106,23 @@ func number[Request any](name string, least, most int64, set func(asked *Request
 	}}
 }
 
-// spreadsheet is a parameter of files that are CSV.
-func spreadsheet[Request any](of func(asked *Request) *bool) parameter[Request] {
-	return choice("spreadsheet", func(asked *Request, at int) { *of(asked) = at == 0 }, "true", "false")
-}
-
 // listParameter is a parameter of a list, or of an export, and listRequest what all of them ask for.
 type listParameter = parameter[listRequest]
 
 type listRequest struct {
 	models.Query
-	values      values // that users may have
-	after       string // the place after which a page begins, as next has written it
+	equal       map[string]models.Or // a user has one of the values of each field
+	after       string               // the place after which a page begins, as next has written it
 	spreadsheet bool
 	sent        sent
+}
+
+// allow lets users have one more value in a field.
+func (r *listRequest) allow(field string, equal models.Condition) {
+	if r.equal == nil {
+		r.equal = map[string]models.Or{}
+	}
+	r.equal[field] = append(r.equal[field], equal)
 }
 
 // parseList reads the parameters of a list, and checks those that depend on one another: what after may be depends on the
@@ -129,7 +133,14 @@ func parseList(parameters parameters[listRequest], query string) (asked listRequ
 		return asked, err
 	}
 	asked.sent = all
-	asked.Where = append(asked.Where, asked.values.conditions()...)
+	for _, field := range slices.Sorted(maps.Keys(asked.equal)) { // in one order, so that a statement is prepared once
+		anyOf := asked.equal[field]
+		if len(anyOf) == 1 { // an index finds the user with one email only if it stands by itself
+			asked.Where = append(asked.Where, anyOf[0])
+		} else {
+			asked.Where = append(asked.Where, anyOf)
+		}
+	}
 	if asked.sent.has("sort") && asked.Limit == 0 {
 		return asked, NewError("parameter_invalid", "The parameter sort must come with limit: users are sorted page by page")
 	}

@@ -26,7 +26,8 @@ type API struct {
 // NewAPI returns the handlers for the users in a storage.
 func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *API {
 	list := listParameters(fields)
-	csvList := list.and("an export", spreadsheet(func(asked *listRequest) *bool { return &asked.spreadsheet }))
+	forSpreadsheet := func(asked *listRequest, at int) { asked.spreadsheet = at == 0 }
+	csvList := list.and("an export", choice("spreadsheet", forSpreadsheet, "true", "false"))
 	return &API{users, fields, fields.Settable(), logger, list, csvList}
 }
 

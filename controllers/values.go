@@ -1,48 +1,17 @@
 package controllers
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"users-api/models"
 )
 
-// values are the conditions that parameters for values of users are: a user has one of the values of each parameter.
-type values struct {
-	equal map[string]models.Or // by the name of a field
-	other models.And
-}
-
-func (v *values) add(field string, isOther bool, condition models.Condition) {
-	if isOther {
-		v.other = append(v.other, condition)
-		return
-	}
-	if v.equal == nil {
-		v.equal = map[string]models.Or{}
-	}
-	v.equal[field] = append(v.equal[field], condition)
-}
-
-// conditions returns one for each field with values. An index finds the user with one email only if it stands by itself.
-func (v *values) conditions() (all models.And) {
-	for _, field := range slices.Sorted(maps.Keys(v.equal)) {
-		if anyOf := v.equal[field]; len(anyOf) == 1 {
-			all = append(all, anyOf[0])
-		} else {
-			all = append(all, anyOf)
-		}
-	}
-	return append(all, v.other...)
-}
-
 // valueParameters returns the parameters that are values of users: the id, each field, and each field with another value.
 func valueParameters(fields models.Fields) []listParameter {
 	all := []listParameter{{name: "id", meaning: "the id of a user", isValue: true, set: func(asked *listRequest, value string) bool {
 		equal, _ := fields.Compare("id", models.Equal, value)
-		asked.values.add("id", false, equal)
+		asked.allow("id", equal)
 		_, isID := ParseID(value)
 		return isID
 	}}}
@@ -52,7 +21,11 @@ func valueParameters(fields models.Fields) []listParameter {
 			meaning := "the whole " + field.Name + " of a user, in UTF-8"
 			all = append(all, listParameter{name: name, meaning: meaning, isValue: true, set: func(asked *listRequest, value string) bool {
 				condition, ok := fields.Compare(field.Name, operator, value)
-				asked.values.add(field.Name, operator == models.NotEqual, condition)
+				if operator == models.Equal {
+					asked.allow(field.Name, condition)
+				} else {
+					asked.Where = append(asked.Where, condition)
+				}
 				return ok
 			}})
 		}
