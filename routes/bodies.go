@@ -103,9 +103,12 @@ const smallBody = 16 << 10 // bytes
 
 func (b *body) Read(into []byte) (int, error) {
 	if !b.admitted && b.read > b.small {
-		if err := b.wait(); err != nil {
-			return 0, err
+		inTime, cancel := context.WithDeadline(b.client, b.deadline)
+		defer cancel()
+		if b.slots.Acquire(inTime, 1) != nil {
+			return 0, cmp.Or[error](b.client.Err(), controllers.ErrBusy)
 		}
+		b.admitted = true
 	}
 	if !b.admitted {
 		into = into[:min(len(into), b.small+1-b.read)]
@@ -113,16 +116,6 @@ func (b *body) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	b.read += n
 	return n, err
-}
-
-func (b *body) wait() error {
-	inTime, cancel := context.WithDeadline(b.client, b.deadline)
-	defer cancel()
-	if b.slots.Acquire(inTime, 1) == nil {
-		b.admitted = true
-		return nil
-	}
-	return cmp.Or[error](b.client.Err(), controllers.ErrBusy)
 }
 
 // admitFile applies the limits to a file that is imported. It has no limit on its total time, but it must keep its
