@@ -68,10 +68,8 @@ func (s Service) observe(c *gin.Context) {
 
 var errPanic = errors.New("panic")
 
-// cut is why a response was cut off, or never started because the client was gone.
-type cut struct{ cause error }
-
-func (c cut) Error() string { return "cut: " + c.cause.Error() }
+// isCut marks the error of a response that was cut off, or never started because the client was gone.
+const isCut = "cut"
 
 // recoverPanic responds with 500 if a handler panicked, and logs the stack. After the first byte net/http closes the
 // connection instead, in the middle of the response.
@@ -87,7 +85,7 @@ func (s Service) recoverPanic(c *gin.Context) {
 			_ = c.Error(errPanic)
 		}
 		if abort || c.Writer.Written() {
-			_ = c.Error(cut{c.Errors.Last().Err})
+			_ = c.Errors.Last().SetMeta(isCut)
 			panic(http.ErrAbortHandler)
 		}
 		controllers.Refuse(c, controllers.ErrUnexpected)
@@ -103,8 +101,7 @@ func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
 		return nil, failed
 	}
 	err := c.Errors.Last().Err
-	if broken, isCut := errors.AsType[cut](err); isCut {
-		err = broken.cause
+	if c.Errors.Last().Meta == isCut {
 		by := cutBy(c.Request.Context(), err)
 		attributes = append(attributes, slog.String("cut_by", by))
 		failed = by == "storage" || by == "panic"
