@@ -112,10 +112,7 @@ func (s storage) Collect(metrics chan<- prometheus.Metric) {
 	send("users_api_database_bytes", "Size of the database file.", gauge, float64(stats.DatabaseBytes))
 	send("users_api_wal_bytes", "Size of the database's -wal file.", gauge, float64(stats.WALBytes))
 	// What follows is 0 while changes are not recorded.
-	oldest := 0.0
-	if !stats.FeedOldest.IsZero() {
-		oldest = float64(stats.FeedOldest.Unix())
-	}
+	oldest := float64(max(0, stats.FeedOldest.Unix())) // no time is long before 1970
 	send("users_api_changes_entries", "About how many entries the feed of changes has.", gauge, float64(stats.FeedEntries))
 	send("users_api_changes_oldest_timestamp_seconds", "When the oldest entry was written; 0 when there is none.", gauge, oldest)
 	send("users_api_changes_lag_seconds", "How long the feed has been held back by an open transaction on the PostgreSQL server.",

@@ -34,22 +34,18 @@ type Service struct {
 // do so until the service is ending.
 func (s Service) handler(ending context.Context, l limits) http.Handler {
 	engine := l.paced(s.routes(ending, l))
-	bodies, batches := http.MaxBytesHandler(engine, maxBody), http.MaxBytesHandler(engine, maxBatchBody)
-	imports := http.MaxBytesHandler(engine, s.ImportMax)
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
 			request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
 		}
+		most := int64(maxBody)
 		switch {
-		case request.ContentLength == 0:
-			engine.ServeHTTP(w, request)
 		case bringsFile(request):
-			imports.ServeHTTP(w, request)
+			most = s.ImportMax
 		case bringsBatch(request):
-			batches.ServeHTTP(w, request)
-		default:
-			bodies.ServeHTTP(w, request)
+			most = maxBatchBody
 		}
+		http.MaxBytesHandler(engine, most).ServeHTTP(w, request)
 	})
 }
 
