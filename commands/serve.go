@@ -245,12 +245,12 @@ func localURL(listener net.Listener) string {
 
 // followKeys rereads files of keys until the context ends.
 func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger) {
-	inFiles, err := config.KeysInFiles()
-	if err != nil { // such as a file that root has read, before RUN_AS
+	if err := config.CheckFiles(); err != nil { // such as one that root has read, before RUN_AS
 		logger.Warn("a change to the files of keys needs a restart", "reason", err,
 			"help", fmt.Sprintf("make it a regular file that uid %d can read", os.Geteuid()))
+		return
 	}
-	for inFiles && err == nil && sleep(stop, rereadTime) {
+	for keys != nil && sleep(stop, rereadTime) {
 		changed, failure := keys.Reread()
 		if failure != nil {
 			logger.Error("the new keys cannot be used: the old ones stay valid", "error", failure)

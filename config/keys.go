@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -216,12 +215,9 @@ func (r *Keyring) Reread() (Keys, error) {
 	return keys, nil
 }
 
-// KeysInFiles reports whether keys come from files, and returns why the service cannot reread one of them.
-func KeysInFiles() (inFiles bool, err error) {
-	for _, name := range []string{"API_KEY", "API_READ_KEY"} {
-		_, set := os.LookupEnv(name + "_FILE")
-		_, failure := readSecret(name)
-		inFiles, err = inFiles || set, cmp.Or(err, failure)
-	}
-	return inFiles, err
+// CheckFiles returns why the service cannot read the files of keys again.
+func CheckFiles() error {
+	_, full := readSecret("API_KEY")
+	_, read := readSecret("API_READ_KEY")
+	return cmp.Or(full, read)
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -227,14 +226,12 @@ func TestAFileThatCannotBeUsedLeavesTheKeysAndIsReportedOnce(t *testing.T) {
 func TestOnlyFilesThatCanBeReadAgainAreFollowed(t *testing.T) {
 	path, _, err := read(t, keyA)
 	must(t, err)
-	for want, set := range map[string]map[string]string{
-		"false <nil>": {"API_KEY": keyA},
-		"true <nil>":  {"API_KEY": keyA, "API_READ_KEY_FILE": path},
-		"true the file that API_KEY_FILE names cannot be read: no such file or directory": {"API_KEY_FILE": path + "0"},
-	} {
-		environment(t, set)
-		if got := fmt.Sprint(KeysInFiles()); got != want {
-			t.Errorf("with %v it is %s, want %s", set, got, want)
-		}
+	environment(t, map[string]string{"API_KEY": keyA, "API_READ_KEY_FILE": path})
+	must(t, CheckFiles())
+	put(t, path, "no key")
+	must(t, CheckFiles()) // while it is written
+	environment(t, map[string]string{"API_KEY_FILE": path, "API_READ_KEY_FILE": path + "0"})
+	if err := CheckFiles(); err == nil || !strings.HasPrefix(err.Error(), "the file that API_READ_KEY_FILE names cannot be read") {
+		t.Errorf("got %v", err)
 	}
 }
