@@ -35,7 +35,11 @@ func healthcheck(*cobra.Command, []string) error {
 		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; " +
 			"set PORT to a number")
 	}
-	host := net.JoinHostPort(settings.LocalHost(), strconv.Itoa(int(settings.Port)))
+	address := settings.ListenAddress
+	if address == "" || net.ParseIP(address).IsUnspecified() {
+		address = "127.0.0.1"
+	}
+	host := net.JoinHostPort(address, strconv.Itoa(int(settings.Port)))
 	url := (&url.URL{Scheme: "http", Host: host, Path: "/health"}).String()
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{}} // without HTTP_PROXY
 	answer, err := client.Get(url)

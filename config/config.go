@@ -10,7 +10,6 @@ import (
 	"math"
 	"net"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -72,12 +71,4 @@ func (c Config) DatabasePath() string { return filepath.Join(c.DataDir, "users.d
 func (c Config) PublishedHere() bool {
 	host, _, _ := net.SplitHostPort(c.Publish)
 	return net.ParseIP(host).IsLoopback()
-}
-
-// LocalHost returns the address at which programs on this machine reach the service.
-func (c Config) LocalHost() string {
-	if slices.Contains([]string{"", "0.0.0.0", "::"}, c.ListenAddress) {
-		return "127.0.0.1"
-	}
-	return c.ListenAddress
 }

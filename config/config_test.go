@@ -127,14 +127,11 @@ func TestTheLargestListMemoryFitsAnIntOfAnySize(t *testing.T) {
 	}
 }
 
-func TestTheServiceIsReachedWhereItListens(t *testing.T) {
-	for _, c := range []struct{ set, listens, local string }{
-		{"", "", "127.0.0.1"}, {"0.0.0.0", "0.0.0.0", "127.0.0.1"}, {"::", "::", "127.0.0.1"},
-		{"127.0.0.2", "127.0.0.2", "127.0.0.2"}, {"0:0:0:0:0:0:0:0", "::", "127.0.0.1"},
-	} {
-		got, err := readOnly(t, map[string]string{"LISTEN_ADDRESS": c.set})
-		if err != nil || got.ListenAddress != c.listens || got.LocalHost() != c.local {
-			t.Errorf("%q listens to %s and is reached at %s, %v", c.set, got.ListenAddress, got.LocalHost(), err)
+func TestAnAddressHasOneSpelling(t *testing.T) {
+	for set, want := range map[string]string{"": "", "0.0.0.0": "0.0.0.0", "127.0.0.2": "127.0.0.2", "0:0:0:0:0:0:0:0": "::"} {
+		got, err := readOnly(t, map[string]string{"LISTEN_ADDRESS": set})
+		if err != nil || got.ListenAddress != want {
+			t.Errorf("%q listens to %s, %v", set, got.ListenAddress, err)
 		}
 	}
 }
