@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,10 +29,6 @@ func healthcheck(*cobra.Command, []string) error {
 	settings, err := config.Read()
 	if err != nil {
 		return err
-	}
-	if settings.Port == 0 {
-		return errors.New("unhealthy: PORT is 0, and so only the log of the service knows its port; " +
-			"set PORT to a number")
 	}
 	address := settings.ListenAddress
 	if address == "" || net.ParseIP(address).IsUnspecified() {

@@ -32,7 +32,7 @@ func TestTheHealthCheckSaysInOneLineWhetherTheServiceIsUp(t *testing.T) {
 		{"no program listens", host + "1", 1, host + "1/health"},
 		{"the program does not answer soon", "http://" + silent.Addr().String(), 1, "/health"},
 		{"another program answers", other, 1, other + "/health answered 404"},
-		{"the system chose the port", host + "0", 1, "set PORT"},
+		{"the system chose the port", host + "0", 1, host + "0/health"},
 		{"a setting is bad", host + "abc", 1, `PORT is "abc"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
