@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -120,12 +121,14 @@ func seeHelp(command *cobra.Command, problem string) error {
 	return fmt.Errorf("%s; see `%s --help`", problem, command.CommandPath())
 }
 
-// oneFile checks the arguments of a command that needs a FILE or "-".
-func oneFile(command *cobra.Command, arguments []string) error {
-	if len(arguments) != 1 || arguments[0] == "" {
-		return seeHelp(command, fmt.Sprintf("%s needs one argument, FILE or -, and got %q", command.Name(), arguments))
+// needsOne checks that a command has one argument, and that it is one of some words, if there are any.
+func needsOne(argument string, words ...string) cobra.PositionalArgs {
+	return func(command *cobra.Command, arguments []string) error {
+		if len(arguments) != 1 || arguments[0] == "" || len(words) > 0 && !slices.Contains(words, arguments[0]) {
+			return seeHelp(command, fmt.Sprintf("%s needs one argument, %s, and got %q", command.Name(), argument, arguments))
+		}
+		return nil
 	}
-	return nil
 }
 
 // newHelp is cobra's help command, except that an unknown topic is an error.

@@ -54,18 +54,12 @@ an index within 5 s, without a restart.
 
   users-api add-field phone
   users-api add-field --unique employee_no`,
-		Args: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return seeHelp(command, fmt.Sprintf("add-field needs one argument, NAME, and got %q", arguments))
-			}
-			err := controllers.CheckAdded(arguments)
-			if err != nil && !isOfTheModel(arguments[0]) {
-				return seeHelp(command, err.Error())
-			}
-			return nil
-		},
+		Args: needsOne("NAME"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			name := arguments[0]
+			if err := controllers.CheckAdded(arguments); err != nil && !isOfTheModel(name) {
+				return seeHelp(command, err.Error())
+			}
 			will := fmt.Sprintf("adding the column %s (text, may be NULL) to", name)
 			if name == models.UpdatedAt {
 				will = "adding the column updated_at (a time) and the triggers that set it to"
@@ -126,12 +120,7 @@ program has written. The table holds ids, and no names or emails. "changes off" 
 The service may run meanwhile, and needs no restart.
 
   users-api changes on`,
-		Args: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 || arguments[0] != "on" && arguments[0] != "off" {
-				return seeHelp(command, fmt.Sprintf("changes needs one argument, on or off, and got %q", arguments))
-			}
-			return nil
-		},
+		Args: needsOne("on or off", "on", "off"),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if arguments[0] == "off" {
 				return changeSchema(command.Context(),
