@@ -50,7 +50,11 @@ func (k Keys) add(s secret, full bool) error {
 	before, number := len(k), 0
 	for line := range strings.Lines(s.text) {
 		number++
-		words := words(line)
+		isBlank := func(char rune) bool { return char == ' ' || char == '\t' }
+		words := strings.FieldsFunc(strings.TrimRight(line, "\r\n"), isBlank)
+		if comment := slices.IndexFunc(words, func(word string) bool { return word[0] == '#' }); comment >= 0 {
+			words = words[:comment] // it begins with its word: a key may contain a #
+		}
 		if len(words) == 0 {
 			continue
 		}
@@ -69,16 +73,6 @@ func (k Keys) add(s secret, full bool) error {
 			"`users-api key` prints one", s.variable)
 	}
 	return nil
-}
-
-// words returns the words of a line before its comment, whose first word begins with #: a key may contain one.
-func words(line string) []string {
-	isBlank := func(char rune) bool { return char == ' ' || char == '\t' }
-	words := strings.FieldsFunc(strings.TrimRight(line, "\r\n"), isBlank)
-	if comment := slices.IndexFunc(words, func(word string) bool { return word[0] == '#' }); comment >= 0 {
-		return words[:comment]
-	}
-	return words
 }
 
 const (
