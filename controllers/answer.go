@@ -86,18 +86,12 @@ func ToJSON(value any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// keptPrivate is the Cache-Control of what only the requesting client may keep, and must revalidate each time.
-const keptPrivate = "private, no-cache"
-
-// KeepPrivate keeps a response out of shared caches, and declares which request headers it depends on.
-func KeepPrivate(c *gin.Context, vary string) {
-	c.Header("Cache-Control", keptPrivate)
-	c.Writer.Header().Add("Vary", vary)
-}
+// KeptPrivate is the Cache-Control of what only the requesting client may keep, and must revalidate each time.
+const KeptPrivate = "private, no-cache"
 
 // Revalidate lets a cache keep a response if it revalidates it each time.
 func Revalidate(c *gin.Context) {
-	if c.Writer.Header().Get("Cache-Control") != keptPrivate {
+	if c.Writer.Header().Get("Cache-Control") != KeptPrivate {
 		c.Header("Cache-Control", "no-cache")
 	}
 }

@@ -187,7 +187,7 @@ func Refuse(c *gin.Context, refusal *Error) {
 	for _, name := range []string{"Changes-Cursor", "Content-Disposition", "Link", "X-Total-Count"} {
 		header.Del(name) // they belong to the response that failed
 	}
-	if header.Get("Cache-Control") != keptPrivate {
+	if header.Get("Cache-Control") != KeptPrivate {
 		header.Del("Cache-Control")
 	}
 	c.Header("ETag", refusal.tag) // removes it if there is none

@@ -70,7 +70,8 @@ func (a Access) checkKey(c *gin.Context) {
 	if a.Keys == nil || !strings.HasPrefix(path, "/api/") && !controllers.IsSCIM(path) {
 		return
 	}
-	controllers.KeepPrivate(c, "Authorization, X-API-Key")
+	c.Header("Cache-Control", controllers.KeptPrivate)
+	c.Header("Vary", "Authorization, X-API-Key")
 	caller, refusal := a.judge(c.Request)
 	c.Set(callerKey, caller)
 	if caller.access != "" {
