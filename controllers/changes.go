@@ -63,29 +63,23 @@ func (f *Changes) Get(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case isStream:
-		return f.takePlace(func() error { return f.stream(c, changes, limit) })
-	case len(changes.Entries) == 0 && asked.wait > 0:
-		err = f.takePlace(func() (err error) {
-			changes, err = f.await(c.Request, changes.Next, limit, asked.wait)
-			return err
-		})
+	waits := len(changes.Entries) == 0 && asked.wait > 0
+	if isStream || waits {
+		defer f.waiting.Add(-1)
+		if f.waiting.Add(1) > maxWaiting {
+			return errWaiting
+		}
 	}
-	if err != nil {
-		return err
+	if isStream {
+		return f.stream(c, changes, limit)
+	}
+	if waits {
+		if changes, err = f.await(c.Request, changes.Next, limit, asked.wait); err != nil {
+			return err
+		}
 	}
 	c.Header("Cache-Control", "no-store")
 	return send(c, http.StatusOK, contentType, f.Fields.AppendChanges(nil, changes))
-}
-
-// takePlace calls wait for a client, unless too many wait already.
-func (f *Changes) takePlace(wait func() error) error {
-	defer f.waiting.Add(-1)
-	if f.waiting.Add(1) > maxWaiting {
-		return errWaiting
-	}
-	return wait()
 }
 
 // await returns the changes after a cursor as soon as there are any, and none if the time is over, the service stops, or
