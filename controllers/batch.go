@@ -87,11 +87,7 @@ func (b *batch) UnmarshalJSON(object []byte) error {
 			if len(b.requests) == maxBatch {
 				return NewError("body_invalid", "A batch has at most %d requests", maxBatch)
 			}
-			item, err := in.ReadValue()
-			if err != nil {
-				return err
-			}
-			request, err := b.request(item)
+			request, err := b.request(in)
 			if err != nil {
 				return err
 			}
@@ -104,8 +100,8 @@ func (b *batch) UnmarshalJSON(object []byte) error {
 	return nil
 }
 
-// request returns the request that an object describes. It ignores no key: a misspelt "header" would leave If-Match out.
-func (b *batch) request(item jsontext.Value) (*http.Request, error) {
+// request returns the request that the next object describes. It ignores no key: a misspelt "header" would leave If-Match out.
+func (b *batch) request(in *jsontext.Decoder) (*http.Request, error) {
 	at := len(b.requests)
 	var sent struct {
 		Method  string            `json:"method"`
@@ -113,7 +109,7 @@ func (b *batch) request(item jsontext.Value) (*http.Request, error) {
 		Headers map[string]string `json:"headers"`
 		Body    jsontext.Value    `json:"body"`
 	}
-	if err := json.Unmarshal(item, &sent, allowDuplicates, json.RejectUnknownMembers(true)); err != nil {
+	if err := json.UnmarshalDecode(in, &sent, json.RejectUnknownMembers(true)); err != nil {
 		return nil, NewError("body_invalid", batchPrefix+"must be an object with the texts method and path, "+
 			"and perhaps headers (an object of texts) and body", at)
 	}
