@@ -24,16 +24,6 @@ func (s Service) Admin(stop context.Context, accept net.Listener) (end func()) {
 }
 
 func (s Service) admin(l limits, stop context.Context, accept net.Listener) (end func()) {
-	server := l.server(context.Background(), l.paced(s.checkAdminHost(s.adminPaths(l, stop))), s.Logger)
-	go func() {
-		if err := server.Serve(accept); !errors.Is(err, http.ErrServerClosed) {
-			s.Logger.Error("the admin port cannot accept connections", "error", err)
-		}
-	}()
-	return func() { _ = server.Close() }
-}
-
-func (s Service) adminPaths(l limits, stop context.Context) http.Handler {
 	errorLog := slog.NewLogLogger(s.Logger.Handler(), slog.LevelWarn)
 	paths := http.NewServeMux()
 	paths.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics.registry, promhttp.HandlerOpts{ErrorLog: errorLog}))
@@ -54,7 +44,13 @@ func (s Service) adminPaths(l limits, stop context.Context) http.Handler {
 	paths.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	paths.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	paths.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return paths
+	server := l.server(context.Background(), l.paced(s.checkAdminHost(paths)), s.Logger)
+	go func() {
+		if err := server.Serve(accept); !errors.Is(err, http.ErrServerClosed) {
+			s.Logger.Error("the admin port cannot accept connections", "error", err)
+		}
+	}()
+	return func() { _ = server.Close() }
 }
 
 // checkAdminHost refuses requests for other hosts, except probes: they call a service by its address, and their
