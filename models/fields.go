@@ -13,7 +13,6 @@ type Field struct {
 	Name     string // of the column, of the JSON key, of the column of a file, and of the parameter of a list
 	Required bool   // the value is a text that is not empty; otherwise it is a text or NULL
 	Unique   bool   // no two users have the same value, and the table has an index that finds its user
-	Filters  bool   // a list takes the name as a parameter, and shows the users that have exactly that value
 	Added    bool   // a setting adds it: the model has no column for it
 	Time     bool   // triggers of the table set it: clients read it as they read created_at, which has no entry here
 
@@ -30,7 +29,7 @@ func required(name string, text func(*Profile) *string) *Field {
 
 // optional returns a field that may be NULL.
 func optional(name string, nullable func(*Profile) **string) *Field {
-	return &Field{Name: name, Filters: true, nullable: nullable}
+	return &Field{Name: name, nullable: nullable}
 }
 
 // UpdatedAt is the field that is a time, in a table with triggers that give it that of each insertion and change. In any
@@ -53,7 +52,7 @@ func added(names []string) (fields Fields) {
 }
 
 func unique(field *Field) *Field {
-	field.Unique, field.Filters = true, true
+	field.Unique = true
 	return field
 }
 
