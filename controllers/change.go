@@ -110,10 +110,10 @@ func (s *change) UnmarshalJSON(object []byte) error {
 	}
 	err := s.sentUser.UnmarshalJSON(object)
 	for _, field := range s.fields {
-		if s.whole && !s.Fields.Has(field) && !(s.byEmail && field.Name == "email") {
+		if s.whole && !s.Given.Has(field) && !(s.byEmail && field.Name == "email") {
 			s.SetNull(field)
 		}
-		if err == nil && field.Required && s.Fields.Has(field) && *field.Value(&s.User) == "" {
+		if err == nil && field.Required && s.Given.Has(field) && *field.Value(&s.Profile) == "" {
 			err = errRequired(s.fields.RequiredNames())
 		}
 	}

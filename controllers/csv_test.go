@@ -22,7 +22,7 @@ var fields = models.NewFields()[:2]
 
 // sameValues reports whether two users have the same values, wherever they are kept.
 func sameValues(a, b models.Profile) bool {
-	return fields.Differing(&models.Values{Fields: fields.All(), User: a}, &b) == 0
+	return fields.Differing(&models.Values{Given: fields.All(), Profile: a}, &b) == 0
 }
 
 // The sentences that follow from the table.
@@ -48,7 +48,7 @@ func readFile(open openFile, file io.Reader) string {
 		case err != nil:
 			rows = append(rows, "refused: "+err.Error())
 		default:
-			rows = append(rows, fmt.Sprintf("%d %s|%s", row.Line, row.User.Name, row.User.Email))
+			rows = append(rows, fmt.Sprintf("%d %s|%s", row.Line, row.Name, row.Email))
 		}
 	}
 	return strings.Join(rows, "; ")
@@ -277,7 +277,7 @@ func FuzzRoundTrip(f *testing.F) {
 				if err != nil {
 					t.Fatalf("%q, %q: %v", name, email, err)
 				}
-				got = append(got, row.User)
+				got = append(got, row.Profile)
 			}
 			if !slices.EqualFunc(got, []models.Profile{user.Profile, user.Profile}, sameValues) {
 				t.Errorf("%q, %q do not come back twice, but as %+v", name, email, got)

@@ -47,11 +47,11 @@ func FuzzChange(f *testing.F) {
 		}
 		for _, field := range fields {
 			var got any
-			if text := field.Value(&sent.User); text != nil {
+			if text := field.Value(&sent.Profile); text != nil {
 				got = *text
 			}
 			was, isSent := want[field.Name]
-			isSet := sent.Fields.Has(field)
+			isSet := sent.Given.Has(field)
 			if isSet != (isSent || whole) || isSet && (got != was || field.Required && got == "") {
 				t.Errorf("%s was %v and is %v", field.Name, was, got)
 			}

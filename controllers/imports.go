@@ -137,7 +137,7 @@ func allRows(next nextRow, fields models.Fields) iter.Seq2[database.ImportRow, e
 			if err == io.EOF { //nolint:errorlint // a reader returns it bare
 				return
 			}
-			if lacking := lacking(fields, &row.User); err == nil && len(lacking) > 0 {
+			if lacking := lacking(fields, &row.Profile); err == nil && len(lacking) > 0 {
 				err = &database.RowError{Line: row.Line, Err: errRequired(lacking)}
 			}
 			if _, isRow := errors.AsType[*database.RowError](err); !yield(row, err) || err != nil && !isRow {
@@ -379,7 +379,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 		err = OneObject{"The line"}.BindBody(line, &sent)
 		row.Line, row.Values = rows.line, sent.Values
 		if err == nil {
-			err = found.ignoreKeys(line, fields, &row.User)
+			err = found.ignoreKeys(line, fields, &row.Profile)
 		}
 		if err != nil {
 			err = &database.RowError{Line: row.Line, Err: err}

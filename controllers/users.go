@@ -38,10 +38,10 @@ func (a *API) Create(c *gin.Context) error {
 	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 		return err
 	}
-	if len(lacking(a.fields, &sent.User)) > 0 {
+	if len(lacking(a.fields, &sent.Profile)) > 0 {
 		return errRequired(a.fields.RequiredNames())
 	}
-	id, err := a.users.Create(c.Request.Context(), sent.User)
+	id, err := a.users.Create(c.Request.Context(), sent.Profile)
 	switch {
 	case err == nil:
 	case wantsProblem(c):
@@ -51,7 +51,7 @@ func (a *API) Create(c *gin.Context) error {
 	}
 	c.Set(Written, slog.Int64("user", id))
 	c.Header("Location", "users/"+strconv.FormatInt(id, 10)) // relative: it works behind any prefix of a proxy
-	return send(c, http.StatusCreated, contentType, a.settable.AppendCreated(nil, id, &sent.User))
+	return send(c, http.StatusCreated, contentType, a.settable.AppendCreated(nil, id, &sent.Profile))
 }
 
 // Get handles GET and HEAD /api/users/:id: 200, 304, 404, 409 or 500.

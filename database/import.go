@@ -186,7 +186,7 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) (err error) {
 			continue
 		}
 		chunk = append(chunk, row)
-		if bytes += i.fields.Bytes(&row.User); len(chunk) == chunkRows || bytes >= chunkBytes {
+		if bytes += i.fields.Bytes(&row.Profile); len(chunk) == chunkRows || bytes >= chunkBytes {
 			if err := i.store(chunk); err != nil {
 				return err
 			}
@@ -224,7 +224,7 @@ func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	}
 	var emails []string
 	for _, row := range rows {
-		emails = append(emails, i.sameEmail(row.User.Email))
+		emails = append(emails, i.sameEmail(row.Email))
 	}
 	column := "email"
 	if i.table.ignoresCase {
@@ -261,7 +261,7 @@ func (i *fileImport) store(rows []ImportRow) error {
 	var later []ImportRow
 	emails := make(map[string]bool, len(rows))
 	for _, row := range rows {
-		email := i.sameEmail(row.User.Email)
+		email := i.sameEmail(row.Email)
 		user, exists := found[email]
 		switch {
 		case emails[email]:
@@ -350,13 +350,13 @@ func (i *fileImport) try(changes []change) error {
 	var created []*models.User
 	for at, c := range changes {
 		if c.fields != 0 {
-			if _, err := i.update(i.tx, c.id, c.fields, &c.User); err != nil {
+			if _, err := i.update(i.tx, c.id, c.fields, &c.Profile); err != nil {
 				return err
 			}
 			i.done.Updated++
 			continue
 		}
-		created = append(created, new(i.newUser(c.User)))
+		created = append(created, new(i.newUser(c.Profile)))
 		if at+1 < len(changes) && changes[at+1].fields == 0 {
 			continue
 		}

@@ -30,18 +30,18 @@ func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow
 	user models.User, err error,
 ) {
 	way := oneStatement
-	if who.Email != "" || allow != nil || change.Fields == 0 {
+	if who.Email != "" || allow != nil || change.Given == 0 {
 		way = inTransaction
 	}
 	err = u.write(ctx, way, func(tx *gorm.DB) (err error) {
 		id := who.ID
 		if way == inTransaction {
-			if user, err = u.lockIfAllowed(tx, who, allow); err != nil || change.Fields == 0 {
+			if user, err = u.lockIfAllowed(tx, who, allow); err != nil || change.Given == 0 {
 				return err
 			}
 			id = user.ID
 		}
-		if user, err = u.update(tx, id, change.Fields, &change.User); err != nil {
+		if user, err = u.update(tx, id, change.Given, &change.Profile); err != nil {
 			return err
 		}
 		return u.afterTriggers(tx, &user)
@@ -66,7 +66,7 @@ func (u *Users) Put(ctx context.Context, email string, values models.Values, all
 					user, err = u.insert(tx, email, values)
 				}
 			} else if err == nil {
-				user, err = u.update(tx, user.ID, values.Fields, &values.User)
+				user, err = u.update(tx, user.ID, values.Given, &values.Profile)
 			}
 			if err != nil {
 				return err
@@ -87,9 +87,9 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 	if err != nil {
 		return models.User{}, err
 	}
-	user := u.newUser(values.User)
+	user := u.newUser(values.Profile)
 	switch sent := user.Email; {
-	case !values.Fields.Has(u.fields.Find("email")):
+	case !values.Given.Has(u.fields.Find("email")):
 		user.Email = email
 	case sent != email && (!table.ignoresCase || models.LowerASCII(sent) != models.LowerASCII(email)):
 		return user, models.ErrOtherEmail

@@ -237,26 +237,26 @@ func (s FieldSet) Has(field *Field) bool { return s&field.Bit != 0 }
 
 // Values are values of some of a user's fields, those that a change sets.
 type Values struct {
-	Fields FieldSet // those that have a value
-	User   Profile  // holds the values; its other fields mean nothing
+	Given   FieldSet // the fields that have a value
+	Profile          // holds the values; its other fields mean nothing
 }
 
 // Set gives a field a text.
 func (v *Values) Set(field *Field, text string) {
-	v.Fields |= field.Bit
-	field.Set(&v.User, text)
+	v.Given |= field.Bit
+	field.Set(&v.Profile, text)
 }
 
 // SetNull gives a field no value.
 func (v *Values) SetNull(field *Field) {
-	v.Fields |= field.Bit
-	field.SetNull(&v.User)
+	v.Given |= field.Bit
+	field.SetNull(&v.Profile)
 }
 
 // Differing returns the fields of values in which a user differs.
 func (f Fields) Differing(values *Values, user *Profile) (differing FieldSet) {
-	for field := range f.In(values.Fields) {
-		a, b := field.Value(&values.User), field.Value(user)
+	for field := range f.In(values.Given) {
+		a, b := field.Value(&values.Profile), field.Value(user)
 		if (a == nil) != (b == nil) || a != nil && *a != *b {
 			differing |= field.Bit
 		}

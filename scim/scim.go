@@ -182,7 +182,7 @@ func (s *API) Create(c *gin.Context) error {
 	if err := c.ShouldBindWith(&sent, controllers.OneObject{}); err != nil {
 		return err
 	}
-	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).User)
+	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).Profile)
 	if err != nil {
 		return taken(err)
 	}
@@ -238,8 +238,8 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		if err != nil {
 			return err
 		}
-		wanted.Fields = s.fields.Differing(&wanted, &user.Profile) // none: nothing is written
-		read := models.Values{Fields: s.fields.All(), User: user.Profile}
+		wanted.Given = s.fields.Differing(&wanted, &user.Profile) // none: nothing is written
+		read := models.Values{Given: s.fields.All(), Profile: user.Profile}
 		user, err = s.users.Change(c.Request.Context(), database.Who{ID: id}, wanted, func(now models.User) error {
 			if s.fields.Differing(&read, &now.Profile) != 0 {
 				return errMeanwhile
