@@ -40,7 +40,7 @@ func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 		case isGone(err):
 			c.Status(statusClientGone)
 		default:
-			Refuse(c, refusal(err))
+			Refuse(c, shownError(err))
 			return
 		}
 		panic(http.ErrAbortHandler)

@@ -80,7 +80,7 @@ func unreadable(err error) error {
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
-	case isGone(err), refusal(err) != ErrUnexpected:
+	case isGone(err), shownError(err) != ErrUnexpected:
 		return err
 	case isTooLarge:
 		return NewError("body_too_large", "The request body is larger than %d MiB", tooLarge.Limit>>20)

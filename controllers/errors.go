@@ -208,9 +208,9 @@ func Refuse(c *gin.Context, refusal *Error) {
 	}
 }
 
-// refusal returns the error that the client sees: the storage engine's own text if the error comes from storage
+// shownError returns the error that the client sees: the storage engine's own text if the error comes from storage
 // (specification, section 7), and never Go's.
-func refusal(err error) *Error {
+func shownError(err error) *Error {
 	if refusal, ok := errors.AsType[*Error](err); ok {
 		return refusal
 	}

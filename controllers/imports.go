@@ -182,7 +182,7 @@ func importRefusal(err error, fields models.Fields, asProblem bool) error {
 func listed(rows *database.RefusedRows, fields models.Fields, asProblem bool) []refusedRow {
 	all := []refusedRow{}
 	for _, row := range rows.Listed {
-		cause := refusal(valueUsed(row.Err, fields))
+		cause := shownError(valueUsed(row.Err, fields))
 		if cause.code == "value_used" {
 			cause.Message += " or an earlier row of the file" // storage does not tell
 		}
