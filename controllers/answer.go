@@ -21,9 +21,9 @@ const (
 	problemType = "application/problem+json"
 )
 
-// Written names, in the context of a request, the [slog.Attr] that says in its log line what it has written: the id of
+// LoggedWrite names, in the context of a request, the [slog.Attr] that says in its log line what it has written: the id of
 // a user, or the counts of an import. Never a name or an email.
-const Written = "written"
+const LoggedWrite = "written"
 
 // Handle turns a handler that returns an error into one of Gin's. Errors become responses only here, and stay in the
 // Gin context for the log. If the first byte has been sent, or the client is gone, Handle cuts the connection off

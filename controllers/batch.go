@@ -43,7 +43,7 @@ func Batch(handler http.Handler) func(*gin.Context) error {
 		if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 			return err
 		}
-		c.Set(Written, slog.Int("requests", len(sent.requests)))
+		c.Set(LoggedWrite, slog.Int("requests", len(sent.requests)))
 		answers := make([]*answer, len(sent.requests))
 		var side errgroup.Group
 		side.SetLimit(sideBySide)

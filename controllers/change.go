@@ -64,7 +64,7 @@ func (a *API) change(c *gin.Context, sent change) error {
 		status = http.StatusCreated
 		c.Header("Location", strconv.FormatInt(user.ID, 10)) // relative to the URL of the request, as that of a POST
 	}
-	c.Set(Written, slog.Int64("user", user.ID))
+	c.Set(LoggedWrite, slog.Int64("user", user.ID))
 	body := a.fields.AppendUser(nil, &user)
 	c.Header("ETag", entityTag(body))
 	return send(c, status, contentType, body)
@@ -80,7 +80,7 @@ func (a *API) Delete(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Set(Written, slog.Int64("user", id))
+	c.Set(LoggedWrite, slog.Int64("user", id))
 	c.Status(http.StatusNoContent)
 	return nil
 }

@@ -79,7 +79,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters[importRequest], o
 	log.Info("import ended", "stored", stored, "rows", done.rows, counts,
 		"receiving", done.arrived.Sub(begun), "storing", time.Since(done.arrived))
 	if stored {
-		c.Set(Written, counts)
+		c.Set(LoggedWrite, counts)
 	}
 	if err != nil {
 		return importRefusal(err, a.fields, wantsProblem(c))

@@ -49,7 +49,7 @@ func (a *API) Create(c *gin.Context) error {
 	default:
 		return err
 	}
-	c.Set(Written, slog.Int64("user", id))
+	c.Set(LoggedWrite, slog.Int64("user", id))
 	c.Header("Location", "users/"+strconv.FormatInt(id, 10)) // relative: it works behind any prefix of a proxy
 	return send(c, http.StatusCreated, contentType, a.settable.AppendCreated(nil, id, &sent.Profile))
 }

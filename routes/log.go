@@ -54,7 +54,7 @@ func (s Service) observe(c *gin.Context) {
 			if name := callerOf(c).name; name != "" {
 				attributes = append(attributes, slog.String("key", name))
 			}
-			if written, ok := c.Value(controllers.Written).(slog.Attr); ok {
+			if written, ok := c.Value(controllers.LoggedWrite).(slog.Attr); ok {
 				attributes = append(attributes, written)
 			}
 			// The logger's methods would look up the line of code, too.

@@ -186,7 +186,7 @@ func (s *API) Create(c *gin.Context) error {
 	if err != nil {
 		return taken(err)
 	}
-	c.Set(controllers.Written, slog.Int64("user", id))
+	c.Set(controllers.LoggedWrite, slog.Int64("user", id))
 	user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		case err != nil:
 			return taken(err)
 		}
-		c.Set(controllers.Written, slog.Int64("user", id))
+		c.Set(controllers.LoggedWrite, slog.Int64("user", id))
 		return send(c, http.StatusOK, s.render(&user))
 	}
 }
