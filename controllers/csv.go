@@ -232,8 +232,8 @@ func quoted(words []string) (all []string) {
 	return all
 }
 
-// writeCSV is a [writeUsers]: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
-func writeCSV(fields models.Fields, spreadsheet bool) (begin, end string, row func(*models.User) []byte) {
+// renderCSV is a [renderUsers]: RFC 4180 as encoding/csv writes it, but with CRLF after each row, and not within values.
+func renderCSV(fields models.Fields, spreadsheet bool) (begin, end string, row func(*models.User) []byte) {
 	var text bytes.Buffer
 	out := csv.NewWriter(&text)
 	line := func(values []string) []byte {

@@ -32,7 +32,7 @@ func (a *API) List(c *gin.Context) error {
 			return err
 		}
 	}
-	return a.sendUsers(c, &asked, format{contentType: contentType, write: writeJSON})
+	return a.sendUsers(c, &asked, format{contentType: contentType, render: renderJSON})
 }
 
 // ExportCSV handles GET and HEAD /api/users.csv: 200, 206, 304, 400, 416, 500 or 503.
@@ -41,7 +41,7 @@ func (a *API) ExportCSV(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.sendUsers(c, &asked, format{"text/csv; charset=utf-8", "csv", writeCSV})
+	return a.sendUsers(c, &asked, format{"text/csv; charset=utf-8", "csv", renderCSV})
 }
 
 // ExportNDJSON handles GET and HEAD /api/users.ndjson in the same way.
@@ -50,20 +50,20 @@ func (a *API) ExportNDJSON(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.sendUsers(c, &asked, format{"application/x-ndjson", "ndjson", writeNDJSON})
+	return a.sendUsers(c, &asked, format{"application/x-ndjson", "ndjson", renderNDJSON})
 }
 
 // format is how users are written.
 type format struct {
 	contentType string
 	ending      string // of the name of the file; "" for JSON, which is no file
-	write       writeUsers
+	render      renderUsers
 }
 
-// writeUsers returns what stands before and after users, and a function that returns one of them, valid until the next.
-type writeUsers func(fields models.Fields, spreadsheet bool) (begin, end string, row func(*models.User) []byte)
+// renderUsers returns what stands before and after users, and a function that returns one of them, valid until the next.
+type renderUsers func(fields models.Fields, spreadsheet bool) (begin, end string, row func(*models.User) []byte)
 
-func writeJSON(fields models.Fields, _ bool) (begin, end string, row func(*models.User) []byte) {
+func renderJSON(fields models.Fields, _ bool) (begin, end string, row func(*models.User) []byte) {
 	var text []byte
 	separator := ""
 	return "[", "]", func(user *models.User) []byte {
@@ -73,7 +73,7 @@ func writeJSON(fields models.Fields, _ bool) (begin, end string, row func(*model
 	}
 }
 
-func writeNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*models.User) []byte) {
+func renderNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*models.User) []byte) {
 	var line []byte
 	return "", "", func(user *models.User) []byte {
 		line = append(fields.AppendUser(line[:0], user), '\n')
@@ -86,7 +86,7 @@ func writeNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*mod
 func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 	spool := newSpool(a.users.Temp)
 	defer spool.close()
-	begin, end, row := as.write(a.fields, asked.spreadsheet)
+	begin, end, row := as.render(a.fields, asked.spreadsheet)
 	_, _ = io.WriteString(spool, begin) // into memory
 	query := asked.Query
 	if query.Limit > 0 {
@@ -147,18 +147,18 @@ func sendFile(c *gin.Context, tag string, content io.ReadSeeker) error {
 	c.Header("ETag", tag)
 	// A client does not change a file, and ServeContent would answer without an error object.
 	c.Request.Header.Del("If-Match")
-	sent := &sentFile{ResponseWriter: c.Writer}
-	http.ServeContent(sent, c.Request, "", time.Time{}, content)
-	return sent.err
+	response := &fileResponse{ResponseWriter: c.Writer}
+	http.ServeContent(response, c.Request, "", time.Time{}, content)
+	return response.err
 }
 
-// sentFile is the response that [http.ServeContent] sends. It keeps the connection's error, which that ignores.
-type sentFile struct {
+// fileResponse is the response that [http.ServeContent] sends. It keeps the connection's error, which that ignores.
+type fileResponse struct {
 	http.ResponseWriter
 	err error
 }
 
-func (s *sentFile) Write(data []byte) (n int, err error) {
-	n, s.err = s.ResponseWriter.Write(data)
-	return n, s.err
+func (r *fileResponse) Write(data []byte) (n int, err error) {
+	n, r.err = r.ResponseWriter.Write(data)
+	return n, r.err
 }
