@@ -15,16 +15,16 @@ import (
 
 // Patch handles PATCH /api/users/:id: it changes the fields that are in the body.
 func (a *API) Patch(c *gin.Context) error {
-	return a.change(c, change{sentUser: sentUser{fields: a.settable}, all: a.fields})
+	return a.change(c, sentChange{sentUser: sentUser{fields: a.settable}, all: a.fields})
 }
 
 // Put handles PUT /api/users/:id: it changes all fields, and creates a user if nobody has the email in the path.
 func (a *API) Put(c *gin.Context) error {
-	return a.change(c, change{sentUser: sentUser{fields: a.settable}, all: a.fields, whole: true})
+	return a.change(c, sentChange{sentUser: sentUser{fields: a.settable}, all: a.fields, whole: true})
 }
 
 // change responds with 200 or 201 and the whole user, or with 400, 404, 409, 412 or 500.
-func (a *API) change(c *gin.Context, sent change) error {
+func (a *API) change(c *gin.Context, sent sentChange) error {
 	who, ok := parseWho(c)
 	sent.byEmail = who.Email != ""
 	if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
@@ -85,8 +85,8 @@ func (a *API) Delete(c *gin.Context) error {
 	return nil
 }
 
-// change is the body of PATCH and PUT.
-type change struct {
+// sentChange is the body of PATCH and PUT.
+type sentChange struct {
 	sentUser
 	all     models.Fields             // those that a client may not set, too
 	whole   bool                      // a field that is not sent becomes NULL
@@ -95,7 +95,7 @@ type change struct {
 }
 
 // UnmarshalJSON takes an object, and refuses what cannot be changed.
-func (s *change) UnmarshalJSON(object []byte) error {
+func (s *sentChange) UnmarshalJSON(object []byte) error {
 	for key, value := range Members(object) {
 		switch {
 		case key == "id", s.all.IsTime(key):
@@ -122,7 +122,7 @@ func (s *change) UnmarshalJSON(object []byte) error {
 
 // precondition refuses what If-Match refuses, and an id or a time that differs from the user's. Clients send back what
 // they have read, so equal values are accepted.
-func (s *change) precondition(match models.Precondition) models.Precondition {
+func (s *sentChange) precondition(match models.Precondition) models.Precondition {
 	if len(s.fixed) == 0 {
 		return match
 	}

@@ -34,7 +34,7 @@ func FuzzChange(f *testing.F) {
 		f.Add([]byte(text), false)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, whole bool) {
-		sent := change{sentUser: sentUser{fields: fields}, whole: whole}
+		sent := sentChange{sentUser: sentUser{fields: fields}, whole: whole}
 		if err := (OneObject{}).BindBody(text, &sent); err != nil {
 			checkWords(t, err)
 			return

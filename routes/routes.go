@@ -53,9 +53,9 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine := s.engine(l)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	allows := func(request *http.Request) bool { _, refusal := s.Access.judge(request); return refusal == nil }
-	changes := &controllers.Changes{Users: s.Users, Fields: s.Fields, Allows: allows, Stop: ending, Heartbeat: l.heartbeat}
+	feed := &controllers.Feed{Users: s.Users, Fields: s.Fields, Allows: allows, Stop: ending, Heartbeat: l.heartbeat}
 	provisioning := scim.NewAPI(s.Users, s.Fields)
-	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", changes.Waiting)
+	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", feed.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
 	engine.NoRoute(provisioning.Check, func(c *gin.Context) { controllers.Refuse(c, controllers.ErrNoPath) })
 	noMethod := func(c *gin.Context) {
@@ -79,7 +79,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	one.PATCH("", handle(api.Patch))
 	one.PUT("", handle(api.Put))
 	one.DELETE("", handle(api.Delete))
-	engine.Match(reads, "/api/changes", handle(changes.Get))
+	engine.Match(reads, "/api/changes", handle(feed.Get))
 	engine.Match(reads, csvPath, handle(api.ExportCSV))
 	engine.POST(csvPath, handle(api.ImportCSV))
 	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))

@@ -15,8 +15,8 @@ import (
 	"users-api/models"
 )
 
-// Changes handles the feed of changes, for clients that keep a copy.
-type Changes struct {
+// Feed handles the feed of changes, for clients that keep a copy.
+type Feed struct {
 	Users     *database.Users
 	Fields    models.Fields
 	Allows    func(*http.Request) bool // whether the key of a request may still read
@@ -48,7 +48,7 @@ var changesParameters = parameters[changesRequest]{"the feed of changes", []para
 }}
 
 // Get handles GET and HEAD /api/changes: 200, 400, 404, 410, 500 or 503.
-func (f *Changes) Get(c *gin.Context) error {
+func (f *Feed) Get(c *gin.Context) error {
 	asked, _, err := changesParameters.parse(c.Request.URL.RawQuery)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (f *Changes) Get(c *gin.Context) error {
 
 // await returns the changes after a cursor as soon as there are any, and none if the time is over, the service stops, or
 // the key was removed meanwhile.
-func (f *Changes) await(request *http.Request, cursor string, limit int, wait time.Duration) (models.Changes, error) {
+func (f *Feed) await(request *http.Request, cursor string, limit int, wait time.Duration) (models.Changes, error) {
 	ctx, deadline := request.Context(), time.Now().Add(wait)
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -107,14 +107,14 @@ func (f *Changes) await(request *http.Request, cursor string, limit int, wait ti
 }
 
 // Waiting returns how many clients wait for changes.
-func (f *Changes) Waiting() int64 { return f.waiting.Load() }
+func (f *Feed) Waiting() int64 { return f.waiting.Load() }
 
 const eventStream = "text/event-stream"
 
 // stream sends changes, and those that follow, as Server-Sent Events (html.spec.whatwg.org, section 9.2) until the
 // client goes, its key was removed, the service stops, or it is time to connect again: a client that is gone without a word, or
 // that a proxy keeps from another replica, holds its place no longer than that.
-func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err error) {
+func (f *Feed) stream(c *gin.Context, changes models.Changes, limit int) (err error) {
 	c.Header("Content-Type", eventStream)
 	c.Header("Cache-Control", "no-store")
 	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
@@ -142,7 +142,7 @@ func (f *Changes) stream(c *gin.Context, changes models.Changes, limit int) (err
 
 // sendEvents sends changes as events, or a comment if there are none. Gin's Flush hides the error, which says that the
 // client was too slow.
-func (f *Changes) sendEvents(c *gin.Context, changes models.Changes) error {
+func (f *Feed) sendEvents(c *gin.Context, changes models.Changes) error {
 	var text []byte
 	for i := range changes.Entries {
 		change := &changes.Entries[i]
