@@ -26,11 +26,11 @@ import (
 // sqlitePool is one SQLite file in WAL mode, through three pools of connections:
 //
 //   - writer has one connection, whose transactions take the write lock at once;
-//   - reader has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page
+//   - readers has four. A page takes about 1 ms, so more would only wait for a core, and each costs up to 2 MiB of page
 //     cache;
 //   - fresh has one, which tells whether anything was committed (PRAGMA data_version: 8 µs).
 type sqlitePool struct {
-	writer, reader, fresh *gorm.DB
+	writer, readers, fresh *gorm.DB
 
 	commits  commits
 	group    groupcommit.Group[*gorm.DB]
@@ -213,7 +213,7 @@ func (s *sqlitePool) connect(d Location, path string) (t table, err error) {
 		db   **gorm.DB
 		size int
 		busy time.Duration
-	}{{&s.writer, 1, busyTick}, {&s.reader, maxReaders, dbfile.BusyTimeout}, {&s.fresh, 1, dbfile.BusyTimeout}} {
+	}{{&s.writer, 1, busyTick}, {&s.readers, maxReaders, dbfile.BusyTimeout}, {&s.fresh, 1, dbfile.BusyTimeout}} {
 		if *pool.db, err = openPool(path, d.Fields, pool.size, pragmas(pool.busy)); err != nil {
 			return t, err
 		}
@@ -329,10 +329,12 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error)
 }
 
 // read runs reads on any connection. A context would cost two goroutines for each statement.
-func (s *sqlitePool) read(_ context.Context, run func(db *gorm.DB) error) error { return run(s.reader) }
+func (s *sqlitePool) read(_ context.Context, run func(db *gorm.DB) error) error {
+	return run(s.readers)
+}
 
 func (s *sqlitePool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
-	tx := s.reader.Begin(&sql.TxOptions{ReadOnly: true})
+	tx := s.readers.Begin(&sql.TxOptions{ReadOnly: true})
 	if tx.Error != nil {
 		return tx.Error
 	}
@@ -404,7 +406,7 @@ func (s *sqlitePool) close(context.Context) error {
 		return err
 	}
 	dbfile.Close(s.fresh)
-	dbfile.Close(s.reader)
+	dbfile.Close(s.readers)
 	s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)") // another program may be reading: its close does the rest
 	if err := s.checkFiles(); err != nil {
 		return err

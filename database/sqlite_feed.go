@@ -170,7 +170,7 @@ func (s *sqlitePool) measure(_ context.Context, stats *Stats) {
 	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
 	var oldest int64
 	const feed = "SELECT (SELECT max(cursor) FROM users_changes) - cursor, at FROM users_changes ORDER BY cursor LIMIT 1"
-	if s.reader.Raw(feed).Row().Scan(&stats.FeedEntries, &oldest) == nil {
+	if s.readers.Raw(feed).Row().Scan(&stats.FeedEntries, &oldest) == nil {
 		stats.FeedOldest = time.UnixMilli(oldest)
 	}
 }
