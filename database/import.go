@@ -362,7 +362,7 @@ func (i *fileImport) try(changes []change) error {
 		}
 		// Up to 80 in a statement, and 266 on PostgreSQL.
 		batches := i.tx.Clauses(returnID).CreateInBatches(created, i.traits.maxParameters/(len(i.fields)+1))
-		if err := unlessIgnored(batches, len(created)); err != nil {
+		if err := createdAll(batches, len(created)); err != nil {
 			return err
 		}
 		for _, user := range created {

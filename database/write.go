@@ -20,7 +20,7 @@ func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) 
 	var stored models.User
 	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
 		stored = u.newUser(user)
-		return unlessIgnored(tx.Clauses(returnID).Create(&stored), 1)
+		return createdAll(tx.Clauses(returnID).Create(&stored), 1)
 	})
 	return stored.ID, err
 }
@@ -53,16 +53,16 @@ func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow
 // where four clients create and four delete a user without a pause.
 const maxPuts = 100
 
-// Put gives the user with an email some values. If nobody has the email, it asks create instead of allow, which is a
+// Put gives the user with an email some values. If nobody has the email, it asks allowNew instead of allow, which is a
 // precondition, too, and creates a user. It returns the user as stored.
-func (u *Users) Put(ctx context.Context, email string, values models.Values, allow models.Precondition, create func() error) (
+func (u *Users) Put(ctx context.Context, email string, values models.Values, allow models.Precondition, allowNew func() error) (
 	user models.User, created bool, err error,
 ) {
 	for tries := 1; ; tries++ {
 		err = u.write(ctx, inTransaction, func(tx *gorm.DB) (err error) {
 			user, err = u.lockIfAllowed(tx, Who{Email: email}, allow)
 			if created = errors.Is(err, models.ErrNotFound); created {
-				if err = create(); err == nil {
+				if err = allowNew(); err == nil {
 					user, err = u.insert(tx, email, values)
 				}
 			} else if err == nil {
@@ -96,7 +96,7 @@ func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.
 	}
 	returning := u.returning()
 	returning.Columns = append(returning.Columns, returnID.Columns...)
-	err = unlessIgnored(tx.Clauses(returning).Create(&user), 1)
+	err = createdAll(tx.Clauses(returning).Create(&user), 1)
 	u.fields.ShowTimes(&user)
 	return user, err
 }
@@ -188,8 +188,8 @@ func (u *Users) newUser(profile models.Profile) models.User {
 	return user
 }
 
-// unlessIgnored returns the error of the creation of some users, also if a trigger has ignored one.
-func unlessIgnored(created *gorm.DB, users int) error {
+// createdAll returns the error of the creation of some users, or that a trigger has ignored one.
+func createdAll(created *gorm.DB, users int) error {
 	if created.Error == nil && created.RowsAffected < int64(users) {
 		return models.ErrIgnored
 	}
