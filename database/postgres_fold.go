@@ -68,8 +68,8 @@ func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 		`THEN lower(%[1]s COLLATE "C") ELSE normalize(translate(` + folded + `, '` + from + `', '` + to + `'), NFC) COLLATE "C" END`, err
 }
 
-// contains folds each field once for all words.
-func (d postgresDialect) contains(columns, words []string) clause.Expression {
+// containsWords folds each field once for all words.
+func (d postgresDialect) containsWords(columns, words []string) clause.Expression {
 	var folded []string
 	for _, column := range columns {
 		folded = append(folded, fmt.Sprintf(d.fold, "coalesce("+column+"::text, '')"))

@@ -107,8 +107,8 @@ type dialect interface {
 	// disk or another transaction is to blame. Errors that are not the database's stay as they are: what has been
 	// classified once is no refusal any more.
 	classify(err error) (shown error, isRefusal bool)
-	// contains returns the condition that each of some folded words is in one of the columns, which are expressions.
-	contains(columns, words []string) clause.Expression
+	// containsWords returns the condition that each of some folded words is in one of the columns, which are expressions.
+	containsWords(columns, words []string) clause.Expression
 	// seek lets a query that requires this of the columns with some names use the index of searches.
 	seek(db *gorm.DB, names, words []string) *gorm.DB
 	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not

@@ -97,7 +97,7 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 	case isEqual && !u.mayStore(text), isSearch && !u.mayStore(strings.Join(words, "")):
 		return expression("FALSE")
 	case isSearch:
-		return u.dialect.contains(u.inSQL(), words)
+		return u.dialect.containsWords(u.inSQL(), words)
 	case isEqual && text == "":
 		return expression("(" + column + " IS NULL OR " + column + " = '')")
 	case isEqual && ignoresCase:
