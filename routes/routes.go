@@ -33,7 +33,7 @@ type Service struct {
 // Gin's writer hides what net/http needs to respond with 413 before the rest has arrived. Clients that wait for changes
 // do so until the service is ending.
 func (s Service) handler(ending context.Context, l limits) http.Handler {
-	engine := l.paced(s.routes(ending, l))
+	all := l.paced(s.routes(ending, l))
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
 			request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
@@ -45,7 +45,7 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 		case bringsBatch(request):
 			most = maxBatchBody
 		}
-		http.MaxBytesHandler(engine, most).ServeHTTP(w, request)
+		http.MaxBytesHandler(all, most).ServeHTTP(w, request)
 	})
 }
 
