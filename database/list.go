@@ -22,7 +22,7 @@ import (
 type listCache struct {
 	maxBytes int // of the array in memory, and again of those that slow clients still read
 	group    singleflight.Group
-	asking   sync.Mutex // held by the question under way, which what follows belongs to
+	asking   sync.Mutex // held while the database is asked; guards what follows
 	current  *List
 	older    []*List   // that may still be sent
 	failedAt time.Time // when the last question failed, and with what

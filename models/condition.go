@@ -43,8 +43,8 @@ const (
 	HasValue   Operator = "pr" // whatever the other is
 )
 
-// Search is met by the users in whom every word of a text is in some field, folded, and by nobody if there is no word. An
-// index of searches finds them.
+// Search returns the condition that every word of a text is in some field of a user, folded. Without a word, nobody meets
+// it. An index of searches finds those who do.
 func Search(text string) Condition {
 	if words := FoldedWords(text); len(words) > 0 {
 		return Comparison{"", Contains, words}
@@ -52,8 +52,8 @@ func Search(text string) Condition {
 	return Or{}
 }
 
-// Compare is met by the users whose value in a column compares with a text. It is not ok if there is no such column, or
-// the text is no value of it: ids are ordered as numbers, and times compared as they are shown.
+// Compare returns the condition that the value in a column compares with a text. It is not ok if there is no such column,
+// or the text is no value of it: ids are ordered as numbers, and times compared as they are shown.
 //
 // NULL and an empty text are both no value, which has no order, but equals, contains and starts and ends with an empty
 // text. Texts are compared byte by byte, and emails without the case of ASCII letters where the table ignores that.
