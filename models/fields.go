@@ -1,7 +1,6 @@
 package models
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -179,18 +178,6 @@ func (f Fields) names(where func(*Field) bool) (names []string) {
 // Columns returns the names of all columns in the order in which a user is shown: optional fields follow the time.
 func (f Fields) Columns() []string {
 	return slices.Concat([]string{"id"}, f.RequiredNames(), []string{"created_at"}, f.OptionalNames())
-}
-
-// Selected returns the columns of a user as every statement reads them, in the order of the table of fields: the id,
-// the fields, and the time, as texts whatever another program has stored there. No statement that is prepared gets out
-// of date because another program gives a column another type. SQLite would take an unknown name in double quotes for a
-// text, unless it has the name of its table. GORM does not know user_id: who reads these columns sets the id.
-func (f Fields) Selected() []string {
-	columns := []string{"CAST(id AS BIGINT) AS user_id"}
-	for _, name := range append(f.Names(), "created_at") {
-		columns = append(columns, fmt.Sprintf(`CAST(users."%[1]s" AS TEXT) AS "%[1]s"`, name))
-	}
-	return columns
 }
 
 // Expect returns an error if a table with some columns lacks one of a user, and says what to do.
