@@ -93,12 +93,12 @@ func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 		query.Limit++
 	}
 	users, last, more := 0, models.User{}, false
-	err := a.users.Export(c.Request.Context(), query, func(export database.Export) error {
-		c.Header("Changes-Cursor", export.Cursor)
+	err := a.users.Query(c.Request.Context(), query, func(result database.Result) error {
+		c.Header("Changes-Cursor", result.Cursor)
 		if query.Count {
-			c.Header("X-Total-Count", strconv.FormatInt(export.Total, 10))
+			c.Header("X-Total-Count", strconv.FormatInt(result.Total, 10))
 		}
-		for user, err := range export.Users {
+		for user, err := range result.Users {
 			if err != nil {
 				return err
 			}

@@ -51,8 +51,8 @@ func expectEngine(t *testing.T, at Location) {
 			return test.outer
 		})
 		var stored int64
-		failed := u.Export(t.Context(), models.Query{Count: true}, func(export Export) error {
-			stored = export.Total
+		failed := u.Query(t.Context(), models.Query{Count: true}, func(result Result) error {
+			stored = result.Total
 			return nil
 		})
 		if !errors.Is(err, test.outer) || failed != nil || stored != test.stored {

@@ -201,8 +201,8 @@ func lines(rows []models.Values) iter.Seq2[database.ImportRow, error] {
 // selected returns the users that a query selects.
 func selected(t rapid.TB, from *database.Users, query models.Query) (users []models.User) {
 	t.Helper()
-	err := from.Export(ctx, query, func(export database.Export) error {
-		for user, err := range export.Users {
+	err := from.Query(ctx, query, func(result database.Result) error {
+		for user, err := range result.Users {
 			if err != nil {
 				return err
 			}

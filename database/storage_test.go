@@ -175,7 +175,7 @@ func TestAQueryWithoutAConditionSelectsNobody(t *testing.T) {
 					t.Errorf("%s selects users", name)
 				}
 			}()
-			_ = s.Export(ctx, models.Query{Where: models.And{where}}, func(database.Export) error { return nil })
+			_ = s.Query(ctx, models.Query{Where: models.And{where}}, func(database.Result) error { return nil })
 		}()
 	}
 }

@@ -155,9 +155,9 @@ func (s *API) List(c *gin.Context) error {
 	}
 	query := models.Query{Where: models.And{where}, Skip: start - 1, Limit: max(limit, 1), Count: true}
 	total, bytes, resources := int64(0), 0, []any{}
-	err = s.users.Export(c.Request.Context(), query, func(export database.Export) error {
-		total = export.Total
-		for user, err := range export.Users {
+	err = s.users.Query(c.Request.Context(), query, func(result database.Result) error {
+		total = result.Total
+		for user, err := range result.Users {
 			if err != nil {
 				return err
 			}

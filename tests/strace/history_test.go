@@ -280,7 +280,7 @@ func reopen(path string, look func(users) error) error {
 		return errors.Join(err, fmt.Errorf("integrity_check says %q", result))
 	}
 	found := users{}
-	err = open.Export(context.Background(), models.Query{}, func(all database.Export) error {
+	err = open.Query(context.Background(), models.Query{}, func(all database.Result) error {
 		for user, err := range all.Users {
 			if err != nil {
 				return err

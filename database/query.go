@@ -9,23 +9,23 @@ import (
 	"users-api/models"
 )
 
-// Export is the result of a query: a file, or a list.
-type Export struct {
+// Result is what a query finds: a file, a page or a list.
+type Result struct {
 	Total  int64                          // how many users match, regardless of Limit and After, if the query's Count is set
 	Cursor string                         // of the feed, at that moment; "" if changes are not recorded
 	Users  iter.Seq2[*models.User, error] // in order, each valid until the next; an error ends the sequence
 }
 
-// Export calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for
+// Query calls send with the users that a query selects, as of one moment, and returns its error: it must not wait for
 // a client. Of the few users that an index finds, cursor and count may be of a moment before.
-func (u *Users) Export(ctx context.Context, query models.Query, send func(Export) error) error {
+func (u *Users) Query(ctx context.Context, query models.Query, send func(Result) error) error {
 	isSearch := u.fields.IsSearch(query)
 	if !isSearch && len(query.Where) > 0 { // in a transaction, a user is found 0.75 times as often, on PostgreSQL 0.3
-		var few Export
+		var few Result
 		err := u.read(ctx, func(db *gorm.DB) error {
-			return u.export(db, query, func(export Export) (err error) {
-				few = export
-				few.Users, err = readToEnd(export.Users)
+			return u.runQuery(db, query, func(result Result) (err error) {
+				few = result
+				few.Users, err = readToEnd(result.Users)
 				return err
 			})
 		})
@@ -40,14 +40,14 @@ func (u *Users) Export(ctx context.Context, query models.Query, send func(Export
 		}
 		defer u.searches.Release(1)
 	}
-	return u.storageError(ctx, u.pool.snapshot(ctx, func(tx *gorm.DB) error { return u.export(tx, query, send) }))
+	return u.storageError(ctx, u.pool.snapshot(ctx, func(tx *gorm.DB) error { return u.runQuery(tx, query, send) }))
 }
 
-func (u *Users) export(db *gorm.DB, query models.Query, send func(Export) error) (err error) {
-	var export Export
+func (u *Users) runQuery(db *gorm.DB, query models.Query, send func(Result) error) (err error) {
+	var result Result
 	table, err := u.catalog.table(db)
 	if err == nil && table.feed {
-		export.Cursor, err = u.dialect.cursor(db)
+		result.Cursor, err = u.dialect.cursor(db)
 	}
 	if err != nil {
 		return err
@@ -55,16 +55,16 @@ func (u *Users) export(db *gorm.DB, query models.Query, send func(Export) error)
 	if query.Count {
 		matching, err := u.matching(db, query)
 		if err == nil {
-			err = matching.Count(&export.Total).Error
+			err = matching.Count(&result.Total).Error
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if export.Users, err = u.selected(db, query); err != nil {
+	if result.Users, err = u.selected(db, query); err != nil {
 		return err
 	}
-	return send(export)
+	return send(result)
 }
 
 // readToEnd reads users who are few, and yields them afterwards.
