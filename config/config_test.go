@@ -1,9 +1,12 @@
 package config
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -132,6 +135,143 @@ func TestAnAddressHasOneSpelling(t *testing.T) {
 		got, err := readOnly(t, map[string]string{"LISTEN_ADDRESS": set})
 		if err != nil || got.ListenAddress != want {
 			t.Errorf("%q listens to %s, %v", set, got.ListenAddress, err)
+		}
+	}
+}
+
+const (
+	keyA = "aaaaaaaaaaaaaaaa"
+	keyB = "!b~bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	keyC = "cccccccccccccccccccc"
+	sumA = "sha256:0c0beacef8877bbf2416eb00f2b5dc96354e26dd1df5517320459b1236860f8c" // printf aaaaaaaaaaaaaaaa | sha256sum
+
+	longName = "aaaaaaaaaaaaaaaaaaaaaaaa" // with one character more it would not be a name
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read reads the keys from a file with a text.
+func read(t *testing.T, text string) (*Keyring, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys")
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	t.Setenv("API_KEY_FILE", path)
+	return ReadKeys()
+}
+
+// full are keys without a name that never end.
+func full(keys ...string) Keys { return named("", keys...) }
+
+func named(name string, keys ...string) Keys { return with(Key{Name: name, Full: true}, keys...) }
+
+// with are keys of which a line says the same.
+func with(says Key, keys ...string) Keys {
+	all := Keys{}
+	for _, key := range keys {
+		all[sha256.Sum256([]byte(key))] = says
+	}
+	return all
+}
+
+func endOf(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
+}
+
+func TestEveryFormOfALineIsRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		lines string
+		want  Keys
+	}{
+		"a key, no newline":          {keyA, full(keyA)},
+		"Windows, blank lines":       {"\r\n" + keyA + "\r\n\r\n" + keyC, full(keyA, keyC)},
+		"a sum":                      {sumA, full(keyA)},
+		"a name, a sum in capitals":  {"hr-sync " + strings.ToUpper(sumA), named("hr-sync", keyA)},
+		"a name of digits and marks": {"0._-Z " + keyA, named("0._-Z", keyA)},
+		"the longest name":           {longName + " " + keyA, named(longName, keyA)},
+		"one name for two keys":      {"a " + keyA + "\na " + keyC, named("a", keyA, keyC)},
+		"blanks around words":        {"\t a \t" + keyA + " \t\r\n", named("a", keyA)},
+		"comments on their lines":    {"# all of them\n  #\n#\n" + keyA, full(keyA)},
+		"comments after keys":        {keyA + " # of 2026\n" + keyC + "\t#", full(keyA, keyC)},
+		"# in and behind a key":      {keyA + "#" + keyB + "#", full(keyA + "#" + keyB + "#")},
+		"a last day":                 {"a " + keyA + " 2027-01-31", with(Key{"a", endOf(2027, 1, 31), true}, keyA)},
+		"a day, a comment":           {"a " + sumA + " 2028-02-29 # x", with(Key{"a", endOf(2028, 2, 29), true}, keyA)},
+		"nearly a sum":               {"sha256-" + keyA, full("sha256-" + keyA)},
+		"256 KiB":                    {keyA + strings.Repeat("\n", 256<<10-len(keyA)), full(keyA)},
+		"a byte order mark":          {"\ufeff" + keyA + "\r\n" + keyC, full(keyA, keyC)},
+		"one quotation mark":         {`"` + keyA + "\n" + keyC + "'", full(`"`+keyA, keyC+"'")},
+		"= in a key":                 {keyA + "=\nAPI_KEYS=" + keyA, full(keyA+"=", "API_KEYS="+keyA)},
+	} {
+		if ring, err := read(t, c.lines); err != nil || !maps.Equal(*ring.keys.Load(), c.want) {
+			t.Errorf("%s: %.500q is read as %v, %v, want %v", name, c.lines, ring, err, c.want)
+		}
+	}
+}
+
+func TestAKeyEndsAtTheMidnightAfterItsLastDay(t *testing.T) {
+	midnight := endOf(2027, 1, 31)
+	last := Key{Until: midnight}
+	if last.Ended(midnight.Add(-1)) || !last.Ended(midnight) || (Key{}).Ended(midnight) {
+		t.Errorf("a key ends at %s, and one without a last day never: %t, %t, %t", midnight,
+			last.Ended(midnight.Add(-1)), last.Ended(midnight), Key{}.Ended(midnight))
+	}
+}
+
+func TestTheFileOfKeysThatTheDocumentShowsIsRead(t *testing.T) {
+	text, err := os.ReadFile("../docs/operating.md")
+	must(t, err)
+	_, shown, _ := strings.Cut(string(text), "```\n# API_KEY_FILE\n")
+	shown, _, _ = strings.Cut(shown, "```\n")
+	if ring, err := read(t, shown); err != nil || len(*ring.keys.Load()) != 3 {
+		t.Errorf("%q is read as %v, %v", shown, ring, err)
+	}
+}
+
+func TestAMistakeInALineIsNamedWithItsNumberAndWithoutTheKey(t *testing.T) {
+	const (
+		short = " of API_KEY_FILE has a key that is too short"
+		name  = " of API_KEY_FILE has a name that a key cannot have"
+		after = " of API_KEY_FILE has something else than a date after a key"
+		sum   = " of API_KEY_FILE has a key that begins with sha256: and does not go on with 64 hexadecimal digits"
+		char  = " of API_KEY_FILE has a key with a character that keys cannot have"
+		twice = " of API_KEY_FILE has a key that is already listed"
+		alone = " of API_KEY_FILE has a key in quotation marks, or behind the name of its setting and =: write the key alone"
+		large = "the file that API_KEY_FILE names cannot be read: it is larger than 256 KiB"
+	)
+	for title, test := range map[string]struct{ lines, says string }{
+		"a short key further down":    {keyA + "\n\n# of 2026\nb", "line 4" + short},
+		"a name and a short key":      {"hr-sync " + keyA[1:], "line 1" + short},
+		"a date without a name":       {keyA + " 2027-01-31", "line 1" + short},
+		"a name of 25 characters":     {longName + "a " + keyA, "line 1" + name},
+		"a name that begins with -":   {"-a " + keyA, "line 1" + name},
+		"a name beyond ASCII":         {"aaaaé " + keyA, "line 1" + name},
+		"a day that does not exist":   {"a " + keyA + " 2027-02-29", "line 1" + after},
+		"a day in another form":       {"a " + keyA + " 31.01.2027", "line 1" + after},
+		"a word after the day":        {"a " + keyA + " 2027-01-31 aaaa", "line 1" + after},
+		"a sum that is too long":      {"a sha256:" + strings.Repeat("a", 66), "line 1" + sum},
+		"a sum with a letter too far": {"sha256:" + strings.Repeat("a", 63) + "g", "line 1" + sum},
+		"a control character":         {keyA + "\x7f", "line 1" + char},
+		"another blank":               {keyA + "\v" + keyA, "line 1" + char},
+		"a letter beyond ASCII":       {keyA + "é", "line 1" + char},
+		"a key and its sum":           {keyA + "\n" + "a " + sumA, "line 2" + twice},
+		"quotation marks":             {`"` + keyA + `"`, "line 1" + alone},
+		"apostrophes, after a name":   {keyC + "\na '" + keyA + "'", "line 2" + alone},
+		"a line of .env":              {"API_KEY=" + keyA, "line 1" + alone},
+		"the other setting's name":    {keyC + "\nAPI_READ_KEY=" + keyA, "line 2" + alone},
+		"256 KiB and a byte":          {strings.Repeat("\n", 256<<10+1), large},
+	} {
+		ring, err := read(t, test.lines)
+		if err == nil || !strings.HasPrefix(err.Error(), test.says) || ring != nil {
+			t.Fatalf("%s: got %v, %v, want %s", title, ring, err, test.says)
+		}
+		for _, secret := range []string{"aaaa", "bbbb", "cccc", "\n"} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: the error has a key, or more than a line: %v", title, err)
+			}
 		}
 	}
 }
