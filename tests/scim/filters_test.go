@@ -2,6 +2,9 @@ package scim
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +137,40 @@ func TestAFilterFindsUsers(t *testing.T) {
 	}
 }
 
+// Filters of the table, combined at random, find whom they find one by one, combined in the same way.
+func TestRandomFiltersFindWhomTheirPartsFind(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	p := serveDirectory(t)
+	p = p.At(p.URL) // to compare each answer with the document would take most of the time
+	all := []string{"1", "2", "3", "4", "10"}
+	var combine func(depth int) (filter string, finds func(id string) bool)
+	combine = func(depth int) (string, func(string) bool) {
+		if depth == 0 {
+			one := filters[random.IntN(len(filters)-3)] // but for the three that are as long as filters may be
+			return "(" + one.filter + ")", func(id string) bool { return slices.Contains(strings.Fields(one.ids), id) }
+		}
+		left, first := combine(random.IntN(depth))
+		right, second := combine(random.IntN(depth))
+		switch random.IntN(3) {
+		case 0:
+			return "not (" + left + ")", func(id string) bool { return !first(id) }
+		case 1:
+			return "(" + left + " or " + right + ")", func(id string) bool { return first(id) || second(id) }
+		default:
+			return "(" + left + " and " + right + ")", func(id string) bool { return first(id) && second(id) }
+		}
+	}
+	for range program.Times(300, 5000) {
+		filter, finds := combine(random.IntN(4))
+		ids := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !finds(id) })
+		if got := found(t, p, filter); got != strings.Join(ids, " ") {
+			t.Fatalf("with seed %d, %s finds %s, want %v", seed, filter, got, ids)
+		}
+	}
+}
+
 // An unknown filter is never an empty list: the provider would create everyone again.
 func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 	t.Parallel()
@@ -173,4 +210,72 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 	answer.Expect(t, 400, "…invalidFilter…")
 	answer = p.Do(t, "GET", users+"?filter=userName+eq+%22%ff%22", "")
 	answer.Expect(t, 400, "…invalidFilter…")
+}
+
+// people are what the lists are of: two that a provider knows, and one that was created by hand.
+const (
+	ada   = `{"active":true,"displayName":"Ada","emails":[{"primary":true,"type":"work","value":"Ada@x"}],"externalId":"a",…"userName":"Ada@x"}`
+	alan  = `{"active":false,"displayName":"Alan","emails":[{"primary":true,"type":"work","value":"alan@x"}],"externalId":"b",…"userName":"alan@x"}`
+	grace = `{"active":true,"displayName":"Grace","emails":[{"primary":true,"type":"work","value":"grace@x"}],"id":"2",…"userName":"grace@x"}`
+)
+
+func servePeople(t *testing.T) *program.Program {
+	t.Helper()
+	p := serve(t, needed)
+	expect(t, p, exchange{"Ada", "POST /api/users", `{"name":"Ada","email":"Ada@x","external_id":"a"}`, "201 …"},
+		exchange{"Grace", "POST /api/users", `{"name":"Grace","email":"grace@x","external_id":""}`, "201 …"},
+		exchange{"Alan", "POST /api/users", `{"name":"Alan","email":"alan@x","external_id":"b","active":"false"}`, "201 …"})
+	return p
+}
+
+func TestAListWithoutAFilterHasTheUsersThatTheProviderKnows(t *testing.T) {
+	t.Parallel()
+	p := servePeople(t)
+	expect(t, p, exchange{"all", "GET /Users", "", "200 " + list(2, 1, ada, alan)},
+		exchange{"the second", "GET /Users?startIndex=2&count=1", "", "200 " + list(2, 2, alan)},
+		exchange{"beyond the end", "GET /Users?startIndex=3", "", "200 " + list(2, 3)},
+		exchange{"far beyond it", "GET /Users?startIndex=9223372036854775807", "", "200 " + list(2, 2147483647)},
+		exchange{"before the beginning", "GET /Users?startIndex=-7&count=5000", "", "200 " + list(2, 1, ada, alan)},
+		exchange{"only counted", "GET /Users?count=0", "", "200 " + list(2, 1)},
+		exchange{"a count below 0 is 0", "GET /Users?count=-1", "", "200 " + list(2, 1)},
+		exchange{"parameters that are not known have no effect, such as an order", "GET /Users?sortBy=userName&sortOrder=descending&attributes=id&x=1",
+			"", "200 " + list(2, 1, ada, alan)},
+		exchange{"nor what Entra's documents let people add", "GET /Users?AADoptscim062020&count=1&AzureAdScimPatch062020&domain=x", "", "200 " + list(2, 1, ada)},
+		exchange{"a filter and a place", "GET /Users?startIndex=2&filter=active eq true", "", "200 " + list(2, 2, grace)},
+	)
+	rows := "name,email,external_id\n"
+	for i := range 1100 {
+		rows += fmt.Sprintf("n,e%d,x\n", i)
+	}
+	p.Do(t, "POST", program.CSV, rows)
+	for query, want := range map[string]int{"": 100, "?count=1000": 1000, "?count=1001": 1000, "?startIndex=1001&count=1000": 102} {
+		if got := strings.Count(p.Do(t, "GET", users+query, "").Body, `"externalId"`); got != want {
+			t.Errorf("%s has %d users, want %d", query, got, want)
+		}
+	}
+}
+
+func TestAPageOfLongUsersIsShorter(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed)
+	for i := range 5 {
+		p.Do(t, "POST", users, fmt.Sprintf(`{"userName":"%d","externalId":"x","displayName":"%s"}`, i, strings.Repeat("n", 100<<10)))
+	}
+	expect(t, p, exchange{"three fill it", "GET /Users", "", `200 {…"totalResults":5,"startIndex":1,"itemsPerPage":3,…}`},
+		exchange{"the others follow", "GET /Users?startIndex=4", "", `200 {…"totalResults":5,"startIndex":4,"itemsPerPage":2,…}`})
+}
+
+func TestAUserNameInAnotherCaseFindsTheUserWhereItsCaseDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	p := servePeople(t)
+	p.Run(t, "ignore-email-case").MustSucceed(t)
+	program.WaitFor(t, "the case is ignored", func() bool {
+		return p.Do(t, "GET", "/api/users?email=ADA@X", "").Body != "[]"
+	})
+	expect(t, p, exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
+		exchange{"as another email", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "alan@x"`, "", "200 " + list(0, 1)},
+		exchange{"by parts of it", `GET /Users?filter=emails sw "ADA" and emails.value co "A@" and userName ew "@X"`, "", "200 " + list(1, 1, ada)},
+		exchange{"in the order of small letters", `GET /Users?filter=emails gt "ADA@X" and emails.value le "ALAN@X"`, "", "200 " + list(1, 1, alan)},
+		exchange{"a second one", "POST /Users", `{"userName":"ADA@x"}`, refused(409, "uniqueness", "…")},
+		exchange{"another case of one's own", "PUT /Users/1", `{"userName":"ADA@x","externalId":"a"}`, `200 {…"userName":"ADA@x"}`})
 }
