@@ -60,39 +60,16 @@ func TestAFieldIsATextOrNull(t *testing.T) {
 			`"rows":[{"line":1,"error":"department must be text or null"}]}`})
 }
 
-func TestAChangeIsOfTheFieldsThatItNames(t *testing.T) {
-	t.Parallel()
-	p := serveRooms(t)
-	before := program.ETag(t, p, 1)
-	expect(t, p, exchange{"PATCH of nothing", "PATCH /api/users/1", `{}`, "200 " + ada},
-		exchange{"PUT of a user as it was read", "PUT /api/users/1",
-			p.Do(t, "GET", "/api/users/1", "").Body, "200 " + ada},
-		exchange{"PATCH of one", "PATCH /api/users/1", `{"room":"7"}`, "200 " + user(1, "Ada", `"7"`, `"R&D, é"`)},
-		exchange{"an unknown one", "PATCH /api/users/2", `{"fax":"1"}`,
-			`400 {"error":"Unknown key \"fax\": only name, email…room…department can be changed"}`},
-	)
-	p.Do(t, "PATCH", "/api/users/1", `{"room":"1"}`, "If-Match: "+before).Expect(t, 412, "…")
-	p.Do(t, "GET", "/api/users/1", "", "If-None-Match: "+program.ETag(t, p, 1)).Expect(t, 304, "")
-}
-
+// tests/api/random_pages_test.go has what a filter of a field finds together with others.
 func TestListsFilterAndSearchAField(t *testing.T) {
 	t.Parallel()
 	p := serveRooms(t)
 	found := func(users ...string) string { return "200 [" + strings.Join(users, ",") + "]" }
 	for _, test := range []struct{ name, query, want string }{
-		{"a filter is exact", "room=181", found()},
-		{"a filter in escapes", "department=R%26D,+%C3%A9", found(ada)},
-		{"a filter and an email", "room=1815&email=ada", found(ada)},
-		{"a filter and a search", "room=1815&q=grace", found()},
-		{"a filter, an order and a limit", "room=1815&order=desc&limit=1", found(ada)},
 		{"an empty filter finds users that have none", "room=&department=", found(alan, grace)},
-		{"a search for a part", "q=81", found(ada)},
 		{"null is no text to search", "q=null", found()},
-		{"any of several values", "room=1&r%6fom=1815&room=1816", found(ada)},
 		{"any of several values, or none", "room=1815&room=", found(ada, alan, grace)},
 		{"users that have one", "room!=", found(ada)},
-		{"another value, or none", "room!=1815", found(alan, grace)},
-		{"none of several values", "room!=1&room!=1815", found(alan, grace)},
 		{"a filter with a broken escape", "room=5%",
 			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, " +
 				"with each % of it written as %25")},
@@ -106,10 +83,6 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 		}
 		expect(t, p, exchange{test.name, "GET /api/users?" + test.query, "", test.want})
 	}
-	expect(t, p, exchange{"another user has Ada's room", "PATCH /api/users/3", `{"room":"1815"}`, "200 …"})
-	page := p.Do(t, "GET", "/api/users?room=1815&limit=1&count=true", "")
-	program.ExpectHeader(t, page, "Link", `<?room=1815&limit=1&count=true&after=1>; rel="next"`)
-	program.ExpectHeader(t, page, "X-Total-Count", "2")
 }
 
 func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
@@ -122,8 +95,10 @@ func TestAnImportChangesTheFieldsThatTheFileHas(t *testing.T) {
 			user(1, "Ada", "null", `"R&D, é"`)},
 		{"the columns may be in any letter case", program.CSV + update, "NAME,Email, Room \nAda,ada,9\n",
 			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, `"R&D, é"`)},
+		{"a text that is NULL to a database is a text", program.CSV + update, "name,email,room\nAda,ada,\\N\n",
+			program.Imported(0, 1, 0, 0), user(1, "Ada", `"\\N"`, `"R&D, é"`)},
 		{"a line has its own", program.NDJSON + update, `{"name":"Ada","email":"ada","department":null}`,
-			program.Imported(0, 1, 0, 0), user(1, "Ada", `"9"`, "null")},
+			program.Imported(0, 1, 0, 0), user(1, "Ada", `"\\N"`, "null")},
 		{"columns that are no fields", program.CSV + update, "name,email,room,fax\nAda,ada,1,2\n",
 			`{"created":0,"updated":1,"skipped":0,"deleted":0,"ignored_columns":["fax"]}`,
 			user(1, "Ada", `"1"`, "null")},
@@ -192,4 +167,116 @@ func TestAFilterFindsAUniqueValueByItsIndex(t *testing.T) {
 	if 2*fastest["room"] > fastest["floor"] {
 		t.Errorf("a value with an index is found in %s, and one without in %s", fastest["room"], fastest["floor"])
 	}
+}
+
+func TestAFieldThatIsNoLongerSetKeepsItsValues(t *testing.T) {
+	t.Parallel()
+	with := program.Serve(t, "USER_FIELDS=room,city")
+	expect(t, with, exchange{"with both fields", "POST /api/users", `{"name":"Ada","email":"ada","room":"1815","city":"London"}`,
+		`201 {"id":1,"name":"Ada","email":"ada","room":"1815","city":"London"}`})
+	with.Stop(t)
+
+	without := program.Serve(t, "USER_FIELDS=city", "DATA_DIR="+with.DataDir)
+	expect(t, without,
+		exchange{"it is not shown", "GET /api/users", "", `200 [{"id":1,"name":"Ada","email":"ada","created_at":"T","city":"London"}]`},
+		exchange{"nor exported", "GET /api/users.csv", "", "200 id,name,email,created_at…,city\r\n1,Ada,ada,T…,London\r\n"},
+		exchange{"nor searched", "GET /api/users?q=1815", "", "200 []"},
+		exchange{"nor a filter", "GET /api/users?room=1815", "", `400 {"error":"Unknown parameter \"room\": …"}`},
+		exchange{"PATCH does not know it", "PATCH /api/users/1", `{"room":"1"}`, `400 {"error":"Unknown key \"room\": …"}`},
+		exchange{"PUT does not clear it", "PUT /api/users/1", `{"name":"Ada L","email":"ada"}`,
+			`200 {"id":1,"name":"Ada L","email":"ada","created_at":"T","city":null}`},
+		exchange{"an import does not set it", "POST /api/users.csv?on_conflict=update",
+			"name,email,room\nAda K,ada,7\n", `200 {"created":0,"updated":1,…"ignored_columns":["room"]}`},
+		exchange{"nor a new user", "POST /api/users", `{"name":"Alan","email":"a","room":"7"}`, `201 {…"city":null}`},
+	)
+	without.Stop(t)
+
+	again := program.Serve(t, "USER_FIELDS=city,room", "DATA_DIR="+with.DataDir)
+	expect(t, again, exchange{"it is there again, in the order of the setting", "GET /api/users", "",
+		`200 [{"id":1,"name":"Ada K","email":"ada","created_at":"T","city":null,"room":"1815"},` +
+			`{"id":2,"name":"Alan","email":"a","created_at":"T","city":null,"room":null}]`})
+}
+
+// names are those of the fields that a setting adds.
+type names []string
+
+// each writes a text once for each field, with its name for every N.
+func (n names) each(text string) (all string) {
+	for _, name := range n {
+		all += strings.ReplaceAll(text, "N", name)
+	}
+	return all
+}
+
+func numbered(n int) (fields names) {
+	for i := range n {
+		fields = append(fields, fmt.Sprint("f", i+1))
+	}
+	return fields
+}
+
+func TestEveryRouteShowsWholeUsers(t *testing.T) {
+	t.Parallel()
+	for name, fields := range map[string]names{
+		"without a field": nil, "with one field": numbered(1), "with 32 fields": numbered(32),
+		"with words of SQL":     strings.Fields("group select table user users null true where values excluded n u"),
+		"with words of engines": strings.Fields("rowid oid written ordinality name_ text timestamp new old seq"),
+		"with keys of objects":  {"constructor", "prototype", "length", "status", "key", "value", "type", "title"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			useEveryRoute(t, program.Serve(t, "USER_FIELDS="+strings.Join(fields, ",")), fields)
+		})
+	}
+}
+
+func useEveryRoute(t *testing.T, p *program.Program, fields names) {
+	t.Helper()
+	// Each field has a text that ends with its name, or is null.
+	const null = "null"
+	values := func(value string) string {
+		if value == null {
+			return fields.each(`,"N":null`)
+		}
+		return fields.each(`,"N":"` + value + `-N"`)
+	}
+	user := func(id int, name, value string) string {
+		return fmt.Sprintf(`{"id":%d,"name":"%s","email":"e%d","created_at":"T"%s}`, id, name, id, values(value))
+	}
+	body := func(name, email, value string) string {
+		return fmt.Sprintf(`{"name":"%s","email":"%s"%s}`, name, email, values(value))
+	}
+	header := "name,email" + fields.each(",N")
+	expect(t, p,
+		exchange{"a creation", "POST /api/users", body("A", "e1", "a"), `201 {"id":1,` + body("A", "e1", "a")[1:]},
+		exchange{"a creation without values", "POST /api/users", `{"name":"B","email":"e2"}`,
+			`201 {"id":2,` + body("B", "e2", null)[1:]},
+		exchange{"a user", "GET /api/users/1", "", "200 " + user(1, "A", "a")},
+		exchange{"all users", "GET /api/users", "", "200 [" + user(1, "A", "a") + "," + user(2, "B", null) + "]"},
+		exchange{"a page", "GET /api/users?limit=1&after=1", "", "200 [" + user(2, "B", null) + "]"},
+		exchange{"a search", "GET /api/users?q=E1&order=desc", "", "200 [" + user(1, "A", "a") + "]"},
+		exchange{"a change of the name", "PATCH /api/users/1", `{"name":"C"}`, "200 " + user(1, "C", "a")},
+		exchange{"a change of every field", "PATCH /api/users/1", body("D", "e1", "d"), "200 " + user(1, "D", "d")},
+		exchange{"a replacement", "PUT /api/users/2", body("E", "e2", "e"), "200 " + user(2, "E", "e")},
+		exchange{"a replacement without values", "PUT /api/users/1", `{"name":"F","email":"e1"}`,
+			"200 " + user(1, "F", null)},
+		exchange{"an import of CSV", "POST /api/users.csv?on_conflict=update",
+			header + "\nG,e1" + fields.each(",g-N") + "\nH,e3" + fields.each(",h-N") + "\n",
+			"200 " + program.Imported(1, 1, 0, 0)},
+		exchange{"an import of NDJSON", "POST /api/users.ndjson?on_conflict=update",
+			body("I", "e1", "i") + "\n" + `{"name":"J","email":"e4"}`, "200 " + program.Imported(1, 1, 0, 0)},
+		exchange{"an export of CSV", "GET /api/users.csv", "", "200 id,name,email,created_at" + fields.each(",N") +
+			"\r\n1,I,e1,T" + fields.each(",i-N") + "\r\n2,E,e2,T" + fields.each(",e-N") +
+			"\r\n3,H,e3,T" + fields.each(",h-N") + "\r\n4,J,e4,T" + fields.each(",") + "\r\n"},
+		exchange{"an export of NDJSON", "GET /api/users.ndjson?after=2", "",
+			"200 " + user(3, "H", "h") + "\n" + user(4, "J", null) + "\n"},
+	)
+	for _, name := range fields {
+		expect(t, p,
+			exchange{"a filter", "GET /api/users?" + name + "=h-" + name, "", "200 [" + user(3, "H", "h") + "]"},
+			exchange{"a search", "GET /api/users?q=H-" + name, "", "200 [" + user(3, "H", "h") + "]"})
+	}
+	p.Delete(t, 3)
+	p.Delete(t, 4)
+	p.ExpectUsers(t, "I", "E")
 }
