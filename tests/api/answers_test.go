@@ -3,10 +3,13 @@ package api
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,8 +99,8 @@ var scenarios = []scenario{
 		`{"id":77,"created_at":"1999-01-01 00:00:00","admin":true,"name":"A","email":"a@b"}`, 201, stored},
 	{"the last of two values counts", post, `{"name":5,"email":"x","name":"A","email":"a@b"}`, 201, stored},
 	{"any content type is read as JSON", post + "\nContent-Type: application/x-www-form-urlencoded", sent, 201, stored},
-	{"text is not HTML-escaped", post, `{"name":"<b>&\u00e9 \ud83d\ude00</b>","email":"a@b"}`, 201,
-		`{"id":2,"name":"<b>&é 😀</b>","email":"a@b"}`},
+	{"text is not HTML-escaped", post, `{"name":"<b>&\u00e9 \ud83d\ude00</b>","email":"\"<&>"}`, 201,
+		`{"id":2,"name":"<b>&é 😀</b>","email":"\"<&>"}`},
 	nulStored,
 
 	// Characters outside the first plane are written as two escapes. One of them alone is no character.
@@ -135,11 +138,16 @@ var scenarios = []scenario{
 	{"the list cannot be replaced", "PUT /api/users", "", 405, noMethod},
 	{"OPTIONS is no exception", "OPTIONS /health", "", 405, noMethod},
 	{"a user cannot be posted to", "POST /api/users/1", "", 405, noMethod},
+	{"a batch is no user who is read", "GET " + batchPath, "", 405, noMethod},
+	{"nor one who is deleted", "DELETE " + batchPath, "", 405, noMethod},
+	{"a batch with a trailing slash is another path", "POST " + batchPath + "/", `{"requests":[]}`, 404, noPath},
+	{"another site's browser cannot send a batch", "POST " + batchPath + "\nOrigin: https://evil.example", batchOf(item0), 403, crossed},
 }
 
 // allowed are the methods that the header Allow has where another is refused.
 var allowed = map[string]string{
 	"PUT /api/users": "GET, HEAD, POST", "OPTIONS /health": "GET, HEAD", "POST /api/users/1": "DELETE, GET, HEAD, PATCH, PUT",
+	"GET " + batchPath: "POST", "DELETE " + batchPath: "POST",
 }
 
 func TestAnswers(t *testing.T) {
@@ -147,16 +155,16 @@ func TestAnswers(t *testing.T) {
 	try(t, scenarios, "ada@example.org")
 }
 
-// ask sends the request of a scenario.
-func (s scenario) ask(t *testing.T, p *program.Program) program.Answer {
+// ask sends the request of a scenario, with more header lines.
+func (s scenario) ask(t *testing.T, p *program.Program, header ...string) program.Answer {
 	t.Helper()
 	lines := strings.Split(s.request, "\n")
 	method, path, _ := strings.Cut(lines[0], " ")
-	return p.Do(t, method, path, s.body, lines[1:]...)
+	return p.Do(t, method, path, s.body, append(lines[1:], header...)...)
 }
 
 // try sends the request of each scenario to a program that has users with these emails. A request that reads, and one that is
-// refused, must change nothing.
+// refused, must change nothing. A refusal is asked for twice: as an error object and as a problem.
 func try(t *testing.T, scenarios []scenario, emails ...string) {
 	t.Helper()
 	p := program.Serve(t)
@@ -183,6 +191,9 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 			if answer.Body != "" {
 				program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
 			}
+			if s.status >= 400 {
+				expectProblem(t, s.ask(t, p, "Accept: "+problemType), answer)
+			}
 			program.Forbid(t, answer.Body, "Go ", "json:", "EOF", "models.", "database.Users", "NewUser", "unmarshal", "controllers", "sql:")
 
 			reads := method == "GET" || method == "HEAD" || method == "OPTIONS"
@@ -195,16 +206,20 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 	program.Forbid(t, p.Log(), "ada@example.org", "Ada", "a@b", "goroutine")
 }
 
+// The log says that no byte followed the headers.
 func TestHEADHasTheHeadersOfGETAndNoBody(t *testing.T) {
 	t.Parallel()
 	p := program.ServeFeed(t)
 	p.Create(t, "Ada", "ada@example.org")
 	p.Create(t, "Alan", "alan@example.org")
 	paths := []string{"/health", "/api/users", "/api/users?limit=1&count=true", "/api/users?q=a&order=desc", "/api/users/1",
-		"/api/users/3", "/api/users?limit=0", "/api/changes"}
+		"/api/users/3", "/api/users?limit=0", "/api/changes", "/unknown"}
 	for _, path := range paths {
 		head, get := p.Do(t, "HEAD", path, ""), p.Do(t, "GET", path, "")
 		head.Expect(t, get.Status, "")
+		if path != "/health" { // is not logged
+			program.Expect(t, "the line", p.Line(t, "request_id="+head.Header.Get("X-Request-Id")), "… bytes=0 …")
+		}
 		for _, header := range []http.Header{head.Header, get.Header} {
 			header.Del("Date")
 			header.Del("X-Request-Id")
@@ -215,5 +230,198 @@ func TestHEADHasTheHeadersOfGETAndNoBody(t *testing.T) {
 		if !reflect.DeepEqual(head.Header, get.Header) || head.Header.Get("Content-Length") == "" {
 			t.Errorf("%s has for HEAD the headers\n%v\nand for GET\n%v", path, head.Header, get.Header)
 		}
+	}
+}
+
+// FuzzBody sends any bytes as the body of a creation. No body may cause a 500, and what is stored is what was answered:
+// nothing after a refusal, and the same user after a 201.
+func FuzzBody(f *testing.F) {
+	for _, s := range scenarios {
+		if s.request == post && len(s.body) < 1000 {
+			f.Add([]byte(s.body))
+		}
+	}
+	p := program.Serve(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answer := p.Do(t, "POST", "/api/users", string(body))
+		users := p.List(t)
+		switch answer.Status {
+		case 201:
+			user := answer.User(t)
+			if len(users) != 1 || users[0].Name != user.Name || users[0].Email != user.Email || users[0].ID != user.ID {
+				t.Errorf("answered %v and stored %v", user, users)
+			}
+			if user.Name == "" || user.Email == "" || !json.Valid(bytes.TrimPrefix(body, []byte("\ufeff"))) {
+				t.Errorf("%q was accepted", body)
+			}
+			p.Delete(t, user.ID)
+		case 400, 413:
+			if len(users) != 0 {
+				t.Errorf("%q was refused and stored: %v", body, users)
+			}
+			program.Forbid(t, answer.Body, "json:", "EOF", "models.", "database.Users", "unmarshal")
+		case 500:
+			answer.Expect(t, nulStored.status, nulStored.answer) // what storage says to a NUL byte, where it cannot store it
+		default:
+			t.Errorf("%q was answered %d %s", body, answer.Status, answer.Body)
+		}
+	})
+}
+
+// FuzzID sends any text as the id of a user. Only the user with exactly this id is shown, changed and deleted.
+func FuzzID(f *testing.F) {
+	for _, id := range []string{
+		"1", "2", "3", "-3", "9223372036854775807", "01", "+1", "1.0", "1e0", "0x1", " 1", "1 ", "1;2", "1 OR 1=1",
+		"%31", "١", "1\x00", "../1", "", "0", "-0", "-1", "%", "*", "9223372036854775808", "18446744073709551617",
+		"@", "1@", "@\xff", "@\x00", "@/1",
+	} {
+		f.Add(id)
+	}
+	p := program.Serve(f)
+	ids := []string{"-3", "1", "2", "9223372036854775807"}
+	other := program.OpenOther(f, p.DatabasePath())
+	f.Fuzz(func(t *testing.T, id string) {
+		for _, existing := range ids {
+			other.On(t).Do(fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%[1]s, 'n', '%[1]s') ON CONFLICT DO NOTHING",
+				existing))
+		}
+		for _, method := range []string{"GET", "PATCH", "PUT", "DELETE"} {
+			want := 404
+			if slices.Contains(ids, id) {
+				want = map[bool]int{true: 204, false: 200}[method == "DELETE"]
+			}
+			answer := p.Do(t, method, "/api/users/"+url.PathEscape(id), program.Body("n", id), "If-Match: *")
+			if isEmail := strings.Contains(id, "@"); isEmail && method == "PUT" && slices.Contains([]int{400, 412}, answer.Status) {
+				want = answer.Status // nobody has it, and If-Match only replaces; or it is no text
+			}
+			if answer.Status != want {
+				t.Errorf("%s of %q is answered %d %s, want %d", method, id, answer.Status, answer.Body, want)
+			}
+		}
+		left := map[string]bool{}
+		for _, user := range p.List(t) {
+			left[strconv.FormatInt(user.ID, 10)] = true
+		}
+		for _, existing := range ids {
+			if left[existing] == (existing == id) {
+				t.Errorf("after DELETE of %q these are left: %v", id, left)
+			}
+		}
+	})
+}
+
+const problemType = "application/problem+json"
+
+// A problem is an error as RFC 9457 describes it.
+type problem struct {
+	Type, Title  string
+	Status       int
+	Detail, Code string
+}
+
+func readProblem(t *testing.T, answer program.Answer) (got problem) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(answer.Body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&got); err != nil {
+		t.Errorf("%v: %.300s", err, answer.Body)
+	}
+	program.ExpectHeader(t, answer, "Content-Type", problemType)
+	return got
+}
+
+// codes are the codes of errors by how their sentences begin.
+var codes = map[string]string{
+	"Email is already used by another user": "email_used", "Method not allowed": "method_not_allowed",
+	"Name and email are required": "field_missing", "Not found": "path_not_found", "Requests from": "cross_site",
+	"The field ": "field_invalid", "The parameter ": "parameter_invalid",
+	"The request body is compressed": "body_invalid",
+	"The request body is larger":     "body_too_large", "The request body is not": "body_invalid",
+	"The request body must be a JSON object": "body_invalid", "The user was changed": "changed_meanwhile",
+	"Unknown key": "field_unknown", "Unknown parameter": "parameter_unknown", "User not found": "user_not_found",
+	"id and created_at cannot be changed": "field_read_only", "The email in the path": "field_invalid",
+	"No user has the email in the path": "field_invalid", "No user has this email": "changed_meanwhile",
+	"The user exists already": "changed_meanwhile", "ERROR": "storage_failed",
+}
+
+// expectProblem compares a problem with the error object that other clients get: they must say the same.
+func expectProblem(t *testing.T, answer, plain program.Answer) {
+	t.Helper()
+	var said struct{ Error string }
+	program.Must(t, json.Unmarshal([]byte(plain.Body), &said))
+	want := problem{"about:blank", http.StatusText(plain.Status), plain.Status, said.Error, ""}
+	for begin, code := range codes {
+		if strings.HasPrefix(said.Error, begin) {
+			want.Code = code
+		}
+	}
+	if program.Matches(plain.Body, program.DuplicateEmail) { // storage's own text
+		want = problem{"about:blank", "Conflict", 409, "Email is already used by another user", "email_used"}
+	}
+	if got := readProblem(t, answer); got != want || answer.Status != want.Status {
+		t.Errorf("answered %d %+v, want %+v", answer.Status, got, want)
+	}
+	for _, name := range []string{"Allow", "ETag"} {
+		program.ExpectHeader(t, answer, name, plain.Header.Get(name))
+	}
+}
+
+func TestStoragesErrorsAreProblemsToo(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do("DROP TABLE users")
+	for _, path := range []string{"/api/users", "/api/users/1", "/api/users?q=a"} {
+		answer := p.Do(t, "GET", path, "", "Accept: "+problemType)
+		want := problem{"about:blank", "Internal Server Error", 500, program.NoTable, "storage_failed"}
+		if got := readProblem(t, answer); got != want || answer.Status != 500 {
+			t.Errorf("%s is answered %d %+v, want %+v", path, answer.Status, got, want)
+		}
+	}
+}
+
+// Other clients see no difference, and a success is never a problem.
+func TestOtherClientsSeeNoProblems(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada@example.org")
+	duplicate := program.Body("Other", "ada@example.org")
+	plain := p.Do(t, "POST", "/api/users", duplicate)
+	for accept, asked := range map[string]bool{
+		"": false, "*/*": false, "application/*": false, "application/json": false, "text/html,*/*;q=0.8": false,
+		"application/problem+xml": false, problemType + "x": false, problemType + ";q=0": false, problemType + ";q=high": false,
+		"application/json, " + problemType + "; Q=0.000": false, problemType + "; charset=utf-8": true, problemType + ";q=0.001": true,
+		problemType: true, "application/json, " + problemType: true, problemType + ";q=0.5": true,
+		"Application/Problem+JSON": true,
+	} {
+		answer := p.Do(t, "POST", "/api/users", duplicate, "Accept: "+accept)
+		if isProblem := answer.Header.Get("Content-Type") == problemType; isProblem != asked {
+			t.Errorf("Accept: %s is answered %s", accept, answer.Body)
+		}
+		if !asked && (answer.Body != plain.Body || answer.Status != 500) {
+			t.Errorf("Accept: %s is answered %d %s", accept, answer.Status, answer.Body)
+		}
+	}
+	p.Do(t, "GET", "/api/users", "", "Accept: "+problemType).Expect(t, 200, p.Do(t, "GET", "/api/users", "").Body)
+}
+
+func TestRefusalsOfAccessAreProblemsToo(t *testing.T) {
+	t.Parallel()
+	p := withKeys(t, fullKey, "ALLOWED_HOSTS=127.0.0.1")
+	ask := func(host, key string) program.Answer {
+		conn := p.Dial(t)
+		conn.Send("DELETE /api/users/1 HTTP/1.1\r\nHost: %s\r\nAccept: text/html\r\nAccept: %s\r\nX-API-Key: %s\r\n\r\n", host, problemType, key)
+		return conn.Answer()
+	}
+	for want, answer := range map[problem]program.Answer{
+		{"about:blank", "Unauthorized", 401, "An API key is needed", "key_missing"}:                                  ask("127.0.0.1", ""),
+		{"about:blank", "Unauthorized", 401, "The API key is not valid", "key_invalid"}:                              ask("127.0.0.1", "x"),
+		{"about:blank", "Forbidden", 403, "This API key can only read", "key_read_only"}:                             ask("127.0.0.1", readKey),
+		{"about:blank", "Misdirected Request", 421, `This service does not answer for the host "x"`, "host_refused"}: ask("x", ""),
+	} {
+		if got := readProblem(t, answer); got != want || answer.Status != want.Status {
+			t.Errorf("answered %d %+v, want %+v", answer.Status, got, want)
+		}
+		vary := map[bool]string{true: "Accept", false: "Authorization, X-API-Key, Accept"}[want.Status == 421]
+		program.ExpectHeader(t, answer, "Vary", vary)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -14,16 +15,22 @@ func TestAUserMayContainAnyCharacter(t *testing.T) {
 	t.Parallel()
 	kept := program.Serve(t)
 	uncached := program.Serve(t, "DATA_DIR="+kept.DataDir, "LIST_MEMORY_MIB=0")
+	names := []string{`"double", 'single' and ''two''`, "one\ntwo\r\nthree\rfour\n", `\ \\ \n \u0000 \N`, `\N`, `'); DROP TABLE users; --`, "null",
+		"  a  ", "<b>&amp;</b>", "Ærø Łódź 東京 🦊 \u2028 \u202e \ufeff"}
+	for char := firstCharacter; char < 0x100; char++ {
+		names = append(names, "before"+string(char)+"after"+strings.Repeat(string(char), 4))
+	}
 	var rows strings.Builder
 	var want []string
-	for char := firstCharacter; char < 0x100; char++ {
-		name, email := "before"+string(char)+"after"+strings.Repeat(string(char), 4), string(char)
-		text, err := json.Marshal(program.User{Name: name, Email: email})
+	for i, name := range names {
+		text, err := json.Marshal(program.User{Name: name, Email: fmt.Sprint(name, i)})
 		program.Must(t, err)
 		rows.Write(append(text, '\n'))
-		want = append(want, name+" "+email)
+		want = append(want, fmt.Sprint(name, " ", name, i))
 	}
 	kept.Do(t, "POST", program.NDJSON, rows.String()).Expect(t, 200, "…")
+	file := kept.Do(t, "GET", program.CSV, "").Body
+	kept.Do(t, "POST", program.CSV+"?on_conflict=update", file).Expect(t, 200, `{"created":0,"updated":0,"skipped":`+fmt.Sprint(len(names))+`,…`)
 	for _, p := range []*program.Program{kept, uncached} {
 		for i, user := range p.List(t) {
 			if user.Name+" "+user.Email != want[i] || !program.IsTime(user.CreatedAt) {
@@ -102,5 +109,46 @@ func TestALinkToUsersWhoAreGoneIsNotKept(t *testing.T) {
 			kept = again
 		}
 		program.ExpectHeader(t, kept, "Link", "")
+	}
+}
+
+// A proxy that compresses makes another tag of each. Who sends that back is told so, and what to send.
+func TestBehindAProxyThatCompressesAClientLearnsWhichTagToSend(t *testing.T) {
+	t.Parallel()
+	proxy := readable(t).BehindNginx(t)
+	const gzip = "Accept-Encoding: gzip"
+	tag := proxy.Do(t, "GET", "/api/users/1", "", gzip).Header.Get("ETag")
+	if !strings.HasPrefix(tag, `W/"`) {
+		t.Fatalf("nginx has left the tag as it is: %s", tag)
+	}
+	for _, path := range []string{"/api/users/1", "/api/users?email=ada@example.org"} {
+		proxy.Do(t, "GET", path, "", gzip, "If-None-Match: "+tag).Expect(t, 304, "")
+	}
+	refused := proxy.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`, gzip, "If-Match: "+tag)
+	expectRewritten(t, refused, strings.TrimPrefix(tag, "W/"))
+	proxy.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`, "If-Match: "+refused.Header.Get("ETag")).Expect(t, 200, "…Ada King…")
+}
+
+// Every reference is relative, so that a proxy may put a prefix before each path.
+func TestBehindAPathPrefixEveryReferenceLeadsBack(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	proxy := p.BehindNginx(t)
+	created := proxy.Do(t, "POST", "/api/users", program.Body("Ada", "ada"))
+	proxy.Create(t, "Alan", "alan")
+	var document struct{ Servers []struct{ URL string } }
+	program.Must(t, json.Unmarshal([]byte(proxy.Do(t, "GET", "/openapi.json", "").Body), &document))
+	link := proxy.Do(t, "GET", "/api/users?limit=1", "").Header.Get("Link")
+	for _, reference := range []struct{ from, to, leads string }{
+		{"/openapi.json", document.Servers[0].URL, "/"},
+		{"/api/users", created.Header.Get("Location"), "/api/users/1"},
+		{"/api/users", strings.TrimSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`), "/api/users?limit=1&after=1"},
+	} {
+		from, err := url.Parse(proxy.URL + reference.from)
+		program.Must(t, err)
+		to, err := from.Parse(reference.to)
+		program.Must(t, err)
+		program.Expect(t, fmt.Sprintf("where %s in %s leads", reference.to, reference.from), to, proxy.URL+reference.leads)
+		proxy.Do(t, "GET", reference.leads, "").Expect(t, 200, "…")
 	}
 }

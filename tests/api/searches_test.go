@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,5 +185,142 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	}
 	if list := p.Do(t, "GET", "/api/users?", ""); len(list.Users(t)) != 6 {
 		t.Errorf("an empty query is answered %s", list.Body)
+	}
+}
+
+// The parameters of a list, and the Link to what follows; "" when nothing does.
+var links = []struct{ query, link string }{
+	{"limit=2", `<?limit=2&after=2>; rel="next"`},
+	{"limit=5", `<?limit=5&after=5>; rel="next"`},
+	{"limit=6", ""},
+	{"limit=2&after=4", ""},
+	{"limit=1&after=5&order=desc", `<?limit=1&order=desc&after=4>; rel="next"`},
+	{"limit=1&q=example.org&count=true&after=1", `<?limit=1&q=example.org&count=true&after=2>; rel="next"`},
+	{"limit=1&q=example.org&count=true", `<?limit=1&q=example.org&count=true&after=1>; rel="next"`},
+	{"limit=1&email=ada@example.org", ""},
+	{"limit=1&id=5&id=1&id=4&email!=&name%21=a", `<?limit=1&id=5&id=1&id=4&email!=&name!=a&after=1>; rel="next"`},
+	{"limit=1&created_from=2024-01-02+03:04:05&created_to=2025-01-01", `<?limit=1&created_from=2024-01-02+03%3A04%3A05&created_to=2025-01-01&after=1>; rel="next"`},
+	{"limit=1&q=%25", ""},
+	{"q=a", ""},
+	{"", ""},
+}
+
+func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
+	t.Parallel()
+	p := readable(t)
+	for _, l := range links {
+		for _, path := range []string{"/api/users", program.CSV, program.NDJSON} {
+			expectLink(t, p, path, l.query, l.link)
+		}
+		for _, parameter := range []string{"spreadsheet=true", "spreadsheet=false"} {
+			expectLink(t, p, program.CSV, parameter+"&"+l.query, strings.Replace(l.link, "?", "?"+parameter+"&", 1))
+		}
+	}
+	p.Create(t, "Q&A + Ä%", "escapes@example.org")
+	p.Create(t, "Q&A + Ä%", "escapes2@example.org")
+	next := p.Do(t, "GET", "/api/users?limit=1&q=Q%26A+%2B+%C3%84%25", "").Header.Get("Link")
+	if users, _ := page(t, p, next); len(users) != 1 || users[0].Email != "escapes2@example.org" {
+		t.Errorf("%s leads to %v", next, users)
+	}
+}
+
+func expectLink(t *testing.T, p *program.Program, path, query, want string) {
+	t.Helper()
+	link := p.Do(t, "GET", path+"?"+query, "").Header.Get("Link")
+	if link != want {
+		t.Errorf("after %s?%s the Link is %s, want %s", path, query, link, want)
+	}
+}
+
+// page follows a Link, and returns the users and the next Link.
+func page(t *testing.T, p *program.Program, link string) ([]program.User, string) {
+	t.Helper()
+	query, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	answer := p.Do(t, "GET", "/api/users"+query, "")
+	return answer.Users(t), answer.Header.Get("Link")
+}
+
+func TestAListOfAnyLengthIsNotCut(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(25_000)
+	for query, want := range map[string]int{"q=user": 25_000, "order=desc": 25_000, "after=12345": 12_655} {
+		if users := p.Do(t, "GET", "/api/users?"+query, "").Users(t); len(users) != want {
+			t.Errorf("?%s lists %d users of %d", query, len(users), want)
+		}
+	}
+}
+
+func TestASortedListIsReadPageByPageWhileUsersComeAndGo(t *testing.T) {
+	t.Parallel()
+	for _, order := range []string{"asc", "desc"} {
+		t.Run(order, func(t *testing.T) {
+			p := program.Serve(t)
+			names := []string{"ada", "Ada", "Bea", "Łukasz", "Émile", "Zoe", "zoe", "emile", "😀"}
+			var want []int64
+			for i, name := range names {
+				want = append(want, p.Create(t, name, fmt.Sprint(i)))
+			}
+			want = []int64{want[0], want[1], want[2], want[4], want[7], want[3], want[5], want[6], want[8]}
+			first, last := "!", "🙂"
+			if order == "desc" {
+				slices.Reverse(want)
+				first, last = last, first
+			}
+			var got []int64
+			next := "?sort=name&limit=2&order=" + order
+			for page := 0; next != ""; page++ {
+				answer := p.Do(t, "GET", "/api/users"+next, "")
+				for _, user := range answer.Users(t) {
+					got = append(got, user.ID)
+				}
+				next, _, _ = strings.Cut(strings.TrimPrefix(answer.Header.Get("Link"), "<"), ">")
+				switch border := got[len(got)-1]; page { // the user behind whom the next page begins
+				case 0:
+					p.Delete(t, border)
+				case 1:
+					p.Change(t, border, `{"name":"`+last+`"}`)
+					want = append(want, border) // comes again: it is another user to whoever reads on
+				case 2:
+					p.Create(t, first, "before")
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got the users %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestASortThatCannotBeReadPageByPageIsRefused(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	p.Create(t, "Bob", "bob")
+	place := func(query string) string {
+		_, after, _ := strings.Cut(p.Do(t, "GET", "/api/users?"+query, "").Header.Get("Link"), "after=")
+		return "&after=" + strings.TrimSuffix(after, `>; rel="next"`)
+	}
+	byName := place("sort=name&limit=1")
+	const limit = "The parameter sort must come with limit: users are sorted page by page"
+	misplaced := func(sort string) string {
+		return "The parameter after must be what the Link of a page with sort=" + sort + " says"
+	}
+	for query, want := range map[string]string{
+		"sort=name": limit, "sort=id": limit, "sort=name&order=desc&q=a": limit,
+		"sort=name&limit=1&after=1":        misplaced("name"),
+		"sort=name&limit=1" + byName + "!": misplaced("name"),
+		"sort=email&limit=1" + byName:      misplaced("email"),
+		"limit=1" + byName:                 "The parameter after must be the id of a user",
+	} {
+		for _, path := range []string{"/api/users", "/api/users.csv", "/api/users.ndjson"} {
+			answer := p.Do(t, "GET", path+"?"+query, "")
+			if answer.Status != 400 || answer.Body != program.ErrorBody(want) {
+				t.Errorf("%s?%s is answered %d %s, want 400 %s", path, query, answer.Status, answer.Body, want)
+			}
+		}
+	}
+	if answer := p.Do(t, "GET", "/api/users?sort=name&limit=1&order=desc"+place("sort=name&limit=1"), ""); answer.Body != "[]" {
+		t.Errorf("a place fits both orders, and nobody comes before the first: %s", answer.Body)
 	}
 }
