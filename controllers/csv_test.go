@@ -69,9 +69,6 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 	const inner = `This value has a quote in it but none around it. ` +
 		`Put quotes around the value, and write the quote inside it as ""`
 	for _, test := range []struct{ name, text, want string }{
-		{"CRLF", "name,email\r\nAda,a@x\r\nAlan,b@x\r\n", "2 Ada|a@x; 3 Alan|b@x"},
-		{"no line break at the end", "name,email\nAda,a@x", "2 Ada|a@x"},
-		{"semicolons", "name;email\nAda, the first;a@x\n", "2 Ada, the first|a@x"},
 		{"tabs", "name\temail\nAda;1\ta@x\n", "2 Ada;1|a@x"},
 		{"a comma in a quoted title", "name;\"phone, home\";email\nAda;1;a@x\n", "2 Ada|a@x"},
 		{"UTF-16 without a mark", "n\x00a\x00m\x00e\x00", notUTF8(1)},
@@ -88,12 +85,10 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"another CR in the header", "name\remail\nA,a\n", "refused: The header cannot be read. " + loneCR},
 		{"Ctrl-Z behind the last value", "name,email\nA,a\x1a", "2 A|a"},
 
-		{"nothing", "", "refused: " + emptyCSV},
 		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
 		{"a byte order mark alone", "\ufeff", "refused: " + emptyCSV},
 		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
 		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
-		{"a header without email", "name,mail\nA,a\n", refused + `it has "name" and "mail", and not "email"`},
 		{"another separator within a title", "name;email;street, town\nA;a;x\n", "2 A|a"},
 		{"other separators within titles", "a,b,c\tname\te-mail\td;e;f;g;h;i;j\n1\tA\ta\t2\n", "2 A|a"},
 		{"an index without a title", "\tname\temail\n0\tA\ta\n", "2 A|a"},
@@ -101,7 +96,6 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"refused: The header cannot be read. " + space},
 		{"other titles", "Vorname;Fax;Mail (privat, neu)\nA;1;a\n",
 			refused + `it has "Vorname", "Fax" and "Mail (privat, neu)", and not "name" and "email"`},
-		{"E-Mail", "NAME,E-Mail\nA,a\n", "2 A|a"},
 		{"email twice", "name,E-mail,Email\nA,a,b\n", "refused: The header has the column \"email\" twice"},
 		{"what cannot be seen in titles", "\u200b\ufeffna\u00adme\u00a0,\x1a\u2060 email\u200e\nA,\u200ba\n", "2 A|\u200ba"},
 		{"a second header", "name,id,email\nA,1,a\n\ufeffName,x,E-Mail \nemail,,name\nname,2,b\nB,3,email\n",
@@ -170,15 +164,12 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 	const ada = `{"name":"A","email":"a"}`
 	long := strings.Repeat(" ", largestRow)
 	for _, test := range []struct{ name, text, want string }{
-		{"objects", ada + "\n" + `{"email":"b","name":"B","id":7}`, "1 A|a; 2 B|b"},
 		{"CRLF and blank lines", "\r\n" + ada + "\r\n \t\r\n" + ada + "\r\n", "2 A|a; 4 A|a"},
-		{"nothing", "", "refused: " + emptyNDJSON},
 		{"blank lines alone", "\n \t\r\n\n ", "refused: " + emptyNDJSON},
 		{"rows that are refused", "{}\n{\n[]\n{\"name\":1,\"email\":\"a\"}\n" + ada,
 			"1: " + required + "; 2: The line is not valid JSON: see byte 1; " +
 				"3: The line must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
 		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The line is not valid JSON: see byte 9; 3 A|a"},
-		{"a first line that is no object", "null\n" + ada, "refused: " + errNotLines.Message},
 		{"keys that are not quite fields", `{"NAME":"A","E-Mail":"a"}` + "\n" + `{"name":"A","Email":"a","email":"b"}`,
 			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},
 		{"keys with what cannot be seen", `{"\ufeffname":"A","email":"a","Fax":1}`,
