@@ -17,9 +17,7 @@ import (
 func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
-	source := program.Serve(t)
-	source.Create(t, "New", "new@example.org")
-	backup := program.BackUp(t, source.DataDir)
+	backup := newBackup(t)
 	p := program.Serve(t)
 	expectRefused := func(pid int) {
 		t.Helper()
@@ -41,9 +39,7 @@ func TestARestoreIsRefusedWhileAnyProcessHasTheDatabaseOpen(t *testing.T) {
 func TestARestoreIsServedAndKeepsTheOldDatabase(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Backups)
-	source := program.Serve(t)
-	source.Create(t, "New", "new@example.org")
-	backup := program.BackUp(t, source.DataDir)
+	backup := newBackup(t)
 	for name, argument := range map[string]string{"a file": backup, "the standard input": "-"} {
 		t.Run(name, func(t *testing.T) {
 			p := program.Serve(t)

@@ -50,21 +50,6 @@ func TestALongMethodIsCutInTheLog(t *testing.T) {
 	program.Expect(t, "the line", p.Line(t, "request_id=long"), "… method="+strings.Repeat("M", 20)+" route=…")
 }
 
-// HEAD has the headers of GET, and the log says that no byte followed them.
-func TestTheLineOfAHEADHasNoBytes(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
-	for _, path := range []string{"/api/users", "/api/users?limit=1", "/api/users/1", "/unknown"} {
-		answer := p.Do(t, "HEAD", path, "")
-		got := p.Do(t, "GET", path, "")
-		for _, name := range []string{"Content-Length", "Content-Type"} {
-			program.ExpectHeader(t, answer, name, got.Header.Get(name))
-		}
-		program.Expect(t, "the line", p.Line(t, "request_id="+answer.Header.Get("X-Request-Id")), "… bytes=0 …")
-	}
-}
-
 func TestNoUserIsEverInTheLog(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "USER_FIELDS=room", "LOG_LEVEL=debug")
