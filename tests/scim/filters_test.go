@@ -135,6 +135,8 @@ func TestAFilterFindsUsers(t *testing.T) {
 			t.Errorf("%s: %s finds %s, want %s", test.name, test.filter, got, test.ids)
 		}
 	}
+	expect(t, p, exchange{"who is active", "GET /Users?filter=id pr", "", `200 {…[{"active":true,…},{"active":false,…},{"active":true,…},` +
+		`{"active":true,…},{"active":true,…}]}`})
 }
 
 // Filters of the table, combined at random, find whom they find one by one, combined in the same way.

@@ -57,6 +57,8 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		{"a removal without a value means every email", `{"op":"remove","path":"emails","value":null}`, `"email":"USER"`},
 		{"an email that is taken away becomes the userName", `{"op":"remove","path":"emails[type eq \"work\"]"}`, `"email":"USER"`},
 		{"active is a boolean", `{"op":"replace","path":"active","value":false}`, `"active":"false"`},
+		{"or a text in any letter case", `{"op":"replace","value":{"active":"FALSE"}}`, `"active":"false"`},
+		{"that may be true", `{"op":"replace","path":"active","value":"True"}`, `"active":"true"`},
 		{"displayName is the name", `{"op":"replace","path":"displayName","value":"D"}`, `"name":"D"`},
 		{"of both, displayName counts", `{"op":"replace","value":{"displayName":"D","name":{"formatted":"F"}}}`, `"name":"D"`},
 		{"a new familyName makes a new name, as in a PUT", `{"op":"replace","path":"name.familyName","value":"K"}`, `"name":"K",…"family_name":"K"`},

@@ -105,26 +105,6 @@ func TestAnEmailWithoutAnAtIsNotShownAsOne(t *testing.T) {
 		exchange{"the second is not", "PATCH /Users/1", operations(`{"op":"add","path":"emails","value":[{"value":"b@x"}]}`), "200 " + one})
 }
 
-func TestActiveIsFalseOnlyIfTheFieldSaysFalse(t *testing.T) {
-	t.Parallel()
-	p := serve(t, needed)
-	for value, want := range map[string]string{
-		`null`: "true", `""`: "true", `"False"`: "true", `"no"`: "true", `"true"`: "true", `"false"`: "false",
-	} {
-		created := p.Do(t, "POST", "/api/users", `{"name":"n","email":"`+strings.ReplaceAll(value, `"`, "'")+`","active":`+value+`}`)
-		_, id, _ := strings.Cut(created.Header.Get("Location"), "/")
-		expect(t, p, exchange{"the attribute for " + value, "GET /Users/" + id, "", `200 {"active":` + want + `,…`},
-			exchange{"a filter", fmt.Sprintf(`GET /Users?filter=id eq "%s" and active eq %s`, id, want), "", `200 {…"totalResults":1,…`})
-	}
-	for value, want := range map[string]string{
-		`true`: `"true"`, `false`: `"false"`, `"True"`: `"true"`, `"FALSE"`: `"false"`, `null`: "null",
-	} {
-		answer := p.Do(t, "POST", users, `{"userName":"sent `+strings.ReplaceAll(value, `"`, "'")+`","active":`+value+`}`)
-		expect(t, p, exchange{"the field for " + value, "GET /api/" + strings.ToLower(answer.Header.Get("Location")), "",
-			`200 {…,"active":` + want + `}`})
-	}
-}
-
 // Most mistakes are noticed before anything is stored.
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
