@@ -180,6 +180,15 @@ func TestABatchIsAnsweredItemByItem(t *testing.T) {
 	program.ExpectHeader(t, answers[1], "ETag", program.ETag(t, p, 1))
 	program.ExpectHeader(t, answers[6], "Location", "users/3")
 	p.ExpectUsers(t, "Augusta", "A")
+	answers = sendBatch(t, p, []string{ // which are carried out in order, as one names a user by email
+		item("PUT /api/users/a%40b", `{"name":"B"}`), item("PATCH /api/users/3", `{"name":"C"}`), item("PUT /api/users/a@b"+onlyNew, named),
+		item("GET /api/users/a@b", ""), item("DELETE /api/users/a@b", ""), item("GET /api/users/3", ""), item("PUT /api/users/d@b", named),
+	})
+	for i, status := range []int{200, 200, 412, 200, 204, 404, 201} {
+		answers[i].Expect(t, status, "…")
+	}
+	program.Expect(t, "the user before the deletion", answers[3].Body, answers[1].Body)
+	program.ExpectHeader(t, answers[6], "Location", "4")
 	program.Expect(t, "what no requests are answered", p.Do(t, "POST", batchPath, `{"requests":[]}`).Body, `{"responses":[]}`)
 }
 

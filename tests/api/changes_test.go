@@ -386,18 +386,3 @@ func TestPutsAndDeletionsAtOnceAllSucceed(t *testing.T) {
 	program.Expect(t, fmt.Sprint("deletions that are answered, of ", found), found["DELETE204"]+found["DELETE404"], all)
 	program.Expect(t, "users who are left", found["PUT201"]-found["DELETE204"], len(p.List(t)))
 }
-
-// A batch carries out what names a user by email in order with all others for users.
-func TestABatchNamesUsersByEmail(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	answers := sendBatch(t, p, []string{
-		item("PUT /api/users/a@b", `{"name":"A"}`), item("PATCH /api/users/1", `{"name":"B"}`), item("PUT /api/users/a%40b"+onlyNew, named),
-		item("GET /api/users/a@b", ""), item("DELETE /api/users/a@b", ""), item("GET /api/users/1", ""),
-	})
-	for i, status := range []int{201, 200, 412, 200, 204, 404} {
-		answers[i].Expect(t, status, "…")
-	}
-	program.ExpectHeader(t, answers[0], "Location", "1")
-	program.Expect(t, "the user before the deletion", answers[3].Body, answers[1].Body)
-}
