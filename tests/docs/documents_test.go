@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -139,4 +140,155 @@ func glob(t *testing.T, pattern string) []string {
 	paths, err := filepath.Glob(pattern)
 	program.Must(t, err)
 	return paths
+}
+
+var (
+	goFile       = regexp.MustCompile(`[\w./*-]*\w\.go\b`)
+	testName     = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+`)
+	hasProse     = regexp.MustCompile(`\.(md|tmpl|go|js|ts|ya?ml|sh|env|mod)$|^\.ci/|Makefile$|Dockerfile$`)
+	comment      = regexp.MustCompile(`(?m)(^\s*\*|//|#).*$`) // in a line of code
+	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Z]\w*)\(`)
+)
+
+// Each file of Go code and each test that a document or a comment names exists: a reader who looks for it must find it.
+func TestEveryNameInADocumentOrACommentExists(t *testing.T) {
+	t.Parallel()
+	files, tests := repository(t)
+	for path := range files {
+		if !hasProse.MatchString(path) {
+			continue
+		}
+		prose := program.ReadFile(t, filepath.Join("../..", path))
+		if extension := filepath.Ext(path); extension != ".md" && extension != ".tmpl" {
+			prose = strings.Join(comment.FindAllString(prose, -1), "\n")
+		}
+		for _, name := range goFile.FindAllString(prose, -1) {
+			if !isFile(files, path, name) {
+				t.Errorf("%s names %s, which does not exist", path, name)
+			}
+		}
+		for _, name := range testName.FindAllString(prose, -1) {
+			if !tests[name] {
+				t.Errorf("%s names %s, which does not exist", path, name)
+			}
+		}
+	}
+}
+
+// repository returns the paths of all files of the project from its root, and the names of all tests.
+func repository(t *testing.T) (files, tests map[string]bool) {
+	t.Helper()
+	files, tests = map[string]bool{}, map[string]bool{}
+	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", "node_modules", "bench/build", "data", "dist", "tmp"}, name) || entry.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		files[name] = true
+		if strings.HasSuffix(name, "_test.go") {
+			for _, function := range testFunction.FindAllStringSubmatch(program.ReadFile(t, path), -1) {
+				tests[function[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil || len(files) < 100 || len(tests) < 100 {
+		t.Fatalf("the repository has %d files and %d tests: %v", len(files), len(tests), err)
+	}
+	return files, tests
+}
+
+// isFile reports whether a name that a file has leads to a file: from the directory of that file, or from anywhere. One
+// with a * leads to every file of such a name.
+func isFile(files map[string]bool, path, name string) bool {
+	name = strings.TrimPrefix(name, "./")
+	for file := range files {
+		matches, _ := filepath.Match(filepath.Base(name), filepath.Base(file))
+		if strings.HasSuffix("/"+file, "/"+name) || matches && strings.Contains(name, "*") {
+			return true
+		}
+	}
+	return files[filepath.Join(filepath.Dir(path), name)]
+}
+
+var (
+	shellBlock = regexp.MustCompile("(?ms)^ *```(?:sh|shell)\n(.*?)^ *```")
+	example    = regexp.MustCompile(`(?m)^  (?:(?:[A-Z_]+=\S+ )*(?:docker|users-api) |[A-Z_]+=\$).*$`) // in a help text
+)
+
+// shownCommands returns what people paste: the blocks for a shell in each document, and the examples in the help of each command.
+func shownCommands(t *testing.T) (shown map[string][]string) {
+	t.Helper()
+	shown = map[string][]string{}
+	blocks := 0
+	for _, path := range slices.Concat(glob(t, "../../*.md"), glob(t, "../../*/*.md"), glob(t, "../../docs/decisions/*.md")) {
+		for _, block := range shellBlock.FindAllStringSubmatch(program.ReadFile(t, path), -1) {
+			shown[path], blocks = append(shown[path], block[1]), blocks+1
+		}
+	}
+	help := program.RunCommand(t, t.TempDir(), nil, "help").Stdout
+	for _, command := range regexp.MustCompile(`(?m)^  ([a-z-]+) +[A-Z]`).FindAllStringSubmatch(help, -1) {
+		text := program.RunCommand(t, t.TempDir(), nil, "help", command[1]).Stdout
+		shown["help "+command[1]] = example.FindAllString(text, -1)
+	}
+	if blocks < 40 || len(shown["help backup"]) < 2 || len(shown["help key"]) < 3 {
+		t.Fatalf("%d blocks, and %q in help", blocks, shown)
+	}
+	return shown
+}
+
+// What is pasted has no remarks: an interactive zsh, which is what a Mac has, takes them as arguments.
+func TestNoCommandHasARemarkOnItsLine(t *testing.T) {
+	t.Parallel()
+	for path, scripts := range shownCommands(t) {
+		for _, script := range scripts {
+			if remark := regexp.MustCompile(`(?m)(?:^|\s)#.*|\S {2,}\S.*`).FindString(script); remark != "" {
+				t.Errorf("%s shows, in what people paste: %s", path, remark)
+			}
+		}
+	}
+}
+
+// A backup gets its name once it is complete: one that fails must not empty the last good one. And what deletes is a dry run.
+func TestWhatIsPastedKeepsUsersAndBackups(t *testing.T) {
+	t.Parallel()
+	toFile := regexp.MustCompile(`(?:backup -|pg_dump [^>\n]*) ?> ?(\S+)`)
+	backups, deletions := 0, 0
+	deleting := regexp.MustCompile(`.*(?:-X DELETE|on_missing=delete).*`)
+	for path, scripts := range shownCommands(t) {
+		text := strings.Join(scripts, "\n")
+		for _, deletes := range deleting.FindAllString(text, -1) {
+			if deletions++; !strings.Contains(deletes, "echo ask -X DELETE") && !strings.Contains(deletes, "dry_run=true") {
+				t.Errorf("%s shows what deletes as it stands: %s", path, deletes)
+			}
+		}
+		for _, script := range scripts {
+			if !strings.Contains(script, `"method":"DELETE"`) { // in a batch, which another line sends
+				continue
+			}
+			if deletions++; strings.Count(script, "/batch") != strings.Count(script, "echo ask -d") {
+				t.Errorf("%s shows what deletes as it stands: %s", path, script)
+			}
+		}
+		if strings.HasSuffix(path, ".md") {
+			text = program.ReadFile(t, path) // what stands in a sentence, too
+		}
+		for _, match := range toFile.FindAllStringSubmatch(text, -1) {
+			backups++
+			name, isNew := strings.CutSuffix(match[1], ".new")
+			if moves := regexp.MustCompile(`&&\s+mv ` + regexp.QuoteMeta(match[1]+" "+name)); !isNew || !moves.MatchString(text) {
+				t.Errorf("%s shows a backup that empties the last one when it fails: %s", path, match[0])
+			}
+		}
+	}
+	if backups < 5 || deletions < 3 {
+		t.Errorf("%d backups and %d deletions are shown", backups, deletions)
+	}
 }
