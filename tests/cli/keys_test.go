@@ -2,9 +2,12 @@ package cli
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -106,4 +109,165 @@ func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
 	got := program.Scrape(t, p)["http_requests_by_key_total"]
 	want := map[string]float64{"key=hr-sync": 3, "key=unnamed": 1, "key=ended": 1, "key=report": 4}
 	program.Expect(t, "what is counted", got, want)
+}
+
+const (
+	fullKey = "full-key-0123456789" // has full access
+	nobody  = 65534                 // the uid of the user nobody, who owns nothing
+)
+
+// expectMode compares who may do what with a file or directory.
+func expectMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	info, err := os.Stat(path)
+	program.Must(t, err)
+	program.Expect(t, "the mode of "+path, info.Mode().Perm(), want)
+}
+
+func TestOtherUsersCannotReadWhatTheProgramMakes(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	parent := t.TempDir()
+	made, kept, empty := filepath.Join(parent, "made"), filepath.Join(parent, "kept"), filepath.Join(parent, "empty")
+	program.Must(t, errors.Join(os.Mkdir(kept, 0o755), os.Mkdir(empty, 0o755)))
+	program.WriteFile(t, filepath.Join(empty, "users.db"), "") // an empty file is an empty database
+	for directory, modes := range map[string][2]os.FileMode{made: {0o700, 0o600}, kept: {0o755, 0o600}, empty: {0o755, 0o644}} {
+		p := program.Serve(t, "DATA_DIR="+directory)
+		p.Create(t, "Ada", "ada@example.org")
+		p.List(t)
+		expectMode(t, directory, modes[0])
+		for _, ending := range []string{"", "-wal", "-shm"} {
+			expectMode(t, p.DatabasePath()+ending, modes[1])
+		}
+	}
+}
+
+// killed returns a directory with a database and the -wal that a kill has left.
+func killed(t *testing.T) string {
+	t.Helper()
+	directory := program.SharedDirectory(t, os.Geteuid())
+	p := program.Serve(t, "DATA_DIR="+directory)
+	p.Create(t, "Ada", "ada@example.org")
+	p.Kill(t)
+	_, err := os.Stat(p.DatabasePath() + "-wal")
+	program.Must(t, err)
+	return directory
+}
+
+// With a -wal that a kill has left, SQLite opens what it cannot write and lists it. A program that serves then would
+// refuse every write and look healthy.
+func TestAStartThatCannotWriteEndsAlthoughItCouldRead(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.NeedsRoot(t)
+	for _, mode := range []os.FileMode{0o755, 0o555} { // of the directory of a read-only file
+		directory := killed(t)
+		files, err := filepath.Glob(filepath.Join(directory, "*"))
+		program.Must(t, err)
+		for _, path := range append(files, directory) {
+			program.Must(t, errors.Join(os.Chown(path, nobody, nobody), os.Chmod(path, 0o444)))
+		}
+		program.Must(t, os.Chmod(directory, mode))
+		program.ExpectRefusal(t, program.LaunchAs(t, nobody, program.Path(), "DATA_DIR="+directory), directory, "writ")
+	}
+	for _, wal := range []bool{true, false} {
+		directory, mounted := killed(t), t.TempDir()
+		if !wal {
+			program.Serve(t, "DATA_DIR="+directory).Stop(t)
+		}
+		program.Mount(t, "--bind", directory, mounted)
+		program.Mount(t, "-o", "remount,ro,bind", mounted)
+		program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+mounted), mounted, "read-only")
+	}
+}
+
+func TestAPortThatNeedsRightsIsNotSaidToBeTaken(t *testing.T) {
+	t.Parallel()
+	program.NeedsRoot(t) // to become another user
+	first := strings.TrimSpace(program.ReadFile(t, "/proc/sys/net/ipv4/ip_unprivileged_port_start"))
+	if number, err := strconv.Atoi(first); err != nil || number <= 80 {
+		t.Skipf("anybody may listen on port 80 here: %q, %v", first, err)
+	}
+	p := program.LaunchAs(t, nobody, program.Path(), "DATA_DIR="+program.SharedDirectory(t, nobody), "PORT=80")
+	program.ExpectRefusal(t, p, "cannot listen on port 80", "permission denied", "1024", "NET_BIND_SERVICE")
+	program.Forbid(t, p.Log(), "program that has it")
+}
+
+// As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups, and warns that
+// it cannot read them again.
+func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
+	t.Parallel()
+	program.NeedsRoot(t) // to become another user
+	for owner, warnings := range map[int]int{0: 1, 65532: 0} {
+		directory := program.SharedDirectory(t, 0)
+		keys := filepath.Join(directory, "keys")
+		program.WriteFile(t, keys, fullKey)
+		program.Must(t, errors.Join(os.Chmod(keys, 0o600), os.Chown(keys, owner, owner)))
+		root := syscall.Credential{Uid: 0, Gid: 0, Groups: []uint32{0, 5000}}
+		p := program.LaunchWith(t, root, program.Path(), "DATA_DIR="+directory+"/data", "RUN_AS=65532", "API_KEY_FILE="+keys)
+		p.WaitForAddress(t)
+		for key, want := range map[string]int{"": 401, fullKey: 200} {
+			p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key).Expect(t, want, "…")
+		}
+		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names ` +
+			`cannot be read: permission denied" help="make it a regular file that uid 65532 can read"`
+		program.Expect(t, fmt.Sprint("warnings of the file of ", owner), strings.Count(p.Log(), says), warnings)
+		program.Forbid(t, p.Log(), "ERROR")
+		status := strings.Join(strings.Fields(program.ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID()))), " ")
+		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
+		program.Expect(t, "who serves", status, want)
+	}
+}
+
+// In a user namespace, root is an ordinary user outside, and another uid may not exist: the error says what to do, and that
+// works.
+func TestStartedAsTheRootOfANamespaceItSaysHowToStayRoot(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	script := filepath.Join(t.TempDir(), "namespace")
+	program.Must(t, os.WriteFile(script, []byte("#!/bin/sh\nexec unshare --user --map-root-user "+program.Path()+"\n"), 0o755))
+	if err := exec.Command("unshare", "--user", "--map-root-user", "true").Run(); err != nil {
+		t.Skipf("no user namespaces here: %v", err)
+	}
+	program.ExpectRefusal(t, program.Launch(t, script, "RUN_AS=65532"), "cannot become uid 65532", "set RUN_AS=0")
+	p := program.Start(t, script, "RUN_AS=0")
+	p.Create(t, "Ada", "ada@example.org")
+}
+
+// What root made in a data directory, and a directory for backups that root owns, are handed over. So are the files of a
+// command that root runs: the service could not open them otherwise.
+func TestStartedAsRootItHandsItsFilesOver(t *testing.T) {
+	t.Parallel()
+	program.NeedsRoot(t) // to become another user
+	program.NeedsFile(t, program.Files)
+	directory := program.SharedDirectory(t, 0)
+	data, backups := filepath.Join(directory, "data"), filepath.Join(directory, "backups")
+	settings := []string{"DATA_DIR=" + data, "BACKUP_EVERY=24h", "BACKUP_DIR=" + backups}
+	asRoot := program.Serve(t, "DATA_DIR="+data)
+	asRoot.Create(t, "Ada", "ada@example.org")
+	asRoot.Kill(t) // so that it leaves -wal and -shm
+	program.Must(t, os.Mkdir(backups, 0o700))
+	p := program.Serve(t, append(settings, "RUN_AS=65532")...)
+	p.Create(t, "Alan", "alan@example.org")
+	p.WaitForLog(t, "backup made")
+	p.Stop(t)
+	for _, path := range []string{data, filepath.Join(data, "users.db"), backups} {
+		expectOwner(t, path, 65532)
+	}
+	made := filepath.Join(backups, program.NamesIn(t, backups)[0])
+	changed := program.Serve(t, "DATA_DIR="+filepath.Join(directory, "changed"))
+	changed.Stop(t)
+	for directory, command := range map[string][]string{
+		filepath.Join(directory, "restored"): {"restore", made}, changed.DataDir: {"add-field", "room"},
+	} {
+		program.RunWith(t, []string{"DATA_DIR=" + directory, "RUN_AS=65532"}, nil, command...).MustSucceed(t)
+		expectOwner(t, filepath.Join(directory, "users.db"), 65532)
+	}
+}
+
+func expectOwner(t *testing.T, path string, want uint32) {
+	t.Helper()
+	info, err := os.Stat(path)
+	program.Must(t, err)
+	program.Expect(t, "the owner of "+path, info.Sys().(*syscall.Stat_t).Uid, want)
 }
