@@ -103,8 +103,9 @@ func TestPagesHaveWhomAPlainModelHas(t *testing.T) {
 			t.Parallel()
 			seed, p := rand.Uint64(), program.Serve(t, "USER_FIELDS=room")
 			t.Logf("the seed is %d", seed)
-			p.Run(t, strings.Fields(command)...).MustSucceed(t)
-			p = program.Serve(t, "USER_FIELDS=room", "DATA_DIR="+p.DataDir)
+			settings := append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir, "USER_FIELDS=room")
+			program.RunWith(t, settings, nil, strings.Fields(command)...).MustSucceed(t) // an index has the fields of the setting
+			p = program.Serve(t, settings...)
 			pages := pagesOf{rand.New(rand.NewPCG(seed, 0)), command == "ignore-email-case", nil}
 			for round := range program.Times(40, 1000) {
 				room := func(of string) string { // of one user at most where it is unique
