@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,9 +42,7 @@ func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	cluster := postgresql.StartCluster(t, documented(t))
 	setting := "DATABASE_URL=" + cluster.URL
 	s, pauses := &services{cluster: cluster}, map[string][]time.Duration{}
-	for range 2 {
-		s.all = append(s.all, &service{Program: program.Serve(t, setting), writers: program.NewWriters()})
-	}
+	s.all[0], s.all[1] = program.Serve(t, setting), program.Serve(t, setting)
 	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
 	for _, p := range s.all {
 		p.WaitForFeed(t)
@@ -67,6 +67,54 @@ func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 		t.Logf("%s: writes pause %.1f s (%.1f to %.1f, %d rounds)", name,
 			of[len(of)/2].Seconds(), of[0].Seconds(), of[len(of)-1].Seconds(), len(of))
 	}
+}
+
+// services are two processes of the service on one cluster.
+type services struct {
+	cluster *postgresql.Cluster
+	all     [2]*program.Program
+	writers []*program.Writers // of each round and process
+}
+
+// under writes with both services, and follows the feed, while something happens to the machine that has a role, and
+// returns how long writes paused. Afterwards both have all that was ever answered, and so has one who follows.
+func (s *services) under(t *testing.T, role string, happens, heal func(*machine, testing.TB)) (pause time.Duration) {
+	var over atomic.Bool
+	var following sync.WaitGroup
+	follower := &program.Follower{}
+	following.Go(func() {
+		for i := 0; !over.Load() && !t.Failed(); i++ {
+			if err := follower.Step(s.all[i%2], 1); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	writers := []*program.Writers{program.StartWriters(2, s.all[0]), program.StartWriters(2, s.all[1])}
+	s.writers = append(s.writers, writers...)
+	wait := func() {
+		for _, w := range writers {
+			w.WaitFor(t, 100)
+		}
+	}
+	wait()
+	affected := s.cluster.WaitFor(t, role, nil)
+	for _, w := range writers {
+		w.Pause() // what comes is of what happens
+	}
+	happens(affected, t)
+	s.cluster.WaitFor(t, role, affected)
+	wait()
+	pause = max(writers[0].Pause(), writers[1].Pause())
+	heal(affected, t)
+	s.cluster.WaitUntilWhole(t)
+	wait()
+	over.Store(true)
+	following.Wait()
+	for _, w := range s.writers {
+		w.StopAndExpect(t, s.all[:]...)
+	}
+	follower.Settle(t, s.all[0])
+	return pause
 }
 
 const goesOn = "the leader's machine stands still and goes on"

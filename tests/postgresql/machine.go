@@ -2,6 +2,7 @@ package postgresql
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
 )
 
 // Machine is one of a [Cluster], with a server, its Patroni and a member of etcd.
@@ -24,7 +28,7 @@ type Machine struct {
 	environment     []string // Patroni's
 	etcdEnvironment []string
 	etcd, patroni   *process
-	gates           []*gate // between its Patroni and each member of etcd
+	gates           []*toxiproxy.Proxy // between its Patroni and each member of etcd
 }
 
 func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machine {
@@ -40,7 +44,11 @@ func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machin
 	var ways []string
 	for member := 1; member <= 3; member++ {
 		way := fmt.Sprintf("%s%d:%d", c.network, n, 23000+member)
-		m.gates = append(m.gates, openGate(t, way, fmt.Sprintf("%s%d:2379", c.network, member)))
+		server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+		gate := toxiproxy.NewProxy(server, way, way, fmt.Sprintf("%s%d:2379", c.network, member))
+		must(t, gate.Start())
+		t.Cleanup(gate.Stop)
+		m.gates = append(m.gates, gate)
 		ways = append(ways, way)
 	}
 	m.etcdEnvironment = append(c.environment(documented.EtcdEnvironment, n),
@@ -163,17 +171,22 @@ func (m *Machine) Pause(testing.TB) { m.signal(syscall.SIGSTOP) }
 // Resume lets a paused machine go on.
 func (m *Machine) Resume(testing.TB) { m.signal(syscall.SIGCONT) }
 
-// CutOff cuts what Patroni has to do with etcd.
-func (m *Machine) CutOff(testing.TB) {
-	for _, g := range m.gates {
-		g.Lock()
+// CutOff cuts what Patroni has to do with etcd: connections stay open, and nothing arrives any more.
+func (m *Machine) CutOff(t testing.TB) {
+	for _, gate := range m.gates {
+		for _, stream := range []string{"upstream", "downstream"} {
+			cut := fmt.Sprintf(`{"name":%q,"type":"timeout","stream":%[1]q,"attributes":{"timeout":0}}`, stream)
+			if _, err := gate.Toxics.AddToxicJson(strings.NewReader(cut)); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
 // Reconnect undoes CutOff.
 func (m *Machine) Reconnect(testing.TB) {
-	for _, g := range m.gates {
-		g.Unlock()
+	for _, gate := range m.gates {
+		gate.Toxics.ResetToxics(context.Background())
 	}
 }
 

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,22 +17,21 @@ type Writers struct {
 	mu      sync.Mutex
 	stored  map[string]int64  // the ids that were answered, by email
 	refused map[string]string // answers that are certain that nothing was stored, by email
+	last    time.Time         // when a creation was answered
+	pause   time.Duration     // the longest time between two such answers
 
 	ended atomic.Bool
 	wait  sync.WaitGroup
 }
 
-// NewWriters returns no clients yet.
-func NewWriters() *Writers { return &Writers{stored: map[string]int64{}, refused: map[string]string{}} }
-
 // StartWriters starts n clients of each program. Each creates one user after the other, until Stop.
 func StartWriters(n int, programs ...*Program) *Writers {
-	w := NewWriters()
+	w, own := &Writers{stored: map[string]int64{}, refused: map[string]string{}, last: time.Now()}, rand.Text()
 	for i, p := range programs {
 		for client := range n {
 			w.wait.Go(func() {
 				for number := 0; !w.ended.Load(); number++ {
-					if !w.Create(p, fmt.Sprintf("%d-%d-%d", i, client, number)) {
+					if !w.create(p, fmt.Sprintf("%s-%d-%d-%d", own, i, client, number)) {
 						time.Sleep(10 * time.Millisecond) // a program that is down would be asked thousands of times
 					}
 				}
@@ -41,8 +41,8 @@ func StartWriters(n int, programs ...*Program) *Writers {
 	return w
 }
 
-// Create creates a user with an email that nobody else has, and reports whether that was answered.
-func (w *Writers) Create(p *Program, email string) bool {
+// create creates a user with an email that nobody else has, and reports whether that was answered.
+func (w *Writers) create(p *Program, email string) bool {
 	answer, err := p.At(p.URL).Send(http.MethodPost, "/api/users", Body("n", email)) // not compared with the document thousands of times
 	user, failed := answer.ParseUser()
 	w.mu.Lock()
@@ -50,6 +50,7 @@ func (w *Writers) Create(p *Program, email string) bool {
 	switch {
 	case err == nil && failed == nil:
 		w.stored[email] = user.ID
+		w.pause, w.last = max(w.pause, time.Since(w.last)), time.Now()
 	case err == nil && !strings.Contains(answer.Body, "not known"):
 		w.refused[email] = answer.Body
 	}
@@ -61,6 +62,15 @@ func (w *Writers) Stored() map[string]int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.stored)
+}
+
+// Pause returns the longest time between two creations that were answered since it was last asked.
+func (w *Writers) Pause() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	longest := max(w.pause, time.Since(w.last))
+	w.pause, w.last = 0, time.Now()
+	return longest
 }
 
 // WaitFor returns once n more users are stored.
