@@ -156,7 +156,7 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 	for name, as := range map[string]func(url string) string{
 		"of the database":                func(url string) string { return url },
 		"of the URL":                     func(url string) string { return url + "?idle_session_timeout=200ms" },
-		"of the database, with a pooler": postgresql.Shared(t).PgBouncer(t),
+		"of the database, with a pooler": postgresql.Shared(t).Pooler(t).Through,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

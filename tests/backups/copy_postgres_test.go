@@ -81,7 +81,7 @@ var odd = []string{
 func TestACopyHasEveryUserAsTheListShowsIt(t *testing.T) {
 	t.Parallel()
 	server := postgresql.Start(t)
-	through := server.PgBouncer(t, "default_pool_size=3")
+	through := server.Pooler(t, "default_pool_size=3").Through
 	for name, url := range map[string]string{
 		"to a new table": server.NewDatabase(t), "through a pooler": through(server.NewDatabase(t)),
 	} {

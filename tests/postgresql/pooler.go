@@ -9,11 +9,6 @@ import (
 	"testing"
 )
 
-// PgBouncer is Pooler, and returns what turns the URL of a database into the one that goes through it.
-func (s *Server) PgBouncer(t testing.TB, settings ...string) (through func(url string) string) {
-	return s.Pooler(t, settings...).Through
-}
-
 // A Pooler is a PgBouncer in transaction mode.
 type Pooler struct {
 	t          testing.TB
