@@ -197,7 +197,7 @@ func TestTheAdminPortIsApart(t *testing.T) {
 		program.AskAdmin(t, p, path).Expect(t, 404, "…")
 	}
 	none := program.Serve(t, "ADMIN_PORT=")
-	if listening, _ := none.Sockets(t); strings.Contains(none.Log(), "admin=") || listening != 1 {
+	if listening := none.Listeners(t); strings.Contains(none.Log(), "admin=") || listening != 1 {
 		t.Errorf("without ADMIN_PORT it listens on %d sockets and logs %s", listening, none.Log())
 	}
 }

@@ -11,66 +11,33 @@ import (
 // Client is the HTTP client that sends every request of [Program.Send].
 func Client() *http.Client { return client }
 
-// OpenFiles returns how many file descriptors the process has.
-func (p *Program) OpenFiles(t testing.TB) int {
+// Listeners returns on how many sockets the program listens.
+func (p *Program) Listeners(t testing.TB) (listening int) {
 	t.Helper()
-	return len(p.descriptors(t))
-}
-
-// Sockets returns on how many sockets the program listens, and how many connections of clients it has. Those to a
-// database are none of either.
-func (p *Program) Sockets(t testing.TB) (listening, clients int) {
-	t.Helper()
+	descriptors := fmt.Sprintf("/proc/%d/fd", p.PID())
 	own := map[string]bool{}
-	for _, entry := range p.descriptors(t) {
-		target, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", p.PID(), entry.Name())) // it may be closed by now
+	for _, name := range NamesIn(t, descriptors) {
+		target, _ := os.Readlink(descriptors + "/" + name) // it may be closed by now
 		own[strings.TrimSuffix(strings.TrimPrefix(target, "socket:["), "]")] = true
 	}
-	const local, state, inode, listens = 1, 3, 9, "0A" // the columns of /proc/net/tcp
-	ports, others := map[string]bool{}, []string{}
+	const state, inode, listens = 3, 9, "0A" // the columns of /proc/net/tcp
 	for _, file := range []string{"tcp", "tcp6"} {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", p.PID(), file)) // without IPv6 there is one
 		for line := range strings.Lines(string(text)) {
-			column := strings.Fields(line)
-			if len(column) <= inode || !own[column[inode]] {
-				continue
-			}
-			port := column[local][strings.LastIndex(column[local], ":"):]
-			if column[state] == listens {
+			if column := strings.Fields(line); len(column) > inode && own[column[inode]] && column[state] == listens {
 				listening++
-				ports[port] = true
-			} else {
-				others = append(others, port)
 			}
 		}
 	}
-	for _, port := range others {
-		if ports[port] {
-			clients++
-		}
-	}
-	return listening, clients
-}
-
-func (p *Program) descriptors(t testing.TB) []os.DirEntry {
-	t.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
-	if err != nil {
-		t.Skipf("needs Linux's /proc: %v", err)
-	}
-	return entries
+	return listening
 }
 
 // Memory returns a figure of /proc/PID/status in bytes: VmRSS is what the process has in memory, VmHWM its peak.
 func (p *Program) Memory(t testing.TB, figure string) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if err != nil {
-		t.Skipf("needs Linux's /proc: %v", err)
-	}
-	_, line, _ := strings.Cut(string(status), figure+":")
+	_, line, _ := strings.Cut(ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID())), figure+":")
 	var kib int64
-	_, err = fmt.Sscan(line, &kib)
+	_, err := fmt.Sscan(line, &kib)
 	Must(t, err)
 	return kib << 10
 }
