@@ -82,7 +82,7 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	got := s.large(t).Answer()
 	got.Expect(t, 503, `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`)
 	program.ExpectHeader(t, got, "Retry-After", "5")
-	s.waitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
+	s.WaitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
 }
 
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAStopEndsTheWaitForAPlace(t *testing.T) {
 	s.end(t)
 	text, _ := waiting.Rest()
 	program.Expect(t, "what comes", text, "")
-	s.waitForLog(t, "status=499", "cut_by=stop")
+	s.WaitForLog(t, "status=499…cut_by=stop")
 }
 
 // A small batch may have large answers: it needs a place, too, until they are sent. A body that is none needs no such place.

@@ -1,15 +1,12 @@
 package routes
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,27 +27,8 @@ func TestMain(m *testing.M) {
 type service struct {
 	*program.Program
 	path  string // of its database
-	log   *lines
 	stop  context.CancelFunc
 	ended chan error
-}
-
-// lines is a log that can be read while it is written.
-type lines struct {
-	sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(line []byte) (int, error) {
-	l.Lock()
-	defer l.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *lines) String() string {
-	l.Lock()
-	defer l.Unlock()
-	return l.text.String()
 }
 
 // plain are the fields of the specification.
@@ -108,9 +86,9 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	accept := listen(t)
 	stop, cancel := context.WithCancel(context.Background())
 	address := "http://" + accept.Addr().String()
-	s := &service{Program: program.At(address), log: &lines{}, stop: cancel, ended: make(chan error, 1)}
+	s := &service{Program: program.At(address), stop: cancel, ended: make(chan error, 1)}
 	served.ImportMax = 512 << 20
-	served.Fields, served.Metrics, served.Logger = plain(), noFigures(), slog.New(slog.NewTextHandler(s.log, nil))
+	served.Fields, served.Metrics, served.Logger = plain(), noFigures(), slog.New(slog.NewTextHandler(s.LogWriter(), nil))
 	var lost <-chan struct{}
 	all := func(ending context.Context) http.Handler { return served.handler(ending, l) }
 	if handler != nil {
@@ -155,25 +133,6 @@ func await[T any](t *testing.T, what string, comes <-chan T) (came T) {
 		t.Fatal("never: " + what)
 	}
 	return came
-}
-
-// waitForLog waits until the log has a line with all of these texts, which stand in it in this order.
-func (s *service) waitForLog(t *testing.T, texts ...string) {
-	t.Helper()
-	want := "…" + strings.Join(texts, "…") + "…"
-	defer func() {
-		if t.Failed() {
-			t.Logf("the log says\n%s", s.log)
-		}
-	}()
-	program.WaitFor(t, "the log has a line with "+want, func() bool {
-		for line := range strings.Lines(s.log.String()) {
-			if program.Matches(line, want) {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 func (s *service) record(t *testing.T) {

@@ -64,7 +64,7 @@ func TestWhatStallsWhileItIsSentIsGivenUp(t *testing.T) {
 	t.Cleanup(func() {
 		s.ExpectUsers(t)
 		s.end(t)
-		program.Forbid(t, s.log.String(), "level=ERROR")
+		program.Forbid(t, s.Log(), "level=ERROR")
 	})
 }
 
@@ -170,7 +170,7 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 			conn, began := s.Dial(t), time.Now()
 			conn.Buffer(4 << 10)
 			conn.Send("%s\r\n\r\n", c.request)
-			s.waitForLog(t, "level=INFO msg=request", "cut_by=stalled_reader")
+			s.WaitForLog(t, "level=INFO msg=request…cut_by=stalled_reader")
 			if took := time.Since(began); took < behind || took > 100*behind {
 				t.Errorf("it is cut off after %s, and may be behind for %s", took, behind)
 			}
@@ -242,7 +242,7 @@ func TestAReaderMustKeepItsPace(t *testing.T) {
 				t.Errorf("%d bytes came, then %v; want %d", total, err, c.whole)
 			}
 			s.end(t)
-			isCut := strings.Contains(s.log.String(), "cut_by=stalled_reader")
+			isCut := strings.Contains(s.Log(), "cut_by=stalled_reader")
 			program.Expect(t, "whether the log says that it was cut off", isCut, c.whole == 0)
 		})
 	}

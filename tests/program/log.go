@@ -3,6 +3,7 @@ package program
 import (
 	"bytes"
 	"context"
+	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -15,22 +16,29 @@ func (p *Program) Log() string { return p.log.String() }
 // tail returns the end of a log, for a message that must not push the name of its test out of sight.
 func tail(log string) string { return log[max(0, len(log)-4000):] }
 
-// WaitForLog returns once the log contains text.
-func (p *Program) WaitForLog(t testing.TB, text string) {
-	t.Helper()
-	p.log.waitFor(t, text)
-}
+// LogWriter is where a service within the test writes its log.
+func (p *Program) LogWriter() io.Writer { return p.log }
 
-// Line waits for the line of the log that contains text, and returns it.
+// WaitForLog returns once a line of the log contains a text, in which "…" stands for any text.
+func (p *Program) WaitForLog(t testing.TB, text string) { t.Helper(); p.Line(t, text) }
+
+// Line is WaitForLog, and returns the line.
 func (p *Program) Line(t testing.TB, text string) string {
 	t.Helper()
-	p.log.waitFor(t, text)
-	for line := range strings.Lines(p.Log()) {
-		if strings.Contains(line, text) {
-			return line
+	deadline, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	context.AfterFunc(deadline, p.log.changed.Broadcast)
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	for deadline.Err() == nil {
+		for line := range strings.Lines(p.log.text.String()) {
+			if Matches(line, "…"+text+"…") {
+				return line
+			}
 		}
+		p.log.changed.Wait()
 	}
-	t.Fatalf("%q is not within one line:\n%s", text, tail(p.Log()))
+	t.Fatalf("the log has no line with %q:\n%s", text, tail(p.log.text.String()))
 	return ""
 }
 
@@ -69,19 +77,4 @@ func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
-}
-
-func (b *logBuffer) waitFor(t testing.TB, text string) {
-	t.Helper()
-	deadline, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	context.AfterFunc(deadline, b.changed.Broadcast)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for !strings.Contains(b.text.String(), text) {
-		if deadline.Err() != nil {
-			t.Fatalf("the log never says %q:\n%s", text, tail(b.text.String()))
-		}
-		b.changed.Wait()
-	}
 }

@@ -107,7 +107,11 @@ func (p *Program) end() {
 }
 
 // At returns a program that something else has started, such as a container engine.
-func At(url string) *Program { return &Program{URL: url, log: newLogBuffer()} }
+func At(url string) *Program {
+	log := newLogBuffer()
+	log.seen = true // nobody looks for the address in it
+	return &Program{URL: url, log: log}
+}
 
 // At is the same process at another address, where it answers to something else than the API.
 func (p *Program) At(url string) *Program {
