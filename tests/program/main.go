@@ -39,7 +39,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	fmt.Print(end())
+	end()
 	return code
 }
 

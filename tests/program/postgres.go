@@ -5,7 +5,6 @@ package program
 import (
 	"database/sql"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,12 +36,11 @@ const (
 		ELSE 'a user is there twice' END FROM users`
 )
 
-// databases are those of this process's tests: the database of a directory is what the file in it is to SQLite.
+// databases are the URLs of this process's tests by directory: the database of one is what the file in it is to SQLite.
 var databases = struct {
 	sync.Mutex
-	urls    map[string]string // by directory
-	skipped map[string]int    // by what they are of
-}{urls: map[string]string{}, skipped: map[string]int{}}
+	urls map[string]string
+}{urls: map[string]string{}}
 
 // DatabaseURL returns the URL of the database that stands for a directory. It is made when a test asks for the first
 // time, and dropped with the test that did.
@@ -84,27 +82,11 @@ func EngineSettings(t testing.TB, directory string, settings ...string) []string
 	return []string{"DATABASE_URL=" + DatabaseURL(t, directory)}
 }
 
-// NeedsFile skips a test of what only SQLite has, and notes of what.
-func NeedsFile(t testing.TB, what string) {
-	t.Helper()
-	databases.Lock()
-	databases.skipped[what]++
-	databases.Unlock()
-	t.Skip("of SQLite alone: " + what)
-}
+// NeedsFile skips a test of what only SQLite has.
+func NeedsFile(t testing.TB, what string) { t.Helper(); t.Skip("of SQLite alone: " + what) }
 
-// end ends what the tests of this process shared, and returns which of them did not run on PostgreSQL.
-func end() string {
-	postgresql.End()
-	databases.Lock()
-	defer databases.Unlock()
-	all, kinds := 0, []string{}
-	for _, what := range slices.Sorted(maps.Keys(databases.skipped)) {
-		all += databases.skipped[what]
-		kinds = append(kinds, fmt.Sprintf("%d of %s", databases.skipped[what], what))
-	}
-	return fmt.Sprintf("on PostgreSQL %d tests do not run, because they are of SQLite alone: %s\n", all, strings.Join(kinds, "; "))
-}
+// end ends what the tests of this process shared.
+func end() { postgresql.End() }
 
 // What PostgreSQL says, for the tests of several folders.
 const (

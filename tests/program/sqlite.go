@@ -53,8 +53,8 @@ func EngineSettings(testing.TB, string, ...string) []string { return nil }
 // NeedsFile is for tests of the database file, which this engine has.
 func NeedsFile(testing.TB, string) {}
 
-// end ends what the tests of this process shared, and returns what to tell about them.
-func end() string { return "" }
+// end ends what the tests of this process shared.
+func end() {}
 
 // What SQLite says, for the tests of several folders.
 const (
