@@ -26,7 +26,6 @@ type Client struct {
 
 	users map[int64]program.User // who were shown to it, by id
 	tags  map[int64]Match        // the ETags of users
-	lists map[string]string      // the ETags of lists, by path
 }
 
 // Client returns a client. The same number and seed ask for the same, as far as the same is answered. A part of its
@@ -34,7 +33,7 @@ type Client struct {
 func (r *Recorder) Client(number int, seed uint64, reads int) *Client {
 	c := &Client{
 		recorder: r, number: number, random: rand.New(rand.NewPCG(seed, uint64(number))), reads: reads,
-		users: map[int64]program.User{}, tags: map[int64]Match{}, lists: map[string]string{},
+		users: map[int64]program.User{}, tags: map[int64]Match{},
 	}
 	for _, user := range r.before.users {
 		if user.Email != "" {
@@ -59,7 +58,6 @@ func (c *Client) Ask(p *program.Program) {
 }
 
 func (c *Client) learn(q Request, a Answer, tag string) {
-	_, path, _ := q.line()
 	for _, user := range a.Users {
 		if q.Action != Create { // its answer does not have the time
 			c.users[user.ID] = user
@@ -69,12 +67,9 @@ func (c *Client) learn(q Request, a Answer, tag string) {
 	case a.Code == notFound, q.Action == Remove && a.Code == "":
 		delete(c.users, q.ID)
 		delete(c.tags, q.ID)
-	case a.Code == "" && tag != "":
-		c.lists[path] = tag
-		if q.hasUsersTag(a) {
-			c.tags[a.Users[0].ID] = Match{tag, a.Users[0]}
-			c.follow(q, a.Users[0])
-		}
+	case a.Code == "" && tag != "" && q.hasUsersTag(a):
+		c.tags[a.Users[0].ID] = Match{tag, a.Users[0]}
+		c.follow(q, a.Users[0])
 	}
 }
 
@@ -106,33 +101,25 @@ func (c *Client) choose() Request {
 	return Request{Action: Import, File: c.file()}
 }
 
-func (c *Client) read() (q Request) {
+func (c *Client) read() Request {
 	switch choice := c.random.IntN(100); {
 	case choice < 25:
-		q = Request{Action: List}
+		return Request{Action: List}
 	case choice < 60:
-		q = Request{Action: List, Limit: []int{1, 3, 4, 7}[c.random.IntN(4)], Descending: c.chance(50)}
-		if c.chance(30) {
-			q.After = c.id()
-		}
+		return Request{Action: List, Limit: []int{1, 3, 4, 7}[c.random.IntN(4)]}
 	case choice < 75 && len(c.users) > 0:
-		q = Request{Action: Get, ID: c.id()}
+		return Request{Action: Get, ID: c.id()}
 	case choice < 85:
-		q = Request{Action: List, Email: c.email()}
+		return Request{Action: List, Email: c.email()}
 	case choice < 93:
-		q = Request{Action: List, Text: []string{"x", "Y", "z", "a", "1"}[c.random.IntN(5)]}
-	default:
-		return Request{Action: Count, Limit: 1}
+		return Request{Action: List, Text: []string{"x", "Y", "z", "a", "1"}[c.random.IntN(5)]}
 	}
-	if _, path, _ := q.line(); c.chance(50) {
-		q.Known = c.lists[path]
-	}
-	return q
+	return Request{Action: Count, Limit: 1}
 }
 
 func (c *Client) change() Request {
 	q := Request{Action: Change, ID: c.id(), Name: c.name()}
-	if q.Put = c.chance(30); q.Put || c.chance(30) {
+	if c.chance(50) {
 		q.Email = c.email()
 	}
 	return c.matching(q)
@@ -152,7 +139,7 @@ func (c *Client) matching(q Request) Request {
 // file returns a file to import. On PostgreSQL, where other writes go on beside an import, clients only send what has
 // one moment all the same: what a file skips could be deleted before the import commits.
 func (c *Client) file() File {
-	f := File{DryRun: c.chance(20), MaxDeletes: len(emails)}
+	f := File{MaxDeletes: len(emails)}
 	f.OnConflict = []string{"fail", "update", "skip"}[c.random.IntN(3)]
 	if program.PostgreSQL && f.OnConflict == "skip" {
 		f.OnConflict = "update"

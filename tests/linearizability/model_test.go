@@ -49,15 +49,6 @@ func (s *state) shows(shown program.User) bool {
 	return stored.ID == shown.ID && (shown.CreatedAt == "" || stored.CreatedAt == shown.CreatedAt)
 }
 
-func inOrder(users []program.User, descending bool) bool {
-	for i := 1; i < len(users); i++ {
-		if users[i-1].ID == users[i].ID || users[i-1].ID > users[i].ID != descending {
-			return false
-		}
-	}
-	return true
-}
-
 // selects reports whether a user belongs to a list. The case of ASCII letters is ignored, and there are no others here.
 func (q Request) selects(user program.User) bool {
 	has := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q.Text)) }
@@ -68,39 +59,26 @@ func (q Request) selects(user program.User) bool {
 func (s *state) showsList(q Request, a Answer) bool {
 	n := len(a.Users)
 	isWrong := func(user program.User) bool { return !q.selects(user) || !s.shows(user) }
-	if q.Limit > 0 && n > q.Limit || a.More && n < max(1, q.Limit) || !inOrder(a.Users, q.Descending) ||
-		slices.ContainsFunc(a.Users, isWrong) {
+	if q.Limit > 0 && n > q.Limit || a.More && n < max(1, q.Limit) || slices.ContainsFunc(a.Users, isWrong) {
 		return false
+	}
+	for i := 1; i < n; i++ {
+		if a.Users[i-1].ID >= a.Users[i].ID {
+			return false
+		}
 	}
 	left := 0 // of users that come after the page
 	for _, user := range s.users {
 		isUser := func(shown program.User) bool { return shown.Email == user.Email }
 		switch {
-		case !q.selects(user):
-		case slices.ContainsFunc(a.Users, isUser):
-			if q.After > 0 && !follows(user.ID, q.After, q.Descending) {
-				return false
-			}
-		case user.ID == 0:
-			if !a.More && q.After == 0 {
-				return false // everyone is on it
-			}
-			left++
-		case q.After > 0 && !follows(user.ID, q.After, q.Descending):
-		case !a.More || follows(a.Users[n-1].ID, user.ID, q.Descending):
+		case !q.selects(user) || slices.ContainsFunc(a.Users, isUser):
+		case !a.More || user.ID > 0 && user.ID < a.Users[n-1].ID:
 			return false
 		default:
 			left++
 		}
 	}
 	return !a.More || left > 0
-}
-
-func follows(id, after int64, descending bool) bool {
-	if descending {
-		return id < after
-	}
-	return id > after
 }
 
 // step returns the state after a request, and whether the answer is right.
@@ -115,7 +93,7 @@ func step(s state, q Request, a Answer) (state, bool) {
 	if s.settled {
 		return s, false // nothing else is asked after the end
 	}
-	if q.writes() || q.Action == Import {
+	if q.writes() {
 		return s.write(q, a)
 	}
 	return s.read(q, a)
@@ -266,9 +244,6 @@ func (s state) load(file File, a Answer) (state, bool) {
 	if a.Code == "" {
 		right = a.Created == counted.Created && a.Updated == counted.Updated && a.Skipped == counted.Skipped &&
 			a.Deleted == counted.Deleted && a.Deleted <= file.MaxDeletes && areNamed(missing, a.DeletedUsers)
-	}
-	if file.DryRun {
-		return before, right
 	}
 	return s, right
 }

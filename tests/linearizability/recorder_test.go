@@ -1,13 +1,13 @@
 package linearizability
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
 	"net"
-	"slices"
+	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,13 +29,12 @@ type Recorder struct {
 
 	mu         sync.Mutex
 	operations []porcupine.Operation
-	tagged     map[string]Answer // what each path showed with an ETag
 }
 
 // newRecorder returns one for a history that begins with these users. Fails says that outcomes may stay unknown.
 func newRecorder(t testing.TB, before []program.User, fails bool) *Recorder {
 	t.Helper()
-	r := &Recorder{t: t, started: time.Now(), fails: fails, tagged: map[string]Answer{}}
+	r := &Recorder{t: t, started: time.Now(), fails: fails}
 	for _, user := range before {
 		if !r.before.add(user) {
 			t.Fatalf("%v is not one of the emails of histories", user)
@@ -57,19 +56,14 @@ func (r *Recorder) Ask(client int, p *program.Program, request Request) (answer 
 	case err != nil: // the connection broke, or nothing came in time
 		r.note(client, request, Answer{Code: unknown}, called)
 		return Answer{Code: unknown}, ""
-	case got.Status == 304:
-		answer, err = r.recall(request, got)
-	default:
-		answer, err = request.read(got)
 	}
-	tag = got.Header.Get("ETag")
+	answer, err = request.read(got)
 	if err != nil {
 		r.t.Errorf("%s: %v", request, err)
-		return answer, tag
+	} else {
+		r.note(client, request, answer, called)
 	}
-	r.noteTag(request, answer, tag)
-	r.note(client, request, answer, called)
-	return answer, tag
+	return answer, got.Header.Get("ETag")
 }
 
 // note adds to the history. What shows nothing and did nothing is left out. A request whose outcome is not known may
@@ -89,40 +83,9 @@ func (r *Recorder) note(client int, request Request, answer Answer, called int64
 	})
 }
 
-// noteTag notes what has an ETag: the same tag of the same path must always mean the same.
-func (r *Recorder) noteTag(request Request, answer Answer, tag string) {
-	if tag == "" || answer.Code != "" || request.Action == Count {
-		return
-	}
-	if request.hasUsersTag(answer) {
-		answer.More = false // the tag is the user's own, whether others follow or not
-	}
-	_, path, _ := request.line()
-	r.mu.Lock()
-	before, found := r.tagged[path+tag]
-	r.tagged[path+tag] = answer
-	r.mu.Unlock()
-	if found && before.String() != answer.String() {
-		r.t.Errorf("%s had the ETag %s for %s and for %s", path, tag, before, answer)
-	}
-}
-
 // hasUsersTag reports whether the ETag of an answer is that of a user, which a change can be made to depend on.
 func (q Request) hasUsersTag(a Answer) bool {
 	return len(a.Users) == 1 && (q.Action != List || q.query() != "")
-}
-
-// recall returns what a list that has not changed is: what it was with the ETag that the client knows.
-func (r *Recorder) recall(request Request, got program.Answer) (Answer, error) {
-	_, path, _ := request.line()
-	r.mu.Lock()
-	answer, found := r.tagged[path+request.Known]
-	r.mu.Unlock()
-	if !found {
-		return answer, errors.New("answered 304 for an ETag that it never had")
-	}
-	answer.More = answer.More || more(got)
-	return answer, nil
 }
 
 // size returns how many requests were recorded, and of how many the outcome is not known: each may still be under way.
@@ -147,7 +110,8 @@ func (r *Recorder) model() porcupine.Model {
 			after, right := step(before.(state), input.(Request), output.(Answer))
 			return right, after
 		},
-		Hash: func(s any) uint64 { return maphash.Comparable(seed, s.(state)) },
+		Hash:              func(s any) uint64 { return maphash.Comparable(seed, s.(state)) },
+		DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
 	}
 }
 
@@ -159,11 +123,11 @@ func (r *Recorder) Judge(stored []program.User) {
 	r.t.Helper()
 	r.note(0, Request{Action: Settled}, Answer{Users: stored}, r.now())
 	r.learnIDs()
-	switch porcupine.CheckOperationsTimeout(r.model(), r.operations, judgeTime) {
-	case porcupine.Unknown:
-		r.t.Errorf("the history of %d requests could not be judged in %s", len(r.operations), judgeTime)
-	case porcupine.Illegal:
-		r.t.Error(r.explain())
+	if result := porcupine.CheckOperationsTimeout(r.model(), r.operations, judgeTime); result != porcupine.Ok {
+		_, found := porcupine.CheckOperationsVerbose(r.model(), r.operations, judgeTime)
+		page := filepath.Join(os.TempDir(), fmt.Sprintf("history-%d.html", r.started.UnixNano()))
+		err := porcupine.VisualizePath(r.model(), found, page)
+		r.t.Errorf("the history of %d requests is %s: open %s in a browser, %v", len(r.operations), result, page, err)
 	}
 }
 
@@ -187,42 +151,6 @@ func (r *Recorder) learnIDs() {
 		}
 		r.operations[i].Input = request
 	}
-}
-
-// explain describes how far porcupine came: the end of the longest order in which each answer is right, the users after
-// it, and the requests that were under way then, of which none was answered rightly.
-func (r *Recorder) explain() string {
-	const most = 20
-	_, found := porcupine.CheckOperationsVerbose(r.model(), r.operations, judgeTime)
-	longest := slices.MaxFunc(found.PartialLinearizationsOperations()[0], func(a, b []porcupine.Operation) int {
-		return cmp.Compare(len(a), len(b))
-	})
-	users, left, text := r.before, slices.Clone(r.operations), ""
-	for i, one := range longest {
-		users, _ = step(users, one.Input.(Request), one.Output.(Answer))
-		left = slices.DeleteFunc(left, func(other porcupine.Operation) bool { return describe(other) == describe(one) })
-		if i >= len(longest)-most {
-			text += describe(one) + "\n"
-		}
-	}
-	slices.SortFunc(left, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
-	text = fmt.Sprintf("no order of %d requests makes each answer right. After %d of them, which end with\n%s"+
-		"the users are %v. None of these is right then:\n", len(r.operations), len(longest), text, users.users)
-	for _, one := range left[:min(most, len(left))] {
-		if one.Call <= left[0].Return {
-			text += describe(one) + "\n"
-		}
-	}
-	return text
-}
-
-func describe(one porcupine.Operation) string {
-	until := "never known"
-	if one.Return != math.MaxInt64 {
-		until = time.Duration(one.Return).String()
-	}
-	from := time.Duration(one.Call)
-	return fmt.Sprintf("client %d, %s to %s: %v → %v", one.ClientId, from, until, one.Input, one.Output)
 }
 
 // Two users are created at the same time, and two lists show one of them each.

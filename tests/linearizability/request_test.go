@@ -32,13 +32,9 @@ type Request struct {
 	Action      Action
 	ID          int64
 	Name, Email string // of a creation; of a change, an empty email leaves it alone; of a list, only who has this email
-	Put         bool   // a change with PUT
 	Match       Match  // of a change or a removal
 	Text        string // of a list: only who has it in the name or the email
-	After       int64  // of a list, if it is not zero
 	Limit       int    // of a list, if it is not zero
-	Descending  bool
-	Known       string // the ETag in If-None-Match
 	File        File
 }
 
@@ -54,16 +50,15 @@ type File struct {
 	OnConflict    string
 	DeleteMissing bool
 	MaxDeletes    int
-	DryRun        bool
 }
 
 // writes reports whether a request may change anything.
 func (q Request) writes() bool {
 	switch q.Action {
-	case Create, Change, Remove:
+	case Create, Change, Remove, Import:
 		return true
 	}
-	return q.Action == Import && !q.File.DryRun
+	return false
 }
 
 // send sends a request to a program.
@@ -72,9 +67,6 @@ func (q Request) send(p *program.Program) (program.Answer, error) {
 	header := []string{"Accept: application/problem+json, application/json"}
 	if q.Match.Tag != "" {
 		header = append(header, "If-Match: "+q.Match.Tag)
-	}
-	if q.Known != "" {
-		header = append(header, "If-None-Match: "+q.Known)
 	}
 	return p.At(p.URL).Send(method, path, body, header...) // not compared with the document thousands of times
 }
@@ -87,13 +79,10 @@ func (q Request) line() (method, path, body string) {
 	case Get:
 		return http.MethodGet, path, ""
 	case Change:
-		method, body = http.MethodPatch, program.Body(q.Name, q.Email)
-		if q.Put {
-			method = http.MethodPut
-		} else if q.Email == "" {
-			body = fmt.Sprintf(`{"name":%q}`, q.Name)
+		if q.Email == "" {
+			return http.MethodPatch, path, fmt.Sprintf(`{"name":%q}`, q.Name)
 		}
-		return method, path, body
+		return http.MethodPatch, path, program.Body(q.Name, q.Email)
 	case Remove:
 		return http.MethodDelete, path, ""
 	case Import:
@@ -113,14 +102,12 @@ func (q Request) query() string {
 	set("email", q.Email, q.Email != "")
 	set("q", q.Text, q.Text != "")
 	set("limit", q.Limit, q.Limit > 0)
-	set("after", q.After, q.After > 0)
-	set("order", "desc", q.Descending)
 	set("count", "true", q.Action == Count)
 	return values.Encode()
 }
 
 func (f File) query() string {
-	query := fmt.Sprintf("on_conflict=%s&dry_run=%t", f.OnConflict, f.DryRun)
+	query := "on_conflict=" + f.OnConflict
 	if f.DeleteMissing {
 		query += fmt.Sprint("&on_missing=delete&max_deletes=", f.MaxDeletes)
 	}
@@ -187,13 +174,10 @@ func (q Request) read(got program.Answer) (answer Answer, err error) {
 		answer.Total, err = strconv.Atoi(got.Header.Get("X-Total-Count"))
 	default:
 		answer.Users, err = got.ParseUsers()
-		answer.More = more(got)
+		answer.More = strings.Contains(got.Header.Get("Link"), `rel="next"`)
 	}
 	return answer, err
 }
-
-// more reports whether others follow those of a page.
-func more(got program.Answer) bool { return strings.Contains(got.Header.Get("Link"), `rel="next"`) }
 
 // refusal reads a problem. A 5xx certainly had no effect, unless it says that this is not known.
 func (q Request) refusal(got program.Answer) (answer Answer, err error) {
