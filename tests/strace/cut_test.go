@@ -13,62 +13,44 @@ import (
 // sector is what a disk writes as a whole.
 const sector = 512
 
-// A chance says how likely what was not flushed is on disk nevertheless: 0 is never, and 1 is always. The data of a file
-// is there or not sector by sector, each as it was at some time since the flush, and its size is one that it had since.
+// A chance says how likely what was not flushed is on disk nevertheless: 0 is never, and 1 is always. Each file has one of
+// these for its data and one for its size, and each directory one for its names. The data of a file is there or not sector by
+// sector, each as it was at some time since the flush, and its size is one that it had since.
 type chance struct {
-	random             *rand.Rand
-	data, sizes, names float64
-	garbage            bool // sectors that were never written hold what the disk held there before
-	byFile             bool // each file has chances of its own
+	likely  []float64
+	garbage bool // sectors that were never written hold what the disk held there before
 }
 
-func everything() chance { return chance{data: 1, sizes: 1, names: 1} }
+func onlyFlushed() chance { return chance{likely: []float64{0}} }
 
-// chances are what is tried at each cut.
-func chances(random *rand.Rand) chance {
-	switch random.IntN(8) {
-	case 0:
-		return everything()
-	case 1:
-		return chance{random: random, data: 1, sizes: 1}
-	case 2:
-		return chance{random: random, names: 1}
-	case 3:
-		return chance{random: random, sizes: 1, names: 1, garbage: random.IntN(2) == 0}
-	case 4:
-		return chance{random: random, data: random.Float64(), sizes: 1, names: 1}
-	}
-	return chance{random: random, names: 0.5, garbage: random.IntN(4) == 0, byFile: true}
+func everything() chance { return chance{likely: []float64{1}} }
+
+func anything() chance {
+	return chance{likely: []float64{0, 0.1, 0.5, 0.9, 1}, garbage: rand.IntN(4) == 0}
 }
 
-// happens decides one case.
-func (c chance) happens(likely float64) bool {
-	return likely == 1 || likely > 0 && c.random.Float64() < likely
-}
+func (c chance) one() float64 { return c.likely[rand.IntN(len(c.likely))] }
 
 // until returns how many of n changes are there.
-func (c chance) until(n int, likely float64) int {
+func until(n int, likely float64) int {
 	switch {
-	case c.happens(likely):
+	case rand.Float64() < likely:
 		return n
 	case likely == 0:
 		return 0
 	}
-	return c.random.IntN(n + 1)
+	return rand.IntN(n + 1)
 }
 
 // after returns what a file or a directory holds on disk if changes were not flushed.
 func (i *inode) after(changes []change, c chance) content {
-	if c.byFile {
-		likely := []float64{0, 0.1, 0.5, 0.9, 1}
-		c.data, c.sizes = likely[c.random.IntN(len(likely))], likely[c.random.IntN(len(likely))]
-	}
 	if i.names == nil {
 		return content{data: i.dataAfter(changes, c)}
 	}
+	likely := c.one()
 	now := content{names: maps.Clone(i.kept.names)}
 	for _, change := range changes {
-		if c.happens(c.names) {
+		if rand.Float64() < likely {
 			now.apply(change)
 		}
 	}
@@ -88,13 +70,13 @@ func (i *inode) dataAfter(changes []change, c chance) []byte {
 	data := make([]byte, largest)
 	if c.garbage {
 		for at := range data {
-			data[at] = byte(c.random.Uint32())
+			data[at] = byte(rand.Uint32())
 		}
 	}
 	copy(data, i.kept.data)
-	until := make([]int, largest/sector+1) // how many changes each sector has
-	for at := range until {
-		until[at] = -1
+	likely, have := c.one(), make([]int, largest/sector+1) // how many changes each sector has
+	for at := range have {
+		have[at] = until(len(changes), likely)
 	}
 	for n, change := range changes {
 		end := change.offset + int64(len(change.data))
@@ -102,10 +84,7 @@ func (i *inode) dataAfter(changes []change, c chance) []byte {
 			end = largest
 		}
 		for from := change.offset; from < end; from = (from/sector + 1) * sector {
-			if until[from/sector] < 0 {
-				until[from/sector] = c.until(len(changes), c.data)
-			}
-			if n >= until[from/sector] {
+			if n >= have[from/sector] {
 				continue
 			}
 			part := data[from:min(end, (from/sector+1)*sector)]
@@ -115,7 +94,7 @@ func (i *inode) dataAfter(changes []change, c chance) []byte {
 			}
 		}
 	}
-	return data[:sizes[c.until(len(changes), c.sizes)]]
+	return data[:sizes[until(len(changes), c.one())]]
 }
 
 // writeTo writes what may be on the disk after a power cut into an empty directory.

@@ -37,8 +37,8 @@ func (x *recording) cutPower(check check) {
 	const scenarios = 6 // share what -long gives
 	states, failures := x.explore(check, 500, *program.Long/scenarios)
 	x.t.Logf("%d states after power cuts in %d events", states, len(x.events))
-	for _, failure := range failures {
-		x.t.Error(failure)
+	if len(failures) > 0 {
+		x.t.Error(failures[0])
 	}
 }
 
@@ -52,15 +52,14 @@ func (x *recording) explore(check check, least int, took time.Duration) (states 
 	defer os.RemoveAll(memory) //nolint:errcheck // the system cleans up as well
 	e := &exploration{recording: x, check: check, memory: memory}
 	for until := time.Now().Add(took); (e.states < least || time.Now().Before(until)) && len(e.failures) == 0; {
-		e.pass(rand.Uint64())
+		e.pass()
 	}
 	return e.states, e.failures
 }
 
 // pass replays the trace and cuts it at about a hundred moments.
-func (e *exploration) pass(seed uint64) {
-	random := rand.New(rand.NewPCG(seed, seed))
-	chosen := e.choose(random)
+func (e *exploration) pass() {
+	chosen := e.choose()
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	places := make(chan string, runtime.GOMAXPROCS(0))
@@ -69,18 +68,14 @@ func (e *exploration) pass(seed uint64) {
 	}
 	err := e.replay(func(at int, d *disk) {
 		for range chosen[at] {
-			place, c := <-places, chances(random)
-			if len(e.failed()) > 0 {
-				places <- place
-				return
-			}
-			if random.IntN(3) == 0 {
-				c = chance{} // only what was flushed
+			place, c := <-places, anything()
+			if rand.IntN(3) == 0 {
+				c = onlyFlushed()
 			}
 			if err := d.writeTo(place, c); err != nil {
 				e.t.Error(err)
 			}
-			wait.Go(func() { e.try(place, at, fmt.Sprintf("pass %d", seed)); places <- place })
+			wait.Go(func() { e.try(place, at); places <- place })
 		}
 	})
 	program.Must(e.t, err)
@@ -88,24 +83,24 @@ func (e *exploration) pass(seed uint64) {
 
 // choose returns how many cuts are made after each event. One of four may be anywhere. The others follow a flush of a file
 // or directory, or an answer, and each of these has the same chance, however often it is flushed.
-func (e *exploration) choose(random *rand.Rand) map[int]int {
+func (e *exploration) choose() map[int]int {
 	const cuts = 100
 	kinds := e.kinds()
 	names := slices.Sorted(maps.Keys(kinds))
 	chosen := map[int]int{len(e.events) - 1: 1}
 	for range cuts {
-		at := random.IntN(len(e.events))
-		if random.IntN(4) > 0 {
-			kind := kinds[names[random.IntN(len(names))]]
-			at = min(kind[random.IntN(len(kind))]+int(random.ExpFloat64()*10), len(e.events)-1)
+		at := rand.IntN(len(e.events))
+		if rand.IntN(4) > 0 {
+			kind := kinds[names[rand.IntN(len(names))]]
+			at = min(kind[rand.IntN(len(kind))]+int(rand.ExpFloat64()*10), len(e.events)-1)
 		}
 		chosen[at]++
 	}
 	return chosen
 }
 
-// kinds returns the events that cuts are made after: the flushes of each path, the answers to clients, the first of them
-// after each start, and what commands say in the end.
+// kinds returns the events that cuts are made after: the flushes of each path, the first answer of each process, which is all that
+// a command says, and the other answers.
 func (e *exploration) kinds() map[string][]int {
 	kinds, started := map[string][]int{}, map[string]bool{}
 	for at, event := range e.events {
@@ -115,9 +110,7 @@ func (e *exploration) kinds() map[string][]int {
 	}
 	for _, at := range slices.Sorted(maps.Values(e.answers)) {
 		kind := "answers"
-		if number, _ := e.events[at].file(); number <= 2 {
-			kind = "commands"
-		} else if process := e.events[at].process; !started[process] {
+		if process := e.events[at].process; !started[process] {
 			kind, started[process] = "starts", true
 		}
 		kinds[kind] = append(kinds[kind], at)
@@ -125,14 +118,8 @@ func (e *exploration) kinds() map[string][]int {
 	return kinds
 }
 
-func (e *exploration) failed() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.failures
-}
-
 // try checks a state and removes it.
-func (e *exploration) try(place string, at int, how string) {
+func (e *exploration) try(place string, at int) {
 	err := e.check(place, at)
 	if removed := os.RemoveAll(place); removed != nil {
 		e.t.Error(removed)
@@ -141,8 +128,8 @@ func (e *exploration) try(place string, at int, how string) {
 	defer e.mu.Unlock()
 	e.states++
 	if err != nil {
-		e.failures = append(e.failures, fmt.Sprintf("%v\nafter a cut at event %d of %d (%s). The last events:\n%s",
-			err, at, len(e.events), how, e.lastEvents(at)))
+		e.failures = append(e.failures, fmt.Sprintf("%v\nafter a cut at event %d of %d. The last events:\n%s",
+			err, at, len(e.events), e.lastEvents(at)))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 
@@ -22,20 +23,13 @@ import (
 type history struct {
 	mu    sync.Mutex
 	steps map[string][]step // by email, in the order in which its only client asked for them
-	lists []list
-	got   []string // the X-Request-Ids of all answers that came
+	got   []string          // the X-Request-Ids of all answers that came
 }
 
 // A step is one write to a user.
 type step struct {
-	answer string // its X-Request-Id
-	name   string // which the user has after it; "" if the user is gone
-}
-
-// A list is what a client was shown.
-type list struct {
-	answer string
-	users  users
+	answers []string // the X-Request-Ids of its answer, and of lists that showed it
+	name    string   // which the user has after it; "" if the user is gone
 }
 
 // users are names by email.
@@ -48,16 +42,23 @@ func (h *history) asks(answer string, names users) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for email, name := range names {
-		h.steps[email] = append(h.steps[email], step{answer: answer, name: name})
+		h.steps[email] = append(h.steps[email], step{answers: []string{answer}, name: name})
 	}
 }
 
-// received notes that an answer came, and the list that it showed.
-func (h *history) received(answer string, lists ...list) {
+// received notes that an answer came, and the users that it listed.
+func (h *history) received(answer string, listed users) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.got = append(h.got, answer)
-	h.lists = append(h.lists, lists...)
+	for email, name := range listed {
+		for n, step := range slices.Backward(h.steps[email]) {
+			if step.name == name {
+				h.steps[email][n].answers = append(step.answers, answer)
+				break
+			}
+		}
+	}
 }
 
 func (h *history) size() int {
@@ -74,48 +75,28 @@ type knowledge struct {
 	since, until int
 }
 
-// answered reports whether an answer had begun to be sent by a moment.
-func (k knowledge) answered(answer string, by int) bool {
-	at, known := k.answers[answer]
-	return known && at <= by
-}
-
-// newest returns how many steps of a user were certain at a moment.
-func (k knowledge) newest(steps []step, by int) (n int) {
-	for n < len(steps) && k.answered(steps[n].answer, by) {
-		n++
-	}
-	return n
-}
-
-// shownTo returns how many steps of each user clients had been shown.
-func (k knowledge) shownTo() map[string]int {
-	least := map[string]int{}
-	for _, list := range k.lists {
-		if !k.answered(list.answer, k.since) {
-			continue
-		}
-		for email, name := range list.users {
-			for n, step := range k.steps[email] {
-				if step.name == name {
-					least[email] = max(least[email], n+1)
-				}
-			}
+// newest returns how many steps of a user were certain at a moment: an answer had begun to be sent that says so.
+func (k knowledge) newest(steps []step, by int) int {
+	for n, step := range slices.Backward(steps) {
+		if slices.ContainsFunc(step.answers, func(answer string) bool {
+			at, known := k.answers[answer]
+			return known && at <= by
+		}) {
+			return n + 1
 		}
 	}
-	return least
+	return 0
 }
 
 // check compares users with what is known of them.
 func (k knowledge) check(found users) error {
 	rest := maps.Clone(found)
 	files := map[string]bool{} // of the writes with one answer that may be there, whether they are
-	least := k.shownTo()
 	for email, steps := range k.steps {
 		delete(rest, email)
-		from, to := max(k.newest(steps, k.since), least[email]), min(k.newest(steps, k.until)+1, len(steps))
+		from, to := k.newest(steps, k.since), min(k.newest(steps, k.until)+1, len(steps))
 		have := -1
-		for n := from; n <= max(from, to); n++ {
+		for n := from; n <= to; n++ {
 			if found[email] == nameAfter(steps, n) {
 				have = n
 			}
@@ -125,7 +106,7 @@ func (k knowledge) check(found users) error {
 				email, found[email], nameAfter(steps, from), to-from)
 		}
 		if to > from && k.since == k.until {
-			answer := steps[to-1].answer
+			answer := steps[to-1].answers[0]
 			if there, seen := files[answer]; seen && there != (have == to) {
 				return fmt.Errorf("a part of what %s asked for is there", answer)
 			}
@@ -197,7 +178,7 @@ func (c *client) send(method, path, body string, status int, names users) (progr
 	if err != nil {
 		return answer, false // the program was killed: the outcome is unknown
 	}
-	c.history.received(id)
+	c.history.received(id, nil)
 	if answer.Status != status {
 		c.t.Errorf("%s %s is answered %d %.300s", method, path, answer.Status, answer.Body)
 		return answer, false
@@ -255,7 +236,7 @@ func (c *client) list() bool {
 	id := fmt.Sprintf("%s.%d", c.name, c.asked)
 	answer, err := c.p.Send("GET", "/api/users", "", "X-Request-Id: "+id)
 	if err == nil {
-		c.history.received(id, list{id, byEmail(answer.Users(c.t))})
+		c.history.received(id, byEmail(answer.Users(c.t)))
 	}
 	return err == nil
 }

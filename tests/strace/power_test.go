@@ -5,7 +5,6 @@ package strace
 import (
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,7 +38,6 @@ func TestAPowerCutLosesNothingThatWasAnswered(t *testing.T) {
 	x := newRecording(recorder, root, start)
 	check := x.expectHistory(h, path)
 	x.cutPower(check)
-	x.expectServed(h, filepath.Dir(path))
 
 	x.expectFound("a start that does not flush the parent of the directory", check, isFlush(root+"/new"))
 	x.expectFound("a start that does not flush the parent of that", check, isFlush(root))
@@ -98,18 +96,4 @@ func TestAPowerCutAfterAKillLosesNothingThatWasShown(t *testing.T) {
 	recorder.kill(p)
 	x := newRecording(recorder, root, start)
 	x.cutPower(x.expectHistory(h, "users.db"))
-}
-
-// expectServed has the program itself serve what is certain after a few cuts, and write to it.
-func (x *recording) expectServed(h *history, dataDir string) {
-	x.t.Helper()
-	for range 3 {
-		at := rand.IntN(len(x.events))
-		p := program.Serve(x.t, "DATA_DIR="+filepath.Join(x.after(at, chance{}), dataDir))
-		if err := (knowledge{h, x.answers, at, at}).check(byEmail(p.List(x.t))); err != nil {
-			x.t.Errorf("the program, after a cut at event %d of %d: %v", at, len(x.events), err)
-		}
-		p.Create(x.t, "Ada", "ada@example.org")
-		p.Stop(x.t)
-	}
 }

@@ -34,7 +34,7 @@ type event struct {
 	begins bool
 }
 
-func (e event) when() moment {
+func (e event) when() int64 {
 	if e.begins {
 		return e.began
 	}
@@ -51,9 +51,7 @@ func newRecording(r *recorder, root, before string) *recording {
 			x.events = append(x.events, event{c, false})
 		}
 	}
-	slices.SortStableFunc(x.events, func(a, b event) int {
-		return cmp.Or(a.when().compare(b.when()), cmp.Compare(a.process, b.process))
-	})
+	slices.SortStableFunc(x.events, func(a, b event) int { return cmp.Compare(a.when(), b.when()) })
 	for at, e := range x.events {
 		if _, known := x.began[e.process]; !known {
 			x.began[e.process] = at

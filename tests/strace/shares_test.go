@@ -18,7 +18,7 @@ func TestAStartOnAFileSystemWithoutWhatSQLiteNeedsSaysWhatHelps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
-			const form = "-qqq -o /dev/null -P %s/%s -e trace=%s -e inject=%[3]s:error=%s"
+			const form = "-f -qqq -o /dev/null -P %s/%s -e trace=%s -e inject=%[3]s:error=%s"
 			script := underStrace(t, fmt.Sprintf(form, directory, test.file, test.call, test.failure))
 			program.ExpectRefusal(t, program.Launch(t, script, "DATA_DIR="+directory),
 				directory+"/users.db", test.says, "on a network share", "set DATA_DIR to a directory on a local disk")

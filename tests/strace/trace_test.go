@@ -30,28 +30,16 @@ type call struct {
 	arguments    string   // as strace writes them, but for texts
 	texts        []string // the paths and the data among them
 	result       int64    // -1 if it failed
-	began, ended moment   // a call that was killed ends never
+	began, ended int64    // in nanoseconds; a call that was killed ends never
 	covers       int      // how many changes of its file a flush covers
 }
 
-// A moment is a line of a trace. Two processes may have lines of one time; in one, the lines are in their order.
-type moment struct {
-	at   int64 // in nanoseconds
-	line int
-}
+const never = math.MaxInt64
 
-var never = moment{at: math.MaxInt64}
-
-func (m moment) compare(other moment) int {
-	return cmp.Or(cmp.Compare(m.at, other.at), cmp.Compare(m.line, other.line))
-}
-
-// parse reads the trace of a process.
+// parse reads the trace of a thread.
 func parse(from io.Reader, process string) (calls []*call, err error) {
 	lines := bufio.NewReaderSize(from, 1<<20)
-	unfinished := map[string]*call{} // by threads
-	var previous *call               // if it was written on one line
-	for number := 0; ; number++ {
+	for {
 		line, err := lines.ReadString('\n')
 		if errors.Is(err, io.EOF) {
 			return calls, nil
@@ -59,55 +47,34 @@ func parse(from io.Reader, process string) (calls []*call, err error) {
 		if err != nil {
 			return nil, err
 		}
-		thread, rest, _ := strings.Cut(line, " ")
-		stamp, rest, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+		stamp, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		at, err := nanoseconds(stamp)
-		now := moment{at, number}
 		if err != nil {
 			return nil, fmt.Errorf("%w in %.100q", err, line)
 		}
-		if previous != nil { // what strace has measured is some nanoseconds off
-			previous.ended.at, previous = min(previous.ended.at, at), nil
+		if n := len(calls); n > 0 && calls[n-1].ended != never { // what strace has measured is some nanoseconds off
+			calls[n-1].ended = min(calls[n-1].ended, at)
 		}
-		if strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "+++") {
-			continue
-		}
-		rest = strings.TrimSuffix(rest, "\n")
-		if _, tail, resumed := strings.Cut(rest, " resumed>"); resumed && strings.HasPrefix(rest, "<... ") {
-			unfinished[thread].end(tail, now)
-			delete(unfinished, thread)
-			continue
-		}
-		name, tail, _ := strings.Cut(rest, "(")
-		next := &call{process: process, name: name, began: now, ended: never, result: -1}
-		calls = append(calls, next)
-		if tail, begun := strings.CutSuffix(tail, " <unfinished ...>"); begun {
-			next.add(tail)
-			unfinished[thread] = next
-			continue
-		}
-		if next.end(tail, now); next.ended != never {
-			previous = next
+		if name, tail, isCall := strings.Cut(rest, "("); isCall { // and no signal
+			next := &call{process: process, name: name, began: at, ended: never, result: -1}
+			next.read(tail)
+			calls = append(calls, next)
 		}
 	}
 }
 
-// end reads the end of a call, with its result and its duration: `, 4096, 0) = 4096 <0.000012345>`.
-func (c *call) end(tail string, now moment) {
+// read reads what stands behind the name of a call: `3</x>, "\x61", 1) = 1 <0.000012345>`.
+func (c *call) read(tail string) {
 	i := strings.LastIndex(tail, ") = ")
-	if i < 0 {
-		return // it does not return
+	if i < 0 { // it was killed, or does not return
+		c.add(strings.TrimSuffix(tail, " <unfinished ...>"))
+		return
 	}
 	c.add(tail[:i+1])
-	result := tail[i+len(") = "):]
-	if strings.HasPrefix(result, "?") {
-		return // it was killed
-	}
-	digits := anyNumber.FindString(result)
-	c.result, _ = strconv.ParseInt(digits, 0, 64) // an address may be larger, and is not asked for
-	if c.ended = now; now == c.began {            // the call is on one line
+	if result := tail[i+len(") = "):]; !strings.HasPrefix(result, "?") {
+		c.result, _ = strconv.ParseInt(anyNumber.FindString(result), 0, 64) // an address may be larger, and is not asked for
 		lasted, _ := nanoseconds(strings.Trim(result[strings.LastIndex(result, "<"):], "<>"))
-		c.ended.at += lasted
+		c.ended = c.began + lasted
 	}
 }
 
@@ -159,13 +126,12 @@ func (c *call) last() int64 {
 // bytes is the data that a call has written.
 func (c *call) bytes() string { return strings.Join(c.texts, "")[:max(0, c.result)] }
 
-// A recorder runs the program under strace, which writes a file for each process.
+// A recorder runs the program under strace, which writes a file for each thread.
 type recorder struct {
 	t         *testing.T
 	script    string // runs the program, and has it traced
 	directory string
-	processes []string // those that have been read, in the order in which they began
-	calls     []*call  // what they did, in the order in which it began
+	calls     []*call // what those did that have been read, in the order in which it began
 }
 
 // traced are the system calls that change files or their names, those by which they are told apart, and exit_group.
@@ -177,7 +143,7 @@ const traced = "open,openat,creat,close,dup,dup2,dup3,lseek,mkdir,mkdirat,rmdir,
 func newRecorder(t *testing.T, options ...string) *recorder {
 	t.Helper()
 	r := &recorder{t: t, directory: t.TempDir()}
-	const form = "-y -xx -s 10000000 --absolute-timestamps=format:unix,precision:ns --syscall-times=ns --seccomp-bpf " +
+	const form = "-ff -a 1 -y -xx -s 10000000 --absolute-timestamps=format:unix,precision:ns --syscall-times=ns --seccomp-bpf " +
 		"-o %s/trace.$$ -e trace=%s %s"
 	r.script = underStrace(t, fmt.Sprintf(form, r.directory, traced, strings.Join(options, " ")))
 	return r
@@ -191,7 +157,7 @@ func underStrace(t *testing.T, options string) (script string) {
 		t.Fatalf("%v: apt-get install strace", err)
 	}
 	script = filepath.Join(t.TempDir(), "traced")
-	text := fmt.Sprintf("#!/bin/sh\nexec %s -D -f %s %s \"$@\"\n", strace, options, program.Path())
+	text := fmt.Sprintf("#!/bin/sh\nexec %s -D %s %s \"$@\"\n", strace, options, program.Path())
 	program.Must(t, os.WriteFile(script, []byte(text), 0o755))
 	return script
 }
@@ -207,15 +173,12 @@ func (r *recorder) run(dataDir string, arguments ...string) (process string) {
 	return fmt.Sprint(command.Process.Pid)
 }
 
-// read reads the traces of all processes that have not been read. They must have ended, or be about to.
+// read reads the traces of all threads that have not been read. They must have ended, or be about to.
 func (r *recorder) read() []*call {
 	r.t.Helper()
-	paths, err := filepath.Glob(filepath.Join(r.directory, "trace.*"))
-	program.Must(r.t, err)
-	for _, path := range paths {
-		process := strings.TrimPrefix(filepath.Ext(path), ".")
-		program.WaitFor(r.t, "the end of "+path, func() bool { return hasEnded(path, process) })
-		r.processes = append(r.processes, process)
+	for _, path := range r.traces("*") {
+		process, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), "trace."), ".")
+		program.WaitFor(r.t, "the end of "+path, func() bool { return hasEnded(path) })
 		file, err := os.Open(path)
 		program.Must(r.t, err)
 		calls, err := parse(file, process)
@@ -223,12 +186,19 @@ func (r *recorder) read() []*call {
 		program.Must(r.t, errors.Join(err, os.Remove(path)))
 		r.calls = append(r.calls, calls...)
 	}
-	slices.SortStableFunc(r.calls, func(a, b *call) int { return a.began.compare(b.began) })
+	slices.SortStableFunc(r.calls, func(a, b *call) int { return cmp.Compare(a.began, b.began) })
 	return r.calls
 }
 
+// traces returns the paths of the traces of a process that have not been read.
+func (r *recorder) traces(process string) []string {
+	paths, err := filepath.Glob(filepath.Join(r.directory, "trace."+process+".*"))
+	program.Must(r.t, err)
+	return paths
+}
+
 // hasEnded reports whether a trace is complete.
-func hasEnded(path, process string) bool {
+func hasEnded(path string) bool {
 	const enough = 200
 	file, err := os.Open(path)
 	if err != nil {
@@ -237,7 +207,7 @@ func hasEnded(path, process string) bool {
 	defer file.Close() //nolint:errcheck // it was only read
 	_, _ = file.Seek(-enough, io.SeekEnd)
 	end, err := io.ReadAll(file)
-	return err == nil && regexp.MustCompile(`(?m)^`+process+` .*\+\+\+ (exited|killed) .*\n\z`).Match(end)
+	return err == nil && strings.HasSuffix(string(end), " +++\n")
 }
 
 // kill kills a process between the calls of its threads: of a call that is killed, a trace does not say what it has done,
@@ -247,9 +217,12 @@ func (r *recorder) kill(p *program.Program) (unflushed bool) {
 	process := fmt.Sprint(p.PID())
 	p.Signal(syscall.SIGSTOP)
 	program.WaitFor(r.t, "every thread to stop", func() bool {
-		trace := program.ReadFile(r.t, filepath.Join(r.directory, "trace."+process))
 		threads, err := os.ReadDir("/proc/" + process + "/task")
-		return err == nil && strings.Count(trace, "--- stopped by SIGSTOP ---") == len(threads)
+		stopped := 0
+		for _, path := range r.traces(process) {
+			stopped += strings.Count(program.ReadFile(r.t, path), "--- stopped by SIGSTOP ---")
+		}
+		return err == nil && stopped == len(threads)
 	})
 	p.Kill(r.t)
 	calls := r.read()
