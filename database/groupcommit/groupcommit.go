@@ -93,8 +93,10 @@ func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 		return nil
 	})
 	switch {
-	case len(batch) == 0: // it has not begun
-		batch = g.take(func(w *write[Tx]) bool { return w == leader || time.Since(w.arrived) > g.Patience })
+	case len(batch) == 0: // it has not begun; that the leader's client is gone is no reason for the others to end
+		batch = g.take(func(w *write[Tx]) bool {
+			return w == leader || ctx.Err() == nil && time.Since(w.arrived) > g.Patience
+		})
 	case err == nil && stored > 0:
 		g.Committed(stored)
 	case err != nil && len(batch) > 1: // the database has refused what they have in common: each goes on alone

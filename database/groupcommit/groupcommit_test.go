@@ -147,6 +147,28 @@ func TestWhoLeavesBeforeItsTransactionBeginsWritesNothing(t *testing.T) {
 	}
 }
 
+// An import may hold up the one that leads for longer than the others' patience.
+func TestWhoLeavesTakesNobodyWithIt(t *testing.T) {
+	l := newLog()
+	l.Patience = 0
+	leaving, leave := context.WithCancel(t.Context())
+	left, stays := make(chan error, 1), make(chan error, 1)
+	go func() { left <- l.Do(leaving, writing("never", nil)) }()
+	<-l.began
+	go func() { stays <- l.Do(t.Context(), writing("a", nil)) }()
+	for len(l.waitingNow()) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	close(l.goOn)
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("who leaves is told %v", err)
+	}
+	if err := <-stays; err != nil || fmt.Sprint(l.texts) != "[a]" {
+		t.Errorf("who stays is told %v, stored are %v", err, l.texts)
+	}
+}
+
 // A panic in a write ends the request that commits it. No other waits for ever, and the next write succeeds.
 func TestAPanicLeavesNobodyWaiting(t *testing.T) {
 	l := newLog()
