@@ -50,14 +50,16 @@ func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow
 }
 
 // maxPuts is how often a creation is tried again as a replacement, because another one was faster: every second one is,
-// where four clients create and four delete a user without a pause.
-const maxPuts = 100
+// where four clients create and four delete a user without a pause. Where a slow trigger stores another email, no try
+// succeeds: so they end after putTimeout.
+const maxPuts, putTimeout = 100, 3 * time.Second
 
 // Put gives the user with an email some values. If nobody has the email, it asks allowNew instead of allow, which is a
 // precondition, too, and creates a user. It returns the user as stored.
 func (u *Users) Put(ctx context.Context, email string, values models.Values, allow models.Precondition, allowNew func() error) (
 	user models.User, created bool, err error,
 ) {
+	began := time.Now()
 	for tries := 1; ; tries++ {
 		err = u.write(ctx, inTransaction, func(tx *gorm.DB) (err error) {
 			user, err = u.lockIfAllowed(tx, Who{Email: email}, allow)
@@ -75,7 +77,7 @@ func (u *Users) Put(ctx context.Context, email string, values models.Values, all
 		})
 		// Two transactions of PostgreSQL may both find nobody. The one that is refused then finds the user of the other.
 		failure, _ := errors.AsType[*models.StorageError](err)
-		if !created || failure == nil || !failure.Duplicate || tries == maxPuts {
+		if !created || failure == nil || !failure.Duplicate || tries == maxPuts || time.Since(began) > putTimeout {
 			return user, created, err
 		}
 	}
