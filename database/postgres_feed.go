@@ -31,7 +31,7 @@ import (
 
 // isOurs is true of a trigger g that records changes: another program's may have a name that only begins like one.
 const isOurs = `g.tgname IN ('users_changes_created', 'users_changes_changed', 'users_changes_deleted',
-	'users_changes_truncated')`
+	'users_changes_truncated', 'users_changes_keep')`
 
 // isRecorded is true of a table c whose changes are recorded.
 const isRecorded = `(4 = (SELECT count(*) FROM pg_trigger g

@@ -104,7 +104,8 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 		`+isRecorded+`,
 		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`
 			AND obj_description(i.indexrelid, 'pg_class') = ?),
-		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT `+isOurs+` AND NOT `+setsUpdatedAt+`)
+		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid IN (c.oid, to_regclass('users_changes'))
+			AND NOT g.tgisinternal AND NOT `+isOurs+` AND NOT `+setsUpdatedAt+`)
 		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(t.fields.Settable().Names(), ","), d.indexComment()).
 		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
 	if errors.Is(err, sql.ErrNoRows) {

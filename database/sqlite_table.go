@@ -79,10 +79,12 @@ func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err e
 	return t, err
 }
 
-// hasOtherTriggers asks whether the table has triggers of another program, or may replace users on a conflict.
-const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE tbl_name = 'users' COLLATE NOCASE AND (type = 'trigger'
+// hasOtherTriggers asks whether another program's triggers run when users are written, those of the feed too, or whether the
+// table may replace users on a conflict.
+const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema
+	WHERE tbl_name COLLATE NOCASE IN ('users', 'users_changes') AND (type = 'trigger'
 	AND name NOT IN ('users_changes_created', 'users_changes_changed', 'users_changes_moved', 'users_changes_deleted',
-		'users_search_created', 'users_search_changed', 'users_search_deleted',
+		'users_changes_many', 'users_search_created', 'users_search_changed', 'users_search_deleted',
 		'users_updated_at_created', 'users_updated_at_changed') OR sql LIKE '%CONFLICT%'))`
 
 // warnOfUnused warns of what commands have made, and this program does not use.

@@ -19,7 +19,7 @@ type table struct {
 	unique       []string
 	uniqueEmail  bool // a unique index is on the email alone
 	ignoresCase  bool // and on the email without the case of ASCII letters
-	triggers     bool // triggers of other programs may change, ignore or undo what is written
+	triggers     bool // triggers of other programs, also on the feed, may change, ignore or undo what is written
 	writtenTwice bool // a trigger of this program writes a user again, for updated_at, after the statement has returned it
 	feed         bool // changes are recorded
 	indexed      bool // searches have an index
