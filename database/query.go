@@ -20,7 +20,8 @@ type Result struct {
 // a client. Of the few users that an index finds, cursor and count may be of a moment before.
 func (u *Users) Query(ctx context.Context, query models.Query, send func(Result) error) error {
 	isSearch := u.fields.IsSearch(query)
-	if !isSearch && len(query.Where) > 0 { // in a transaction, a user is found 0.75 times as often, on PostgreSQL 0.3
+	// In a transaction, a user is found 0.75 times as often, on PostgreSQL 0.3. A sorted page takes two statements.
+	if !isSearch && len(query.Where) > 0 && query.Sort == "" {
 		var few Result
 		err := u.read(ctx, func(db *gorm.DB) error {
 			return u.runQuery(db, query, func(result Result) (err error) {

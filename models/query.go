@@ -19,11 +19,11 @@ type Place struct {
 }
 
 // IsSearch reports whether a query may look at every user: it sorts them, or has a condition, and no index finds those
-// that match.
+// that match. Many users may have no email.
 func (f Fields) IsSearch(query Query) bool {
 	for _, condition := range query.Where {
 		c, _ := condition.(Comparison)
-		if field := f.Find(c.Column); c.Operator == Equal && (c.Column == "id" || field != nil && field.Unique) {
+		if field := f.Find(c.Column); c.Operator == Equal && c.Value != "" && (c.Column == "id" || field != nil && field.Unique) {
 			return false
 		}
 	}

@@ -3,10 +3,12 @@
 package compatibility
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"users-api/tests/program"
 )
@@ -48,7 +50,8 @@ func TestWhatTroublesOneCreationIsNoTroubleToOthers(t *testing.T) {
 	const count = "SELECT count(*)::text FROM users WHERE email LIKE 'other%'"
 	for name, test := range map[string]struct {
 		statements   []string // what another program does first
-		each, rounds int      // how many users each of 20 clients creates at least, and how often the trouble comes
+		clients      int      // 20 if it is 0
+		each, rounds int      // how many users each of them creates at least, and how often the trouble comes
 		trouble      func(p []*program.Program, round int) error
 		query        string // selects how many users they created
 	}{
@@ -78,7 +81,7 @@ func TestWhatTroublesOneCreationIsNoTroubleToOthers(t *testing.T) {
 		},
 		"a trigger takes 50 ms": {
 			statements: []string{ownTable, trigger("BEFORE INSERT", "PERFORM pg_sleep(0.05)")},
-			each:       5, query: count,
+			clients:    200, each: 1, query: count, // for each program 5 s one after the other
 		},
 		"a column takes twenty characters, and cuts the blanks behind them": {
 			statements: []string{strings.Replace(ownTable, "email text", "email varchar(20)", 1)},
@@ -100,10 +103,23 @@ func TestWhatTroublesOneCreationIsNoTroubleToOthers(t *testing.T) {
 			t.Parallel()
 			p, other := program.ServeFile(t, test.statements...)
 			two := []*program.Program{p, program.Serve(t, "DATA_DIR="+p.DataDir)}
-			created := createBeside(t, 20, test.each, test.rounds, func(round int) error {
+			created := createBeside(t, cmp.Or(test.clients, 20), test.each, test.rounds, func(round int) error {
 				return test.trouble(two, round)
 			}, two...)
 			program.Expect(t, "how many were created", other.Ask(test.query), created)
 		})
+	}
+}
+
+// Nobody is ever found under the email that was sent, so no try succeeds.
+func TestACreationByEmailThatATriggerMakesAnotherUsersEndsInTime(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do(trigger("BEFORE INSERT", "NEW.email = upper(NEW.email); PERFORM pg_sleep(0.15)"))
+	p.Do(t, "PUT", "/api/users/ada@example.org", `{"name":"Ada"}`).Expect(t, 201, "…")
+	began := time.Now()
+	p.Do(t, "PUT", "/api/users/ada@example.org", `{"name":"Ada"}`).Expect(t, 409, "…")
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it is answered after %s", took)
 	}
 }

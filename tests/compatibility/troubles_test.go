@@ -77,7 +77,7 @@ func TestAClientWhoseCreationsTheTableRefusesIsNoTroubleToOthers(t *testing.T) {
 	}, p)
 	figures := program.Scrape(t, p)
 	commits, writes := figures["users_api_commits_total"][""], figures["users_api_commit_writes_sum"][""]
-	if int(writes) != created || !program.PostgreSQL && commits >= writes {
+	if int(writes) != created || !program.PostgreSQL && 2*commits > writes {
 		t.Errorf("%d creations are %v writes in %v commits", created, writes, commits)
 	}
 	program.Expect(t, "how many users are listed", len(p.List(t)), created)
@@ -105,6 +105,22 @@ func TestTheUserWithTheIDZeroIsOneLikeAnyOther(t *testing.T) {
 	p.Do(t, "GET", "/api/users?email=zero", "").Expect(t, 200, "[]")
 }
 
+func TestTheUserWhoIsGivenTheIDZeroIsCreatedLikeAnyOther(t *testing.T) {
+	t.Parallel()
+	nextIsBelowZero := []string{"INSERT INTO users (id) VALUES (-6)"}
+	if program.PostgreSQL {
+		nextIsBelowZero = []string{"ALTER SEQUENCE users_id_seq MINVALUE -5 RESTART -5"}
+	}
+	table := "CREATE TABLE users (" + ordinaryID + ", name text, email text UNIQUE, created_at text)"
+	p, other := program.ServeFile(t, append([]string{table}, nextIsBelowZero...)...)
+	for _, answer := range atOnce(t, p, other, 20, func(i int) (line, body string) {
+		return "POST /api/users", program.Body("n", fmt.Sprint(i))
+	}) {
+		answer.Expect(t, 201, "…")
+	}
+	p.Do(t, "GET", "/api/users/0", "").Expect(t, 200, `{"id":0,…`)
+}
+
 func TestWhatATriggerOfTheFeedChangesIsListedAtOnce(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, "a trigger that the feed starts, in SQLite's own words")
@@ -115,6 +131,40 @@ func TestWhatATriggerOfTheFeedChangesIsListedAtOnce(t *testing.T) {
 	for range 20 {
 		id := p.Create(t, "n", fmt.Sprint("later", len(p.List(t))))
 		program.Expect(t, "the first user in the list", p.List(t)[0].Name, fmt.Sprint("before ", id))
+	}
+}
+
+// Its effects are in the answer, too. Writes that share its transaction are neither lost nor stored twice.
+func TestATriggerOfTheFeedConcernsTheWriteAloneThatStartsIt(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, "a trigger that the feed starts, in SQLite's own words")
+	for _, how := range []string{"ROLLBACK", "FAIL"} {
+		p := program.ServeFeed(t)
+		other, want := program.OpenOther(t, p.DatabasePath()), []string{}
+		other.Do("CREATE TABLE trace (what)", `CREATE TRIGGER bad AFTER INSERT ON users_changes
+			WHEN (SELECT name FROM users WHERE id = new.id) = 'bad'
+			BEGIN INSERT INTO trace VALUES (1); SELECT RAISE(`+how+`, 'not him'); END`)
+		for i, answer := range atOnce(t, p, other, 20, func(i int) (line, body string) {
+			return "POST /api/users", program.Body(nameOf(i), fmt.Sprint(i))
+		}) {
+			if nameOf(i) == "bad" {
+				answer.Expect(t, 500, program.ErrorBody("…not him…"))
+				continue
+			}
+			answer.Expect(t, 201, "…")
+			want = append(want, nameOf(i))
+		}
+		got := names(p.List(t))
+		slices.Sort(got)
+		slices.Sort(want)
+		program.Expect(t, how+": the names in the table", got, want)
+		expectNoTrace(t, other)
+		other.Do(`CREATE TRIGGER upper AFTER INSERT ON users_changes WHEN new.op = 'changed'
+			BEGIN UPDATE users SET email = 'now ' || name WHERE id = new.id AND email NOT LIKE 'now%'; END`)
+		id := p.List(t)[0].ID
+		p.Change(t, id, `{"name":"Ada"}`)
+		answer := p.Do(t, "PATCH", fmt.Sprint("/api/users/", p.List(t)[1].ID), `{"name":"Alan"}`)
+		answer.Expect(t, 200, `{…"name":"Alan","email":"now Alan",…`)
 	}
 }
 
@@ -163,6 +213,9 @@ func TestAPageOfUsersWithLongNamesHasAsManyAsItShould(t *testing.T) {
 	for i := range 7 {
 		p.Create(t, strings.Repeat("n", 100_000), fmt.Sprint(i))
 	}
+	if !program.PostgreSQL { // of which a BLOB comes behind all texts
+		program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = CAST(replace(name, 'n', 'a') AS BLOB) WHERE id > 3")
+	}
 	lengths := []int{}
 	for _, page := range walk(t, p, "limit=3&sort=name", 9) {
 		lengths = append(lengths, len(page))
@@ -179,6 +232,42 @@ func walk(t *testing.T, p *program.Program, query string, most int) (pages [][]p
 		next, _, _ = strings.Cut(strings.TrimPrefix(page.Header.Get("Link"), "<"), ">")
 	}
 	return pages
+}
+
+// Whoever is deleted between two statements must not be listed as somebody without values.
+func TestASortedPageOfOneUserIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	createBeside(t, 4, 10, 800, func(int) error {
+		answer, err := p.Send("GET", "/api/users?email=come@and.go&sort=name&limit=1", "")
+		if err == nil && answer.Body != "[]" && !strings.Contains(answer.Body, `"email":"come@and.go"`) {
+			err = fmt.Errorf("the page is %s", answer.Body)
+		}
+		if _, failed := p.Send("PUT", "/api/users/come@and.go", `{"name":"n"}`); failed != nil {
+			return failed
+		}
+		go func() { _, _ = p.Send("DELETE", "/api/users/come@and.go", "") }()
+		return err
+	}, p)
+}
+
+// Another column holds 64 MiB, and 300,000 users have no email.
+func TestAReadHoldsNeitherOtherColumnsNorAllUsersInMemory(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, "the memory that SQLite takes is the program's")
+	p, other := program.ServeFile(t, "CREATE TABLE users ("+ordinaryID+", name text, email text UNIQUE, created_at text, photo)")
+	const upTo = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
+	other.Do(fmt.Sprintf("INSERT INTO users (name, email, photo) "+upTo+"SELECT 'a' || i, i, zeroblob(262144) FROM n", 256))
+	other.Do(fmt.Sprintf("INSERT INTO users (name) "+upTo+"SELECT 'b' || i FROM n", 300_000))
+	before := p.Memory(t, "VmHWM")
+	first := p.Do(t, "GET", "/api/users?sort=name&limit=1", "")
+	link, _, _ := strings.Cut(strings.TrimPrefix(first.Header.Get("Link"), "<"), ">")
+	for _, path := range []string{"/api/users" + strings.Replace(link, "limit=1&", "limit=1000&", 1), "/api/users.csv?email="} {
+		p.Do(t, "GET", path, "").Expect(t, 200, "…")
+		if took := p.Memory(t, "VmHWM") - before; took > program.MemoryBound(64<<20) {
+			t.Errorf("%s takes %d MiB", path, took>>20)
+		}
+	}
 }
 
 // PostgreSQL stores no such email.
