@@ -97,7 +97,7 @@ func (i *inode) dataAfter(changes []change, c chance) []byte {
 	return data[:sizes[until(len(changes), c.one())]]
 }
 
-// writeTo writes what may be on the disk after a power cut into an empty directory.
+// writeTo writes what may be on the disk after a power cut into a directory that is empty or does not exist.
 func (d *disk) writeTo(directory string, c chance) error {
 	return writeInode(d.top, directory, c, map[*inode]string{})
 }
