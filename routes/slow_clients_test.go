@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -174,15 +173,8 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 			if took := time.Since(began); took < behind || took > 100*behind {
 				t.Errorf("it is cut off after %s, and may be behind for %s", took, behind)
 			}
-			text, _ := conn.Rest()
-			length := regexp.MustCompile(`Content-Length: (\d+)`).FindStringSubmatch(text)
-			isWhole := strings.HasSuffix(text, "\r\n0\r\n\r\n")
-			if length != nil {
-				_, body, _ := strings.Cut(text, "\r\n\r\n")
-				isWhole = fmt.Sprint(len(body)) == length[1]
-			}
-			if isWhole {
-				t.Errorf("the connection ends after %d bytes as after a whole response", len(text))
+			if whole := conn.Answers(); len(whole) > 0 {
+				t.Errorf("the connection ends after %d bytes as after a whole response", len(whole[0].Body))
 			}
 		})
 	}
