@@ -123,3 +123,18 @@ func TestACreationByEmailThatATriggerMakesAnotherUsersEndsInTime(t *testing.T) {
 		t.Errorf("it is answered after %s", took)
 	}
 }
+
+// The program notices a new trigger within two seconds.
+func TestAChangeIsAnsweredWithWhatATriggerOfTheFeedMadeOfIt(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	p.Create(t, "Ada", "ada")
+	program.OpenOther(t, p.DatabasePath()).Do(strings.Replace(trigger("AFTER INSERT",
+		"UPDATE public.users SET email = 'of ' || name WHERE id = NEW.id AND email <> 'of ' || name"), "ON users", "ON users_changes", 1))
+	names := 0
+	program.WaitFor(t, "the answer has what the trigger stored", func() bool {
+		names++
+		answer := p.Do(t, "PATCH", "/api/users/1", fmt.Sprintf(`{"name":"%d"}`, names))
+		return strings.Contains(answer.Body, fmt.Sprintf(`"email":"of %d"`, names))
+	})
+}
