@@ -296,7 +296,7 @@ func TestAReaderThatTakesNoEmptyResponsesIsCutOff(t *testing.T) {
 // The admin port gives a client no more time than the public one, and does not count the time of a profile.
 func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 	t.Parallel()
-	const short = 300 * time.Millisecond
+	const short = time.Second
 	l, accept := usual(), listen(t)
 	l.header, l.body, l.idle, l.behind = short, short, short, 3*short
 	t.Cleanup(silent(nil).admin(l, t.Context(), accept))
@@ -319,7 +319,7 @@ func TestTheAdminPortClosesIdleAndStalledConnections(t *testing.T) {
 		t.Parallel()
 		expectGivenUp(t, admin.Dial(t), "/metrics")
 	})
-	admin.Do(t, "GET", "/debug/pprof/trace?seconds=1", "").Expect(t, 200, "…")
+	admin.Do(t, "GET", "/debug/pprof/trace?seconds=4", "").Expect(t, 200, "…")
 }
 
 // What a slow reader of a long list holds is what it is being sent, and no page beside it: with a page for each, 400 of
