@@ -21,10 +21,10 @@ const Patience = 60 * time.Second
 
 // Build builds the program into a directory and returns its path. Under -race the program has the race detector too;
 // with GOCOVERDIR set it counts which lines ran. Flags are those of "go build".
-// With GIVEN_BINARY set nothing is built: that file is copied, which has neither, and none of the flags.
+// With GIVEN_BINARY set nothing is built: that file is copied, which has neither, and none of the flags. Use -count=1 then:
+// Go's cache of tests does not look into it.
 //
-// Go keeps what "go run" has linked, and not what "go build" has: each
-// package of tests would spend two seconds on it.
+// Go keeps what "go run" has linked, and not what "go build" has: each package of tests would spend two seconds on it.
 func Build(directory string, flags ...string) (string, error) {
 	path := filepath.Join(directory, "users-api")
 	if given := os.Getenv("GIVEN_BINARY"); given != "" {
