@@ -105,6 +105,11 @@ func atOnce(
 	other.LetGo()
 	for i, conn := range conns {
 		answers[i] = conn.Answer()
+		for strings.Contains(answers[i].Body, program.WritesHeld) { // on a busy machine the lock was held for too long
+			line, body := request(i)
+			method, path, _ := strings.Cut(line, " ")
+			answers[i] = p.Do(t, method, path, body)
+		}
 	}
 	return answers
 }
