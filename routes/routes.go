@@ -40,6 +40,9 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 		}
 		most := int64(maxBody)
 		switch {
+		case request.ContentLength == 0: // most requests, which need no copy that limits their body
+			all.ServeHTTP(w, request)
+			return
 		case bringsFile(request):
 			most = s.ImportMax
 		case bringsBatch(request):
