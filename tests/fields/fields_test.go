@@ -146,7 +146,8 @@ func TestAValueThatAUniqueIndexRefusesIsAConflict(t *testing.T) {
 	p.ExpectUsers(t, "Ada", "Alan")
 }
 
-// Without an index, a filter looks at every user. The fastest of several requests says whether it does.
+// Without an index, a filter looks at every user. The fastest of several requests says whether it does: a busy machine
+// needs more of them.
 func TestAFilterFindsAUniqueValueByItsIndex(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "USER_FIELDS=room,floor")
@@ -154,8 +155,8 @@ func TestAFilterFindsAUniqueValueByItsIndex(t *testing.T) {
 	other := program.OpenOther(t, p.DatabasePath())
 	other.Fill(100_000)
 	other.Do("UPDATE users SET room = email, floor = email")
-	fastest := map[string]time.Duration{}
-	for range 10 {
+	fastest, began := map[string]time.Duration{}, time.Now()
+	for n := 0; n < 10 || 2*fastest["room"] > fastest["floor"] && time.Since(began) < program.Patience; n++ {
 		for _, field := range []string{"room", "floor"} {
 			began := time.Now()
 			p.Do(t, "GET", "/api/users?"+field+"=user99999@example.org", "").Expect(t, 200, `[{"id":99999,…}]`)
