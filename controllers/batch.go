@@ -193,25 +193,6 @@ func carryOut(handler http.Handler, request *http.Request) (a *answer) {
 // answered names, in the context of a request of a batch, how many bytes the bodies of all answers have: an [*atomic.Int64].
 type answered struct{}
 
-// RefuseInBatch refuses a request of a batch whose answers are as large as they may be. It stands before the handlers, so
-// that the refusal is logged, counted, and a problem for those who ask for one.
-func RefuseInBatch(c *gin.Context) {
-	if bytes, ok := c.Request.Context().Value(answered{}).(*atomic.Int64); ok && bytes.Load() >= maxAnswers {
-		Refuse(c, errBatchFull)
-	}
-}
-
-// takeRoom counts a body that is going to be sent, if it answers a request of a batch, and refuses what is only read if it
-// does not fit. Writes are always answered as they went; they took no more than the batch brought and their users have.
-func takeRoom(c *gin.Context, status int, length int64) error {
-	bytes, ok := c.Request.Context().Value(answered{}).(*atomic.Int64)
-	if ok && bytes.Add(length) > maxAnswers && c.Request.Method == http.MethodGet && status == http.StatusOK {
-		bytes.Add(-length)
-		return errBatchFull
-	}
-	return nil
-}
-
 // answer is an [http.ResponseWriter] that keeps what is written.
 type answer struct {
 	header http.Header

@@ -34,10 +34,7 @@ func secure(c *gin.Context) {
 // checkHost refuses requests for other hosts. A page whose name was made to resolve to this machine (DNS rebinding)
 // passes the protection against other sites, because its Origin and Host agree.
 func (a Access) checkHost(c *gin.Context) {
-	if len(a.Hosts) == 0 || c.Request.URL.Path == "/health" {
-		return
-	}
-	if host, allowed := a.allowsHost(c.Request); !allowed {
+	if host, allowed := a.allowsHost(c.Request); !allowed && c.Request.URL.Path != "/health" {
 		controllers.Refuse(c, controllers.WrongHost(host))
 	}
 }
@@ -58,19 +55,13 @@ type caller struct {
 	access string // "full", "read", or "" without a valid key
 }
 
-const callerKey = "caller" // names the caller in a request's context
-
-// callerOf returns the caller of a request; its zero value where no key is needed.
-func callerOf(c *gin.Context) caller {
-	by, _ := c.Value(callerKey).(caller)
-	return by
-}
+const callerKey = "caller" // names the caller in a request's context, where a key is needed
 
 // checkKey refuses requests under /api/ and /scim/v2 that have no key, an invalid key, or a key that does not allow
 // them. It checks the path and not the route, so that a client without a key cannot find out which paths exist.
 func (a Access) checkKey(c *gin.Context) {
 	path := c.Request.URL.Path
-	if a.Keys == nil || !strings.HasPrefix(path, "/api/") && !controllers.IsSCIM(path) {
+	if !strings.HasPrefix(path, "/api/") && !controllers.IsSCIM(path) {
 		return
 	}
 	c.Header("Cache-Control", controllers.KeptPrivate)
@@ -147,9 +138,15 @@ func sentKeys(header http.Header) (keys []string) {
 // onlyReads reports whether a request changes nothing: GET, HEAD, the dry run of an import, and a batch, whose requests
 // are judged one by one.
 func onlyReads(request *http.Request) bool {
-	if !bringsFile(request) {
-		return bringsBatch(request) || request.Method == http.MethodGet || request.Method == http.MethodHead
+	switch path := request.URL.Path; {
+	case request.Method == http.MethodGet, request.Method == http.MethodHead:
+		return true
+	case request.Method != http.MethodPost:
+		return false
+	case path == csvPath, path == ndjsonPath:
+		query, err := url.ParseQuery(request.URL.RawQuery)
+		return err == nil && slices.Equal(query["dry_run"], []string{"true"})
+	default:
+		return path == batchPath
 	}
-	query, err := url.ParseQuery(request.URL.RawQuery)
-	return err == nil && slices.Equal(query["dry_run"], []string{"true"})
 }

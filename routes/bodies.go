@@ -63,20 +63,13 @@ func (k *keepAlive) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// admit applies the limits to a body. It comes after everything that refuses requests, so that a client without access
-// takes no slot.
-func (b *bodies) admit(c *gin.Context) {
-	switch {
-	case c.Request.ContentLength == 0:
-	case bringsFile(c.Request):
-		b.admitFile(c)
-	default:
+// admit applies the limits to a body, which takes one of some slots once it is no longer small. It comes after everything
+// that refuses requests, so that a client without access takes no slot.
+func (b *bodies) admit(slots *semaphore.Weighted, small int) gin.HandlerFunc {
+	return func(c *gin.Context) {
 		deadline := time.Now().Add(b.limits.body)
 		body := &body{
-			ReadCloser: c.Request.Body, slots: b.large, small: smallBody, client: c.Request.Context(), deadline: deadline,
-		}
-		if bringsBatch(c.Request) {
-			body.slots, body.small = b.batches, 0
+			ReadCloser: c.Request.Body, slots: slots, small: small, client: c.Request.Context(), deadline: deadline,
 		}
 		c.Request.Body = body
 		defer func() { // what was parsed from the body is as large, until the response is sent
@@ -121,8 +114,11 @@ func (b *body) Read(into []byte) (int, error) {
 // admitFile applies the limits to a file that is imported. It has no limit on its total time, but it must keep its
 // pace. It is stored on disk while it arrives, so only a few files may arrive at once.
 func (b *bodies) admitFile(c *gin.Context) {
+	if c.Request.ContentLength == 0 {
+		return // net/http would not remove the deadline
+	}
 	slots := b.imports
-	if callerOf(c).access == "read" {
+	if by, _ := c.Value(callerKey).(caller); by.access == "read" {
 		slots = b.dryRuns
 	}
 	if !slots.TryAcquire(1) {

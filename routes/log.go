@@ -37,8 +37,13 @@ func (s Service) observe(c *gin.Context) {
 	s.Metrics.inFlight.Inc()
 	defer func() { // a handler that cuts the connection off panics
 		took, route := time.Since(start), cmp.Or(c.FullPath(), "unknown") // one value for all paths without a route
-		s.Metrics.count(c, route, took)
-		reasons, failed := reasons(c)
+		by, _ := c.Value(callerKey).(caller)
+		s.Metrics.count(c, route, by, took)
+		var why []slog.Attr
+		failed := c.Writer.Status() >= http.StatusInternalServerError
+		if last := c.Errors.Last(); last != nil {
+			why, failed = reasons(c.Request.Context(), last, failed)
+		}
 		level := slog.LevelInfo
 		if failed {
 			level = slog.LevelError
@@ -51,15 +56,15 @@ func (s Service) observe(c *gin.Context) {
 				slog.Duration("duration", took),
 				slog.Int("bytes", max(c.Writer.Size(), 0)),
 				slog.String("request_id", id))
-			if name := callerOf(c).name; name != "" {
-				attributes = append(attributes, slog.String("key", name))
+			if by.name != "" {
+				attributes = append(attributes, slog.String("key", by.name))
 			}
 			if written, ok := c.Value(controllers.LoggedWrite).(slog.Attr); ok {
 				attributes = append(attributes, written)
 			}
 			// The logger's methods would look up the line of code, too.
 			line := slog.NewRecord(start.Add(took), level, "request", 0)
-			line.AddAttrs(append(attributes, reasons...)...)
+			line.AddAttrs(append(attributes, why...)...)
 			_ = s.Logger.Handler().Handle(ctx, line)
 		}
 	}()
@@ -93,23 +98,19 @@ func (s Service) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// reasons describes what went wrong with a request, and reports whether the service itself failed. It never includes
-// the text of an error, which may quote a user.
-func reasons(c *gin.Context) (attributes []slog.Attr, failed bool) {
-	failed = c.Writer.Status() >= http.StatusInternalServerError
-	if len(c.Errors) == 0 {
-		return nil, failed
-	}
-	err := c.Errors.Last().Err
-	if c.Errors.Last().Meta == isCut {
-		by := cutBy(c.Request.Context(), err)
+// reasons describes what went wrong with a request, and reports whether the service itself failed, which its status says
+// unless it was cut. It never includes the text of an error, which may quote a user.
+func reasons(ctx context.Context, err *gin.Error, failed bool) ([]slog.Attr, bool) {
+	var attributes []slog.Attr
+	if err.Meta == isCut {
+		by := cutBy(ctx, err)
 		attributes = append(attributes, slog.String("cut_by", by))
 		failed = by == "storage" || by == "panic"
 	}
-	if !failed {
-		return attributes, false
+	if failed {
+		attributes = append(attributes, cause(err.Err)...)
 	}
-	return append(attributes, cause(err)...), true
+	return attributes, failed
 }
 
 func cutBy(ctx context.Context, err error) string {

@@ -68,7 +68,7 @@ var methods = []string{
 }
 
 // count counts a request that is over.
-func (m *Metrics) count(c *gin.Context, route string, took time.Duration) {
+func (m *Metrics) count(c *gin.Context, route string, by caller, took time.Duration) {
 	m.inFlight.Dec()
 	method := c.Request.Method
 	if !slices.Contains(methods, method) {
@@ -77,7 +77,7 @@ func (m *Metrics) count(c *gin.Context, route string, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(c.Writer.Status())).Inc()
 	m.durations.WithLabelValues(method, route).Observe(took.Seconds())
 	// The names are those in the files of keys: clients cannot create labels.
-	if by := callerOf(c); by.name != "" || by.access != "" {
+	if by.name != "" || by.access != "" {
 		m.byKey.WithLabelValues(cmp.Or(by.name, "unnamed")).Inc()
 	}
 }

@@ -35,25 +35,28 @@ type Service struct {
 func (s Service) handler(ending context.Context, l limits) http.Handler {
 	all := l.paced(s.routes(ending, l))
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if controllers.IsSCIM(request.URL.Path) { // whose address may have been given with a slash at its end
+		if strings.HasPrefix(request.URL.Path, controllers.SCIMRoot) { // a client may have its address with a slash at its end
 			request.URL.Path = strings.ReplaceAll(request.URL.Path, "//", "/")
 		}
 		most := int64(maxBody)
-		switch {
-		case request.ContentLength == 0: // most requests, which need no copy that limits their body
-			all.ServeHTTP(w, request)
-			return
-		case bringsFile(request):
+		switch request.URL.Path {
+		case csvPath, ndjsonPath:
 			most = s.ImportMax
-		case bringsBatch(request):
+		case batchPath:
 			most = maxBatchBody
 		}
-		http.MaxBytesHandler(all, most).ServeHTTP(w, request)
+		if request.ContentLength == 0 { // most requests, which need no copy that limits their body
+			all.ServeHTTP(w, request)
+		} else {
+			http.MaxBytesHandler(all, most).ServeHTTP(w, request)
+		}
 	})
 }
 
 func (s Service) routes(ending context.Context, l limits) *gin.Engine {
-	engine := s.engine(l)
+	bodies := newBodies(l)
+	admit, admitBatch := bodies.admit(bodies.large, smallBody), bodies.admit(bodies.batches, 0)
+	engine := s.engine(bodies)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	allows := func(request *http.Request) bool { _, refusal := s.Access.judge(request); return refusal == nil }
 	feed := &controllers.Feed{Users: s.Users, Fields: s.Fields, Allows: allows, Stop: ending, Heartbeat: l.heartbeat}
@@ -71,29 +74,29 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/users", handle(api.List))
-	engine.POST("/api/users", handle(api.Create))
-	engine.POST(batchPath, handle(controllers.Batch(http.MaxBytesHandler(engine, maxBody))))
+	engine.POST("/api/users", admit, handle(api.Create))
+	engine.POST(batchPath, admitBatch, handle(controllers.Batch(http.MaxBytesHandler(engine, maxBody))))
 	one := engine.Group("/api/users/:id", func(c *gin.Context) {
 		if c.Request.URL.Path == batchPath {
 			noMethod(c)
 		}
 	})
 	one.Match(reads, "", handle(api.Get))
-	one.PATCH("", handle(api.Patch))
-	one.PUT("", handle(api.Put))
+	one.PATCH("", admit, handle(api.Patch))
+	one.PUT("", admit, handle(api.Put))
 	one.DELETE("", handle(api.Delete))
 	engine.Match(reads, "/api/changes", handle(feed.Get))
 	engine.Match(reads, csvPath, handle(api.ExportCSV))
-	engine.POST(csvPath, handle(api.ImportCSV))
+	engine.POST(csvPath, bodies.admitFile, handle(api.ImportCSV))
 	engine.Match(reads, ndjsonPath, handle(api.ExportNDJSON))
-	engine.POST(ndjsonPath, handle(api.ImportNDJSON))
+	engine.POST(ndjsonPath, bodies.admitFile, handle(api.ImportNDJSON))
 
 	group := engine.Group(controllers.SCIMRoot, provisioning.Check)
 	group.Match(reads, "/Users", handle(provisioning.List))
-	group.POST("/Users", handle(provisioning.Create))
+	group.POST("/Users", admit, handle(provisioning.Create))
 	group.Match(reads, "/Users/:id", handle(provisioning.Get))
-	group.PUT("/Users/:id", handle(provisioning.Put))
-	group.PATCH("/Users/:id", handle(provisioning.Patch))
+	group.PUT("/Users/:id", admit, handle(provisioning.Put))
+	group.PATCH("/Users/:id", admit, handle(provisioning.Patch))
 	group.DELETE("/Users/:id", handle(api.Delete))
 	group.Match(reads, "/Groups", handle(provisioning.Groups))
 	for _, path := range []string{"ServiceProviderConfig", "ResourceTypes", "ResourceTypes/:id", "Schemas", "Schemas/:id"} {
@@ -106,32 +109,27 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	return engine
 }
 
-// batchPath takes many requests at once.
-const batchPath = "/api/users/batch"
-
-func bringsBatch(request *http.Request) bool {
-	return request.Method == http.MethodPost && request.URL.Path == batchPath
-}
-
-// The paths of files. A file sent to them may be large, and has no limit on its total time.
+// The paths that take more than one user: many requests at once, or a file, which may be large and has no limit on its
+// total time.
 const (
+	batchPath  = "/api/users/batch"
 	csvPath    = "/api/users.csv"
 	ndjsonPath = "/api/users.ndjson"
 )
 
-func bringsFile(request *http.Request) bool {
-	return request.Method == http.MethodPost && (request.URL.Path == csvPath || request.URL.Path == ndjsonPath)
-}
-
-// engine returns Gin with every middleware, outermost first, and without any path.
-func (s Service) engine(l limits) *gin.Engine {
+// engine returns Gin with the middleware of all requests, outermost first, and without any path.
+func (s Service) engine(bodies *bodies) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode) // debug mode prints to stdout
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true // 405 and Allow instead of 404
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
-	bodies := newBodies(l)
-	engine.Use(s.observe, s.recoverPanic, bodies.receive, secure, s.Access.checkHost,
-		s.Access.checkKey, controllers.RefuseInBatch, bodies.admit)
+	engine.Use(s.observe, s.recoverPanic, bodies.receive, secure)
+	if len(s.Access.Hosts) > 0 {
+		engine.Use(s.Access.checkHost)
+	}
+	if s.Access.Keys != nil {
+		engine.Use(s.Access.checkKey)
+	}
 	return engine
 }

@@ -92,8 +92,9 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	var lost <-chan struct{}
 	all := func(ending context.Context) http.Handler { return served.handler(ending, l) }
 	if handler != nil {
-		engine := served.engine(l)
-		engine.Any("/", handler)
+		bodies := newBodies(l)
+		engine := served.engine(bodies)
+		engine.Any("/", bodies.admit(bodies.large, smallBody), handler)
 		all = func(context.Context) http.Handler { return l.paced(engine) }
 	} else {
 		lost = served.Users.Replaced()
