@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,7 +39,8 @@ type postgresPool struct {
 	ended   context.Context // ends all waiting
 	commits commits
 
-	writing, waiting *semaphore.Weighted // held by a write under way, and by one that waits for another program's lock
+	writing, waiting *semaphore.Weighted       // held by a write under way, and by one that waits for another program's lock
+	answered         atomic.Pointer[time.Time] // when the server has last committed a write, or refused one
 
 	timelines sync.Mutex // guards newest
 	newest    map[string]string
@@ -157,7 +159,7 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 
 // write calls run in a transaction, and commits it. A write that waits for another program's lock lets go of its
 // connection and goes on in one of a few places, so that those that wait take turns, and all others have connections
-// left.
+// left. While others are answered, its time has not begun: of 5,000 creations at once, 1,500 would have failed.
 func (p *postgresPool) write(ctx context.Context, way way, run func(tx *gorm.DB) error) error {
 	places, since, turn := p.writing, time.Now(), firstTurn
 	waits, stop := context.WithCancel(ctx)
@@ -167,12 +169,18 @@ func (p *postgresPool) write(ctx context.Context, way way, run func(tx *gorm.DB)
 		if places.Acquire(waits, 1) != nil {
 			return cmp.Or(ctx.Err(), error(models.ErrClosed))
 		}
+		if last := p.answered.Load(); places == p.writing && last != nil && last.After(since) {
+			since = *last // until then it has waited for others, and not for the server
+		}
 		err := errNeedsTransaction
 		if way == oneStatement && time.Since(since) < answerTimeout-lockMargin { // it must not be cancelled
 			err = p.tryStatement(since.Add(answerTimeout), run)
 		}
 		if errors.Is(err, errNeedsTransaction) || isLocked(err) {
 			err = p.tryWrite(since.Add(answerTimeout), turn, run)
+		}
+		if err == nil || troubleOf(err) == refused {
+			p.answered.Store(new(time.Now()))
 		}
 		places.Release(1)
 		switch {
