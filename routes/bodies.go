@@ -127,7 +127,7 @@ func (b *bodies) admitFile(c *gin.Context) {
 	}
 	defer slots.Release(1)
 	setDeadline := http.NewResponseController(c.Writer).SetReadDeadline
-	c.Request.Body = &upload{c.Request.Body, pace{setDeadline: setDeadline, limit: b.limits.behind, spare: b.limits.behind}}
+	c.Request.Body = &upload{c.Request.Body, pace{setDeadline: setDeadline, limit: b.limits.behind}}
 	c.Next()
 }
 

@@ -9,9 +9,9 @@ import (
 // the service waits for the client counts. net/http's WriteTimeout would cut off every list that takes longer, however
 // steadily it is read.
 type pace struct {
-	setDeadline  func(time.Time) error
-	limit, spare time.Duration
-	moved        int // bytes since spare was the whole limit
+	setDeadline   func(time.Time) error
+	limit, waited time.Duration
+	moved         int // bytes in the time waited
 }
 
 const paceBytes = 60 << 10
@@ -19,11 +19,11 @@ const paceBytes = 60 << 10
 // move moves bytes by a read or a write that fails once the client has no time to spare.
 func (p *pace) move(transfer func() (int, error)) (int, error) {
 	began := time.Now()
-	_ = p.setDeadline(began.Add(p.spare))
+	_ = p.setDeadline(began.Add(p.limit - p.waited))
 	n, err := transfer()
-	p.spare -= time.Since(began)
+	p.waited += time.Since(began)
 	if p.moved += n; p.moved >= paceBytes {
-		p.spare, p.moved = p.limit, 0
+		p.waited, p.moved = 0, 0
 	}
 	return n, err
 }
@@ -54,7 +54,7 @@ func (w *pacedResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (l limits) paced(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		setDeadline := http.NewResponseController(w).SetWriteDeadline
-		handler.ServeHTTP(&pacedResponse{w, pace{setDeadline: setDeadline, limit: l.behind, spare: l.behind}}, request)
+		handler.ServeHTTP(&pacedResponse{w, pace{setDeadline: setDeadline, limit: l.behind}}, request)
 		_ = setDeadline(time.Now().Add(l.behind)) // of what net/http has not sent yet
 	})
 }
