@@ -1,8 +1,11 @@
 package routes
 
 import (
+	"context"
 	"io"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"users-api/controllers"
+	"users-api/models"
 	"users-api/tests/program"
 )
 
@@ -83,6 +87,29 @@ func TestALargeBodyWithoutAPlaceIsToldToComeAgain(t *testing.T) {
 	got.Expect(t, 503, `{"error":"Too many large request bodies are arriving at once: send it again in a few seconds"}`)
 	program.ExpectHeader(t, got, "Retry-After", "5")
 	s.WaitForLog(t, "level=ERROR msg=request method=POST route=/ status=503")
+}
+
+// Each route says itself how it takes bodies.
+func TestNoRouteTakesALargeBodyWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	fields := models.NewFields("external_id", "active") // SCIM needs both
+	place := location(filepath.Join(t.TempDir(), "users.db"))
+	place.Fields = fields
+	users, err := place.Open(context.Background(), 1<<20)
+	program.Must(t, err)
+	t.Cleanup(func() { _ = users.Close(context.Background()) })
+	s := serve(t, Service{Users: users, Fields: fields}, nil, func(l *limits) {
+		l.largeBodies, l.batches, l.imports, l.body = 0, 0, 0, 300*time.Millisecond
+	})
+	tried := 0
+	for _, route := range silent(users).routes(context.Background(), usual()).Routes() {
+		if slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, route.Method) {
+			tried++
+			path := strings.ReplaceAll(route.Path, ":id", "1")
+			s.Do(t, route.Method, path, strings.Repeat(" ", 2*smallBody)).Expect(t, 503, "…at once: send it again …")
+		}
+	}
+	program.Expect(t, "routes that take bodies", tried, 9)
 }
 
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {

@@ -88,7 +88,10 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	address := "http://" + accept.Addr().String()
 	s := &service{Program: program.At(address), stop: cancel, ended: make(chan error, 1)}
 	served.ImportMax = 512 << 20
-	served.Fields, served.Metrics, served.Logger = plain(), noFigures(), slog.New(slog.NewTextHandler(s.LogWriter(), nil))
+	if served.Fields == nil {
+		served.Fields = plain()
+	}
+	served.Metrics, served.Logger = noFigures(), slog.New(slog.NewTextHandler(s.LogWriter(), nil))
 	var lost <-chan struct{}
 	all := func(ending context.Context) http.Handler { return served.handler(ending, l) }
 	if handler != nil {
