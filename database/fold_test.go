@@ -107,6 +107,7 @@ func TestAnIndexFindsWhatIsStoredInAnotherForm(t *testing.T) {
 		"x\u0651\u064ey": "x\u064e\u0651y", "\u0995\u09c7\u09be\u0995": "\u0995\u09cb\u0995", "\u0e01\u0e49\u0e38ab": "\u0e01\u0e38\u0e49ab",
 		"\u1112\u1161\u11ab\u1100\u1173\u11af\u1112\u1161": "한글하", "か\u3099きく": "がきく", "\u0627\u0653لعب": "\u0622لعب", "\u2126mega": "ωme",
 		"王小明": "王小明", strings.Repeat("é", 5000) + "Ende": "eende", "É \U0001e4ec wie": "wie",
+		"\U0001e4ec Élan": "\U0001e4ec Élan",
 	}
 	onEach(t, []test{{"in another form", func(t *testing.T, s *storage) {
 		for stored, sought := range found {

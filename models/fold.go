@@ -39,10 +39,9 @@ func Fold(text string) string {
 // FoldedWords returns the words of a text, which white space separates, folded. A word that is within another is left
 // out: whoever has that has it, too.
 func FoldedWords(text string) (words []string) {
-	for word := range strings.FieldsSeq(text) {
-		word = Fold(word)
+	for word := range strings.FieldsSeq(Fold(text)) {
 		isWithin := func(other string) bool { return strings.Contains(other, word) }
-		if word != "" && !slices.ContainsFunc(words, isWithin) {
+		if !slices.ContainsFunc(words, isWithin) {
 			words = append(words, word)
 		}
 	}
