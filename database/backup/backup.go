@@ -75,7 +75,7 @@ func copyDatabase(ctx context.Context, path, target string, use func(partial str
 		dbfile.Close(db)
 	}
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case ctx.Err() != nil: // what it interrupts may have no error
 		return made, ctx.Err()
 	case dbfile.PrimaryCode(err) == dbfile.CodeFull:
 		return made, fmt.Errorf("no room for a copy of %s in %s: %w", path, filepath.Dir(target), err)
