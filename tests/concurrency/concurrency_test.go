@@ -34,8 +34,9 @@ func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testin
 	writers.StopAndExpect(t, p)
 }
 
-// Clients ask for lists and do not read them, while users come, change and go. Each list is that of the moment in which
-// it was asked for, whether it is kept in memory or was written into a file.
+// Clients ask for lists and do not read them, while users come, change and go, and at last the table does. All of a list was
+// read before its first byte was sent: it is that of the moment in which it was asked for, whether it is kept in memory or was
+// written into a file.
 func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 	t.Parallel()
 	const listed = 6000 // a list has 6 MB
@@ -58,11 +59,13 @@ func TestListsAreRightHoweverLateTheyAreRead(t *testing.T) {
 				p.Delete(t, listed-1000+100*int64(i))
 				p.Create(t, "n", fmt.Sprint("created ", i))
 			}
+			other.Do("DROP TABLE users")
 			for i, conn := range late {
 				if got := conn.Answer(); got.Body != then[i].Body {
 					t.Errorf("list %d, which has %d bytes, is not right", i, len(got.Body))
 				}
 			}
+			p.Do(t, "GET", "/api/users", "").Expect(t, 500, program.ErrorBody(program.NoTable))
 		})
 	}
 }

@@ -249,7 +249,8 @@ func TestWhatIsDeletedOrOverwrittenIsNotInTheFileAfterAStop(t *testing.T) {
 	p.Do(t, "POST", program.CSV+"?on_conflict=update&on_missing=delete&max_deletes=2000", "name,email\nkept,kept@example.org\n").
 		Expect(t, 200, `{"created":0,"updated":0,"skipped":1,"deleted":1001,…`)
 	p.Run(t, "index-search").MustSucceed(t) // which has the parts of all texts since it was made
-	p.Stop(t)
+	p.Signal(syscall.SIGINT)                // a stop, as SIGTERM is
+	p.ExpectEnd(t, 0)
 	program.ExpectNames(t, p.DataDir, "users.db")
 	expectErased(t, p.DatabasePath(), "erased", "Erased", "User 1", "\u044a\u044b\u044c")
 

@@ -8,19 +8,6 @@ import (
 	"users-api/tests/program"
 )
 
-func TestACleanStopLeavesOneFile(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		p := program.Serve(t)
-		p.Create(t, "Ada", "ada@example.org")
-		p.List(t)
-		p.Signal(signal)
-		p.ExpectEnd(t, 0)
-		program.ExpectNames(t, p.DataDir, "users.db")
-	}
-}
-
 func TestAStopFinishesWhatIsUnderWayAndWaitsForNobodyElse(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
