@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,19 +24,13 @@ func TestAChangeToAFileOfKeysWorksWithin5SecondsAndAMistakeLeavesTheKeys(t *test
 	const short = "level=ERROR…line 2 of API_KEY_FILE has a key that is too short…"
 	path := filepath.Join(t.TempDir(), "keys")
 	t.Setenv("API_KEY_FILE", path)
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(text string) { program.WriteFile(t, path, text) }
 	for after := range 5 {
 		write(oldKey)
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
 			keys, err := config.ReadKeys()
-			if err != nil {
-				t.Fatal(err)
-			}
+			program.Must(t, err)
 			stop, cancel := context.WithCancel(t.Context())
 			go followKeys(stop, keys, slog.New(slog.NewTextHandler(&log, nil)))
 			time.Sleep(time.Duration(after) * time.Second)
@@ -79,17 +72,11 @@ func TestAChangeToAFileOfKeysWorksWithin5SecondsAndAMistakeLeavesTheKeys(t *test
 func TestABackupThatAnotherServiceHasMadeIsNotMadeAgain(t *testing.T) {
 	settings := config.Config{DataDir: t.TempDir(), Backups: config.Backups{Every: 2 * time.Hour, Keep: 7, Dir: t.TempDir()}}
 	users, err := database.Location{Path: settings.DatabasePath(), Fields: models.NewFields()}.Open(context.Background(), 0)
-	if err := errors.Join(err, users.Close(context.Background())); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, errors.Join(err, users.Close(context.Background())))
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		b := &backups{Backups: settings.Backups, database: settings.DatabasePath(), logger: slog.New(slog.NewTextHandler(&log, nil))}
-		write := func(began time.Time) {
-			if err := os.WriteFile(filepath.Join(b.Dir, began.UTC().Format(backupName)), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
+		write := func(began time.Time) { program.WriteFile(t, filepath.Join(b.Dir, began.UTC().Format(backupName)), "") }
 		other := time.Now()
 		write(other.Add(-time.Hour))
 		ctx, cancel := context.WithCancel(t.Context())

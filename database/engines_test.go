@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"users-api/models"
+	"users-api/tests/program"
 )
 
 func TestInsideSQLite(t *testing.T) {
@@ -24,9 +25,7 @@ func expectEngine(t *testing.T, at Location) {
 	t.Helper()
 	at.Fields, at.Logger = models.NewFields()[:2], slog.New(slog.DiscardHandler)
 	u, err := at.Open(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	defer u.Close(t.Context()) //nolint:errcheck // nothing is under way
 	expectFolds(t, u)
 	create := func(tx *gorm.DB, email string) error {

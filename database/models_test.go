@@ -16,6 +16,7 @@ import (
 
 	"users-api/database"
 	"users-api/models"
+	"users-api/tests/program"
 )
 
 var ctx = context.Background()
@@ -90,9 +91,7 @@ func (d engine) openAt(t testing.TB, at database.Location, fields models.Fields,
 func (s *storage) open(t testing.TB, listMemory int) *database.Users {
 	t.Helper()
 	users, err := s.at.Open(ctx, listMemory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, err)
 	t.Cleanup(func() { _ = users.Close(ctx) })
 	return users
 }
@@ -100,15 +99,21 @@ func (s *storage) open(t testing.TB, listMemory int) *database.Users {
 // reopen runs commands and opens the database again: a service would notice what they did within seconds.
 func (s *storage) reopen(t testing.TB, commands ...command) {
 	t.Helper()
-	if err := s.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, s.Close(ctx))
 	for _, run := range commands {
-		if err := run(s.at, ctx); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, run(s.at, ctx))
 	}
 	s.Users = s.open(t, 8<<20)
+}
+
+// connect opens a database with one connection until the end of the test.
+func connect(t testing.TB, driver, name string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, name)
+	program.Must(t, err)
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // run runs statements as another program does.

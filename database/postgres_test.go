@@ -15,6 +15,7 @@ import (
 	"users-api/database"
 	"users-api/models"
 	"users-api/tests/postgresql"
+	"users-api/tests/program"
 )
 
 var postgres = engine{
@@ -27,13 +28,7 @@ var postgres = engine{
 	},
 	other: func(t testing.TB, at database.Location) *sql.DB {
 		t.Helper()
-		db, err := sql.Open("pgx", at.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.SetMaxOpenConns(1)
-		t.Cleanup(func() { _ = db.Close() })
-		return db
+		return connect(t, "pgx", at.URL)
 	},
 	noNUL: true, delayed: true,
 }
@@ -46,13 +41,10 @@ func init() {
 func begin(t testing.TB, s *storage, statements ...string) *sql.Tx {
 	t.Helper()
 	tx, err := s.other(t, s.at).Begin()
+	program.Must(t, err)
 	for _, statement := range statements {
-		if err == nil {
-			_, err = tx.Exec(statement)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
+		_, err := tx.Exec(statement)
+		program.Must(t, err)
 	}
 	return tx
 }
@@ -61,11 +53,7 @@ func begin(t testing.TB, s *storage, statements ...string) *sql.Tx {
 func await(t testing.TB, url, condition string) {
 	t.Helper()
 	query := "SELECT (" + condition + ")::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'users-api'"
-	for deadline := time.Now().Add(time.Minute); postgresql.Ask(t, url, query) != "true"; {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never holds that %s", condition)
-		}
-	}
+	program.WaitFor(t, condition, func() bool { return postgresql.Ask(t, url, query) == "true" })
 }
 
 // A write that waits for another program's lock is refused after its own time. All others are done, also one that waits for a

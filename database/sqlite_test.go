@@ -9,6 +9,7 @@ import (
 	_ "github.com/glebarez/go-sqlite" // the driver of database/sql
 
 	"users-api/database"
+	"users-api/tests/program"
 )
 
 var sqlite = engine{
@@ -18,13 +19,7 @@ var sqlite = engine{
 	},
 	other: func(t testing.TB, at database.Location) *sql.DB {
 		t.Helper()
-		db, err := sql.Open("sqlite", "file:"+at.Path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.SetMaxOpenConns(1)
-		t.Cleanup(func() { _ = db.Close() })
-		return db
+		return connect(t, "sqlite", "file:"+at.Path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
 	},
 }
 
@@ -35,9 +30,7 @@ func TestSQLiteIsNewEnough(t *testing.T) {
 	t.Parallel()
 	other := sqlite.other(t, database.Location{Path: filepath.Join(t.TempDir(), "users.db")})
 	var version string
-	if err := other.QueryRow("SELECT sqlite_version()").Scan(&version); err != nil {
-		t.Fatal(err)
-	}
+	program.Must(t, other.QueryRow("SELECT sqlite_version()").Scan(&version))
 	var major, minor, patch int
 	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil || major*1_000_000+minor*1000+patch < 3_051_003 {
 		t.Errorf("SQLite is %s", version)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"users-api/models"
+	"users-api/tests/program"
 )
 
 func TestATempFileThatCannotBeMadeSaysWhy(t *testing.T) {
@@ -16,9 +17,7 @@ func TestATempFileThatCannotBeMadeSaysWhy(t *testing.T) {
 	files := NewTempFiles(filepath.Join(t.TempDir(), "users.db-spool-"))
 	for range maxTempFiles {
 		file, err := files.New()
-		if err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, err)
 		defer file.Close()
 	}
 	if _, err := files.New(); !errors.Is(err, models.ErrNoRoom) {

@@ -15,23 +15,18 @@ import (
 	"gorm.io/gorm"
 
 	"users-api/database/dbfile"
+	"users-api/tests/program"
 )
 
 // open opens a database until the end of the test, and makes a table.
 func open(t testing.TB) (path string, db *gorm.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "users of #1?%41.db")
-	err := os.WriteFile(path, nil, 0o600)
-	if err == nil {
-		db, err = dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)", "synchronous(OFF)")
-	}
-	if err == nil {
-		t.Cleanup(func() { dbfile.Close(db) })
-		err = db.Exec("CREATE TABLE users (id INTEGER PRIMARY KEY)").Error
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.WriteFile(t, path, "")
+	db, err := dbfile.Open(path, dbfile.ReadWrite, "busy_timeout(0)", "synchronous(OFF)")
+	program.Must(t, err)
+	t.Cleanup(func() { dbfile.Close(db) })
+	program.Must(t, db.Exec("CREATE TABLE users (id INTEGER PRIMARY KEY)").Error)
 	return path, db
 }
 
@@ -86,9 +81,7 @@ func TestAWALFileThatAnotherProcessHasMadeIsNotSetAside(t *testing.T) {
 		return errors.Join(err, os.WriteFile(path+"-wal", []byte("own"), 0o600))
 	}
 	for range 2000 {
-		if err := errors.Join(os.WriteFile(path, header, 0o600), os.WriteFile(path+"-wal", []byte("foreign"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		program.Must(t, errors.Join(os.WriteFile(path, header, 0o600), os.WriteFile(path+"-wal", []byte("foreign"), 0o600)))
 		var wait sync.WaitGroup
 		var failed [4]error
 		for i := range failed {
@@ -123,10 +116,7 @@ func TestAFileThatIsReplacedWhileItIsLockedIsNotTaken(t *testing.T) {
 	t.Parallel()
 	path, db := open(t)
 	dbfile.Close(db)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := []byte(program.ReadFile(t, path))
 	var noticed atomic.Bool
 	var wait sync.WaitGroup
 	defer wait.Wait()

@@ -150,25 +150,16 @@ func (a Answer) Users(t testing.TB) []User {
 }
 
 // ParseUser reads the answer to a creation, to a change, or of one user.
-func (a Answer) ParseUser() (user User, err error) {
-	err = a.parse(&user)
-	return user, err
-}
+func (a Answer) ParseUser() (User, error) { return parse[User](a) }
 
 // ParseUsers reads a list.
-func (a Answer) ParseUsers() (users []User, err error) {
-	err = a.parse(&users)
-	return users, err
-}
+func (a Answer) ParseUsers() ([]User, error) { return parse[[]User](a) }
 
-func (a Answer) parse(into any) error {
-	if a.Status >= http.StatusBadRequest {
-		return fmt.Errorf("%s is answered %d %.200s", a.request, a.Status, a.Body)
+func parse[T any](a Answer) (parsed T, err error) {
+	if err = json.Unmarshal([]byte(a.Body), &parsed); err != nil || a.Status >= http.StatusBadRequest {
+		err = fmt.Errorf("%s is answered %d %.200s, %v", a.request, a.Status, a.Body, err)
 	}
-	if err := json.Unmarshal([]byte(a.Body), into); err != nil {
-		return fmt.Errorf("%s is not answered with the JSON that was expected: %w in %.200s", a.request, err, a.Body)
-	}
-	return nil
+	return parsed, err
 }
 
 func ETag(t *testing.T, p *Program, id any) string {

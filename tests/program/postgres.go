@@ -48,16 +48,11 @@ func DatabaseURL(t testing.TB, directory string) string {
 	t.Helper()
 	directory = filepath.Clean(directory)
 	databases.Lock()
-	url, found := databases.urls[directory]
-	databases.Unlock()
-	if found {
-		return url
-	}
-	url = postgresql.Shared(t).NewDatabase(t)
-	databases.Lock()
 	defer databases.Unlock()
-	databases.urls[directory] = url
-	return url
+	if databases.urls[directory] == "" {
+		databases.urls[directory] = postgresql.Shared(t).NewDatabase(t)
+	}
+	return databases.urls[directory]
 }
 
 // openDatabase opens the database that stands for a file.

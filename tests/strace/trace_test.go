@@ -4,6 +4,7 @@ package strace
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"errors"
@@ -199,15 +200,8 @@ func (r *recorder) traces(process string) []string {
 
 // hasEnded reports whether a trace is complete.
 func hasEnded(path string) bool {
-	const enough = 200
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	_, _ = file.Seek(-enough, io.SeekEnd)
-	end, err := io.ReadAll(file)
-	return err == nil && strings.HasSuffix(string(end), " +++\n")
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.HasSuffix(text, []byte(" +++\n"))
 }
 
 // kill kills a process between the calls of its threads: of a call that is killed, a trace does not say what it has done,
