@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -23,22 +24,22 @@ type tx struct{ written []string }
 // log is a database that keeps texts: what is committed, in order, and how many writes each commit stored.
 type log struct {
 	Group[*tx]
-	began, goOn chan bool // of the first transaction, which waits
-	alone       bool
-	begin       error
-	refuses     int // commits of more writes than this
-	texts       []string
-	commits     []int
+	goOn    chan bool // the first transaction waits for this
+	alone   bool
+	begin   error
+	refuses int // commits of more writes than this
+	texts   []string
+	commits []int
 }
 
 func newLog() *log {
-	l := &log{began: make(chan bool), goOn: make(chan bool), refuses: 1000}
+	l := &log{goOn: make(chan bool), refuses: 1000}
 	var first sync.Once
 	l.Group = Group[*tx]{
 		Patience: time.Hour, IsBroken: func(err error) bool { return errors.Is(err, errBroken) },
 		Committed: func(writes int) { l.commits = append(l.commits, writes) },
 		Transact: func(ctx context.Context, _ time.Time, run func(*tx, bool) error) error {
-			first.Do(func() { close(l.began); <-l.goOn })
+			first.Do(func() { <-l.goOn })
 			if err := cmp.Or(ctx.Err(), l.begin); err != nil {
 				return err
 			}
@@ -66,6 +67,14 @@ func writing(text string, err error) func(*tx) error {
 	}
 }
 
+// inBubble runs a test in which time passes only once all goroutines wait.
+func inBubble(t *testing.T, name string, test func(*testing.T, *log)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, newLog()) }) })
+}
+
+// pass returns once all others wait.
+func pass() { time.Sleep(time.Millisecond) }
+
 // together does writes at once: the first of them begins a transaction, and all others wait for that. It returns their
 // outcomes.
 func (l *log) together(t *testing.T, writes ...func(*tx) error) []error {
@@ -74,20 +83,11 @@ func (l *log) together(t *testing.T, writes ...func(*tx) error) []error {
 	var wait sync.WaitGroup
 	for i, write := range writes {
 		wait.Go(func() { outcomes[i] = l.Do(t.Context(), write) })
-		<-l.began
-		for len(l.waitingNow()) <= i { // until it waits
-			time.Sleep(time.Millisecond)
-		}
+		pass()
 	}
 	close(l.goOn)
 	wait.Wait()
 	return outcomes
-}
-
-func (l *log) waitingNow() []*write[*tx] {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.waiting)
 }
 
 func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
@@ -114,8 +114,7 @@ func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
 		{"where nothing can begin, who has waited too long is told at once",
 			func(l *log) { l.begin, l.Patience = errBroken, 0 }, []error{nil, nil, nil}, []error{errBroken, errBroken, errBroken}, "[]", nil},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			l := newLog()
+		inBubble(t, test.name, func(t *testing.T, l *log) {
 			if test.set != nil {
 				test.set(l)
 			}
@@ -132,8 +131,13 @@ func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesBeforeItsTransactionBeginsWritesNothing(t *testing.T) {
-	l := newLog()
+func TestWhoGoesTakesNobodyWithIt(t *testing.T) {
+	inBubble(t, "who leaves before its transaction begins writes nothing", leavingBefore)
+	inBubble(t, "who leaves while it leads", leavingLeader)
+	inBubble(t, "a panic", panicking)
+}
+
+func leavingBefore(t *testing.T, l *log) {
 	leaving, leave := context.WithCancel(t.Context())
 	leave()
 	outcomes := l.together(t, writing("a", nil), func(*tx) error {
@@ -148,17 +152,14 @@ func TestWhoLeavesBeforeItsTransactionBeginsWritesNothing(t *testing.T) {
 }
 
 // An import may hold up the one that leads for longer than the others' patience.
-func TestWhoLeavesTakesNobodyWithIt(t *testing.T) {
-	l := newLog()
+func leavingLeader(t *testing.T, l *log) {
 	l.Patience = 0
 	leaving, leave := context.WithCancel(t.Context())
 	left, stays := make(chan error, 1), make(chan error, 1)
 	go func() { left <- l.Do(leaving, writing("never", nil)) }()
-	<-l.began
+	pass()
 	go func() { stays <- l.Do(t.Context(), writing("a", nil)) }()
-	for len(l.waitingNow()) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	pass()
 	leave()
 	close(l.goOn)
 	if err := <-left; !errors.Is(err, context.Canceled) {
@@ -170,19 +171,16 @@ func TestWhoLeavesTakesNobodyWithIt(t *testing.T) {
 }
 
 // A panic in a write ends the request that commits it. No other waits for ever, and the next write succeeds.
-func TestAPanicLeavesNobodyWaiting(t *testing.T) {
-	l := newLog()
+func panicking(t *testing.T, l *log) {
 	panicked := make(chan any)
 	go func() {
 		defer func() { panicked <- recover() }()
 		_ = l.Do(t.Context(), writing("a", nil))
 	}()
-	<-l.began
+	pass()
 	outcome := make(chan error)
 	go func() { outcome <- l.Do(t.Context(), func(*tx) error { panic("a bug") }) }()
-	for len(l.waitingNow()) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	pass()
 	close(l.goOn)
 	if err := <-outcome; !errors.Is(err, errAborted) {
 		t.Errorf("the write that panics is told %v", err)

@@ -156,8 +156,11 @@ func (a Answer) ParseUser() (User, error) { return parse[User](a) }
 func (a Answer) ParseUsers() ([]User, error) { return parse[[]User](a) }
 
 func parse[T any](a Answer) (parsed T, err error) {
-	if err = json.Unmarshal([]byte(a.Body), &parsed); err != nil || a.Status >= http.StatusBadRequest {
-		err = fmt.Errorf("%s is answered %d %.200s, %v", a.request, a.Status, a.Body, err)
+	if a.Status >= http.StatusBadRequest {
+		return parsed, fmt.Errorf("%s is answered %d %.200s", a.request, a.Status, a.Body)
+	}
+	if err = json.Unmarshal([]byte(a.Body), &parsed); err != nil {
+		err = fmt.Errorf("%s is not answered with the JSON that was expected: %w in %.200s", a.request, err, a.Body)
 	}
 	return parsed, err
 }
