@@ -143,11 +143,3 @@ func (s *service) record(t *testing.T) {
 	t.Helper()
 	program.Must(t, location(s.path).RecordChanges(context.Background()))
 }
-
-// others writes as another program does.
-func (s *service) others(t *testing.T, statement string) {
-	t.Helper()
-	other := program.OpenOther(t, s.path)
-	defer other.Close()
-	other.Do(statement)
-}

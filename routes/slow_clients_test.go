@@ -165,7 +165,7 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 			t.Parallel()
 			s := start(t, func(l *limits) { l.behind = behind })
 			s.record(t)
-			s.others(t, c.fill)
+			program.OpenOther(t, s.path).Do(c.fill)
 			conn, began := s.Dial(t), time.Now()
 			conn.Buffer(4 << 10)
 			conn.Send("%s\r\n\r\n", c.request)
@@ -338,7 +338,7 @@ func TestSlowReadersHoldNoPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
 			s.record(t)
-			s.others(t, c.fill)
+			program.OpenOther(t, s.path).Do(c.fill)
 			before, held := heapInUse(), int64(0)
 			for range c.readers {
 				reader := s.Dial(t)

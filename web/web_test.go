@@ -3,7 +3,6 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -19,35 +18,31 @@ import (
 	"users-api/models"
 )
 
-func get(file http.Handler, method string, headers ...string) *http.Response {
+// answer is what a file was answered with.
+type answer struct {
+	status int
+	Header http.Header
+	raw    string
+}
+
+func get(file http.Handler, method string, headers ...string) answer {
 	request := httptest.NewRequest(method, "/", nil)
 	for _, line := range headers {
 		if name, value, found := strings.Cut(line, ": "); found {
 			request.Header.Add(name, value)
 		}
 	}
-	answer := httptest.NewRecorder()
-	file.ServeHTTP(answer, request)
-	return answer.Result()
+	recorder := httptest.NewRecorder()
+	file.ServeHTTP(recorder, request)
+	return answer{recorder.Code, recorder.Result().Header, recorder.Body.String()}
 }
 
-// raw returns the bytes of an answer.
-func raw(t *testing.T, answer *http.Response) string {
-	t.Helper()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
+// text is the body of an answer, which may be packed.
+func (a answer) text() string {
+	if a.Header.Get("Content-Encoding") == "gzip" {
+		return decompress(a.raw)
 	}
-	return string(text)
-}
-
-// body returns the text of an answer, which may be packed.
-func body(t *testing.T, answer *http.Response) string {
-	t.Helper()
-	if answer.Header.Get("Content-Encoding") == "gzip" {
-		return decompress(raw(t, answer))
-	}
-	return raw(t, answer)
+	return a.raw
 }
 
 func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
@@ -56,7 +51,7 @@ func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
 		if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is sent as %v and %v", path, packed.Header, plain.Header)
 		}
-		if text := body(t, packed); text == "" || text != body(t, plain) {
+		if text := packed.text(); text == "" || text != plain.text() {
 			t.Errorf("%s differs packed and plain, or is empty", path)
 		}
 		if packed.Header.Get("ETag") == plain.Header.Get("ETag") || plain.Header.Get("Vary") != "Accept-Encoding" {
@@ -79,7 +74,7 @@ func TestThePageIsAnsweredAsItIsAskedFor(t *testing.T) {
 	page := Files("1.0", models.NewFields())["/"]
 	const gzip = "Accept-Encoding: gzip"
 	plain, packed := get(page, "GET"), get(page, "GET", gzip)
-	whole, small := raw(t, plain), raw(t, packed)
+	whole, small := plain.raw, packed.raw
 	tag, smallTag := plain.Header.Get("ETag"), packed.Header.Get("ETag")
 	for _, c := range []struct {
 		headers string
@@ -100,15 +95,15 @@ func TestThePageIsAnsweredAsItIsAskedFor(t *testing.T) {
 		{gzip + "|If-None-Match: " + tag, 200, small},
 	} {
 		read, head := get(page, "GET", strings.Split(c.headers, "|")...), get(page, "HEAD", strings.Split(c.headers, "|")...)
-		text, length := raw(t, read), read.Header.Get("Content-Length")
-		if read.StatusCode != c.status || text != c.body || length != strconv.Itoa(len(text)) && c.status != 304 {
-			t.Errorf("%q is answered %d with the length %s and %d bytes", c.headers, read.StatusCode, length, len(text))
+		text, length := read.raw, read.Header.Get("Content-Length")
+		if read.status != c.status || text != c.body || length != strconv.Itoa(len(text)) && c.status != 304 {
+			t.Errorf("%q is answered %d with the length %s and %d bytes", c.headers, read.status, length, len(text))
 		}
 		if isSmall := strings.HasPrefix(c.headers, gzip+"|") || c.body == small; read.Header.Get("ETag") == tag == isSmall {
 			t.Errorf("%q is answered with the tag %s", c.headers, read.Header.Get("ETag"))
 		}
-		if head.StatusCode != c.status || raw(t, head) != "" || !reflect.DeepEqual(head.Header, read.Header) {
-			t.Errorf("%q is answered to HEAD %d %v, and to GET %v", c.headers, head.StatusCode, head.Header, read.Header)
+		if head.status != c.status || head.raw != "" || !reflect.DeepEqual(head.Header, read.Header) {
+			t.Errorf("%q is answered to HEAD %d %v, and to GET %v", c.headers, head.status, head.Header, read.Header)
 		}
 	}
 }
@@ -120,9 +115,9 @@ var (
 
 func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
 	all := Files("1.0", models.NewFields())
-	html := body(t, get(all["/"], "GET"))
+	html := get(all["/"], "GET").text()
 	for path, file := range all {
-		for _, name := range imported.FindAllStringSubmatch(body(t, get(file, "GET")), -1) {
+		for _, name := range imported.FindAllStringSubmatch(get(file, "GET").text(), -1) {
 			if !strings.Contains(html, "/"+name[1]+`"`) {
 				t.Errorf("%s imports %s, which is not preloaded", path, name[1])
 			}
@@ -170,7 +165,7 @@ func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
 func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 	sums := map[string]string{}
 	for path, file := range Files("1.0", models.NewFields()) {
-		sum := sha256.Sum256([]byte(body(t, get(file, "GET"))))
+		sum := sha256.Sum256([]byte(get(file, "GET").text()))
 		sums[path[strings.LastIndexByte(path, '/')+1:]] = hex.EncodeToString(sum[:])
 	}
 	for name, want := range map[string]string{
@@ -200,7 +195,7 @@ func odd() models.Fields {
 // describe returns the document of a service with some fields.
 func describe(t *testing.T, fields models.Fields) *openapi3.T {
 	t.Helper()
-	text := body(t, get(Files("1.0", fields)["/openapi.json"], "GET"))
+	text := get(Files("1.0", fields)["/openapi.json"], "GET").text()
 	if strings.Contains(text, "#<") {
 		t.Error("the document has an action of the template in it")
 	}

@@ -111,7 +111,7 @@ func (r *Recorder) model() porcupine.Model {
 			return right, after
 		},
 		Hash:              func(s any) uint64 { return maphash.Comparable(seed, s.(state)) },
-		DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%v → %+v", input, output) },
 	}
 }
 

@@ -1,7 +1,6 @@
 package linearizability
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -197,10 +196,4 @@ func (q Request) refusal(got program.Answer) (answer Answer, err error) {
 		err = fmt.Errorf("answered %d %.300s", got.Status, got.Body)
 	}
 	return answer, err
-}
-
-// String describes an answer.
-func (a Answer) String() string {
-	return fmt.Sprintf("%s %v; more follow: %t; %d in total; %+v",
-		cmp.Or(a.Code, "done"), a.Users, a.More, a.Total, a.imported)
 }
