@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -185,9 +184,7 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 			program.ExpectHeader(t, answer, "Location", map[string]string{"POST 201": "users/2", "PUT 201": "3"}[fmt.Sprint(method, " ", s.status)])
 			methods := strings.Split(answer.Header.Get("Allow"), ", ")
 			slices.Sort(methods)
-			if got := strings.Join(methods, ", "); got != allowed[s.request] {
-				t.Errorf("it is answered with Allow: %s, want %s", got, allowed[s.request])
-			}
+			program.Expect(t, "the methods of Allow", strings.Join(methods, ", "), allowed[s.request])
 			if answer.Body != "" {
 				program.ExpectHeader(t, answer, "Content-Type", "application/json; charset=utf-8")
 			}
@@ -298,15 +295,12 @@ func FuzzID(f *testing.F) {
 				t.Errorf("%s of %q is answered %d %s, want %d", method, id, answer.Status, answer.Body, want)
 			}
 		}
-		left := map[string]bool{}
+		var left []int64
 		for _, user := range p.List(t) {
-			left[strconv.FormatInt(user.ID, 10)] = true
+			left = append(left, user.ID)
 		}
-		for _, existing := range ids {
-			if left[existing] == (existing == id) {
-				t.Errorf("after DELETE of %q these are left: %v", id, left)
-			}
-		}
+		others := slices.DeleteFunc(slices.Clone(ids), func(existing string) bool { return existing == id })
+		program.Expect(t, fmt.Sprintf("who is left after DELETE of %q", id), left, others)
 	})
 }
 
@@ -323,10 +317,9 @@ func readProblem(t *testing.T, answer program.Answer) (got problem) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(answer.Body))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&got); err != nil {
-		t.Errorf("%v: %.300s", err, answer.Body)
-	}
+	program.Must(t, decoder.Decode(&got))
 	program.ExpectHeader(t, answer, "Content-Type", problemType)
+	program.Expect(t, "the status of the answer", answer.Status, got.Status)
 	return got
 }
 
@@ -358,9 +351,7 @@ func expectProblem(t *testing.T, answer, plain program.Answer) {
 	if program.Matches(plain.Body, program.DuplicateEmail) { // storage's own text
 		want = problem{"about:blank", "Conflict", 409, "Email is already used by another user", "email_used"}
 	}
-	if got := readProblem(t, answer); got != want || answer.Status != want.Status {
-		t.Errorf("answered %d %+v, want %+v", answer.Status, got, want)
-	}
+	program.Expect(t, "the problem", readProblem(t, answer), want)
 	for _, name := range []string{"Allow", "ETag"} {
 		program.ExpectHeader(t, answer, name, plain.Header.Get(name))
 	}
@@ -371,11 +362,8 @@ func TestStoragesErrorsAreProblemsToo(t *testing.T) {
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Do("DROP TABLE users")
 	for _, path := range []string{"/api/users", "/api/users/1", "/api/users?q=a"} {
-		answer := p.Do(t, "GET", path, "", "Accept: "+problemType)
-		want := problem{"about:blank", "Internal Server Error", 500, program.NoTable, "storage_failed"}
-		if got := readProblem(t, answer); got != want || answer.Status != 500 {
-			t.Errorf("%s is answered %d %+v, want %+v", path, answer.Status, got, want)
-		}
+		got := readProblem(t, p.Do(t, "GET", path, "", "Accept: "+problemType))
+		program.Expect(t, path, got, problem{"about:blank", "Internal Server Error", 500, program.NoTable, "storage_failed"})
 	}
 }
 
@@ -418,9 +406,7 @@ func TestRefusalsOfAccessAreProblemsToo(t *testing.T) {
 		{"about:blank", "Forbidden", 403, "This API key can only read", "key_read_only"}:                             ask("127.0.0.1", readKey),
 		{"about:blank", "Misdirected Request", 421, `This service does not answer for the host "x"`, "host_refused"}: ask("x", ""),
 	} {
-		if got := readProblem(t, answer); got != want || answer.Status != want.Status {
-			t.Errorf("answered %d %+v, want %+v", answer.Status, got, want)
-		}
+		program.Expect(t, "the problem", readProblem(t, answer), want)
 		vary := map[bool]string{true: "Accept", false: "Authorization, X-API-Key, Accept"}[want.Status == 421]
 		program.ExpectHeader(t, answer, "Vary", vary)
 	}

@@ -40,9 +40,8 @@ func (e entry) String() string {
 func read(t *testing.T, p *program.Program, query string) (read feed) {
 	t.Helper()
 	answer := p.Do(t, "GET", "/api/changes"+query, "")
-	if err := json.Unmarshal([]byte(answer.Body), &read); err != nil || answer.Status != 200 {
-		t.Fatalf("%s is answered %d %.300s", query, answer.Status, answer.Body)
-	}
+	answer.Expect(t, 200, "…")
+	program.Must(t, json.Unmarshal([]byte(answer.Body), &read))
 	return read
 }
 
@@ -71,9 +70,7 @@ func TestTheFeedHasWhatWasDone(t *testing.T) {
 	if got := fmt.Sprint(all.Changes); got != want || !program.IsTime(all.Changes[0].At) {
 		t.Errorf("the feed is %s at %s, want %s", got, all.Changes[0].At, want)
 	}
-	if all.Next != all.Changes[4].Cursor {
-		t.Errorf("next is %s after %s", all.Next, all.Changes[4].Cursor)
-	}
+	program.Expect(t, "next", all.Next, all.Changes[4].Cursor)
 	for i, change := range all.Changes {
 		rest := read(t, p, "?limit=1&after="+change.Cursor)
 		if next := all.Changes[i+1 : min(i+2, 5)]; !reflect.DeepEqual(rest.Changes, next) || rest.Next == "" {
@@ -146,9 +143,7 @@ func TestListsAndExportsSayWhereTheFeedGoesOn(t *testing.T) {
 			if program.PostgreSQL { // what the response has may come again
 				next.Changes = next.Changes[max(0, len(next.Changes)-1):]
 			}
-			if got := fmt.Sprint(next.Changes); got != fmt.Sprintf("[changed %d %s]", id, name) {
-				t.Errorf("after %s %s the feed goes on with %s", method, path, got)
-			}
+			program.Expect(t, "what comes after "+method+" "+path, next.Changes, fmt.Sprintf("[changed %d %s]", id, name))
 		}
 	}
 	if _, there := p.Do(t, "GET", "/api/users?limit=0", "").Header["Changes-Cursor"]; there {
@@ -175,9 +170,7 @@ func TestALargeResponseOfTheFeedIsSplit(t *testing.T) {
 		}
 		after = "&after=" + part.Next
 	}
-	if got := fmt.Sprint(ids); got != "[1 2 3 4 5 6]" {
-		t.Errorf("the users are %s", got)
-	}
+	program.Expect(t, "the users", ids, "[1 2 3 4 5 6]")
 	for i := range 10 { // each entry has the whole user
 		p.Do(t, "PATCH", "/api/users/2", fmt.Sprintf(`{"name":"%d%s"}`, i, strings.Repeat("n", 30<<10))).Expect(t, 200, "…")
 	}
@@ -207,9 +200,7 @@ func TestTheFeedHasWhateverAnotherProgramDoes(t *testing.T) {
 		before := p.Do(t, "GET", "/api/users", "").Body
 		other.Do(strings.Split(statements, "; ")...)
 		isSame := p.Do(t, "GET", "/api/users", "").Body == before
-		if isSame != strings.Contains(statements, "ROLLBACK") {
-			t.Errorf("the list is the same after %s: %t", statements, isSame)
-		}
+		program.Expect(t, "whether the list is the same after "+statements, isSame, strings.Contains(statements, "ROLLBACK"))
 		t.Log(statements)
 		f.Settle(t, p)
 	}
@@ -269,9 +260,7 @@ func (s stream) next() (block string) {
 func expectBlock(t *testing.T, s stream, want string) (id string) {
 	t.Helper()
 	got := s.next()
-	if !program.Matches(got, want) {
-		t.Errorf("the stream has %q, want %q", got, want)
-	}
+	program.Expect(t, "the block of the stream", got, want)
 	id, _, _ = strings.Cut(strings.TrimPrefix(got, "id: "), "\n")
 	return id
 }
@@ -293,9 +282,7 @@ func TestAStreamHasChangesGoesOnWhereItWasAndEndsWithTheFeed(t *testing.T) {
 	program.Forbid(t, p.Line(t, "request_id=mine"), "level=ERROR", "cut_by=storage")
 	p.WaitForLog(t, "cut_by=client")
 	again := follow(t, p, "?after=refused", "Last-Event-ID: "+id)
-	if got := expectBlock(t, again, "id: …\ndata: {…\"op\":\"deleted\"…}\n"); got != last {
-		t.Errorf("after %s comes %s, want %s", id, got, last)
-	}
+	program.Expect(t, "what comes after "+id, expectBlock(t, again, "id: …\ndata: {…\"op\":\"deleted\"…}\n"), last)
 	limited := follow(t, p, "?limit=1")
 	expectBlock(t, limited, "id: …\"op\":\"created\"…\n")
 	expectBlock(t, limited, "id: …\"op\":\"deleted\"…\n")

@@ -66,10 +66,8 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 				answer.Expect(t, status, "…")
 				program.ExpectHeader(t, answer, "Cache-Control", "private, no-cache")
 				program.ExpectHeader(t, answer, "Vary", "Authorization, X-API-Key")
-				challenge := answer.Header.Get("WWW-Authenticate")
-				if (challenge != "") != (status == 401 || status == 403) {
-					t.Errorf("%d has the challenge %q", status, challenge)
-				}
+				isChallenged := answer.Header.Get("WWW-Authenticate") != ""
+				program.Expect(t, fmt.Sprint("whether a ", status, " has a challenge"), isChallenged, status == 401 || status == 403)
 				program.Forbid(t, fmt.Sprint(answer.Header, answer.Body), fullKey, readKey)
 				access := map[string]string{readKey: "read", fullKey: "full"}[key]
 				program.ExpectHeader(t, answer, "X-API-Key-Access", access)
@@ -88,9 +86,9 @@ func TestWhatHasNoDataNeedsNoKey(t *testing.T) {
 	t.Parallel()
 	p := withKeys(t, fullKey)
 	for path, status := range map[string]int{"/health": 200, "/nothing": 404} {
-		if answer := p.Do(t, "GET", path, ""); answer.Status != status || answer.Header.Get("Vary") != "" {
-			t.Errorf("%s is answered %d with %v", path, answer.Status, answer.Header)
-		}
+		answer := p.Do(t, "GET", path, "")
+		answer.Expect(t, status, "…")
+		program.ExpectHeader(t, answer, "Vary", "")
 	}
 	port := strings.TrimPrefix(p.URL, "http://127.0.0.1:")
 	program.RunWith(t, []string{"PORT=" + port, "API_KEY_FILE=/gone"}, nil, "healthcheck").MustSucceed(t)
@@ -132,9 +130,7 @@ func TestAKeyIsTakenInEveryForm(t *testing.T) {
 	} {
 		conn := p.Dial(t)
 		conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n%s\r\n\r\n", headers)
-		if answer := conn.Answer(); answer.Body != program.ErrorBody(want) {
-			t.Errorf("%.100q is answered %d %s, want %s", headers, answer.Status, answer.Body, want)
-		}
+		program.Expect(t, fmt.Sprintf("the answer to %.100q", headers), conn.Answer().Body, program.ErrorBody(want))
 	}
 }
 
@@ -175,9 +171,8 @@ func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 		p := program.Serve(t, strings.Split(settings, "|")...)
 		p.Do(t, "GET", "/nothing", "", "X-Request-Id: the-last")
 		p.WaitForLog(t, "request_id=the-last") // the warning comes before the first request
-		if got := strings.Count(p.Log(), warning); got != times || strings.Count(p.Log(), "WARN") != times {
-			t.Errorf("with %s it warns %d times:\n%s", settings, got, p.Log())
-		}
+		got := []int{strings.Count(p.Log(), warning), strings.Count(p.Log(), "WARN")}
+		program.Expect(t, "how often it warns with "+settings, got, []int{times, times})
 	}
 }
 

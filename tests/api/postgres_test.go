@@ -54,17 +54,13 @@ func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
 		program.Must(t, err)
 		_, err = conn.Exec(t.Context(), erase, pgx.QueryExecModeSimpleProtocol)
 		const why = `…they hold no personal data…"users-api changes off" removes them all…`
-		if got := fmt.Sprint(err); !program.Matches(got, why) {
-			t.Errorf("%s is answered %s, want %s", erase, got, why)
-		}
+		program.Expect(t, "the answer to "+erase, err, why)
 		_ = conn.Close(t.Context())
 	}
 	p.ExpectUsers(t, "n", "n", "n", "n")
 	postgresql.SQL(t, url, "DELETE FROM users WHERE id = 3")
 	list, page, one := p.List(t), p.Do(t, "GET", "/api/users?limit=10", "").Users(t), p.Do(t, "GET", "/api/users/3", "")
-	if len(list) != 3 || len(page) != 3 || one.Status != 404 {
-		t.Errorf("an erased user is listed in %v or %v, and answered %d", list, page, one.Status)
-	}
+	program.Expect(t, "how many are listed, and the answer of the erased", []int{len(list), len(page), one.Status}, []int{3, 3, 404})
 	program.WaitFor(t, "the feed has the deletion", func() bool {
 		return strings.Contains(p.Do(t, "GET", "/api/changes", "").Body, `"op":"deleted","id":3,`)
 	})
@@ -80,9 +76,7 @@ func TestRowSecurityOnTheFeedIsRefused(t *testing.T) {
 		"INSERT INTO users (name, email) VALUES ('Alan', 'alan')")
 	const why = "row security is on for users_changes, and may hide entries: disable it"
 	p.Do(t, "GET", "/api/users", "").Expect(t, 500, "…"+why+"…")
-	if done := p.Run(t, "changes", "on"); done.Code != 1 || !strings.Contains(done.Stderr, why) {
-		t.Errorf("changes on ends with %d and says %s", done.Code, done.Stderr)
-	}
+	program.Expect(t, "changes on", p.Run(t, "changes", "on"), program.Outcome{Code: 1, Stderr: "…" + why + "…"})
 	p.Stop(t)
 	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+p.DataDir), why)
 	p.Run(t, "changes", "off").MustSucceed(t)
@@ -130,9 +124,7 @@ func TestACopyGoesOnAfterACrashOfTheServer(t *testing.T) {
 		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'after %d')", i))
 		f.Settle(t, p)
 	}
-	if f.Exports != 1 {
-		t.Errorf("the client had to begin again, %d times", f.Exports-1)
-	}
+	program.Expect(t, "how often the client began", f.Exports, 1)
 }
 
 // The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients
@@ -163,7 +155,6 @@ func TestACopyBeginsAgainOnAStandbyThatLacksSomeOfIt(t *testing.T) {
 		p.Create(t, "n", fmt.Sprint("after ", i))
 	}
 	late.Settle(t, p)
-	if soon.Exports != 2 || late.Exports != 2 {
-		t.Errorf("they began %d and %d times: they go on with a cursor of the primary", soon.Exports, late.Exports)
-	}
+	// Otherwise they would go on with a cursor of the primary.
+	program.Expect(t, "how often they began", []int{soon.Exports, late.Exports}, []int{2, 2})
 }

@@ -115,9 +115,7 @@ func TestParametersFindUsers(t *testing.T) {
 			for id := range strings.FieldsSeq(s.ids) {
 				want = append(want, list[id])
 			}
-			if got := "[" + strings.Join(want, ",") + "]"; answer.Status != 200 || answer.Body != got {
-				t.Errorf("answered %d %.300s, want %.300s", answer.Status, answer.Body, got)
-			}
+			answer.Expect(t, 200, "["+strings.Join(want, ",")+"]")
 			program.ExpectHeader(t, answer, "X-Total-Count", s.total)
 			file := p.Do(t, "GET", program.NDJSON+"?"+s.query, "")
 			file.Expect(t, 200, strings.Join(append(want, ""), "\n"))
@@ -167,9 +165,7 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 		for query := range strings.FieldsSeq(bad.queries) {
 			for _, method := range []string{"GET", "HEAD"} {
 				answer := p.Do(t, method, "/api/users?"+query, "")
-				if answer.Status != 400 || method == "GET" && !program.Matches(answer.Body, want) {
-					t.Errorf("%s ?%s is answered %d %.200s", method, query, answer.Status, answer.Body)
-				}
+				answer.Expect(t, 400, map[string]string{"GET": want}[method])
 				program.Forbid(t, answer.Body, "strconv", "url:", "Lovelace")
 			}
 		}
@@ -178,14 +174,9 @@ func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {
 	for query, says := range map[string]string{
 		"limit=0": "be " + of, "limit=1&limit=1": "be given once, as " + of, "limit=1%": "be " + of + ", with each % of it written as %25",
 	} {
-		answer := p.Do(t, "GET", "/api/users?"+query, "")
-		if want := program.ErrorBody("The parameter limit must " + says); answer.Body != want {
-			t.Errorf("?%s is answered %s, want %s", query, answer.Body, want)
-		}
+		p.Do(t, "GET", "/api/users?"+query, "").Expect(t, 400, program.ErrorBody("The parameter limit must "+says))
 	}
-	if list := p.Do(t, "GET", "/api/users?", ""); len(list.Users(t)) != 6 {
-		t.Errorf("an empty query is answered %s", list.Body)
-	}
+	program.Expect(t, "how many users an empty query lists", len(p.Do(t, "GET", "/api/users?", "").Users(t)), 6)
 }
 
 // The parameters of a list, and the Link to what follows; "" when nothing does.
@@ -210,10 +201,11 @@ func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
 	p := readable(t)
 	for _, l := range links {
 		for _, path := range []string{"/api/users", program.CSV, program.NDJSON} {
-			expectLink(t, p, path, l.query, l.link)
+			program.ExpectHeader(t, p.Do(t, "GET", path+"?"+l.query, ""), "Link", l.link)
 		}
 		for _, parameter := range []string{"spreadsheet=true", "spreadsheet=false"} {
-			expectLink(t, p, program.CSV, parameter+"&"+l.query, strings.Replace(l.link, "?", "?"+parameter+"&", 1))
+			answer := p.Do(t, "GET", program.CSV+"?"+parameter+"&"+l.query, "")
+			program.ExpectHeader(t, answer, "Link", strings.Replace(l.link, "?", "?"+parameter+"&", 1))
 		}
 	}
 	p.Create(t, "Q&A + Ä%", "escapes@example.org")
@@ -221,14 +213,6 @@ func TestALinkLeadsToTheNextPageWithEveryParameter(t *testing.T) {
 	next := p.Do(t, "GET", "/api/users?limit=1&q=Q%26A+%2B+%C3%84%25", "").Header.Get("Link")
 	if users, _ := page(t, p, next); len(users) != 1 || users[0].Email != "escapes2@example.org" {
 		t.Errorf("%s leads to %v", next, users)
-	}
-}
-
-func expectLink(t *testing.T, p *program.Program, path, query, want string) {
-	t.Helper()
-	link := p.Do(t, "GET", path+"?"+query, "").Header.Get("Link")
-	if link != want {
-		t.Errorf("after %s?%s the Link is %s, want %s", path, query, link, want)
 	}
 }
 
@@ -245,9 +229,7 @@ func TestAListOfAnyLengthIsNotCut(t *testing.T) {
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(25_000)
 	for query, want := range map[string]int{"q=user": 25_000, "order=desc": 25_000, "after=12345": 12_655} {
-		if users := p.Do(t, "GET", "/api/users?"+query, "").Users(t); len(users) != want {
-			t.Errorf("?%s lists %d users of %d", query, len(users), want)
-		}
+		program.Expect(t, "how many users ?"+query+" lists", len(p.Do(t, "GET", "/api/users?"+query, "").Users(t)), want)
 	}
 }
 
@@ -285,9 +267,7 @@ func TestASortedListIsReadPageByPageWhileUsersComeAndGo(t *testing.T) {
 					p.Create(t, first, "before")
 				}
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("got the users %v, want %v", got, want)
-			}
+			program.Expect(t, "the users", got, want)
 		})
 	}
 }
@@ -314,13 +294,9 @@ func TestASortThatCannotBeReadPageByPageIsRefused(t *testing.T) {
 		"limit=1" + byName:                 "The parameter after must be the id of a user",
 	} {
 		for _, path := range []string{"/api/users", "/api/users.csv", "/api/users.ndjson"} {
-			answer := p.Do(t, "GET", path+"?"+query, "")
-			if answer.Status != 400 || answer.Body != program.ErrorBody(want) {
-				t.Errorf("%s?%s is answered %d %s, want 400 %s", path, query, answer.Status, answer.Body, want)
-			}
+			p.Do(t, "GET", path+"?"+query, "").Expect(t, 400, program.ErrorBody(want))
 		}
 	}
-	if answer := p.Do(t, "GET", "/api/users?sort=name&limit=1&order=desc"+place("sort=name&limit=1"), ""); answer.Body != "[]" {
-		t.Errorf("a place fits both orders, and nobody comes before the first: %s", answer.Body)
-	}
+	// A place fits both orders, and nobody comes before the first.
+	p.Do(t, "GET", "/api/users?sort=name&limit=1&order=desc"+byName, "").Expect(t, 200, "[]")
 }

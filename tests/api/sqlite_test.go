@@ -42,9 +42,7 @@ func TestCursorsAreNotUsedAgainOnceAnotherProgramEmptiesTheFeed(t *testing.T) {
 		for range 5 {
 			p.Create(t, "n", fmt.Sprint(len(cursors)))
 			cursor := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
-			if slices.Contains(cursors, cursor) {
-				t.Errorf("the cursor %s is used twice", cursor)
-			}
+			program.Expect(t, "whether the cursor "+cursor+" was used before", slices.Contains(cursors, cursor), false)
 			cursors = append(cursors, cursor)
 		}
 	}
