@@ -1,3 +1,5 @@
+//go:build !postgres
+
 package backups
 
 import (
@@ -18,7 +20,6 @@ import (
 
 func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(500)
 	want := p.Do(t, "GET", "/api/users", "").Body
@@ -35,7 +36,6 @@ func TestABackupIsTheDatabaseWhetherTheServiceRunsOrNot(t *testing.T) {
 
 func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	before := program.NamesIn(t, p.DataDir)
@@ -54,7 +54,6 @@ func TestABackupToTheStandardOutputIsTheBackupAndNothingElse(t *testing.T) {
 // A signal ends a backup, whether a command makes it or the service.
 func TestABackupThatIsInterruptedLeavesNothingAndSaysSo(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t)
 	program.OpenOther(t, p.DatabasePath()).Fill(100_000)
 	p.Stop(t)
@@ -116,7 +115,6 @@ func waitForFile(t testing.TB, directory string) {
 
 func TestADiskThatIsFullDuringABackupOrARestoreHarmsNothing(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	p, small := program.Serve(t), program.SmallDisk(t, "1m")
 	program.OpenOther(t, p.DatabasePath()).Fill(20000)
 	failed := program.RunCommand(t, p.DataDir, nil, "backup", filepath.Join(small, "backup.db"))
@@ -143,7 +141,6 @@ func beside(t *testing.T, dataDir string, stdin io.Reader, arguments ...string) 
 // The copy waits for a lock, as it does where the database is not in WAL mode.
 func TestANameThatIsTakenDuringABackupIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	directory, target := t.TempDir(), filepath.Join(t.TempDir(), "backup.db")
 	other := program.OpenOther(t, filepath.Join(directory, "users.db"))
 	other.Do(table, "BEGIN EXCLUSIVE")
@@ -159,7 +156,6 @@ func TestANameThatIsTakenDuringABackupIsLeftAsItIs(t *testing.T) {
 
 func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	directory := t.TempDir()
 	const folder, partial = "users-20190101T000000Z.db", "users-20200101T000000Z.db.123.partial"
 	foreign := []string{"users-20200101T000000Z.db.bak", "users-20201301T000000Z.db", "users-20200101T000000.5Z.db",
@@ -196,7 +192,6 @@ func TestBackupsAreMadeWhileTheServiceRunsAndOthersFilesAreKept(t *testing.T) {
 
 func TestAWrongClockDeletesNoBackup(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	directory := t.TempDir()
 	future := []string{"users-29990101T000000Z.db", "users-29990102T000000Z.db"}
 	for _, name := range future {
@@ -216,7 +211,6 @@ func TestAWrongClockDeletesNoBackup(t *testing.T) {
 
 func TestTheLogSaysWhatIsWrongWithTheDirectoryOfBackups(t *testing.T) {
 	t.Parallel()
-	program.NeedsFile(t, program.Backups)
 	p := program.Serve(t, "BACKUP_EVERY=24h")
 	for _, text := range []string{"the backups are on the same disk as the database", p.DataDir + "/backups", "backup made"} {
 		p.WaitForLog(t, text)

@@ -170,9 +170,7 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	program.OpenOther(t, p.DatabasePath()).Fill(20_000)
 	expect := func(query string, want int) {
 		t.Helper()
-		if answer := p.Do(t, "GET", "/api/users?q="+query, ""); len(answer.Users(t)) != want {
-			t.Errorf("%s is answered %s, want %d users", query, answer.Body, want)
-		}
+		program.Expect(t, "how many users "+query+" finds", len(p.Do(t, "GET", "/api/users?q="+query, "").Users(t)), want)
 	}
 	for i := range 5 {
 		killed := exec.Command(program.Path(), "index-search")
@@ -244,9 +242,8 @@ func TestChangesAreRecordedAndForgottenBesideTheService(t *testing.T) {
 		program.Expect(t, step.name, done, program.Outcome{Stderr: step.first + "…" + step.last})
 		program.WaitFor(t, step.name, func() bool { return p.Do(t, "GET", "/api/changes", "").Status == step.status })
 		for _, path := range []string{"/api/users", "/api/users?limit=1", program.CSV} {
-			if cursor := p.Do(t, "GET", path, "").Header.Get("Changes-Cursor"); (cursor != "") != (step.status == 200) {
-				t.Errorf("%s: %s has the cursor %q", step.name, path, cursor)
-			}
+			hasCursor := p.Do(t, "GET", path, "").Header.Get("Changes-Cursor") != ""
+			program.Expect(t, step.name+": whether "+path+" has a cursor", hasCursor, step.status == 200)
 		}
 		p.Create(t, "Ada", step.name)
 	}

@@ -80,15 +80,13 @@ func (d development) servesAnEdit() {
 }
 
 func (d development) outlivesACompileError() {
-	program := d.program()
+	before := d.program()
 	d.replace("package controllers", "package controllers\n\nbroken")
 	eventually(d.t, patience, "the compile error in the log", func() bool {
 		return strings.Contains(d.log(), aRefusalFile+":3:1: syntax error") && strings.Contains(d.log(), "The build failed")
 	})
 	d.api().Create(d.t, "During the error", "error@example.com")
-	if now := d.program(); now != program {
-		d.t.Errorf("the program was process %s and is %s", program, now)
-	}
+	program.Expect(d.t, "the process of the program", d.program(), before)
 	d.replace("package controllers\n\nbroken", "package controllers")
 	d.edit("No user there")
 }

@@ -75,9 +75,7 @@ func (p project) pair() (service, database container) {
 func TestTheDeploymentWithPostgreSQLIsLockedDownAndKeepsItsUsers(t *testing.T) {
 	p := newPostgreSQLProject(t)
 	service, database := p.pair()
-	if log := service.log(); !strings.Contains(log, "database=postgres://postgres:5432/users") {
-		t.Fatalf("it does not say that it serves from PostgreSQL: %s", log)
-	}
+	program.Expect(t, "the log", service.log(), "…database=postgres://postgres:5432/users…")
 	service.isLockedDown("bind /run/secrets/database_url", "volume /app/data")
 	database.isLockedDown("bind /run/secrets/database_url", "volume /var/lib/postgresql/data")
 	p.expectPasswordNowhere()

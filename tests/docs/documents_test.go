@@ -29,9 +29,7 @@ func TestTheTableOfErrorsHasEveryStatus(t *testing.T) {
 	documented = append(documented, "405", "501")
 	slices.Sort(documented)
 	shown := statuses(program.ReadFile(t, "../../docs/errors.md"), `(?m)^\| ([45]\d\d(?:, [45]\d\d)*) \|`)
-	if !slices.Equal(shown, slices.Compact(documented)) {
-		t.Errorf("docs/errors.md has %v, and web/openapi.yaml %v", shown, documented)
-	}
+	program.Expect(t, "what docs/errors.md has of web/openapi.yaml", shown, slices.Compact(documented))
 }
 
 // What a route takes, by its own sentence, is what web/openapi.yaml describes, and docs/api.md explains each of it.
@@ -58,9 +56,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 					described = append(described, parameter.Value.Name)
 				}
 			}
-			if !slices.Equal(taken, described) {
-				t.Errorf("%s %s takes %v, and web/openapi.yaml has %v", method, path, taken, described)
-			}
+			program.Expect(t, "what web/openapi.yaml has of "+method+" "+path, described, taken)
 			for _, name := range taken {
 				if !strings.Contains(explained, "`"+name+"=") && !strings.Contains(program.OwnColumns(), strings.TrimSuffix(name, "!")+",") {
 					t.Errorf("docs/api.md does not explain %s, which %s takes", name, path)
@@ -93,9 +89,7 @@ func TestEveryCommandInADocumentExists(t *testing.T) {
 		t.Errorf("the documents name %v alone", named)
 	}
 	for command := range named {
-		if _, stderr, code := program.Run(t, nil, "help", command); code != 0 {
-			t.Errorf("a document names users-api %s: %s", command, stderr)
-		}
+		program.RunWith(t, nil, nil, "help", command).MustSucceed(t)
 	}
 }
 

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -128,9 +127,7 @@ func TestTheTableOfMetricsHasEveryFigureOfAScrape(t *testing.T) {
 			documented[name[1]] = true
 		}
 	}
-	if !maps.Equal(shown, documented) {
-		t.Errorf("a scrape has\n%v\nand docs/operating.md\n%v", slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(documented)))
-	}
+	program.Expect(t, "what docs/operating.md has of a scrape", documented, shown)
 }
 
 func TestTheDashboardAsksForFiguresThatAScrapeHas(t *testing.T) {

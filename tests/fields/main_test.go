@@ -21,9 +21,7 @@ type exchange struct{ name, request, body, want string }
 func expect(t *testing.T, p *program.Program, exchanges ...exchange) {
 	t.Helper()
 	for _, e := range exchanges {
-		if got := send(t, p, e.request, e.body); !program.Matches(got, e.want) {
-			t.Errorf("%s: %s was answered\n%.2000s, want\n%.2000s", e.name, e.request, got, e.want)
-		}
+		program.Expect(t, e.name+": the answer to "+e.request, send(t, p, e.request, e.body), e.want)
 	}
 }
 

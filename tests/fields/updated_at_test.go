@@ -26,9 +26,7 @@ func changed(t *testing.T, list program.Answer) (names []string) {
 		Name      string
 		UpdatedAt string `json:"updated_at"`
 	}
-	if err := json.Unmarshal([]byte(list.Body), &users); err != nil {
-		t.Fatalf("%v: %s", err, list.Body)
-	}
+	program.Must(t, json.Unmarshal([]byte(list.Body), &users))
 	for _, user := range users {
 		at, err := time.Parse(time.DateTime, user.UpdatedAt)
 		switch since := time.Since(at); {
@@ -211,9 +209,8 @@ func TestAWriteIsOneEntryOfTheFeedWithUpdatedAt(t *testing.T) {
 				feed = p.Do(t, "GET", "/api/changes?after="+begin, "").Body
 				return strings.Contains(feed, `"op":"deleted"`)
 			})
-			if !program.Matches(feed, "…"+strings.Join(want, "…")+"…") || strings.Count(feed, `"op":`) != len(want) {
-				t.Errorf("the feed is %s", feed)
-			}
+			program.Expect(t, "the feed", feed, "…"+strings.Join(want, "…")+"…")
+			program.Expect(t, "how many entries it has", strings.Count(feed, `"op":`), len(want))
 			for query, found := range map[string]string{"augusta": "[Augusta]", "london": "[Augusta]", "paris": "[Ben]", "ada": "[Augusta]", "zoe": "[]"} {
 				var names []string
 				for _, user := range p.Do(t, "GET", "/api/users?q="+query, "").Users(t) {

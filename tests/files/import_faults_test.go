@@ -33,9 +33,7 @@ func TestAnImportThatBreaksOffStoresNothing(t *testing.T) {
 		},
 		"by its client": func(t *testing.T, p *program.Program, client *program.Conn) *program.Program {
 			_ = client.Close()
-			if line := p.Line(t, "import ended"); !strings.Contains(line, "stored=false") {
-				t.Errorf("the log says %s, want stored=false", line)
-			}
+			program.Expect(t, "the log", p.Line(t, "import ended"), "…stored=false…")
 			return p
 		},
 	} {

@@ -201,9 +201,9 @@ func expectCodes(t *testing.T, problem, plain program.Answer, codes string) {
 	for _, row := range said.Rows {
 		said.Code += " " + row.Code
 	}
-	if said.Code != codes || said.Detail != other.Error || problem.Status != plain.Status {
-		t.Errorf("the problem is %d %s, want the codes %s", problem.Status, problem.Body, codes)
-	}
+	program.Expect(t, "the codes of the problem", said.Code, codes)
+	problem.Expect(t, plain.Status, "…")
+	program.Expect(t, "the detail of the problem", said.Detail, other.Error)
 	program.Forbid(t, plain.Body, `"code"`)
 }
 
@@ -262,9 +262,7 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 			for _, user := range p.List(t) {
 				people = append(people, []string{user.Name, user.Email})
 			}
-			if got := fmt.Sprintf("%q", people); got != want {
-				t.Errorf("stored are %s, want %s", got, want)
-			}
+			program.Expect(t, "what is stored", fmt.Sprintf("%q", people), want)
 		})
 	}
 }
@@ -279,9 +277,7 @@ func TestTheSameFileTwiceChangesNothing(t *testing.T) {
 	after := p.Do(t, "GET", "/api/users", "")
 	after.Expect(t, 200, before.Body)
 	program.ExpectHeader(t, after, "ETag", before.Header.Get("ETag"))
-	if id := p.Create(t, "Next", "next"); id != 101 {
-		t.Errorf("the next user has the id %d", id)
-	}
+	program.Expect(t, "the id of the next user", p.Create(t, "Next", "next"), 101)
 }
 
 func TestAFileThatIsTooLargeIsRefused(t *testing.T) {

@@ -31,13 +31,9 @@ func TestAReleaseHasAFileForEachSystem(t *testing.T) {
 		want = append(want, "users-api_9.8.7_"+debian+".deb", "users-api-9.8.7-1."+fedora+".rpm")
 	}
 	slices.Sort(want)
-	if found := program.NamesIn(t, release); !slices.Equal(found, want) {
-		t.Errorf("it has\n%v, and not\n%v", found, want)
-	}
+	program.ExpectNames(t, release, want...)
 	check := run(t, "sh", "-c", `cd "$0" && sha256sum --check SHA256SUMS`, release)
-	if strings.Count(check, ": OK\n") != len(want)-1 {
-		t.Errorf("SHA256SUMS is not of all files: %s", check)
-	}
+	program.Expect(t, "how many files SHA256SUMS is of", strings.Count(check, ": OK\n"), len(want)-1)
 }
 
 // The second folder has a longer name and other modes, and the machine another time zone.
@@ -65,9 +61,7 @@ func expectCompiled(t *testing.T, clone string) {
 // expectSame fails unless two directories have the same files.
 func expectSame(t *testing.T, first, second string) {
 	t.Helper()
-	if a, b := program.NamesIn(t, first), program.NamesIn(t, second); !slices.Equal(a, b) {
-		t.Errorf("one has %v, the other %v", a, b)
-	}
+	program.ExpectNames(t, second, program.NamesIn(t, first)...)
 	for _, name := range program.NamesIn(t, first) {
 		if program.ReadFile(t, filepath.Join(first, name)) != program.ReadFile(t, filepath.Join(second, name)) {
 			t.Errorf("%s differs", name)

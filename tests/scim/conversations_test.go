@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -236,9 +235,7 @@ func expectUsers(t *testing.T, p *program.Program, when string, directory []pers
 		want = append(want, fmt.Sprintf(`{"id":%s,"name":"%s","email":"%s","created_at":"T","external_id":"%s","active":"%t"…}`,
 			ids[who.externalID], nameOf(who), who.email, who.externalID, who.active))
 	}
-	if got := send(t, p, "GET /api/users", ""); !program.Matches(got, "200 ["+strings.Join(want, ",")+"]") {
-		t.Errorf("after %s the users are\n%s, want\n%s", when, got, want)
-	}
+	program.Expect(t, "the users after "+when, send(t, p, "GET /api/users", ""), "200 ["+strings.Join(want, ",")+"]")
 }
 
 var feedEntry = regexp.MustCompile(`"op":"(\w+)","id":(\d+)`)
@@ -254,7 +251,5 @@ func expectFeed(t *testing.T, p *program.Program, when string, want []string) {
 		}
 		return len(got) >= len(want)
 	})
-	if !slices.Equal(got, want) {
-		t.Errorf("after %s the feed is %v, want %v", when, got, want)
-	}
+	program.Expect(t, "the feed after "+when, got, want)
 }

@@ -27,9 +27,7 @@ func found(t *testing.T, p *program.Program, filter string) string {
 	for _, user := range sent.Resources {
 		ids = append(ids, user.ID)
 	}
-	if len(ids) != sent.TotalResults {
-		t.Errorf("%s finds %v of %d", filter, ids, sent.TotalResults)
-	}
+	program.Expect(t, "the total of "+filter, sent.TotalResults, len(ids))
 	return strings.Join(ids, " ")
 }
 
@@ -131,9 +129,7 @@ func TestAFilterFindsUsers(t *testing.T) {
 	t.Parallel()
 	p := serveDirectory(t)
 	for _, test := range filters {
-		if got := found(t, p, test.filter); got != test.ids {
-			t.Errorf("%s: %s finds %s, want %s", test.name, test.filter, got, test.ids)
-		}
+		program.Expect(t, fmt.Sprintf("%s: whom %.2000s finds", test.name, test.filter), found(t, p, test.filter), test.ids)
 	}
 	expect(t, p, exchange{"who is active", "GET /Users?filter=id pr", "", `200 {…[{"active":true,…},{"active":false,…},{"active":true,…},` +
 		`{"active":true,…},{"active":true,…}]}`})
@@ -208,10 +204,9 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 				refused(400, "invalidFilter", `A filter must be one of RFC 7644, section 3.4.2.2, such as …`)})
 		}
 	}
-	answer := p.Do(t, "GET", users+"?filter=userName+eq+%22Ada@x%22&filter=id+eq+%222%22", "")
-	answer.Expect(t, 400, "…invalidFilter…")
-	answer = p.Do(t, "GET", users+"?filter=userName+eq+%22%ff%22", "")
-	answer.Expect(t, 400, "…invalidFilter…")
+	for _, query := range []string{"?filter=userName+eq+%22Ada@x%22&filter=id+eq+%222%22", "?filter=userName+eq+%22%ff%22"} {
+		p.Do(t, "GET", users+query, "").Expect(t, 400, "…invalidFilter…")
+	}
 }
 
 // people are what the lists are of: two that a provider knows, and one that was created by hand.
@@ -251,9 +246,7 @@ func TestAListWithoutAFilterHasTheUsersThatTheProviderKnows(t *testing.T) {
 	}
 	p.Do(t, "POST", program.CSV, rows)
 	for query, want := range map[string]int{"": 100, "?count=1000": 1000, "?count=1001": 1000, "?startIndex=1001&count=1000": 102} {
-		if got := strings.Count(p.Do(t, "GET", users+query, "").Body, `"externalId"`); got != want {
-			t.Errorf("%s has %d users, want %d", query, got, want)
-		}
+		program.Expect(t, "how many users "+query+" has", strings.Count(p.Do(t, "GET", users+query, "").Body, `"externalId"`), want)
 	}
 }
 

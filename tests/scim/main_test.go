@@ -37,13 +37,11 @@ type exchange struct{ name, request, body, want string }
 func expect(t *testing.T, p *program.Program, exchanges ...exchange) {
 	t.Helper()
 	for _, e := range exchanges {
-		if got := send(t, p, e.request, e.body); !program.Matches(got, e.want) {
-			t.Errorf("%s: %s %s was answered\n%.2000s, want\n%.2000s", e.name, e.request, e.body, got, e.want)
-		}
+		program.Expect(t, fmt.Sprintf("%s: the answer to %s %.2000s", e.name, e.request, e.body), send(t, p, e.request, e.body), e.want)
 	}
 }
 
-func send(t *testing.T, p *program.Program, request, body string) string {
+func send(t *testing.T, p *program.Program, request, body string, header ...string) string {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	if before, filter, ok := strings.Cut(path, "filter="); ok {
@@ -52,9 +50,9 @@ func send(t *testing.T, p *program.Program, request, body string) string {
 	if !strings.HasPrefix(path, "/api") {
 		path = "/scim/v2" + path
 	}
-	answer := p.Do(t, method, path, body)
-	if kind := answer.Header.Get("Content-Type"); strings.HasPrefix(path, "/scim") && answer.Status != 204 && kind != "application/scim+json" {
-		t.Errorf("%s is answered as %q", request, kind)
+	answer := p.Do(t, method, path, body, header...)
+	if strings.HasPrefix(path, "/scim") && answer.Status != 204 {
+		program.ExpectHeader(t, answer, "Content-Type", "application/scim+json")
 	}
 	return fmt.Sprint(answer.Status, " ", times.ReplaceAllString(answer.Body, "T"))
 }

@@ -117,9 +117,7 @@ func TestOfAPatchAllOperationsAreCarriedOutOrNone(t *testing.T) {
 	for _, body := range []string{`{}`, "", `{"Operations":[]}`, `{"Operations":{}}`, `{"Operations":null}`, `[]`, `{"Operations":[`} {
 		expect(t, p, exchange{"a body " + body, "PATCH /Users/1", body, refused(400, "invalidSyntax", "…")})
 	}
-	if after := send(t, p, "GET /api/users/1", ""); after != before {
-		t.Errorf("the user is %s, and was %s", after, before)
-	}
+	program.Expect(t, "the user", send(t, p, "GET /api/users/1", ""), before)
 	many := strings.Repeat(`{"op":"add","path":"title","value":"x"},`, 10_000) + `{"op":"add","path":"title","value":"last"}`
 	deep := `{"op":"add","value":` + strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000) + `}`
 	expect(t, p, exchange{"10,000 operations", "PATCH /Users/1", operations(many), `200 {…"title":"last",…}`},

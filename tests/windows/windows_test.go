@@ -86,9 +86,8 @@ func TestTheServiceRunsOnWindows(t *testing.T) {
 	p.Create(t, "Ada", "ada@example.org")
 	const rows = 20_000 // more than an import or an export holds in memory
 	p.Do(t, http.MethodPost, program.CSV, program.ManyRows(rows)).Expect(t, 200, program.Imported(rows, 0, 0, 0))
-	if exported := p.Do(t, http.MethodGet, program.CSV, ""); strings.Count(exported.Body, "\r\n") != rows+2 {
-		t.Errorf("%d lines are exported", strings.Count(exported.Body, "\r\n"))
-	}
+	exported := p.Do(t, http.MethodGet, program.CSV, "").Body
+	program.Expect(t, "how many lines are exported", strings.Count(exported, "\r\n"), rows+2)
 	program.WaitFor(t, "the files of the import and of the export are gone", func() bool {
 		return slices.Equal(program.NamesIn(t, p.DataDir), []string{"users.db", "users.db-shm", "users.db-wal"})
 	})
