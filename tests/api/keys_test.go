@@ -134,32 +134,6 @@ func TestAKeyIsTakenInEveryForm(t *testing.T) {
 	}
 }
 
-func TestAMistakeInTheKeysEndsTheStartWithoutTheKey(t *testing.T) {
-	t.Parallel()
-	empty, good := filepath.Join(t.TempDir(), "empty"), filepath.Join(t.TempDir(), "good")
-	program.WriteFile(t, empty, "\r\n")
-	program.WriteFile(t, good, fullKey)
-	malformed := filepath.Join(t.TempDir(), "malformed")
-	program.WriteFile(t, malformed, otherKey+"\n# for HR\nhr-sync "+fullKey+" 2027-02-29\n")
-	for _, bad := range []struct{ name, settings, says string }{
-		{"an empty key", "API_KEY=", "API_KEY is set and has no key"},
-		{"only a comment", "API_KEY=#" + fullKey, "API_KEY is set and has no key"},
-		{"a file with a malformed line", "API_KEY_FILE=" + malformed, "line 3 of API_KEY_FILE has something else than a date"},
-		{"both forms", "API_KEY=" + fullKey + "|API_KEY_FILE=" + good, "API_KEY and API_KEY_FILE are both set"},
-		{"an empty file", "API_KEY_FILE=" + empty, "API_KEY_FILE is set and has no key"},
-		{"the key where the file belongs", "API_KEY_FILE=" + fullKey, "API_KEY_FILE names cannot be read"},
-		{"only a key that reads", "API_READ_KEY=" + readKey, "API_READ_KEY is set without API_KEY"},
-		{"one key in both", "API_KEY_FILE=" + good + "|API_READ_KEY=" + fullKey, "line 1 of API_READ_KEY has a key that is already listed"},
-	} {
-		t.Run(bad.name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Launch(t, program.Path(), strings.Split(bad.settings, "|")...)
-			program.ExpectRefusal(t, p, bad.says)
-			program.Forbid(t, p.Log(), fullKey[:15], otherKey, readKey)
-		})
-	}
-}
-
 func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 	t.Parallel()
 	const warning = "level=WARN msg=\"anyone who can reach this port can read, change and delete all users\" help=\"set API_KEY"

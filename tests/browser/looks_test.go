@@ -119,14 +119,6 @@ func TestControlsThatCanBeUsedLookEnabled(t *testing.T) {
 	}
 }
 
-// touches makes a finger of the pointer.
-func (p *person) touches() {
-	p.Helper()
-	p.look("light", 360, 740)
-	call(p, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
-	p.open("/")
-}
-
 // A phone is narrow, and the users should be in view.
 func TestOnAPhoneThreeRowsOfToolsAreEnough(t *testing.T) {
 	ada, _ := withFields(t, "phone,a_field_with_a_long_name", body("Ada", ""))
@@ -146,10 +138,10 @@ func TestOnAPhoneThreeRowsOfToolsAreEnough(t *testing.T) {
 
 func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 	for _, fields := range []string{"", "phone"} {
-		p := start(t, "USER_FIELDS="+fields)
-		ada := visit(t, p, "/")
-		ada.touches()
-		ada.reads("No users yet")
+		ada := visit(t, start(t, "USER_FIELDS="+fields), "/")
+		ada.look("light", 360, 740)
+		call(ada, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true}) // a finger
+		ada.open("/").reads("No users yet")
 		if room := evaluate[float64](ada, `((input) => {
 			const style = getComputedStyle(input);
 			const pen = document.createElement('canvas').getContext('2d');

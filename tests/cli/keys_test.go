@@ -15,7 +15,10 @@ import (
 	"users-api/tests/program"
 )
 
-const otherKey = "other-key-0123456789"
+const (
+	otherKey = "other-key-0123456789"
+	readKey  = "read-key-0123456789"
+)
 
 // lineOf is a line for a key as `users-api key hr-sync` prints one.
 func lineOf(key string) string { return fmt.Sprintf("hr-sync sha256:%x\n", sha256.Sum256([]byte(key))) }
@@ -70,7 +73,7 @@ func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	made := program.RunCommand(t, t.TempDir(), nil, "key", "hr-sync")
 	path := filepath.Join(t.TempDir(), "keys")
-	const second, reads = "second-key-0123456789", "read-key-0123456789"
+	const second, reads = "second-key-0123456789", readKey
 	program.WriteFile(t, path, made.Stdout+fullKey+"\nended "+otherKey+" 2000-01-31\n"+lineOf(second))
 	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY=report "+reads, "ADMIN_PORT=0")
 	named := strings.TrimSpace(made.Stderr)

@@ -14,7 +14,7 @@ import (
 
 const databasePassword = "hunter2-of-the-database"
 
-// Which values each setting refuses is tested in config/config_test.go, and for keys in tests/api/keys_test.go.
+// Which values each setting refuses is tested in config/config_test.go. No line has a key or a password.
 func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
@@ -54,12 +54,22 @@ func TestAStartThatCannotWorkEndsWithOneHelpfulLine(t *testing.T) {
 		{"a parameter", url + "@127.0.0.1/users?sslmode=perhaps", "sslmode"},
 		{"half an IPv6 address", "DATABASE_URL=postgres://[", "DATABASE_URL…%5B"},
 		{"backups of the file", url + "@127.0.0.1/users|BACKUP_EVERY=24h", "BACKUP_EVERY…pg_dump"},
+		{"an empty key", "API_KEY=", "API_KEY is set and has no key"},
+		{"only a comment", "API_KEY=#" + fullKey, "API_KEY is set and has no key"},
+		{"a file with a malformed line of keys", "API_KEY_FILE=" + file("malformed", otherKey+"\n# for HR\nhr-sync "+fullKey+" 2027-02-29\n"),
+			"line 3 of API_KEY_FILE has something else than a date"},
+		{"both forms of keys", "API_KEY=" + fullKey + "|API_KEY_FILE=" + file("good", fullKey), "API_KEY and API_KEY_FILE are both set"},
+		{"an empty file of keys", "API_KEY_FILE=" + file("empty", "\r\n"), "API_KEY_FILE is set and has no key"},
+		{"the key where the file belongs", "API_KEY_FILE=" + fullKey, "API_KEY_FILE names cannot be read"},
+		{"only a key that reads", "API_READ_KEY=" + readKey, "API_READ_KEY is set without API_KEY"},
+		{"one key in both", "API_KEY_FILE=" + file("good", fullKey) + "|API_READ_KEY=" + fullKey,
+			"line 1 of API_READ_KEY has a key that is already listed"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
 			p := program.Launch(t, program.Path(), strings.Split(bad.settings, "|")...)
 			program.ExpectRefusal(t, p, strings.Split(bad.says, "…")...)
-			program.Forbid(t, p.Log(), "hunter2")
+			program.Forbid(t, p.Log(), "hunter2", fullKey[:15], otherKey, readKey)
 			if strings.Contains(bad.settings, "DATABASE_URL") {
 				program.ExpectNoDirectory(t, p.DataDir)
 			}

@@ -45,9 +45,7 @@ func TestUsersOfAnotherProgramAreShownAlikeAndCanBeChanged(t *testing.T) {
 				other.Do("INSERT INTO users (id, name, email, created_at) VALUES (" + user.stored + ")")
 			}
 			listed := func() map[string]string { return program.RawUsers(t, p.Do(t, "GET", "/api/users", "")) }
-			if n := len(listed()); n != len(oddUsers) {
-				t.Fatalf("%d users are listed of %d", n, len(oddUsers))
-			}
+			program.Expect(t, "how many users are listed", len(listed()), len(oddUsers))
 			for id, user := range listed() {
 				path := "/api/users/" + id
 				i := slices.IndexFunc(oddUsers, func(u oddUser) bool { return program.Matches(user, u.shown) })

@@ -54,12 +54,6 @@ func (c container) becomes(health string, within time.Duration) {
 	eventually(c.t, within, health, func() bool { return c.inspect("{{.State.Health.Status}}") == health })
 }
 
-// ended waits for the container to end by itself and returns its exit code.
-func (c container) ended() string {
-	c.t.Helper()
-	return docker(c.t, "wait", c.name)
-}
-
 func (c container) log() string {
 	c.t.Helper()
 	return docker(c.t, "logs", c.name)

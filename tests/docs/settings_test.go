@@ -145,34 +145,28 @@ func TestTheDashboardAsksForFiguresThatAScrapeHas(t *testing.T) {
 	figures := scrape(t)
 	for _, panel := range asks.Panels {
 		for _, target := range panel.Targets {
-			t.Run(panel.Title, func(t *testing.T) { checkQuery(t, figures, target.Expr, target.LegendFormat) })
-		}
-	}
-}
-
-// checkQuery fails the test when a query asks for a figure or a label that a scrape does not have.
-func checkQuery(t *testing.T, figures map[string]map[string]float64, query, shown string) {
-	t.Helper()
-	used := ""
-	for _, match := range grouped.FindAllStringSubmatch(query+shown, -1) {
-		used += match[1] + match[2] + " "
-	}
-	selectors := selector.FindAllStringSubmatch(query, -1)
-	if len(selectors) == 0 {
-		t.Errorf("it asks for no figure: %s", query)
-	}
-	for _, one := range selectors {
-		if len(figures[one[1]]) == 0 || one[2] == "" {
-			t.Errorf("a scrape does not have %s, or it has no matchers: %s", one[1], query)
-		}
-		asked := label.FindAllString(used, -1)
-		for _, match := range matched.FindAllStringSubmatch(one[2], -1) {
-			asked = append(asked, match[1])
-		}
-		for sample := range figures[one[1]] { // Prometheus adds the instance
-			for _, name := range asked {
-				if !strings.Contains(" "+sample+" instance=", " "+name+"=") {
-					t.Errorf("%s does not have the label %s: %s", one[1], name, query)
+			query, asked := target.Expr, []string{}
+			for _, match := range grouped.FindAllStringSubmatch(query+target.LegendFormat, -1) {
+				asked = append(asked, label.FindAllString(match[1]+match[2], -1)...)
+			}
+			selectors := selector.FindAllStringSubmatch(query, -1)
+			if len(selectors) == 0 {
+				t.Errorf("%s asks for no figure: %s", panel.Title, query)
+			}
+			for _, one := range selectors {
+				if len(figures[one[1]]) == 0 || one[2] == "" {
+					t.Errorf("%s: a scrape does not have %s, or it has no matchers: %s", panel.Title, one[1], query)
+				}
+				asked := slices.Clone(asked)
+				for _, match := range matched.FindAllStringSubmatch(one[2], -1) {
+					asked = append(asked, match[1])
+				}
+				for sample := range figures[one[1]] { // Prometheus adds the instance
+					for _, name := range asked {
+						if !strings.Contains(" "+sample+" instance=", " "+name+"=") {
+							t.Errorf("%s: %s does not have the label %s: %s", panel.Title, one[1], name, query)
+						}
+					}
 				}
 			}
 		}

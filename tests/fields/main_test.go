@@ -21,15 +21,11 @@ type exchange struct{ name, request, body, want string }
 func expect(t *testing.T, p *program.Program, exchanges ...exchange) {
 	t.Helper()
 	for _, e := range exchanges {
-		program.Expect(t, e.name+": the answer to "+e.request, send(t, p, e.request, e.body), e.want)
+		method, path, _ := strings.Cut(e.request, " ")
+		answer := p.Do(t, method, path, e.body)
+		got := fmt.Sprint(answer.Status, " ", times.ReplaceAllString(answer.Body, "T"))
+		program.Expect(t, e.name+": the answer to "+e.request, got, e.want)
 	}
-}
-
-func send(t *testing.T, p *program.Program, request, body string) string {
-	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	answer := p.Do(t, method, path, body)
-	return fmt.Sprint(answer.Status, " ", times.ReplaceAllString(answer.Body, "T"))
 }
 
 var times = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)

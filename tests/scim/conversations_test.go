@@ -205,7 +205,12 @@ func TestADirectoryIsKept(t *testing.T) {
 					directory := []person{ada, alan}
 					for _, again := range []string{"", ", again", ", a third time"} {
 						sync(p, directory)
-						expectUsers(t, users, what+again, directory, p.ids, nameOf)
+						var want []string
+						for _, who := range directory {
+							want = append(want, fmt.Sprintf(`{"id":%s,"name":"%s","email":"%s","created_at":"T","external_id":"%s","active":"%t"…}`,
+								p.ids[who.externalID], nameOf(who), who.email, who.externalID, who.active))
+						}
+						program.Expect(t, "the users after "+what+again, send(t, users, "GET /api/users", ""), "200 ["+strings.Join(want, ",")+"]")
 						expectFeed(t, users, what+again, feed)
 					}
 				}
@@ -225,17 +230,6 @@ func TestADirectoryIsKept(t *testing.T) {
 			})
 		}
 	}
-}
-
-// expectUsers compares the users with a directory.
-func expectUsers(t *testing.T, p *program.Program, when string, directory []person, ids map[string]string, nameOf func(person) string) {
-	t.Helper()
-	var want []string
-	for _, who := range directory {
-		want = append(want, fmt.Sprintf(`{"id":%s,"name":"%s","email":"%s","created_at":"T","external_id":"%s","active":"%t"…}`,
-			ids[who.externalID], nameOf(who), who.email, who.externalID, who.active))
-	}
-	program.Expect(t, "the users after "+when, send(t, p, "GET /api/users", ""), "200 ["+strings.Join(want, ",")+"]")
 }
 
 var feedEntry = regexp.MustCompile(`"op":"(\w+)","id":(\d+)`)
