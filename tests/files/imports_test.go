@@ -14,7 +14,7 @@ import (
 // sent is an import into a table of Ada (1) and Alan (2). A refusal has codes for clients that ask for problems: the
 // import's, and those of its rows.
 type sent struct {
-	name, path, file string
+	name, path, file string // header lines may follow the path
 	status           int
 	answer, codes    string
 	want             string // is stored then
@@ -91,6 +91,18 @@ var inEither = []sent{
 		`{"error":"The parameter max_deletes must come with on_missing=delete"}`, "parameter_invalid", kept},
 }
 
+const (
+	form      = "\nContent-Type: multipart/form-data; boundary=x"
+	multipart = "--x\r\n\r\nname,email\r\n--x--\r\n"
+	brotli    = "\nContent-Encoding: identity, BR"
+	packed    = `{"error":"The file is compressed: send it uncompressed"}`
+)
+
+// useCurl is what is said of a form: the command that works.
+func useCurl(file string) string {
+	return program.ErrorBody("Send the file itself to the same URL, not a form: curl --data-binary @" + file + " URL")
+}
+
 // inOne are of one format.
 var inOne = []sent{
 	{"ignored columns", program.CSV, "id, Fax ,name,email,\n7,1,B,b,\n", 200,
@@ -112,6 +124,12 @@ var inOne = []sent{
 		`The first line of the file must name the columns: it has "name" and "mail", and not "email"`), "file_invalid", kept},
 	{"rows that cannot be read", program.CSV, "name,email\nA\nA,\"b\"c\nA,b\"c\nA,\rb\n", 422, "…",
 		"rows_refused file_invalid file_invalid file_invalid file_invalid", kept},
+	{"a form", program.CSV + form, multipart, 415, useCurl("people.csv"), "form_refused", kept},
+	{"a form, sent as NDJSON", program.NDJSON + form, multipart, 415, useCurl("people.ndjson"), "form_refused", kept},
+	{"a gzip file", program.CSV, "\x1f\x8b\x08\x00", 400, packed, "file_invalid", kept},
+	{"a gzip file of NDJSON", program.NDJSON, "\x1f\x8b\x08\x00", 400, packed, "file_invalid", kept},
+	{"a file that is said to be compressed", program.CSV + brotli, "name,email\n", 400, packed, "file_invalid", kept},
+	{"NDJSON that is said to be compressed", program.NDJSON + brotli, "name,email\n", 400, packed, "file_invalid", kept},
 	{"lines that are no users", program.NDJSON, "{}\n{\n[]\n{\"name\":1}\n", 422, "…",
 		"rows_refused field_missing body_invalid body_invalid field_invalid", kept},
 }
@@ -137,10 +155,12 @@ func TestAnImportIsAllOrNothingAndSaysWhy(t *testing.T) {
 			other.Empty()
 			p.Create(t, "Ada", "ada")
 			p.Create(t, "Alan", "alan")
-			answer := p.Do(t, "POST", s.path, s.file)
+			header := strings.Split(s.path, "\n")
+			answer := p.Do(t, "POST", header[0], s.file, header[1:]...)
 			answer.Expect(t, s.status, s.answer)
 			if s.codes != "" {
-				expectCodes(t, p.Do(t, "POST", s.path, s.file, "Accept: application/problem+json"), answer, s.codes)
+				header = append(header, "Accept: application/problem+json")
+				expectCodes(t, p.Do(t, "POST", header[0], s.file, header[1:]...), answer, s.codes)
 			}
 			var got []string
 			for _, user := range p.List(t) {
@@ -223,18 +243,6 @@ func TestAnImportNames100OfTheKeysThatItIgnores(t *testing.T) {
 	program.Must(t, json.Unmarshal([]byte(p.Do(t, "POST", program.NDJSON, file).Body), &answer))
 	if got := fmt.Sprintf(`"%s"`, strings.Join(answer.Keys, `","`)); got != want {
 		t.Errorf("it names %s, want %s", got, want)
-	}
-}
-
-func TestAFormIsRefusedWithTheCommandThatWorks(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	const form, kind = "--x\r\n\r\nname,email\r\n--x--\r\n", "Content-Type: multipart/form-data; boundary=x"
-	for path, file := range map[string]string{program.CSV: "people.csv", program.NDJSON: "people.ndjson"} {
-		answer := p.Do(t, "POST", path, form, kind)
-		answer.Expect(t, 415,
-			`{"error":"Send the file itself to the same URL, not a form: curl --data-binary @`+file+` URL"}`)
-		expectCodes(t, p.Do(t, "POST", path, form, kind, "Accept: application/problem+json"), answer, "form_refused")
 	}
 }
 

@@ -108,17 +108,6 @@ func warned(answer string, line int) string {
 		`with spreadsheet=true adds it: import the file with spreadsheet=true to remove it"]}`, line)
 }
 
-func TestAFileThatIsCompressedIsRefusedWithASentence(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	for _, path := range []string{program.CSV, program.NDJSON} {
-		for _, file := range [][]string{{"\x1f\x8b\x08\x00"}, {"name,email\n", "Content-Encoding: identity, BR"}} {
-			p.Do(t, "POST", path, file[0], file[1:]...).Expect(t, 400,
-				program.ErrorBody("The file is compressed: send it uncompressed"))
-		}
-	}
-}
-
 // What a spreadsheet opens and saves is what it was: LibreOffice writes what it has taken for a number in a form of its
 // own, and everything else in quotes, an apostrophe too.
 func TestASpreadsheetSavesTheValuesThatItHasOpened(t *testing.T) {
