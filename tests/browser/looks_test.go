@@ -160,9 +160,8 @@ func TestOnAPhoneNothingIsCutOrWrapped(t *testing.T) {
 		ada.clicks("button", "Import 100 users").reads("100 users added")
 		ada.clicks("checkbox", "Select all on this page").reads("25 selected")
 		ada.fitsOneLine("button", "Delete 25 users")
-		if height := evaluate[float64](ada, `document.querySelector('#chosen p').offsetHeight`); height > 30 {
-			t.Errorf("how many are selected is %.0f pixels high", height)
-		}
+		ada.expect("whether how many are selected is in one line",
+			evaluate[bool](ada, `document.querySelector('#chosen p').offsetHeight <= 30`), true)
 	}
 }
 
@@ -177,9 +176,7 @@ func manyPeople(n int) string {
 
 func (p *person) fitsOneLine(role, name string) {
 	p.Helper()
-	if height := on[float64](p, p.sees(role, name), `function() { return this.offsetHeight; }`); height > 44 {
-		p.Errorf("%s %q is %.0f pixels high", role, name, height)
-	}
+	p.expect(name+" is in one line", on[bool](p, p.sees(role, name), `function() { return this.offsetHeight <= 44; }`), true)
 }
 
 func TestALongListKeepsItsHeaderAndUsesItsRoom(t *testing.T) {
@@ -232,9 +229,8 @@ func TestEmailsBreakBeforeTheAtAndNamesStandBesideTheirAvatars(t *testing.T) {
 	}).join(' ')`)
 	ada.expect("the lines of the emails", got, "1 2 2 1 1")
 	ada.reads("somebody.with.a.long.name@department.example.org") // and can be copied as a whole
-	if width := evaluate[float64](ada, `document.querySelector('#all + span').getBoundingClientRect().width`); width < 50 {
-		t.Errorf("the label of the box that selects all is %.0f pixels wide", width)
-	}
+	ada.expect("whether there is room for the label of the box that selects all",
+		evaluate[bool](ada, `document.querySelector('#all + span').getBoundingClientRect().width >= 50`), true)
 	ada.opens("Delete Cleo", "Delete this user?")
 	ada.reads(strings.Repeat("l", 70) + "@" + strings.Repeat("d", 70)) // the list cuts it, and the dialog does not
 }
@@ -290,9 +286,8 @@ func TestALongFormShowsTheFieldAndTheErrorThatMatter(t *testing.T) {
 	}
 	ada.offline(true)
 	ada.types(kb.Enter).reads("You are offline")
-	if top := evaluate[float64](ada, `document.querySelector('#user .error').getBoundingClientRect().top`); top < 0 {
-		t.Errorf("the error is at %.0f", top)
-	}
+	ada.expect("whether the error is in view",
+		evaluate[bool](ada, `document.querySelector('#user .error').getBoundingClientRect().top >= 0`), true)
 	ada.offline(false)
 }
 

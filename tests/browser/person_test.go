@@ -382,9 +382,8 @@ func (p *person) throttle(isOffline bool, upload float64) {
 func (p *person) fits(width int64) {
 	p.Helper()
 	p.check()
-	if wide := evaluate[int64](p, `document.scrollingElement.scrollWidth`); wide > width {
-		p.Errorf("the page is %d wide in a window of %d", wide, width)
-	}
+	script := fmt.Sprintf(`document.scrollingElement.scrollWidth <= %d`, width)
+	p.expect("whether the page fits into its width", evaluate[bool](p, script), true)
 }
 
 // check fails for what axe-core finds.
@@ -398,9 +397,7 @@ func (p *person) check() {
 	p.must(err)
 	found := evaluate[[]string](p, string(source)+`;axe.run().then(({ violations }) => violations.flatMap(
 		({ id, help, nodes }) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`)
-	if len(found) > 0 {
-		p.Errorf("axe finds:\n%s", strings.Join(found, "\n"))
-	}
+	p.expect("what axe finds", strings.Join(found, "\n"), "")
 }
 
 // expect fails the test unless something is as it should be. A number in the page is as one in the test.

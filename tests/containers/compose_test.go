@@ -67,11 +67,9 @@ func copySources(t *testing.T) string {
 func TestComposeDeploysTheReleaseImageAndKeepsItsUsers(t *testing.T) {
 	p := newProject(t)
 	p.compose("build")
-	begin := time.Now()
 	p.compose("up", "--detach")
 	service := p.service("users-api")
 	service.becomes("healthy", 10*time.Second)
-	t.Logf("healthy %s after `docker compose up -d`", time.Since(begin).Round(10*time.Millisecond))
 	program.Expect(t, "what was started", p.compose("--profile", "*", "ps", "--all", "--services"), "users-api")
 	service.api().Create(t, "Ada", "ada@example.com")
 

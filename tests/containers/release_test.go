@@ -113,8 +113,7 @@ func export(t *testing.T, options ...string) map[string][]byte {
 			return files
 		}
 		program.Must(t, err)
-		if files[header.Name], err = io.ReadAll(archive); err != nil {
-			t.Fatal(err)
-		}
+		files[header.Name], err = io.ReadAll(archive)
+		program.Must(t, err)
 	}
 }

@@ -30,12 +30,8 @@ func TestTheHelpAndTheTableOfSettingsHaveEverySetting(t *testing.T) {
 			if name[1] == "PUID" { // what other images have, and this program warns of
 				continue
 			}
-			if !strings.Contains(table, "\n| `"+name[1]+"` |") {
-				t.Errorf("%s is not in docs/settings.md", name[1])
-			}
-			if !strings.Contains(help, "\n  "+name[1]+" ") {
-				t.Errorf("%s is not in the help", name[1])
-			}
+			program.Expect(t, "docs/settings.md", table, "…\n| `"+name[1]+"` |…")
+			program.Expect(t, "the help", help, "…\n  "+name[1]+" …")
 		}
 	}
 	for _, setting := range config.Settings() {

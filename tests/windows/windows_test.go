@@ -23,11 +23,6 @@ const (
 	compiler = "/usr/bin/x86_64-w64-mingw32-gcc"
 )
 
-// wineSettings are where wine keeps its registry, and that it writes no messages of its own.
-func wineSettings(directory string) []string {
-	return []string{"WINEPREFIX=" + directory, "WINEDEBUG=-all"}
-}
-
 // run runs a command and returns what it wrote. It writes into a file, because wine's services would hold a pipe open.
 func run(t *testing.T, settings []string, name string, arguments ...string) (string, error) {
 	t.Helper()
@@ -58,7 +53,8 @@ func install(t *testing.T) (script string, settings []string) {
 		}
 	}
 	directory := t.TempDir()
-	settings = wineSettings(filepath.Join(directory, "prefix"))
+	// Where wine keeps its registry, and that it writes no messages of its own.
+	settings = []string{"WINEPREFIX=" + filepath.Join(directory, "prefix"), "WINEDEBUG=-all"}
 	binary := os.Getenv("USERS_API") // of a release
 	if binary == "" {
 		binary = filepath.Join(directory, "users-api.exe")
