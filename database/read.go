@@ -72,17 +72,6 @@ func (r reader) each(query *gorm.DB) iter.Seq2[*models.User, error] {
 	}
 }
 
-// one returns the user with an id.
-func (r reader) one(db *gorm.DB, id int64) (user models.User, err error) {
-	err = models.ErrNotFound
-	for found, failed := range r.each(db.Where("id = ?", id)) {
-		if err = failed; err == nil {
-			user = *found
-		}
-	}
-	return user, err
-}
-
 // Who says which user is meant: the one with the id, or if there is an email, the one who has that.
 type Who struct {
 	ID    int64
@@ -95,13 +84,12 @@ func (u *Users) find(db *gorm.DB, who Who, clauses ...clause.Expression) (user m
 	if err != nil {
 		return user, err
 	}
-	query := db.Clauses(clauses...)
-	if who.Email == "" {
-		return u.one(query, who.ID)
+	var isMeant clause.Expression = clause.Eq{Column: "id", Value: who.ID}
+	if who.Email != "" {
+		isMeant = u.expression(models.Comparison{Column: "email", Operator: models.Equal, Value: who.Email}, table)
 	}
-	sameEmail := u.expression(models.Comparison{Column: "email", Operator: models.Equal, Value: who.Email}, table)
 	err = models.ErrNotFound
-	for found, failed := range u.each(query.Where(sameEmail).Limit(2)) {
+	for found, failed := range u.each(db.Clauses(clauses...).Where(isMeant).Limit(2)) {
 		switch {
 		case failed != nil:
 			return user, failed

@@ -117,7 +117,7 @@ func (u *Users) afterTriggers(tx *gorm.DB, user *models.User) error {
 	if err != nil || !table.triggers && !table.writtenTwice {
 		return err
 	}
-	stored, err := u.one(tx, user.ID)
+	stored, err := u.find(tx, Who{ID: user.ID})
 	if errors.Is(err, models.ErrNotFound) {
 		return nil // a trigger has deleted the user, after the change
 	}
@@ -163,7 +163,7 @@ func (u *Users) effect(done *gorm.DB, id int64) error {
 	if done.Error != nil || done.RowsAffected > 0 {
 		return done.Error
 	}
-	_, err := u.one(done.Session(&gorm.Session{NewDB: true}), id)
+	_, err := u.find(done.Session(&gorm.Session{NewDB: true}), Who{ID: id})
 	return cmp.Or(err, error(models.ErrIgnored))
 }
 
