@@ -145,7 +145,7 @@ type hiddenLimit struct{ clause.Limit }
 func (hiddenLimit) MergeClause(merged *clause.Clause) {
 	merged.Builder = func(c clause.Clause, builder clause.Builder) {
 		limit, _ := c.Expression.(clause.Limit)
-		if limit.Limit != nil {
+		if limit.Limit != nil && *limit.Limit != noLimit {
 			clause.Expr{SQL: "LIMIT (SELECT ?) ", Vars: []any{int64(*limit.Limit)}}.Build(builder)
 		}
 		clause.Limit{Offset: limit.Offset}.Build(builder)

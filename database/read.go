@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -122,19 +123,11 @@ func (u *Users) selected(db *gorm.DB, query models.Query) (iter.Seq2[*models.Use
 	if query.After != nil {
 		selected = selected.Where("id "+beyond+" ?", query.After.ID)
 	}
-	return u.each(limited(selected.Order("id"+order), query.Skip, query.Limit)), nil
+	return u.each(selected.Order("id" + order).Offset(query.Skip).Limit(cmp.Or(query.Limit, noLimit))), nil
 }
 
-// limited lets a query leave out some users, and then return at most some; 0 is no limit.
-func limited(users *gorm.DB, skip, limit int) *gorm.DB {
-	if skip > 0 {
-		users = users.Offset(skip)
-	}
-	if limit > 0 {
-		users = users.Limit(limit)
-	}
-	return users
-}
+// noLimit is GORM's word for all users, where a query has 0.
+const noLimit = -1
 
 // sortedTogether is how many users of a sorted page are read with one statement: each may have more than a MiB.
 const sortedTogether = 16
@@ -180,11 +173,8 @@ func (u *Users) places(db *gorm.DB, query models.Query) (places []models.Place, 
 		order, beyond = " DESC", "<"
 	}
 	key := u.sortKey(query.Sort)
-	upTo := query.Limit // for both parts, as all are skipped in the end
-	if upTo > 0 {
-		upTo += query.Skip
-	}
-	selected = limited(selected.Select("id, "+key+" AS key"), 0, upTo).Session(&gorm.Session{})
+	upTo := query.Limit + query.Skip // for both parts, as all are skipped in the end
+	selected = selected.Select("id, " + key + " AS key").Limit(upTo).Session(&gorm.Session{})
 	parts := []any{selected.Order(key + order + ", id" + order)}
 	if query.After != nil {
 		parts = nil
@@ -196,7 +186,7 @@ func (u *Users) places(db *gorm.DB, query models.Query) (places []models.Place, 
 	}
 	from := "(SELECT * FROM (?) AS part" + strings.Repeat(" UNION ALL SELECT * FROM (?) AS part", len(parts)-1) + ") AS places"
 	all := db.Session(&gorm.Session{NewDB: true}).Table(from, parts...).Order("key" + order + ", id" + order)
-	err = limited(all, query.Skip, query.Limit).Scan(&places).Error
+	err = all.Offset(query.Skip).Limit(query.Limit).Scan(&places).Error
 	return places, err
 }
 
