@@ -81,10 +81,6 @@ func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 
 // cursor returns where the feed ends now, or "" if changes are not recorded.
 func (u *Users) cursor(ctx context.Context) (cursor string, err error) {
-	table, err := u.table(ctx)
-	if err != nil || !table.feed {
-		return "", err
-	}
 	err = u.read(ctx, func(db *gorm.DB) (err error) {
 		cursor, err = u.dialect.cursor(db)
 		return err

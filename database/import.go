@@ -171,7 +171,7 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) (err error) {
 	i.inOrder = slices.ContainsFunc(i.table.unique, func(name string) bool {
 		return name != "email" && i.fields.Find(name) != nil // updates keep the email
 	})
-	if i.options.OnConflict != ConflictFails && !i.table.uniqueEmail {
+	if i.options.OnConflict != ConflictFails && !slices.Contains(i.table.unique, "email") {
 		return models.ErrNotUnique
 	}
 	var chunk []ImportRow
@@ -219,7 +219,7 @@ func (i *fileImport) sameEmail(email string) string {
 // rows are at first taken for new ones.
 func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	found := map[string]models.User{}
-	if !i.table.uniqueEmail || i.options.OnConflict == ConflictFails && !i.inSteps {
+	if !slices.Contains(i.table.unique, "email") || i.options.OnConflict == ConflictFails && !i.inSteps {
 		return found, nil
 	}
 	var emails []string

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,7 +111,6 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 		return t, nil
 	}
 	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
-	t.uniqueEmail = slices.Contains(t.unique, "email")
 	if err == nil && why != "" {
 		err = models.Unserved(why + ": change that, or give users-api a database or a schema of its own")
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	driver "github.com/glebarez/go-sqlite"
@@ -69,7 +68,6 @@ func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err e
 		return t, models.Unserved(why + ", or set DATA_DIR to another directory")
 	}
 	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
-	t.uniqueEmail = slices.Contains(t.unique, "email")
 	if err := fields.Expect(t.columns); err != nil {
 		return t, err
 	}
@@ -176,10 +174,5 @@ func dropOwn(tx *gorm.DB, table string, triggers ...string) error {
 
 // execute runs statements one after another.
 func execute(tx *gorm.DB, statements ...string) error {
-	for _, statement := range statements {
-		if err := tx.Exec(statement).Error; err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.Exec(strings.Join(statements, "; ")).Error
 }

@@ -17,8 +17,7 @@ type table struct {
 	fields       models.Fields // as the table has them: updated_at may be a time or a text
 	columns      []string
 	unique       []string
-	uniqueEmail  bool // a unique index is on the email alone
-	ignoresCase  bool // and on the email without the case of ASCII letters
+	ignoresCase  bool // the unique index of the email ignores the case of ASCII letters
 	triggers     bool // triggers of other programs, also on the feed, may change, ignore or undo what is written
 	writtenTwice bool // a trigger of this program writes a user again, for updated_at, after the statement has returned it
 	feed         bool // changes are recorded
@@ -27,8 +26,6 @@ type table struct {
 }
 
 const describeEvery = time.Second
-
-func (t *table) isFresh() bool { return t != nil && time.Since(t.at) < describeEvery }
 
 // catalog knows what the table users is, as of the last two seconds: another program may change it at any time.
 type catalog struct {
@@ -41,7 +38,7 @@ type catalog struct {
 // table returns what the table is, or why it cannot be served.
 func (c *catalog) table(db *gorm.DB) (table, error) {
 	known := c.known.Load()
-	if known.isFresh() {
+	if known != nil && time.Since(known.at) < describeEvery {
 		return *known, nil
 	}
 	if c.asking.TryLock() {
@@ -66,11 +63,8 @@ func (c *catalog) describe(db *gorm.DB) (table, error) {
 	return described, err
 }
 
-// table is what the catalog knows, for a caller that needs no connection otherwise.
+// table is what the catalog knows, for a caller that has no connection.
 func (u *Users) table(ctx context.Context) (t table, err error) {
-	if known := u.catalog.known.Load(); known.isFresh() {
-		return *known, nil
-	}
 	err = u.read(ctx, func(db *gorm.DB) (err error) {
 		t, err = u.catalog.table(db)
 		return err
