@@ -165,10 +165,7 @@ func prepare(ctx context.Context, path string, fields models.Fields) (*gorm.DB, 
 		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(busyTick / 5):
-		}
+		_ = sleep(ctx, busyTick/5)
 	}
 }
 
@@ -379,7 +376,7 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	_, column, _ := strings.Cut(text, "unique constraint failed: users.") // several are no column's name
 	isUnique := failed.Code() == dbfile.CodeUnique
 	hint := ""
-	if isOutOfStep(err) {
+	if failed.Code() == dbfile.CodeCorruptIndex { // another program has written users without the triggers of the index
 		isRefusal = true
 		hint = ": the index of searches does not fit the user: run `users-api index-search`, which makes it anew"
 	}

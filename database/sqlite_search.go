@@ -1,15 +1,12 @@
 package database
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
 
-	"users-api/database/dbfile"
 	"users-api/models"
 )
 
@@ -54,13 +51,6 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 	statements, _ := indexStatements(columns)
 	isMissing := func(statement string) bool { return !slices.Contains(stored, statement) }
 	return !slices.ContainsFunc(statements, isMissing), nil
-}
-
-// isOutOfStep reports whether FTS5 refuses to remove from the index what is not there, because another program has
-// written users without the triggers.
-func isOutOfStep(err error) bool {
-	failed, ok := errors.AsType[*driver.Error](err)
-	return ok && failed.Code() == dbfile.CodeCorruptIndex
 }
 
 // indexSQLiteSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
