@@ -37,12 +37,10 @@ func setPostgresUpdatedAt(tx *gorm.DB) error {
 // addPostgresUpdatedAt adds the column, unless it is there, and the trigger. Where the type is changed, no trigger takes
 // the time of users who exist for a change.
 func addPostgresUpdatedAt(tx *gorm.DB) error {
-	described, err := postgresDialect{}.describe(tx, nil)
-	if err == nil && !slices.Contains(described.columns, models.UpdatedAt) {
-		if err = tx.Migrator().AddColumn(&models.User{}, models.UpdatedAt); err == nil {
-			err = tx.Exec(`ALTER TABLE users ALTER COLUMN updated_at TYPE timestamptz(0)
-				USING date_trunc('second', nullif(created_at::text, '')::timestamptz)`).Error
-		}
+	before, err := addColumn(tx, postgresDialect{}, models.UpdatedAt)
+	if err == nil && !slices.Contains(before.columns, models.UpdatedAt) {
+		err = tx.Exec(`ALTER TABLE users ALTER COLUMN updated_at TYPE timestamptz(0)
+			USING date_trunc('second', nullif(created_at::text, '')::timestamptz)`).Error
 	}
 	if err != nil {
 		return err

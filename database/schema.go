@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,16 @@ func (d Location) AddField(ctx context.Context, name string) error {
 	if name == models.UpdatedAt {
 		return d.changeSchema(ctx, addSQLiteUpdatedAt, addPostgresUpdatedAt)
 	}
+	add := func(tx *gorm.DB, dialect dialect) error {
+		before, err := addColumn(tx, dialect, name)
+		if err == nil && slices.Contains(before.columns, name) {
+			err = fmt.Errorf("the table users has the column %s already: nothing was changed", name)
+		}
+		return err
+	}
 	return d.changeSchema(ctx,
-		func(tx *gorm.DB) error {
-			if err := addColumn(tx, sqliteDialect{}, name); err != nil {
-				return err
-			}
-			return followColumns(tx)
-		},
-		func(tx *gorm.DB) error { return addColumn(tx, postgresDialect{}, name) })
+		func(tx *gorm.DB) error { return cmp.Or(add(tx, sqliteDialect{}), followColumns(tx)) },
+		func(tx *gorm.DB) error { return add(tx, postgresDialect{}) })
 }
 
 // fieldsWith returns fields with this one among them, which a setting adds unless it is of the model.
@@ -37,13 +40,13 @@ func fieldsWith(name string) models.Fields {
 	return models.NewFields(name)
 }
 
-func addColumn(tx *gorm.DB, dialect dialect, name string) error {
-	if table, err := dialect.describe(tx, nil); err != nil {
-		return err
-	} else if slices.Contains(table.columns, name) {
-		return fmt.Errorf("the table users has the column %s already: nothing was changed", name)
+// addColumn adds the column of a field, unless it is there, and returns what the table was before.
+func addColumn(tx *gorm.DB, dialect dialect, name string) (before table, err error) {
+	before, err = dialect.describe(tx, nil)
+	if err == nil && !slices.Contains(before.columns, name) {
+		err = tx.Migrator().AddColumn(&models.User{}, name)
 	}
-	return tx.Migrator().AddColumn(&models.User{}, name)
+	return before, err
 }
 
 // AddUniqueField adds the column of a field if there is none, and a unique index of its values that are not empty. If
@@ -58,27 +61,21 @@ func (d Location) AddUniqueField(ctx context.Context, name string) error {
 		shared: "some users have the same " + name,
 	}
 	prepare := func(tx *gorm.DB, dialect dialect) error {
-		table, err := dialect.describe(tx, nil)
-		switch {
-		case err != nil:
+		before, err := addColumn(tx, dialect, name)
+		if err == nil && slices.Contains(before.unique, name) {
+			err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
+		}
+		if err != nil {
 			return err
-		case slices.Contains(table.unique, name):
-			return fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
-		case !slices.Contains(table.columns, name):
-			return tx.Migrator().AddColumn(&models.User{}, name)
 		}
 		_, err = dialect.describe(tx, models.Fields{d.Fields.Find(name)}) // its type
 		return err
 	}
 	return d.change(ctx, nil, func(tx *gorm.DB) error {
-		err := prepare(tx, sqliteDialect{})
-		if err == nil {
-			err = followColumns(tx)
+		if err := cmp.Or(prepare(tx, sqliteDialect{}), followColumns(tx)); err != nil {
+			return err
 		}
-		if err == nil {
-			err = createSQLiteUnique(tx, index)
-		}
-		return err
+		return createSQLiteUnique(tx, index)
 	}, func(p *postgresPool) error {
 		err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, postgresDialect{}) })
 		if err == nil {

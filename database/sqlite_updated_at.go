@@ -30,15 +30,9 @@ func setsSQLiteUpdatedAt(db *gorm.DB) (sets bool, err error) {
 
 // addSQLiteUpdatedAt adds the column, unless it is there, and the triggers.
 func addSQLiteUpdatedAt(tx *gorm.DB) error {
-	described, err := sqliteDialect{}.describe(tx, nil)
+	before, err := addColumn(tx, sqliteDialect{}, models.UpdatedAt)
 	if err != nil {
 		return err
-	}
-	isNew := !slices.Contains(described.columns, models.UpdatedAt)
-	if isNew {
-		if err := tx.Migrator().AddColumn(&models.User{}, models.UpdatedAt); err != nil {
-			return err
-		}
 	}
 	var isTime, indexed bool // by a version whose triggers would write the index twice
 	err = tx.Raw("SELECT EXISTS (SELECT 1 FROM pragma_table_info('users') WHERE "+isTimeColumn+`), EXISTS (SELECT 1 FROM sqlite_schema
@@ -52,7 +46,7 @@ func addSQLiteUpdatedAt(tx *gorm.DB) error {
 		return errors.New("the index of searches is another version's: run `users-api index-search`, which makes it anew, and " +
 			"try again")
 	}
-	if err := setSQLiteUpdatedAt(tx); err != nil || !isNew {
+	if err := setSQLiteUpdatedAt(tx); err != nil || slices.Contains(before.columns, models.UpdatedAt) {
 		return err
 	}
 	return tx.Exec("UPDATE users SET updated_at = created_at WHERE created_at IS NOT NULL").Error
