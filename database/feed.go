@@ -37,44 +37,33 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 
 // addUsers adds to each entry the user that it names, and leaves out the entries after [changesBytes].
 func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
-	left, text := changesBytes, []byte(nil)
-	users, sizes := map[int64]*models.User{}, map[int64]int{}
-	for done, together := 0, 1; done < len(changes.Entries); together = min(2*together, 128) {
-		part := changes.Entries[done:min(done+together, len(changes.Entries))]
-		var ids []int64
+	shown, bytes, text := 0, 0, []byte(nil)
+	for shown < len(changes.Entries) {
+		part := changes.Entries[shown:min(shown+readTogether, len(changes.Entries))]
+		users, ids := map[int64]*models.User{}, []int64{}
 		for _, entry := range part {
 			ids = append(ids, entry.ID)
 		}
-		room := left
-		for user, err := range u.each(tx.Where("id IN ?", ids).Order("id")) {
+		for user, err := range u.each(tx.Where("id IN ?", ids)) {
 			if err != nil {
 				return err
 			}
-			if room <= 0 {
-				break
-			}
-			text = u.fields.AppendUser(text[:0], user)
-			users[user.ID], sizes[user.ID] = new(*user), len(text)
-			room -= len(text)
-		}
-		if room <= 0 && done > 0 { // the users of some entries were not read
-			changes.Entries = changes.Entries[:done]
-			break
+			users[user.ID] = new(*user)
 		}
 		for at := range part {
-			if part[at].Op != models.OpMany {
-				part[at].User = users[part[at].ID]
-				left -= sizes[part[at].ID]
+			if user := users[part[at].ID]; user != nil && part[at].Op != models.OpMany {
+				part[at].User, text = user, u.fields.AppendUser(text[:0], user)
+				bytes += len(text)
 			}
-			if left -= 100; left <= 0 && done+at > 0 { // what an entry takes besides its user
-				changes.Entries = changes.Entries[:done+at]
+			if bytes += 100; bytes >= changesBytes && shown > 0 { // what an entry takes besides its user
+				changes.Entries = changes.Entries[:shown]
 				break
 			}
+			shown++
 		}
-		done += len(part)
 	}
-	if n := len(changes.Entries); n > 0 {
-		changes.Next = changes.Entries[n-1].Cursor
+	if shown > 0 {
+		changes.Next = changes.Entries[shown-1].Cursor
 	}
 	return nil
 }

@@ -129,8 +129,8 @@ func (u *Users) selected(db *gorm.DB, query models.Query) (iter.Seq2[*models.Use
 // noLimit is GORM's word for all users, where a query has 0.
 const noLimit = -1
 
-// sortedTogether is how many users of a sorted page are read with one statement: each may have more than a MiB.
-const sortedTogether = 16
+// readTogether is how many users are read with one statement by their ids: each may have more than a MiB.
+const readTogether = 16
 
 // sorted is selected for a query that sorts. First it reads the places of the users alone: to sort whole users could
 // take all memory.
@@ -140,7 +140,7 @@ func (u *Users) sorted(db *gorm.DB, query models.Query) (iter.Seq2[*models.User,
 		return nil, err
 	}
 	return func(yield func(*models.User, error) bool) {
-		for part := range slices.Chunk(places, sortedTogether) {
+		for part := range slices.Chunk(places, readTogether) {
 			users, ids := map[int64]models.User{}, []int64{}
 			for _, place := range part {
 				ids = append(ids, place.ID)
