@@ -155,9 +155,6 @@ var refusals = []struct {
 	{"a trigger that refuses", []string{insert + "(1, 'n', '1')"}, trigger("RAISE 'not now';"), []string{"not now (SQLSTATE P0001)"}},
 	{"a trigger that ignores", []string{insert + "(1, 'n', '1')"}, trigger("RETURN NULL;"),
 		[]string{"the number of users there is 0 instead of 1: look for triggers of users"}},
-	{"ids that no sequence gives", []string{insert + "(1, 'n', '1')"},
-		[]string{"CREATE TABLE users (id bigint primary key, name text, email text unique, created_at timestamptz)"},
-		[]string{"the column id of users has no sequence"}},
 	{"a file that is no database", []string{"not a database"}, nil, []string{"users.db", "is not an SQLite database"}},
 	{"no file", []string{"no file"}, nil, []string{"there is no database", "set DATA_DIR"}},
 }
