@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +27,12 @@ func (d Location) AddField(ctx context.Context, name string) error {
 		return err
 	}
 	return d.changeSchema(ctx,
-		func(tx *gorm.DB) error { return cmp.Or(add(tx, sqliteDialect{}), followColumns(tx)) },
+		func(tx *gorm.DB) error {
+			if err := add(tx, sqliteDialect{}); err != nil {
+				return err
+			}
+			return followColumns(tx)
+		},
 		func(tx *gorm.DB) error { return add(tx, postgresDialect{}) })
 }
 
@@ -72,10 +76,14 @@ func (d Location) AddUniqueField(ctx context.Context, name string) error {
 		return err
 	}
 	return d.change(ctx, nil, func(tx *gorm.DB) error {
-		if err := cmp.Or(prepare(tx, sqliteDialect{}), followColumns(tx)); err != nil {
-			return err
+		err := prepare(tx, sqliteDialect{})
+		if err == nil {
+			err = followColumns(tx)
 		}
-		return createSQLiteUnique(tx, index)
+		if err == nil {
+			err = createSQLiteUnique(tx, index)
+		}
+		return err
 	}, func(p *postgresPool) error {
 		err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, postgresDialect{}) })
 		if err == nil {
