@@ -9,14 +9,6 @@ import (
 	"users-api/tests/program"
 )
 
-// expectMemory fails the test if the program ever took more than 256 MiB.
-func expectMemory(t *testing.T, p *program.Program) {
-	t.Helper()
-	if peak := p.Memory(t, "VmHWM") >> 20; peak > 256 {
-		t.Errorf("the peak of memory is %d MiB, want 256 at most", peak)
-	}
-}
-
 func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	program.NeedsLong(t)
@@ -50,7 +42,7 @@ func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
 	if closed := time.Since(began); closed > 140*time.Second {
 		t.Errorf("a stalled connection was open for %s", closed)
 	}
-	expectMemory(t, p)
+	p.ExpectMemory(t, 256)
 }
 
 // Each slow reader keeps the list that it began with. Two of 8 MB are more than 12 MiB: the next one is not kept.
@@ -103,5 +95,5 @@ func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	expectMemory(t, p)
+	p.ExpectMemory(t, 256)
 }

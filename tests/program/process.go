@@ -42,6 +42,14 @@ func (p *Program) Memory(t testing.TB, figure string) int64 {
 	return kib << 10
 }
 
+// ExpectMemory fails the test if the program ever took more than some MiB, which the race detector multiplies.
+func (p *Program) ExpectMemory(t testing.TB, most int64) {
+	t.Helper()
+	if peak := p.Memory(t, "VmHWM"); peak > MemoryBound(most<<20) {
+		t.Errorf("the peak of memory is %d MiB, want %d at most", peak>>20, most)
+	}
+}
+
 // MemoryBound is how much memory a program may take that has a bound, which the race detector multiplies.
 func MemoryBound(bytes int64) int64 {
 	if raceEnabled {
