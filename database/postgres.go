@@ -227,9 +227,10 @@ func (p *postgresPool) tryStatement(deadline time.Time, run func(tx *gorm.DB) er
 func (p *postgresPool) tryWrite(deadline time.Time, turn time.Duration, run func(tx *gorm.DB) error) error {
 	return p.repeat(context.Background(), deadline, func(ctx context.Context) error {
 		wait := max(1, (time.Until(deadline) - lockMargin).Milliseconds())
-		return p.transaction(ctx, fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+
+		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+
 			"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d; "+
-			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(turn.Milliseconds(), wait)), func(tx *gorm.DB) error {
+			"LOCK TABLE users IN ROW EXCLUSIVE MODE; SET LOCAL lock_timeout = %d", wait, min(turn.Milliseconds(), wait))
+		return p.transaction(ctx, begin, func(tx *gorm.DB) error {
 			if _, err := p.catalog.table(tx); err != nil {
 				return err
 			}
