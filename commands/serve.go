@@ -29,7 +29,7 @@ import (
 
 const (
 	// closeTime is how long the end waits for a lock that another program holds. A stop takes at most 8 s, whatever
-	// clients and other programs do, because a container engine kills after 10 s: routes.Serve takes up to 7 s, and
+	// clients and other programs do, because a container engine kills after 10 s: routes takes up to 7 s, and
 	// the steps after it share the rest.
 	closeTime = 500 * time.Millisecond
 	// rereadTime is how often files of keys are reread. A change counts at the second reading: it works within 5 s.
@@ -125,6 +125,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 		ImportMax: settings.ImportMax,
 		Version:   version,
 	}
+	serveAt := service.Prepare(stop)
 
 	listener, err := listen(settings, "PORT", settings.Port)
 	if err != nil {
@@ -165,7 +166,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	}
 	go pruneChanges(background, users, settings.ChangesKeep, logger)
 	tellSystemd(logger, daemon.SdNotifyReady)
-	return service.Serve(stop, listener)
+	return serveAt(listener)
 }
 
 // tellSystemd tells systemd the state of the service, if the unit that started it has Type=notify.

@@ -50,29 +50,30 @@ func usual() limits {
 // errStopped is why requests end that took too long during a stop.
 var errStopped = errors.New("the service is stopping")
 
-// Serve handles the requests that arrive at a TCP listener until stop is done. Then it accepts no new ones, finishes
-// those in progress, cuts off the ones that are not done in 6 seconds, and returns nil. If the storage is lost
-// ([models.ErrReplaced]) or connections cannot be accepted, it does the same, and returns an error.
-func (s Service) Serve(stop context.Context, listener net.Listener) error {
+// Prepare makes everything that is served, and returns what serves it: that handles the requests that arrive at a TCP
+// listener until stop is done. Then it accepts no new ones, finishes those in progress, cuts off the ones that are not
+// done in 6 seconds, and returns nil. If the storage is lost ([models.ErrReplaced]) or connections cannot be accepted, it
+// does the same, and returns an error.
+func (s Service) Prepare(stop context.Context) (serve func(net.Listener) error) {
 	l := usual()
-	handler := func(ending context.Context) http.Handler { return s.handler(ending, l) }
-	return l.serve(stop, listener, s.Users.Replaced(), handler, s.Logger)
+	ending, end := context.WithCancel(stop)
+	handler := s.handler(ending, l)
+	return func(listener net.Listener) error {
+		return l.serve(stop, end, listener, s.Users.Replaced(), handler, s.Logger)
+	}
 }
 
-// serve is Serve for any handler, which is told when the service begins to end, for whatever reason.
+// serve is what Prepare returns, for any handler. It calls end when the service begins to end, for whatever reason.
 func (l limits) serve(
-	stop context.Context, accept net.Listener, lost <-chan struct{}, handler func(ending context.Context) http.Handler,
-	logger *slog.Logger,
+	stop context.Context, end func(), accept net.Listener, lost <-chan struct{}, handler http.Handler, logger *slog.Logger,
 ) error {
 	cut, cutOff := context.WithCancelCause(context.Background())
 	defer cutOff(errStopped)
-	ending, end := context.WithCancel(stop)
-	defer end()
-	inProgress, all := semaphore.NewWeighted(math.MaxInt64), handler(ending)
+	inProgress := semaphore.NewWeighted(math.MaxInt64)
 	server := l.server(cut, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if inProgress.TryAcquire(1) {
 			defer inProgress.Release(1)
-			all.ServeHTTP(w, request)
+			handler.ServeHTTP(w, request)
 		}
 	}), logger)
 	failed := make(chan error, 1)

@@ -30,6 +30,6 @@ func TestServeEndsWhenItCannotAccept(t *testing.T) {
 	t.Parallel()
 	accept := listen(t)
 	_ = accept.Close()
-	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Serve(t.Context(), accept)
+	err := silent(openUsers(t, t.TempDir()+"/users.db", 0)).Prepare(t.Context())(accept)
 	program.Expect(t, "the end", err, "cannot accept connections: …")
 }

@@ -85,6 +85,7 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	}
 	accept := listen(t)
 	stop, cancel := context.WithCancel(context.Background())
+	ending, end := context.WithCancel(stop)
 	address := "http://" + accept.Addr().String()
 	s := &service{Program: program.At(address), stop: cancel, ended: make(chan error, 1)}
 	served.ImportMax = 512 << 20
@@ -93,16 +94,16 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	}
 	served.Metrics, served.Logger = noFigures(), slog.New(slog.NewTextHandler(s.LogWriter(), nil))
 	var lost <-chan struct{}
-	all := func(ending context.Context) http.Handler { return served.handler(ending, l) }
+	var all http.Handler
 	if handler != nil {
 		bodies := newBodies(l)
 		engine := served.engine(bodies)
 		engine.Any("/", bodies.admit(bodies.large, smallBody), handler)
-		all = func(context.Context) http.Handler { return l.paced(engine) }
+		all = l.paced(engine)
 	} else {
-		lost = served.Users.Replaced()
+		all, lost = served.handler(ending, l), served.Users.Replaced()
 	}
-	go func() { s.ended <- l.serve(stop, narrow{accept}, lost, all, served.Logger) }()
+	go func() { s.ended <- l.serve(stop, end, narrow{accept}, lost, all, served.Logger) }()
 	t.Cleanup(func() { s.end(t) })
 	return s
 }

@@ -20,7 +20,7 @@ var source string
 func newDocument(version string, fields models.Fields) http.Handler {
 	settable := fields.Settable()
 	actions := template.FuncMap{"settable": func(name string) bool { return settable.Find(name) != nil }}
-	document := fill(template.Must(template.New("").Funcs(actions).Delims("#<", ">").Parse(source)), struct {
+	document := fill(template.Must(template.New("web/openapi.yaml").Funcs(actions).Delims("#<", ">").Parse(source)), struct {
 		Version string
 		Fields  []string // the names of the optional ones
 		Shown   []string // and of those that are only read

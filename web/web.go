@@ -40,8 +40,8 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 	tag := hash(all...)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
-		"/":             newPage(texts["page/index.html"], assets, fields, pagePolicy),
-		"/docs":         newPage(texts["docs/index.html"], assets, fields, docsPolicy),
+		"/":             newPage("page/index.html", texts, assets, fields, pagePolicy),
+		"/docs":         newPage("docs/index.html", texts, assets, fields, docsPolicy),
 		"/openapi.json": newDocument(version, fields),
 	}
 	for name, text := range texts {
@@ -56,8 +56,8 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 }
 
 // newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user.
-func newPage(text, assets string, fields models.Fields, policy string) http.Handler {
-	page := template.Must(template.New("").Funcs(template.FuncMap{"label": label}).Parse(text))
+func newPage(name string, texts map[string]string, assets string, fields models.Fields, policy string) http.Handler {
+	page := template.Must(template.New("web/" + name).Funcs(template.FuncMap{"label": label}).Parse(texts[name]))
 	settable := fields.Settable()
 	html := fill(page, struct {
 		Assets           string
