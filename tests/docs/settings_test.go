@@ -2,6 +2,7 @@ package docs
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/spf13/viper"
 
 	"users-api/config"
 	"users-api/tests/program"
@@ -73,6 +75,38 @@ func TestEverySettingReachesTheContainer(t *testing.T) {
 				t.Errorf("docker-compose.yml does not pass %s to %s", setting, name)
 			}
 		}
+	}
+}
+
+// What air runs, and with what compose gives it, because a port is published to every address of a container.
+func TestAirServesThisMachineAloneAndInAContainerEveryAddress(t *testing.T) {
+	t.Parallel()
+	air := viper.New()
+	air.SetConfigFile("../../.air.toml")
+	program.Must(t, air.ReadInConfig())
+	script := filepath.Join(t.TempDir(), "air")
+	runs := "#!/bin/sh\nexec >&2\n" + strings.TrimSpace(air.GetString("build.full_bin")) + "\n"
+	program.Must(t, os.WriteFile(script, []byte(runs), 0o755))
+	compose := regexp.MustCompile(`LISTEN_ADDRESS: \$\{LISTEN_ADDRESS:-(.+?)\}`).FindStringSubmatch(program.ReadFile(t, "../../docker-compose.yml"))
+	if compose == nil {
+		t.Fatal("compose gives air no address")
+	}
+	built := filepath.Dir(program.Path())
+	const forAll, forCommands = "anyone who can reach this port", "write `go run . COMMAND`"
+	for _, c := range []struct{ name, address, path, says, not string }{
+		{"on a machine", "", "/usr/bin:/bin", forCommands, forAll},
+		{"in a container", compose[1], "/usr/bin:/bin", forAll, ""},
+		{"where the program is installed", "", "/usr/bin:/bin:" + built, "msg=listening", forCommands},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Start(t, script, "AIR_TMP="+built, "LISTEN_ADDRESS="+c.address, "PATH="+c.path)
+			p.WaitForLog(t, c.says)
+			p.Do(t, "GET", "/health", "").Expect(t, 200, "…")
+			if c.not != "" {
+				program.Forbid(t, p.Log(), c.not)
+			}
+		})
 	}
 }
 
