@@ -19,8 +19,9 @@ COPY tools.mod tools.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     go build -modfile=tools.mod -o /go/bin/air github.com/air-verse/air
 # The source tree is mounted at /src. The database and what air builds lie elsewhere, so that neither a root-owned file
-# nor one that git would see appears in it. GOFLAGS: the mounted .git may belong to a user whom git does not trust.
-ENV GOFLAGS=-buildvcs=false AIR_TMP=/tmp/air DATA_DIR=/app/data RUN_AS=65532
+# nor one that git would see appears in it. GOFLAGS: the mounted .git may belong to a user whom git does not trust, and what
+# `go run .` builds beside air has the tag that air builds with.
+ENV GOFLAGS="-buildvcs=false -tags=nomsgpack" AIR_TMP=/tmp/air DATA_DIR=/app/data RUN_AS=65532
 EXPOSE 3000
 ENTRYPOINT ["air", "--tmp_dir=/tmp/air"]
 

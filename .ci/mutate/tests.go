@@ -40,7 +40,7 @@ func compile(tree, work string) (binaries []*binary) {
 	}
 	twoAtOnce(binaries, func(b *binary) {
 		fmt.Println("compiling the tests of", b.name)
-		execute(b.folder, "go", "test", "-c", "-ldflags=-s -w", "-tags="+b.tags, "-o", b.path+".test", ".")
+		execute(b.folder, "go", "test", "-c", "-ldflags=-s -w", "-tags=nomsgpack,"+b.tags, "-o", b.path+".test", ".")
 	})
 	return binaries
 }
