@@ -33,8 +33,8 @@ var targets = []target{
 	{"windows", "amd64", ""}, {"freebsd", "amd64", ""},
 }
 
-// makeRelease makes all files of a release in a new directory.
-func makeRelease(directory string) error {
+// makeRelease makes all files of a release for some systems in a new directory.
+func makeRelease(directory string, systems []target) error {
 	r, err := describe(directory)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func makeRelease(directory string) error {
 	if err := os.Mkdir(directory, 0o755); err != nil {
 		return fmt.Errorf("the release needs a new directory: %w", err)
 	}
-	for _, t := range targets {
+	for _, t := range systems {
 		fmt.Println("building for", t)
 		program, err := r.build(t)
 		if err != nil {

@@ -2,7 +2,7 @@
 
 // Package releases makes a release and installs and runs what is in it:
 //
-//	go test -tags release -timeout 40m ./tests/releases
+//	go test -tags release -timeout 40m ./tests/releases [-system linux_amd64]
 package releases
 
 import (
@@ -20,11 +20,15 @@ const version = "9.8.7"
 
 var (
 	keep    = flag.String("release", "", "make the release in this directory, or test the one that is there")
+	system  = flag.String("system", "", "make it for this system alone, of which the packages for amd64 are tested")
 	release string // a directory with the files of a release
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if *system != "" {
+		systems = []string{*system}
+	}
 	directory, err := os.MkdirTemp("", "releases")
 	if err == nil {
 		err = os.Chmod(directory, 0o755) // packages are installed by another root
@@ -51,7 +55,7 @@ func makeRelease(clone, release string, settings ...string) error {
 	for _, command := range []string{
 		"git clone --quiet ../.. " + clone,
 		"git -C " + clone + " tag --force v" + version,
-		"go run -C " + clone + "/packaging . " + release,
+		"go run -C " + clone + "/packaging . " + release + " " + *system,
 	} {
 		words := strings.Fields(command)
 		run := exec.Command(words[0], words[1:]...)
