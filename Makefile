@@ -1,6 +1,6 @@
-# The checks of CONTRIBUTING.md under short names. `make` lists them, and `make check` is the gate.
+# The checks of CONTRIBUTING.md under short names. `make` lists them; `make check` is the gate, and `make everything` all.
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.0
-.PHONY: help test race lint postgres browser containers bench image release licenses check
+.PHONY: help test race lint postgres browser containers bench image release licenses check everything
 help:       ; @sed -n '/^help/!s/^\([a-z]*\):\( *\);/make \1\2/p' Makefile
 test:       ; go test -tags nomsgpack ./...
 race:       ; go test -race -short -tags nomsgpack ./...
@@ -12,4 +12,5 @@ bench:      ; cd bench && go run .
 image:      ; docker build --build-arg VERSION=$$(.ci/version) --build-arg REVISION=$$(git rev-parse HEAD) --tag users-api .
 release:    ; cd packaging && go run . ../dist
 licenses:   ; cd packaging && go run . licenses
-check:      ; bash .ci/run
+check:      ; .ci/run
+everything: ; .ci/run all
