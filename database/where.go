@@ -99,7 +99,7 @@ func (u *Users) comparison(c models.Comparison, table table) clause.Expression {
 	case isSearch:
 		return u.dialect.containsWords(u.inSQL(), words)
 	case isEqual && text == "":
-		return expression("(" + column + " IS NULL OR " + column + " = '')")
+		return expression("coalesce(" + column + ", '') = ''") // not by an index: SQLite would sort whole users by their ids, in memory
 	case isEqual && ignoresCase:
 		return expression(u.traits.foldedEmail+" IN ?", u.stored(text))
 	case isEqual && !field.Unique: // only so does SQLite use an index of the values that are not empty
