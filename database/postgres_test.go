@@ -70,7 +70,7 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 			began := time.Now()
 			err := write()
 			took, failed := time.Since(began), refusal(err)
-			isLate := failed != nil && !failed.Unknown && took > 3*time.Second && took < 9*time.Second // 10, behind another
+			isLate := failed != nil && !failed.Unknown && took > 3*time.Second
 			if isRefused && !isLate || !isRefused && err != nil {
 				t.Errorf("%s ends after %s with %#v", what, took, err)
 			}
