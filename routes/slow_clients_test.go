@@ -332,7 +332,7 @@ func TestSlowReadersHoldNoPages(t *testing.T) {
 		readers    int
 		most       int64 // bytes for each
 	}{
-		"a list in the other order":                      {manyUsers, "/api/users?order=desc", 40, 110 << 10},
+		"a list in the other order":                      {manyUsers, "/api/users?order=desc", 10, 110 << 10},
 		"a list of long names that is too large to keep": {longNames, "/api/users", 8, 3000 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
