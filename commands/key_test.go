@@ -18,7 +18,7 @@ import (
 )
 
 // Time passes only while the test sleeps. A file that is being written counts once it stays the same, and a mistake is said
-// once. tests/cli/keys_test.go has what a running service does with new keys.
+// once. tests/operating/keys_test.go has what a running service does with new keys.
 func TestAChangeToAFileOfKeysWorksWithin5SecondsAndAMistakeLeavesTheKeys(t *testing.T) {
 	const oldKey, freshKey = "old-key-0123456789abc", "new-key-0123456789abc"
 	const short = "level=ERROR…line 2 of API_KEY_FILE has a key that is too short…"

@@ -5,6 +5,9 @@
 // order of all requests, each at one moment between its call and its answer, in which a plain model of the users
 // (state) answers the same. A history is about a few emails, so that clients meet. A client that follows the feed must
 // have the list in the end.
+//
+// What one order of all answers does not show is tested by itself: backups, imports and lists that are read late, beside many
+// clients that write.
 package linearizability
 
 import (

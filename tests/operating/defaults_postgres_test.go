@@ -1,6 +1,6 @@
 //go:build postgres
 
-package cli
+package operating
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package observability
+package operating
 
 import (
 	"net"
@@ -104,4 +104,17 @@ func TestAServiceThatCannotTellSystemdServes(t *testing.T) {
 	p := program.Serve(t, "NOTIFY_SOCKET="+filepath.Join(t.TempDir(), "nothing"))
 	p.WaitForLog(t, "level=WARN msg=\"systemd cannot be told the state of the service\" state=\"READY=1\"")
 	p.Create(t, "Ada", "ada@example.org")
+}
+
+// launchApart starts a program at a URL that is known before it says so. No client has this address, so that none can take the
+// port meanwhile.
+func launchApart(t *testing.T, settings ...string) *program.Program {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.77:0")
+	program.Must(t, err)
+	program.Must(t, listener.Close())
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	p := program.Launch(t, program.Path(), append(settings, "LISTEN_ADDRESS=127.0.0.77", "PORT="+port)...)
+	p.URL = "http://" + listener.Addr().String()
+	return p
 }

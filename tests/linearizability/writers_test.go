@@ -1,6 +1,4 @@
-// Package concurrency proves what holds while many clients write and read at once: backups, imports, late lists. That
-// every answer fits one order is proved in linearizability. .ci/run repeats both with the race detector.
-package concurrency
+package linearizability
 
 import (
 	"fmt"
@@ -12,8 +10,6 @@ import (
 
 	"users-api/tests/program"
 )
-
-func TestMain(m *testing.M) { program.Main(m) }
 
 func TestABackupUnderWritersHoldsEveryUserThatWasAnsweredBeforeItBegan(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package cli
+package operating
 
 import (
 	"crypto/sha256"

@@ -1,6 +1,6 @@
 //go:build !postgres
 
-package backups
+package files
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package observability
+package operating
 
 import (
 	"encoding/json"
