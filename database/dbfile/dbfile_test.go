@@ -80,7 +80,7 @@ func TestAWALFileThatAnotherProcessHasMadeIsNotSetAside(t *testing.T) {
 		}
 		return errors.Join(err, os.WriteFile(path+"-wal", []byte("own"), 0o600))
 	}
-	for range 2000 {
+	for range 200 {
 		program.Must(t, errors.Join(os.WriteFile(path, header, 0o600), os.WriteFile(path+"-wal", []byte("foreign"), 0o600)))
 		var wait sync.WaitGroup
 		var failed [4]error
