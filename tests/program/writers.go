@@ -43,7 +43,7 @@ func StartWriters(n int, programs ...*Program) *Writers {
 
 // create creates a user with an email that nobody else has, and reports whether that was answered.
 func (w *Writers) create(p *Program, email string) bool {
-	answer, err := p.At(p.URL).Send(http.MethodPost, "/api/users", Body("n", email)) // not compared with the document thousands of times
+	answer, err := p.Send(http.MethodPost, "/api/users", Body("n", email))
 	user, failed := answer.ParseUser()
 	w.mu.Lock()
 	defer w.mu.Unlock()

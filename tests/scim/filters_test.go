@@ -141,7 +141,6 @@ func TestRandomFiltersFindWhomTheirPartsFind(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	p := serveDirectory(t)
-	p = p.At(p.URL) // to compare each answer with the document would take most of the time
 	all := []string{"1", "2", "3", "4", "10"}
 	var combine func(depth int) (filter string, finds func(id string) bool)
 	combine = func(depth int) (string, func(string) bool) {
