@@ -24,8 +24,8 @@ import (
 func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 	var capitals, small []string
 	for char := rune(utf8.RuneSelf); char <= unicode.MaxRune; char++ {
-		isFolded := norm.NFD.IsNormalString(string(char)) && !unicode.Is(models.LaterCharacters, char)
-		if lower := unicode.ToLower(char); lower != char && isFolded {
+		lower := unicode.ToLower(char) // first: with the others for each character, this takes 100 ms, and 15 so
+		if lower != char && norm.NFD.IsNormalString(string(char)) && !unicode.Is(models.LaterCharacters, char) {
 			capitals, small = append(capitals, string(char)), append(small, string(lower))
 		}
 	}
