@@ -27,7 +27,9 @@ type engine struct {
 	// empty returns where an empty database is.
 	empty func(t testing.TB) database.Location
 	// other opens it as another program does.
-	other   func(t testing.TB, at database.Location) *sql.DB
+	other func(t testing.TB, at database.Location) *sql.DB
+	// failing returns where an empty database is whose statements fail.
+	failing func(t testing.TB, failures *failures) database.Location
 	noNUL   bool // a text with a NUL is refused
 	delayed bool // the feed shows a commit only once all older transactions have ended
 }

@@ -30,7 +30,8 @@ var postgres = engine{
 		t.Helper()
 		return connect(t, "pgx", at.URL)
 	},
-	noNUL: true, delayed: true,
+	failing: failingPostgres,
+	noNUL:   true, delayed: true,
 }
 
 func init() {

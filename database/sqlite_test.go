@@ -21,6 +21,7 @@ var sqlite = engine{
 		t.Helper()
 		return connect(t, "sqlite", "file:"+at.Path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
 	},
+	failing: failingSQLite,
 }
 
 func init() { databases = append(databases, sqlite) }

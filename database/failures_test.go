@@ -1,0 +1,374 @@
+package database_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"users-api/database"
+	"users-api/models"
+	"users-api/tests/program"
+)
+
+// Each operation is carried out with its first statement failing, then with its second, and so on: an error that is not
+// passed on is an answer that says that something was done which was not. How a statement fails belongs to the engine:
+// what Go's database/sql and GORM see is the database's own error.
+
+// failures counts the statements of a database, and lets one fail. Those that end a transaction without storing anything
+// never do, nor those whose failure no answer depends on.
+type failures struct {
+	mu   sync.Mutex
+	left int // how many are left up to the one that fails; 0 if none will
+	is   string
+}
+
+// arm lets the n-th statement from now on fail.
+func (f *failures) arm(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.is = n, ""
+}
+
+// next is called with each statement, and reports whether it fails.
+func (f *failures) next(statement string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left == 0 {
+		return false
+	}
+	if f.left--; f.left == 0 {
+		f.is = statement
+	}
+	return f.left == 0
+}
+
+// end lets nothing fail any more, and returns the statement that has failed, or "" if there were fewer.
+func (f *failures) end() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left = 0
+	return f.is
+}
+
+// failing is an empty database, or one with three users, whose statements fail.
+type failing struct {
+	*storage
+	failures *failures
+}
+
+func (d engine) openFailing(t testing.TB) failing {
+	t.Helper()
+	f := failing{failures: &failures{}}
+	f.storage = d.openAt(t, d.failing(t, f.failures), plain(), database.Location.RecordChanges)
+	for _, name := range []string{"Ada", "Alan", "Grace"} {
+		_, err := f.Create(ctx, models.Profile{Name: name, Email: strings.ToLower(name)})
+		program.Must(t, err)
+	}
+	return f
+}
+
+// operation is what a test does with three users. It returns its whole answer.
+type operation struct {
+	name   string
+	run    func(s *storage) (answer any, err error)
+	want   string // the answer if nothing fails
+	stored string // the users then, if they are others than before
+	heals  string // says why it may succeed, as a whole, although a statement has failed
+}
+
+const three = "Ada ada, Alan alan, Grace grace"
+
+// again: what the database refuses is done once more, in steps, to find the row that is to blame.
+const again = "an import whose statement SQLite refuses is done again, in steps"
+
+var operations = []operation{
+	{"a creation", func(s *storage) (any, error) {
+		id, err := s.Create(ctx, models.Profile{Name: "Zoe", Email: "zoe"})
+		return id > 3, err
+	}, "true", three + ", Zoe zoe", ""},
+	{"a change", change(database.Who{ID: 2}, nil), "Zoe alan", "Ada ada, Zoe alan, Grace grace", ""},
+	{"a change with a precondition", change(database.Who{ID: 2}, all), "Zoe alan", "Ada ada, Zoe alan, Grace grace", ""},
+	{"a change by email", change(database.Who{Email: "alan"}, nil), "Zoe alan", "Ada ada, Zoe alan, Grace grace", ""},
+	{"a change of nothing", func(s *storage) (any, error) {
+		user, err := s.Change(ctx, database.Who{ID: 2}, models.Values{}, nil)
+		return shown(user), err
+	}, "Alan alan", "", ""},
+	{"a replacement by email", put("alan"), "Zoe alan false", "Ada ada, Zoe alan, Grace grace", ""},
+	{"a creation by email", put("zoe"), "Zoe zoe true", three + ", Zoe zoe", ""},
+	{"a deletion", remove(database.Who{ID: 2}, nil), "2", "Ada ada, Grace grace", ""},
+	{"a deletion with a precondition", remove(database.Who{ID: 2}, all), "2", "Ada ada, Grace grace", ""},
+	{"a deletion by email", remove(database.Who{Email: "alan"}, nil), "2", "Ada ada, Grace grace", ""},
+	{"an import of new users", imported(database.ImportOptions{}, "Zoe:zoe", "Ben:ben"),
+		"2 created, 0 updated, 0 skipped, 0 deleted []", three + ", Zoe zoe, Ben ben", again},
+	{"an import that skips users", imported(database.ImportOptions{OnConflict: database.ConflictSkips}, "Zoe:ada", "Ben:ben"),
+		"1 created, 0 updated, 1 skipped, 0 deleted []", three + ", Ben ben", again},
+	{"an import that changes users", imported(database.ImportOptions{OnConflict: updates}, "Zoe:alan", "Ben:ben", "Eve:ben"),
+		"1 created, 2 updated, 0 skipped, 0 deleted []", "Ada ada, Zoe alan, Grace grace, Eve ben", again},
+	{"an import that deletes users", imported(becomes(2), "Ada:ada"),
+		"0 created, 0 updated, 1 skipped, 2 deleted [{2 alan} {3 grace}]", "Ada ada", again},
+	{"an import that would delete too many", imported(becomes(1), "Ada:ada"), "refused: 2 of 1 [{2 alan} {3 grace}]", "", again},
+	{"a dry run of an import", imported(database.ImportOptions{OnConflict: updates, DryRun: true}, "Zoe:ada", "Ben:ben"),
+		"1 created, 1 updated, 0 skipped, 0 deleted []", "", again},
+	{"an import with a user who exists", imported(database.ImportOptions{}, "Zoe:zoe", "Ben:ada", "Eve:eve"),
+		"refused: 1 of 3, line 3", "", again},
+	{"a user", func(s *storage) (any, error) {
+		user, err := s.Get(ctx, database.Who{ID: 2})
+		return shown(user), err
+	}, "Alan alan", "", ""},
+	{"a user by email", func(s *storage) (any, error) {
+		user, err := s.Get(ctx, database.Who{Email: "alan"})
+		return shown(user), err
+	}, "Alan alan", "", ""},
+	{"the list in memory", func(s *storage) (any, error) {
+		text := "not kept"
+		_, err := s.List(ctx, func(list *database.List) error {
+			text = fmt.Sprint(strings.Count(string(list.JSON), `"id":`))
+			return nil
+		})
+		return text, err
+	}, "3", "", ""},
+	{"the whole list", query(models.Query{}), three + ", 0", "", ""},
+	{"an export that is counted", query(models.Query{Count: true}), three + ", 3", "", ""},
+	{"a page", query(models.Query{After: &models.Place{ID: 1}, Limit: 1, Count: true}), "Alan alan, 3", "", ""},
+	{"a sorted page", query(models.Query{Sort: "name", Descending: true, Limit: 2, Count: true}), "Grace grace, Alan alan, 3", "", ""},
+	{"a sorted page behind a place", query(models.Query{Sort: "name", After: &models.Place{Key: "ada", ID: 1}, Limit: 2}),
+		"Alan alan, Grace grace, 0", "", ""},
+	{"a search", query(models.Query{Where: models.And{models.Search("RAC")}, Count: true}), "Grace grace, 1", "", ""},
+	{"those with a value", func(s *storage) (any, error) {
+		is, _ := s.fields.Compare("email", models.Equal, "alan")
+		return query(models.Query{Where: models.And{is}, Count: true})(s)
+	}, "Alan alan, 1", "", ""},
+	{"the feed", func(s *storage) (any, error) {
+		changes, err := s.Changes(ctx, "", 9) // those of a moment ago may come only when other tests have committed
+		return fmt.Sprint(changes.Next != "", s.delayed || len(changes.Entries) > 2 && changes.Entries[2].User != nil), err
+	}, "true true", "", ""},
+	{"what is unique", func(s *storage) (any, error) {
+		names, ignoresCase, err := s.Uniqueness(ctx)
+		return fmt.Sprint(strings.Contains(strings.Join(names, " "), "email"), ignoresCase), err
+	}, "true false", "", ""},
+}
+
+func all(models.User) error { return nil }
+
+func shown(user models.User) string { return user.Name + " " + user.Email }
+
+func change(who database.Who, allow models.Precondition) func(*storage) (any, error) {
+	return func(s *storage) (any, error) {
+		user, err := s.Change(ctx, who, values(s.fields, "name", "Zoe"), allow)
+		return shown(user), err
+	}
+}
+
+func put(email string) func(*storage) (any, error) {
+	return func(s *storage) (any, error) {
+		user, isNew, err := s.Put(ctx, email, values(s.fields, "name", "Zoe"), all, func() error { return nil })
+		return fmt.Sprint(shown(user), " ", isNew), err
+	}
+}
+
+func remove(who database.Who, allow models.Precondition) func(*storage) (any, error) {
+	return func(s *storage) (any, error) { return s.Delete(ctx, who, allow) }
+}
+
+// imported imports rows. What refuses an import of itself is an answer.
+func imported(options database.ImportOptions, rows ...string) func(*storage) (any, error) {
+	return func(s *storage) (any, error) {
+		done, err := s.Import(ctx, lines(file(rows...)), options)
+		if refused, ok := errors.AsType[*database.RefusedRows](err); ok && refused.Refused == 1 {
+			if failed := refusal(refused.Listed[0].Err); failed != nil && failed.Duplicate {
+				return fmt.Sprintf("refused: 1 of %d, line %d", refused.All, refused.Listed[0].Line), nil
+			}
+		}
+		if refused, ok := errors.AsType[*database.TooManyDeletes](err); ok {
+			return fmt.Sprintf("refused: %d of %d %v", refused.Missing, refused.Max, refused.Users), nil
+		}
+		return fmt.Sprintf("%d created, %d updated, %d skipped, %d deleted %v",
+			done.Created, done.Updated, done.Skipped, done.Deleted, done.DeletedUsers), err
+	}
+}
+
+func query(query models.Query) func(*storage) (any, error) {
+	return func(s *storage) (any, error) {
+		var users []string
+		var total int64
+		err := s.Query(ctx, query, func(result database.Result) error {
+			total = result.Total
+			for user, err := range result.Users {
+				if err != nil {
+					return err
+				}
+				users = append(users, shown(*user))
+			}
+			return nil
+		})
+		return fmt.Sprint(strings.Join(users, ", "), ", ", total), err
+	}
+}
+
+// An operation of which a statement fails says so, has stored nothing, and spoils nothing.
+func TestNoFailureOfAStatementIsHidden(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		for _, o := range operations {
+			t.Run(d.name+": "+o.name, func(t *testing.T) {
+				t.Parallel()
+				f := d.openFailing(t)
+				for n, failed := 1, "?"; failed != ""; n++ {
+					f.failures.arm(n)
+					answer, err := o.run(f.storage)
+					failed = f.failures.end()
+					endsRead := o.stored == "" && strings.Contains(failed, "commit") // of what is read already
+					isDone := err == nil && (failed == "" || o.heals != "" || endsRead)
+					users, want := f.users(t), three
+					if isDone && o.stored != "" {
+						want = o.stored
+					}
+					if failed != "" && err == nil && !isDone {
+						t.Errorf("no error, although statement %d fails (%s): the answer is %v", n, failed, answer)
+					}
+					if failed == "" && err != nil || isDone && fmt.Sprint(answer) != o.want {
+						t.Errorf("the answer is %v, %v, want %s, where statement %d fails (%s)", answer, err, o.want, n, failed)
+					}
+					if users != want {
+						t.Errorf("stored are %s, want %s, where statement %d fails (%s), with %v", users, want, n, failed, err)
+					}
+					if t.Failed() {
+						return
+					}
+					if isDone && failed != "" && !endsRead {
+						f = d.openFailing(t)
+						continue
+					}
+					before := strings.Split(strings.ReplaceAll(want, " ", ":"), ",:")
+					created := f.add(ctx, "after")
+					if done, err := f.Import(ctx, lines(file(before...)), becomes(1)); created != nil || err != nil || done.Deleted != 1 {
+						t.Fatalf("the next writes: %v, %+v, %v, after statement %d has failed (%s)", created, done, err, n, failed)
+					}
+				}
+			})
+		}
+	}
+}
+
+// users returns the names and emails that are stored.
+func (s *storage) users(t testing.TB) string {
+	t.Helper()
+	var users []string
+	for _, user := range selected(t, s.Users, models.Query{}) {
+		users = append(users, shown(user))
+	}
+	return strings.Join(users, ", ")
+}
+
+// schema returns what the tables have, and what is on them.
+func (s *storage) schema(t testing.TB, other *sql.DB) (schema string) {
+	t.Helper()
+	query := "SELECT coalesce(group_concat(sql, char(10)), '') FROM (SELECT sql FROM sqlite_schema ORDER BY name)"
+	if s.delayed {
+		query = `SELECT string_agg(part, E'\n' ORDER BY part) FROM (
+			SELECT table_name || ' ' || column_name AS part FROM information_schema.columns WHERE table_schema = current_schema()
+			UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
+			UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal) AS parts`
+	}
+	program.Must(t, other.QueryRow(query).Scan(&schema))
+	return schema
+}
+
+func adding(field string) command {
+	return func(at database.Location, ctx context.Context) error { return at.AddField(ctx, field) }
+}
+
+func addingUnique(field string) command {
+	return func(at database.Location, ctx context.Context) error { return at.AddUniqueField(ctx, field) }
+}
+
+// A command that changes the schema says so if one of its statements fails. What it may have done before stays only where
+// PostgreSQL needs more than a transaction, and the command can be run again.
+func TestNoFailureOfAChangeOfTheSchemaIsHidden(t *testing.T) {
+	t.Parallel()
+	const shadow = "PRAGMA table_list looks at each virtual table, and at the next one if it cannot"
+	for _, d := range databases {
+		for name, command := range map[string]struct {
+			before, run command
+			hasSteps    bool   // on PostgreSQL
+			heals       string // says why it may succeed on SQLite although a statement has failed
+		}{
+			"add-field":              {nil, adding("room"), false, ""},
+			"add-field updated_at":   {nil, adding(models.UpdatedAt), false, ""},
+			"add-field --unique":     {nil, addingUnique("room"), true, ""},
+			"ignore-email-case":      {nil, database.Location.IgnoreEmailCase, true, ""},
+			"index-search":           {nil, database.Location.IndexSearch, true, ""},
+			"index-search --drop":    {database.Location.IndexSearch, database.Location.DropSearchIndex, false, shadow},
+			"index-search once more": {database.Location.IndexSearch, database.Location.IndexSearch, true, shadow},
+		} {
+			t.Run(d.name+": "+name, func(t *testing.T) {
+				t.Parallel()
+				f := d.openFailing(t)
+				if command.before != nil {
+					program.Must(t, command.before(f.at, ctx))
+				}
+				other := f.other(t, f.at)
+				before := f.schema(t, other)
+				for n, failed := 1, "?"; failed != ""; n++ {
+					f.failures.arm(n)
+					err := command.run(f.at, ctx)
+					if f.delayed && command.hasSteps && err != nil && strings.Contains(err.Error(), "already: nothing was changed") {
+						return // the last look at it has failed, or the loop ends here
+					}
+					failed = f.failures.end()
+					if isHealed := command.heals != "" && !d.delayed; err != nil && failed == "" || err == nil && failed != "" && !isHealed {
+						t.Fatalf("the error is %v, where statement %d fails (%s)", err, n, failed)
+					}
+					if err == nil && failed != "" {
+						program.Must(t, command.before(f.at, ctx))
+						continue
+					}
+					after, wantSame := f.schema(t, other), failed != "" || name == "index-search once more"
+					if (after == before) != wantSame && !(f.delayed && command.hasSteps && failed != "") {
+						t.Fatalf("the schema was\n%s\nand is\n%s\nwhere statement %d fails (%s), with %v", before, after, n, failed, err)
+					}
+					if err := f.rename(1, fmt.Sprint(n)); err != nil {
+						t.Fatalf("the next write: %v", err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A start of which a statement fails says so, and the next one opens the database. On SQLite it looks for what to warn of in
+// two statements.
+func TestNoFailureOfAStartIsHidden(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			f, unheard := &failures{}, []string{}
+			for n, failed := 1, "?"; failed != ""; n++ {
+				at := d.failing(t, f)
+				at.Fields, at.Logger = plain(), slog.New(slog.DiscardHandler)
+				f.arm(n)
+				users, err := at.Open(ctx, 0)
+				failed = f.end()
+				switch {
+				case err == nil:
+					program.Must(t, users.Close(ctx))
+					unheard = append(unheard, failed)
+				case failed == "":
+					t.Fatal(err)
+				}
+				s := &storage{engine: d, at: at, fields: plain()}
+				s.Users = s.open(t, 0)
+				program.Must(t, errors.Join(s.add(ctx, "n"), s.Close(ctx)))
+			}
+			if most := map[bool]int{true: 0, false: 2}[d.delayed]; len(unheard)-1 > most {
+				t.Errorf("it succeeds although one of these fails: %q", unheard)
+			}
+		})
+	}
+}
