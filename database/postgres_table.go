@@ -268,7 +268,7 @@ func (p *postgresPool) build(ctx context.Context, name, comment, create string) 
 		// In a session that is this process's own: see setSessionDefaults.
 		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '20ms'").Error
 		if err == nil {
-			err = db.Exec(create).Error
+			err = p.explain(db.Exec(create).Error)
 		}
 		if err == nil && comment != "" {
 			var index string

@@ -158,3 +158,30 @@ func TestACopyBeginsAgainOnAStandbyThatLacksSomeOfIt(t *testing.T) {
 	// Otherwise they would go on with a cursor of the primary.
 	program.Expect(t, "how often they began", []int{soon.Exports, late.Exports}, []int{2, 2})
 }
+
+// Only that no standby has confirmed a commit leaves its outcome open. Whatever else the server warns of, before the commit or
+// at its end, the write is done.
+func TestAWriteOfWhichTheServerWarnsIsDone(t *testing.T) {
+	t.Parallel()
+	for name, statement := range map[string]string{
+		"in a statement": "ALTER TABLE users ADD CHECK (warns(name))",
+		"at the commit": "CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE OR DELETE ON users " +
+			"DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warns_late()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			program.OpenOther(t, p.DatabasePath()).Do(
+				"CREATE FUNCTION warns(text) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''careful''; RETURN true; END'",
+				"CREATE FUNCTION warns_late() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''careful''; RETURN NULL; END'",
+				statement)
+			p.Do(t, "POST", "/api/users", program.Body("Ada", "a")).Expect(t, 201, "…")
+			p.Do(t, "PATCH", "/api/users/1", `{"name":"Augusta"}`).Expect(t, 200, "…")
+			p.Do(t, "PATCH", "/api/users/a@b", `{"name":"n"}`).Expect(t, 404, "…")
+			p.Do(t, "PUT", "/api/users/a@b", `{"name":"Alan"}`).Expect(t, 201, "…")
+			p.Do(t, "POST", program.CSV+"?on_conflict=update", "name,email\nAlan T,a@b\nZoe,z\n").Expect(t, 200, program.Imported(1, 1, 0, 0))
+			p.Do(t, "DELETE", "/api/users/1", "").Expect(t, 204, "")
+			p.ExpectUsers(t, "Alan T", "Zoe")
+		})
+	}
+}

@@ -278,3 +278,31 @@ func TestARestoredDatabaseGoesOnWithUpdatedAt(t *testing.T) {
 	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = 'Augusta'")
 	again.Do(t, "GET", "/api/users?updated_from=2025-01-01", "").Expect(t, 200, `[{"id":1,"name":"Augusta",…}]`)
 }
+
+// A client that follows the feed has seen users whom the restored database does not have, and would keep them: whichever
+// cursor it has, it must begin again.
+func TestNoCursorOfBeforeARestoreIsGoneOnFrom(t *testing.T) {
+	t.Parallel()
+	p := program.ServeFeed(t)
+	var cursors []string
+	create := func(email string) {
+		p.Create(t, "Ada", email)
+		cursors = append(cursors, p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor"))
+	}
+	create("before")
+	create("last of the backup")
+	backup := program.BackUp(t, p.DataDir)
+	create("gone")
+	create("also gone")
+	p.Stop(t)
+	program.RunCommand(t, p.DataDir, nil, "restore", backup).MustSucceed(t)
+	p = program.Serve(t, "DATA_DIR="+p.DataDir)
+	for range 2 {
+		for _, cursor := range cursors {
+			p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 410, "…")
+		}
+		for _, email := range []string{"new", "newer"} { // nor have their entries one of these cursors
+			p.Delete(t, p.Create(t, "Ada", email))
+		}
+	}
+}
