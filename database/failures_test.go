@@ -7,64 +7,27 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"users-api/database"
 	"users-api/models"
+	"users-api/tests/failing"
 	"users-api/tests/program"
 )
 
 // Each operation is carried out with its first statement failing, then with its second, and so on: an error that is not
-// passed on is an answer that says that something was done which was not. How a statement fails belongs to the engine:
-// what Go's database/sql and GORM see is the database's own error.
+// passed on is an answer that says that something was done which was not.
 
-// failures counts the statements of a database, and lets one fail. Those that end a transaction without storing anything
-// never do, nor those whose failure no answer depends on.
-type failures struct {
-	mu   sync.Mutex
-	left int // how many are left up to the one that fails; 0 if none will
-	is   string
-}
-
-// arm lets the n-th statement from now on fail.
-func (f *failures) arm(n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left, f.is = n, ""
-}
-
-// next is called with each statement, and reports whether it fails.
-func (f *failures) next(statement string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.left == 0 {
-		return false
-	}
-	if f.left--; f.left == 0 {
-		f.is = statement
-	}
-	return f.left == 0
-}
-
-// end lets nothing fail any more, and returns the statement that has failed, or "" if there were fewer.
-func (f *failures) end() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left = 0
-	return f.is
-}
-
-// failing is an empty database, or one with three users, whose statements fail.
-type failing struct {
+// failingStorage is one with three users, whose statements fail.
+type failingStorage struct {
 	*storage
-	failures *failures
+	statements *failing.Statements
 }
 
-func (d engine) openFailing(t testing.TB) failing {
+func (d engine) openFailing(t testing.TB) failingStorage {
 	t.Helper()
-	f := failing{failures: &failures{}}
-	f.storage = d.openAt(t, d.failing(t, f.failures), plain(), database.Location.RecordChanges)
+	f := failingStorage{statements: &failing.Statements{}}
+	f.storage = d.openAt(t, d.failing(t, f.statements), plain(), database.Location.RecordChanges)
 	for _, name := range []string{"Ada", "Alan", "Grace"} {
 		_, err := f.Create(ctx, models.Profile{Name: name, Email: strings.ToLower(name)})
 		program.Must(t, err)
@@ -219,9 +182,9 @@ func TestNoFailureOfAStatementIsHidden(t *testing.T) {
 				t.Parallel()
 				f := d.openFailing(t)
 				for n, failed := 1, "?"; failed != ""; n++ {
-					f.failures.arm(n)
+					f.statements.Fail(n)
 					answer, err := o.run(f.storage)
-					failed = f.failures.end()
+					failed = f.statements.End()
 					endsRead := o.stored == "" && strings.Contains(failed, "commit") // of what is read already
 					isDone := err == nil && (failed == "" || o.heals != "" || endsRead)
 					users, want := f.users(t), three
@@ -315,12 +278,12 @@ func TestNoFailureOfAChangeOfTheSchemaIsHidden(t *testing.T) {
 				other := f.other(t, f.at)
 				before := f.schema(t, other)
 				for n, failed := 1, "?"; failed != ""; n++ {
-					f.failures.arm(n)
+					f.statements.Fail(n)
 					err := command.run(f.at, ctx)
 					if f.delayed && command.hasSteps && err != nil && strings.Contains(err.Error(), "already: nothing was changed") {
 						return // the last look at it has failed, or the loop ends here
 					}
-					failed = f.failures.end()
+					failed = f.statements.End()
 					if isHealed := command.heals != "" && !d.delayed; err != nil && failed == "" || err == nil && failed != "" && !isHealed {
 						t.Fatalf("the error is %v, where statement %d fails (%s)", err, n, failed)
 					}
@@ -348,13 +311,13 @@ func TestNoFailureOfAStartIsHidden(t *testing.T) {
 	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			f, unheard := &failures{}, []string{}
+			f, unheard := &failing.Statements{}, []string{}
 			for n, failed := 1, "?"; failed != ""; n++ {
 				at := d.failing(t, f)
 				at.Fields, at.Logger = plain(), slog.New(slog.DiscardHandler)
-				f.arm(n)
+				f.Fail(n)
 				users, err := at.Open(ctx, 0)
-				failed = f.end()
+				failed = f.End()
 				switch {
 				case err == nil:
 					program.Must(t, users.Close(ctx))

@@ -16,6 +16,7 @@ import (
 
 	"users-api/database"
 	"users-api/models"
+	"users-api/tests/failing"
 	"users-api/tests/program"
 )
 
@@ -29,7 +30,7 @@ type engine struct {
 	// other opens it as another program does.
 	other func(t testing.TB, at database.Location) *sql.DB
 	// failing returns where an empty database is whose statements fail.
-	failing func(t testing.TB, failures *failures) database.Location
+	failing func(t testing.TB, statements *failing.Statements) database.Location
 	noNUL   bool // a text with a NUL is refused
 	delayed bool // the feed shows a commit only once all older transactions have ended
 }

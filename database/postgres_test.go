@@ -14,6 +14,7 @@ import (
 
 	"users-api/database"
 	"users-api/models"
+	"users-api/tests/failing"
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
@@ -30,8 +31,10 @@ var postgres = engine{
 		t.Helper()
 		return connect(t, "pgx", at.URL)
 	},
-	failing: failingPostgres,
-	noNUL:   true, delayed: true,
+	failing: func(t testing.TB, statements *failing.Statements) database.Location {
+		return database.Location{URL: failing.Server(t, postgresql.Shared(t).NewDatabase(t), statements)}
+	},
+	noNUL: true, delayed: true,
 }
 
 func init() {

@@ -9,6 +9,7 @@ import (
 	_ "github.com/glebarez/go-sqlite" // the driver of database/sql
 
 	"users-api/database"
+	"users-api/tests/failing"
 	"users-api/tests/program"
 )
 
@@ -21,7 +22,9 @@ var sqlite = engine{
 		t.Helper()
 		return connect(t, "sqlite", "file:"+at.Path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
 	},
-	failing: failingSQLite,
+	failing: func(t testing.TB, statements *failing.Statements) database.Location {
+		return database.Location{Path: failing.File(t, statements)}
+	},
 }
 
 func init() { databases = append(databases, sqlite) }

@@ -1,6 +1,4 @@
-//go:build postgres
-
-package database_test
+package failing
 
 import (
 	"encoding/binary"
@@ -10,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"users-api/database"
-	"users-api/tests/postgresql"
 	"users-api/tests/program"
 )
 
-// failingPostgres puts a proxy in front of a database. It knows no more of the protocol than where a message ends
-// (postgresql.org/docs/current/protocol-message-formats.html).
-func failingPostgres(t testing.TB, f *failures) database.Location {
+// Server returns the URL of a proxy in front of a PostgreSQL database, whose statements these are. It knows no more of the
+// protocol than where a message ends (postgresql.org/docs/current/protocol-message-formats.html).
+func Server(t testing.TB, database string, s *Statements) (through string) {
 	t.Helper()
-	direct, err := url.Parse(postgresql.Shared(t).NewDatabase(t))
+	direct, err := url.Parse(database)
 	program.Must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	program.Must(t, err)
@@ -30,10 +26,12 @@ func failingPostgres(t testing.TB, f *failures) database.Location {
 			if err != nil {
 				return
 			}
-			go relay(client, direct.Host, f)
+			go s.relay(client, direct.Host)
 		}
 	}()
-	return database.Location{URL: postgresql.Through(t, direct.String(), listener.Addr().String()) + "?sslmode=disable"}
+	proxy := *direct
+	proxy.Host, proxy.RawQuery = listener.Addr().String(), "sslmode=disable"
+	return proxy.String()
 }
 
 // fails is a message that is a statement, which fails with what the server says of a broken disk, in a transaction as outside.
@@ -45,7 +43,7 @@ func message(kind byte, text string) []byte {
 
 // relay passes on what a client and the server say, but a statement that fails: what the client sends up to its end, a Query
 // or a Sync, is replaced.
-func relay(client net.Conn, host string, f *failures) {
+func (s *Statements) relay(client net.Conn, host string) {
 	defer client.Close() //nolint:errcheck // it hears no more
 	server, err := net.Dial("tcp", host)
 	if err != nil {
@@ -73,7 +71,7 @@ func relay(client net.Conn, host string, f *failures) {
 		isEnd := !begins && (head[0] == 'Q' || head[0] == 'S')
 		// pgx ends a transaction so, and asks whether a connection still works: if it does not, it takes another.
 		isFree := strings.HasPrefix(string(body), "rollback\x00") || strings.HasPrefix(string(body), "-- ping")
-		if isEnd && !isFree && f.next(strings.ToValidUTF8(string(statement), ".")) {
+		if isEnd && !isFree && s.next(strings.ToValidUTF8(string(statement), ".")) {
 			statement = fails
 		}
 		if isPart := strings.ContainsRune("PBDEC", rune(head[0])); begins || isEnd || !isPart {

@@ -1,4 +1,4 @@
-package database_test
+package failing
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"users-api/database"
 	"users-api/tests/program"
 )
 
@@ -22,13 +21,15 @@ var authorizers struct {
 	sync.Mutex
 	once  sync.Once
 	paths map[string]uintptr // the number of each database
-	asked []*failures        // by these numbers
+	asked []*Statements      // by these numbers
 }
 
-func failingSQLite(t testing.TB, f *failures) database.Location {
-	at := database.Location{Path: filepath.Join(t.TempDir(), "users.db")}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(at.Path))
+// File returns the path of a SQLite file that does not exist yet, whose statements these are.
+func File(t testing.TB, s *Statements) (path string) {
+	t.Helper()
+	folder, err := filepath.EvalSymlinks(t.TempDir()) // SQLite does
 	program.Must(t, err)
+	path = filepath.Join(folder, "users.db")
 	authorizers.Lock()
 	defer authorizers.Unlock()
 	authorizers.once.Do(func() {
@@ -39,9 +40,9 @@ func failingSQLite(t testing.TB, f *failures) database.Location {
 			t.Fatal("SQLite calls nothing for each connection")
 		}
 	})
-	authorizers.paths[filepath.Join(folder, "users.db")] = uintptr(len(authorizers.asked))
-	authorizers.asked = append(authorizers.asked, f)
-	return at
+	authorizers.paths[path] = uintptr(len(authorizers.asked))
+	authorizers.asked = append(authorizers.asked, s)
+	return path
 }
 
 // pointer returns a function as SQLite, which was translated from C, calls it.
@@ -70,9 +71,9 @@ func authorize(_ *libc.TLS, number uintptr, action int32, first, second, _, _ ui
 		return sqlite3.SQLITE_OK
 	}
 	authorizers.Lock()
-	f := authorizers.asked[number]
+	s := authorizers.asked[number]
 	authorizers.Unlock()
-	if f.next(fmt.Sprint("action ", action, " ", what)) {
+	if s.next(fmt.Sprint("action ", action, " ", what)) {
 		return sqlite3.SQLITE_DENY
 	}
 	return sqlite3.SQLITE_OK

@@ -1,0 +1,42 @@
+// Package failing lets statements of a database fail, one after the other, for tests that an error is passed on. It needs
+// nothing of the program: the statement is refused by SQLite, or replaced on its way to PostgreSQL, whoever sends it, and
+// what the program sees is an error of the database.
+package failing
+
+import "sync"
+
+// Statements are those of a database. Those that end a transaction without storing anything never fail, nor those whose failure
+// no answer depends on.
+type Statements struct {
+	mu     sync.Mutex
+	left   int // up to the one that fails; 0 if none will
+	failed string
+}
+
+// Fail lets the n-th statement from now on fail.
+func (s *Statements) Fail(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.failed = n, ""
+}
+
+// End lets nothing fail any more, and returns the statement that has failed, or "" if there were fewer.
+func (s *Statements) End() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = 0
+	return s.failed
+}
+
+// next is called with each statement, and reports whether it fails.
+func (s *Statements) next(statement string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 {
+		return false
+	}
+	if s.left--; s.left == 0 {
+		s.failed = statement
+	}
+	return s.left == 0
+}
