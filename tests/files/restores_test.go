@@ -230,6 +230,12 @@ func TestADatabaseThatSQLiteCannotOpenIsLeftAndTheErrorSaysWhatToDo(t *testing.T
 	program.WriteFile(t, p.DatabasePath(), garbage)
 	program.RunCommand(t, p.DataDir, nil, "restore", newBackup(t)).ExpectFailure(t, "restoring …",
 		"file is not a database (26); if it is damaged, move it away by hand")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	program.RunCommand(t, p.DataDir, nil, "backup", backup).ExpectFailure(t, "backing up …", "file is not a database (26)")
+	folder := t.TempDir()
+	program.Must(t, os.Mkdir(filepath.Join(folder, "users.db"), 0o700))
+	program.RunCommand(t, folder, nil, "backup", backup).ExpectFailure(t, "backing up …", "unable to open database file")
+	program.ExpectNames(t, filepath.Dir(backup))
 	program.ExpectNames(t, p.DataDir, "users.db")
 	program.Expect(t, "whether it is as it was", program.ReadFile(t, p.DatabasePath()) == garbage, true)
 }

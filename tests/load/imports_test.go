@@ -52,6 +52,26 @@ func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
 	program.ExpectNoSpool(t, p)
 }
 
+// Rows are looked up together only as far as their texts are short.
+func TestLongRowsAreImportedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	program.NeedsLong(t)
+	const n = 400 // of 1 MiB each, and fewer than are looked up together if they are short
+	p := program.Serve(t)
+	p.Do(t, "POST", program.CSV, program.ManyRows(n)).Expect(t, 200, program.Imported(n, 0, 0, 0))
+	_, rows, _ := strings.Cut(program.ManyRows(n), "\n")
+	long := strings.Repeat("x", 1<<20)
+	length := len("name,email\n") + len(rows) + n*len(long)
+	request := p.Dial(t)
+	request.Send("POST %s?on_conflict=skip HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\nname,email\n", program.CSV, length)
+	for row := range strings.Lines(rows) {
+		_, err := io.WriteString(request, long+row)
+		program.Must(t, err)
+	}
+	request.Answer().Expect(t, 200, program.Imported(0, 0, n, 0))
+	p.ExpectMemory(t, 192)
+}
+
 func TestAMillionUsersAreImportedInBoundedMemory(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)
