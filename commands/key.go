@@ -20,8 +20,8 @@ file that API_KEY_FILE names.
   users-api key >> api_key
 
 With a NAME, it prints a line for a file that API_KEY_FILE names, with the name and the SHA-256 sum of the key, so
-that the file contains no secret, and the key itself on stderr, once. A running service notices new lines. The log
-has the name at each request.
+that the file contains no secret, and the key itself on stderr, once. A running service reads the file again on
+SIGHUP. The log has the name at each request.
 
   users-api key hr-sync >> api_key`,
 		Args: func(command *cobra.Command, arguments []string) error {

@@ -32,8 +32,6 @@ const (
 	// clients and other programs do, because a container engine kills after 10 s: routes takes up to 7 s, and
 	// the steps after it share the rest.
 	closeTime = 500 * time.Millisecond
-	// rereadTime is how often files of keys are reread. A change counts at the second reading: it works within 5 s.
-	rereadTime = 2 * time.Second
 	// pruneTime is how often old entries of the feed are deleted.
 	pruneTime = time.Minute
 )
@@ -77,7 +75,9 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	})
 	defer forget() // another end is not logged as a signal
 
-	keys, err := config.ReadKeys() // before becomeUser: secrets may be readable by root alone
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // which would end the program
+	keys, err := config.ReadKeys()         // before becomeUser: secrets may be readable by root alone
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if err := becomeUser(settings, location); err != nil {
 		return err
 	}
-	go followKeys(stop, keys, logger) // nobody waits for its end: a disk that hangs must not delay a stop
+	go followKeys(stop, keys, hangups, logger) // nobody waits for its end: a disk that hangs must not delay a stop
 
 	tuneMemory(settings.ListMemory)
 	users, err := location.Open(stop, settings.ListMemory)
@@ -244,19 +244,19 @@ func localURL(listener net.Listener) string {
 	return "http://" + address.String()
 }
 
-// followKeys rereads files of keys until the context ends.
-func followKeys(stop context.Context, keys *config.Keyring, logger *slog.Logger) {
-	if err := config.CheckFiles(); err != nil { // such as one that root has read, before RUN_AS
-		logger.Warn("a change to the files of keys needs a restart", "reason", err,
-			"help", fmt.Sprintf("make it a regular file that uid %d can read", os.Geteuid()))
-		return
-	}
-	for keys != nil && sleep(stop, rereadTime) {
-		changed, failure := keys.Reread()
-		if failure != nil {
-			logger.Error("the new keys cannot be used: the old ones stay valid", "error", failure)
-		} else if changed != nil {
-			logger.Info("the keys were reread", "keys", len(changed))
+// followKeys reads the files of keys again at each hangup, until the context ends.
+func followKeys(stop context.Context, keys *config.Keyring, hangups <-chan os.Signal, logger *slog.Logger) {
+	for {
+		select {
+		case <-stop.Done():
+			return
+		case <-hangups:
+		}
+		if isSet, err := keys.Reread(); err != nil {
+			logger.Error("the files of keys cannot be used: the old keys stay valid", "error", err, "uid", os.Geteuid())
+		} else if isSet {
+			full, read, _ := keys.Count()
+			logger.Info("the files of keys were read again", "keys", full, "read_keys", read)
 		}
 	}
 }

@@ -26,14 +26,11 @@ type Key struct {
 // Ended reports whether the last day of a key is over.
 func (k Key) Ended(now time.Time) bool { return !k.Until.IsZero() && !now.Before(k.Until) }
 
-// readKeys returns the keys of both settings, or an error that names the variable and never a key. The sum tells
-// whether anything has changed, without keeping the keys.
-func readKeys() (keys Keys, sum [sha256.Size]byte, err error) {
+// readKeys returns the keys of both settings, or an error that names the variable and never a key.
+func readKeys() (Keys, error) {
 	full, fullErr := readSecret("API_KEY")
 	read, readErr := readSecret("API_READ_KEY")
-	err = cmp.Or(fullErr, readErr)
-	sum = sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", full.text, read.text, err))
-	keys = Keys{}
+	err, keys := cmp.Or(fullErr, readErr), Keys{}
 	if err == nil {
 		err = cmp.Or(keys.add(full, true), keys.add(read, false))
 	}
@@ -41,7 +38,7 @@ func readKeys() (keys Keys, sum [sha256.Size]byte, err error) {
 		err = fmt.Errorf("%s is set without API_KEY: no client could write; set API_KEY or API_KEY_FILE too",
 			read.variable)
 	}
-	return keys, sum, err
+	return keys, err
 }
 
 // add adds the keys of a secret, one per line. Lines may end in CRLF, and may be blank. A variable that is set but
@@ -145,21 +142,17 @@ func KeyLine(name, key string) string {
 	return name + " " + sumPrefix + hex.EncodeToString(sum[:])
 }
 
-// Keyring holds the keys of the moment: files of keys may change while the service runs.
-type Keyring struct {
-	keys atomic.Pointer[Keys]
-	// used and latest are the sums of the texts that Reread took the keys from, and of those that it read last.
-	used, latest [sha256.Size]byte
-}
+// Keyring holds the keys of the moment: files of keys may be read again while the service runs.
+type Keyring struct{ keys atomic.Pointer[Keys] }
 
 // ReadKeys returns the keys, nil if none is set, or an error that names the variable and never a key. The keys are not
 // part of [Config]: that may be printed, and `users-api healthcheck` reads it and needs no key.
 func ReadKeys() (*Keyring, error) {
-	keys, sum, err := readKeys()
+	keys, err := readKeys()
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	ring := &Keyring{used: sum, latest: sum}
+	ring := &Keyring{}
 	ring.keys.Store(&keys)
 	return ring, nil
 }
@@ -191,27 +184,14 @@ func (r *Keyring) Count() (full, read int, ended []string) {
 	return full, len(keys) - full, ended
 }
 
-// Reread reads the files again. If they have changed, it takes the new keys and returns them, or an error if they
-// cannot be used: then the old keys stay valid. A file may be read while it is being written, so a change counts once
-// two calls have seen the same. Reread must not be called by two goroutines at once.
-func (r *Keyring) Reread() (Keys, error) {
-	keys, sum, err := readKeys()
-	before := r.latest
-	r.latest = sum
-	if sum != before || sum == r.used {
-		return nil, nil
+// Reread reads the files again, and reports whether any is set. If one cannot be used, all keys stay as they were.
+func (r *Keyring) Reread() (isSet bool, err error) {
+	if !isInFile("API_KEY") && !isInFile("API_READ_KEY") {
+		return false, nil
 	}
-	r.used = sum
-	if err != nil {
-		return nil, err
+	keys, err := readKeys()
+	if err == nil {
+		r.keys.Store(&keys)
 	}
-	r.keys.Store(&keys)
-	return keys, nil
-}
-
-// CheckFiles returns why the service cannot read the files of keys again.
-func CheckFiles() error {
-	_, full := readSecret("API_KEY")
-	_, read := readSecret("API_READ_KEY")
-	return cmp.Or(full, read)
+	return true, err
 }

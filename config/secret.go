@@ -37,6 +37,9 @@ func readSecret(name string) (secret, error) {
 	return secret{name + "_FILE", text}, nil
 }
 
+// isInFile reports whether a variable is set with the suffix _FILE.
+func isInFile(name string) bool { _, set := os.LookupEnv(name + "_FILE"); return set }
+
 // readFile returns the text of a small regular file, without the byte order mark that editors on Windows put before it. To
 // open a pipe would wait for its writer, which no signal ends.
 func readFile(path string) (string, error) {

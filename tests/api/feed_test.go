@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -424,6 +425,7 @@ func TestWhatAClientWaitsForIsNotSentOnceItsKeyIsRemoved(t *testing.T) {
 	waits := p.Dial(t)
 	waits.Send("GET /api/changes?wait=60 HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", goes)
 	program.WriteFile(t, file, fullKey)
+	p.Signal(syscall.SIGHUP)
 	program.WaitFor(t, "the key is refused", func() bool { return p.Do(t, "GET", "/api/users", "", goes).Status == 401 })
 	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada"), stays).Expect(t, 201, "…")
 	expectEnd(t, s)

@@ -17,23 +17,31 @@ import (
 
 const (
 	otherKey = "other-key-0123456789"
+	thirdKey = "third-key-0123456789"
 	readKey  = "read-key-0123456789"
 )
 
 // lineOf is a line for a key as `users-api key hr-sync` prints one.
 func lineOf(key string) string { return fmt.Sprintf("hr-sync sha256:%x\n", sha256.Sum256([]byte(key))) }
 
-// expectKey waits until a key is answered with a status. commands/key_test.go has the 5 s that are promised.
-func expectKey(t *testing.T, p *program.Program, key string, status int) {
+// hangUp sends SIGHUP, and returns once the log has another line with a text.
+func hangUp(t *testing.T, p *program.Program, says string) {
 	t.Helper()
-	program.WaitFor(t, fmt.Sprintf("the key is answered %d", status), func() bool {
-		return p.Do(t, "GET", "/api/users?limit=1", "", "X-API-Key: "+key).Status == status
-	})
+	before := strings.Count(p.Log(), says)
+	p.Signal(syscall.SIGHUP)
+	program.WaitFor(t, "the log says "+says, func() bool { return strings.Count(p.Log(), says) > before })
+}
+
+func expectKeys(t *testing.T, p *program.Program, statuses map[string]int) {
+	t.Helper()
+	for key, status := range statuses {
+		p.Do(t, "GET", "/api/users?limit=1", "", "X-API-Key: "+key).To("the key "+key).Expect(t, status, "…")
+	}
 }
 
 // A request under way is answered, although its key is no longer there. Kubernetes has keys -> ..data/keys and
 // ..data -> ..TIME, and replaces ..data.
-func TestTheKeysFollowTheirFile(t *testing.T) {
+func TestASIGHUPReadsTheFilesOfKeysAgain(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	version := func(name, text string) {
@@ -43,30 +51,58 @@ func TestTheKeysFollowTheirFile(t *testing.T) {
 		program.Must(t, os.Rename(filepath.Join(directory, "link"), filepath.Join(directory, "..data")))
 	}
 	version("..1", "old "+fullKey)
-	path := filepath.Join(directory, "keys")
+	path, reads := filepath.Join(directory, "keys"), filepath.Join(directory, "read")
 	program.Must(t, os.Symlink("..data/keys", path))
-	p := program.Serve(t, "API_KEY_FILE="+path)
-	expectKey(t, p, otherKey, 401)
+	program.WriteFile(t, reads, thirdKey)
+	p := program.Serve(t, "API_KEY_FILE="+path, "API_READ_KEY_FILE="+reads)
+	expectKeys(t, p, map[string]int{"": 401, fullKey: 200, otherKey: 401, thirdKey: 200, readKey: 401})
 	program.Forbid(t, p.Log(), "last day")
 	conn := p.Dial(t)
 	conn.Send("POST /api/users HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", fullKey)
 	conn.Expect("HTTP/1.1 100 Continue\r\n") // it is under way
 	conn.Expect("\r\n")
 	version("..2", lineOf(otherKey))
-	expectKey(t, p, otherKey, 200)
-	expectKey(t, p, fullKey, 401)
+	program.WriteFile(t, reads, readKey)
+	const read = `level=INFO msg="the files of keys were read again" keys=1 read_keys=1`
+	hangUp(t, p, read)
+	now := map[string]int{"": 401, fullKey: 401, otherKey: 200, thirdKey: 401, readKey: 200}
+	expectKeys(t, p, now)
 	conn.Send("{}")
 	conn.Answer().Expect(t, 400, "…")
-	program.Expect(t, "how often the keys were reread", strings.Count(p.Log(), "the keys were reread"), 1)
 
+	program.WriteFile(t, reads, thirdKey) // which counts once the other file can be used, too
+	const unusable = `level=ERROR msg="the files of keys cannot be used: the old keys stay valid" error="`
+	for name, text := range map[string]string{
+		"line 2 of API_KEY_FILE has a key that is too short": fullKey + "\nhr-sync b",
+		"API_KEY_FILE is set and has no key":                 "# none",
+	} {
+		program.Must(t, errors.Join(os.Remove(path), os.WriteFile(path, []byte(text), 0o600)))
+		hangUp(t, p, unusable+name)
+		expectKeys(t, p, now)
+	}
 	program.Must(t, os.Remove(path))
+	hangUp(t, p, unusable+"the file that API_KEY_FILE names cannot be read: no such file or directory")
 	program.Must(t, syscall.Mkfifo(path, 0o600)) // who opens it waits for who writes into it
-	p.WaitForLog(t, `level=ERROR msg="the new keys cannot be used: the old ones stay valid" `+
-		`error="the file that API_KEY_FILE names cannot be read: not a regular file: write the text into one"`)
-	expectKey(t, p, otherKey, 200)
-	expectKey(t, p, "", 401)
+	hangUp(t, p, unusable+"the file that API_KEY_FILE names cannot be read: not a regular file")
+	expectKeys(t, p, now)
+	program.Must(t, os.Remove(path))
+	program.WriteFile(t, path, fullKey)
+	hangUp(t, p, read)
+	expectKeys(t, p, map[string]int{"": 401, fullKey: 200, otherKey: 401, thirdKey: 200, readKey: 401})
 	p.Stop(t)
-	program.Forbid(t, p.Log(), fullKey, otherKey, directory)
+	program.Forbid(t, p.Log(), fullKey, otherKey, thirdKey, readKey, directory)
+}
+
+// It would end another program. systemd and Docker send it, and so does a terminal that is closed.
+func TestASIGHUPDoesNothingWithoutAFileOfKeys(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"NODE_ENV=", "API_KEY=" + fullKey} {
+		p := program.Serve(t, setting)
+		p.Signal(syscall.SIGHUP)
+		expectKeys(t, p, map[string]int{fullKey: 200})
+		p.Stop(t)
+		program.Forbid(t, p.Log(), "files of keys", "ERROR", "WARN")
+	}
 }
 
 func TestTheNameOfAKeyIsLoggedAndCounted(t *testing.T) {
@@ -196,12 +232,16 @@ func TestAPortThatNeedsRightsIsNotSaidToBeTaken(t *testing.T) {
 	program.Forbid(t, p.Log(), "program that has it")
 }
 
-// As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups, and warns that
-// it cannot read them again.
+// As root the program reads what only root may read, the keys. Then it becomes another user, without root's groups, and cannot
+// read them again.
 func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	program.NeedsRoot(t) // to become another user
-	for owner, warnings := range map[int]int{0: 1, 65532: 0} {
+	for owner, says := range map[int]string{
+		0: `level=ERROR msg="the files of keys cannot be used: the old keys stay valid" ` +
+			`error="the file that API_KEY_FILE names cannot be read: permission denied" uid=65532`,
+		65532: `level=INFO msg="the files of keys were read again" keys=1 read_keys=0`,
+	} {
 		directory := program.SharedDirectory(t, 0)
 		keys := filepath.Join(directory, "keys")
 		program.WriteFile(t, keys, fullKey)
@@ -209,13 +249,9 @@ func TestStartedAsRootItReadsTheKeysAndServesAsAnotherUser(t *testing.T) {
 		root := syscall.Credential{Uid: 0, Gid: 0, Groups: []uint32{0, 5000}}
 		p := program.LaunchWith(t, root, program.Path(), "DATA_DIR="+directory+"/data", "RUN_AS=65532", "API_KEY_FILE="+keys)
 		p.WaitForAddress(t)
-		for key, want := range map[string]int{"": 401, fullKey: 200} {
-			p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key).Expect(t, want, "…")
-		}
-		const says = `level=WARN msg="a change to the files of keys needs a restart" reason="the file that API_KEY_FILE names ` +
-			`cannot be read: permission denied" help="make it a regular file that uid 65532 can read"`
-		program.Expect(t, fmt.Sprint("warnings of the file of ", owner), strings.Count(p.Log(), says), warnings)
 		program.Forbid(t, p.Log(), "ERROR")
+		hangUp(t, p, says)
+		expectKeys(t, p, map[string]int{"": 401, fullKey: 200})
 		status := strings.Join(strings.Fields(program.ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID()))), " ")
 		const want = "…Uid: 65532 65532 65532 65532 Gid: 65532 65532 65532 65532 FDSize:…Groups: NStgid:…"
 		program.Expect(t, "who serves", status, want)

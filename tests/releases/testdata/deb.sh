@@ -39,6 +39,20 @@ dpkg --install /test/first.deb
 systemctl start users-api
 curl -fsS http://localhost:3001/api/users | grep ada@example.org
 
+# A reload reads a file of keys again.
+install --mode=640 --group=users-api /dev/null /etc/users-api/keys
+users-api key first 2>/test/first >/etc/users-api/keys
+echo API_KEY_FILE=/etc/users-api/keys >>/etc/users-api/settings.env
+systemctl restart users-api
+first=$(systemctl show --property MainPID --value users-api)
+curl -fsS -H "X-API-Key: $(cat /test/first)" http://localhost:3001/api/users
+users-api key second 2>/test/second >/etc/users-api/keys
+systemctl reload users-api
+again curl -fsS -H "X-API-Key: $(cat /test/second)" http://localhost:3001/api/users
+! curl -fsS -H "X-API-Key: $(cat /test/first)" http://localhost:3001/api/users || exit 1
+[ "$(systemctl show --property MainPID --value users-api)" = "$first" ]
+rm /etc/users-api/keys # a purge deletes what the package has brought
+
 dpkg --purge users-api
 ! systemctl is-active users-api || exit 1
 named >/test/after
