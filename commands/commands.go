@@ -65,7 +65,7 @@ func NewRoot() *cobra.Command {
 	root.SetVersionTemplate("users-api {{.Version}}\n")
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newCopy(), newAddField(), newIgnoreEmailCase(),
+	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newAddField(), newIgnoreEmailCase(),
 		newChanges(), newIndexSearch(), newKey(), newLicenses())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true // a command says its own, and all have --help

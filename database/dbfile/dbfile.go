@@ -27,11 +27,10 @@ const BusyTimeout = 5 * time.Second
 // Mode says how a file is opened: a parameter of its URL (sqlite.org/uri.html#recognized_query_parameters).
 type Mode string
 
-// The file must exist. In WAL mode, SQLite may create a -shm file also to read. An immutable file is one that nothing
-// else uses: SQLite takes no locks on it, and neither reads nor creates files beside it.
+// The file must exist. An immutable file is one that nothing else uses: SQLite takes no locks on it, and neither reads nor
+// creates files beside it.
 const (
 	ReadWrite Mode = "mode=rw"
-	ReadOnly  Mode = "mode=ro"
 	Immutable Mode = "immutable=1"
 )
 

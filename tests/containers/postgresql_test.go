@@ -157,7 +157,9 @@ func TestTheUsersOfTheFileMoveToPostgreSQLAsDocumented(t *testing.T) {
 	file.Create(t, "Ada", "ada@example.com")
 	before := file.Do(t, "GET", "/api/users", "").Body
 	p.writeURL()
-	p.run(p.shown(regexp.MustCompile("```shell\n(.*\n.* copy &&\n.*)\n```"))[1])
+	moving := p.shown(regexp.MustCompile("(?s)```shell\n(docker compose stop users-api &&\n.*?)```.*```sh\n(.*?)```"))
+	p.run(moving[1] + moving[2])
+	p.compose("up", "--detach", "--wait", "users-api-postgres")
 	service, _ := p.pair()
 	service.api().Do(t, "GET", "/api/users", "").Expect(t, 200, before)
 	service.api().Create(t, "After the move", "move@example.com")

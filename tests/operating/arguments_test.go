@@ -22,7 +22,6 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 		{"backup", "backup needs one argument, FILE or -"},
 		{"backup|a.db|b.db", "backup needs one argument…a.db…b.db"},
 		{"restore", "restore needs one argument, FILE or -"},
-		{"copy|x.db", "copy takes no arguments…x.db"},
 		{"add-field", "add-field needs one argument, NAME…users-api add-field --help"},
 		{"add-field|phone|city", "add-field needs one argument…phone…city"},
 		{"add-field|Phone", `"Phone" cannot be the name of a field…users-api add-field --help`},
@@ -48,10 +47,9 @@ func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for command, says := range map[string]string{
-		"": "With compose|PUBLISH |backup |restore |copy |add-field |ignore-email-case |changes |index-search |key |healthcheck |--version ",
+		"": "With compose|PUBLISH |backup |restore |add-field |ignore-email-case |changes |index-search |key |healthcheck |--version ",
 		"backup": "whether the service runs or not|must not exist|" +
 			"users-api backup - >users-backup.db.new && mv users-backup.db.new users-backup.db|With compose, write `docker compose run --rm -T users-api`",
-		"copy":              "Stop the service first|DATABASE_URL=postgres://|users-api copy|run --rm -T users-api-postgres copy",
 		"add-field":         "USER_FIELDS|users-api add-field phone|--unique|DROP INDEX|With compose",
 		"ignore-email-case": "users_email_nocase|A to Z|DROP INDEX|With compose",
 		"changes":           "users_changes|GET /api/changes|removes all of it|changes on|With compose",
