@@ -138,7 +138,12 @@ func hasLike(sent []string, tag string) bool {
 // wantsProblem reports whether a client asks for errors as problems (RFC 9457). */* does not count: clients that do not
 // know problems send it.
 func wantsProblem(c *gin.Context) bool {
-	return quality(c, problemType) > 0
+	return slices.ContainsFunc(elements(c.Request.Header.Values("Accept")), func(element string) bool {
+		is, parameters, err := mime.ParseMediaType(element)
+		given, isGiven := parameters["q"]
+		quality, _ := strconv.ParseFloat(given, 64) // 0 if it is no number
+		return err == nil && is == problemType && (!isGiven || quality > 0)
+	})
 }
 
 // element is one of a list in a header: a comma in quotes belongs to it (RFC 9110, sections 5.6.1 and 8.8.3).
@@ -151,21 +156,4 @@ func elements(lines []string) []string {
 		all[i] = strings.TrimSpace(all[i])
 	}
 	return all
-}
-
-// quality returns the highest quality that the Accept of a request gives a content type in lower case, 0 if it does not
-// list it (RFC 9110, section 12.4.2). It knows no wildcards.
-func quality(c *gin.Context, contentType string) (highest float64) {
-	for _, element := range elements(c.Request.Header.Values("Accept")) {
-		is, parameters, err := mime.ParseMediaType(element)
-		if err != nil || is != contentType {
-			continue
-		}
-		quality := 1.0
-		if given, ok := parameters["q"]; ok {
-			quality, _ = strconv.ParseFloat(given, 64) // 0 if it is no number
-		}
-		highest = max(highest, quality)
-	}
-	return highest
 }

@@ -43,11 +43,6 @@ func (w *pacedResponse) Write(data []byte) (written int, err error) {
 	return written, err
 }
 
-func (w *pacedResponse) FlushError() error {
-	_, err := w.pace.move(func() (int, error) { return 0, http.NewResponseController(w.ResponseWriter).Flush() })
-	return err
-}
-
 func (w *pacedResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // paced lets a client take every response at its pace.

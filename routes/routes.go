@@ -58,8 +58,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	admit, admitBatch := bodies.admit(bodies.large, smallBody), bodies.admit(bodies.batches, 0)
 	engine := s.engine(bodies)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
-	allows := func(request *http.Request) bool { _, refusal := s.Access.judge(request); return refusal == nil }
-	feed := &controllers.Feed{Users: s.Users, Fields: s.Fields, Allows: allows, Stop: ending, Heartbeat: l.heartbeat}
+	feed := &controllers.Feed{Users: s.Users, Fields: s.Fields, Stop: ending}
 	provisioning := scim.NewAPI(s.Users, s.Fields)
 	s.Metrics.gauge("users_api_changes_followers", "Clients that wait for changes.", feed.Waiting)
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle

@@ -28,7 +28,6 @@ type limits struct {
 	idle        time.Duration // between two requests; longer than proxies keep theirs, so that proxies close first
 	probe       time.Duration // for storage to respond to a probe
 	stop        time.Duration // to finish a request after the service was asked to stop
-	heartbeat   time.Duration // between two comments of a stream without changes
 	behind      time.Duration // to send 60 KiB of a file, and to take them of a response
 	largeBodies int64         // how many bodies may be larger than smallBody at once
 	batches     int64         // how many batches may arrive, be carried out or be answered at once
@@ -41,8 +40,7 @@ type limits struct {
 func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
-		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
-		behind:      time.Minute,
+		probe: 2 * time.Second, stop: 6 * time.Second, behind: time.Minute,
 		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4,
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestTheLimitsOfClientsAreThoseThatAreDocumented(t *testing.T) {
 	t.Parallel()
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
-		probe: 2 * time.Second, stop: 6 * time.Second, heartbeat: 15 * time.Second,
+		probe: 2 * time.Second, stop: 6 * time.Second,
 		behind:      time.Minute,
 		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4}
 	program.Expect(t, "the limits", fmt.Sprintf("%+v", usual()), fmt.Sprintf("%+v", want))
