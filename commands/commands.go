@@ -131,6 +131,16 @@ func needsOne(argument string, words ...string) cobra.PositionalArgs {
 	}
 }
 
+// needsSome checks that a command has arguments, none of which is empty.
+func needsSome(argument string) cobra.PositionalArgs {
+	return func(command *cobra.Command, arguments []string) error {
+		if len(arguments) == 0 || slices.Contains(arguments, "") {
+			return seeHelp(command, fmt.Sprintf("%s needs one argument, %s, or several, and got %q", command.Name(), argument, arguments))
+		}
+		return nil
+	}
+}
+
 // newHelp is cobra's help command, except that an unknown topic is an error.
 func newHelp() *cobra.Command {
 	return &cobra.Command{

@@ -18,7 +18,7 @@ func findDatabase(settings config.Config, logger *slog.Logger) (d database.Locat
 	for variable, setting := range config.Misspelt() {
 		logger.Warn("a variable is set that is no setting", "variable", variable, "help", "did you mean "+setting+"?")
 	}
-	d = database.Location{Path: settings.DatabasePath(), Logger: logger}
+	d = database.Location{Path: settings.DatabasePath(), KeepChanges: settings.ChangesKeep, Logger: logger}
 	if err := controllers.CheckAdded(settings.UserFields); err != nil {
 		return d, fmt.Errorf("USER_FIELDS is %q: %w", strings.Join(settings.UserFields, ","), err)
 	}

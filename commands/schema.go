@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,48 +36,45 @@ func changeSchema(ctx context.Context, will, done string, change func(database.L
 func newAddField() *cobra.Command {
 	unique := false
 	command := &cobra.Command{
-		Use:   "add-field [--unique] NAME",
-		Short: "Add a column to the table of users, for a field in USER_FIELDS",
-		Long: `Adds a column to the table users in the file in DATA_DIR, or in the PostgreSQL database that DATABASE_URL
-names, so that USER_FIELDS can name it. It holds text, and is NULL for the users there are. The command
-fails if the table has the column already.
+		Use:   "add-field [--unique] NAME…",
+		Short: "Add columns to the table of users, for fields in USER_FIELDS",
+		Long: `Adds a column for each NAME to the table users in the file in DATA_DIR, or in the PostgreSQL database that
+DATABASE_URL names, so that USER_FIELDS can name it. It holds text, and is NULL for the users there are. The
+command fails, and adds none, if the table has one of the columns already.
 
-With --unique, it also creates the unique index users_NAME_unique of the values that are not empty, so that
+With --unique, it also creates a unique index users_NAME_unique of the values that are not empty, so that
 no two users have the same. If the table has the column already, it creates the index alone. If some users
 share a value, nothing is changed, and the command prints their ids. To undo it: DROP INDEX users_NAME_unique
 
-The column updated_at is a time instead: triggers give it that of each insertion and change, whatever
-program writes, and users who are there get their created_at. If the column exists, and is a time, the
-command makes the triggers alone.
+The column updated_at is a time instead: the service gives it that of each creation and change, and users
+who are there get their created_at.
 
-The service may run meanwhile. It serves the field once it is started with NAME in USER_FIELDS, and follows
-an index within 5 s, without a restart.
+The service may run meanwhile. It serves the fields, and knows the index, once it is started again with
+each NAME in USER_FIELDS.
 
-  users-api add-field phone
+  users-api add-field phone department
   users-api add-field --unique employee_no`,
-		Args: needsOne("NAME"),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			name := arguments[0]
-			if err := controllers.CheckAdded(arguments); err != nil && !isOfTheModel(name) {
+		Args: needsSome("NAME"),
+		RunE: func(command *cobra.Command, names []string) error {
+			added := slices.DeleteFunc(slices.Clone(names), isOfTheModel)
+			if err := controllers.CheckAdded(added); err != nil {
 				return seeHelp(command, err.Error())
 			}
-			will := fmt.Sprintf("adding the column %s (text, may be NULL) to", name)
-			if name == models.UpdatedAt {
-				will = "adding the column updated_at (a time) and the triggers that set it to"
+			all, serve := strings.Join(names, ", "), "start the service again"
+			if len(added) > 0 {
+				serve = "name " + strings.Join(added, ", ") + " in USER_FIELDS, and start the service again"
 			}
-			serve := fmt.Sprintf("name %s in USER_FIELDS, and start the service again", name)
-			if isOfTheModel(name) {
-				serve = "start the service"
+			change, will, done := database.Location.AddFields, "adding the text columns "+all+" to", "added: now "+serve
+			switch {
+			case unique:
+				change = database.Location.AddUniqueFields
+				will = "adding the text columns " + all + " if there are none, and a unique index of the values of each that are not empty, to"
+				done = "done: no two users have the same value; now " + serve
+			case slices.Contains(names, models.UpdatedAt):
+				will = "adding the columns " + all + " (updated_at is a time, the others are texts) to"
 			}
-			if unique {
-				will = fmt.Sprintf("adding the column %[1]s (text, may be NULL) if there is none, and the unique index "+
-					"users_%[1]s_unique of its values that are not empty, to", name)
-				next := "done: no two users have the same " + name + "; if the column is new, " + serve
-				return changeSchema(command.Context(), will, next,
-					func(d database.Location, ctx context.Context) error { return d.AddUniqueField(ctx, name) })
-			}
-			return changeSchema(command.Context(), will, "added: now "+serve,
-				func(d database.Location, ctx context.Context) error { return d.AddField(ctx, name) })
+			return changeSchema(command.Context(), will, done,
+				func(d database.Location, ctx context.Context) error { return change(d, ctx, names...) })
 		},
 	}
 	command.Flags().BoolVar(&unique, "unique", false, "let no two users have the same value")
@@ -97,39 +95,37 @@ email is still stored and shown as it was sent.
 
 If some users have the same email already, nothing is changed, and the command prints their ids.
 
-The service may run meanwhile, and needs no restart. To undo it: DROP INDEX users_email_nocase
+The service may run meanwhile, and follows it from its next start on. To undo it: DROP INDEX users_email_nocase
 
   users-api ignore-email-case`,
 		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return changeSchema(command.Context(),
 				"creating the unique index users_email_nocase, which ignores the case of A to Z, on",
-				"done: a running service follows it within 5 s, without a restart", database.Location.IgnoreEmailCase)
+				"done: a running service follows it from its next start on", database.Location.IgnoreEmailCase)
 		},
 	}
 }
 
 func newChanges() *cobra.Command {
 	return &cobra.Command{
-		Use:   "changes on|off",
-		Short: "Record changes of users for clients that keep a copy, or stop",
-		Long: `"changes on" creates the table users_changes and triggers of users that fill it, in the file in DATA_DIR or
-in the PostgreSQL database that DATABASE_URL names. From then on GET /api/changes tells clients what any
-program has written. The table holds ids, and no names or emails. "changes off" removes all of it.
+		Use:   "changes restart",
+		Short: "Let clients that keep a copy export all users again",
+		Long: `What the service writes is recorded in the table users_changes, in the file in DATA_DIR or in the PostgreSQL
+database that DATABASE_URL names, and what other programs write is not. After such a write, "changes
+restart" makes every cursor of GET /api/changes a 410, so that whoever keeps a copy exports all users again.
+The history of each user stays.
+
+It also makes that table, and removes what earlier versions of this program have made, where the service
+itself may not: run it once as the owner of the table users.
 
 The service may run meanwhile, and needs no restart.
 
-  users-api changes on`,
-		Args: needsOne("on or off", "on", "off"),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if arguments[0] == "off" {
-				return changeSchema(command.Context(),
-					"removing the table users_changes, and the triggers that fill it, for",
-					"changes are no longer recorded", database.Location.ForgetChanges)
-			}
-			return changeSchema(command.Context(),
-				"creating the table users_changes, and triggers that record in it what is written, for",
-				"changes are recorded: GET /api/changes has them", database.Location.RecordChanges)
+  users-api changes restart`,
+		Args: needsOne("restart", "restart"),
+		RunE: func(command *cobra.Command, _ []string) error {
+			return changeSchema(command.Context(), "beginning the feed of changes again, in users_changes, for",
+				"done: every client of GET /api/changes exports all users again", database.Location.RestartChanges)
 		},
 	}
 }
@@ -143,8 +139,8 @@ func newIndexSearch() *cobra.Command {
 the PostgreSQL database that DATABASE_URL names. Where it exists, a search (q) for three characters or more
 no longer looks at every user. It finds the same. Run the command again after USER_FIELDS has changed.
 
-The service may run meanwhile, and needs no restart. On SQLite, writes wait until the index is complete,
-and those that wait for more than 5 s fail. With --drop, the index is removed.
+The service may run meanwhile, and uses the index from its next start on. On SQLite, writes wait until the
+index is complete, and those that wait for more than 5 s fail. With --drop, the index is removed.
 
   users-api index-search`,
 		Args: noArguments,
@@ -156,7 +152,7 @@ and those that wait for more than 5 s fail. With --drop, the index is removed.
 			}
 			return changeSchema(command.Context(),
 				"creating an index for searches, and what keeps it up to date, on",
-				"done: searches use it from now on, without a restart", database.Location.IndexSearch)
+				"done: searches use it from the next start of the service on", database.Location.IndexSearch)
 		},
 	}
 	command.Flags().BoolVar(&drop, "drop", false, "remove the index")

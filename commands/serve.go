@@ -68,6 +68,7 @@ func newLogger(settings config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }
 
+// serve prepares what it must while it may still be root, and opens the storage of users until it is told to stop.
 func serve(stop context.Context, settings config.Config, logger *slog.Logger) (err error) {
 	forget := context.AfterFunc(stop, func() {
 		logger.Info("stopping", "reason", "signal")
@@ -111,6 +112,13 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 			err = fmt.Errorf("%s: %w", location, err)
 		}
 	}()
+	return serveUsers(stop, settings, keys, location, users, logger)
+}
+
+// serveUsers listens and answers until it is told to stop.
+func serveUsers(stop context.Context, settings config.Config, keys *config.Keyring, location database.Location,
+	users *database.Users, logger *slog.Logger,
+) error {
 	backups := &backups{Backups: settings.Backups, database: location.Path, logger: logger}
 	if location.URL == "" {
 		backups.look()
@@ -164,7 +172,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if settings.Backups.Every > 0 {
 		running.Go(func() { backups.run(background) })
 	}
-	go pruneChanges(background, users, settings.ChangesKeep, logger)
+	go pruneChanges(background, users, logger)
 	tellSystemd(logger, daemon.SdNotifyReady)
 	return serveAt(listener)
 }
@@ -261,10 +269,10 @@ func followKeys(stop context.Context, keys *config.Keyring, hangups <-chan os.Si
 	}
 }
 
-// pruneChanges deletes the entries of the feed that are older than keep, until the context ends.
-func pruneChanges(ctx context.Context, users *database.Users, keep time.Duration, logger *slog.Logger) {
+// pruneChanges deletes old entries of users_changes until the context ends.
+func pruneChanges(ctx context.Context, users *database.Users, logger *slog.Logger) {
 	for on := true; on; on = sleep(ctx, pruneTime) {
-		if err := users.PruneChanges(ctx, time.Now().Add(-keep)); err != nil && ctx.Err() == nil {
+		if err := users.PruneChanges(ctx); err != nil && ctx.Err() == nil {
 			logger.Warn("old changes were not deleted: the next attempt follows in a minute", "error", err)
 		}
 	}

@@ -27,7 +27,7 @@ type Config struct {
 	LogFormat     string        // LOG_FORMAT: "text" (key=value) or "json"
 	LogLevel      slog.Level    // LOG_LEVEL: lines below it are not written
 	UserFields    []string      // USER_FIELDS, the names of the fields besides name and email, as they were written
-	ChangesKeep   time.Duration // CHANGES_KEEP, how long the feed of changes keeps an entry
+	ChangesKeep   time.Duration // CHANGES_KEEP, how long what was written is kept on record; 0 records nothing
 	Backups       Backups
 	RunAs         uint16 // RUN_AS, the uid and gid to become if started as root (the container image); 0 keeps the user
 }
@@ -50,7 +50,9 @@ func Read() (Config, error) {
 		RunAs:         env.number("RUN_AS", 0),
 		DataDir:       env.absolutePath("DATA_DIR"),
 		UserFields:    env.list("USER_FIELDS"),
-		ChangesKeep:   env.duration("CHANGES_KEEP", time.Hour, "720h or 48h"),
+	}
+	if env.GetString("CHANGES_KEEP") != "0" {
+		config.ChangesKeep = env.duration("CHANGES_KEEP", time.Hour, "720h or 48h, or 0 to record nothing")
 	}
 	config.Backups = env.backups(config.DataDir)
 	if net.ParseIP(config.ListenAddress).IsLoopback() && config.Publish != "" {

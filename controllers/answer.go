@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 )
@@ -28,15 +27,13 @@ const LoggedWrite = "written"
 
 // Handle turns a handler that returns an error into one of Gin's. Errors become responses only here, and stay in the
 // Gin context for the log. If the first byte has been sent, or the client is gone, Handle cuts the connection off
-// instead, so that a cut list never looks complete. Once the answers of a batch are as large as they may be, Handle refuses
-// the rest of its requests.
+// instead, so that a cut list never looks complete.
 func Handle(handler func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if bytes, inBatch := c.Request.Context().Value(answered{}).(*atomic.Int64); inBatch && bytes.Load() >= maxAnswers {
-			Refuse(c, errBatchFull)
-			return
+		var err error = errBatchFull
+		if c.Request.Context().Value(batchIsFull{}) == nil {
+			err = handler(c)
 		}
-		err := handler(c)
 		if err == nil {
 			return
 		}
@@ -59,14 +56,8 @@ func send(c *gin.Context, status int, contentType string, body []byte) error {
 }
 
 // sendFrom sends a body of some length. It sets the length first, so that a client notices a cut response. net/http
-// would set it for short bodies only. In a batch, it refuses what is only read if it does not fit. Writes are always
-// answered as they went; they took no more than the batch brought and their users have.
+// would set it for short bodies only.
 func sendFrom(c *gin.Context, status int, contentType string, body io.Reader, length int64) error {
-	bytes, inBatch := c.Request.Context().Value(answered{}).(*atomic.Int64)
-	if inBatch && bytes.Add(length) > maxAnswers && c.Request.Method == http.MethodGet && status == http.StatusOK {
-		bytes.Add(-length)
-		return errBatchFull
-	}
 	c.Header("Content-Type", contentType)
 	c.Header("Content-Length", strconv.FormatInt(length, 10))
 	c.Status(status)

@@ -4,25 +4,22 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
 	maxBatch    = 1000     // requests
 	maxAnswers  = 16 << 20 // bytes of the bodies that answer them
-	sideBySide  = 64       // requests at once: as many as share a commit with so many clients
 	usersPath   = "/api/users"
 	batchPrefix = "requests[%d] "
 )
@@ -33,45 +30,97 @@ var errBatchFull = NewError("batch_full",
 
 var errNoBatch = NewError("body_invalid", `The request body must be {"requests":[…]}, and nothing else`)
 
-// Batch handles POST /api/users/batch: 200 with one response for each request, or 400, 413 or 503. The handler is that
-// of all requests, with its middleware: each request of the batch is answered, counted and logged as if it had come by
-// itself, from the same client and with its key.
-func Batch(handler http.Handler) func(*gin.Context) error {
+// Batch handles POST /api/users/batch: 200 with one response for each request, or 400, 413, 500 or 503. The requests are
+// carried out in their order, in one transaction. The handler is that of all requests, with its middleware: each request
+// is answered, counted and logged as if it had come by itself, from the same client and with its key.
+func (a *API) Batch(handler http.Handler) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		ctx := c.Request.Context()
 		sent := batch{from: c.Request, id: c.Writer.Header().Get("X-Request-Id")}
 		if err := c.ShouldBindWith(&sent, OneObject{}); err != nil {
 			return err
 		}
-		c.Set(LoggedWrite, slog.Int("requests", len(sent.requests)))
-		answers := make([]*answer, len(sent.requests))
-		var side errgroup.Group
-		side.SetLimit(sideBySide)
-		for _, queue := range sent.queues() {
-			side.Go(func() error {
-				for _, at := range queue {
-					if err := ctx.Err(); err != nil { // nobody waits for the others
-						return err
-					}
-					answers[at] = carryOut(handler, sent.requests[at])
-				}
-				return nil
-			})
-		}
-		_ = side.Wait() // it is the error of the context
-		if err := ctx.Err(); err != nil {
+		c.Set(LoggedWrite, slog.Int("requests", len(sent.items)))
+		reads := func(one item) bool { return one.method == http.MethodGet }
+		writes := !c.GetBool(MayOnlyRead) && slices.ContainsFunc(sent.items, func(one item) bool { return !reads(one) })
+		var answers *spool
+		var content io.Reader
+		var size int64
+		defer func() { answers.close() }()
+		err := a.users.Batch(c.Request.Context(), writes, func(ctx context.Context) (err error) {
+			answers.close() // of the run before
+			answers = newSpool(a.users.Temp, batchMemory)
+			if err = a.carryOut(ctx, handler, &sent, answers); err == nil {
+				content, size, _, err = answers.content()
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		return sendAnswers(c, answers)
+		sent = batch{}
+		_ = c.Request.Body.Close() // its place is free, however slowly the client takes the answer
+		return sendFrom(c, http.StatusOK, contentType, content, size)
 	}
 }
 
-// batch is the body of a batch, and what its answers have in common.
+// batchMemory is how many bytes of an answer are not in a file.
+const batchMemory = 1 << 20
+
+// carryOut writes the answers to the requests of a batch, which it carries out one after another. One whose answer does not
+// fit does nothing, like all that follow it.
+func (a *API) carryOut(ctx context.Context, handler http.Handler, sent *batch, answers io.Writer) error {
+	size, separator, full := 0, `{"responses":[`, context.WithValue(ctx, batchIsFull{}, true)
+	for _, one := range sent.items {
+		if err := ctx.Err(); err != nil { // nobody waits for the others
+			return err
+		}
+		var answered *answer
+		if size <= maxAnswers {
+			err := a.users.Step(ctx, func(ctx context.Context) error {
+				answered = answerTo(ctx, handler, sent, one)
+				if size += len(answered.body); size > maxAnswers || answered.status >= http.StatusBadRequest {
+					return errRefused
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errRefused) {
+				return err
+			}
+		}
+		if size > maxAnswers {
+			answered = answerTo(full, handler, sent, one)
+		}
+		if _, err := answers.Write(append([]byte(separator), answered.json()...)); err != nil {
+			return err
+		}
+		separator = ","
+	}
+	if len(sent.items) == 0 {
+		_, _ = io.WriteString(answers, separator) // into memory
+	}
+	_, err := io.WriteString(answers, "]}")
+	return err
+}
+
+// batchIsFull names, in the context of a request, that [Handle] refuses it.
+type batchIsFull struct{}
+
+// errRefused rolls back what a request has done that is answered with an error.
+var errRefused = errors.New("the request was refused")
+
+// batch is the body of a batch, and what its requests have in common.
 type batch struct {
-	requests []*http.Request
-	from     *http.Request // the one that brings the batch
-	id       string        // its X-Request-Id
-	bytes    atomic.Int64  // of the answers
+	items []item
+	from  *http.Request // the one that brings the batch
+	id    string        // its X-Request-Id
+}
+
+// item is a request of a batch.
+type item struct {
+	method, path string
+	address      *url.URL
+	header       http.Header
+	body         []byte
 }
 
 // UnmarshalJSON takes the requests, and refuses all if one is no request that a batch may have.
@@ -80,29 +129,29 @@ func (b *batch) UnmarshalJSON(object []byte) error {
 		if key != "requests" || value.Kind() != '[' {
 			return errNoBatch
 		}
-		b.requests = []*http.Request{}
+		b.items = []item{}
 		in := jsontext.NewDecoder(bytes.NewBuffer(value), allowDuplicates)
 		_, _ = in.ReadToken() // the bracket
 		for in.PeekKind() != ']' {
-			if len(b.requests) == maxBatch {
+			if len(b.items) == maxBatch {
 				return NewError("body_invalid", "A batch has at most %d requests", maxBatch)
 			}
-			request, err := b.request(in)
+			one, err := b.item(in)
 			if err != nil {
 				return err
 			}
-			b.requests = append(b.requests, request)
+			b.items = append(b.items, one)
 		}
 	}
-	if b.requests == nil {
+	if b.items == nil {
 		return errNoBatch
 	}
 	return nil
 }
 
-// request returns the request that the next object describes. It ignores no key: a misspelt "header" would leave If-Match out.
-func (b *batch) request(in *jsontext.Decoder) (*http.Request, error) {
-	at := len(b.requests)
+// item returns the request that the next object describes. It ignores no key: a misspelt "header" would leave If-Match out.
+func (b *batch) item(in *jsontext.Decoder) (one item, err error) {
+	at := len(b.items)
 	var sent struct {
 		Method  string            `json:"method"`
 		Path    string            `json:"path"`
@@ -110,32 +159,28 @@ func (b *batch) request(in *jsontext.Decoder) (*http.Request, error) {
 		Body    jsontext.Value    `json:"body"`
 	}
 	if err := json.UnmarshalDecode(in, &sent, json.RejectUnknownMembers(true)); err != nil {
-		return nil, NewError("body_invalid", batchPrefix+"must be an object with the texts method and path, "+
+		return one, NewError("body_invalid", batchPrefix+"must be an object with the texts method and path, "+
 			"and perhaps headers (an object of texts) and body", at)
 	}
 	address, err := url.ParseRequestURI(sent.Path)
 	if err != nil || !strings.HasPrefix(sent.Path, usersPath) || !allowsInBatch(sent.Method, address) {
-		return nil, NewError("body_invalid", batchPrefix+"must be POST /api/users, GET /api/users?limit=…, "+
-			"or GET, PUT, PATCH or DELETE of /api/users/ID", at)
+		return one, NewError("body_invalid", batchPrefix+"must be POST /api/users, GET /api/users?limit=…, "+
+			"GET, PUT, PATCH or DELETE of /api/users/ID, or POST /api/users/ID/restore", at)
 	}
-	header := http.Header{}
+	one = item{sent.Method, sent.Path, address, http.Header{}, sent.Body}
 	for name, value := range sent.Headers {
-		header.Add(name, value)
+		one.header.Add(name, value)
 	}
 	for _, name := range []string{"Authorization", "X-Api-Key"} {
-		if _, given := header[name]; given {
-			return nil, NewError("body_invalid", batchPrefix+"must have no key of its own: that of the batch counts", at)
+		if _, given := one.header[name]; given {
+			return one, NewError("body_invalid", batchPrefix+"must have no key of its own: that of the batch counts", at)
 		}
-		header[name] = b.from.Header[name]
+		one.header[name] = b.from.Header[name]
 	}
-	if header.Get("X-Request-Id") == "" {
-		header.Set("X-Request-Id", b.id)
+	if one.header.Get("X-Request-Id") == "" {
+		one.header.Set("X-Request-Id", b.id)
 	}
-	request := b.from.WithContext(context.WithValue(b.from.Context(), answered{}, &b.bytes)) // a copy
-	request.Method, request.URL, request.RequestURI, request.Header = sent.Method, address, sent.Path, header
-	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(sent.Body)), int64(len(sent.Body))
-	request.TransferEncoding = nil
-	return request, nil
+	return one, nil
 }
 
 // allowsInBatch reports whether a batch may have a request: for one user, a creation, or for a page of a list.
@@ -143,42 +188,21 @@ func allowsInBatch(method string, address *url.URL) bool {
 	if address.Path == usersPath {
 		return method == http.MethodPost || method == http.MethodGet && address.Query().Has("limit")
 	}
-	id, isUser := userIn(address.Path)
-	return isUser && id != "" && id != "batch" && !strings.Contains(id, "/") &&
+	id, isUser := strings.CutPrefix(address.Path, usersPath+"/")
+	if id, isRestore := strings.CutSuffix(id, "/restore"); isUser && isRestore {
+		return method == http.MethodPost && id != "" && !strings.Contains(id, "/")
+	}
+	return isUser && id != "" && id != "batch" && id != "deleted" && !strings.Contains(id, "/") &&
 		slices.Contains([]string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}, method)
 }
 
-// userIn returns the part of a path that names one user.
-func userIn(path string) (id string, isUser bool) { return strings.CutPrefix(path, usersPath+"/") }
-
-// queues returns the places of the requests that are carried out one after another, in each queue. Requests for one path
-// share one, creations have none; if a user is named by email, an id may name the same one.
-func (b *batch) queues() (queues [][]int) {
-	byEmail := slices.ContainsFunc(b.requests, func(request *http.Request) bool {
-		return strings.Contains(request.URL.Path, "@")
-	})
-	of := map[string]int{}
-	for at, request := range b.requests {
-		path := request.URL.Path
-		if _, isUser := userIn(path); isUser && byEmail {
-			path = usersPath + "/"
-		}
-		queue, found := of[path]
-		if !found || request.Method == http.MethodPost {
-			queue = len(queues)
-			queues = append(queues, nil)
-		}
-		if request.Method != http.MethodPost {
-			of[path] = queue
-		}
-		queues[queue] = append(queues[queue], at)
-	}
-	return queues
-}
-
-// carryOut returns the answer to a request. What would cut the connection of a single request is refused instead: the
+// answerTo returns the answer to a request. What would cut the connection of a single request is refused instead: the
 // others have answers.
-func carryOut(handler http.Handler, request *http.Request) (a *answer) {
+func answerTo(ctx context.Context, handler http.Handler, sent *batch, one item) (a *answer) {
+	request := sent.from.WithContext(ctx) // a copy
+	request.Method, request.URL, request.RequestURI, request.Header = one.method, one.address, one.path, one.header.Clone()
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(one.body)), int64(len(one.body))
+	request.TransferEncoding = nil
 	a = &answer{header: http.Header{}}
 	defer func() {
 		if recover() != nil { // outside of net/http, a panic would end the program
@@ -189,9 +213,6 @@ func carryOut(handler http.Handler, request *http.Request) (a *answer) {
 	handler.ServeHTTP(a, request)
 	return a
 }
-
-// answered names, in the context of a request of a batch, how many bytes the bodies of all answers have: an [*atomic.Int64].
-type answered struct{}
 
 // answer is an [http.ResponseWriter] that keeps what is written.
 type answer struct {
@@ -212,35 +233,22 @@ func (a *answer) Write(data []byte) (int, error) {
 // spelled are the headers that Go writes in other letters than everybody else. A key of JSON has no other spelling.
 var spelled = map[string]string{"Etag": "ETag", "Www-Authenticate": "WWW-Authenticate", "X-Api-Key-Access": "X-API-Key-Access"}
 
-// sendAnswers sends the answers, with the bytes of each body as they are. Two headers are left out: they belong to another
-// connection, and to a body that stands by itself.
-func sendAnswers(c *gin.Context, answers []*answer) error {
-	parts := net.Buffers{[]byte(`{"responses":[`)}
-	for i, answer := range answers {
-		headers := map[string]string{}
-		for name, lines := range answer.header {
-			if name != "Connection" && name != "Content-Length" {
-				headers[cmp.Or(spelled[name], name)] = strings.Join(lines, ", ")
-			}
+// json returns the answer as an object, with the bytes of its body as they are. Two headers are left out: they belong to
+// another connection, and to a body that stands by itself.
+func (a *answer) json() []byte {
+	headers := map[string]string{}
+	for name, lines := range a.header {
+		if name != "Connection" && name != "Content-Length" {
+			headers[cmp.Or(spelled[name], name)] = strings.Join(lines, ", ")
 		}
-		head := ToJSON(struct {
-			Status  int               `json:"status"`
-			Headers map[string]string `json:"headers"`
-		}{answer.status, headers})
-		if i > 0 {
-			parts = append(parts, []byte(","))
-		}
-		if len(answer.body) > 0 {
-			parts = append(parts, bytes.TrimSuffix(head, []byte("}")), []byte(`,"body":`), answer.body)
-			head = []byte("}")
-		}
-		parts = append(parts, head)
 	}
-	parts = append(parts, []byte("]}"))
-	length := 0
-	for _, part := range parts {
-		length += len(part)
+	object := ToJSON(struct {
+		Status  int               `json:"status"`
+		Headers map[string]string `json:"headers"`
+	}{a.status, headers})
+	if len(a.body) > 0 {
+		object = append(append(bytes.TrimSuffix(object, []byte("}")), `,"body":`...), a.body...)
+		object = append(object, '}')
 	}
-	// Its WriteTo would write each part by itself.
-	return sendFrom(c, http.StatusOK, contentType, struct{ io.Reader }{&parts}, int64(length))
+	return object
 }

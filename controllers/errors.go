@@ -55,10 +55,12 @@ var Codes = map[string]int{
 	"path_not_found":     http.StatusNotFound,
 	"scim_off":           http.StatusNotFound,
 	"user_not_found":     http.StatusNotFound,
+	"not_deleted":        http.StatusNotFound,
 	"method_not_allowed": http.StatusMethodNotAllowed,
 	"body_too_slow":      http.StatusRequestTimeout,
 	"email_not_unique":   http.StatusConflict,
 	"email_used":         http.StatusConflict,
+	"user_exists":        http.StatusConflict,
 	"value_used":         http.StatusConflict,
 	"cursor_gone":        http.StatusGone,
 	"changed_meanwhile":  http.StatusPreconditionFailed,
@@ -73,6 +75,7 @@ var Codes = map[string]int{
 	"storage_failed":     http.StatusInternalServerError,
 	"groups_refused":     http.StatusNotImplemented,
 	"search_refused":     http.StatusNotImplemented,
+	"batch_too_slow":     http.StatusServiceUnavailable,
 	"no_room":            http.StatusServiceUnavailable,
 	"too_many_bodies":    http.StatusServiceUnavailable,
 	"too_many_imports":   http.StatusServiceUnavailable,
@@ -91,6 +94,8 @@ var (
 	ErrNoKey      = NewError("key_missing", "An API key is needed")
 	ErrWrongKey   = NewError("key_invalid", "The API key is not valid")
 	ErrReadKey    = NewError("key_read_only", "This API key can only read")
+	errHistory    = NewError("key_read_only", "Only a key with full access can see who changed what")
+	errNotDeleted = NewError("not_deleted", "No deletion of this user is kept: there is nothing to restore")
 	ErrUnexpected = NewError("internal_error", "Internal server error")
 	ErrBusy       = NewError("too_many_bodies",
 		"Too many large request bodies are arriving at once: send it again in a few seconds")
@@ -101,14 +106,18 @@ var (
 
 // storageErrors are the errors by which storage refuses something, with those that the client sees.
 var storageErrors = map[error]*Error{
-	models.ErrNotFound: ErrNoUser,
-	models.ErrNoFeed:   NewError("changes_off", `Changes are not recorded: run "users-api changes on"`),
+	models.ErrNotFound:     ErrNoUser,
+	models.ErrNoFeed:       NewError("changes_off", "Changes are not recorded: CHANGES_KEEP is 0"),
+	models.ErrExists:       NewError("user_exists", "The user exists, and only one who was deleted can be restored"),
+	models.ErrNotDeleted:   errNotDeleted,
+	models.ErrBatchTooSlow: NewError("batch_too_slow", "The batch took too long, and nothing was stored: send fewer requests in each"),
 	models.ErrCursorGone: NewError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor"),
 	models.ErrNoRoom: NewError("no_room",
 		"Too many long lists, exports and imports are under way, or too little of the disk is free: try again later"),
-	models.ErrRepeated: NewError("email_used", "Email is already used by an earlier row of the file"),
-	models.ErrSeveral:  NewError("email_not_unique", "Several users have this email: use the id of the one that you mean"),
+	models.ErrEmailUsed: errEmailUsed,
+	models.ErrRepeated:  NewError("email_used", "Email is already used by an earlier row of the file"),
+	models.ErrSeveral:   NewError("email_not_unique", "Several users have this email: use the id of the one that you mean"),
 	models.ErrOtherEmail: NewError("field_invalid",
 		"No user has the email in the path, so the email in the body must be the same"),
 }

@@ -62,7 +62,7 @@ func (f *Feed) Get(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	return send(c, http.StatusOK, contentType, f.Fields.AppendChanges(nil, changes))
+	return send(c, http.StatusOK, contentType, f.Fields.AppendChanges(nil, changes, !c.GetBool(MayOnlyRead)))
 }
 
 // await returns the changes after a cursor as soon as there are any, and none if the time is over or the service stops.

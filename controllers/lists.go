@@ -84,7 +84,7 @@ func renderNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*mo
 // sendUsers sends the requested users, as of one moment: first it writes all of them. It reads one user more than the
 // limit, to know whether others follow.
 func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
-	spool := newSpool(a.users.Temp)
+	spool := newSpool(a.users.Temp, listMemory)
 	defer spool.close()
 	begin, end, row := as.render(a.fields, asked.spreadsheet)
 	_, _ = io.WriteString(spool, begin) // into memory
@@ -116,7 +116,7 @@ func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 	if err != nil {
 		return err
 	}
-	if more { // the same users have another tag: a 304 could not take back the Link that a client has
+	if more { // the tag is that of the Link, too: a 304 could not take back the one that a client has
 		c.Header("Link", "<"+asked.next(last.Place())+`>; rel="next"`)
 		_, _ = spool.sum.Write([]byte{'>'})
 	}
@@ -130,13 +130,10 @@ func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
 		c.Header("Content-Disposition", `attachment; filename="users-`+time.Now().UTC().Format(time.DateOnly)+"."+as.ending+`"`)
 		return sendFile(c, tag, content)
 	}
-	if users == 1 { // a user who was found can be changed with If-Match
+	if users == 1 && !more { // a user who was found can be changed with If-Match
 		tag = entityTag(a.fields.AppendUser(nil, &last))
 	}
 	if notModified(c, tag) {
-		if users == 1 && !more && asked.Limit > 0 { // the client may have the Link of when others followed
-			c.Writer.Header().Set("Link", "") // Gin's Header would remove it
-		}
 		return nil
 	}
 	return sendFrom(c, http.StatusOK, as.contentType, content, size)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"users-api/models"
@@ -255,17 +254,9 @@ func valueParameters(fields models.Fields) []listParameter {
 func bound(fields models.Fields, name, column string, operator models.Operator) listParameter {
 	const meaning = "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00"
 	return listParameter{name: name, meaning: meaning, set: func(asked *listRequest, value string) bool {
-		for _, form := range []string{
-			time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z", "2006-01-02 15:04:05Z",
-		} {
-			// Parse would take a fraction of a second, too.
-			if parsed, err := time.Parse(form, value); err == nil && parsed.Format(form) == value {
-				condition, ok := fields.Compare(column, operator, parsed.Format(time.DateTime))
-				asked.Where = append(asked.Where, condition)
-				return ok
-			}
-		}
-		return false
+		condition, ok := fields.Compare(column, operator, value)
+		asked.Where = append(asked.Where, condition)
+		return ok
 	}}
 }
 
@@ -286,8 +277,10 @@ func CheckAdded(names []string) error {
 		case slices.Contains(own.Columns(), name):
 			return fmt.Errorf("every user has the field %s already", name)
 		case name == "filter", slices.Contains(slices.Concat(listParameters(most).names(), csvImport.names(),
-			changesParameters.names()), name):
+			changesParameters.names(), deletedParameters.names()), name):
 			return fmt.Errorf("%s is a parameter of the API, so a field cannot have that name", name)
+		case name == "deleted_at", name == "deleted_by":
+			return fmt.Errorf("every deleted user has the field %s already", name)
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("it names %s twice", name)
 		}

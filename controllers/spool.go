@@ -11,23 +11,27 @@ import (
 )
 
 // spool is a response that is written to its end before it is sent: its headers say how it ends, it never breaks off
-// because storage fails, and a slow client holds no transaction. What is longer than memoryBytes is in a temporary file.
+// because storage fails, and a slow client holds no transaction. What is long is in a temporary file.
 type spool struct {
 	temp   *database.TempFiles
+	most   int          // bytes that are not in a file
 	memory bytes.Buffer // what is not in the file
 	file   *database.TempFile
 	sum    hash.Hash
 }
 
-const memoryBytes = 128 << 10
+// listMemory is how many bytes of a list are not in a file.
+const listMemory = 128 << 10
 
-func newSpool(temp *database.TempFiles) *spool { return &spool{temp: temp, sum: sha256.New()} }
+func newSpool(temp *database.TempFiles, most int) *spool {
+	return &spool{temp: temp, most: most, sum: sha256.New()}
+}
 
 // Write appends data. The error is as for [database.TempFile.Write].
 func (s *spool) Write(data []byte) (int, error) {
 	_, _ = s.sum.Write(data)
 	_, _ = s.memory.Write(data)
-	if s.memory.Len() < memoryBytes {
+	if s.memory.Len() < s.most {
 		return len(data), nil
 	}
 	return len(data), s.flush()
@@ -60,7 +64,7 @@ func (s *spool) content() (content io.ReadSeeker, size int64, tag string, err er
 }
 
 func (s *spool) close() {
-	if s.file != nil {
+	if s != nil && s.file != nil {
 		s.file.Close()
 	}
 }

@@ -2,7 +2,6 @@ package database
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -42,7 +41,7 @@ func expectEngine(t *testing.T, at Location) {
 		{"the inner one is taken back", nil, broken, 1},
 		{"both are committed", nil, nil, 2},
 	} {
-		err := u.pool.write(t.Context(), inTransaction, func(tx *gorm.DB) error {
+		err := u.pool.write(t.Context(), func(tx *gorm.DB) error {
 			outer := errors.Join(tx.Exec("DELETE FROM users").Error, create(tx, "outer"))
 			inner := tx.Transaction(func(tx *gorm.DB) error { return errors.Join(create(tx, "inner"), test.inner) })
 			if outer != nil || !errors.Is(inner, test.inner) {
@@ -84,7 +83,7 @@ func expectFolds(t *testing.T, u *Users) {
 		var got []string
 		query := "WITH texts(text) AS (VALUES (CAST(? AS TEXT))" + strings.Repeat(", (?)", len(some)-1) + ") SELECT "
 		err := u.pool.read(t.Context(), func(db *gorm.DB) error {
-			return db.Raw(query+fmt.Sprintf(u.traits.fold, "text")+" FROM texts", some...).Scan(&got).Error
+			return db.Raw(query+u.dialect.fold("text")+" FROM texts", some...).Scan(&got).Error
 		})
 		for i, text := range some {
 			if want := models.Fold(text.(string)); err != nil || got[i] != want {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"users-api/database"
 	"users-api/models"
@@ -18,7 +19,7 @@ import (
 // Each operation is carried out with its first statement failing, then with its second, and so on: an error that is not
 // passed on is an answer that says that something was done which was not.
 
-// failingStorage is one with three users, whose statements fail.
+// failingStorage is one with three users, and one who was deleted, whose statements fail.
 type failingStorage struct {
 	*storage
 	statements *failing.Statements
@@ -27,11 +28,12 @@ type failingStorage struct {
 func (d engine) openFailing(t testing.TB) failingStorage {
 	t.Helper()
 	f := failingStorage{statements: &failing.Statements{}}
-	f.storage = d.openAt(t, d.failing(t, f.statements), plain(), database.Location.RecordChanges)
-	for _, name := range []string{"Ada", "Alan", "Grace"} {
+	f.storage = d.openAt(t, d.failing(t, f.statements), plain())
+	for _, name := range []string{"Ada", "Alan", "Grace", "Edsger"} {
 		_, err := f.Create(ctx, models.Profile{Name: name, Email: strings.ToLower(name)})
 		program.Must(t, err)
 	}
+	program.Must(t, f.remove(4))
 	return f
 }
 
@@ -48,6 +50,9 @@ const three = "Ada ada, Alan alan, Grace grace"
 
 // again: what the database refuses is done once more, in steps, to find the row that is to blame.
 const again = "an import whose statement SQLite refuses is done again, in steps"
+
+// unset: GORM's driver of SQLite does not say that a savepoint was not set. What follows is carried out all the same.
+const unset = "a step of a batch needs its savepoint only if it fails, too"
 
 var operations = []operation{
 	{"a creation", func(s *storage) (any, error) {
@@ -110,9 +115,40 @@ var operations = []operation{
 		changes, err := s.Changes(ctx, "", 9) // those of a moment ago may come only when other tests have committed
 		return fmt.Sprint(changes.Next != "", s.delayed || len(changes.Entries) > 2 && changes.Entries[2].User != nil), err
 	}, "true true", "", ""},
+	{"the history of a user", history(database.Who{ID: 2}), "created", "", ""},
+	{"the history of a user by email", history(database.Who{Email: "alan"}), "created", "", ""},
+	{"who was deleted", func(s *storage) (any, error) {
+		deletions, _, err := s.Deleted(ctx, "edsger", "", 9)
+		if err != nil || len(deletions) != 1 {
+			return len(deletions), err
+		}
+		return shown(*deletions[0].User), nil
+	}, "Edsger edsger", "", ""},
+	{"a restore", func(s *storage) (any, error) {
+		user, err := s.Restore(ctx, 4, models.Values{})
+		return shown(user), err
+	}, "Edsger edsger", three + ", Edsger edsger", ""},
+	{"an erasure of a history", erase(database.Who{ID: 4}), "4", three, ""},
+	{"an erasure by email", erase(database.Who{Email: "alan"}), "2", three, ""},
+	{"a batch", batch(true, writes...), "[<nil> <nil> <nil> <nil>]", "Ada ada, Zoe alan, Edsger edsger, n zoe", unset},
+	{"a batch of reads", func(s *storage) (any, error) {
+		return batch(false, func(ctx context.Context, s *storage) error {
+			_, err := s.Get(ctx, database.Who{ID: 2})
+			return err
+		}, func(ctx context.Context, s *storage) error {
+			return s.Query(ctx, models.Query{Limit: 2}, func(result database.Result) error {
+				for _, err := range result.Users {
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})(s)
+	}, "[<nil> <nil>]", "", unset},
 	{"what is unique", func(s *storage) (any, error) {
-		names, ignoresCase, err := s.Uniqueness(ctx)
-		return fmt.Sprint(strings.Contains(strings.Join(names, " "), "email"), ignoresCase), err
+		names, ignoresCase := s.Uniqueness()
+		return fmt.Sprint(strings.Contains(strings.Join(names, " "), "email"), ignoresCase), nil
 	}, "true false", "", ""},
 }
 
@@ -134,6 +170,56 @@ func put(email string) func(*storage) (any, error) {
 	}
 }
 
+func history(who database.Who) func(*storage) (any, error) {
+	return func(s *storage) (any, error) {
+		entries, _, err := s.History(ctx, who, "", 9)
+		ops := ""
+		for _, entry := range entries {
+			ops += string(entry.Op)
+		}
+		return ops, err
+	}
+}
+
+func erase(who database.Who) func(*storage) (any, error) {
+	return func(s *storage) (any, error) { return s.Erase(ctx, who) }
+}
+
+// step is one request of a batch.
+type step = func(ctx context.Context, s *storage) error
+
+// writes are steps: each of them changes something that can be seen.
+var writes = []step{
+	func(ctx context.Context, s *storage) error { return s.add(ctx, "zoe") },
+	func(ctx context.Context, s *storage) error {
+		_, err := s.Change(ctx, database.Who{ID: 2}, values(s.fields, "name", "Zoe"), all)
+		return err
+	},
+	func(ctx context.Context, s *storage) error {
+		_, err := s.Delete(ctx, database.Who{ID: 3}, nil)
+		return err
+	},
+	func(ctx context.Context, s *storage) error {
+		_, err := s.Restore(ctx, 4, models.Values{})
+		return err
+	},
+}
+
+// batch carries out a batch, of which every step must succeed. The answer is the error of each.
+func batch(writes bool, steps ...step) func(*storage) (any, error) {
+	return func(s *storage) (any, error) {
+		var outcomes []error
+		err := s.Batch(ctx, writes, func(ctx context.Context) error {
+			outcomes = nil
+			for _, step := range steps {
+				outcomes = append(outcomes, s.Step(ctx, func(ctx context.Context) error { return step(ctx, s) }))
+			}
+			return errors.Join(outcomes...)
+		})
+		return outcomes, err
+	}
+}
+
 func remove(who database.Who, allow models.Precondition) func(*storage) (any, error) {
 	return func(s *storage) (any, error) { return s.Delete(ctx, who, allow) }
 }
@@ -143,7 +229,7 @@ func imported(options database.ImportOptions, rows ...string) func(*storage) (an
 	return func(s *storage) (any, error) {
 		done, err := s.Import(ctx, lines(file(rows...)), options)
 		if refused, ok := errors.AsType[*database.RefusedRows](err); ok && refused.Refused == 1 {
-			if failed := refusal(refused.Listed[0].Err); failed != nil && failed.Duplicate {
+			if errors.Is(refused.Listed[0].Err, models.ErrEmailUsed) {
 				return fmt.Sprintf("refused: 1 of %d, line %d", refused.All, refused.Listed[0].Line), nil
 			}
 		}
@@ -218,6 +304,44 @@ func TestNoFailureOfAStatementIsHidden(t *testing.T) {
 	}
 }
 
+// What a batch says of each step is what is stored, whichever statement fails: a step that fails leaves nothing behind.
+func TestABatchHasStoredWhatItSays(t *testing.T) {
+	t.Parallel()
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			f := d.openFailing(t)
+			for n, failed := 1, "?"; failed != ""; n++ {
+				f.statements.Fail(n)
+				var isDone []any
+				err := f.Batch(ctx, true, func(ctx context.Context) error {
+					isDone = nil
+					for _, step := range writes {
+						err := f.Step(ctx, func(ctx context.Context) error { return step(ctx, f.storage) })
+						isDone = append(isDone, err == nil)
+					}
+					return nil
+				})
+				failed = f.statements.End()
+				users, got := f.users(t), []any{}
+				for _, part := range []string{"zoe", "Zoe alan", "grace", "edsger"} {
+					got = append(got, strings.Contains(users, part) != (part == "grace"))
+				}
+				want := isDone
+				if err != nil {
+					want = []any{false, false, false, false}
+				}
+				if fmt.Sprint(got) != fmt.Sprint(want) || failed == "" && (err != nil || fmt.Sprint(want) != "[true true true true]") {
+					t.Fatalf("done is %v, and %v says the batch, with %v, where statement %d fails (%s): %s", got, want, err, n, failed, users)
+				}
+				if err == nil {
+					f = d.openFailing(t)
+				}
+			}
+		})
+	}
+}
+
 // users returns the names and emails that are stored.
 func (s *storage) users(t testing.TB) string {
 	t.Helper()
@@ -243,11 +367,11 @@ func (s *storage) schema(t testing.TB, other *sql.DB) (schema string) {
 }
 
 func adding(field string) command {
-	return func(at database.Location, ctx context.Context) error { return at.AddField(ctx, field) }
+	return func(at database.Location, ctx context.Context) error { return at.AddFields(ctx, field) }
 }
 
 func addingUnique(field string) command {
-	return func(at database.Location, ctx context.Context) error { return at.AddUniqueField(ctx, field) }
+	return func(at database.Location, ctx context.Context) error { return at.AddUniqueFields(ctx, field) }
 }
 
 // A command that changes the schema says so if one of its statements fails. What it may have done before stays only where
@@ -291,7 +415,7 @@ func TestNoFailureOfAChangeOfTheSchemaIsHidden(t *testing.T) {
 						program.Must(t, command.before(f.at, ctx))
 						continue
 					}
-					after, wantSame := f.schema(t, other), failed != "" || name == "index-search once more"
+					after, wantSame := f.schema(t, other), failed != "" || name == "index-search once more" || name == "changes restart"
 					if (after == before) != wantSame && !(f.delayed && command.hasSteps && failed != "") {
 						t.Fatalf("the schema was\n%s\nand is\n%s\nwhere statement %d fails (%s), with %v", before, after, n, failed, err)
 					}
@@ -304,8 +428,8 @@ func TestNoFailureOfAChangeOfTheSchemaIsHidden(t *testing.T) {
 	}
 }
 
-// A start of which a statement fails says so, and the next one opens the database. On SQLite it looks for what to warn of in
-// two statements.
+// A start of which a statement fails says so, and the next one opens the database. On SQLite GORM asks for two tables once more
+// that are not there, and for one to warn of.
 func TestNoFailureOfAStartIsHidden(t *testing.T) {
 	t.Parallel()
 	for _, d := range databases {
@@ -314,7 +438,7 @@ func TestNoFailureOfAStartIsHidden(t *testing.T) {
 			f, unheard := &failing.Statements{}, []string{}
 			for n, failed := 1, "?"; failed != ""; n++ {
 				at := d.failing(t, f)
-				at.Fields, at.Logger = plain(), slog.New(slog.DiscardHandler)
+				at.Fields, at.KeepChanges, at.Logger = plain(), time.Hour, slog.New(slog.DiscardHandler)
 				f.Fail(n)
 				users, err := at.Open(ctx, 0)
 				failed = f.End()
@@ -329,7 +453,7 @@ func TestNoFailureOfAStartIsHidden(t *testing.T) {
 				s.Users = s.open(t, 0)
 				program.Must(t, errors.Join(s.add(ctx, "n"), s.Close(ctx)))
 			}
-			if most := map[bool]int{true: 0, false: 2}[d.delayed]; len(unheard)-1 > most {
+			if most := map[bool]int{true: 0, false: 3}[d.delayed]; len(unheard)-1 > most {
 				t.Errorf("it succeeds although one of these fails: %q", unheard)
 			}
 		})

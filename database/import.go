@@ -118,7 +118,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 	defer u.imports.Release(1)
 	run := func(inSteps bool) error {
 		return u.pool.importing(ctx, func(tx *gorm.DB) error {
-			i := fileImport{Users: u, tx: tx, options: options, inSteps: inSteps, seen: idSet{}}
+			i := fileImport{Users: u, ctx: ctx, tx: tx, options: options, inSteps: inSteps, seen: idSet{}}
 			err := i.run(rows)
 			if done = i.done; err == nil && options.DryRun {
 				err = errDryRun
@@ -148,14 +148,15 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 // fileImport is the import of one file in its transaction. Its statements fail once the context of the import has ended.
 type fileImport struct {
 	*Users
+	ctx     context.Context
 	tx      *gorm.DB
 	options ImportOptions
 	inSteps bool // a savepoint stands before each step
-	table   table
 	inOrder bool // a unique value may go from one row to a later one; otherwise new users come last, in half the time
 	refused RefusedRows
 	done    Imported
-	seen    idSet // the users that rows have created or found
+	seen    idSet   // the users that rows have created or found
+	created []int64 // the entries of creations, until there are too many
 }
 
 // idSet is a set of ids, 64 consecutive ones in each word: 1,000,000 users with consecutive ids take half a MiB.
@@ -165,9 +166,6 @@ func (s idSet) add(id int64)      { s[id>>6] |= 1 << (id & 63) }
 func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
 
 func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) (err error) {
-	if i.table, err = i.dialect.describe(i.tx, i.fields); err != nil {
-		return err
-	}
 	i.inOrder = slices.ContainsFunc(i.table.unique, func(name string) bool {
 		return name != "email" && i.fields.Find(name) != nil // updates keep the email
 	})
@@ -202,9 +200,12 @@ func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) (err error) {
 	case i.refused.Refused > 0:
 		return &i.refused
 	case i.options.DeleteMissing:
-		return i.deleteMissing()
+		err = i.deleteMissing()
 	}
-	return nil
+	if err == nil && i.done.Created > MaxRecorded {
+		err = i.record(i.ctx, i.tx, models.Change{Op: models.OpMany})
+	}
+	return err
 }
 
 // sameEmail returns what the emails of two rows have in common if only one user may have them.
@@ -228,11 +229,11 @@ func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 	}
 	column := "email"
 	if i.table.ignoresCase {
-		column = i.traits.foldedEmail
+		column = i.dialect.foldedEmail()
 	}
-	same := i.tx.Where(column+" IN ?", i.stored(emails...))
+	same := i.tx.Where(column+" IN ?", emails)
 	if i.options.OnConflict == ConflictUpdates { // nothing else may change them until the commit
-		same = same.Clauses(clause.Locking{Strength: "NO KEY UPDATE"})
+		same = same.Clauses(forChange)
 	}
 	for user, err := range i.each(same) {
 		if err != nil {
@@ -246,9 +247,11 @@ func (i *fileImport) find(rows []ImportRow) (map[string]models.User, error) {
 // change is what a row does: it creates a user, or gives one other values in some fields.
 type change struct {
 	ImportRow
-	id     int64
+	user   models.User     // as it is before, with the id 0 for a new one
 	fields models.FieldSet // none for a new user
 }
+
+func (c change) isNew() bool { return c.fields == 0 }
 
 // store stores rows, and does what the options say with those whose user exists. One with the email of an earlier row
 // comes after all others: it must find what that earlier row has left.
@@ -272,7 +275,7 @@ func (i *fileImport) store(rows []ImportRow) error {
 		case !exists:
 			last = append(last, change{ImportRow: row})
 		case i.options.OnConflict == ConflictFails:
-			var why error = &models.StorageError{Text: "another user has the email", Duplicate: true} // as the database would say
+			why := models.ErrEmailUsed
 			if i.seen.has(user.ID) {
 				why = models.ErrRepeated
 			}
@@ -284,7 +287,7 @@ func (i *fileImport) store(rows []ImportRow) error {
 			if i.options.OnConflict == ConflictSkips || differing == 0 {
 				i.done.Skipped++
 			} else {
-				changes = append(changes, change{row, user.ID, differing})
+				changes = append(changes, change{row, user, differing})
 			}
 		}
 		emails[email] = true
@@ -312,7 +315,7 @@ func (i *fileImport) carryOut(changes []change) error {
 		return i.carryOut(changes[half:])
 	}
 	row := []ImportRow{changes[0].ImportRow}
-	if changes[0].fields == 0 { // on PostgreSQL, another program may have created the user since the lookup
+	if changes[0].isNew() { // on PostgreSQL, another program may have created the user since the lookup
 		if found, err := i.find(row); err != nil {
 			return err
 		} else if len(found) > 0 {
@@ -333,10 +336,10 @@ func (i *fileImport) step(changes []change) error {
 	if err := i.tx.Exec("SAVEPOINT one").Error; err != nil {
 		return err
 	}
-	before := i.done // and of the ids that are seen then, no user who is not in the file has one
+	before, created := i.done, i.created // and of the ids that are seen then, no user who is not in the file has one
 	err := i.try(changes)
 	if err != nil {
-		i.done = before
+		i.done, i.created = before, created
 		if i.tx.Exec("ROLLBACK TO SAVEPOINT one").Error != nil { // RollbackTo hides errors of SQLite
 			shown, _ := i.dialect.classify(err)
 			return shown // which is no refusal
@@ -345,77 +348,122 @@ func (i *fileImport) step(changes []change) error {
 	return cmp.Or(err, i.tx.Exec("RELEASE SAVEPOINT one").Error)
 }
 
-// try carries out changes in their order. New users who follow one another are stored together.
+// try carries out changes in their order. Users who follow one another and are new, or are not, are stored together: up
+// to 80 in a statement, and 266 on PostgreSQL.
 func (i *fileImport) try(changes []change) error {
-	var created []*models.User
-	for at, c := range changes {
-		if c.fields != 0 {
-			if _, err := i.update(i.tx, c.id, c.fields, &c.Profile); err != nil {
-				return err
-			}
-			i.done.Updated++
-			continue
+	for len(changes) > 0 {
+		run := 1
+		for run < len(changes) && changes[run].isNew() == changes[0].isNew() {
+			run++
 		}
-		created = append(created, new(i.newUser(c.Profile)))
-		if at+1 < len(changes) && changes[at+1].fields == 0 {
-			continue
+		store := i.change
+		if changes[0].isNew() {
+			store = i.create
 		}
-		// Up to 80 in a statement, and 266 on PostgreSQL.
-		batches := i.tx.Clauses(returnID).CreateInBatches(created, i.traits.maxParameters/(len(i.fields)+1))
-		if err := createdAll(batches, len(created)); err != nil {
+		if err := store(changes[:run]); err != nil {
 			return err
 		}
-		for _, user := range created {
-			i.seen.add(user.ID)
-		}
-		i.done.Created += len(created)
-		created = nil
+		changes = changes[run:]
 	}
 	return nil
 }
 
-// deleteMissing lists the first users that are not in the file, and deletes all. If there are too many, it counts the
-// rest.
+func (i *fileImport) create(changes []change) error {
+	users, entries := make([]*models.User, len(changes)), make([]models.Change, len(changes))
+	for at, c := range changes {
+		users[at] = new(i.newUser(c.Profile))
+	}
+	batches := i.tx.Clauses(returnID).CreateInBatches(users, i.dialect.maxParameters()/(len(i.fields)+1))
+	if err := effect(batches, len(users)); err != nil {
+		return err
+	}
+	for at, user := range users {
+		i.seen.add(user.ID)
+		entries[at] = created(user.ID)
+	}
+	if i.done.Created += len(users); i.done.Created > MaxRecorded {
+		return i.forgetCreations()
+	}
+	err := i.record(i.ctx, i.tx, entries...)
+	for _, entry := range entries {
+		if entry.Seq > 0 { // where changes are recorded
+			i.created = append(i.created, entry.Seq)
+		}
+	}
+	return err
+}
+
+// forgetCreations deletes the entries of the creations: one for all of them takes their place.
+func (i *fileImport) forgetCreations() error {
+	for some := range slices.Chunk(i.created, i.dialect.maxParameters()) {
+		if err := i.tx.Delete(&models.Change{}, some).Error; err != nil {
+			return recordError{err}
+		}
+	}
+	i.created = nil
+	return nil
+}
+
+// change stores whole users by their ids, which the transaction has locked.
+func (i *fileImport) change(changes []change) error {
+	users, entries := make([]*models.User, len(changes)), make([]models.Change, len(changes))
+	for at, c := range changes {
+		user := i.changedUser(c.user, c.fields, &c.Profile)
+		users[at], entries[at] = &user, i.changed(user.ID, c.fields, &c.user.Profile, &user.Profile)
+	}
+	byID := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns(i.fields.Names())}
+	batches := i.tx.Clauses(byID).Omit("created_at").CreateInBatches(users, i.dialect.maxParameters()/(len(i.fields)+1))
+	if err := effect(batches, len(users)); err != nil {
+		return err
+	}
+	i.done.Updated += len(users)
+	return i.record(i.ctx, i.tx, entries...)
+}
+
+// deleteMissing deletes the users that are not in the file, and lists the first. If there are too many, it counts the rest:
+// then all is rolled back.
 func (i *fileImport) deleteMissing() error {
 	i.done.DeletedUsers = []DeletedUser{}
 	missing, rest := 0, i.tx.Model(&models.User{})
 	for {
 		var ids []int64
-		if err := rest.Order("id").Limit(i.traits.maxParameters).Pluck("id", &ids).Error; err != nil {
+		if err := rest.Order("id").Limit(i.dialect.maxParameters()).Pluck("id", &ids).Error; err != nil {
 			return err
 		}
 		if len(ids) == 0 {
 			break
 		}
 		rest = i.tx.Model(&models.User{}).Where("id > ?", ids[len(ids)-1])
-		gone := slices.DeleteFunc(ids, i.seen.has)
+		gone, err := i.deleteUsers(slices.DeleteFunc(ids, i.seen.has))
+		if err != nil {
+			return err
+		}
+		for _, user := range gone[:min(len(gone), models.MaxListed-len(i.done.DeletedUsers))] {
+			i.done.DeletedUsers = append(i.done.DeletedUsers, DeletedUser{ID: user.ID, Email: user.Email})
+		}
 		missing += len(gone)
-		if room := models.MaxListed - len(i.done.DeletedUsers); room > 0 && len(gone) > 0 {
-			listed := i.tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}) // as they will be deleted
-			for user, err := range i.each(listed.Where("id IN ?", gone).Order("id").Limit(room)) {
-				if err != nil {
-					return err
-				}
-				i.done.DeletedUsers = append(i.done.DeletedUsers, DeletedUser{ID: user.ID, Email: user.Email})
-			}
-		}
-		if missing > i.options.MaxDeletes || len(gone) == 0 {
-			continue
-		}
-		deleted := i.tx.Where("id IN ?", gone).Delete(&models.User{})
-		if deleted.Error != nil {
-			return deleted.Error
-		}
-		if deleted.RowsAffected < int64(len(gone)) { // on PostgreSQL, another program may have deleted some
-			for _, err := range i.each(i.tx.Where("id IN ?", gone)) {
-				return cmp.Or(err, error(models.ErrIgnored))
-			}
-			missing -= len(gone) - int(deleted.RowsAffected)
-		}
-		i.done.Deleted += int(deleted.RowsAffected)
 	}
 	if missing > i.options.MaxDeletes {
 		return &TooManyDeletes{Missing: missing, Max: i.options.MaxDeletes, Users: i.done.DeletedUsers}
 	}
+	i.done.Deleted = missing
 	return nil
+}
+
+// deleteUsers deletes users, of whom on PostgreSQL another program may have deleted some, and returns them by id.
+func (i *fileImport) deleteUsers(ids []int64) (gone []models.User, err error) {
+	var entries []models.Change
+	for user, err := range i.each(i.tx.Clauses(forDeletion).Where("id IN ?", ids).Order("id")) {
+		if err != nil {
+			return nil, err
+		}
+		gone, entries = append(gone, *user), append(entries, i.deleted(user))
+	}
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	if err := effect(i.tx.Where("id IN ?", ids).Delete(&models.User{}), len(gone)); err != nil {
+		return nil, err
+	}
+	return gone, i.record(i.ctx, i.tx, entries...)
 }

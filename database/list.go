@@ -135,10 +135,7 @@ func (u *Users) readList(ctx context.Context, size int) (list *List, err error) 
 	defer stall.Stop()
 	err = u.pool.snapshot(ctx, func(tx *gorm.DB) error {
 		list = &List{JSON: append(make([]byte, 0, size), '[')}
-		if _, err := u.catalog.table(tx); err != nil {
-			return err
-		}
-		if list.Cursor, err = u.dialect.cursor(tx); err != nil {
+		if list.Cursor, err = u.cursor(tx); err != nil {
 			return err
 		}
 		users := 0

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -79,7 +80,7 @@ func (d engine) open(t testing.TB, fields models.Fields, commands ...command) *s
 
 func (d engine) openAt(t testing.TB, at database.Location, fields models.Fields, commands ...command) *storage {
 	t.Helper()
-	at.Fields, at.Logger = fields, slog.New(slog.DiscardHandler)
+	at.Fields, at.KeepChanges, at.Logger = fields, time.Hour, slog.New(slog.DiscardHandler)
 	s := &storage{engine: d, at: at, fields: fields}
 	if len(commands) > 0 {
 		s.Users = s.open(t, 0)

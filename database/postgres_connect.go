@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"users-api/models"
 )
 
 // connectPostgres connects to the database, whatever is in it. It retries a server that is starting or not there yet: a
@@ -27,18 +28,10 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	if err != nil {
 		return nil, err
 	}
-	p := &postgresPool{
-		address: address, logger: d.Logger, ended: ended, newest: map[string]string{},
-		catalog: &catalog{dialect: postgresDialect{}, fields: d.Fields},
-	}
+	p := &postgresPool{address: address, logger: d.Logger, ended: ended}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
 	config.AfterConnect = setSessionDefaults
-	// A statement that commits by itself must not meet a connection that the server has ended: its outcome would not be
-	// known.
-	config.ShouldPing = func(_ context.Context, c pgxpool.ShouldPingParams) bool {
-		return c.IdleDuration > 5*time.Millisecond
-	}
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but not the name of the function
 			conn.CustomData()[unconfirmed] = true
@@ -58,27 +51,22 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 			return err
 		}
 	}
-	if len(address.hosts) > 1 { // otherwise there is no other server to turn to
-		config.ConnConfig.ValidateConnect = p.passOverOld(config.ConnConfig.ValidateConnect)
-	}
-	p.writing = semaphore.NewWeighted(int64(config.MaxConns / 2))
-	p.waiting = semaphore.NewWeighted(int64(config.MaxConns / 4))
-	p.timelines.Lock() // a connection that is made at once needs the pool
-	p.pool, err = pgxpool.NewWithConfig(p.ended, config)
-	p.timelines.Unlock()
-	if err != nil {
+	p.writing = semaphore.NewWeighted(int64(config.MaxConns * 3 / 4))
+	if p.pool, err = pgxpool.NewWithConfig(p.ended, config); err != nil {
 		return nil, p.explain(err)
 	}
 	dialector := postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)
 	if p.db, err = openGORM(postgresDialector{dialector}, d.Fields); err == nil {
+		err = cutTimes(p.db)
+	}
+	if err == nil {
 		err = p.reach(ctx)
 	}
 	if err == nil {
 		err = p.expectServer(ctx)
 	}
 	if err == nil {
-		p.fold, err = p.foldExpression(ctx)
-		p.catalog.dialect = postgresDialect{p.fold}
+		p.dialect.folded, err = p.foldExpression(ctx)
 	}
 	if err != nil {
 		_ = p.close(ctx) // likewise
@@ -97,19 +85,13 @@ func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
 	for name := range conn.Config().RuntimeParams {
 		given = append(given, name)
 	}
-	set, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES
-			('default_transaction_isolation', 'read committed'), ('statement_timeout', '0'), ('lock_timeout', '20ms'),
-			('client_min_messages', 'warning'), ('transaction_timeout', '0'),
-			('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0')) AS defaults (name, value)
+	_, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES
+			('default_transaction_isolation', 'read committed'), ('statement_timeout', '0'), ('lock_timeout', '3500ms'),
+			('transaction_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0'))
+			AS defaults (name, value)
 		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL
 			AND name <> ALL (string_to_array($2::text, ','))`,
 		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
-	// What commits by itself relies on three of these. The parameter options may set any of them.
-	isGiven := func(name string) bool {
-		relied := []string{"default_transaction_isolation", "lock_timeout", "client_min_messages", "options"}
-		return slices.Contains(relied, name)
-	}
-	conn.PgConn().CustomData()[own] = set.RowsAffected() > 0 && !slices.ContainsFunc(given, isGiven)
 	return err
 }
 
@@ -121,6 +103,17 @@ func (d postgresDialector) DataTypeOf(field *schema.Field) string {
 		return "timestamptz(0)"
 	}
 	return d.Dialector.DataTypeOf(field)
+}
+
+// cutTimes lets the default of created_at in a table that is created cut fractions off: a timestamptz(0) would round up,
+// into the future.
+func cutTimes(db *gorm.DB) error {
+	users := &gorm.Statement{DB: db}
+	err := users.Parse(&models.User{})
+	if err == nil {
+		users.Schema.LookUpField("created_at").DefaultValue = "date_trunc('second', CURRENT_TIMESTAMP)"
+	}
+	return err
 }
 
 // Migrator returns GORM's, which asks the dialector that it has for the types.
@@ -185,37 +178,5 @@ func sleep(ctx context.Context, howLong time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// passOverOld makes a connection to a server fail that is on an older timeline of the same cluster than this process
-// has seen. A server that stood still while a standby took its place goes on as if nothing had happened, and what it
-// shows is old.
-func (p *postgresPool) passOverOld(validate pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
-	return func(ctx context.Context, conn *pgconn.PgConn) error {
-		if validate != nil {
-			if err := validate(ctx, conn); err != nil {
-				return err
-			}
-		}
-		asked := conn.ExecParams(ctx, `SELECT system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8)
-			FROM pg_control_system() WHERE NOT pg_is_in_recovery()`, nil, nil, nil, nil).Read()
-		if asked.Err != nil || len(asked.Rows) == 0 {
-			if sqlState(asked.Err) == codeNoRight {
-				return nil
-			}
-			return asked.Err // a standby has begun no timeline of its own
-		}
-		cluster, timeline := string(asked.Rows[0][0]), string(asked.Rows[0][1])
-		p.timelines.Lock()
-		defer p.timelines.Unlock()
-		newest := p.newest[cluster]
-		if timeline < newest {
-			return errOldTimeline
-		}
-		if p.newest[cluster] = timeline; timeline > newest && newest != "" {
-			p.pool.Reset()
-		}
-		return nil
 	}
 }

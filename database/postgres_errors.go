@@ -23,23 +23,21 @@ import (
 
 // SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) that are told apart here.
 const (
-	codeUnreached     = "08001"
-	codeLost          = "08006"
-	codeUnknown       = "08007"
-	codeUnsupported   = "0A000"
-	codeDuplicate     = "23505"
-	codeReadOnly      = "25006"
-	codeNoStatement   = "26000"
-	codeNoRight       = "42501"
-	codeNoTable       = "42P01"
-	codeSameStatement = "42P05"
-	codeTooMany       = "53300"
-	codeLocked        = "55P03"
-	codeCancelled     = "57014"
-	codeShutdown      = "57P01"
-	codeCrash         = "57P02"
-	codeStarting      = "57P03"
-	codeIdle          = "57P05"
+	codeUnreached   = "08001"
+	codeLost        = "08006"
+	codeUnknown     = "08007"
+	codeUnsupported = "0A000"
+	codeDuplicate   = "23505"
+	codeReadOnly    = "25006"
+	codeNoRight     = "42501"
+	codeNoTable     = "42P01"
+	codeTooMany     = "53300"
+	codeLocked      = "55P03"
+	codeCancelled   = "57014"
+	codeShutdown    = "57P01"
+	codeCrash       = "57P02"
+	codeStarting    = "57P03"
+	codeIdle        = "57P05"
 )
 
 var (
@@ -49,23 +47,19 @@ var (
 	errTooLate = &models.StorageError{
 		Text: "the PostgreSQL server did not do it in time, and nothing was changed", Code: codeCancelled, Meaning: "too late",
 	}
+	// errLocked: another transaction held a lock for too long.
+	errLocked = &models.StorageError{
+		Text: "another transaction of PostgreSQL held a lock that this write needs, and nothing was changed", Code: codeLocked,
+		Meaning: "locked",
+	}
 	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps
 	// nowhere else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
-	errOldTimeline = errors.New("the PostgreSQL server that took the place of another cannot be reached")
 	errReadOnly    = errors.New("the PostgreSQL server refuses writes: default_transaction_read_only is on")
 )
 
-// oldPooler says what to do where a statement that this process has prepared is unknown, or another has prepared it.
-const oldPooler = "before PgBouncer 1.21, add default_query_exec_mode=exec to DATABASE_URL"
-
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
 const unconfirmed = "unconfirmed"
-
-// own marks a connection whose session belongs to this process alone, and has its settings.
-const own = "own"
-
-var errNeedsTransaction = errors.New("a single statement would not do")
 
 // commitError returns the error of a COMMIT. Only an ERROR of the server says for certain that nothing was stored. A
 // cancel or a shutdown (class 57) that arrives during the commit takes effect after it, with the same message as before
@@ -104,7 +98,7 @@ const (
 	other    trouble = iota // no error of a database, or one that says nothing about the connection or the statement
 	refused                 // the server refuses what the statement asks for, and would refuse it again
 	aborted                 // the server has rolled the transaction back because of others
-	outdated                // what was prepared no longer fits: the table was changed, or a pooler has lost it
+	outdated                // what was prepared no longer fits: the table was changed
 	locked                  // it has waited too long for a lock
 	ended                   // a deadline or a cancel has ended it
 	gone                    // the server has ended the connection, goes away or takes no writes: another may take its place
@@ -131,8 +125,6 @@ func troubleOf(err error) trouble {
 		return ended
 	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
 		return gone
-	case codeNoStatement, codeSameStatement:
-		return outdated
 	case codeUnsupported:
 		if server.Routine == "RevalidateCachedQuery" {
 			return outdated
@@ -154,18 +146,16 @@ func troubleOf(err error) trouble {
 // isConnections reports whether the connection is to blame, or its end.
 func (t trouble) isConnections() bool { return t == ended || t == gone }
 
-func isLocked(err error) bool { return troubleOf(err) == locked }
-
 // outcome returns the error of a read or a write as the callers of the pool know it: late, if it was ended by its own
 // deadline.
-func (p *postgresPool) outcome(err, late error) error {
+func (p *postgresPool) outcome(err error, late *models.StorageError) error {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch trouble := troubleOf(err); {
 	case err == nil, isUnknown(err):
 		return err
 	case p.ended.Err() != nil && trouble.isConnections():
 		return models.ErrClosed
-	case trouble == locked, trouble == ended && sqlState(err) == "" && !connecting:
+	case trouble == locked && late == errSlow, trouble == ended && sqlState(err) == "" && !connecting:
 		return late
 	}
 	return err
@@ -177,21 +167,21 @@ func (postgresDialect) classify(err error) (shown error, isRefusal bool) {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, isStorage := errors.AsType[*models.StorageError](err)
+	_, isRecord := errors.AsType[recordError](err)
 	switch {
 	case err == nil, isStorage:
-		return err, errors.Is(err, models.ErrIgnored)
+		return err, errors.Is(err, models.ErrNoEffect)
 	case connecting:
 		why := reason(err)
 		return &models.StorageError{Text: why, Code: cmp.Or(sqlState(err), codeUnreached), Meaning: why}, false
+	case troubleOf(err) == locked:
+		return errLocked, false
 	case isServers:
 		text := server.Error()
-		if server.Code == codeNoStatement || server.Code == codeSameStatement {
-			text += ": " + oldPooler
-		}
 		column := uniqueColumn(server)
 		return &models.StorageError{
 			Text: text, Code: server.Code, Unique: server.Code == codeDuplicate, Column: column, Duplicate: column == "email",
-		}, troubleOf(err) == refused
+		}, troubleOf(err) == refused && !isRecord
 	case troubleOf(err).isConnections():
 		return &models.StorageError{Text: reason(err), Code: codeLost, Meaning: reason(err)}, false
 	}
@@ -224,8 +214,6 @@ func reason(err error) string {
 		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
 	case isUntrusted(err):
 		return "the certificate of the PostgreSQL server is not trusted"
-	case errors.Is(err, errOldTimeline):
-		return errOldTimeline.Error()
 	case errors.Is(err, errReadOnly):
 		return errReadOnly.Error()
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):
@@ -278,11 +266,10 @@ func (p *postgresPool) explain(err error) error {
 	}
 	address := p.address
 	helps := map[string]string{ // by SQLSTATE, or by its class
-		codeNoStatement:   oldPooler,
-		codeSameStatement: oldPooler,
 		codeNoRight: fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run "+
 			"`GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, `GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, "+
-			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s`", address.database, address.username),
+			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s` and `users-api changes restart`, which "+
+			"gives it users_changes", address.database, address.username),
 		codeNoTable: "start the service, which creates the table with the columns that USER_FIELDS names",
 		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), " +
 			"or its server does not run",
@@ -297,7 +284,7 @@ func (p *postgresPool) explain(err error) error {
 	switch {
 	case help != "":
 	case connecting && slices.Contains([]string{"22023", "42601", "42704", "55P02"}, code): // of a parameter
-		help = "correct it in DATABASE_URL, or take it out; search_path names the schema there, %20 is a blank, and " + oldPooler
+		help = "correct it in DATABASE_URL, or take it out; search_path names the schema there, and %20 is a blank"
 	case errors.Is(err, errReadOnly):
 		help = "switch it off in DATABASE_URL, for the role, for the database or on the server"
 	case isUntrusted(err):

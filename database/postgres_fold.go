@@ -72,7 +72,7 @@ func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 func (d postgresDialect) containsWords(columns, words []string) clause.Expression {
 	var folded []string
 	for _, column := range columns {
-		folded = append(folded, fmt.Sprintf(d.fold, "coalesce("+column+"::text, '')"))
+		folded = append(folded, d.fold("coalesce(users."+quote(column)+"::text, '')"))
 	}
 	var patterns []any
 	for _, word := range words {
@@ -96,7 +96,7 @@ func (d postgresDialect) seek(db *gorm.DB, names, words []string) *gorm.DB {
 	for _, word := range words[:min(3, len(words))] {
 		var some []clause.Expression
 		for _, name := range names {
-			some = append(some, clause.Expr{SQL: fmt.Sprintf(d.fold, quote(name)+"::text") + " LIKE ?", Vars: []any{likePattern(word)}})
+			some = append(some, clause.Expr{SQL: d.fold(quote(name)+"::text") + " LIKE ?", Vars: []any{likePattern(word)}})
 		}
 		db = db.Clauses(hiddenLimit{}).Where(clause.Or(some...))
 	}
@@ -105,5 +105,5 @@ func (d postgresDialect) seek(db *gorm.DB, names, words []string) *gorm.DB {
 
 // indexComment is the comment of the indexes of searches: another version folds in another way, or another collation.
 func (d postgresDialect) indexComment() string {
-	return fmt.Sprintf("made by users-api index-search, folds as %x", sha256.Sum256([]byte(d.fold)))
+	return fmt.Sprintf("made by users-api index-search, folds as %x", sha256.Sum256([]byte(d.folded)))
 }

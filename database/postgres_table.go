@@ -6,10 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
 
 	"users-api/models"
@@ -46,33 +48,27 @@ func (p *postgresPool) expectServer(ctx context.Context) error {
 	return nil
 }
 
-// createTable creates the table if nothing of its name is found on the search path. If two processes create it at once,
-// PostgreSQL refuses one of them midway: so processes take turns, and each looks again.
-func (p *postgresPool) createTable(ctx context.Context) error {
-	return p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
-		// A statement that opens a table makes the session notice what others have committed to the catalog.
-		const exists = "SELECT count(*) FROM pg_class WHERE oid = to_regclass('users')"
-		begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; "+
-			"SELECT pg_advisory_xact_lock(%d)", createLock)
-		return p.transaction(ctx, begin, func(tx *gorm.DB) error {
-			return createTable(tx, exists, p.catalog.fields, setPostgresUpdatedAt)
+// prepare makes the tables that are missing in one transaction, which processes that start at once take in turn: if two
+// create a table at once, PostgreSQL refuses one of them midway.
+func (p *postgresPool) prepare(ctx context.Context, d Location) (found storage, err error) {
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d); "+
+		"SET LOCAL lock_timeout = %d", createLock, answerTimeout.Milliseconds())
+	err = p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
+		return p.transaction(ctx, begin, func(tx *gorm.DB) (err error) {
+			found, err = d.prepare(tx, p.dialect, false)
+			return err
 		})
 	})
+	if server, isServers := errors.AsType[*pgconn.PgError](err); isServers && (server.Code == codeNoRight || troubleOf(err) == locked) {
+		err = &startError{fmt.Sprintf("cannot prepare the tables in %s: %s: let their owner run `users-api changes restart` once, "+
+			"with a DATABASE_URL of its own, and look that nothing holds users locked", p.address, server.Message), err}
+	}
+	return found, err
 }
 
-// describe reads what the table is, or returns why it cannot be served. Without a table, each statement says so by
-// itself.
+// describe looks at the table. Without a table, each statement says so by itself.
 func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
-	var why, columns, unique string
-	isSet := false
-	err = db.Raw("SELECT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = to_regclass('users') AND " + setsUpdatedAt + ")").
-		Row().Scan(&isSet)
-	if err != nil {
-		return t, err
-	}
-	if t.fields = fields; !isSet {
-		t.fields = fields.Plain()
-	}
+	var why string
 	err = db.Raw(`SELECT CASE
 			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
 			WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid) THEN 'it has rules'
@@ -82,42 +78,68 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 			WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'id'
 				WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
 				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
-				THEN 'its id is no integer that is the primary key'
-			ELSE COALESCE((SELECT format('its column %s is of type %s%s, and it must be plain text or varchar%s', a.attname,
-					format_type(a.atttypid, NULL), CASE WHEN a.attgenerated <> '' THEN ', generated'
-						WHEN NOT o.collisdeterministic THEN ', with a nondeterministic collation' END,
-					CASE WHEN `+isTimestamp+` THEN ', or run `+"`users-api add-field updated_at`"+`' END)
-				FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-				LEFT JOIN pg_collation o ON o.oid = a.attcollation
-				WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(?, ','))
-				AND (a.attgenerated <> '' OR NOT o.collisdeterministic
-					OR COALESCE(NULLIF(t.typbasetype, 0), t.oid) NOT IN ('text'::regtype, 'varchar'::regtype)) LIMIT 1), '') END,
-		(SELECT COALESCE(string_agg(attname, ','), '') FROM pg_attribute
-			WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
-		(SELECT COALESCE(string_agg(a.attname, ','), '') FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			JOIN pg_attribute a ON a.attrelid = i.indrelid
-			WHERE i.indrelid = c.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
-			AND (i.indpred IS NULL OR `+isNotEmpty+`) AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND `+isCaseIndex+`)),
-		EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-			WHERE i.indrelid = c.oid AND `+isCaseIndex+`),
-		`+isRecorded+`,
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisvalid AND `+isSearchIndex+`
-			AND obj_description(i.indexrelid, 'pg_class') = ?),
-		EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid IN (c.oid, to_regclass('users_changes'))
-			AND NOT g.tgisinternal AND NOT `+isOurs+` AND NOT `+setsUpdatedAt+`)
-		FROM pg_class c WHERE c.oid = to_regclass('users')`, strings.Join(t.fields.Settable().Names(), ","), d.indexComment()).
-		Row().Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed, &t.indexed, &t.triggers)
+				THEN 'its id is no integer that is the primary key' ELSE '' END
+		FROM pg_class c WHERE c.oid = to_regclass('users')`).Row().Scan(&why)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil
 	}
-	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
+	var columns []postgresColumn
+	if err == nil && why == "" {
+		err = db.Raw(`SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type, a.attgenerated <> '' AS is_generated,
+				o.collisdeterministic IS FALSE AS ignores_case
+			FROM pg_attribute a LEFT JOIN pg_collation o ON o.oid = a.attcollation
+			WHERE a.attrelid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`).Scan(&columns).Error
+	}
+	for _, column := range columns {
+		t.columns = append(t.columns, column.Name)
+		if unserved := column.unserved(fields); unserved != "" && why == "" {
+			why = "its column " + column.Name + unserved
+		}
+	}
 	if err == nil && why != "" {
 		err = models.Unserved(why + ": change that, or give users-api a database or a schema of its own")
 	}
 	if err == nil {
-		err = t.fields.Expect(t.columns)
+		err = db.Raw(`SELECT DISTINCT a.attname FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+				JOIN pg_attribute a ON a.attrelid = i.indrelid
+			WHERE i.indrelid = to_regclass('users') AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indnkeyatts = 1
+				AND (i.indpred IS NULL OR ` + isNotEmpty + `)
+				AND (i.indkey[0] = a.attnum OR a.attname = 'email' AND ` + isCaseIndex + `)`).Scan(&t.unique).Error
+	}
+	if err == nil {
+		err = db.Raw(`SELECT EXISTS (SELECT FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
+				WHERE i.indrelid = to_regclass('users') AND `+isCaseIndex+`),
+			EXISTS (SELECT FROM pg_index i WHERE i.indrelid = to_regclass('users') AND i.indisvalid AND `+isSearchIndex+`
+				AND obj_description(i.indexrelid, 'pg_class') = ?)`, d.indexComment()).Row().Scan(&t.ignoresCase, &t.indexed)
+	}
+	if err == nil {
+		err = fields.Expect(t.columns)
 	}
 	return t, err
+}
+
+// postgresColumn is a column as the catalog describes it.
+type postgresColumn struct {
+	Name, Type               string
+	IsGenerated, IgnoresCase bool
+}
+
+// unserved says why a column cannot be served as one of a user, or "".
+func (c postgresColumn) unserved(fields models.Fields) (why string) {
+	want, types := "text or varchar", []string{"text", "character varying"}
+	if fields.IsTime(c.Name) {
+		want, types = "timestamp or timestamptz", []string{"timestamp with time zone", "timestamp without time zone"}
+	}
+	switch {
+	case c.Name == "id" || !slices.Contains(fields.Columns(), c.Name):
+	case c.IsGenerated:
+		why = " is generated"
+	case c.IgnoresCase:
+		why = " has a nondeterministic collation"
+	case !slices.Contains(types, c.Type):
+		why = " is of type " + c.Type + ", and must be " + want
+	}
+	return why
 }
 
 // expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write
@@ -129,6 +151,10 @@ func (p *postgresPool) expectRights(db *gorm.DB) error {
 		CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
 		CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
 		CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
+		CASE WHEN to_regclass('users_changes') IS NOT NULL
+			AND EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+				WHERE NOT has_table_privilege(to_regclass('users_changes')::oid, needed))
+			THEN 'SELECT, INSERT, UPDATE and DELETE on users_changes' END,
 		CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(o::regclass::text, 'id'), 'USAGE')
 			AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = o AND attname = 'id' AND attidentity = '')
 			THEN 'USAGE of its sequence' END)
@@ -175,7 +201,7 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 				"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'", change)
 		})
 		// A build of an index that a killed command has begun lets go of its lock just before its end.
-		isBusy := isLocked(err) || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
+		isBusy := troubleOf(err) == locked || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
 		switch {
 		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !troubleOf(err).isConnections():
 			return cmp.Or(ctx.Err(), err)
@@ -205,15 +231,12 @@ func (p *postgresPool) buildUnique(ctx context.Context, index uniqueIndex) error
 // same.
 func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) error {
 	var schema string
-	var columns []string
 	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
 	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
-		described, err := p.catalog.dialect.describe(db, fields)
-		if err != nil {
+		if _, err := p.dialect.describe(db, fields); err != nil {
 			return err
 		}
-		columns = described.fields.Settable().Names()
-		err = db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
+		err := db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
 		if err != nil {
 			return &models.StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib "+
 				"modules on the server (Debian's postgresql has them), and as a superuser or the owner of the database, run "+
@@ -222,16 +245,16 @@ func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) er
 		return db.Raw(`SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
 			WHERE e.extname = 'pg_trgm'`).Row().Scan(&schema)
 	})
-	for _, column := range columns {
+	for _, column := range fields.Settable().Names() {
 		if err != nil {
 			return err
 		}
 		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
 		// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
 		name := "users_search_" + column
-		comment := postgresDialect{p.fold}.indexComment()
-		err = p.build(ctx, name, comment, fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users USING gin ((%s) %s.gin_trgm_ops)
-			WITH (gin_pending_list_limit = 512)`, name, fmt.Sprintf(p.fold, quote(column)+"::text"), schema))
+		create := fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users USING gin ((%s) %s.gin_trgm_ops)
+			WITH (gin_pending_list_limit = 512)`, name, p.dialect.fold(quote(column)+"::text"), schema)
+		err = p.build(ctx, name, p.dialect.indexComment(), create)
 	}
 	if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
 		err = p.transaction(ctx, begin, func(db *gorm.DB) error { return db.Exec("ANALYZE users").Error })
@@ -266,7 +289,7 @@ func (p *postgresPool) build(ctx context.Context, name, comment, create string) 
 	err = p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error {
 		defer p.pool.Reset()
 		// In a session that is this process's own: see setSessionDefaults.
-		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '20ms'").Error
+		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '3500ms'").Error
 		if err == nil {
 			err = p.explain(db.Exec(create).Error)
 		}

@@ -3,6 +3,7 @@
 package database_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -60,8 +61,8 @@ func await(t testing.TB, url, condition string) {
 	program.WaitFor(t, condition, func() bool { return postgresql.Ask(t, url, query) == "true" })
 }
 
-// A write that waits for another program's lock is refused after its own time. All others are done, also one that waits for a
-// shorter lock, and reads go on.
+// A write that waits for another program's lock is refused after its own time. As long as a connection for writes is left, all
+// others are done, also one that waits for a shorter lock, and reads go on.
 func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 	t.Parallel()
 	s := postgres.open(t, plain())
@@ -81,17 +82,16 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 		})
 	}
 	expect("a deletion", true, func() error { return s.remove(id) })
+	expect("a creation", true, func() error { return s.add(ctx, "same") })
+	for range 3 { // and one of six connections is left
+		expect("a change", true, func() error { return s.rename(id, "changed") })
+	}
+	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') = 5")
 	for i := range 50 {
-		if i%10 == 5 { // in the middle of what shares a commit
-			expect("a creation among others", true, func() error { return s.add(ctx, "same") })
-		}
 		expect("another creation and a read", false, func() error {
 			_, err := s.Get(ctx, database.Who{ID: id})
 			return errors.Join(s.add(ctx, fmt.Sprint(i)), err)
 		})
-		if i < 40 {
-			expect("a change", true, func() error { return s.rename(id, "changed") })
-		}
 	}
 	expect("a change behind a short lock", false, func() error { return s.rename(soon, "changed") })
 	time.AfterFunc(400*time.Millisecond, func() { _ = short.Rollback() })
@@ -147,19 +147,19 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 	t.Parallel()
 	for name, as := range map[string]func(url string) string{
 		"of the database":                func(url string) string { return url },
-		"of the URL":                     func(url string) string { return url + "?idle_session_timeout=200ms" },
+		"of the URL":                     func(url string) string { return url + "?idle_session_timeout=1s" },
 		"of the database, with a pooler": postgresql.Shared(t).Pooler(t).Through,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			direct := postgres.empty(t).URL
 			databaseName := postgresql.Ask(t, direct, "SELECT current_database()")
-			const limit = "ALTER DATABASE %s SET %s = '200ms'" // also of this test's later sessions, which run one statement each
+			const limit = "ALTER DATABASE %s SET %s = '1s'" // also of this test's later sessions, which run one statement each
 			postgresql.SQL(t, direct, fmt.Sprintf(limit, databaseName, "idle_session_timeout"),
 				fmt.Sprintf(limit, databaseName, "idle_in_transaction_session_timeout"))
 			s := postgres.openAt(t, database.Location{URL: as(direct)}, plain())
 			unlimited := direct + "?idle_session_timeout=0" // a busy machine may take long between two messages
-			awaitIdle := func() { await(t, unlimited, "coalesce(min(now() - state_change), '1h') > '500ms'") }
+			awaitIdle := func() { await(t, unlimited, "coalesce(min(now() - state_change), '1h') > '1500ms'") }
 			id := s.create(t, "ada")
 			awaitIdle()
 			if _, err := s.Get(ctx, database.Who{ID: id}); err != nil {
@@ -177,5 +177,121 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 				t.Errorf("an import: %+v, %v", done, err)
 			}
 		})
+	}
+}
+
+// What another transaction only refers to, by a foreign key, can be changed, and not be deleted.
+func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	id := s.create(t, "ada")
+	run(t, s.other(t, s.at), "CREATE TABLE orders (buyer bigint REFERENCES users)")
+	open := begin(t, s, fmt.Sprintf("INSERT INTO orders VALUES (%d)", id))
+	for name, allow := range map[string]models.Precondition{"a change": nil, "a change with a precondition": all} {
+		if _, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", name), allow); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := s.Put(ctx, "ada", values(s.fields, "name", "Ada"), all, nil); err != nil {
+		t.Errorf("a replacement: %v", err)
+	}
+	if failed := refusal(s.remove(id)); failed == nil || failed.Meaning != "locked" {
+		t.Errorf("a deletion is refused with %#v", failed)
+	}
+	program.Must(t, open.Rollback())
+	program.Must(t, s.remove(id))
+}
+
+// A request of a batch that waits for another transaction is refused alone, and leaves nothing behind.
+func TestAStepOfABatchThatWaitsForALockIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	held, other := s.create(t, "held"), s.create(t, "other")
+	open := begin(t, s, fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", held))
+	var outcomes []error
+	err := s.Batch(ctx, true, func(ctx context.Context) error {
+		outcomes = nil
+		for _, step := range []func(ctx context.Context) error{
+			func(ctx context.Context) error { return s.add(ctx, "first") },
+			func(ctx context.Context) error {
+				_, err := s.Change(ctx, database.Who{ID: other}, values(s.fields, "name", "lost"), nil)
+				if err == nil {
+					_, err = s.Delete(ctx, database.Who{ID: held}, nil)
+				}
+				return err
+			},
+			func(ctx context.Context) error { return s.add(ctx, "last") },
+		} {
+			outcomes = append(outcomes, s.Step(ctx, step))
+		}
+		return nil
+	})
+	program.Must(t, open.Rollback())
+	if failed := refusal(outcomes[1]); err != nil || errors.Join(outcomes[0], outcomes[2]) != nil || failed == nil || failed.Meaning != "locked" {
+		t.Errorf("the steps end with %v, and the batch with %v", outcomes, err)
+	}
+	program.Expect(t, "the users", s.users(t), "held held, other other, n first, n last")
+}
+
+// A deadlock ends one of the transactions: if it is the batch, all of it begins again.
+func TestABatchThatADeadlockEndsBeginsAgain(t *testing.T) {
+	t.Parallel()
+	s := postgres.open(t, plain())
+	run(t, s.other(t, s.at), fmt.Sprintf("ALTER DATABASE %s SET deadlock_timeout = '3s'", // a busy machine takes long to wait, too
+		postgresql.Ask(t, s.at.URL, "SELECT current_database()")))
+	s.reopen(t)
+	first, second := s.create(t, "first"), s.create(t, "second")
+	other := begin(t, s, "SET LOCAL deadlock_timeout = '1h'", fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", second))
+	tries, done, goesOn := 0, make(chan error, 1), make(chan bool)
+	go func() {
+		done <- s.Batch(ctx, true, func(ctx context.Context) error {
+			if tries++; tries == 2 {
+				<-goesOn // otherwise it may be faster than the other one that it has made way for
+			}
+			steps := []error{s.Step(ctx, func(ctx context.Context) error { return s.add(ctx, "new") })}
+			for _, id := range []int64{first, second} {
+				steps = append(steps, s.Step(ctx, func(ctx context.Context) error {
+					_, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", "changed"), nil)
+					return err
+				}))
+			}
+			return errors.Join(steps...)
+		})
+	}()
+	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0") // the batch waits for the second user
+	_, err := other.Exec(fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", first))
+	close(goesOn)
+	program.Must(t, errors.Join(err, other.Rollback(), <-done))
+	program.Expect(t, "how often it was tried", tries, 2)
+	program.Expect(t, "the users", s.users(t), "changed first, changed second, n new")
+}
+
+// A client that leaves ends its statement only after a moment: most end by themselves until then, and PgBouncer 1.18 crashes
+// where many are cancelled.
+func TestAStatementWhoseClientLeavesHasAMomentToEnd(t *testing.T) {
+	t.Parallel()
+	direct := postgres.empty(t).URL
+	cancelled := make(chan time.Time, 10)
+	s := postgres.openAt(t, database.Location{URL: failing.Server(t, direct, &failing.Statements{Cancelled: func() { cancelled <- time.Now() }})}, plain())
+	id := s.create(t, "ada")
+	open := begin(t, s, "LOCK TABLE users")
+	client, leave := context.WithCancel(ctx)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := s.Get(client, database.Who{ID: id})
+		answered <- err
+	}()
+	await(t, direct, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0")
+	left := time.Now()
+	leave()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+	if waited := (<-cancelled).Sub(left); waited < 100*time.Millisecond {
+		t.Errorf("it is cancelled after %s", waited)
+	}
+	program.Must(t, open.Rollback())
+	if _, err := s.Get(ctx, database.Who{ID: id}); err != nil {
+		t.Errorf("the next read: %v", err)
 	}
 }

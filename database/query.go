@@ -24,17 +24,16 @@ func (u *Users) Query(ctx context.Context, query models.Query, send func(Result)
 	if !isSearch && len(query.Where) > 0 && query.Sort == "" {
 		var result Result
 		var few []models.User
-		err := u.read(ctx, func(db *gorm.DB) error {
-			return u.runQuery(db, query, func(found Result) error {
-				result, few = found, nil
-				for user, err := range found.Users {
-					if err != nil {
-						return err
-					}
-					few = append(few, *user)
+		err := u.read(ctx, func(db *gorm.DB) (err error) {
+			few = nil
+			result, err = u.result(db, query)
+			for user, failed := range result.Users {
+				if failed != nil {
+					return failed
 				}
-				return nil
-			})
+				few = append(few, *user)
+			}
+			return err
 		})
 		if err != nil {
 			return err
@@ -54,29 +53,30 @@ func (u *Users) Query(ctx context.Context, query models.Query, send func(Result)
 		}
 		defer u.searches.Release(1)
 	}
-	return u.storageError(ctx, u.pool.snapshot(ctx, func(tx *gorm.DB) error { return u.runQuery(tx, query, send) }))
+	return u.snapshot(ctx, func(tx *gorm.DB) error {
+		result, err := u.result(tx, query)
+		if err == nil {
+			err = send(result)
+		}
+		return err
+	})
 }
 
-func (u *Users) runQuery(db *gorm.DB, query models.Query, send func(Result) error) (err error) {
-	var result Result
-	table, err := u.catalog.table(db)
-	if err == nil && table.feed {
-		result.Cursor, err = u.dialect.cursor(db)
-	}
-	if err != nil {
-		return err
+// result returns what a query finds. Its users are read when they are asked for.
+func (u *Users) result(db *gorm.DB, query models.Query) (result Result, err error) {
+	result.Users = func(func(*models.User, error) bool) {}
+	if result.Cursor, err = u.cursor(db); err != nil {
+		return result, err
 	}
 	if query.Count {
-		matching, err := u.matching(db, query)
-		if err == nil {
-			err = matching.Count(&result.Total).Error
-		}
-		if err != nil {
-			return err
+		if err := u.matching(db, query).Count(&result.Total).Error; err != nil {
+			return result, err
 		}
 	}
-	if result.Users, err = u.selected(db, query); err != nil {
-		return err
+	if query.Sort != "" {
+		result.Users, err = u.sorted(db, query)
+	} else {
+		result.Users = u.selected(db, query)
 	}
-	return send(result)
+	return result, err
 }

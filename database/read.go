@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"iter"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -22,14 +19,16 @@ type reader struct {
 	columns []string // of a user, as every statement reads them
 }
 
-// newReader reads the columns of a user in the order of the table of fields: the id, the fields, and the time, as texts
-// whatever another program has stored there. No statement that is prepared gets out of date because another program gives
-// a column another type. SQLite would take an unknown name in double quotes for a text, unless it has the name of its
-// table. GORM does not know user_id: who reads these columns sets the id.
-func newReader(fields models.Fields) reader {
-	columns := []string{"CAST(id AS BIGINT) AS user_id"}
+// newReader reads the columns of a user in the order of the table of fields: the id, the fields, and created_at, each time
+// as it is shown. SQLite would take an unknown name in double quotes for a text, unless it has the name of its table.
+func newReader(fields models.Fields, dialect dialect) reader {
+	columns := []string{"id"}
 	for _, name := range append(fields.Names(), "created_at") {
-		columns = append(columns, fmt.Sprintf(`CAST(users."%[1]s" AS TEXT) AS "%[1]s"`, name))
+		column := "users." + quote(name)
+		if fields.IsTime(name) {
+			column = dialect.shownTime(column) + " AS " + quote(name)
+		}
+		columns = append(columns, column)
 	}
 	return reader{fields, columns}
 }
@@ -62,7 +61,6 @@ func (r reader) each(query *gorm.DB) iter.Seq2[*models.User, error] {
 				}
 			}
 			user.CreatedAt = texts[len(r.fields)].String
-			r.fields.ShowTimes(&user)
 			if !yield(&user, nil) {
 				return
 			}
@@ -81,13 +79,9 @@ type Who struct {
 
 // find returns the user who is meant, with some clauses in its query. An email is that of the same user as in a list.
 func (u *Users) find(db *gorm.DB, who Who, clauses ...clause.Expression) (user models.User, err error) {
-	table, err := u.catalog.table(db)
-	if err != nil {
-		return user, err
-	}
 	var isMeant clause.Expression = clause.Eq{Column: "id", Value: who.ID}
 	if who.Email != "" {
-		isMeant = u.expression(models.Comparison{Column: "email", Operator: models.Equal, Value: who.Email}, table)
+		isMeant = u.expression(models.Comparison{Column: "email", Operator: models.Equal, Value: who.Email})
 	}
 	err = models.ErrNotFound
 	for found, failed := range u.each(db.Clauses(clauses...).Where(isMeant).Limit(2)) {
@@ -102,29 +96,22 @@ func (u *Users) find(db *gorm.DB, who Who, clauses ...clause.Expression) (user m
 	return user, err
 }
 
-// mayStore reports whether the database can hold a text.
-func (u *Users) mayStore(text string) bool {
-	return u.traits.storesAnyText || utf8.ValidString(text) && !strings.Contains(text, "\x00")
-}
-
-// selected yields the users that a query selects, in its order.
-func (u *Users) selected(db *gorm.DB, query models.Query) (iter.Seq2[*models.User, error], error) {
-	if query.Sort != "" {
-		return u.sorted(db, query)
-	}
-	selected, err := u.matching(db, query)
-	if err != nil {
-		return nil, err
-	}
-	order, beyond := "", ">"
+// selected yields the users that a query selects, by id.
+func (u *Users) selected(db *gorm.DB, query models.Query) iter.Seq2[*models.User, error] {
+	selected, order := u.matching(db, query), ascending
 	if query.Descending {
-		order, beyond = " DESC", "<"
+		order = descending
 	}
 	if query.After != nil {
-		selected = selected.Where("id "+beyond+" ?", query.After.ID)
+		selected = selected.Where("id "+order.behind+" ?", query.After.ID)
 	}
-	return u.each(selected.Order("id" + order).Offset(query.Skip).Limit(cmp.Or(query.Limit, noLimit))), nil
+	return u.each(selected.Order("id" + order.word).Offset(query.Skip).Limit(cmp.Or(query.Limit, noLimit)))
 }
+
+// order is a direction in SQL: its word, and how what comes behind a place compares with it.
+type order struct{ word, behind string }
+
+var ascending, descending = order{"", ">"}, order{" DESC", "<"}
 
 // noLimit is GORM's word for all users, where a query has 0.
 const noLimit = -1
@@ -135,14 +122,27 @@ const readTogether = 16
 // sorted is selected for a query that sorts. First it reads the places of the users alone: to sort whole users could
 // take all memory.
 func (u *Users) sorted(db *gorm.DB, query models.Query) (iter.Seq2[*models.User, error], error) {
-	places, err := u.places(db, query)
+	selected, key, order := u.matching(db, query), u.sortKey(query.Sort), ascending
+	if query.Descending {
+		order = descending
+	}
+	none := func(func(*models.User, error) bool) {}
+	if query.After != nil {
+		if !u.dialect.holds(query.After.Key) {
+			return none, nil
+		}
+		selected = selected.Where("("+key+", id) "+order.behind+" (?, ?)", query.After.Key, query.After.ID)
+	}
+	var places []models.Place
+	err := selected.Select("id, " + key + " AS key").Order("key" + order.word + ", id" + order.word).
+		Offset(query.Skip).Limit(query.Limit).Scan(&places).Error
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return func(yield func(*models.User, error) bool) {
-		for part := range slices.Chunk(places, readTogether) {
+		for some := range slices.Chunk(places, readTogether) {
 			users, ids := map[int64]models.User{}, []int64{}
-			for _, place := range part {
+			for _, place := range some {
 				ids = append(ids, place.ID)
 			}
 			for user, err := range u.each(db.Where("id IN ?", ids)) {
@@ -152,7 +152,7 @@ func (u *Users) sorted(db *gorm.DB, query models.Query) (iter.Seq2[*models.User,
 				}
 				users[user.ID] = *user
 			}
-			for _, place := range part {
+			for _, place := range some {
 				user := users[place.ID]
 				if user.SortKey = place.Key; !yield(&user, nil) {
 					return
@@ -162,42 +162,25 @@ func (u *Users) sorted(db *gorm.DB, query models.Query) (iter.Seq2[*models.User,
 	}, nil
 }
 
-// places returns where the users of a query that sorts stand, in its order.
-func (u *Users) places(db *gorm.DB, query models.Query) (places []models.Place, err error) {
-	selected, err := u.matching(db, query)
-	if err != nil || query.After != nil && !u.mayStore(query.After.Key) {
-		return nil, err
-	}
-	order, beyond := "", ">"
-	if query.Descending {
-		order, beyond = " DESC", "<"
-	}
-	key := u.sortKey(query.Sort)
-	upTo := query.Limit + query.Skip // for both parts, as all are skipped in the end
-	selected = selected.Select("id, " + key + " AS key").Limit(upTo).Session(&gorm.Session{})
-	parts := []any{selected.Order(key + order + ", id" + order)}
-	if query.After != nil {
-		parts = nil
-		for _, part := range u.traits.beyond {
-			after := map[string]any{"key": query.After.Key, "id": query.After.ID}
-			behind := selected.Where(fmt.Sprintf(part.condition, key, beyond), after)
-			parts = append(parts, behind.Order(fmt.Sprintf(part.order, key, beyond, order)))
-		}
-	}
-	from := "(SELECT * FROM (?) AS part" + strings.Repeat(" UNION ALL SELECT * FROM (?) AS part", len(parts)-1) + ") AS places"
-	all := db.Session(&gorm.Session{NewDB: true}).Table(from, parts...).Order("key" + order + ", id" + order)
-	err = all.Offset(query.Skip).Limit(query.Limit).Scan(&places).Error
-	return places, err
-}
-
 // sortKey is that by which users are sorted, in SQL.
 func (u *Users) sortKey(column string) string {
-	return fmt.Sprintf(u.traits.sortKey, fmt.Sprintf(u.traits.fold, u.shown(column)))
+	return "substr(coalesce(" + u.dialect.fold(u.shown(column)) + ", ''), 1, 200)"
 }
 
 // read runs statements that look at few users.
 func (u *Users) read(ctx context.Context, run func(db *gorm.DB) error) error {
+	if b := batchOf(ctx); b != nil {
+		return u.storageError(ctx, run(b.tx))
+	}
 	return u.storageError(ctx, u.pool.read(ctx, run))
+}
+
+// snapshot runs statements that see one moment.
+func (u *Users) snapshot(ctx context.Context, run func(tx *gorm.DB) error) error {
+	if b := batchOf(ctx); b != nil {
+		return u.storageError(ctx, run(b.tx))
+	}
+	return u.storageError(ctx, u.pool.snapshot(ctx, run))
 }
 
 // Get returns the user who is meant.

@@ -5,97 +5,186 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
 	"users-api/models"
 )
 
-// The commands that change the table users, beside running services. Nothing else changes a table that exists.
+// What a start makes, and the commands that change the table users, beside running services. Nothing else changes a table
+// that exists.
 
-// AddField adds the column of a field, of a setting or of the model. That of updated_at is a time, with what sets it.
-func (d Location) AddField(ctx context.Context, name string) error {
-	d.Fields = fieldsWith(name)
-	if name == models.UpdatedAt {
-		return d.changeSchema(ctx, addSQLiteUpdatedAt, addPostgresUpdatedAt)
+// prepare makes the tables that are missing, adds the columns that a table without a single user lacks, and removes what
+// earlier versions have left. It returns what it has found, and logs what it has changed. Where the command to do so is
+// given, all cursors are invalid afterwards.
+func (d Location) prepare(tx *gorm.DB, dialect dialect, restart bool) (found storage, err error) {
+	columns, err := dialect.columns(tx, "users")
+	if err == nil && len(columns) == 0 {
+		err = tx.AutoMigrate(&models.User{})
 	}
-	add := func(tx *gorm.DB, dialect dialect) error {
-		before, err := addColumn(tx, dialect, name)
-		if err == nil && slices.Contains(before.columns, name) {
-			err = fmt.Errorf("the table users has the column %s already: nothing was changed", name)
+	if err == nil {
+		err = d.addToEmpty(tx, dialect)
+	}
+	if err == nil {
+		found.table, err = dialect.describe(tx, d.Fields)
+	}
+	if err == nil {
+		found.hasEntries, err = d.prepareChanges(tx, dialect, restart)
+	}
+	found.dialect = dialect
+	return found, err
+}
+
+// addToEmpty adds the columns of fields to a table without a single user.
+func (d Location) addToEmpty(tx *gorm.DB, dialect dialect) error {
+	var users []int64
+	if err := tx.Model(&models.User{}).Limit(1).Pluck("id", &users).Error; err != nil || len(users) > 0 {
+		return err
+	}
+	added, err := addMissing(tx, dialect, d.Fields.OptionalNames())
+	if err == nil && len(added) > 0 {
+		d.Logger.Info("columns were added to the table users, which has no user", "columns", strings.Join(added, ", "))
+	}
+	return err
+}
+
+// addMissing adds the columns that the table lacks, and returns which.
+func addMissing(tx *gorm.DB, dialect dialect, names []string) (added []string, err error) {
+	before, err := dialect.describe(tx, nil)
+	for _, name := range names {
+		if err == nil && !slices.Contains(before.columns, name) {
+			added, err = append(added, name), dialect.addColumn(tx, name)
+		}
+	}
+	return added, err
+}
+
+// prepareChanges makes users_changes, and an epoch where there is none.
+func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) (hasEntries bool, err error) {
+	dropped, err := dialect.dropEarlier(tx)
+	if err != nil {
+		return false, err
+	}
+	if len(dropped) > 0 {
+		d.Logger.Info("what an earlier version has made was removed", "from", "users", "removed", strings.Join(dropped, ", "))
+	}
+	columns, err := dialect.columns(tx, models.Change{}.TableName())
+	switch {
+	case err != nil:
+		return false, err
+	case len(columns) == 0 && d.KeepChanges == 0 && !restart:
+		return false, nil
+	case len(columns) == 0:
+		err = dialect.createChanges(tx)
+	case !slices.Contains(columns, "user_id"):
+		err = errors.New("the table users_changes is another program's: rename it, or give users-api another database")
+	}
+	if err == nil && (d.KeepChanges > 0 || restart) {
+		return false, dialect.beginEpoch(tx, restart)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = tx.Where("seq = 0").Delete(&models.Change{}).Error // a later start with another CHANGES_KEEP begins a new epoch
+	var first []models.Change
+	if err == nil {
+		err = tx.Select("seq").Limit(1).Find(&first).Error
+	}
+	if len(first) > 0 {
+		d.Logger.Warn("CHANGES_KEEP is 0: what was recorded is deleted now, with the history of every user", "help",
+			"all processes of one database need the same CHANGES_KEEP")
+	}
+	return len(first) > 0, err
+}
+
+// RestartChanges makes users_changes and what else a start makes, as the owner of the tables, and begins a new epoch:
+// clients that keep a copy export again.
+func (d Location) RestartChanges(ctx context.Context) error {
+	restart := func(dialect dialect) func(tx *gorm.DB) error {
+		return func(tx *gorm.DB) error {
+			_, err := d.prepareChanges(tx, dialect, true)
+			return err
+		}
+	}
+	return d.changeSchema(ctx, restart(sqliteDialect{}), restart(postgresDialect{}))
+}
+
+// AddFields adds the columns of fields, of a setting or of the model. That of updated_at is a time: users who exist get
+// that of their creation.
+func (d Location) AddFields(ctx context.Context, names ...string) error {
+	d.Fields = fieldsWith(names...)
+	add := func(dialect dialect) func(tx *gorm.DB) error {
+		return func(tx *gorm.DB) error {
+			added, err := addMissing(tx, dialect, names)
+			for _, name := range names {
+				if err == nil && !slices.Contains(added, name) {
+					err = fmt.Errorf("the table users has the column %s already: nothing was changed", name)
+				}
+			}
+			return err
+		}
+	}
+	return d.changeSchema(ctx, add(sqliteDialect{}), add(postgresDialect{}))
+}
+
+// fieldsWith returns fields with these among them, which a setting adds unless they are of the model.
+func fieldsWith(names ...string) models.Fields {
+	own := models.NewFields()
+	return models.NewFields(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return own.Find(name) != nil })...)
+}
+
+// AddUniqueFields adds the columns of fields that the table lacks, and for each a unique index of its values that are not
+// empty. If users share a value, the error is [*models.SameValues].
+func (d Location) AddUniqueFields(ctx context.Context, names ...string) error {
+	if slices.Contains(names, models.UpdatedAt) {
+		return errors.New("nothing was changed, because updated_at is a time, which many users may share")
+	}
+	d.Fields = fieldsWith(names...)
+	prepare := func(tx *gorm.DB, dialect dialect) error {
+		before, err := dialect.describe(tx, nil)
+		for _, name := range names {
+			if err == nil && slices.Contains(before.unique, name) {
+				err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
+			}
+		}
+		if err == nil {
+			_, err = addMissing(tx, dialect, names)
+		}
+		if err == nil {
+			_, err = dialect.describe(tx, d.Fields.Named(names...)) // their types
 		}
 		return err
 	}
-	return d.changeSchema(ctx,
-		func(tx *gorm.DB) error {
-			if err := add(tx, sqliteDialect{}); err != nil {
-				return err
+	build := func(create func(uniqueIndex) error) (err error) {
+		for _, name := range names {
+			if err == nil {
+				err = create(uniqueIndex{
+					name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
+					shared: "some users have the same " + name,
+				})
 			}
-			return followColumns(tx)
-		},
-		func(tx *gorm.DB) error { return add(tx, postgresDialect{}) })
-}
-
-// fieldsWith returns fields with this one among them, which a setting adds unless it is of the model.
-func fieldsWith(name string) models.Fields {
-	if fields := models.NewFields(); fields.Find(name) != nil {
-		return fields
-	}
-	return models.NewFields(name)
-}
-
-// addColumn adds the column of a field, unless it is there, and returns what the table was before.
-func addColumn(tx *gorm.DB, dialect dialect, name string) (before table, err error) {
-	before, err = dialect.describe(tx, nil)
-	if err == nil && !slices.Contains(before.columns, name) {
-		err = tx.Migrator().AddColumn(&models.User{}, name)
-	}
-	return before, err
-}
-
-// AddUniqueField adds the column of a field if there is none, and a unique index of its values that are not empty. If
-// users share a value, the error is [*models.SameValues].
-func (d Location) AddUniqueField(ctx context.Context, name string) error {
-	if name == models.UpdatedAt {
-		return errors.New("nothing was changed, because updated_at is a time, which many users may share")
-	}
-	d.Fields = fieldsWith(name)
-	index := uniqueIndex{
-		name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
-		shared: "some users have the same " + name,
-	}
-	prepare := func(tx *gorm.DB, dialect dialect) error {
-		before, err := addColumn(tx, dialect, name)
-		if err == nil && slices.Contains(before.unique, name) {
-			err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
 		}
-		if err != nil {
-			return err
-		}
-		_, err = dialect.describe(tx, models.Fields{d.Fields.Find(name)}) // its type
 		return err
 	}
 	return d.change(ctx, nil, func(tx *gorm.DB) error {
-		err := prepare(tx, sqliteDialect{})
-		if err == nil {
-			err = followColumns(tx)
+		if err := prepare(tx, sqliteDialect{}); err != nil {
+			return err
 		}
-		if err == nil {
-			err = createSQLiteUnique(tx, index)
-		}
-		return err
+		return build(func(index uniqueIndex) error { return createSQLiteUnique(tx, index) })
 	}, func(p *postgresPool) error {
-		err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, postgresDialect{}) })
-		if err == nil {
-			err = p.buildUnique(ctx, index)
+		if err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, p.dialect) }); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := build(func(index uniqueIndex) error { return p.buildUnique(ctx, index) }); err != nil {
 			return err
 		}
 		return p.read(ctx, func(db *gorm.DB) error {
-			table, err := postgresDialect{}.describe(db, nil)
-			if err == nil && !slices.Contains(table.unique, name) {
-				err = fmt.Errorf("the index %s is another program's: rename it", index.name)
+			made, err := p.dialect.describe(db, nil)
+			for _, name := range names {
+				if err == nil && !slices.Contains(made.unique, name) {
+					err = fmt.Errorf("the index users_%s_unique is another program's: rename it", name)
+				}
 			}
 			return err
 		})
@@ -135,16 +224,6 @@ func (i uniqueIndex) sharing(db *gorm.DB) error {
 		err = &same
 	}
 	return err
-}
-
-// RecordChanges begins to record changes. If they are recorded already, it goes on.
-func (d Location) RecordChanges(ctx context.Context) error {
-	return d.changeSchema(ctx, recordSQLiteChanges, recordPostgresChanges)
-}
-
-// ForgetChanges ends the recording of changes, and removes what was recorded.
-func (d Location) ForgetChanges(ctx context.Context) error {
-	return d.changeSchema(ctx, forgetSQLiteChanges, forgetPostgresChanges)
 }
 
 // IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -35,20 +34,15 @@ type sqlitePool struct {
 	commits  commits
 	group    groupcommit.Group[*gorm.DB]
 	files    files
-	catalog  *catalog
 	ended    context.Context // ends all waiting
 	replaced chan struct{}   // closed once the file was found removed or replaced
 
-	// At the last question about the list. They belong to who asks.
-	freshVersion string
-	freshSchema  int64
+	looking sync.Mutex // guards isLost
+	isLost  bool       // the file was found removed or replaced
 
-	// writeLock holds a value while a write is under way. What follows belongs to its holder.
-	writeLock chan struct{}
-	schema    int64 // the schema version at the last write, and what the table was then
-	table     table
-	isLost    bool      // the file was found removed or replaced
-	imported  time.Time // when the last import ended
+	writeLock chan struct{} // holds a value while a write is under way
+	// When the last import ended, and the -wal file was last truncated; they belong to the holder of writeLock.
+	imported, truncated time.Time
 }
 
 const (
@@ -93,94 +87,70 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 	if err := dbfile.SyncFile(path + "-wal"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return opened, fmt.Errorf("cannot bring the last commits to disk: %w", err)
 	}
-	first, err := prepare(ctx, path, d.Fields)
+	first, opened, err := prepare(ctx, d, path)
 	if err != nil && ctx.Err() != nil {
 		return opened, fmt.Errorf("stopped while another program held the lock of %s: %w", d.Path, ctx.Err())
 	}
 	if err != nil {
 		return opened, dbfile.Explain(d.Path, err)
 	}
+	left, err := sqliteDialect{}.columns(first, "users_search")
+	if err == nil && len(left) > 0 && !opened.table.indexed {
+		d.Logger.Warn("searches look at every user: users_search is another version's, or for other fields",
+			"help", "run `users-api index-search`, which makes it anew")
+	}
 	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
-	temp := NewTempFiles(path + "-spool-")
-	if err := temp.Clear(); err != nil {
-		err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
-		return opened, dbfile.Explain(d.Path, err)
-	}
-	s := &sqlitePool{
-		catalog: &catalog{dialect: sqliteDialect{}, fields: d.Fields}, ended: ended,
-		replaced: make(chan struct{}), writeLock: make(chan struct{}, 1),
-	}
-	s.group = groupcommit.Group[*gorm.DB]{
-		Transact: s.transaction, IsBroken: isBroken, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
-	}
-	table, err := s.connect(d, path)
 	if err != nil {
 		return opened, dbfile.Explain(d.Path, err)
 	}
-	opened = storage{
-		reader: newReader(table.fields), pool: s, dialect: sqliteDialect{}, catalog: s.catalog, commits: &s.commits, Temp: temp,
-		replaced: s.replaced,
+	opened.Temp = NewTempFiles(path + "-spool-")
+	if err := opened.Temp.Clear(); err != nil {
+		err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
+		return opened, dbfile.Explain(d.Path, err)
 	}
-	opened.traits = traits{
-		foldedEmail: "email COLLATE NOCASE",
-		lower:       "lower(%s)",
-		exactly:     " COLLATE BINARY",
-		shownTime:   "shown_time(%s)",
-		bytes:       "CAST(%s AS BLOB)",
-		contains:    "instr(%s, ?) > 0",
-		fold:        sqliteFold,
-		sortKey:     "substr(coalesce(%s, ''), 1, 200)",
-		// In such an index SQLite looks neither for a pair of values nor for one condition or the other.
-		beyond:        []part{{"%[1]s = @key AND id %[2]s @id", "id%[3]s"}, {"%[1]s %[2]s @key", "%[1]s%[3]s, id%[3]s"}},
-		storesAnyText: true, storesBlobs: true, searchers: maxReaders - 1,
-		// The driver takes time that grows with their square: with 800, an import takes half as long again.
-		maxParameters: 240,
+	s := &sqlitePool{ended: ended, replaced: make(chan struct{}), writeLock: make(chan struct{}, 1)}
+	s.group = groupcommit.Group[*gorm.DB]{
+		Transact: s.share, IsBroken: leavesTraces, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
 	}
-	return opened, nil
+	opened.pool, opened.commits, opened.replaced, opened.searchers = s, &s.commits, s.replaced, maxReaders-1
+	opened.batchTime = dbfile.BusyTimeout // it holds the one writer, and others wait as long
+	return opened, dbfile.Explain(d.Path, s.connect(d, path))
 }
 
-// prepare makes the file a database in WAL mode with a table users. It waits for locks: also for that of another
-// process that prepares the same file, for which SQLite returns "locked" without waiting. A restore may have replaced
-// the file meanwhile.
-func prepare(ctx context.Context, path string, fields models.Fields) (*gorm.DB, error) {
+// prepare makes the file a database in WAL mode with the tables of this program, and looks at them. It waits for locks:
+// also for that of another process that prepares the same file, for which SQLite returns "locked" without waiting. A
+// restore may have replaced the file meanwhile.
+func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found storage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
 	for {
 		file, err := findFile(path)
 		if err != nil {
-			return nil, err
+			return nil, found, err
 		}
-		db, err := openPool(path, fields, 1, pragmas(busyTick))
+		db, err := openPool(path, d.Fields, 1, pragmas(busyTick))
 		if err == nil {
-			const exists = `SELECT count(*) FROM sqlite_schema
-				WHERE name = 'users' COLLATE NOCASE AND type IN ('table', 'view')`
-			err = db.Transaction(func(tx *gorm.DB) error { return createTable(tx, exists, fields, setSQLiteUpdatedAt) })
+			err = db.Transaction(func(tx *gorm.DB) (err error) {
+				found, err = d.prepare(tx, sqliteDialect{}, false)
+				return err
+			})
 		}
 		if err == nil {
-			return db, nil
+			return db, found, nil
 		}
 		if db != nil {
 			dbfile.Close(db)
 		}
 		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
-			return nil, err
+			return nil, found, err
 		}
 		_ = sleep(ctx, busyTick/5)
 	}
 }
 
-// shownTime makes [models.ShownTime] a function of SQL on the connections that are opened afterwards.
-var shownTime = sync.OnceValue(func() error {
-	return driver.RegisterDeterministicScalarFunction("shown_time", 1,
-		func(_ *driver.FunctionContext, stored []sqldriver.Value) (sqldriver.Value, error) {
-			text, _ := stored[0].(string) // "" for NULL
-			return models.ShownTime(text), nil
-		})
-})
-
 // openPool opens a pool with all its connections, whose transactions take the write lock at once unless they only read.
 func openPool(path string, fields models.Fields, size int, pragmas []string) (*gorm.DB, error) {
-	if err := cmp.Or(shownTime(), registerFold()); err != nil {
+	if err := registerFold(); err != nil {
 		return nil, err
 	}
 	db, err := openGORM(sqlite.Open(dbfile.URL(path, dbfile.ReadWrite, pragmas...)+"&_txlock=immediate"), fields)
@@ -205,31 +175,27 @@ func openPool(path string, fields models.Fields, size int, pragmas []string) (*g
 
 // connect opens every connection at once: the service may run out of file descriptors later. It reads back the settings
 // that promises depend on: SQLite ignores a misspelt pragma without an error.
-func (s *sqlitePool) connect(d Location, path string) (t table, err error) {
+func (s *sqlitePool) connect(d Location, path string) (err error) {
 	for _, pool := range []struct {
 		db   **gorm.DB
 		size int
 		busy time.Duration
 	}{{&s.writer, 1, busyTick}, {&s.readers, maxReaders, dbfile.BusyTimeout}, {&s.fresh, 1, dbfile.BusyTimeout}} {
 		if *pool.db, err = openPool(path, d.Fields, pool.size, pragmas(pool.busy)); err != nil {
-			return t, err
+			return err
 		}
 	}
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1"} {
 		got := ""
 		if err := s.writer.Raw("PRAGMA " + pragma).Row().Scan(&got); err != nil || got != want {
-			return t, cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
+			return cmp.Or(err, fmt.Errorf("SQLite runs with %s = %s, and not with %s", pragma, got, want))
 		}
 	}
 	if s.files, err = findFiles(d.Path); err != nil {
-		return t, fmt.Errorf("cannot look at its files: %w", err)
+		return fmt.Errorf("cannot look at its files: %w", err)
 	}
-	if t, err = s.catalog.table(s.writer); err != nil {
-		return t, err
-	}
-	s.warnOfUnused(d.Logger, t)
 	go s.watch()
-	return t, nil
+	return nil
 }
 
 // watch looks at the names of the files once a second: an idle service, too, must notice that another has taken them.
@@ -241,31 +207,26 @@ func (s *sqlitePool) watch() {
 			return
 		case <-ticks.C:
 		}
-		select {
-		case s.writeLock <- struct{}{}:
-			_ = s.checkFiles()
-			<-s.writeLock
-		default: // a commit looks
-		}
+		_ = s.checkFiles()
 	}
 }
 
 // write lets the writes that wait share a transaction.
-func (s *sqlitePool) write(ctx context.Context, _ way, run func(tx *gorm.DB) error) error {
+func (s *sqlitePool) write(ctx context.Context, run func(tx *gorm.DB) error) error {
 	return s.group.Do(ctx, run)
 }
 
-// transaction calls run in a transaction, after it has waited for others and for the locks of other programs. It says
-// whether triggers of other programs may do anything there: then run must carry out one write alone.
-func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB, alone bool) error) (err error) {
+// transaction calls run in a transaction, after it has waited for others and for the locks of other programs.
+func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) (err error) {
 	select {
 	case s.writeLock <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	defer func() {
-		if s.files.wal.size() > walLimit {
+		if s.files.wal.size() > walLimit && time.Since(s.truncated) > time.Second { // in vain while another program reads
 			s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+			s.truncated = time.Now()
 		}
 		<-s.writeLock
 	}()
@@ -275,17 +236,7 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	for began := false; !began; {
 		err = s.writer.Transaction(func(tx *gorm.DB) error {
 			began = true
-			var schema int64
-			err := tx.Raw("PRAGMA schema_version").Row().Scan(&schema)
-			if err == nil && schema != s.schema { // of any program, since the last write
-				if s.table, err = s.catalog.describe(tx); err == nil {
-					s.schema = schema
-				}
-			}
-			if err != nil {
-				return err
-			}
-			return run(tx, s.table.triggers)
+			return run(tx)
 		})
 		switch {
 		case began:
@@ -297,9 +248,27 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 	}
 	if err != nil {
 		s.writer.Exec("ROLLBACK") // database/sql forgets a transaction whose COMMIT failed
-		return err
 	}
-	return s.checkFiles()
+	return err
+}
+
+// share calls run in a transaction that writes share: their entries are stored together.
+func (s *sqlitePool) share(ctx context.Context, since time.Time, run func(tx *gorm.DB) error) error {
+	return s.transaction(ctx, since, func(tx *gorm.DB) error {
+		var entries []models.Change
+		if err := run(tx.Set(sharedEntries, &entries).Session(&gorm.Session{})); err != nil {
+			return err
+		}
+		return storeEntries(tx, sqliteDialect{}, entries)
+	})
+}
+
+func (s *sqlitePool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
+	err := s.transaction(ctx, time.Now(), run)
+	if err == nil {
+		s.commits.add(1)
+	}
+	return err
 }
 
 // importing runs a long transaction with a large page cache. Writes that arrive meanwhile wait for its end.
@@ -307,7 +276,7 @@ func (s *sqlitePool) importing(ctx context.Context, run func(tx *gorm.DB) error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
-	err := s.transaction(ctx, time.Now(), func(tx *gorm.DB, _ bool) error {
+	err := s.transaction(ctx, time.Now(), func(tx *gorm.DB) error {
 		defer func() { s.imported = time.Now() }()
 		// 1,000,000 users with random emails take half as long as with SQLite's own 2 MB; 64 MB are no faster, and take
 		// 34 MiB more.
@@ -339,38 +308,66 @@ func (s *sqlitePool) snapshot(ctx context.Context, run func(tx *gorm.DB) error) 
 	return run(tx.WithContext(ctx))
 }
 
-// state is what a connection sees of the commits of all others, which may have changed the schema, too. It never waits.
+// state is what a connection sees of the commits of all others. It never waits.
 func (s *sqlitePool) state(context.Context) (version string, err error) {
 	err = s.fresh.Raw("PRAGMA data_version").Row().Scan(&version)
-	if err != nil || version == s.freshVersion {
-		return version, err
-	}
-	var schema int64
-	err = s.fresh.Raw("PRAGMA schema_version").Row().Scan(&schema)
-	if err == nil && schema != s.freshSchema {
-		_, err = s.catalog.describe(s.fresh)
-	}
-	if err == nil {
-		s.freshVersion, s.freshSchema = version, schema
-	}
 	return version, err
+}
+
+func (s *sqlitePool) measure(_ context.Context, stats *Stats) {
+	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
 }
 
 // sqliteDialect is the SQL of SQLite, and its errors.
 type sqliteDialect struct{}
+
+// endsTransaction: where a trigger has rolled the transaction back, another can begin.
+func (sqliteDialect) endsTransaction(tx *gorm.DB, err error) bool {
+	return isBroken(err) || err != nil && leavesTraces(err) && tx.Session(&gorm.Session{NewDB: true}).Exec("BEGIN").Error == nil
+}
+
+func (sqliteDialect) holds(string) bool { return true }
+
+// maxParameters: the driver takes time that grows with their square. With 800, an import takes half as long again.
+func (sqliteDialect) maxParameters() int { return 240 }
+
+// shownTime gives SQLite's datetime only what begins like a day: it takes now for a time, and a number for one, too.
+func (sqliteDialect) shownTime(column string) string {
+	return strings.ReplaceAll("coalesce(datetime(iif(TIME GLOB '????-*', TIME, NULL)), TIME || '', '')", "TIME", column)
+}
+
+func (sqliteDialect) foldedEmail() string          { return "email COLLATE NOCASE" }
+func (sqliteDialect) lower(text string) string     { return "lower(" + text + ")" }
+func (sqliteDialect) bytes(text string) string     { return "CAST(" + text + " AS BLOB)" }
+func (sqliteDialect) position(bytes string) string { return "instr(" + bytes + ", ?)" }
+
+func (sqliteDialect) entry() string { return "*" }
+
+func (sqliteDialect) end() string {
+	return "SELECT (SELECT request FROM users_changes WHERE seq = 0), 0, seq, at FROM users_changes ORDER BY seq DESC LIMIT 1"
+}
+
+func (sqliteDialect) feed(db *gorm.DB, order order) *gorm.DB {
+	return db.Model(&models.Change{}).Order("seq" + order.word)
+}
+
+func (sqliteDialect) from(feed *gorm.DB, first place) *gorm.DB {
+	return feed.Where("seq >= ?", first.seq)
+}
 
 // classify shows SQLite's errors with their own text. A refusal comes from a statement, and not from the disk, the file
 // or the machine.
 func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	failed, ok := errors.AsType[*driver.Error](err)
 	if !ok {
-		return err, errors.Is(err, models.ErrIgnored)
+		return err, errors.Is(err, models.ErrNoEffect)
 	}
 	switch dbfile.PrimaryCode(err) {
 	case dbfile.CodeBusy, dbfile.CodeNoMemory, dbfile.CodeReadOnly, dbfile.CodeInterrupt, dbfile.CodeIO,
 		dbfile.CodeCorrupt, dbfile.CodeFull, dbfile.CodeCannotOpen, dbfile.CodeProtocol, dbfile.CodeNotADB:
 	default:
-		isRefusal = true
+		_, isRecord := errors.AsType[recordError](err)
+		isRefusal = !isRecord
 	}
 	text, _, _ := strings.Cut(strings.ToLower(failed.Error()), " (")
 	_, column, _ := strings.Cut(text, "unique constraint failed: users.") // several are no column's name
@@ -388,7 +385,18 @@ func (sqliteDialect) classify(err error) (shown error, isRefusal bool) {
 	}, isRefusal
 }
 
-// isBroken reports whether SQLite may have rolled back the transaction in which a statement failed.
+// leavesTraces reports whether a write that failed may have left something behind in its transaction, or ended it: what
+// a trigger refuses or ignores does (RAISE(FAIL), RAISE(ROLLBACK)), and what fails in a table that a trigger writes.
+func leavesTraces(err error) bool {
+	const refusedByTrigger = 1811 // SQLITE_CONSTRAINT_TRIGGER
+	shown, _ := sqliteDialect{}.classify(err)
+	failure, _ := errors.AsType[*models.StorageError](shown)
+	return isBroken(err) || errors.Is(err, models.ErrNoEffect) ||
+		failure != nil && (failure.Code == strconv.Itoa(refusedByTrigger) || failure.Unique && failure.Column == "")
+}
+
+// isBroken reports whether SQLite may have rolled back the transaction in which a statement failed, or a write was carried
+// out and not recorded.
 func isBroken(err error) bool {
 	_, isRefusal := sqliteDialect{}.classify(err)
 	return dbfile.PrimaryCode(err) != 0 && !isRefusal
@@ -398,7 +406,7 @@ func isBroken(err error) bool {
 // would delete the -wal file by its name, which may be another database's by now. So the names are checked at the end
 // again, when SQLite has nothing left to do that takes time.
 func (s *sqlitePool) close(context.Context) error {
-	s.writeLock <- struct{}{} // and is held: watch must not look at closed files
+	s.writeLock <- struct{}{}
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
@@ -408,6 +416,7 @@ func (s *sqlitePool) close(context.Context) error {
 	if err := s.checkFiles(); err != nil {
 		return err
 	}
+	s.looking.Lock()                              // for ever: closed files are not looked at
 	s.writer.Exec("PRAGMA journal_mode = DELETE") // so that a copy of the file is seen to be one: dbfile.SetAsideForeignWAL
 	dbfile.Close(s.writer)
 	return nil

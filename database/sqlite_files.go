@@ -19,7 +19,7 @@ import (
 
 // files are the files that SQLite has open, as they were found under their names. SQLite in WAL mode does not notice
 // when one is removed or replaced: it goes on acknowledging writes to a file without a name. So the names are looked up
-// again after each commit, which takes 3 µs, and once a second.
+// again once a second.
 type files struct{ database, wal, shm namedFile }
 
 // namedFile is a file and the name under which it was found.
@@ -61,9 +61,10 @@ func (n namedFile) size() int64 {
 	return info.Size()
 }
 
-// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written. The caller holds
-// writeLock.
+// checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written.
 func (s *sqlitePool) checkFiles() error {
+	s.looking.Lock()
+	defer s.looking.Unlock()
 	f := &s.files
 	if !s.isLost && !(f.database.isSameFile() && f.wal.isSameFile() && f.shm.isSameFile()) {
 		s.isLost = true
@@ -119,7 +120,7 @@ func CheckFile(db *gorm.DB) (n int64, err error) {
 		shown, _ := sqliteDialect{}.classify(err)
 		return 0, shown
 	}
-	for _, err := range newReader(fields).each(db) {
+	for _, err := range newReader(fields, sqliteDialect{}).each(db) {
 		if err != nil {
 			return n, err
 		}

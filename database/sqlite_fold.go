@@ -32,6 +32,8 @@ const (
 	sqliteFold    = "CASE WHEN " + isBeyondASCII + " THEN users_fold(CAST(%[1]s AS BLOB)) ELSE lower(%[1]s) END"
 )
 
+func (sqliteDialect) fold(text string) string { return fmt.Sprintf(sqliteFold, text) }
+
 // containsWords folds what is not ASCII. LIKE ignores the case of ASCII letters and ends at a NUL, which an ASCII text here
 // does not have: among 300,000 users, of whom a tenth is not ASCII, it takes 390 ms where instr of lower takes 550.
 func (sqliteDialect) containsWords(columns, words []string) clause.Expression {
@@ -44,7 +46,7 @@ func (sqliteDialect) containsWords(columns, words []string) clause.Expression {
 		var some []clause.Expression
 		for _, column := range columns {
 			condition := "CASE WHEN " + isBeyondASCII + " THEN instr(users_fold(CAST(%[1]s AS BLOB)), ?) ELSE " + ascii + " END"
-			some = append(some, clause.Expr{SQL: fmt.Sprintf(condition, column), Vars: []any{word, pattern}})
+			some = append(some, clause.Expr{SQL: fmt.Sprintf(condition, "users."+quote(column)), Vars: []any{word, pattern}})
 		}
 		every = append(every, clause.And(clause.Or(some...)))
 	}

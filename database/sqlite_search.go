@@ -1,6 +1,7 @@
 package database
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,24 +56,35 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 
 // indexSQLiteSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
 func indexSQLiteSearch(tx *gorm.DB, fields models.Fields) error {
-	described, err := sqliteDialect{}.describe(tx, fields)
-	if err == nil {
-		err = dropSQLiteSearchIndex(tx)
-	}
-	if err != nil {
+	if err := dropSQLiteSearchIndex(tx); err != nil {
 		return err
 	}
-	statements, fill := indexStatements(described.fields.Settable().Names())
-	return execute(tx, slices.Insert(statements, 2, fill...)...)
+	statements, fill := indexStatements(fields.Settable().Names())
+	return tx.Exec(strings.Join(slices.Insert(statements, 2, fill...), "; ")).Error
 }
 
+// dropSQLiteSearchIndex removes what is left of the index: its tables, and its triggers, which begin with an INSERT into
+// one of them, as another program's may have one of their names. Those of an earlier version wrote to users_search_written.
 func dropSQLiteSearchIndex(tx *gorm.DB) error {
-	const isForeign = `NOT EXISTS (SELECT 1 FROM sqlite_schema
-		WHERE sql LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`
-	if err := expectOwn(tx, "users_search", isForeign); err != nil {
+	foreign := false
+	err := tx.Raw(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_search' COLLATE NOCASE
+		AND sql NOT LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`).Row().Scan(&foreign)
+	if err == nil && foreign {
+		err = errors.New("users_search is another program's: rename it")
+	}
+	var drops []string
+	if err == nil {
+		err = tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = 'users_search'
+			OR name = 'users_search_letters' AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
+			OR sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
+			OR name IN ('users_search_created', 'users_search_changed', 'users_search_deleted')
+				AND (sql LIKE '% BEGIN INSERT INTO users_search (%' OR sql LIKE '% BEGIN INSERT INTO users_search_written SELECT%')`).
+			Scan(&drops).Error
+	}
+	if err != nil || len(drops) == 0 {
 		return err
 	}
-	return dropOwn(tx, "users_search", "users_search_created", "users_search_changed", "users_search_deleted")
+	return tx.Exec(strings.Join(drops, "; ")).Error
 }
 
 func (sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {
@@ -82,4 +94,14 @@ func (sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {
 			"CROSS JOIN users USING (id)", sought)
 	}
 	return db
+}
+
+// differ returns the condition that an update changes one of some columns, also if it changes no more than the letter case
+// of a text whose column ignores that.
+func differ(columns []string) string {
+	conditions := make([]string, len(columns))
+	for i, column := range columns {
+		conditions[i] = "old." + quote(column) + " IS NOT new." + quote(column) + " COLLATE BINARY"
+	}
+	return strings.Join(conditions, " OR ")
 }

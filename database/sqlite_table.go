@@ -6,8 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	driver "github.com/glebarez/go-sqlite"
@@ -17,90 +17,141 @@ import (
 	"users-api/models"
 )
 
-// describeTable asks why the table users cannot be served, and what else [table] says. An INTEGER PRIMARY KEY is the
-// rowid if no index stands behind it (sqlite.org/lang_createtable.html#rowid). Only columns of text show what a filter
-// compares; their types are those of section 3.1 of sqlite.org/datatype3.html.
-const describeTable = `WITH alone AS (
-		SELECT max(c.name) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
-		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
-		WHERE i."unique" GROUP BY i.name HAVING count(*) = 1 AND (NOT i.partial
-			OR (SELECT lower(replace(sql, '"', '')) FROM sqlite_schema WHERE name = i.name)
-				GLOB '*where ' || max(c.name) || ' <> '''''))
-	SELECT coalesce(CASE
-			WHEN l.type = 'view' THEN 'it is a view'
-			WHEN l.type <> 'table' THEN 'it is a ' || l.type || ' table'
-			WHEN l.wr THEN 'it was created WITHOUT ROWID'
-			WHEN (SELECT group_concat(lower(name) || upper(type)) FROM pragma_table_info('users') WHERE pk > 0) IS NOT 'idINTEGER'
-				OR EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk') THEN 'its id is no INTEGER PRIMARY KEY'
-			END || ': make it an ordinary table with id INTEGER PRIMARY KEY',
-			(SELECT 'its column ' || name || CASE
-				WHEN name <> lower(name) THEN ' is not spelled ' || lower(name) || ': rename it'
-				WHEN hidden > 1 THEN ' is generated: make it an ordinary column'
-				WHEN ` + isTimeColumn + ` THEN ' is a time, and no triggers set it: run ` + "`users-api add-field updated_at`" + `'
-				ELSE ' has no type of text: make the table anew with ' || name || ' TEXT' END
-				|| CASE WHEN lower(name) NOT IN ('id', 'name', 'email', 'created_at')
-					THEN ', take it out of USER_FIELDS' ELSE '' END
-			FROM pragma_table_xinfo('users') WHERE lower(name) IN ? AND (name <> lower(name) OR hidden > 1
-				OR name IN ? AND (type LIKE '%INT%'
-					OR type NOT LIKE '%CHAR%' AND type NOT LIKE '%CLOB%' AND type NOT LIKE '%TEXT%'))), ''),
-		(SELECT group_concat(lower(name)) FROM pragma_table_xinfo('users')),
-		(SELECT COALESCE(group_concat(name), '') FROM alone), EXISTS (SELECT 1 FROM alone WHERE name = 'email' AND ignores_case),
-		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_changes' AND sql LIKE '%AUTOINCREMENT%')
-	FROM pragma_table_list('users') AS l`
-
+// describe looks at the table. An INTEGER PRIMARY KEY is the rowid if no index stands behind it
+// (sqlite.org/lang_createtable.html#rowid).
 func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
-	var why, columns, unique string
-	if t.writtenTwice, err = setsSQLiteUpdatedAt(db); err != nil {
-		return t, err
-	}
-	if t.fields = fields; !t.writtenTwice {
-		t.fields = fields.Plain()
-	}
-	err = db.Raw(describeTable, fields.Columns(), t.fields.Settable().Names()).Row().
-		Scan(&why, &columns, &unique, &t.ignoresCase, &t.feed)
+	var kind string
+	var hasNoRowid, hasIndexedKey bool
+	err = db.Raw(`SELECT type, wr, EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk')
+		FROM pragma_table_list('users')`).Row().Scan(&kind, &hasNoRowid, &hasIndexedKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil // each statement will say that there is no table
 	}
 	if err != nil {
 		return t, err
 	}
-	if why != "" {
-		return t, models.Unserved(why + ", or set DATA_DIR to another directory")
-	}
-	t.columns, t.unique = strings.Split(columns, ","), strings.Split(unique, ",")
-	if err := fields.Expect(t.columns); err != nil {
+	var columns []sqliteColumn
+	if err := db.Raw("SELECT name, type, pk, hidden FROM pragma_table_xinfo('users')").Scan(&columns).Error; err != nil {
 		return t, err
 	}
-	if t.indexed, err = hasIndex(db, t.fields.Settable().Names()); err == nil {
-		err = db.Raw(hasOtherTriggers).Row().Scan(&t.triggers)
+	why := ""
+	isOtherKey := func(c sqliteColumn) bool {
+		return c.PK > 0 != strings.EqualFold(c.Name, "id") || c.PK > 0 && !strings.EqualFold(c.Type, "INTEGER")
 	}
-	return t, err
-}
-
-// hasOtherTriggers asks whether another program's triggers run when users are written, those of the feed too, or whether the
-// table may replace users on a conflict.
-const hasOtherTriggers = `SELECT EXISTS (SELECT 1 FROM sqlite_schema
-	WHERE tbl_name COLLATE NOCASE IN ('users', 'users_changes') AND (type = 'trigger'
-	AND name NOT IN ('users_changes_created', 'users_changes_changed', 'users_changes_moved', 'users_changes_deleted',
-		'users_changes_many', 'users_search_created', 'users_search_changed', 'users_search_deleted',
-		'users_updated_at_created', 'users_updated_at_changed') OR sql LIKE '%CONFLICT%'))`
-
-// warnOfUnused warns of what commands have made, and this program does not use.
-func (s *sqlitePool) warnOfUnused(logger *slog.Logger, t table) {
-	for _, made := range []struct {
-		table, warning, command string
-		isUsed                  bool
-	}{
-		{"users_changes", "changes are not recorded: users_changes is another version's", "changes on", t.feed},
-		{
-			"users_search", "searches look at every user: users_search is another version's, or for other fields",
-			"index-search", t.indexed,
-		},
-	} {
-		if !made.isUsed && s.writer.Migrator().HasTable(made.table) {
-			logger.Warn(made.warning, "help", "run `users-api "+made.command+"`, which makes it anew")
+	switch {
+	case kind == "view":
+		why = "it is a view"
+	case kind != "table":
+		why = "it is a " + kind + " table"
+	case hasNoRowid:
+		why = "it was created WITHOUT ROWID"
+	case hasIndexedKey || slices.ContainsFunc(columns, isOtherKey):
+		why = "its id is no INTEGER PRIMARY KEY"
+	}
+	if why != "" {
+		return t, unserved(why + ": make it an ordinary table with id INTEGER PRIMARY KEY")
+	}
+	for _, column := range columns {
+		t.columns = append(t.columns, strings.ToLower(column.Name))
+		if why := column.unserved(fields); why != "" {
+			return t, unserved("its column " + column.Name + why)
 		}
 	}
+	var unique string
+	if err := db.Raw(uniqueColumns).Row().Scan(&unique, &t.ignoresCase); err != nil {
+		return t, err
+	}
+	t.unique = strings.Split(unique, ",")
+	if t.indexed, err = hasIndex(db, fields.Settable().Names()); err != nil {
+		return t, err
+	}
+	return t, fields.Expect(t.columns)
+}
+
+func unserved(why string) error {
+	return models.Unserved(why + ", or set DATA_DIR to another directory")
+}
+
+// uniqueColumns asks for the columns that have a unique index of their own, of all values or of those that are not empty,
+// and whether that of the email ignores the case.
+const uniqueColumns = `WITH alone AS (
+		SELECT max(c.name) AS name, upper(max(c.coll)) = 'NOCASE' AS ignores_case
+		FROM pragma_index_list('users') AS i JOIN pragma_index_xinfo(i.name) AS c ON c.key
+		WHERE i."unique" GROUP BY i.name HAVING count(*) = 1 AND (NOT i.partial
+			OR (SELECT lower(replace(sql, '"', '')) FROM sqlite_schema WHERE name = i.name)
+				GLOB '*where ' || max(c.name) || ' <> '''''))
+	SELECT coalesce(group_concat(name), ''), EXISTS (SELECT 1 FROM alone WHERE name = 'email' AND ignores_case) FROM alone`
+
+// sqliteColumn is a column as SQLite describes it.
+type sqliteColumn struct {
+	Name, Type string
+	PK         int `gorm:"column:pk"`
+	Hidden     int
+}
+
+// unserved says why a column cannot be served as one of a user, or "". Only columns of text show what a filter compares;
+// their types are those of section 3.1 of sqlite.org/datatype3.html.
+func (c sqliteColumn) unserved(fields models.Fields) (why string) {
+	name, upper := strings.ToLower(c.Name), strings.ToUpper(c.Type)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(upper, word) })
+	}
+	isText := !has("INT") && has("CHAR", "CLOB", "TEXT")
+	switch {
+	case !slices.Contains(fields.Columns(), name):
+		return ""
+	case name != c.Name:
+		why = " is not spelled " + name + ": rename it"
+	case c.Hidden > 1:
+		why = " is generated: make it an ordinary column"
+	case name == "id", isText, fields.IsTime(name) && has("DATE", "TIME"):
+		return ""
+	case fields.IsTime(name):
+		why = " has no type of a time: make the table anew with " + name + " DATETIME"
+	default:
+		why = " has no type of text: make the table anew with " + name + " TEXT"
+	}
+	if field := fields.Find(name); field != nil && field.Added {
+		why += ", take it out of USER_FIELDS"
+	}
+	return why
+}
+
+func (sqliteDialect) columns(tx *gorm.DB, table string) (names []string, err error) {
+	err = tx.Raw("SELECT name FROM pragma_table_info(?)", table).Scan(&names).Error
+	return names, err
+}
+
+// dropEarlier removes the triggers by which earlier versions recorded changes and set updated_at, and their users_changes.
+func (sqliteDialect) dropEarlier(tx *gorm.DB) (dropped []string, err error) {
+	err = tx.Raw(`SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'users' COLLATE NOCASE
+			AND (name LIKE 'users\_changes\_%' ESCAPE '\' AND sql LIKE '% BEGIN INSERT INTO users_changes (%'
+				OR name LIKE 'users\_updated\_at\_%' ESCAPE '\' AND sql LIKE '% BEGIN UPDATE users SET updated_at = CURRENT_TIMESTAMP %')
+		UNION ALL SELECT 'table users_changes'
+			WHERE (SELECT group_concat(name) FROM pragma_table_xinfo('users_changes')) = 'cursor,op,id,at'`).Scan(&dropped).Error
+	if err != nil || len(dropped) == 0 {
+		return nil, err
+	}
+	return dropped, tx.Exec("DROP " + strings.Join(dropped, "; DROP ")).Error
+}
+
+func (sqliteDialect) createChanges(tx *gorm.DB) error { return tx.AutoMigrate(&models.Change{}) }
+
+func (sqliteDialect) beginEpoch(tx *gorm.DB, anew bool) error {
+	var begun int64
+	err := tx.Model(&models.Change{}).Where("seq = 0").Count(&begun).Error
+	if err == nil && (begun == 0 || anew) {
+		err = beginEpoch(tx)
+	}
+	return err
+}
+
+func (sqliteDialect) addColumn(tx *gorm.DB, name string) error {
+	err := tx.Migrator().AddColumn(&models.User{}, name)
+	if err == nil && name == models.UpdatedAt {
+		err = tx.Exec("UPDATE users SET updated_at = created_at").Error
+	}
+	return err
 }
 
 // changeSQLite opens the database file beside running services, and runs change in one transaction. Afterwards it is on
@@ -146,33 +197,4 @@ func createSQLiteUnique(tx *gorm.DB, index uniqueIndex) error {
 		return cmp.Or(index.sharing(tx), err)
 	}
 	return err
-}
-
-// expectOwn returns an error if a table that a command would remove is another program's.
-func expectOwn(tx *gorm.DB, table, isForeign string) error {
-	foreign := false
-	const exists = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE) AND "
-	err := tx.Raw(exists+isForeign, table).Row().Scan(&foreign)
-	if err == nil && foreign {
-		err = fmt.Errorf("%s is another program's: rename it", table)
-	}
-	return err
-}
-
-// dropOwn removes a table of this program, and its triggers, which begin with an INSERT into it: another program's may
-// have one of their names. In an earlier version, those of users_search wrote to users_search_written.
-func dropOwn(tx *gorm.DB, table string, triggers ...string) error {
-	var drops []string
-	err := tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = @table
-		OR @table || '_letters' = name AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
-		OR @table || '_written' = name AND sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
-		OR name IN @triggers AND (sql LIKE '% BEGIN INSERT INTO ' || @table || ' (%'
-			OR sql LIKE '% BEGIN INSERT INTO ' || @table || '_written SELECT%')`,
-		map[string]any{"table": table, "triggers": triggers}).Scan(&drops).Error
-	return cmp.Or(err, execute(tx, drops...))
-}
-
-// execute runs statements one after another.
-func execute(tx *gorm.DB, statements ...string) error {
-	return tx.Exec(strings.Join(statements, "; ")).Error
 }

@@ -3,6 +3,8 @@ package database
 import (
 	"context"
 	"time"
+
+	"gorm.io/gorm"
 )
 
 // Stats are metrics of the storage, counted since it was opened. They are for operators and change nothing.
@@ -33,5 +35,15 @@ func (u *Users) Stats() Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second/2)
 	defer cancel()
 	u.pool.measure(ctx, &stats)
+	if u.keep > 0 {
+		var oldest int64
+		_ = u.read(ctx, func(db *gorm.DB) error {
+			return db.Raw(`SELECT (SELECT max(seq) FROM users_changes) - seq + 1, at FROM users_changes WHERE seq > 0
+				ORDER BY seq LIMIT 1`).Row().Scan(&stats.FeedEntries, &oldest)
+		})
+		if oldest > 0 {
+			stats.FeedOldest = time.UnixMilli(oldest)
+		}
+	}
 	return stats
 }

@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +12,34 @@ import (
 
 	"users-api/database"
 	"users-api/models"
+	"users-api/tests/program"
 )
 
 func TestStorage(t *testing.T) {
 	onEach(t, []test{
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
 		{"a write is refused at once while the close waits for another", closing},
-		{"a write waits for an import, however long that takes", writesBesideImport},
+		{"a write beside an import waits for it, however long that takes, or is refused in time", writesBesideImport},
+		{"a user who is restored by two at once is created once", restoredByTwo},
 	}, plain())
+}
+
+func restoredByTwo(t *testing.T, s *storage) {
+	id := s.create(t, "ada")
+	for range 20 {
+		program.Must(t, s.remove(id))
+		outcomes := make(chan error, 2)
+		for _, users := range []*database.Users{s.Users, s.open(t, 0)} {
+			go func() {
+				_, err := users.Restore(ctx, id, models.Values{})
+				outcomes <- err
+			}()
+		}
+		first, second := <-outcomes, <-outcomes
+		if (first == nil) == (second == nil) || !errors.Is(cmp.Or(first, second), models.ErrExists) {
+			t.Fatalf("the restores end with %v and %v", first, second)
+		}
+	}
 }
 
 const updates = database.ConflictUpdates
@@ -85,8 +106,9 @@ func closing(t *testing.T, s *storage) {
 	}
 }
 
-// writesBesideImport imports a file whose last row comes only after longer than any write may wait for another program. What it
-// has written waits for it, and then for another program that holds a lock for a moment. A client that leaves waits no longer.
+// writesBesideImport imports a file whose last row comes only after longer than any write waits for another program. On SQLite
+// what it has written waits for it, and then for another program that holds the lock for a moment; a client that leaves waits no
+// longer. On PostgreSQL only writes that need what the import has written wait, and are refused in time.
 func writesBesideImport(t *testing.T, s *storage) {
 	const waits = 6 * time.Second
 	changed, deleted := s.create(t, "changed"), s.create(t, "deleted")
@@ -117,9 +139,26 @@ func writesBesideImport(t *testing.T, s *storage) {
 		"a deletion": func() error { return s.remove(deleted) },
 	} {
 		go func() {
-			err := write()
-			answers <- fmt.Sprint(name, ": ", err == nil, " ", refusal(err) != nil && refusal(err).Duplicate)
+			outcome, failed := "done", refusal(write())
+			if failed != nil {
+				outcome = map[bool]string{true: "duplicate", false: failed.Meaning}[failed.Duplicate]
+			}
+			answers <- name + ": " + outcome
 		}()
+	}
+	sorted := func() []string {
+		got := []string{<-answers, <-answers, <-answers}
+		slices.Sort(got)
+		return got
+	}
+	if s.delayed {
+		got, created := sorted(), s.add(ctx, "of no row")
+		close(last)
+		want := []string{"a change: locked", "a creation: locked", "a deletion: locked"}
+		if err := errors.Join(created, <-imported); err != nil || !slices.Equal(got, want) {
+			t.Errorf("during the import, %q, want %q; it, and the creation of whom the file does not have: %v", got, want, err)
+		}
+		return
 	}
 	time.Sleep(waits)
 	if len(answers) > 0 {
@@ -127,16 +166,14 @@ func writesBesideImport(t *testing.T, s *storage) {
 	}
 	leaving, leave := context.WithTimeout(ctx, time.Second)
 	defer leave()
-	if err := s.add(leaving, "of no row"); s.delayed != (err == nil) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a creation of whom the file does not have, and whose client leaves: %v", err) // on SQLite, all writes wait
+	if err := s.add(leaving, "of no row"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a creation whose client leaves: %v", err)
 	}
 	other, locked := s.other(t, s.at), make(chan bool)
-	if !s.delayed {
-		run(t, other, "PRAGMA busy_timeout = 0") // it tries again at once, and so before the writes that wait
-	}
+	run(t, other, "PRAGMA busy_timeout = 0") // it tries again at once, and so before the writes that wait
 	go func() {
 		for locks := false; !locks; { // SQLite has no way to wait for a lock that many want
-			_, err := other.Exec(map[bool]string{true: "BEGIN; LOCK TABLE users", false: "BEGIN IMMEDIATE"}[s.delayed])
+			_, err := other.Exec("BEGIN IMMEDIATE")
 			locks = err == nil
 		}
 		time.Sleep(300 * time.Millisecond)
@@ -148,9 +185,7 @@ func writesBesideImport(t *testing.T, s *storage) {
 		t.Error(err)
 	}
 	<-locked
-	got := []string{<-answers, <-answers, <-answers}
-	slices.Sort(got)
-	if want := []string{"a change: true false", "a creation: false true", "a deletion: true false"}; !slices.Equal(got, want) {
+	if got, want := sorted(), []string{"a change: done", "a creation: duplicate", "a deletion: done"}; !slices.Equal(got, want) {
 		t.Errorf("after the import, each is done, or of a duplicate: %q, want %q", got, want)
 	}
 }

@@ -28,10 +28,11 @@ import (
 
 // Location says where the users are, and which fields they have.
 type Location struct {
-	URL    string // of a PostgreSQL database; if it is empty, the users are in a file
-	Path   string // of the SQLite file
-	Fields models.Fields
-	Logger *slog.Logger
+	URL         string // of a PostgreSQL database; if it is empty, the users are in a file
+	Path        string // of the SQLite file
+	Fields      models.Fields
+	KeepChanges time.Duration // how long the entries of users_changes are kept; 0 records none
+	Logger      *slog.Logger
 }
 
 // String is for the log: the path of the file, or the hosts, ports and name of the database, never its user and
@@ -52,7 +53,9 @@ func (d Location) String() string {
 // that was complete when it was called. An error is [models.ErrNotFound], the error of a [models.Precondition], the
 // context's, or a [*models.StorageError]. The context ends the wait of a write until its commit begins.
 type Users struct {
+	reader
 	storage
+	keep     time.Duration // of the entries of users_changes; 0 records none
 	closed   atomic.Bool
 	writes   *semaphore.Weighted // held in part by a write under way, and as a whole by the close
 	list     listCache
@@ -65,12 +68,13 @@ type Users struct {
 
 // storage is an open database of either kind.
 type storage struct {
-	reader
-	pool    pool
-	dialect dialect
-	traits  traits
-	catalog *catalog
-	commits *commits
+	pool       pool
+	dialect    dialect
+	table      table
+	hasEntries bool // of users_changes, although none are to be kept
+	commits    *commits
+	searchers  int           // how many searches can run at once
+	batchTime  time.Duration // how long a batch may take
 	// Temp is for imports, exports and long lists.
 	Temp *TempFiles
 	// replaced is closed once the database file was found removed or replaced; nil on a server.
@@ -90,61 +94,70 @@ type pool interface {
 	// write calls run in a transaction, perhaps again, and commits it. With an error nothing was stored, unless it says
 	// that this is not known. It gives up after about 5 s, without the time of imports. The end of the context ends only
 	// the wait for the transaction to begin.
-	write(ctx context.Context, way way, run func(tx *gorm.DB) error) error
+	write(ctx context.Context, run func(tx *gorm.DB) error) error
+	// batch is like write, for many writes, which have more time.
+	batch(ctx context.Context, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
-	// measure adds the sizes of the database, and of the feed if there is one, to the metrics. What fails is missing.
+	// measure adds the sizes of the database to the metrics. What fails is missing.
 	measure(ctx context.Context, stats *Stats)
 	close(ctx context.Context) error
 }
 
 // dialect is what SQLite and PostgreSQL say in different ways. It knows nothing of connections.
 type dialect interface {
-	// describe returns what the table is now, or why it cannot be served with these fields.
+	// columns returns the columns of a table or a view, whose name may have any letter case on SQLite: none if there is none.
+	columns(tx *gorm.DB, table string) ([]string, error)
+	// dropEarlier removes what earlier versions have made to record changes and to set updated_at, and returns what that was.
+	dropEarlier(tx *gorm.DB) (dropped []string, err error)
+	// createChanges creates users_changes.
+	createChanges(tx *gorm.DB) error
+	// beginEpoch begins an epoch of the feed where there is none that this server has begun, or anew.
+	beginEpoch(tx *gorm.DB, anew bool) error
+	// addColumn adds the column of a field. The users who exist get their created_at as updated_at.
+	addColumn(tx *gorm.DB, name string) error
+	// describe returns what the table is, or why it cannot be served with these fields.
 	describe(db *gorm.DB, fields models.Fields) (table, error)
 	// classify returns an error of GORM as a client sees it, and whether the database refuses what a statement asked
 	// for: then that has stored nothing, and other statements may succeed. It is a refusal unless the connection, the
 	// disk or another transaction is to blame. Errors that are not the database's stay as they are: what has been
 	// classified once is no refusal any more.
 	classify(err error) (shown error, isRefusal bool)
-	// containsWords returns the condition that each of some folded words is in one of the columns, which are expressions.
+	// endsTransaction reports whether, after this error of a statement, its transaction cannot go on: even if what the
+	// statement has done is rolled back.
+	endsTransaction(tx *gorm.DB, err error) bool
+	// holds reports whether the database can hold a text: PostgreSQL holds no NUL, and nothing that is no UTF-8.
+	holds(text string) bool
+	// maxParameters is how many values a statement has at most.
+	maxParameters() int
+
+	// These return expressions of SQL:
+	shownTime(column string) string // a time as it is shown
+	foldedEmail() string            // the email as the index has it that ignores the case of ASCII letters
+	lower(text string) string       // a text with its ASCII letters in lower case
+	fold(text string) string        // a text as [models.Fold] returns it
+	bytes(text string) string       // the bytes of a text
+	position(bytes string) string   // where bytes contain others, which are a parameter; 0 where they do not
+
+	// containsWords returns the condition that each of some folded words is in one of the columns.
 	containsWords(columns, words []string) clause.Expression
 	// seek lets a query that requires this of the columns with some names use the index of searches.
-	seek(db *gorm.DB, names, words []string) *gorm.DB
-	// cursor returns where the feed of changes ends, as a connection or transaction sees it, or "" if changes are not
-	// recorded.
-	cursor(tx *gorm.DB) (string, error)
-	// changes returns the entries after a cursor, without their users. The error is as for [Users.Changes].
-	changes(tx *gorm.DB, after string, limit int) (models.Changes, error)
-	// prune deletes entries that are older than a time, at most [PruneStep], and returns how many it has deleted.
-	prune(tx *gorm.DB, before time.Time) (int64, error)
-}
+	seek(db *gorm.DB, columns, words []string) *gorm.DB
 
-// part is a condition for users, and what they are then sorted by. In both, %[1]s is the sortKey, %[2]s is < or >, and
-// %[3]s is empty or DESC.
-type part struct{ condition, order string }
-
-// traits are what differs between the databases and is no more than a value: expressions of SQL, and what they can hold.
-type traits struct {
-	foldedEmail   string // the expression that the index on emails without their case has
-	lower         string // a text with its ASCII letters in lower case, with %s for it
-	exactly       string // follows a column that is compared without regard to its collation
-	shownTime     string // a time as it is shown, with %s for the stored text
-	bytes         string // the bytes of a text, with %s for it
-	contains      string // the condition that they contain others, with %s for them
-	fold          string // a text as [models.Fold] returns it, with %[1]s for it
-	sortKey       string // that by which users are sorted, with %s for a folded text
-	beyond        []part // one after the other, the users who come behind a place
-	storesAnyText bool   // also a NUL, and what is no UTF-8
-	storesBlobs   bool   // in columns for text
-	maxParameters int    // how many values a statement has
-	searchers     int    // how many searches can run at once
+	// entry is the columns of an entry of users_changes.
+	entry() string
+	// end selects the epoch of the feed, and the keys and time of the last entry that it can show now.
+	end() string
+	// feed selects the entries that the feed can show now, in its order, which is that of commits on SQLite.
+	feed(db *gorm.DB, order order) *gorm.DB
+	// from selects those from a place on.
+	from(feed *gorm.DB, first place) *gorm.DB
 }
 
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{list: listCache{maxBytes: listMemory}}
+	u := &Users{list: listCache{maxBytes: listMemory}, keep: d.KeepChanges}
 	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	open := openSQLite
 	if d.URL != "" {
@@ -155,7 +168,8 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 		u.endAll()
 		return nil, err
 	}
-	searchers := min(u.traits.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
+	u.reader = newReader(d.Fields, u.dialect)
+	searchers := min(u.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
 	u.searches = semaphore.NewWeighted(int64(searchers))
 	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
 	u.writes = semaphore.NewWeighted(allWrites)

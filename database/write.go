@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/bits"
@@ -18,9 +17,12 @@ import (
 // Create stores a user and returns its id. A duplicate email is an error of storage.
 func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) {
 	var stored models.User
-	err := u.write(ctx, oneStatement, func(tx *gorm.DB) error {
+	err := u.write(ctx, func(tx *gorm.DB) error {
 		stored = u.newUser(user)
-		return createdAll(tx.Clauses(returnID).Create(&stored), 1)
+		if err := effect(tx.Clauses(returnID).Create(&stored), 1); err != nil {
+			return err
+		}
+		return u.record(ctx, tx, created(stored.ID))
 	})
 	return stored.ID, err
 }
@@ -29,201 +31,170 @@ func (u *Users) Create(ctx context.Context, user models.Profile) (int64, error) 
 func (u *Users) Change(ctx context.Context, who Who, change models.Values, allow models.Precondition) (
 	user models.User, err error,
 ) {
-	way := oneStatement
-	if who.Email != "" || allow != nil || change.Given == 0 {
-		way = inTransaction
-	}
-	err = u.write(ctx, way, func(tx *gorm.DB) (err error) {
-		id := who.ID
-		if way == inTransaction {
-			if user, err = u.lockIfAllowed(tx, who, allow); err != nil || change.Given == 0 {
-				return err
-			}
-			id = user.ID
-		}
-		if user, err = u.update(tx, id, change.Given, &change.Profile); err != nil {
+	err = u.write(ctx, func(tx *gorm.DB) (err error) {
+		if user, err = u.lockIfAllowed(tx, who, forChange, allow); err != nil {
 			return err
 		}
-		return u.afterTriggers(tx, &user)
+		var changes []models.Change
+		if user, changes, err = u.update(tx, user, change); err != nil {
+			return err
+		}
+		return u.record(ctx, tx, changes...)
 	})
 	return user, err
 }
 
 // maxPuts is how often a creation is tried again as a replacement, because another one was faster: every second one is,
-// where four clients create and four delete a user without a pause. Where a slow trigger stores another email, no try
-// succeeds: so they end after putTimeout.
-const maxPuts, putTimeout = 100, 3 * time.Second
+// where four clients create and four delete a user without a pause.
+const maxPuts = 100
 
 // Put gives the user with an email some values. If nobody has the email, it asks allowNew instead of allow, which is a
 // precondition, too, and creates a user. It returns the user as stored.
 func (u *Users) Put(ctx context.Context, email string, values models.Values, allow models.Precondition, allowNew func() error) (
-	user models.User, created bool, err error,
+	user models.User, isNew bool, err error,
 ) {
-	began := time.Now()
 	for tries := 1; ; tries++ {
-		err = u.write(ctx, inTransaction, func(tx *gorm.DB) (err error) {
-			user, err = u.lockIfAllowed(tx, Who{Email: email}, allow)
-			if created = errors.Is(err, models.ErrNotFound); created {
+		err = u.write(ctx, func(tx *gorm.DB) (err error) {
+			var changes []models.Change
+			user, err = u.lockIfAllowed(tx, Who{Email: email}, forChange, allow)
+			if isNew = errors.Is(err, models.ErrNotFound); isNew {
 				if err = allowNew(); err == nil {
-					user, err = u.insert(tx, email, values)
+					user, changes, err = u.insert(tx, email, values)
 				}
 			} else if err == nil {
-				user, err = u.update(tx, user.ID, values.Given, &values.Profile)
+				user, changes, err = u.update(tx, user, values)
 			}
 			if err != nil {
 				return err
 			}
-			return u.afterTriggers(tx, &user)
+			return u.record(ctx, tx, changes...)
 		})
 		// Two transactions of PostgreSQL may both find nobody. The one that is refused then finds the user of the other.
 		failure, _ := errors.AsType[*models.StorageError](err)
-		if !created || failure == nil || !failure.Duplicate || tries == maxPuts || time.Since(began) > putTimeout {
-			return user, created, err
+		if !isNew || failure == nil || !failure.Duplicate || tries == maxPuts {
+			return user, isNew, err
 		}
 	}
 }
 
-// insert creates a user who is found by an email, and returns the user before triggers do something with it.
-func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.User, error) {
-	table, err := u.catalog.table(tx)
-	if err != nil {
-		return models.User{}, err
-	}
+// insert creates a user who is found by an email, and returns the user as stored, and the entry of the creation.
+func (u *Users) insert(tx *gorm.DB, email string, values models.Values) (models.User, []models.Change, error) {
 	user := u.newUser(values.Profile)
 	switch sent := user.Email; {
 	case !values.Given.Has(u.fields.Find("email")):
 		user.Email = email
-	case sent != email && (!table.ignoresCase || models.LowerASCII(sent) != models.LowerASCII(email)):
-		return user, models.ErrOtherEmail
+	case sent != email && (!u.table.ignoresCase || models.LowerASCII(sent) != models.LowerASCII(email)):
+		return user, nil, models.ErrOtherEmail
 	}
-	returning := u.returning()
-	returning.Columns = append(returning.Columns, returnID.Columns...)
-	err = createdAll(tx.Clauses(returning).Create(&user), 1)
-	u.fields.ShowTimes(&user)
-	return user, err
+	err := effect(tx.Clauses(returnID).Create(&user), 1)
+	return user, []models.Change{created(user.ID)}, err
 }
 
-// returning lets a statement return a user as every statement reads it.
-func (u *Users) returning() (returning clause.Returning) {
-	for _, column := range u.columns {
-		returning.Columns = append(returning.Columns, clause.Column{Name: column, Raw: true})
+// update gives a user those of some values that differ, and returns the user as stored, and the entry of the change.
+func (u *Users) update(tx *gorm.DB, user models.User, values models.Values) (models.User, []models.Change, error) {
+	differing := u.fields.Differing(&values, &user.Profile)
+	if differing == 0 {
+		return user, nil, nil
 	}
-	return returning
+	stored := u.changedUser(user, differing, &values.Profile)
+	columns := u.fields.NamesIn(differing | u.fields.TimeSet())
+	done := tx.Model(&models.User{}).Where("id = ?", user.ID).Select(columns).Updates(&stored)
+	return stored, []models.Change{u.changed(user.ID, differing, &user.Profile, &stored.Profile)}, effect(done, 1)
 }
 
-// afterTriggers reads a user again who was written, if triggers may have done something with it.
-func (u *Users) afterTriggers(tx *gorm.DB, user *models.User) error {
-	table, err := u.catalog.table(tx)
-	if err != nil || !table.triggers && !table.writtenTwice {
-		return err
-	}
-	stored, err := u.find(tx, Who{ID: user.ID})
-	if errors.Is(err, models.ErrNotFound) {
-		return nil // a trigger has deleted the user, after the change
-	}
-	*user = stored
-	return err
-}
-
-// update gives a user the values that another one has in some fields, and returns the user before triggers do something
-// with it.
-func (u *Users) update(tx *gorm.DB, id int64, fields models.FieldSet, from *models.Profile) (user models.User, err error) {
-	var columns []string
+// changedUser returns a user after a change that gives some fields other values.
+func (u *Users) changedUser(user models.User, fields models.FieldSet, values *models.Profile) models.User {
+	u.setTimes(&user.Profile)
 	for field := range u.fields.In(fields) {
-		columns = append(columns, field.Name)
+		field.Copy(&user.Profile, values)
 	}
-	updated := tx.Model(&user).Clauses(u.returning()).Where("id = ?", id).Select(columns).Updates(&models.User{Profile: *from})
-	user.ID = id
-	u.fields.ShowTimes(&user)
-	return user, u.effect(updated, id)
+	return user
 }
 
-// Delete removes the user who is meant, and returns its id.
-func (u *Users) Delete(ctx context.Context, who Who, allow models.Precondition) (id int64, err error) {
-	way := oneStatement
-	if who.Email != "" || allow != nil {
-		way = inTransaction
+// setTimes gives updated_at, where it is served, the time of now.
+func (u *Users) setTimes(profile *models.Profile) {
+	profile.Added = slices.Clone(profile.Added) // the values of before stay
+	for field := range u.fields.In(u.fields.TimeSet()) {
+		field.Set(profile, time.Now().UTC().Format(time.DateTime))
 	}
-	err = u.write(ctx, way, func(tx *gorm.DB) error {
-		id = who.ID
-		if way == inTransaction {
-			user, err := u.lockIfAllowed(tx, who, allow)
-			if err != nil {
-				return err
+}
+
+// Delete removes the user who is meant, and returns its id. To read the user first takes half as long as to let the deletion
+// return it.
+func (u *Users) Delete(ctx context.Context, who Who, allow models.Precondition) (id int64, err error) {
+	err = u.write(ctx, func(tx *gorm.DB) error {
+		if u.keep == 0 && who.Email == "" && allow == nil { // nobody asks what the user was
+			id = who.ID
+			done := tx.Where("id = ?", id).Delete(&models.User{})
+			if done.Error != nil || done.RowsAffected > 0 {
+				return done.Error
 			}
-			id = user.ID
 		}
-		return u.effect(tx.Where("id = ?", id).Delete(&models.User{}), id)
+		user, err := u.lockIfAllowed(tx, who, forDeletion, allow)
+		if err != nil {
+			return err
+		}
+		id = user.ID
+		if err := effect(tx.Where("id = ?", id).Delete(&models.User{}), 1); err != nil {
+			return err
+		}
+		return u.record(ctx, tx, u.deleted(&user))
 	})
 	return id, err
 }
 
-// effect returns the error of a statement for one user, also if it had no effect.
-func (u *Users) effect(done *gorm.DB, id int64) error {
-	if done.Error != nil || done.RowsAffected > 0 {
-		return done.Error
+// effect returns the error of a statement for some users, also if it has not written all of them.
+func effect(done *gorm.DB, users int) error {
+	if done.Error == nil && done.RowsAffected < int64(users) {
+		return models.ErrNoEffect
 	}
-	_, err := u.find(done.Session(&gorm.Session{NewDB: true}), Who{ID: id})
-	return cmp.Or(err, error(models.ErrIgnored))
+	return done.Error
 }
+
+// The locks that a write takes beforehand are those that its statement takes on PostgreSQL: a row that another transaction
+// only refers to does not hold up a change.
+var (
+	forChange   = clause.Locking{Strength: "NO KEY UPDATE"}
+	forDeletion = clause.Locking{Strength: clause.LockingStrengthUpdate}
+)
 
 // lockIfAllowed returns the user who is meant, whom nothing else can change until the transaction ends, if a
 // precondition allows that it is written.
-func (u *Users) lockIfAllowed(tx *gorm.DB, who Who, allow models.Precondition) (models.User, error) {
-	user, err := u.find(tx, who, clause.Locking{Strength: clause.LockingStrengthUpdate})
+func (u *Users) lockIfAllowed(tx *gorm.DB, who Who, lock clause.Locking, allow models.Precondition) (models.User, error) {
+	user, err := u.find(tx, who, lock)
 	if err == nil && allow != nil {
 		err = allow(user)
 	}
 	return user, err
 }
 
-// newUser returns a user who is created now. The triggers give updated_at the same time, or one of a moment later: before
-// them, the column of another program may refuse NULL.
+// newUser returns a user who is created now.
 func (u *Users) newUser(profile models.Profile) models.User {
 	user := models.User{Profile: profile, CreatedAt: time.Now().UTC().Format(time.DateTime)}
-	user.Added = slices.Clone(user.Added) // what is returned goes there
-	for _, field := range u.fields {
-		if field.Time {
-			field.Set(&user.Profile, user.CreatedAt)
-		}
-	}
+	u.setTimes(&user.Profile)
 	return user
-}
-
-// createdAll returns the error of the creation of some users, or that a trigger has ignored one.
-func createdAll(created *gorm.DB, users int) error {
-	if created.Error == nil && created.RowsAffected < int64(users) {
-		return models.ErrIgnored
-	}
-	return created.Error
 }
 
 // returnID lets a creation return the id alone: GORM would read the time back, too.
 var returnID = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
 
-// way is how a write runs on PostgreSQL: on SQLite, all run in a transaction.
-type way int
-
-const (
-	inTransaction way = iota
-	oneStatement      // without BEGIN and COMMIT: once it has succeeded, run returns no error of its own
-)
-
-// write carries out a write, and returns its outcome. It must change users in one statement: where several writes share
-// a transaction, one that is refused leaves nothing behind.
-func (u *Users) write(ctx context.Context, way way, run func(tx *gorm.DB) error) error {
+// write carries out a write, and returns its outcome. Its first statement that changes something must be the one that the
+// database may refuse: where several writes share a transaction, one that is refused leaves nothing behind.
+func (u *Users) write(ctx context.Context, run func(tx *gorm.DB) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !u.writes.TryAcquire(1) { // it closes
+	var err error
+	if b := batchOf(ctx); b != nil {
+		err = b.write(u.dialect, run)
+	} else if !u.writes.TryAcquire(1) { // it closes
 		return models.ErrClosed
+	} else {
+		defer u.writes.Release(1)
+		err = u.pool.write(ctx, run)
 	}
-	defer u.writes.Release(1)
-	err := u.pool.write(ctx, way, run)
-	if err != nil {
-		err, _ = u.dialect.classify(err)
-	}
-	return err
+	shown, _ := u.dialect.classify(err)
+	return shown
 }
 
 // commits counts commits for [Stats].

@@ -6,7 +6,7 @@ ask() { curl -sSfG ${KEY:+-H "Authorization: Bearer $KEY"} "$@"; }
 while sleep 1; do
   if [ ! -s cursor.txt ]; then
     cursor=$(ask -o /dev/null -w '%header{changes-cursor}' -d limit=1 $api/users) || continue
-    [ -n "$cursor" ] || { echo 'changes are not recorded: run "users-api changes on"' >&2; continue; }
+    [ -n "$cursor" ] || { echo 'changes are not recorded: CHANGES_KEEP is 0' >&2; continue; }
     echo "$cursor" >cursor.txt
   fi
   changes=$(ask -m 90 -d wait=50 -d "after=$(cat cursor.txt)" $api/changes) || continue

@@ -66,9 +66,8 @@ func (f Fields) Compare(column string, operator Operator, text string) (conditio
 		return Not{equal}, ok
 	case operator == HasValue:
 	case f.IsTime(column):
-		shown := ShownTime(text)
-		_, err := time.Parse(time.DateTime, shown)
-		comparison.Value, ok = shown, err == nil && !isPart
+		moment, err := parseTime(text)
+		comparison.Value, ok = moment.Format(time.DateTime), err == nil && !isPart
 	case isPart && text == "":
 		return And{}, ok
 	case column == "id" && !isPart:

@@ -11,9 +11,14 @@ var (
 	// ErrNoRoom: there are many temporary files, or one leaves too little of the disk free. A later one may succeed.
 	ErrNoRoom = errors.New("no room for another temporary file")
 	ErrNoFeed = errors.New("changes are not recorded")
+	// ErrExists: a user who is to be restored has not been deleted, or not any more.
+	ErrExists = errors.New("the user exists")
+	// ErrNotDeleted: no deletion of a user is kept, with what is needed to restore it.
+	ErrNotDeleted = errors.New("no deletion is kept")
 	// ErrCursorGone: the entries after a cursor are no longer there, or another database gave the cursor.
 	ErrCursorGone = errors.New("the feed has no such cursor")
 	ErrRepeated   = errors.New("an earlier row has the same email")
+	ErrEmailUsed  = errors.New("another user has the email")
 	// ErrSeveral: an email does not say which user is meant.
 	ErrSeveral = errors.New("several users have the email")
 	// ErrOtherEmail: a user who is to be created under an email would have another.
@@ -39,9 +44,11 @@ var (
 	// ErrReplaced: anything written from then on would be gone after a restart.
 	ErrReplaced = failure("the database file was removed or replaced while the service was running: " +
 		"nothing more is stored until it is restarted")
-	ErrNotUnique = failure("on_conflict=skip and on_conflict=update need a users table with a unique index on email alone")
-	// ErrIgnored: the database reported success for no row, because a trigger ignored the write. Nothing was stored.
-	ErrIgnored = failure("not stored: a trigger of the table users ignored it")
+	// ErrBatchTooSlow: a batch has taken longer than it may. Nothing was stored.
+	ErrBatchTooSlow = failure("the batch took too long, and nothing was stored")
+	ErrNotUnique    = failure("on_conflict=skip and on_conflict=update need a users table with a unique index on email alone")
+	// ErrNoEffect: the database reported success for no row. Nothing was stored.
+	ErrNoEffect = failure("not stored: the write had no effect, perhaps because of a trigger of the table users")
 )
 
 func failure(text string) *StorageError { return &StorageError{Text: text, Meaning: text} }

@@ -13,7 +13,7 @@ type Field struct {
 	Required bool   // the value is a text that is not empty; otherwise it is a text or NULL
 	Unique   bool   // no two users have the same value, and the table has an index that finds its user
 	Added    bool   // a setting adds it: the model has no column for it
-	Time     bool   // triggers of the table set it: clients read it as they read created_at, which has no entry here
+	Time     bool   // storage sets it: clients read it as they read created_at, which has no entry here
 
 	Bit      FieldSet // the set of this field alone
 	key      string   // in JSON, with the comma before and the colon after it
@@ -31,8 +31,7 @@ func optional(name string, nullable func(*Profile) **string) *Field {
 	return &Field{Name: name, nullable: nullable}
 }
 
-// UpdatedAt is the field that is a time, in a table with triggers that give it that of each insertion and change. In any
-// other table it is a text: see [Fields.Plain].
+// UpdatedAt is the field that is a time: storage gives it that of each creation and change.
 const UpdatedAt = "updated_at"
 
 // added returns the fields that a setting adds. Each has a place in [Profile.Added].
@@ -81,6 +80,15 @@ func (f *Field) SetNull(user *Profile) {
 	}
 }
 
+// Copy gives the field the value that another user has.
+func (f *Field) Copy(to, from *Profile) {
+	if text := f.Value(from); text != nil {
+		f.Set(to, *text)
+	} else {
+		f.SetNull(to)
+	}
+}
+
 // Fields is the table of fields.
 type Fields []*Field
 
@@ -94,16 +102,9 @@ func (f Fields) Find(name string) *Field {
 	return nil
 }
 
-// Plain returns the fields of a table without the triggers that set a time: all are texts that a client may set.
-func (f Fields) Plain() Fields {
-	plain := slices.Clone(f)
-	for i, field := range plain {
-		if field.Time {
-			plain[i] = new(*field)
-			plain[i].Time = false
-		}
-	}
-	return plain
+// Named returns the fields with some names.
+func (f Fields) Named(names ...string) Fields {
+	return slices.DeleteFunc(slices.Clone(f), func(field *Field) bool { return !slices.Contains(names, field.Name) })
 }
 
 // Settable returns the fields that a client may set.
@@ -133,16 +134,6 @@ func (f Fields) Text(user *User, column string) string {
 	return ""
 }
 
-// ShowTimes gives each time of a user, as the database has returned it, the form in which it is shown.
-func (f Fields) ShowTimes(user *User) {
-	user.CreatedAt = ShownTime(user.CreatedAt)
-	for _, field := range f {
-		if field.Time {
-			field.Set(&user.Profile, ShownTime(f.Text(user, field.Name)))
-		}
-	}
-}
-
 // All returns the set of all fields.
 func (f Fields) All() FieldSet { return 1<<len(f) - 1 }
 
@@ -156,6 +147,19 @@ func (f Fields) In(set FieldSet) iter.Seq[*Field] {
 		}
 	}
 }
+
+// TimeSet returns the set of the fields that are times.
+func (f Fields) TimeSet() (times FieldSet) {
+	for _, field := range f {
+		if field.Time {
+			times |= field.Bit
+		}
+	}
+	return times
+}
+
+// NamesIn returns the names of the fields of a set.
+func (f Fields) NamesIn(set FieldSet) []string { return f.names(set.Has) }
 
 // Names returns the names of all fields.
 func (f Fields) Names() []string { return f.names(func(*Field) bool { return true }) }

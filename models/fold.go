@@ -48,6 +48,20 @@ func FoldedWords(text string) (words []string) {
 	return words
 }
 
+// HasWords reports whether every one of some folded words is in some field of a user that a client may set.
+func (f Fields) HasWords(user *Profile, words []string) bool {
+	var folded []string
+	for _, field := range f.Settable() {
+		if text := field.Value(user); text != nil {
+			folded = append(folded, Fold(*text))
+		}
+	}
+	isMissing := func(word string) bool {
+		return !slices.ContainsFunc(folded, func(text string) bool { return strings.Contains(text, word) })
+	}
+	return !slices.ContainsFunc(words, isMissing)
+}
+
 func isAccent(char rune) bool { return '\u0300' <= char && char <= '\u036f' }
 
 // Undecomposed are the letters in lower case that Unicode does not decompose, and ς, which ends words.

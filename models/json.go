@@ -24,17 +24,35 @@ func (f Fields) AppendCreated(to []byte, id int64, user *Profile) []byte {
 	return append(f.appendValues(to, user, false), '}')
 }
 
+// JSON returns an object of some fields of a user.
+func (f Fields) JSON(some FieldSet, user *Profile) *string {
+	object := []byte("{")
+	for field := range f.In(some) {
+		object = field.append(object, user)
+	}
+	if len(object) > 1 {
+		object = object[:copy(object[1:], object[2:])+1] // without the first comma
+	}
+	return new(string(append(object, '}')))
+}
+
+// append appends a comma, the name of the field, and its value.
+func (f *Field) append(to []byte, user *Profile) []byte {
+	return appendNullable(append(to, f.key...), f.Value(user))
+}
+
+func appendNullable(to []byte, text *string) []byte {
+	if text == nil {
+		return append(to, "null"...)
+	}
+	return appendText(to, *text)
+}
+
 // appendValues appends the values of the required fields, or those of the others.
 func (f Fields) appendValues(to []byte, user *Profile, required bool) []byte {
 	for _, field := range f {
-		if field.Required != required {
-			continue
-		}
-		to = append(to, field.key...)
-		if text := field.Value(user); text != nil {
-			to = appendText(to, *text)
-		} else {
-			to = append(to, "null"...)
+		if field.Required == required {
+			to = field.append(to, user)
 		}
 	}
 	return to

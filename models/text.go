@@ -20,38 +20,16 @@ func LowerASCII(text string) string {
 	return string(lower)
 }
 
-// storedTimes are the formats in which times are stored, but for the T, which may be a space. A fraction may follow the
-// seconds. Without an offset it is UTC.
-var storedTimes = []string{
-	"2006-01-02T15:04:05Z07:00", // ISO 8601: JavaScript, Python, GORM
-	"2006-01-02T15:04:05Z07",    // PostgreSQL
-	"2006-01-02T15:04:05Z0700",
-	"2006-01-02T15:04:05",
-	"2006-01-02T15:04Z07:00",
-	"2006-01-02T15:04Z07",
-	"2006-01-02T15:04Z0700",
-	"2006-01-02T15:04",
-	"2006-01-02",
-}
-
-// ShownTime returns a stored time in UTC, as YYYY-MM-DD HH:MM:SS (specification, section 2), and anything else
-// unchanged. The two forms in which nearly all times are stored take 5 ns, and time.Parse 60.
-func ShownTime(stored string) string {
-	const shape = "0000-00-00 00:00:00"
-	if text := strings.TrimSuffix(stored, "+00"); len(text) == len(shape) {
-		at := 0
-		for at < len(shape) && (shape[at] == '0' || shape[at] == text[at]) {
-			at++
-		}
-		if at == len(shape) {
-			return text
+// parseTime reads a day or a time as people and programs write it, with a blank for the T, too: in UTC, unless it has an
+// offset. The day must exist.
+func parseTime(text string) (moment time.Time, err error) {
+	text = strings.Replace(text, " ", "T", 1)
+	for _, form := range []string{
+		time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00",
+	} {
+		if moment, err = time.Parse(form, text); err == nil { // it takes fractions of seconds, too
+			break
 		}
 	}
-	withT := strings.Replace(stored, " ", "T", 1)
-	for _, form := range storedTimes {
-		if parsed, err := time.Parse(form, withT); err == nil {
-			return parsed.UTC().Format(time.DateTime)
-		}
-	}
-	return stored
+	return moment.UTC(), err
 }

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"users-api/config"
 	"users-api/controllers"
+	"users-api/database"
 )
 
 // Access says who may call the API, and under which host names. Its zero value gives anyone full access.
@@ -68,6 +70,9 @@ func (a Access) checkKey(c *gin.Context) {
 	c.Header("Vary", "Authorization, X-API-Key")
 	caller, refusal := a.judge(c.Request)
 	c.Set(callerKey, caller)
+	if caller.access == "read" {
+		c.Set(controllers.MayOnlyRead, true)
+	}
 	if caller.access != "" {
 		c.Header("X-API-Key-Access", caller.access) // a client need not try a write to learn what its key may do
 	}
@@ -84,7 +89,7 @@ func (a Access) checkKey(c *gin.Context) {
 var challenges = map[*controllers.Error]string{
 	controllers.ErrNoKey:    `Bearer realm="users-api"`,
 	controllers.ErrWrongKey: `Bearer realm="users-api", error="invalid_token"`,
-	controllers.ErrReadKey:  `Bearer realm="users-api", error="insufficient_scope"`,
+	controllers.ErrReadKey:  controllers.NeedsFullAccess,
 }
 
 // judge returns who sent a request, and why it is refused now, or nil. Every key that was sent must be valid, and the
@@ -133,6 +138,19 @@ func sentKeys(header http.Header) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// nameAuthor lets what a request writes be recorded under the name of its key.
+func nameAuthor(c *gin.Context) {
+	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
+		return
+	}
+	by := ""
+	if caller, ok := c.Value(callerKey).(caller); ok {
+		by = "key:" + cmp.Or(caller.name, "API_KEY")
+	}
+	ctx := database.WithAuthor(c.Request.Context(), by, c.Writer.Header().Get("X-Request-Id"))
+	c.Request = c.Request.WithContext(ctx)
 }
 
 // onlyReads reports whether a request changes nothing: GET, HEAD, the dry run of an import, and a batch, whose requests

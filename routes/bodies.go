@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
@@ -72,11 +73,7 @@ func (b *bodies) admit(slots *semaphore.Weighted, small int) gin.HandlerFunc {
 			ReadCloser: c.Request.Body, slots: slots, small: small, client: c.Request.Context(), deadline: deadline,
 		}
 		c.Request.Body = body
-		defer func() { // what was parsed from the body is as large, until the response is sent
-			if body.admitted {
-				body.slots.Release(1)
-			}
-		}()
+		defer body.release() // what was parsed from the body is as large, until the response is sent or the handler closes it
 		c.Next()
 	}
 }
@@ -90,6 +87,19 @@ type body struct {
 	deadline time.Time
 	read     int
 	admitted bool
+}
+
+// Close frees the slot: the handler needs nothing of the body any more.
+func (b *body) Close() error {
+	b.release()
+	return b.ReadCloser.Close()
+}
+
+func (b *body) release() {
+	if b.admitted {
+		b.slots.Release(1)
+	}
+	b.admitted, b.small = false, math.MaxInt-1 // what is left of the body is read away
 }
 
 const smallBody = 16 << 10 // bytes

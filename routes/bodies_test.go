@@ -109,7 +109,7 @@ func TestNoRouteTakesALargeBodyWithoutAPlace(t *testing.T) {
 			s.Do(t, route.Method, path, strings.Repeat(" ", 2*smallBody)).Expect(t, 503, "…at once: send it again …")
 		}
 	}
-	program.Expect(t, "routes that take bodies", tried, 9)
+	program.Expect(t, "routes that take bodies", tried, 10)
 }
 
 func TestAStopEndsTheWaitForAPlace(t *testing.T) {

@@ -38,6 +38,14 @@ func TestNoFailureOfAStatementIsHiddenFromAClient(t *testing.T) {
 		{"GET /api/users.csv", "", 200, "id,…\r\n1,…\r\n2,…\r\n3,…\r\n", ""},
 		{"GET /api/users.ndjson?q=a", "", 200, "{\"id\":1,…}\n{\"id\":2,…}\n{\"id\":3,…}\n", ""},
 		{"GET /api/changes", "", 200, `{"changes":[…`, ""},
+		{"GET /api/users/2/changes", "", 200, `{"changes":[{…"op":"created","id":2,…}]}`, ""},
+		{"GET /api/users/alan@x/changes", "", 404, "…", ""},
+		{"DELETE /api/users/2/changes", "", 204, "", ""},
+		{"GET /api/users/deleted?q=gone", "", 200, `[{"id":4,…}]`, ""},
+		{"POST /api/users/4/restore", `{"name":"n%d"}`, 201, `{"id":4,…`, ""},
+		{"POST " + batchPath, `{"requests":[{"method":"GET","path":"/api/users?limit=1"},{"method":"DELETE","path":"/api/users/2"},` +
+			`{"method":"POST","path":"/api/users","body":{"name":"n","email":"new%d"}}]}`, 200,
+			`{"responses":[{"status":200,…},{"status":204,…},{"status":201,…}]}`, ""},
 		{"POST /api/users", `{"name":"n","email":"new%d"}`, 201, "…", ""},
 		{"PATCH /api/users/2", `{"name":"n%d"}`, 200, `{"id":2,"name":"n…`, ""},
 		{"PATCH /api/users/2", `{}`, 200, `{"id":2,…`, ""},
@@ -67,12 +75,12 @@ func TestNoFailureOfAStatementIsHiddenFromAClient(t *testing.T) {
 				program.Must(t, err)
 				return users
 			}
-			program.Must(t, open().Close(t.Context()))
-			program.Must(t, at.RecordChanges(t.Context()))
 			s := serve(t, Service{Users: open(), Fields: at.Fields}, nil)
 			for _, name := range []string{"Ada", "Alan", "Grace"} {
 				s.Do(t, "POST", "/api/users", fmt.Sprintf(`{"name":%q,"email":%q,"external_id":%[1]q}`, name, strings.ToLower(name)))
 			}
+			s.Do(t, "POST", "/api/users", program.Body("Gone", "gone"))
+			s.Do(t, "DELETE", "/api/users/4", "")
 			method, url, _ := strings.Cut(test.request, " ")
 			numbered := func(text string, n int) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(n)) }
 			for n, failed := 1, "?"; failed != ""; n++ {
@@ -81,8 +89,15 @@ func TestNoFailureOfAStatementIsHiddenFromAClient(t *testing.T) {
 				failed = statements.End()
 				if failed == "" || test.heals != "" && answer.Status == test.status {
 					answer.Expect(t, test.status, test.want)
+				} else if url == batchPath && strings.Contains(failed, " sp") { // GORM's driver does not say that no savepoint was set
+					answer.Expect(t, 200, test.want)
+				} else if url == batchPath && answer.Status == 200 { // one request of it, perhaps with what follows
+					answer.Expect(t, 200, `{"responses":[…{"status":500,…not authorized…}…]}`)
 				} else {
 					answer.Expect(t, 500, "…not authorized…")
+				}
+				if url == batchPath {
+					s.Do(t, "POST", "/api/users/2/restore", "{}") // for the next one
 				}
 				if t.Failed() {
 					t.Fatalf("where statement %d fails (%s)", n, failed)

@@ -64,8 +64,11 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	reads, handle := []string{http.MethodGet, http.MethodHead}, controllers.Handle
 	engine.NoRoute(provisioning.Check, func(c *gin.Context) { controllers.Refuse(c, controllers.ErrNoPath) })
 	noMethod := func(c *gin.Context) {
-		if c.Request.URL.Path == batchPath {
-			c.Header("Allow", http.MethodPost) // Gin adds those of a user whose id were "batch"
+		switch c.Request.URL.Path { // Gin adds those of a user whose id were "batch" or "deleted"
+		case batchPath:
+			c.Header("Allow", http.MethodPost)
+		case deletedPath:
+			c.Header("Allow", "GET, HEAD")
 		}
 		controllers.Refuse(c, controllers.ErrNoMethod)
 	}
@@ -74,9 +77,10 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	engine.Match(reads, "/health", handle(controllers.Health))
 	engine.Match(reads, "/api/users", handle(api.List))
 	engine.POST("/api/users", admit, handle(api.Create))
-	engine.POST(batchPath, admitBatch, handle(controllers.Batch(http.MaxBytesHandler(engine, maxBody))))
+	engine.POST(batchPath, admitBatch, handle(api.Batch(http.MaxBytesHandler(engine, maxBody))))
+	engine.Match(reads, deletedPath, handle(api.Deleted))
 	one := engine.Group("/api/users/:id", func(c *gin.Context) {
-		if c.Request.URL.Path == batchPath {
+		if path := c.Request.URL.Path; path == batchPath || path == deletedPath {
 			noMethod(c)
 		}
 	})
@@ -84,6 +88,9 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	one.PATCH("", admit, handle(api.Patch))
 	one.PUT("", admit, handle(api.Put))
 	one.DELETE("", handle(api.Delete))
+	one.Match(reads, "/changes", handle(api.History))
+	one.DELETE("/changes", handle(api.Erase))
+	one.POST("/restore", admit, handle(api.Restore))
 	engine.Match(reads, "/api/changes", handle(feed.Get))
 	engine.Match(reads, csvPath, handle(api.ExportCSV))
 	engine.POST(csvPath, bodies.admitFile, handle(api.ImportCSV))
@@ -111,9 +118,10 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 // The paths that take more than one user: many requests at once, or a file, which may be large and has no limit on its
 // total time.
 const (
-	batchPath  = "/api/users/batch"
-	csvPath    = "/api/users.csv"
-	ndjsonPath = "/api/users.ndjson"
+	batchPath   = "/api/users/batch"
+	deletedPath = "/api/users/deleted"
+	csvPath     = "/api/users.csv"
+	ndjsonPath  = "/api/users.ndjson"
 )
 
 // engine returns Gin with the middleware of all requests, outermost first, and without any path.
@@ -130,5 +138,6 @@ func (s Service) engine(bodies *bodies) *gin.Engine {
 	if s.Access.Keys != nil {
 		engine.Use(s.Access.checkKey)
 	}
+	engine.Use(nameAuthor)
 	return engine
 }

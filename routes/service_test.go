@@ -35,7 +35,7 @@ type service struct {
 func plain() models.Fields { return models.NewFields()[:2] }
 
 func location(path string) database.Location {
-	return database.Location{Path: path, Fields: plain(), Logger: slog.New(slog.DiscardHandler)}
+	return database.Location{Path: path, Fields: plain(), KeepChanges: time.Hour, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func openUsers(t *testing.T, path string, listMemory int) *database.Users {
@@ -139,9 +139,4 @@ func await[T any](t *testing.T, what string, comes <-chan T) (came T) {
 		t.Fatal("never: " + what)
 	}
 	return came
-}
-
-func (s *service) record(t *testing.T) {
-	t.Helper()
-	program.Must(t, location(s.path).RecordChanges(context.Background()))
 }

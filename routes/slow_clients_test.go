@@ -162,7 +162,6 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, func(l *limits) { l.behind = behind })
-			s.record(t)
 			program.OpenOther(t, s.path).Do(c.fill)
 			conn, began := s.Dial(t), time.Now()
 			conn.Buffer(4 << 10)
@@ -245,7 +244,6 @@ func TestNoTimeLimitEndsARequestThatWaits(t *testing.T) {
 		const short = time.Second / 10
 		l.body, l.idle, l.probe, l.stop, l.behind = short, short, short, short, 5*short
 	})
-	s.record(t)
 	began := time.Now()
 	s.Do(t, "GET", "/api/changes?wait=2", "").Expect(t, 200, `{"changes":[],…`)
 	if took := time.Since(began); took < 2*time.Second {
@@ -318,7 +316,6 @@ func TestSlowReadersHoldNoPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, func(l *limits) { l.behind = time.Hour }) // who is cut off holds nothing
-			s.record(t)
 			program.OpenOther(t, s.path).Do(c.fill)
 			before, held := heapInUse(), int64(0)
 			for range c.readers {

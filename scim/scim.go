@@ -88,12 +88,9 @@ func send(c *gin.Context, status int, value any) error {
 	return controllers.SendValue(c, status, controllers.SCIMType, value)
 }
 
-// Describe handles GET and HEAD of what describes the service (RFC 7644, section 4): 200, 404 or 500.
+// Describe handles GET and HEAD of what describes the service (RFC 7644, section 4): 200 or 404.
 func (s *API) Describe(c *gin.Context) error {
-	unique, ignoresCase, err := s.users.Uniqueness(c.Request.Context())
-	if err != nil {
-		return err
-	}
+	unique, ignoresCase := s.users.Uniqueness()
 	document, found := describe(s.held, unique, ignoresCase)[c.Request.URL.Path]
 	if !found {
 		return controllers.ErrNoPath

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/goccy/go-yaml"
 
@@ -18,26 +17,119 @@ var source string
 
 // newDocument returns a handler that serves the OpenAPI document as JSON.
 func newDocument(version string, fields models.Fields) http.Handler {
-	settable := fields.Settable()
-	actions := template.FuncMap{"settable": func(name string) bool { return settable.Find(name) != nil }}
-	document := fill(template.Must(template.New("web/openapi.yaml").Funcs(actions).Delims("#<", ">").Parse(source)), struct {
-		Version string
-		Fields  []string // the names of the optional ones
-		Shown   []string // and of those that are only read
-		Updated bool     // updated_at is one of these
-	}{version, settable.OptionalNames(), fields.OptionalNames(), fields.IsTime(models.UpdatedAt)})
-	return newFile("openapi.json", hash(document), func() string {
-		var api yaml.MapSlice // keeps the order
-		err := yaml.UnmarshalWithOptions([]byte(document), &api, yaml.UseOrderedMap())
-		if err == nil {
-			describeHEAD(api)
-			var json []byte
-			if json, err = yaml.MarshalWithOptions(api, yaml.JSON()); err == nil {
-				return string(json)
+	optional := slices.DeleteFunc(slices.Clone(fields), isRequired)
+	tag := hash(append(optional.Names(), source, version)...)
+	return newFile("openapi.json", tag, func() string {
+		api := newAddition(optional).to(parse[any](source)).(yaml.MapSlice)
+		set(at(api, "info"), "version", version)
+		describeHEAD(api)
+		json, err := yaml.MarshalWithOptions(api, yaml.JSON())
+		if err != nil {
+			panic(err)
+		}
+		return string(json)
+	}, nil)
+}
+
+// parse reads YAML and keeps its order. All of it is embedded and tested, so only a broken build makes it panic.
+func parse[T any](text string) (parsed T) {
+	if err := yaml.UnmarshalWithOptions([]byte(text), &parsed, yaml.UseOrderedMap()); err != nil {
+		panic(fmt.Errorf("openapi.yaml: %w", err))
+	}
+	return parsed
+}
+
+// addition is what the optional fields of a service add to the document.
+type addition struct {
+	fields     models.Fields
+	parameters map[any][]any     // of lists, by the reference that they follow
+	texts      *strings.Replacer // of files
+}
+
+// fieldParameters are those of a field. The name in Go keeps the second apart from the first.
+const fieldParameters = `
+- {name: '%[1]s', in: query, allowEmptyValue: true,
+  description: 'Users with exactly this %[1]s, or those without one if it is empty',
+  schema: {type: array, maxItems: 100, items: {type: string}}, example: [text]}
+- {name: '%[1]s!', x-go-name: 'Not_%[1]s', in: query, allowEmptyValue: true,
+  description: 'Users with another %[1]s or none, or those with one if it is empty',
+  schema: {type: array, maxItems: 100, items: {type: string}}, example: [text]}
+`
+
+// timeParameters are those of [models.UpdatedAt].
+const timeParameters = `
+- {name: updated_from, in: query, schema: {type: string}, example: '2026-01-01',
+  description: 'Users changed at this time in UTC or later: a day, or a time as updated_at has it'}
+- {name: updated_to, in: query, schema: {type: string}, example: '2100-01-01 12:00:00',
+  description: Users whose last change was before this time in UTC}
+`
+
+func newAddition(fields models.Fields) *addition {
+	const time = "2026-11-20 15:42:07"
+	const header, row, member = "id,name,email,created_at", "ada@example.org," + time, `"created_at":"` + time + `"`
+	headers, rows, members, parameters := header, row, member, map[any][]any{}
+	for _, field := range fields {
+		more, after, cell, value := fmt.Sprintf(fieldParameters, field.Name), "other_email", "", "null"
+		if field.Time {
+			more, after, cell, value = timeParameters, "created_to", time, `"`+time+`"`
+		}
+		after = "#/components/parameters/" + after
+		parameters[after] = append(parameters[after], parse[[]any](more)...)
+		headers, rows, members = headers+","+field.Name, rows+","+cell, members+`,"`+field.Name+`":`+value
+	}
+	return &addition{fields, parameters, strings.NewReplacer(header, headers, row, rows, member, members)}
+}
+
+// to returns a part of the document with what is added to it.
+func (a *addition) to(part any) any {
+	switch part := part.(type) {
+	case string:
+		return a.texts.Replace(part)
+	case []any:
+		var list []any
+		for _, item := range part {
+			list = append(list, a.to(item))
+			if object, is := item.(yaml.MapSlice); is {
+				list = append(list, a.parameters[object.ToMap()["$ref"]]...)
 			}
 		}
-		panic(fmt.Errorf("openapi.yaml: %w", err)) // it is embedded and tested
-	}, nil)
+		has := func(name any) bool { return slices.Contains(part, name) }
+		for _, field := range a.fields { // to sort by, or in each answer
+			if has("id") && has("name") && has("email") && (!field.Time || has("created_at")) {
+				list = append(list, field.Name)
+			}
+		}
+		return list
+	case yaml.MapSlice:
+		var object yaml.MapSlice
+		for _, item := range part {
+			object = append(object, yaml.MapItem{Key: item.Key, Value: a.to(item.Value)})
+		}
+		if has := part.ToMap(); has["name"] != nil && has["email"] != nil && has["other_email"] == nil { // not the parameters
+			return append(object, a.toUser(has)...)
+		}
+		return object
+	}
+	return part
+}
+
+// toUser returns what is added to a user: to an example, or to the properties of a schema. Where there is created_at, the
+// other times are, too, and look like it.
+func (a *addition) toUser(user map[any]any) (more yaml.MapSlice) {
+	var null any
+	_, isSchema := user["email"].(yaml.MapSlice)
+	if isSchema {
+		null = yaml.MapSlice{{Key: "type", Value: []any{"string", "null"}}}
+	}
+	for _, field := range a.fields {
+		switch created := user["created_at"]; {
+		case !field.Time, isSchema && user["deleted_at"] != nil: // a deletion may be older than the field
+			more = append(more, yaml.MapItem{Key: field.Name, Value: null})
+		case created != nil:
+			more = append(more, yaml.MapItem{Key: field.Name, Value: created})
+		}
+	}
+	return more
 }
 
 // describeHEAD adds HEAD to each path that has GET: the same responses, without their bodies.
@@ -58,14 +150,8 @@ func describeHEAD(api yaml.MapSlice) {
 			responses = append(responses, yaml.MapItem{Key: response.Key, Value: slices.DeleteFunc(slices.Clone(described), isBody)})
 		}
 		head := slices.Clone(get)
-		for j, item := range head {
-			switch item.Key {
-			case "operationId":
-				head[j].Value = fmt.Sprint(item.Value, "Head")
-			case "responses":
-				head[j].Value = responses
-			}
-		}
+		set(head, "operationId", fmt.Sprint(get.ToMap()["operationId"], "Head"))
+		set(head, "responses", responses)
 		paths[i].Value = append(path.Value.(yaml.MapSlice), yaml.MapItem{Key: "head", Value: head})
 	}
 }
@@ -74,4 +160,9 @@ func describeHEAD(api yaml.MapSlice) {
 func at(within any, key string) yaml.MapSlice {
 	value, _ := within.(yaml.MapSlice).ToMap()[key].(yaml.MapSlice)
 	return value
+}
+
+// set replaces what a map has at a key.
+func set(within yaml.MapSlice, key string, value any) {
+	within[slices.IndexFunc(within, func(item yaml.MapItem) bool { return item.Key == key })].Value = value
 }

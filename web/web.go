@@ -9,7 +9,6 @@ package web
 import (
 	"embed"
 	"html/template"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -74,9 +73,9 @@ func newPage(name string, texts map[string]string, assets string, fields models.
 func isRequired(field *models.Field) bool { return field.Required }
 
 // fill returns the text of a template. Templates are embedded and tested, so only a broken build makes it panic.
-func fill(template interface{ Execute(io.Writer, any) error }, values any) string {
+func fill(page *template.Template, values any) string {
 	var text strings.Builder
-	if err := template.Execute(&text, values); err != nil {
+	if err := page.Execute(&text, values); err != nil {
 		panic(err)
 	}
 	return text.String()

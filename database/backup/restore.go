@@ -76,7 +76,7 @@ func finish(candidate, target string) error {
 	if err != nil {
 		return err
 	}
-	err = database.BeginFeedAgain(db)
+	err = database.BeginEpoch(db)
 	dbfile.Close(db)
 	if err != nil {
 		return err

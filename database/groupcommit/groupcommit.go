@@ -18,10 +18,9 @@ import (
 
 // Group is the writes that wait for a commit, and the database that runs their transactions, one at a time.
 type Group[Tx any] struct {
-	// Transact begins a transaction, calls run, and commits it; an error of run rolls it back. Alone says that writes
-	// cannot share it. If it cannot begin, it gives up when the write has waited for too long since it arrived, or when
-	// the context has ended.
-	Transact func(ctx context.Context, arrived time.Time, run func(tx Tx, alone bool) error) error
+	// Transact begins a transaction, calls run, and commits it; an error of run rolls it back. If it cannot begin, it gives
+	// up when the write has waited for too long since it arrived, or when the context has ended.
+	Transact func(ctx context.Context, arrived time.Time, run func(tx Tx) error) error
 	// IsBroken reports whether the error of a write may have ended the transaction, and not that write alone.
 	IsBroken func(err error) bool
 	// Committed is called after each commit, with the number of writes that it stored.
@@ -80,8 +79,8 @@ func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 		}
 	}()
 	runtime.Gosched() // let requests that are ready join
-	err = g.Transact(ctx, leader.arrived, func(tx Tx, alone bool) error {
-		batch = g.take(func(w *write[Tx]) bool { return w == leader || !alone })
+	err = g.Transact(ctx, leader.arrived, func(tx Tx) error {
+		batch = g.take(func(*write[Tx]) bool { return true })
 		for _, w := range batch {
 			w.outcome = w.run(tx)
 			if w.outcome == nil {
@@ -103,7 +102,7 @@ func (g *Group[Tx]) lead(ctx context.Context, leader *write[Tx]) {
 		err = nil
 		for _, w := range batch {
 			w.outcome = errAborted
-			w.outcome = g.Transact(context.WithoutCancel(ctx), w.arrived, func(tx Tx, _ bool) error { return w.run(tx) })
+			w.outcome = g.Transact(context.WithoutCancel(ctx), w.arrived, w.run)
 			if w.outcome == nil {
 				g.Committed(1)
 			}

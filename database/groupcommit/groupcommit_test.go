@@ -25,7 +25,6 @@ type tx struct{ written []string }
 type log struct {
 	Group[*tx]
 	goOn    chan bool // the first transaction waits for this
-	alone   bool
 	begin   error
 	refuses int // commits of more writes than this
 	texts   []string
@@ -38,13 +37,13 @@ func newLog() *log {
 	l.Group = Group[*tx]{
 		Patience: time.Hour, IsBroken: func(err error) bool { return errors.Is(err, errBroken) },
 		Committed: func(writes int) { l.commits = append(l.commits, writes) },
-		Transact: func(ctx context.Context, _ time.Time, run func(*tx, bool) error) error {
+		Transact: func(ctx context.Context, _ time.Time, run func(*tx) error) error {
 			first.Do(func() { <-l.goOn })
 			if err := cmp.Or(ctx.Err(), l.begin); err != nil {
 				return err
 			}
 			t := &tx{}
-			if err := run(t, l.alone); err != nil {
+			if err := run(t); err != nil {
 				return err
 			}
 			if len(t.written) > l.refuses {
@@ -109,8 +108,6 @@ func TestWritesShareACommitAndHaveOutcomesOfTheirOwn(t *testing.T) {
 			[]error{nil, errRefused, nil}, "[a c]", []int{1, 1}},
 		{"where each is refused, so is each", func(l *log) { l.refuses = 0 }, []error{nil, nil, nil},
 			[]error{errCommit, errCommit, errCommit}, "[]", nil},
-		{"what cannot be shared is committed alone", func(l *log) { l.alone = true }, []error{nil, nil, nil},
-			[]error{nil, nil, nil}, "[a b c]", []int{1, 1, 1}},
 		{"where nothing can begin, who has waited too long is told at once",
 			func(l *log) { l.begin, l.Patience = errBroken, 0 }, []error{nil, nil, nil}, []error{errBroken, errBroken, errBroken}, "[]", nil},
 	} {

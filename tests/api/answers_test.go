@@ -206,7 +206,7 @@ func try(t *testing.T, scenarios []scenario, emails ...string) {
 // The log says that no byte followed the headers.
 func TestHEADHasTheHeadersOfGETAndNoBody(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t)
+	p := program.Serve(t)
 	p.Create(t, "Ada", "ada@example.org")
 	p.Create(t, "Alan", "alan@example.org")
 	paths := []string{"/health", "/api/users", "/api/users?limit=1&count=true", "/api/users?q=a&order=desc", "/api/users/1",
@@ -332,9 +332,10 @@ var codes = map[string]string{
 	"The request body is larger":     "body_too_large", "The request body is not": "body_invalid",
 	"The request body must be a JSON object": "body_invalid", "The user was changed": "changed_meanwhile",
 	"Unknown key": "field_unknown", "Unknown parameter": "parameter_unknown", "User not found": "user_not_found",
-	"id and created_at cannot be changed": "field_read_only", "The email in the path": "field_invalid",
+	"id and created_at cannot be changed": "field_read_only", "id, created_at and": "field_read_only", "The email in the path": "field_invalid",
 	"No user has the email in the path": "field_invalid", "No user has this email": "changed_meanwhile",
-	"The user exists already": "changed_meanwhile", "ERROR": "storage_failed",
+	"The user exists already": "changed_meanwhile", "ERROR": "storage_failed", "These changes": "cursor_gone",
+	"No deletion of this user": "not_deleted", "The user exists, and": "user_exists", "badge is already used": "value_used",
 }
 
 // expectProblem compares a problem with the error object that other clients get: they must say the same.

@@ -54,17 +54,23 @@ func TestEveryRouteAsksForAKeyThatMayDoWhatItDoes(t *testing.T) {
 		{"DELETE", "/api/users/1", 403, 204},
 		{"DELETE", "/api/users", 403, 405},
 		{"BREW", "/api/users", 403, 405},
-		{"GET", "/api/changes", 404, 404},
+		{"GET", "/api/changes", 200, 200},
+		{"GET", "/api/users/1/changes", 403, 200},
+		{"DELETE", "/api/users/1/changes", 403, 204},
+		{"GET", "/api/users/deleted", 403, 200},
+		{"POST", "/api/users/9/restore", 403, 404},
 		{"GET", "/api/nothing", 404, 404},
 		{"POST", "/api/nothing", 403, 404},
 		{"DELETE", "/%61pi/users/9", 403, 404},
 	} {
 		t.Run(route.method+" "+route.path, func(t *testing.T) {
 			statuses := map[string]int{"": 401, "wrong-key-0123456789": 401, readKey: route.read, fullKey: route.full}
+			isOfChanges := strings.Contains(route.path, "changes") || strings.HasSuffix(route.path, "deleted")
 			for key, status := range statuses {
 				answer := p.Do(t, route.method, route.path, body, "X-API-Key: "+key)
 				answer.Expect(t, status, "…")
-				program.ExpectHeader(t, answer, "Cache-Control", "private, no-cache")
+				caches := map[bool]string{true: "no-store", false: "private, no-cache"}[isOfChanges && status == 200]
+				program.ExpectHeader(t, answer, "Cache-Control", caches)
 				program.ExpectHeader(t, answer, "Vary", "Authorization, X-API-Key")
 				isChallenged := answer.Header.Get("WWW-Authenticate") != ""
 				program.Expect(t, fmt.Sprint("whether a ", status, " has a challenge"), isChallenged, status == 401 || status == 403)

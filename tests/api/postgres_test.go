@@ -4,10 +4,7 @@ package api
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"users-api/tests/postgresql"
 	"users-api/tests/program"
@@ -27,105 +24,34 @@ var nulStored = scenario{"NUL is refused by storage", post, `{"name":"\"\\\u0000
 // nulChanged is what becomes of a NUL byte in a change.
 var nulChanged = scenario{"NUL is refused by storage in a change", patch, `{"name":"\u0000"}`, 500, nulStored.answer}
 
-// ofEngine are statements that only PostgreSQL has.
-var ofEngine = []string{
-	"WITH moved AS (DELETE FROM users WHERE id % 29 = 1 RETURNING name, email) " +
-		"INSERT INTO users (name, email) SELECT name, email || 'm' FROM moved",
-}
-
-// Without its entries, a user that another program erases would stay in every list, and followers would keep the user.
-func TestAnEntryOfTheFeedIsNotErasedWithItsUser(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t)
-	for i := range 4 {
-		p.Create(t, "n", fmt.Sprint(i))
-	}
-	p.List(t)
-	url := program.DatabaseURL(t, p.DataDir)
-	for _, erase := range []string{
-		"DELETE FROM users WHERE id = 3; DELETE FROM users_changes WHERE id = 3",
-		"DELETE FROM users_changes WHERE id = 3",
-		"UPDATE users SET name = 'n' WHERE id = 3; UPDATE users_changes SET id = 1 WHERE id = 3",
-		"SET session_replication_role = replica; DELETE FROM users_changes",
-		"TRUNCATE users_changes",
-		"TRUNCATE users, users_changes",
-	} {
-		conn, err := pgx.Connect(t.Context(), url)
-		program.Must(t, err)
-		_, err = conn.Exec(t.Context(), erase, pgx.QueryExecModeSimpleProtocol)
-		const why = `…they hold no personal data…"users-api changes off" removes them all…`
-		program.Expect(t, "the answer to "+erase, err, why)
-		_ = conn.Close(t.Context())
-	}
-	p.ExpectUsers(t, "n", "n", "n", "n")
-	postgresql.SQL(t, url, "DELETE FROM users WHERE id = 3")
-	list, page, one := p.List(t), p.Do(t, "GET", "/api/users?limit=10", "").Users(t), p.Do(t, "GET", "/api/users/3", "")
-	program.Expect(t, "how many are listed, and the answer of the erased", []int{len(list), len(page), one.Status}, []int{3, 3, 404})
-	program.WaitFor(t, "the feed has the deletion", func() bool {
-		return strings.Contains(p.Do(t, "GET", "/api/changes", "").Body, `"op":"deleted","id":3,`)
-	})
-}
-
-// Row security could hide entries, and then what they tell of would be missing.
-func TestRowSecurityOnTheFeedIsRefused(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t)
-	p.Create(t, "Ada", "ada")
-	p.List(t)
-	postgresql.SQL(t, program.DatabaseURL(t, p.DataDir), "ALTER TABLE users_changes ENABLE ROW LEVEL SECURITY",
-		"INSERT INTO users (name, email) VALUES ('Alan', 'alan')")
-	const why = "row security is on for users_changes, and may hide entries: disable it"
-	p.Do(t, "GET", "/api/users", "").Expect(t, 500, "…"+why+"…")
-	program.Expect(t, "changes on", p.Run(t, "changes", "on"), program.Outcome{Code: 1, Stderr: "…" + why + "…"})
-	p.Stop(t)
-	program.ExpectRefusal(t, program.Launch(t, program.Path(), "DATA_DIR="+p.DataDir), why)
-	p.Run(t, "changes", "off").MustSucceed(t)
-	program.Serve(t, "DATA_DIR="+p.DataDir)
-}
-
-// serveOn starts the program on a database, and lets it record changes.
-func serveOn(t *testing.T, url string) *program.Program {
-	t.Helper()
-	setting := "DATABASE_URL=" + url
-	p := program.Serve(t, setting)
-	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
-	p.WaitForFeed(t)
-	return p
-}
-
 // A transaction that commits late has a lower number than one that was read before.
 func TestAChangeThatCommitsLateIsNotMissed(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t)
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
 	f := &program.Follower{}
 	f.Settle(t, p)
-	late := program.OpenOther(t, p.DatabasePath())
-	late.Do("BEGIN", "INSERT INTO users (name, email) VALUES ('late', 'late')")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("BEGIN", "SELECT FROM users WHERE id = 1 FOR UPDATE")
+	late := make(chan program.Answer)
+	go func() {
+		answer, _ := p.Send("POST", batchPath, batchOf(item(post, program.Body("late", "late")), item(patch, `{"name":"B"}`)))
+		late <- answer
+	}()
+	watch := program.OpenOther(t, p.DatabasePath())
+	program.WaitFor(t, "the batch waits for the lock", func() bool { return watch.Ask(waiting) == "1" })
 	p.Create(t, "n", "soon")
 	for range 3 {
 		program.Must(t, f.Step(p, 0))
 	}
-	late.Do("COMMIT")
+	other.Do("COMMIT")
+	program.Expect(t, "the batch", (<-late).Body, `{"responses":[{"status":201,…},{"status":200,…}]}`)
 	f.Settle(t, p)
-}
-
-// A crash takes back what is not on the disk, and the numbers of its transactions. No client has seen any of it: each
-// goes on from its cursor.
-func TestACopyGoesOnAfterACrashOfTheServer(t *testing.T) {
-	t.Parallel()
-	server := postgresql.Start(t, "synchronous_commit=off", "wal_writer_delay=10s")
-	database := server.NewDatabase(t)
-	p, f := serveOn(t, database), &program.Follower{}
-	for i := range program.Times(3, 30) {
-		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'before %d')", i))
-		f.Settle(t, p) // nothing follows that would take it to the disk
-		server.Kill(t)
-		server.StartAgain(t)
-		postgresql.SQL(t, database, fmt.Sprintf("INSERT INTO users (name, email) VALUES ('n', 'after %d')", i))
-		f.Settle(t, p)
-	}
 	program.Expect(t, "how often the client began", f.Exports, 1)
 }
+
+// waiting counts the sessions that wait for a lock.
+const waiting = "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 // The standby lacks the last writes of the primary, and gives the numbers of their transactions to others. So clients
 // that have seen them must begin again, also one that comes back only then.
@@ -135,7 +61,7 @@ func TestACopyBeginsAgainOnAStandbyThatLacksSomeOfIt(t *testing.T) {
 	primary := postgresql.Start(t)
 	database := primary.NewDatabase(t)
 	standby := primary.Standby(t)
-	p := serveOn(t, postgresql.At(t, database, primary, standby))
+	p := program.Serve(t, "DATABASE_URL="+postgresql.At(t, database, primary, standby))
 	soon := &program.Follower{}
 	soon.Settle(t, p)
 	primary.AwaitReplay(t, standby)
@@ -184,4 +110,56 @@ func TestAWriteOfWhichTheServerWarnsIsDone(t *testing.T) {
 			p.ExpectUsers(t, "Alan T", "Zoe")
 		})
 	}
+}
+
+// A request of a batch that waits for another transaction's lock for too long is refused by itself.
+func TestARequestOfABatchWhoseUserIsLockedIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	p.Create(t, "Alan", "alan")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("BEGIN", "SELECT FROM users WHERE id = 1 FOR UPDATE")
+	for i, answer := range sendBatch(t, p, []string{item(patch, named), item("PATCH /api/users/2", named), item(post, sent)}) {
+		answer.Expect(t, []int{500, 200, 201}[i], []string{"…lock…nothing was changed…", "…", "…"}[i])
+	}
+	other.Do("COMMIT")
+	p.ExpectUsers(t, "Ada", "B", "A")
+	program.Expect(t, "the history", len(historyOf(t, p, 1)), 1)
+}
+
+// The server ends the transaction of a deadlock, which begins again, as a whole.
+func TestADeadlockLetsAWholeBatchBeginAgain(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	p.Create(t, "Alan", "alan")
+	other, watch := program.OpenOther(t, p.DatabasePath()), program.OpenOther(t, p.DatabasePath())
+	other.Do("SET deadlock_timeout = '1h'", "BEGIN", "SELECT FROM users WHERE id = 2 FOR UPDATE") // so that the batch is ended
+	answers := make(chan program.Answer)
+	go func() {
+		answer, _ := p.Send("POST", batchPath, batchOf(item(post, sent), item(patch, named), item("PATCH /api/users/2", named)))
+		answers <- answer
+	}()
+	program.WaitFor(t, "the batch waits for the lock", func() bool { return watch.Ask(waiting) == "1" })
+	other.Do("UPDATE users SET name = 'Countess' WHERE id = 1", "COMMIT")
+	for i, answer := range parts(t, <-answers) {
+		answer.Expect(t, []int{201, 200, 200}[i], "…")
+	}
+	p.ExpectUsers(t, "B", "B", "A")
+	program.Expect(t, "the history", historyOf(t, p, 1),
+		"["+was("changed", 1, `…"before":{"name":"Countess"},"after":{"name":"B"}`)+" "+was("created", 1, "…")+"]")
+}
+
+// What only the commit finds out refuses the whole batch.
+func TestABatchWhoseCommitFailsStoresNothing(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Do(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN IF NEW.name = 'Bad' THEN RAISE 'no Bad users'; END IF; RETURN NULL; END $$`,
+		"CREATE CONSTRAINT TRIGGER late AFTER INSERT ON users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION late()")
+	batch := batchOf(item(post, sent), item(post, program.Body("Bad", "bad")))
+	p.Do(t, "POST", batchPath, batch).Expect(t, 500, `{"error":"ERROR: no Bad users (SQLSTATE P0001)"}`)
+	p.ExpectUsers(t)
+	sendBatch(t, p, []string{item(post, sent)})[0].Expect(t, 201, "…")
 }

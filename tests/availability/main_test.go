@@ -13,9 +13,6 @@ import (
 
 func TestMain(m *testing.M) { program.Main(m) }
 
-// endSessions ends the connections of the service.
-const endSessions = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'users-api'"
-
 // onServer starts the program on a new database of a server.
 func onServer(t *testing.T, server *postgresql.Server, settings ...string) (p *program.Program, url string) {
 	t.Helper()

@@ -23,7 +23,6 @@ import (
 func follows(t *testing.T) (*person, *program.Program) {
 	t.Helper()
 	p := start(t, "ADMIN_PORT=0")
-	p.RecordChanges(t)
 	return visitAmong(t, p, "Ada", "Ben", "Cleo"), p
 }
 
@@ -89,7 +88,6 @@ func TestThePageSaysHowManyChangesThereAreAndShowsThemWhenAsked(t *testing.T) {
 // A search, an order and a page stay when changes are shown.
 func TestShowingChangesStaysWhereThePersonIs(t *testing.T) {
 	p := start(t)
-	p.RecordChanges(t)
 	names := create(t, p, 60)
 	ada := visit(t, p, "/?q=user&order=asc")
 	ada.clicks("button", "Next").shows(names[25:50], "26–50 of 60")
@@ -145,8 +143,7 @@ func TestChangesWaitForTheEndOfADialog(t *testing.T) {
 	ada, p := follows(t)
 	waiting(t, p, 1)
 	ada.opens("Change Ada", "Change user")
-	program.OpenOther(t, p.DatabasePath()).Do("BEGIN", "UPDATE users SET name = name",
-		"INSERT INTO users (name, email) VALUES ('Dan', 'dan@example.org')", "COMMIT")
+	p.Create(t, "Dan", "dan@example.org")
 	waiting(t, p, 0)
 	timer(ada, 2*time.Second)
 	ada.expect("the news behind a dialog", evaluate[string](ada, `document.querySelector('.news').innerText`), "")
@@ -164,33 +161,35 @@ func TestManyWritesAreFewRequestsAndMoreThanCanBeCountedAreMany(t *testing.T) {
 	if n := strings.Count(p.Log(), "route=/api/changes"); n > 3 {
 		t.Errorf("the page asked %d times", n)
 	}
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-		INSERT INTO users (name, email) SELECT i, i FROM n`)
+	file := "name,email\n"
+	for i := range 10_001 {
+		file += fmt.Sprintf("n,%d\n", i)
+	}
+	p.Do(t, "POST", program.CSV, file).Expect(t, 200, `{"created":10001,…`)
 	ada.clicks("button", "Many changes — show").reads("10,204 users")
 	ada.seesNo("button", "Many changes — show")
 	waiting(t, p, 1)
-	other.Do("UPDATE users_changes SET cursor = cursor + 1000000") // as in another database
-	other.Do("UPDATE sqlite_sequence SET seq = seq + 1000000 WHERE name = 'users_changes'")
+	p.Run(t, "changes", "restart").MustSucceed(t)
 	ada.clicks("button", "Many changes — show").seesNo("button", "Many changes — show")
 	waiting(t, p, 1)
 }
 
 // Where changes are not recorded the page asks for none, and where they no longer are, not again.
 func TestWithoutAFeedThePageAsksForNothing(t *testing.T) {
-	p := start(t, "ADMIN_PORT=0")
+	p := start(t, "ADMIN_PORT=0", "CHANGES_KEEP=0")
 	ada := visitAmong(t, p, "Ada")
 	timer(ada, 2*time.Second)
 	program.Forbid(t, p.Log(), "route=/api/changes")
-	p.RecordChanges(t)
+	p.Stop(t)
+	p = restart(t, p, "ADMIN_PORT=0")
 	ada.open("/").lists("Ada")
 	waiting(t, p, 1)
+	p.Stop(t)
+	p = restart(t, p, "CHANGES_KEEP=0")
 	refusals := func() int { return strings.Count(p.Log(), "status=404") }
-	before := refusals()
-	p.Run(t, "changes", "off").MustSucceed(t)
-	ada.until("a refusal", func() bool { return refusals() == before+1 })
+	ada.until("a refusal", func() bool { return refusals() == 1 })
 	timer(ada, 6*time.Second) // after a failure, the page asks again in 5 s
-	ada.expect("the refusals", refusals(), before+1)
+	ada.expect("the refusals", refusals(), 1)
 	ada.chooses("Order", "id asc").lists("Ada")
 }
 
@@ -198,7 +197,6 @@ func TestWithoutAFeedThePageAsksForNothing(t *testing.T) {
 // person does.
 func TestThePageFollowsTheFeedWithAKey(t *testing.T) {
 	p := withKeys(t)
-	p.RecordChanges(t, "X-API-Key: "+writeKey)
 	ada := visit(t, p, "/")
 	ada.gives(readKey).lists("Ada")
 	p.Do(t, http.MethodPost, "/api/users", program.Body("Ben", "ben@example.org"), "X-API-Key: "+writeKey)

@@ -43,10 +43,6 @@ func TestNoWriteThatWasAnsweredIsLost(t *testing.T) {
 	setting := "DATABASE_URL=" + cluster.URL
 	s, pauses := &services{cluster: cluster}, map[string][]time.Duration{}
 	s.all[0], s.all[1] = program.Serve(t, setting), program.Serve(t, setting)
-	program.RunWith(t, []string{setting}, nil, "changes", "on").MustSucceed(t)
-	for _, p := range s.all {
-		p.WaitForFeed(t)
-	}
 	for round := range program.Times(1, 3) {
 		for _, fault := range faults {
 			t.Run(fmt.Sprintf("%s, %d", fault.name, round), func(t *testing.T) {

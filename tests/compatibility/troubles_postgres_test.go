@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"users-api/tests/program"
 )
@@ -74,11 +73,6 @@ func TestWhatTroublesOneCreationIsNoTroubleToOthers(t *testing.T) {
 				return createAtOnce(p, 0, five...)
 			},
 		},
-		"a trigger counts each creation in one row of another table, for 30 ms": {
-			statements: []string{ownTable, "CREATE TABLE hot (n int)", "INSERT INTO hot VALUES (0)",
-				trigger("AFTER INSERT", "UPDATE hot SET n = n + 1; PERFORM pg_sleep(0.03)")},
-			each: 10, query: "SELECT n::text FROM hot",
-		},
 		"a trigger takes 50 ms, and 1,000 creations come at once": {
 			statements: []string{ownTable, trigger("BEFORE INSERT", "PERFORM pg_sleep(0.05)")},
 			clients:    1000, each: 1, query: count, // for each program 6 s, four at once
@@ -109,32 +103,4 @@ func TestWhatTroublesOneCreationIsNoTroubleToOthers(t *testing.T) {
 			program.Expect(t, "how many were created", other.Ask(test.query), created)
 		})
 	}
-}
-
-// Nobody is ever found under the email that was sent, so no try succeeds.
-func TestACreationByEmailThatATriggerMakesAnotherUsersEndsInTime(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	program.OpenOther(t, p.DatabasePath()).Do(trigger("BEFORE INSERT", "NEW.email = upper(NEW.email); PERFORM pg_sleep(0.15)"))
-	p.Do(t, "PUT", "/api/users/ada@example.org", `{"name":"Ada"}`).Expect(t, 201, "…")
-	began := time.Now()
-	p.Do(t, "PUT", "/api/users/ada@example.org", `{"name":"Ada"}`).Expect(t, 409, "…")
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf("it is answered after %s", took)
-	}
-}
-
-// The program notices a new trigger within two seconds.
-func TestAChangeIsAnsweredWithWhatATriggerOfTheFeedMadeOfIt(t *testing.T) {
-	t.Parallel()
-	p := program.ServeFeed(t)
-	p.Create(t, "Ada", "ada")
-	program.OpenOther(t, p.DatabasePath()).Do(strings.Replace(trigger("AFTER INSERT",
-		"UPDATE public.users SET email = 'of ' || name WHERE id = NEW.id AND email <> 'of ' || name"), "ON users", "ON users_changes", 1))
-	names := 0
-	program.WaitFor(t, "the answer has what the trigger stored", func() bool {
-		names++
-		answer := p.Do(t, "PATCH", "/api/users/1", fmt.Sprintf(`{"name":"%d"}`, names))
-		return strings.Contains(answer.Body, fmt.Sprintf(`"email":"of %d"`, names))
-	})
 }

@@ -41,6 +41,9 @@ func message(kind byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(text))), text...)
 }
 
+// cancels is what a connection begins with that only cancels a statement of another.
+const cancels = 80877102
+
 // relay passes on what a client and the server say, but a statement that fails: what the client sends up to its end, a Query
 // or a Sync, is replaced.
 func (s *Statements) relay(client net.Conn, host string) {
@@ -68,6 +71,9 @@ func (s *Statements) relay(client net.Conn, host string) {
 			return
 		}
 		statement = append(append(statement, start...), body...)
+		if begins && s.Cancelled != nil && binary.BigEndian.Uint32(body) == cancels {
+			s.Cancelled()
+		}
 		isEnd := !begins && (head[0] == 'Q' || head[0] == 'S')
 		// pgx ends a transaction so, and asks whether a connection still works: if it does not, it takes another.
 		isFree := strings.HasPrefix(string(body), "rollback\x00") || strings.HasPrefix(string(body), "-- ping")

@@ -268,6 +268,13 @@ func TestEveryRouteShowsWholeUsers(t *testing.T) {
 			p.Delete(t, 3)
 			p.Delete(t, 4)
 			p.ExpectUsers(t, "I", "E")
+			deleted := strings.TrimSuffix(user(3, "H", "h"), "}") + `,"deleted_at":"T","deleted_by":null}`
+			expect(t, p,
+				exchange{"who was deleted", "GET /api/users/deleted?q=H", "", "200 [" + deleted + "]"},
+				exchange{"a restored user", "POST /api/users/3/restore", "", "201 " + user(3, "H", "h")},
+				exchange{"a change of every field", "PUT /api/users/3", `{"name":"K","email":"e3"}`, "200 " + user(3, "K", null)},
+				exchange{"what it has changed", "GET /api/users/3/changes?limit=1", "", `200 {"changes":[{…"before":{"name":"H"` + values("h") +
+					`},"after":{"name":"K"` + values(null) + `}}]}`})
 		})
 	}
 }

@@ -339,6 +339,7 @@ func TestAnImportRefusesAValueThatMustBeUnique(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t, "USER_FIELDS=room")
 	p.Run(t, "add-field", "--unique", "room").MustSucceed(t)
+	p = p.Again(t, "USER_FIELDS=room")
 	other := program.OpenOther(t, p.DatabasePath())
 	const update, kept = "?on_conflict=update", "Ada 1, Alan 2"
 	const used = `"room is already used by another user or an earlier row of the file"`

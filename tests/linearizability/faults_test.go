@@ -44,7 +44,6 @@ func TestACopyThatFollowsTheFeedEndsAsTheList(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, same(processes, database(t))...)
 	s.follow()
-	s.other = newShell(t, s.places[0].Load()).ask
 	s.run(none, killed, paused)
 }
 

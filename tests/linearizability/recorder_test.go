@@ -85,7 +85,7 @@ func (r *Recorder) note(client int, request Request, answer Answer, called int64
 
 // hasUsersTag reports whether the ETag of an answer is that of a user, which a change can be made to depend on.
 func (q Request) hasUsersTag(a Answer) bool {
-	return len(a.Users) == 1 && (q.Action != List || q.query() != "")
+	return len(a.Users) == 1 && !a.More && (q.Action != List || q.query() != "")
 }
 
 // size returns how many requests were recorded, and of how many the outcome is not known: each may still be under way.

@@ -64,16 +64,7 @@ func newSetup(t *testing.T, settings ...[]string) *setup {
 }
 
 // follow lets a client follow the feed, whose copy must be the list in the end.
-func (s *setup) follow() {
-	s.t.Helper()
-	settings := s.places[0].settings
-	settings = append(program.EngineSettings(s.t, s.places[0].Load().DataDir, settings...), settings...)
-	program.RunWith(s.t, settings, nil, "changes", "on").MustSucceed(s.t)
-	for _, each := range s.places {
-		each.Load().WaitForFeed(s.t)
-	}
-	s.follower = &program.Follower{}
-}
+func (s *setup) follow() { s.follower = &program.Follower{} }
 
 func (e *place) start(t *testing.T) {
 	t.Helper()
@@ -110,6 +101,9 @@ func (s *setup) run(faults ...fault) {
 		r := newRecorder(s.t, s.places[0].Load().List(s.t), what.name != none.name)
 		s.round(r, what)
 		r.Judge(s.places[0].Load().List(s.t))
+		if s.other == nil { // who is recorded nowhere
+			expectRecorded(s.t, s.places[0].Load())
+		}
 		requests, open := r.size()
 		s.t.Logf("in round %d, %s: %d requests, of which %d have an unknown outcome", n, what.name, requests, open)
 	}

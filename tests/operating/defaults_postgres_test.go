@@ -23,11 +23,10 @@ func TestDefaultsOfTheDatabaseChangeNothing(t *testing.T) {
 	} {
 		postgresql.SQL(t, url, fmt.Sprintf("DO $$ BEGIN EXECUTE format($s$ALTER DATABASE %%I SET %s = %s$s$, current_database()); END $$", setting, value))
 	}
-	for _, command := range [][]string{{"ignore-email-case"}, {"add-field", "--unique", "room"}, {"index-search"}, {"changes", "on"}} {
+	for _, command := range [][]string{{"ignore-email-case"}, {"add-field", "--unique", "room"}, {"index-search"}, {"changes", "restart"}} {
 		first.Run(t, command...).MustSucceed(t)
 	}
 	p := program.Serve(t, "DATA_DIR="+first.DataDir)
-	p.WaitForFeed(t)
 	const name = `100% sure_ \'ly Ä€` + "\x01"
 	id := p.Create(t, name, "Ada@example.org")
 	p.Do(t, "POST", program.CSV, "name,email\nAlan,\\1\n").Expect(t, 200, program.Imported(1, 0, 0, 0))

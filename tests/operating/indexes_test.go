@@ -16,33 +16,24 @@ const (
 	problem      = "Accept: application/problem+json"
 )
 
-// ignoreCase lets the database ignore the case of emails, and returns once the service has noticed.
-func ignoreCase(t *testing.T, p *program.Program) {
+// ignoreCase lets the database ignore the case of emails, and starts the service again.
+func ignoreCase(t *testing.T, p *program.Program) *program.Program {
 	t.Helper()
-	p.Create(t, "probe", "probe")
-	expectDone(t, p.Run(t, "ignore-email-case"), ignoringCase,
-		"done: a running service follows it within 5 s, without a restart")
-	var found []program.User
-	program.WaitFor(t, "the case is ignored", func() bool {
-		found = p.Do(t, "GET", "/api/users?email=PROBE", "").Users(t)
-		return len(found) == 1
-	})
-	p.Delete(t, found[0].ID)
+	expectDone(t, p.Run(t, "ignore-email-case"), ignoringCase, "done: a running service follows it from its next start on")
+	p.Stop(t)
+	return program.Serve(t, "DATA_DIR="+p.DataDir)
 }
 
-func TestARunningServiceIgnoresTheCaseOfEmails(t *testing.T) {
+func TestAServiceIgnoresTheCaseOfEmailsOnceItIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	const ada = `[{"id":1,"name":"Ada","email":"ada@example.org",…}]`
 	const used = `…Email is already used by another user…`
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada@example.org")
-	p.Create(t, "Alan", "alan@example.org")
-	for range 8 { // each connection knows the table as it was
-		p.Do(t, "GET", "/api/users?email=ADA@EXAMPLE.org", "")
-		p.Do(t, "GET", "/api/users", "")
-	}
-	ignoreCase(t, p)
-	ignoreCase(t, p) // a second time changes nothing
+	first := program.Serve(t)
+	first.Create(t, "Ada", "ada@example.org")
+	first.Create(t, "Alan", "alan@example.org")
+	first.Run(t, "ignore-email-case").MustSucceed(t)
+	first.Do(t, "POST", "/api/users", program.Body("n", "ADA@example.org"), problem).Expect(t, 409, `…"code":"email_used"…`)
+	p := ignoreCase(t, first) // a second time changes nothing
 	p.Create(t, "Ångström", "Å@example.org")
 	p.Create(t, "ångström", "å@Example.org") // only A to Z have a case here
 	p.Do(t, "POST", "/api/users", program.Body("n", "ADA@example.org")).Expect(t, 500, "…constraint…users…email…")
@@ -78,8 +69,7 @@ func TestARunningServiceIgnoresTheCaseOfEmails(t *testing.T) {
 func TestImportsIgnoreTheCaseOfEmails(t *testing.T) {
 	t.Parallel()
 	const rows = "name,email\nAda K,ADA@example.org\nNew,new@example.org\nNew N,NEW@example.org\n"
-	p := program.Serve(t)
-	ignoreCase(t, p)
+	p := ignoreCase(t, program.Serve(t))
 	other := program.OpenOther(t, p.DatabasePath())
 	for name, test := range map[string]struct{ parameters, want, users string }{
 		"a row whose email exists is refused": {"", `…"line":2,…"line":4,…`, "Ada ada@, Alan alan@, Zoe zoe@"},
@@ -129,12 +119,12 @@ func TestEmailsThatCollideAreNamedByTheirIDs(t *testing.T) {
 		t.Errorf("it names other than 100 ids: %s", failed.Stderr)
 	}
 	p.Do(t, "POST", program.CSV+"?on_conflict=update&on_missing=delete&max_deletes=1000", "name,email\nAda,a@a\n").Expect(t, 200, "…")
-	ignoreCase(t, p)
+	p.Run(t, "ignore-email-case").MustSucceed(t)
 }
 
 const (
 	indexing     = "creating an index for searches, and what keeps it up to date, on users in …"
-	indexed      = "done: searches use it from now on, without a restart"
+	indexed      = "done: searches use it from the next start of the service on"
 	dropping     = "removing the index for searches, and what keeps it up to date, from users in …"
 	droppedIndex = "done: searches look at every user again"
 )
@@ -151,12 +141,14 @@ func TestSearchesAreAnsweredTheSameWithAnIndexAndWithout(t *testing.T) {
 		{"index-search --drop", dropping, droppedIndex}, {"index-search", indexing, indexed},
 	} {
 		expectDone(t, p.Run(t, strings.Fields(step.command)...), step.will, step.done)
-		knows := program.Serve(t, "DATA_DIR="+p.DataDir) // of the index, which others notice within a second
+		knows := program.Serve(t, "DATA_DIR="+p.DataDir)
 		for query, want := range map[string]string{"lovelace": "1", "_dd": "1", "ANGSTR%C3%96M": "1", "a_d+EXAMPLE": "1", "xyz": "0"} {
 			answer := knows.Do(t, "GET", "/api/users?count=true&q="+query, "")
 			program.Expect(t, step.command+", then "+query, answer.Header.Get("X-Total-Count"), want)
 		}
 	}
+	p.Stop(t)
+	p = program.Serve(t, "DATA_DIR="+p.DataDir)
 	p.Create(t, "Grace", "grace@navy.example")
 	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('Barbara', 'liskov@mit.example')")
 	p.Do(t, "GET", "/api/users?q=GRACE", "").Expect(t, 200, `[{"id":3,"name":"Grace",…}]`)
@@ -215,72 +207,96 @@ func TestWhatIsAnotherProgramsStaysWhenTheIndexIsDropped(t *testing.T) {
 	other.Do(foreign...)
 	made = other.Ask(named)
 	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
-	p.Run(t, "changes", "off").MustSucceed(t)
+	p.Run(t, "changes", "restart").MustSucceed(t) // which removes what earlier versions have made
 	program.Expect(t, "what another program has made", other.Ask(named), made)
 }
 
-// The command says what it will do before it does it, and what comes next. It may run beside the service, and twice.
-func TestChangesAreRecordedAndForgottenBesideTheService(t *testing.T) {
+// After another program has written, everybody who keeps a copy is to export again, also where the service runs.
+func TestAllCursorsAreGoneOnceTheFeedIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
-	const (
-		creating = "creating the table users_changes, and triggers that record in it what is written, for users in "
-		recorded = "\nchanges are recorded: GET /api/changes has them\n"
-		removing = "removing the table users_changes, and the triggers that fill it, for users in "
-		removed  = "\nchanges are no longer recorded\n"
-	)
-	for _, step := range []struct {
-		name, argument, first, last string
-		status                      int
-	}{
-		{"off, when changes are not recorded", "off", removing, removed, 404},
-		{"on", "on", creating, recorded, 200},
-		{"on again", "on", creating, recorded, 200},
-		{"off", "off", removing, removed, 404},
-	} {
-		done := p.Run(t, "changes", step.argument)
-		program.Expect(t, step.name, done, program.Outcome{Stderr: step.first + "…" + step.last})
-		program.WaitFor(t, step.name, func() bool { return p.Do(t, "GET", "/api/changes", "").Status == step.status })
-		for _, path := range []string{"/api/users", "/api/users?limit=1", program.CSV} {
-			hasCursor := p.Do(t, "GET", path, "").Header.Get("Changes-Cursor") != ""
-			program.Expect(t, step.name+": whether "+path+" has a cursor", hasCursor, step.status == 200)
-		}
-		p.Create(t, "Ada", step.name)
-	}
+	p.Create(t, "Ada", "ada")
+	cursor := func() string { return p.Do(t, "GET", "/api/users?limit=1", "").Header.Get("Changes-Cursor") }
+	before := cursor()
+	p.Do(t, "GET", "/api/changes?after="+before, "").Expect(t, 200, "…")
+	expectDone(t, p.Run(t, "changes", "restart"), "beginning the feed of changes again, in users_changes, for users in …",
+		"done: every client of GET /api/changes exports all users again")
+	p.Do(t, "GET", "/api/changes?after="+before, "").Expect(t, 410, "…export all users again…")
+	after := cursor()
+	p.Change(t, 1, `{"name":"Ada L."}`)
+	p.Do(t, "GET", "/api/changes?wait=60&after="+after, "").Expect(t, 200, `{"changes":[{…"op":"changed","id":1,…}],…`)
+	p.Do(t, "GET", "/api/users/1/changes", "").Expect(t, 200, `{"changes":[{…"op":"changed"…},{…"op":"created"…}]}`)
 }
 
-// Entries that are older than CHANGES_KEEP are deleted when the service starts, and once a minute: from the oldest on, up to
-// the first that is not old, whatever the clock did meanwhile. One that was written while the clock was ahead keeps none.
+// aged makes entries older than CHANGES_KEEP, as time would.
+func aged(t *testing.T, p *program.Program, which string) *program.Other {
+	t.Helper()
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do("UPDATE users_changes SET at = 1577836800000 WHERE " + which)
+	return other
+}
+
+// Older entries are deleted when the service starts, and once a minute. Of the newest the values go and the place stays: whoever
+// has seen it has missed nothing.
 func TestOldChangesAreDeleted(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t)
-	for _, email := range []string{"a", "b", "c", "d", "e"} {
+	p := program.Serve(t)
+	for _, email := range []string{"a", "b", "c"} {
 		p.Create(t, "Ada", email)
 	}
-	var cursor string
-	program.WaitFor(t, "the last user is in the feed", func() bool {
+	p.Delete(t, 3)
+	var newest string
+	program.WaitFor(t, "the feed has the deletion", func() bool { // on PostgreSQL other tests may hold it back
 		feed := p.Do(t, "GET", "/api/changes", "").Body
-		_, cursor, _ = strings.Cut(strings.TrimSuffix(feed, `"}`), `"next":"`)
-		return strings.Contains(feed, `"email":"e"`)
+		newest = strings.TrimSuffix(feed[strings.LastIndex(feed, `:"`)+2:], `"}`)
+		return strings.Contains(feed, `"op":"deleted"`)
 	})
 	begin := p.Do(t, "GET", "/api/changes?limit=1", "").Body
-	other := program.OpenOther(t, p.DatabasePath())
-	old, ahead := "1000 * strftime('%s', '2020-01-01')", "1000 * strftime('%s', 'now', '+1 day')"
-	if program.PostgreSQL {
-		old, ahead = "'2020-01-01'", "now() + '1 day'"
-		other.Do("SET users_api.prunes = on") // otherwise no other program may change entries
-	}
-	other.Do("UPDATE users_changes SET at = "+old+" WHERE id IN (2, 4) OR op = 'begin'",
-		"UPDATE users_changes SET at = "+ahead+" WHERE id = 1")
-	p.Stop(t)
-	p = program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=24h")
-	var body string
-	program.WaitFor(t, "the old entries are deleted, and the last one is there", func() bool { // other tests may hold it back
-		body = p.Do(t, "GET", "/api/changes", "").Body
-		return !strings.Contains(body, `"id":2,`) && strings.Contains(body, `"id":5,`)
-	})
-	program.Expect(t, "the feed", body, `…"id":3,…"id":4,…`)
 	begin = strings.TrimSuffix(begin[strings.LastIndex(begin, `:"`)+2:], `"}`)
-	p.Do(t, "GET", "/api/changes?after="+begin, "").Expect(t, 410, "…") // what followed is gone
-	p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 200, `{"changes":[],…`)
+	for _, step := range []struct{ old, left, feed string }{
+		{"user_id = 2", "2", `{"changes":[{…"op":"created","id":3,…},{…"op":"deleted","id":3,…}],…`}, // and the one before, as if of a clock that was ahead
+		{"op = 'deleted'", "1", `{"changes":[{…,"op":"deleted","id":3,…}],…`},
+	} {
+		other := aged(t, p, step.old)
+		p.Stop(t)
+		p = program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=24h")
+		program.WaitFor(t, "the old entries are deleted", func() bool {
+			return other.Ask("SELECT count(*) || '' FROM users_changes WHERE seq > 0") == step.left
+		})
+		program.WaitFor(t, "the feed has the others", func() bool {
+			return program.Matches(p.Do(t, "GET", "/api/changes", "").Body, step.feed)
+		})
+		p.Do(t, "GET", "/api/changes?after="+begin, "").Expect(t, 410, "…") // what followed is gone
+	}
+	newest = newest[:strings.LastIndex(newest, ".")] + ".1577836800000" // of which the time is a part
+	p.Do(t, "GET", "/api/changes?after="+newest, "").Expect(t, 200, `{"changes":[],…`)
+	p.Do(t, "GET", "/api/users/3/changes", "").
+		Expect(t, 200, `{"changes":[{"cursor":…,"op":"deleted","id":3,"at":"2020-01-01 00:00:00","by":null,"request":"…"}]}`)
+	p.Do(t, "GET", "/api/users/deleted", "").Expect(t, 200, "[]")
+	p.Do(t, "POST", "/api/users/3/restore", "", problem).Expect(t, 404, `…"code":"not_deleted"…`)
+}
+
+func TestWithoutChangesNothingIsKeptAndALaterStartBeginsAnew(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	cursor := p.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
+	p.Stop(t)
+	off := program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=0")
+	off.WaitForLog(t, `level=WARN msg="CHANGES_KEEP is 0: what was recorded is deleted now…`)
+	other := program.OpenOther(t, p.DatabasePath())
+	off.Create(t, "Alan", "alan")
+	program.WaitFor(t, "all entries are deleted", func() bool { return other.Ask("SELECT count(*) || '' FROM users_changes") == "0" })
+	for _, path := range []string{"changes", "users/1/changes", "users/deleted"} {
+		off.Do(t, "GET", "/api/"+path, "").Expect(t, 404, program.ErrorBody("Changes are not recorded: CHANGES_KEEP is 0"))
+	}
+	program.Expect(t, "the cursor of a list", off.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor"), "")
+	off.Stop(t)
+	off = program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=0")
+	program.Forbid(t, off.Log(), "level=WARN")
+	off.Stop(t)
+	p = program.Serve(t, "DATA_DIR="+p.DataDir)
+	p.Do(t, "GET", "/api/changes?after="+cursor, "").Expect(t, 410, "…")
+	p.Create(t, "Grace", "grace")
+	p.Do(t, "GET", "/api/users/3/changes", "").Expect(t, 200, `{"changes":[{…"op":"created"…}]}`)
 }

@@ -10,7 +10,7 @@ import (
 
 func TestAScrapeHasEveryFigure(t *testing.T) {
 	t.Parallel()
-	p := program.Serve(t, "ADMIN_PORT=0")
+	p := program.Serve(t, "ADMIN_PORT=0", "CHANGES_KEEP=0") // the deletion of old changes is a commit
 	for i := range 3 {
 		p.Create(t, "Ada", fmt.Sprintf("ada%d@example.org", i))
 	}
@@ -66,7 +66,7 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 
 func TestMetricsSayHowFarTheFeedGoesBack(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t, "ADMIN_PORT=0")
+	p := program.Serve(t, "ADMIN_PORT=0")
 	p.Create(t, "Ada", "a")
 	p.Create(t, "Alan", "b")
 	if program.PostgreSQL {

@@ -125,7 +125,7 @@ func TestACommandThatCannotFindItsDatabaseAnnouncesNothing(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "data")
 	for _, command := range []string{
-		"changes on", "changes off", "add-field room", "ignore-email-case", "index-search", "index-search --drop", "backup -", "backup b.db",
+		"changes restart", "add-field room", "ignore-email-case", "index-search", "index-search --drop", "backup -", "backup b.db",
 	} {
 		for setting, says := range map[string]string{
 			"DATABASE_URL=postgres://[": "DATABASE_URL", "DATA_DIR=" + directory: filepath.Join(directory, "users.db"),

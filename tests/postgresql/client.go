@@ -36,6 +36,17 @@ func Ask(t testing.TB, url, query string) (text string) {
 	return text
 }
 
+// Hold runs a statement in a transaction, which stays open until it is ended.
+func Hold(t testing.TB, url, statement string) (end func()) {
+	t.Helper()
+	ctx, conn, end := connect(t, url)
+	if _, err := conn.Exec(ctx, "BEGIN; "+statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	t.Cleanup(end)
+	return end
+}
+
 // connect opens a connection that sends every statement as text, so that values come as text too and a pooler in
 // between is no matter.
 func connect(t testing.TB, url string) (ctx context.Context, conn *pgx.Conn, end func()) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A Pooler is a PgBouncer in transaction mode.
+// A Pooler is a PgBouncer in transaction mode, or in session mode before 1.21, which has no prepared statements in the other.
 type Pooler struct {
 	t          testing.TB
 	port       int
@@ -27,9 +27,13 @@ func (s *Server) Pooler(t testing.TB, settings ...string) *Pooler {
 	}
 	folder, port := newFolder(t), freePort(t)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	mode := "transaction"
+	if isOld(t, path) {
+		mode = "session"
+	}
 	ini := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%d\n"+
-		"unix_socket_dir=%s\nauth_type=trust\nauth_file=%s/users\npool_mode=transaction\nmax_client_conn=1000\n",
-		s.Port, port, folder, folder)
+		"unix_socket_dir=%s\nauth_type=trust\nauth_file=%s/users\npool_mode=%s\nmax_client_conn=1000\n",
+		s.Port, port, folder, folder, mode)
 	for _, setting := range settings {
 		ini += setting + "\n"
 	}
@@ -48,22 +52,16 @@ func (p *Pooler) start() {
 	p.process.waitFor(p.t, "process up")
 }
 
-// Through returns the URL of a database that goes through the pooler. Before 1.21 it knows no prepared statements.
-func (p *Pooler) Through(database string) string {
-	return p.Plain(database) + "?default_query_exec_mode=exec"
-}
+// Through returns the URL of a database that goes through the pooler.
+func (p *Pooler) Through(database string) string { return Through(p.t, database, address(p.port)) }
 
-// Plain is Through without the parameter that makes prepared statements unnecessary.
-func (p *Pooler) Plain(database string) string { return Through(p.t, database, address(p.port)) }
-
-// IsOld reports whether the pooler is older than 1.21, which learned prepared statements.
-func (p *Pooler) IsOld() bool {
-	p.t.Helper()
-	version, err := exec.Command(p.path, "--version").Output()
-	must(p.t, err)
+func isOld(t testing.TB, path string) bool {
+	t.Helper()
+	version, err := exec.Command(path, "--version").Output()
+	must(t, err)
 	var major, minor int
 	if _, err := fmt.Sscanf(string(version), "PgBouncer %d.%d", &major, &minor); err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return major == 1 && minor < 21
 }

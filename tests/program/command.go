@@ -27,29 +27,6 @@ func (p *Program) Run(t testing.TB, arguments ...string) Outcome {
 	return runAt(t, p.command.Path, append(EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir), nil, arguments...)
 }
 
-// ServeFeed starts the program and lets its database record changes.
-func ServeFeed(t testing.TB, settings ...string) *Program {
-	t.Helper()
-	p := Serve(t, settings...)
-	p.RecordChanges(t)
-	return p
-}
-
-// RecordChanges lets the database of the program record changes, and waits until the program has noticed.
-func (p *Program) RecordChanges(t testing.TB, header ...string) {
-	t.Helper()
-	p.Run(t, "changes", "on").MustSucceed(t)
-	p.WaitForFeed(t, header...)
-}
-
-// WaitForFeed returns once lists have a cursor: on PostgreSQL the program looks at the table once a second.
-func (p *Program) WaitForFeed(t testing.TB, header ...string) {
-	t.Helper()
-	WaitFor(t, "changes are recorded", func() bool {
-		return p.Do(t, "GET", "/api/users?limit=1", "", header...).Header.Get("Changes-Cursor") != ""
-	})
-}
-
 // Run is [RunCommand] with other settings.
 func Run(t testing.TB, settings []string, arguments ...string) (stdout, stderr string, code int) {
 	t.Helper()

@@ -49,6 +49,13 @@ func Serve(t testing.TB, settings ...string) *Program {
 	return Start(t, path, settings...)
 }
 
+// Again stops the program, and starts it on the same database: it looks at the table once, at its start.
+func (p *Program) Again(t testing.TB, settings ...string) *Program {
+	t.Helper()
+	p.Stop(t)
+	return Serve(t, append([]string{"DATA_DIR=" + p.DataDir}, settings...)...)
+}
+
 // ServeFile starts the program on a database that another program made with these statements.
 func ServeFile(t testing.TB, statements ...string) (*Program, *Other) {
 	t.Helper()

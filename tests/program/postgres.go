@@ -87,7 +87,7 @@ func end() { postgresql.End() }
 const (
 	DuplicateEmail = `{"error":"ERROR: duplicate key value violates unique constraint \"uni_users_email\" (SQLSTATE 23505)"}`
 	NoTable        = `ERROR: relation "users" does not exist (SQLSTATE 42P01)`
-	WritesHeld     = "the PostgreSQL server did not do it in time, and nothing was changed"
+	WritesHeld     = "another transaction of PostgreSQL held a lock that this write needs, and nothing was changed"
 )
 
 // DatabaseBytes is the size of the table with its index.

@@ -195,7 +195,7 @@ func TestADirectoryIsKept(t *testing.T) {
 			}
 			t.Run(name+" with "+fields, func(t *testing.T) {
 				t.Parallel()
-				users := program.ServeFeed(t, "USER_FIELDS="+fields)
+				users := program.Serve(t, "USER_FIELDS="+fields)
 				p := &provider{t, users, map[string]string{}}
 				ada, alan := person{"a-1", "Ada", "Lovelace", "ada@example.org", true}, person{"b-2", "Alan", "Turing", "alan@example.org", true}
 				var feed []string

@@ -37,11 +37,11 @@ func serveDirectory(t *testing.T) *program.Program {
 	p := serve(t, all)
 	program.OpenOther(t, p.DatabasePath()).Insert(`INSERT INTO users
 		(id, name, email, created_at, external_id, active, user_name, given_name, family_name, title, department, employee_number) VALUES
-		(1, 'Ada King', 'Ada@x.org', '2024-01-02 03:04:05+00', 'a1', NULL, 'ada', 'Ada', 'King', 'Countess', 'Analysis', '7'),
-		(2, 'Alan', 'alan@x.org', '2025-01-02 03:04:05+00', 'b2', 'false', 'Alan', 'Alan', NULL, '', NULL, '10'),
-		(3, 'Grace', 'grace@y.org', '2026-01-02 03:04:05+00', NULL, '', NULL, NULL, NULL, NULL, NULL, NULL),
-		(4, 'Zoë "Z" \', 'zoe@y.org', '2026-01-02 03:04:06+00', '%', 'true', 'zoë', NULL, NULL, 'and', 'a eq "b"', '_'),
-		(10, 'a', 'akadmin', '2026-11-20 00:00:00+00', 'A1', 'no', 'ADA', NULL, 'é', '( [', NULL, NULL)`)
+		(1, 'Ada King', 'Ada@x.org', '2024-01-02 03:04:05+00:00', 'a1', NULL, 'ada', 'Ada', 'King', 'Countess', 'Analysis', '7'),
+		(2, 'Alan', 'alan@x.org', '2025-01-02 03:04:05+00:00', 'b2', 'false', 'Alan', 'Alan', NULL, '', NULL, '10'),
+		(3, 'Grace', 'grace@y.org', '2026-01-02 03:04:05+00:00', NULL, '', NULL, NULL, NULL, NULL, NULL, NULL),
+		(4, 'Zoë "Z" \', 'zoe@y.org', '2026-01-02 03:04:06+00:00', '%', 'true', 'zoë', NULL, NULL, 'and', 'a eq "b"', '_'),
+		(10, 'a', 'akadmin', '2026-11-20 00:00:00+00:00', 'A1', 'no', 'ADA', NULL, 'é', '( [', NULL, NULL)`)
 	return p
 }
 
@@ -263,9 +263,7 @@ func TestAUserNameInAnotherCaseFindsTheUserWhereItsCaseDoesNotMatter(t *testing.
 	t.Parallel()
 	p := servePeople(t)
 	p.Run(t, "ignore-email-case").MustSucceed(t)
-	program.WaitFor(t, "the case is ignored", func() bool {
-		return p.Do(t, "GET", "/api/users?email=ADA@X", "").Body != "[]"
-	})
+	p = p.Again(t, "USER_FIELDS="+needed)
 	expect(t, p, exchange{"in capitals", `GET /Users?filter=userName eq "ADA@X"`, "", "200 " + list(1, 1, ada)},
 		exchange{"as another email", `GET /Users?filter=userName eq "ADA@X" and emails.value eq "alan@x"`, "", "200 " + list(0, 1)},
 		exchange{"by parts of it", `GET /Users?filter=emails sw "ADA" and emails.value co "A@" and userName ew "@X"`, "", "200 " + list(1, 1, ada)},

@@ -143,7 +143,7 @@ func TestAUserNameThatIsTheEmailChangesWithIt(t *testing.T) {
 // A user that was created by hand may have no user_name.
 func TestAUserWithoutAUserNameIsShownWithTheEmail(t *testing.T) {
 	t.Parallel()
-	p := program.ServeFeed(t, "USER_FIELDS="+needed+",user_name")
+	p := program.Serve(t, "USER_FIELDS="+needed+",user_name")
 	p.Create(t, "Ada", "ada@x")
 	expect(t, p, exchange{"the email is shown", "GET /Users/1", "", `200 {…"userName":"ada@x"}`},
 		exchange{"what changes nothing", "PATCH /Users/1", operations(`{"op":"replace","path":"displayName","value":"Ada"}`), `200 {…"userName":"ada@x"}`})

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"users-api/database"
 	"users-api/database/dbfile"
@@ -251,7 +252,7 @@ func byEmail(listed []program.User) users {
 
 // reopen opens a database as a service does that starts on it, and calls look.
 func reopen(path string, look func(users) error) error {
-	location := database.Location{Path: path, Fields: models.NewFields()[:2], Logger: slog.New(slog.DiscardHandler)}
+	location := database.Location{Path: path, Fields: models.NewFields()[:2], KeepChanges: time.Hour, Logger: slog.New(slog.DiscardHandler)}
 	open, err := location.Open(context.Background(), 1<<20)
 	if err != nil {
 		return err
@@ -259,6 +260,9 @@ func reopen(path string, look func(users) error) error {
 	defer open.Close(context.Background()) //nolint:errcheck // the file is removed
 	if result, err := ask(path, "PRAGMA integrity_check"); err != nil || result != "ok" {
 		return errors.Join(err, fmt.Errorf("integrity_check says %q", result))
+	}
+	if unrecorded, err := ask(path, differing); err != nil || unrecorded != "" {
+		return errors.Join(err, fmt.Errorf("the entries of changes do not lead to the users %s", unrecorded))
 	}
 	found := users{}
 	err = open.Query(context.Background(), models.Query{}, func(all database.Result) error {
@@ -275,6 +279,12 @@ func reopen(path string, look func(users) error) error {
 	}
 	return look(found)
 }
+
+// differing selects the users who are there without an entry of their creation, or not there without one of their deletion.
+const differing = `WITH created AS (SELECT user_id AS id FROM users_changes WHERE op = 'created' EXCEPT
+		SELECT user_id FROM users_changes WHERE op = 'deleted'), stored AS (SELECT id FROM users)
+	SELECT coalesce(group_concat(id), '') FROM (SELECT * FROM (SELECT id FROM created EXCEPT SELECT id FROM stored)
+		UNION ALL SELECT * FROM (SELECT id FROM stored EXCEPT SELECT id FROM created))`
 
 // ask returns the one value that a query of a database file has.
 func ask(path, query string) (value string, err error) {

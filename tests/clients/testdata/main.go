@@ -105,8 +105,8 @@ func follow(ctx context.Context, api *client.ClientWithResponses, id int64, afte
 		return fmt.Errorf("follow: %v %s", err, feed.Body)
 	}
 	changed, created, deleted := feed.JSON200.Changes[0], feed.JSON200.Changes[1], feed.JSON200.Changes[2]
-	if changed.Op != client.Changed || *changed.Id != id || changed.User != nil || created.User == nil ||
-		created.User.Name != "Ben" || deleted.Op != client.Deleted || deleted.Cursor != feed.JSON200.Next {
+	if changed.Op != client.ChangeOpChanged || *changed.Id != id || changed.User != nil || created.User == nil ||
+		created.User.Name != "Ben" || deleted.Op != client.ChangeOpDeleted || deleted.Cursor != feed.JSON200.Next {
 		return fmt.Errorf("the changes are %s", feed.Body)
 	}
 	gone := "gone"

@@ -1,0 +1,318 @@
+package database
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"gorm.io/gorm"
+
+	"users-api/models"
+)
+
+// Every write records what it has done in the table users_changes, in its own transaction: the history of each user, and
+// the feed for clients that keep a copy. What other programs write is not recorded.
+//
+// The first entry, whose key is 0, holds the epoch. A cursor is the epoch and the key and time of an entry: it is valid
+// as long as that entry is there. Where older entries were deleted, the first entry gets a new time, so that whoever
+// has not gone beyond it has missed something.
+
+const (
+	MaxRecorded  = 10_000    // creations of an import that are recorded one by one
+	pruneStep    = 1000      // old entries that are deleted in one commit
+	changesBytes = 128 << 10 // of JSON in one response; what follows takes another
+)
+
+// author is who writes, for the entries of users_changes.
+type author struct{ by, request *string }
+
+type authorKey struct{}
+
+// WithAuthor returns a context whose writes are recorded as those of somebody, such as "key:hr-sync", or of nobody who is
+// known, in a request with an id.
+func WithAuthor(ctx context.Context, by, request string) context.Context {
+	nullable := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	return context.WithValue(ctx, authorKey{}, author{nullable(by), nullable(request)})
+}
+
+// recordError is the failure to record a write, which has been carried out already: it must not be committed.
+type recordError struct{ error }
+
+func (e recordError) Unwrap() error { return e.error }
+
+// record stores what a write has done, in its transaction, and gives each entry its key.
+func (u *Users) record(ctx context.Context, tx *gorm.DB, changes ...models.Change) error {
+	if u.keep == 0 || len(changes) == 0 {
+		return nil
+	}
+	by, _ := ctx.Value(authorKey{}).(author)
+	now := time.Now().UnixMilli()
+	for i := range changes {
+		changes[i].At, changes[i].By, changes[i].Request = now, by.by, by.request
+	}
+	if waiting, ok := tx.Get(sharedEntries); ok {
+		entries := waiting.(*[]models.Change)
+		*entries = append(*entries, changes...)
+		return nil
+	}
+	return storeEntries(tx, u.dialect, changes)
+}
+
+// sharedEntries names, in a transaction that writes share, the entries that are stored together at its end: 26 of them take
+// a third of the time.
+const sharedEntries = "users-api:entries"
+
+func storeEntries(tx *gorm.DB, dialect dialect, entries []models.Change) error {
+	const columns = 7
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := tx.CreateInBatches(&entries, dialect.maxParameters()/columns).Error; err != nil {
+		return recordError{err}
+	}
+	return nil
+}
+
+// created, changed and deleted are the entries of writes.
+func created(id int64) models.Change { return models.Change{Op: models.OpCreated, UserID: &id} }
+
+func (u *Users) changed(id int64, fields models.FieldSet, before, after *models.Profile) models.Change {
+	return models.Change{Op: models.OpChanged, UserID: &id, Before: u.fields.JSON(fields, before), After: u.fields.JSON(fields, after)}
+}
+
+func (u *Users) deleted(user *models.User) models.Change {
+	return models.Change{Op: models.OpDeleted, UserID: new(user.ID), Before: new(string(u.fields.AppendUser(nil, user)))}
+}
+
+// place is where an entry stands in the feed. Its text is a cursor.
+type place struct {
+	epoch        string
+	xid, seq, at int64
+}
+
+func (p place) String() string { return fmt.Sprintf("%s.%d.%d.%d", p.epoch, p.xid, p.seq, p.at) }
+
+func placeOf(epoch string, change *models.Change) place {
+	return place{epoch, change.XID, change.Seq, change.At}
+}
+
+// parseCursor returns the place that a cursor means, which must be one of this epoch.
+func parseCursor(cursor, epoch string) (p place, err error) {
+	p.epoch = epoch
+	_, _ = fmt.Sscanf(cursor, epoch+".%d.%d.%d", &p.xid, &p.seq, &p.at)
+	if p.String() != cursor {
+		err = models.ErrCursorGone
+	}
+	return p, err
+}
+
+// begin returns the first entry of the feed, and its epoch.
+func begin(tx *gorm.DB) (first models.Change, epoch string, err error) {
+	err = tx.Where("seq = 0").Take(&first).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && first.Request == nil {
+		return first, "", models.ErrCursorGone // until a start, or the command, has begun a new epoch
+	}
+	if err == nil {
+		epoch = *first.Request
+	}
+	return first, epoch, err
+}
+
+// cursor returns where the feed ends, as a connection or transaction sees it, or "" if changes are not recorded.
+func (u *Users) cursor(db *gorm.DB) (string, error) {
+	if u.keep == 0 {
+		return "", nil
+	}
+	var end place
+	err := db.Raw(u.dialect.end()).Row().Scan(&end.epoch, &end.xid, &end.seq, &end.at) // by GORM's model it takes four times as long
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return end.String(), err
+}
+
+// Changes returns entries of the feed after a cursor, or the oldest, with their users as they are now; the error is
+// [models.ErrNoFeed], [models.ErrCursorGone], or as for every read.
+func (u *Users) Changes(ctx context.Context, after string, limit int) (changes models.Changes, err error) {
+	if u.keep == 0 {
+		return changes, models.ErrNoFeed
+	}
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err = u.snapshot(limited, func(tx *gorm.DB) error {
+		first, epoch, err := begin(tx)
+		if err != nil {
+			return err
+		}
+		from := placeOf(epoch, &first)
+		if after != "" {
+			if from, err = parseCursor(after, epoch); err != nil {
+				return err
+			}
+		}
+		query := u.dialect.from(u.dialect.feed(tx, ascending), from).Select(u.dialect.entry())
+		if err := query.Limit(limit + 1).Find(&changes.Entries).Error; err != nil {
+			return err
+		}
+		if len(changes.Entries) == 0 || placeOf(epoch, &changes.Entries[0]) != from {
+			return models.ErrCursorGone
+		}
+		changes.Entries, changes.Next = changes.Entries[1:], from.String()
+		for i := range changes.Entries {
+			changes.Entries[i].Cursor = placeOf(epoch, &changes.Entries[i]).String()
+		}
+		return u.addUsers(tx, &changes)
+	})
+	return changes, err
+}
+
+// addUsers adds to each entry the user that it names, and leaves out the entries after [changesBytes].
+func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
+	shown, bytes, text := 0, 0, []byte(nil)
+	for shown < len(changes.Entries) {
+		some := changes.Entries[shown:min(shown+readTogether, len(changes.Entries))]
+		users, ids := map[int64]*models.User{}, []int64{}
+		for _, entry := range some {
+			if entry.UserID != nil {
+				ids = append(ids, *entry.UserID)
+			}
+		}
+		for user, err := range u.each(tx.Where("id IN ?", ids)) {
+			if err != nil {
+				return err
+			}
+			users[user.ID] = new(*user)
+		}
+		for i := range some {
+			if id := some[i].UserID; id != nil && users[*id] != nil {
+				some[i].User, text = users[*id], u.fields.AppendUser(text[:0], users[*id])
+				bytes += len(text)
+			}
+			if bytes += 100; bytes >= changesBytes && shown > 0 { // what an entry takes besides its user
+				changes.Entries = changes.Entries[:shown]
+				break
+			}
+			shown++
+		}
+	}
+	if shown > 0 {
+		changes.Next = changes.Entries[shown-1].Cursor
+	}
+	return nil
+}
+
+// PruneChanges deletes entries that are older than CHANGES_KEEP in small commits, which write no user. Where nothing is
+// recorded, it deletes all.
+func (u *Users) PruneChanges(ctx context.Context) error {
+	if u.keep == 0 && !u.hasEntries {
+		return nil
+	}
+	before := time.Now().Add(-u.keep).UnixMilli()
+	for more := true; more && ctx.Err() == nil; {
+		err := u.write(ctx, func(tx *gorm.DB) (err error) {
+			more, err = u.prune(tx, before)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// prune deletes old entries and all before them, whatever the clock did, so that none is kept whose next ones are gone; it
+// reports whether there may be more. Of the newest only the values go: a client that has seen it has missed nothing.
+func (u *Users) prune(tx *gorm.DB, before int64) (more bool, err error) {
+	oldest := tx.Model(&models.Change{}).Select("seq", "at").Where("seq > 0").Order("seq").Limit(pruneStep)
+	old := tx.Table("(?) AS oldest", oldest).Select("seq").
+		Where("seq <= (SELECT max(seq) FROM (?) AS oldest WHERE at < ?)", oldest, before)
+	if u.keep > 0 {
+		newest := u.dialect.feed(tx, descending).Select("seq").Limit(1)
+		old = old.Where("seq <> (?)", newest)
+		forget := tx.Model(&models.Change{}).Where("seq = (?) AND at < ? AND (before IS NOT NULL OR after IS NOT NULL)", newest, before)
+		if err := forget.Updates(map[string]any{"before": nil, "after": nil}).Error; err != nil {
+			return false, err
+		}
+	}
+	deleted := tx.Where("seq IN (?)", old).Delete(&models.Change{})
+	if deleted.Error != nil || deleted.RowsAffected == 0 {
+		return false, deleted.Error
+	}
+	first := tx.Model(&models.Change{}).Where("seq = 0").Update("at", time.Now().UnixMilli())
+	return deleted.RowsAffected == pruneStep, first.Error
+}
+
+// beginEpoch makes all cursors invalid: clients have not seen the users of a database that is restored, nor what another
+// program has written.
+func beginEpoch(tx *gorm.DB) error {
+	first := map[string]any{"seq": 0, "op": models.OpBegin, "at": time.Now().UnixMilli(), "request": rand.Text()[:10]}
+	if err := tx.Where("seq = 0").Delete(&models.Change{}).Error; err != nil {
+		return err
+	}
+	return tx.Model(&models.Change{}).Create(first).Error
+}
+
+// BeginEpoch begins an epoch in a database file that is restored, if changes are recorded there.
+func BeginEpoch(db *gorm.DB) error {
+	columns, err := sqliteDialect{}.columns(db, models.Change{}.TableName())
+	if err != nil || !slices.Contains(columns, "user_id") { // an earlier version's are removed by the next start
+		return err
+	}
+	return db.Transaction(beginEpoch)
+}
+
+// follower lets many clients wait for the next change: however many wait, the newest cursor is read once per interval.
+type follower struct {
+	turn   *semaphore.Weighted // a client does not wait for it longer than it wants to
+	cursor string              // the newest
+	read   time.Time           // when it was read
+}
+
+// followEvery is how often a client that waits looks for changes.
+const followEvery = 50 * time.Millisecond
+
+// AwaitChanges returns when there may be entries after a cursor.
+func (u *Users) AwaitChanges(ctx context.Context, cursor string) error {
+	began := time.Now() // what was read before may be older than the cursor
+	for {
+		newest, read, err := u.newestCursor(ctx)
+		if err != nil || newest != cursor && !read.Before(began) {
+			return cmp.Or(ctx.Err(), err)
+		}
+		if err := sleep(ctx, followEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// newestCursor returns the newest cursor of a moment ago, and when it was read.
+func (u *Users) newestCursor(ctx context.Context) (cursor string, read time.Time, err error) {
+	f := &u.follow
+	if err := f.turn.Acquire(ctx, 1); err != nil {
+		return "", time.Time{}, err
+	}
+	defer f.turn.Release(1)
+	if time.Since(f.read) < followEvery/2 {
+		return f.cursor, f.read, nil
+	}
+	read = time.Now()
+	err = u.read(ctx, func(db *gorm.DB) (err error) {
+		cursor, err = u.cursor(db)
+		return err
+	})
+	if err == nil {
+		f.cursor, f.read = cursor, read
+	}
+	return cursor, read, err
+}

@@ -1,0 +1,151 @@
+package database
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"users-api/models"
+)
+
+// postgresDialect is the SQL of PostgreSQL, and its errors.
+type postgresDialect struct{ folded string } // see [postgresPool.foldExpression]
+
+func (postgresDialect) endsTransaction(_ *gorm.DB, err error) bool {
+	trouble := troubleOf(err)
+	_, isRecord := errors.AsType[recordError](err)
+	return isRecord || sqlState(err) != "" && trouble != refused && trouble != locked || trouble.isConnections()
+}
+
+func (postgresDialect) holds(text string) bool {
+	return utf8.ValidString(text) && !strings.Contains(text, "\x00")
+}
+
+func (postgresDialect) maxParameters() int { return 800 }
+
+func (postgresDialect) shownTime(column string) string {
+	return "coalesce(to_char(" + column + "::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), '')"
+}
+
+func (postgresDialect) foldedEmail() string { return foldedEmail }
+
+// foldedEmail is an email without the case of its ASCII letters.
+const foldedEmail = `lower(email COLLATE "C")`
+
+func (postgresDialect) lower(text string) string     { return "lower(" + text + ` COLLATE "C")` }
+func (d postgresDialect) fold(text string) string    { return strings.ReplaceAll(d.folded, "%[1]s", text) }
+func (postgresDialect) bytes(text string) string     { return "convert_to(" + text + ", 'UTF8')" }
+func (postgresDialect) position(bytes string) string { return "pg_catalog.position(" + bytes + ", ?)" }
+
+// A number from a sequence does not follow the order of commits. So the key of an entry in the feed begins with the number
+// of its transaction, and entries are shown once no transaction with that number or a lower one is under way (below xmin
+// of the snapshot): whatever commits later has a higher key. A transaction that stays open holds the feed back.
+
+// postgresChange is an entry as the table has it here.
+type postgresChange struct {
+	models.Change
+	XID string `gorm:"column:xid;type:xid8;not null;default:pg_current_xact_id()"`
+}
+
+func (postgresDialect) entry() string {
+	return `users_changes.seq, op, user_id, at, "by", request, before, after, xid::text::int8 AS xid`
+}
+
+func (postgresDialect) end() string {
+	return `SELECT (SELECT request FROM users_changes WHERE seq = 0), xid::text::int8, seq, at FROM users_changes
+		WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY users_changes.xid DESC, seq DESC LIMIT 1`
+}
+
+func (postgresDialect) feed(db *gorm.DB, order order) *gorm.DB {
+	return db.Model(&models.Change{}).Where("xid < pg_snapshot_xmin(pg_current_snapshot())").
+		Order("users_changes.xid" + order.word + ", users_changes.seq" + order.word)
+}
+
+func (postgresDialect) from(feed *gorm.DB, first place) *gorm.DB {
+	return feed.Where("(users_changes.xid, users_changes.seq) >= (?::text::xid8, ?)", first.xid, first.seq)
+}
+
+func (postgresDialect) columns(tx *gorm.DB, table string) (names []string, err error) {
+	// A statement that opens a table makes the session notice what others have committed to the catalog.
+	err = tx.Raw(`SELECT attname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid
+		WHERE c.oid = to_regclass(?) AND attnum > 0 AND NOT attisdropped`, table).Scan(&names).Error
+	return names, err
+}
+
+func (postgresDialect) createChanges(tx *gorm.DB) error {
+	err := tx.AutoMigrate(&postgresChange{})
+	if err == nil {
+		err = tx.Exec("CREATE INDEX users_changes_feed ON users_changes (xid, seq)").Error
+	}
+	return cmp.Or(err, shareChanges(tx))
+}
+
+// shareChanges lets whoever may write users record it, too: the owner may be another than the service.
+func shareChanges(tx *gorm.DB) error {
+	var grants []string
+	err := tx.Raw(`SELECT 'GRANT SELECT, INSERT, UPDATE, DELETE ON users_changes TO ' ||
+			CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
+		FROM pg_class c, aclexplode(c.relacl) a
+		WHERE c.oid = to_regclass('users') AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner`).Scan(&grants).Error
+	for _, grant := range grants {
+		err = cmp.Or(err, tx.Exec(grant).Error)
+	}
+	return err
+}
+
+// beginEpoch begins an epoch, too, where the entries were brought by a dump of another server: their numbers of
+// transactions, which lie above or below those of this one at random, are made anew.
+func (postgresDialect) beginEpoch(tx *gorm.DB, anew bool) error {
+	server, mayAsk := "", false // without the right, a CASE around the call would not help
+	err := tx.Raw("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')").Row().Scan(&mayAsk)
+	if err == nil && mayAsk {
+		err = tx.Raw("SELECT system_identifier::text FROM pg_control_system()").Row().Scan(&server)
+	}
+	var first []models.Change
+	if err == nil {
+		err = tx.Select("seq", "by").Where("seq = 0").Find(&first).Error
+	}
+	isForeign := len(first) > 0 && server != "" && valueOf(first[0].By) != "" && *first[0].By != server
+	if err != nil || len(first) > 0 && !isForeign && !anew {
+		return err
+	}
+	if isForeign {
+		err = tx.Exec("UPDATE users_changes SET xid = DEFAULT").Error
+	}
+	if err == nil {
+		err = beginEpoch(tx)
+	}
+	if err == nil { // it is before all others, and shown at once
+		err = tx.Exec(`UPDATE users_changes SET xid = '0', "by" = ? WHERE seq = 0`, server).Error
+	}
+	if err == nil && anew {
+		err = shareChanges(tx)
+	}
+	return err
+}
+
+// dropEarlier removes the triggers by which earlier versions recorded changes and set updated_at, with their functions, and
+// their users_changes.
+func (postgresDialect) dropEarlier(tx *gorm.DB) (dropped []string, err error) {
+	err = tx.Raw(`SELECT 'FUNCTION ' || p.oid::regprocedure || ' CASCADE' FROM pg_proc p JOIN pg_class c ON c.relnamespace = p.pronamespace
+			WHERE c.oid = to_regclass('users') AND p.pronargs = 0 AND p.prorettype = 'trigger'::regtype
+			AND p.proname IN ('users_changes_record', 'users_changes_keep', 'users_updated_at_set')
+		UNION ALL SELECT 'TABLE ' || c.oid::regclass FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'xid'
+			WHERE c.oid = to_regclass('users_changes') AND NOT EXISTS (
+				SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'user_id')`).Scan(&dropped).Error
+	for _, what := range dropped {
+		err = cmp.Or(err, tx.Exec("DROP "+what).Error)
+	}
+	return dropped, err
+}
+
+func (postgresDialect) addColumn(tx *gorm.DB, name string) error {
+	err := tx.Migrator().AddColumn(&models.User{}, name)
+	if err == nil && name == models.UpdatedAt {
+		err = tx.Exec("UPDATE users SET updated_at = date_trunc('second', created_at)").Error
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+//go:build postgres
+
+package availability
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"users-api/tests/postgresql"
+	"users-api/tests/program"
+)
+
+const lag = "users_api_changes_lag_seconds "
+
+// What commits late has a lower number than what was read before: until then, nothing is shown that comes behind it, by
+// whichever process. The histories of users wait for nothing.
+func TestATransactionThatStaysOpenHoldsTheFeedBack(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t) // others would hold it back, too
+	first, url := onServer(t, server, "ADMIN_PORT=0")
+	both := []*program.Program{first, program.Serve(t, "DATABASE_URL="+url)}
+	cursor := first.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor")
+	end := postgresql.Hold(t, server.URL("postgres"), "SELECT pg_current_xact_id()") // in another database
+	var want strings.Builder
+	for i := range 4 {
+		id := both[i%2].Create(t, "n", fmt.Sprint(i))
+		fmt.Fprintf(&want, `{…"op":"created","id":%d,…}…`, id)
+	}
+	feed := func(p *program.Program, wait int) program.Answer {
+		return p.Do(t, "GET", fmt.Sprintf("/api/changes?after=%s&wait=%d", cursor, wait), "")
+	}
+	for _, p := range both {
+		feed(p, 1).Expect(t, 200, `{"changes":[],"next":"`+cursor+`"}`)
+		p.ExpectUsers(t, "n", "n", "n", "n")
+		p.Do(t, "GET", "/api/users/1/changes", "").Expect(t, 200, `{"changes":[{…"op":"created","id":1,…}]}`)
+	}
+	metrics := func() string { return program.AskAdmin(t, first, "/metrics").Body }
+	if !regexp.MustCompile(lag + `0*[1-9.]`).MatchString(metrics()) {
+		t.Errorf("the feed was held back for a second, and the metrics are\n%s", metrics())
+	}
+	end()
+	for _, p := range both {
+		feed(p, 30).Expect(t, 200, `{"changes":[`+want.String()+`]…`)
+	}
+	program.WaitFor(t, "the metrics say that nothing is held back", func() bool { return strings.Contains(metrics(), lag+"0\n") })
+}
+
+// A dump brings the entries of another cluster, whose transactions have numbers that mean nothing here. A start notices, and
+// gives them others: every client exports again, and the histories stay.
+func TestEntriesThatADumpHasBroughtAreInTheFeedAnew(t *testing.T) {
+	t.Parallel()
+	for name, xid := range map[string]string{"higher numbers": "'1000000000000'", "lower numbers": "'3'"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, url := onServer(t, postgresql.Shared(t))
+			for i := range 3 {
+				p.Create(t, "n", fmt.Sprint(i))
+			}
+			f := &program.Follower{}
+			f.Settle(t, p)
+			p.Stop(t)
+			postgresql.SQL(t, url, `UPDATE users_changes SET "by" = '7' WHERE seq = 0`, "UPDATE users_changes SET xid = "+xid+" WHERE seq > 0")
+			p = program.Serve(t, "DATABASE_URL="+url)
+			p.Change(t, 1, `{"name":"Ada"}`)
+			f.Settle(t, p)
+			program.Expect(t, "how often the client began", f.Exports, 2)
+			program.WaitFor(t, "the feed has all of it, in its order", func() bool {
+				feed := p.Do(t, "GET", "/api/changes", "").Body
+				return program.Matches(feed, `…"created","id":1,…"created","id":2,…"created","id":3,…"changed","id":1,…`)
+			})
+			p.Do(t, "GET", "/api/users/1/changes", "").Expect(t, 200, `{"changes":[{…"op":"changed",…},{…"op":"created",…}]}`)
+			p.Stop(t)
+			p = program.Serve(t, "DATABASE_URL="+url) // which is not foreign any more
+			p.Delete(t, 2)
+			f.Settle(t, p)
+			program.Expect(t, "how often the client began in the end", f.Exports, 2)
+		})
+	}
+}
+
+// A crash may take back what was answered, where the server does not wait for its disk. Whoever has seen it begins again.
+func TestACopyIsRightAgainAfterACrashThatLostWrites(t *testing.T) {
+	t.Parallel()
+	server := postgresql.Start(t, "synchronous_commit=off", "wal_writer_delay=10s")
+	p, url := onServer(t, server)
+	postgresql.SQL(t, url, "CHECKPOINT") // the tables stay
+	f := &program.Follower{}
+	for i := range program.Times(3, 30) {
+		p.Create(t, "n", fmt.Sprint("before ", i))
+		f.Settle(t, p) // nothing follows that would take it to the disk
+		server.Kill(t)
+		server.StartAgain(t)
+		tries := 0 // one whose outcome was not known may be stored
+		program.WaitFor(t, "the server is written to", func() bool {
+			tries++
+			return p.Do(t, "POST", "/api/users", program.Body("n", fmt.Sprint("after ", i, " ", tries))).Status == 201
+		})
+		f.Settle(t, p)
+	}
+}
+
+// A write that needs what another transaction holds is refused within 5 s, and nothing is changed. Reads go on, even while all
+// connections for writes wait.
+func TestReadsGoOnWhileAllWritesWait(t *testing.T) {
+	t.Parallel()
+	p, url := onServer(t, postgresql.Shared(t))
+	id := p.Create(t, "Ada", "ada")
+	path := fmt.Sprint("/api/users/", id)
+	end := postgresql.Hold(t, url, "UPDATE users SET name = 'n'")
+	answers := make(chan program.Answer, 20)
+	for range cap(answers) {
+		go func() {
+			answer, _ := p.Send("PATCH", path, `{"name":"Ada King"}`)
+			answers <- answer
+		}()
+	}
+	waiting := `SELECT (count(*) = 6)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+	program.WaitFor(t, "six writes wait", func() bool { return postgresql.Ask(t, url, waiting) == "true" })
+	for _, read := range []string{path, "/api/users", "/api/users?limit=1", "/api/users?q=a", program.CSV, "/api/changes", path + "/changes",
+		"/api/users/deleted"} {
+		if answer := p.Do(t, "GET", read, ""); answer.Status != 200 {
+			t.Errorf("%s is answered %d %s", read, answer.Status, answer.Body)
+		}
+	}
+	if len(answers) > 0 {
+		t.Log("the reads have taken longer than the writes waited") // on a busy machine
+	}
+	(<-answers).To("the first change").Expect(t, 500, program.ErrorBody(program.WritesHeld))
+	p.ExpectUsers(t, "Ada")
+	end()
+	for range cap(answers) - 1 {
+		<-answers
+	}
+	p.Change(t, id, `{"name":"Ada King"}`)
+}
