@@ -101,6 +101,8 @@ func (u *Users) comparison(c models.Comparison) clause.Expression {
 	switch c.Operator {
 	case models.HasValue:
 		return expression(shown + " <> ''")
+	case models.IsFalse:
+		return expression(u.dialect.lower(shown)+" IN ?", models.FalseWords)
 	case models.Contains:
 		return expression(u.dialect.position(bytes)+" > 0", value)
 	case models.StartsWith:

@@ -40,7 +40,8 @@ const (
 	AtLeast    Operator = "ge"
 	Less       Operator = "lt"
 	AtMost     Operator = "le"
-	HasValue   Operator = "pr" // whatever the other is
+	HasValue   Operator = "pr"       // whatever the other is
+	IsFalse    Operator = "is false" // one of [FalseWords] in any letter case, whatever the other is
 )
 
 // Search returns the condition that every word of a text is in some field of a user, folded. Without a word, nobody meets
@@ -64,7 +65,7 @@ func (f Fields) Compare(column string, operator Operator, text string) (conditio
 	case operator == NotEqual:
 		equal, ok := f.Compare(column, Equal, text)
 		return Not{equal}, ok
-	case operator == HasValue:
+	case operator == HasValue, operator == IsFalse:
 	case f.IsTime(column):
 		moment, err := parseTime(text)
 		comparison.Value, ok = moment.Format(time.DateTime), err == nil && !isPart

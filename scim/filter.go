@@ -100,11 +100,9 @@ func (s *API) comparison(p parsedFilter, e *filter.AttributeExpression, path str
 	case e.Operator == filter.PR && (attribute == "active" || part != ""):
 		return models.And{}, true // every user has it
 	case attribute == "active": // unless the field is false
-		operator := models.Equal
-		if isTrue == (e.Operator == filter.EQ) {
-			operator = models.NotEqual
+		if c, _ = s.fields.Compare("active", models.IsFalse, ""); isTrue == (e.Operator == filter.EQ) {
+			c = models.Not{Condition: c}
 		}
-		c, _ = s.fields.Compare("active", operator, "false")
 		return c, isTruth && isEquality
 	case part != "" && holds(e, part, text):
 		return models.And{}, isEquality && (isTruth || isText && part == "work")

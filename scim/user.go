@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,7 +103,7 @@ func (s *API) show(user *models.User) resource {
 			shown[path] = *text
 		}
 	}
-	shown["active"] = strconv.FormatBool(shown["active"] != "false")
+	shown["active"] = strconv.FormatBool(!slices.Contains(models.FalseWords, models.LowerASCII(shown["active"])))
 	return shown
 }
 
