@@ -108,11 +108,25 @@ func (s *API) comparison(p parsedFilter, e *filter.AttributeExpression, path str
 		return models.And{}, isEquality && (isTruth || isText && part == "work")
 	case part != "":
 		return models.Or{}, isEquality && (isTruth || isText && part == "work")
+	case attribute == "userName":
+		return s.userName(models.Operator(e.Operator), text), isText
 	case s.held[attribute] != nil:
 		column = s.held[attribute].Name
 	}
 	c, ok = s.fields.Compare(column, models.Operator(e.Operator), text)
 	return c, ok && isText
+}
+
+// userName compares the userName: the field user_name of those who have a value there, and the email of the others.
+func (s *API) userName(operator models.Operator, text string) models.Condition {
+	byEmail, _ := s.fields.Compare("email", operator, text)
+	own := s.held["userName"].Name
+	if own == "email" {
+		return byEmail
+	}
+	hasOwn, _ := s.fields.Compare(own, models.HasValue, "")
+	byOwn, _ := s.fields.Compare(own, operator, text)
+	return models.Or{models.And{hasOwn, byOwn}, models.And{models.Not{Condition: hasOwn}, byEmail}}
 }
 
 // selects reports whether the filter of a path selects an email that has these parts.

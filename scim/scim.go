@@ -3,6 +3,7 @@ package scim
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -179,7 +180,11 @@ func (s *API) Create(c *gin.Context) error {
 	if err := c.ShouldBindWith(&sent, controllers.OneObject{}); err != nil {
 		return err
 	}
-	id, err := s.users.Create(c.Request.Context(), s.values(sent, nil).Profile)
+	wanted := s.values(sent, nil)
+	if err := s.checkUserName(c.Request.Context(), &wanted.Profile, nil); err != nil {
+		return err
+	}
+	id, err := s.users.Create(c.Request.Context(), wanted.Profile)
 	if err != nil {
 		return taken(err)
 	}
@@ -235,7 +240,15 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		if err != nil {
 			return err
 		}
+		if err := s.checkUserName(c.Request.Context(), &wanted.Profile, &user); err != nil {
+			return err
+		}
 		wanted.Given = s.fields.Differing(&wanted, &user.Profile) // none: nothing is written
+		for field := range s.fields.In(wanted.Given) {
+			if stored := field.Value(&user.Profile); stored != nil && *stored == "" && field.Value(&wanted.Profile) == nil {
+				wanted.Given &^= field.Bit // SCIM shows neither
+			}
+		}
 		read := models.Values{Given: s.fields.All(), Profile: user.Profile}
 		user, err = s.users.Change(c.Request.Context(), database.Who{ID: id}, wanted, func(now models.User) error {
 			if s.fields.Differing(&read, &now.Profile) != 0 {
@@ -252,6 +265,27 @@ func (s *API) change(c *gin.Context, become func(shown resource) (models.Values,
 		c.Set(controllers.LoggedWrite, slog.Int64("user", id))
 		return send(c, http.StatusOK, s.render(&user))
 	}
+}
+
+// checkUserName refuses a new userName that somebody has: no index holds those that are emails together with the others.
+// Two requests at once may both pass.
+func (s *API) checkUserName(ctx context.Context, wanted *models.Profile, now *models.User) error {
+	name := s.shownName(wanted)
+	if now != nil && name == s.shownName(&now.Profile) {
+		return nil
+	}
+	query := models.Query{Where: models.And{s.userName(models.Equal, name)}, Limit: 2}
+	return s.users.Query(ctx, query, func(found database.Result) error {
+		for user, err := range found.Users {
+			if err != nil {
+				return err
+			}
+			if now == nil || user.ID != now.ID { // it may have another letter case of its own email
+				return errTaken("userName")
+			}
+		}
+		return nil
+	})
 }
 
 // errMeanwhile is the refusal of a change, which begins again then. Clients never see it.
@@ -272,5 +306,9 @@ func taken(err error) error {
 			_, name = splitPath(known.path)
 		}
 	}
+	return errTaken(name)
+}
+
+func errTaken(name string) error {
 	return controllers.NewError("email_used", "Another user has this %s", name)
 }

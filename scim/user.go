@@ -99,7 +99,7 @@ func (r resource) find(path string) (attribute string, ok bool) {
 func (s *API) show(user *models.User) resource {
 	shown := resource{"id": strconv.FormatInt(user.ID, 10)}
 	for path, field := range s.held {
-		if text := field.Value(&user.Profile); text != nil && (*text != "" || path != "externalId") {
+		if text := field.Value(&user.Profile); text != nil && *text != "" {
 			shown[path] = *text
 		}
 	}
@@ -109,9 +109,13 @@ func (s *API) show(user *models.User) resource {
 
 // render returns a user as JSON shows it (RFC 7643, section 8).
 func (s *API) render(user *models.User) map[string]any {
-	all := map[string]any{"userName": user.Email}
+	all := map[string]any{}
 	parts := map[string]map[string]string{"name": {}, "emails": {}, enterpriseSchema: {}}
-	for path, text := range s.show(user) {
+	shown := s.show(user)
+	if name := s.shownName(&user.Profile); name != "" {
+		shown["userName"] = name
+	}
+	for path, text := range shown {
 		if parent, name := splitPath(path); parent != "" {
 			parts[parent][name] = text
 		} else {
@@ -135,6 +139,14 @@ func (s *API) render(user *models.User) map[string]any {
 	}
 	all["meta"] = meta
 	return all
+}
+
+// shownName returns the userName of a user: the email, if it has no other.
+func (s *API) shownName(user *models.Profile) string {
+	if own := s.held["userName"].Value(user); own != nil && *own != "" {
+		return *own
+	}
+	return user.Email
 }
 
 // location returns the reference of a user. It is relative to the address of /scim/v2 (RFC 7643, section 2.3.7), so
@@ -242,7 +254,7 @@ func (s *API) values(r, before resource) (values models.Values) {
 		text, ok := r[path]
 		switch {
 		case field.Required, path == "active" && !ok:
-		case ok && (text != "" || path != "externalId"):
+		case text != "":
 			values.Set(field, text)
 		default:
 			values.SetNull(field)

@@ -35,3 +35,48 @@ func TestAWordForFalseDeactivatesAUser(t *testing.T) {
 		exchange{"and written as true or false", "PATCH /Users/2", operations(`{"op":"replace","path":"active","value":true}`), `200 {"active":true,…`},
 		exchange{"in small letters", "GET /api/users/2", "", `200 {…"active":"true"}`})
 }
+
+// One rule says what a userName is, wherever it is shown, looked for, or taken: the email of whoever has no user_name.
+func TestAnEmailStandsForAUserNameThatIsMissing(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed+",user_name")
+	for i, userName := range []string{`null`, `""`, `"carol"`, `"ada@x"`} { // the last has the userName of the first, by another program
+		p.Do(t, "POST", "/api/users", fmt.Sprintf(`{"name":"N","email":"%s","user_name":%s}`, []string{"ada@x", "bob@x", "carol@x", "dan@x"}[i], userName))
+	}
+	for filter, ids := range map[string]string{
+		`userName eq "bob@x"`: "2", `userName eq "carol@x"`: "", `userName eq "carol"`: "3", `userName eq "ada@x"`: "1 4", `userName eq "BOB@x"`: "",
+		`userName ne "bob@x"`: "1 3 4", `userName co "@"`: "1 2 4", `userName sw "b"`: "2", `userName ew "x"`: "1 2 4", `userName pr`: "1 2 3 4",
+		`userName gt "bob@x"`: "3", `userName le "bob@x"`: "1 2 4", `userName eq ""`: "", `not (userName eq "bob@x")`: "1 3 4",
+		`userName eq "dan@x"`: "", `emails.value eq "dan@x" and userName eq "ada@x"`: "4",
+	} {
+		program.Expect(t, "whom "+filter+" finds", found(t, p, filter), ids)
+	}
+	taken := refused(409, "uniqueness", "Another user has this userName")
+	before := send(t, p, "GET /api/users", "")
+	expect(t, p, exchange{"a user by hand is shown with the email", "GET /Users/2", "", `200 {…"userName":"bob@x"}`},
+		exchange{"which is taken", "POST /Users", `{"userName":"bob@x","emails":[{"value":"new@x"}]}`, taken},
+		exchange{"as is a user_name without an index", "POST /Users", `{"userName":"carol","emails":[{"value":"new@x"}]}`, taken},
+		exchange{"also for a PUT", "PUT /Users/3", `{"userName":"bob@x","emails":[{"value":"carol@x"}]}`, taken},
+		exchange{"a PATCH", "PATCH /Users/3", operations(`{"op":"replace","path":"userName","value":"bob@x"}`), taken},
+		exchange{"and that of an email that would be one", "PATCH /Users/2", operations(`{"op":"replace","path":"emails","value":[{"value":"carol"}]}`), taken},
+		exchange{"nothing was changed", "GET /api/users", "", before},
+		exchange{"the email of somebody with another userName is free", "POST /Users", `{"userName":"carol@x","emails":[{"value":"new@x"}]}`, `201 {…"userName":"carol@x"}`},
+		exchange{"what changes nothing", "PATCH /Users/2", operations(`{"op":"replace","path":"displayName","value":"N"}`), `200 {…"userName":"bob@x"}`},
+		exchange{"writes nothing", "GET /api/users/2", "", `200 {…"user_name":""}`},
+		exchange{"a provider links whom it has found", "PUT /Users/2", `{"userName":"bob@x","externalId":"b","emails":[{"value":"bob@x"}]}`, `200 {…"userName":"bob@x"}`},
+		exchange{"what two have already can stay", "PUT /Users/4", `{"userName":"ada@x","externalId":"d","emails":[{"value":"dan@x"}]}`, `200 {…"userName":"ada@x"}`})
+}
+
+func TestAnEmailThatStandsForAUserNameIgnoresTheCaseThatEmailsIgnore(t *testing.T) {
+	t.Parallel()
+	p := serve(t, needed+",user_name")
+	p.Run(t, "ignore-email-case").MustSucceed(t)
+	p.Stop(t)
+	p = serve(t, needed+",user_name", append(program.EngineSettings(t, p.DataDir), "DATA_DIR="+p.DataDir)...)
+	p.Do(t, "POST", "/api/users", `{"name":"Ada","email":"Ada@x"}`)
+	p.Do(t, "POST", "/api/users", `{"name":"Bob","email":"bob@x","user_name":"Bob"}`)
+	program.Expect(t, "whom a filter finds", found(t, p, `userName eq "ADA@x"`)+"|"+found(t, p, `userName eq "BOB"`), "1|")
+	expect(t, p, exchange{"it is taken in any case", "POST /Users", `{"userName":"ADA@x","emails":[{"value":"new@x"}]}`,
+		refused(409, "uniqueness", "Another user has this userName")},
+		exchange{"but one's own", "PATCH /Users/1", operations(`{"op":"replace","path":"emails","value":[{"value":"ADA@x"}]}`), `200 {…"userName":"ADA@x"}`})
+}
