@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +23,8 @@ var (
 	filterText       = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"`)
 	filterComparison = regexp.MustCompile(`(?i) (?:eq|ne|co|sw|ew|gt|ge|lt|le|pr)\b`)
 	filterPart       = regexp.MustCompile(`(?i)(\bemails *\[[^\]]*\])\.`)
+	filterNoNull     = regexp.MustCompile(`((?:\[[^\[\]]*\]|[^\s()\[\]])+) +(?i:ne) +null\b`)
+	filterNull       = regexp.MustCompile(`((?:\[[^\[\]]*\]|[^\s()\[\]])+) +(?i:eq) +null\b`)
 )
 
 // parsedFilter is a filter with the numbers of its texts instead of them: the parser does not decode texts.
@@ -42,6 +45,7 @@ func parseFilter(text string) (parsed parsedFilter) {
 	})
 	brackets, comparisons := strings.Count(text, "(")+strings.Count(text, "["), filterComparison.FindAllString(text, -1)
 	if isText && len(text) <= maxFilter && brackets <= maxBrackets && len(comparisons) <= maxComparisons {
+		text = filterNull.ReplaceAllString(filterNoNull.ReplaceAllString(text, "$1 pr"), "not ($1 pr)")
 		text = filterPart.ReplaceAllString(text, "$1 and emails.")
 		parsed.Expression, _ = filter.ParseFilterNumber([]byte(text))
 	}
@@ -76,38 +80,48 @@ func (s *API) condition(p parsedFilter, part filter.Expression, within string) (
 		return models.And{left, right}, cmp.Or(err, failed)
 	case *filter.ValuePath:
 		if findAttribute(e.AttributePath.String()) == "emails" {
-			return s.condition(p, e.ValueFilter, "emails.")
+			selected, err := s.condition(p, e.ValueFilter, "emails.")
+			return models.And{s.hasEmail(), selected}, err
 		}
 	}
 	return nil, errFilter
 }
 
-// emailParts are what the emails of all users have in common.
-var emailParts = map[string]string{"emails.type": "work", "emails.primary": "true"}
+// constants are what all emails, or all users, have in common.
+var constants = map[string]string{"emails.type": "work", "emails.primary": "true", "meta.resourcetype": "User"}
 
 func (s *API) comparison(p parsedFilter, e *filter.AttributeExpression, path string) (c models.Condition, ok bool) {
 	text, isText := p.text(e)
 	isTrue, isTruth := truth([]byte(text))
 	isEquality := e.Operator == filter.EQ || e.Operator == filter.NE
-	attribute, part := findAttribute(path), emailParts[strings.ToLower(path)]
-	column := map[string]string{"id": "id", "emails": "email"}[attribute]
+	attribute, constant := findAttribute(path), constants[strings.ToLower(strings.TrimPrefix(path, coreSchema+":"))]
+	column := map[string]string{"id": "id"}[attribute]
 	for _, moment := range s.fields.Times() {
 		if attribute == "meta."+timeAttributes[moment] {
 			column = moment
 		}
 	}
 	switch {
-	case e.Operator == filter.PR && (attribute == "active" || part != ""):
+	case e.Operator == filter.PR && attribute == "active":
 		return models.And{}, true // every user has it
 	case attribute == "active": // unless the field is false
 		if c, _ = s.fields.Compare("active", models.IsFalse, ""); isTrue == (e.Operator == filter.EQ) {
 			c = models.Not{Condition: c}
 		}
 		return c, isTruth && isEquality
-	case part != "" && holds(e, part, text):
-		return models.And{}, isEquality && (isTruth || isText && part == "work")
-	case part != "":
-		return models.Or{}, isEquality && (isTruth || isText && part == "work")
+	case constant != "":
+		c = models.Or{}
+		if holds(e, constant, text) {
+			c = models.And{}
+		}
+		if constant != "User" {
+			c = s.ofEmail(e.Operator, text, c)
+		}
+		isBoolean := isTruth && constant == "true"
+		return c, e.Operator == filter.PR || isEquality && (isBoolean || isText && constant != "true")
+	case attribute == "emails" || attribute == "emails.value":
+		c, ok = s.fields.Compare("email", models.Operator(e.Operator), text)
+		return s.ofEmail(e.Operator, text, c), ok && isText
 	case attribute == "userName":
 		return s.userName(models.Operator(e.Operator), text), isText
 	case s.held[attribute] != nil:
@@ -115,6 +129,24 @@ func (s *API) comparison(p parsedFilter, e *filter.AttributeExpression, path str
 	}
 	c, ok = s.fields.Compare(column, models.Operator(e.Operator), text)
 	return c, ok && isText
+}
+
+// hasEmail is met by the users who are shown with an email, and not with emails: [].
+func (s *API) hasEmail() models.Condition {
+	condition, _ := s.fields.Compare("email", models.Contains, "@")
+	return condition
+}
+
+// ofEmail is met by those of them who meet a condition for the email, and by the others if an empty text meets it.
+func (s *API) ofEmail(operator filter.CompareOperator, text string, condition models.Condition) models.Condition {
+	switch {
+	case operator == filter.EQ && strings.Contains(text, "@"):
+		return condition // an index finds it
+	case operator == filter.NE && text != "",
+		text == "" && slices.Contains([]filter.CompareOperator{filter.EQ, filter.CO, filter.SW, filter.EW}, operator):
+		return models.Or{models.Not{Condition: s.hasEmail()}, condition}
+	}
+	return models.And{s.hasEmail(), condition}
 }
 
 // userName compares the userName: the field user_name of those who have a value there, and the email of the others.
