@@ -201,7 +201,7 @@ func TestAFilterThatIsNotKnownIsRefused(t *testing.T) {
 		"a value of another type": {
 			`userName eq 1`, `userName eq true`, `userName co null`, `userName gt null`, `meta.resourceType eq true`, `meta.resourceType co "U"`, `emails.type eq true`, `externalId gt 7`, `id eq 1`, `id gt "x"`, `id lt "1.5"`,
 			`id ge ""`, `active eq 1`, `active eq "yes"`, `active gt true`, `active co "t"`, `active sw true`, `meta.created gt "x"`,
-			`meta.created gt 7`, `meta.created eq ""`, `meta.created co "2026"`, `emails.primary eq "x"`,
+			`meta.created gt 7`, `meta.created ge "2026-02-31T00:00:00Z"`, `meta.created eq ""`, `meta.created co "2026"`, `emails.primary eq "x"`,
 			`emails.primary co true`, `emails[primary eq 1]`, `emails.type eq 1`, `emails.type co "w"`, `meta.created sw "2026-01-01"`,
 		},
 		"what takes the parser long": {
