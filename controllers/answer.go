@@ -137,8 +137,9 @@ func wantsProblem(c *gin.Context) bool {
 	})
 }
 
-// element is one of a list in a header: a comma in quotes belongs to it (RFC 9110, sections 5.6.1 and 8.8.3).
-var element = regexp.MustCompile(`(?:[^,"]|"[^"]*")+`)
+// element is one of a list in a header: a comma in quotes belongs to it, also in those that never end (RFC 9110, sections
+// 5.6.1 and 8.8.3).
+var element = regexp.MustCompile(`(?:[^,"]|"[^"]*"?)+`)
 
 // elements returns the elements of header lines, which count as one list.
 func elements(lines []string) []string {

@@ -33,13 +33,9 @@ func (a *API) change(c *gin.Context, sent sentChange) error {
 	if !ok {
 		return ErrNoUser
 	}
-	match := a.ifMatch(c)
-	if sent.whole && isAny(elements(c.Request.Header.Values("If-None-Match"))) {
-		match = a.refuseToReplace
-	}
 	var user models.User
 	var err error
-	ctx, allow, created := c.Request.Context(), sent.precondition(match), false
+	ctx, allow, created := c.Request.Context(), sent.precondition(a.matches(c)), false
 	switch {
 	case !sent.whole || !sent.byEmail:
 		user, err = a.users.Change(ctx, who, sent.Values, allow)
@@ -76,7 +72,7 @@ func (a *API) Delete(c *gin.Context) error {
 	if !ok {
 		return ErrNoUser
 	}
-	id, err := a.users.Delete(c.Request.Context(), who, a.ifMatch(c))
+	id, err := a.users.Delete(c.Request.Context(), who, a.matches(c))
 	if err != nil {
 		return err
 	}
@@ -120,7 +116,7 @@ func (s *sentChange) UnmarshalJSON(object []byte) error {
 	return err
 }
 
-// precondition refuses what If-Match refuses, and an id or a time that differs from the user's. Clients send back what
+// precondition refuses what If-Match and If-None-Match refuse, and an id or a time that differs from the user's. Clients send back what
 // they have read, so equal values are accepted.
 func (s *sentChange) precondition(match models.Precondition) models.Precondition {
 	if len(s.fixed) == 0 {
@@ -145,31 +141,32 @@ func (s *sentChange) precondition(match models.Precondition) models.Precondition
 	}
 }
 
-// refuseToReplace is the precondition of If-None-Match: * (RFC 9110, section 13.1.2), which only creates.
-func (a *API) refuseToReplace(current models.User) error {
-	refusal := NewError("changed_meanwhile", "The user exists already, and If-None-Match: * only creates one")
-	refusal.tag = entityTag(a.fields.AppendUser(nil, &current))
-	return refusal
-}
-
-// ifMatch returns the precondition that a request has for a write, or nil if there is none (RFC 9110, section 13.1.1).
-// The comparison is strong: a weak tag does not identify an exact state.
-func (a *API) ifMatch(c *gin.Context) models.Precondition {
+// matches returns the precondition that a request has for a write, or nil if there is none (RFC 9110, section 13.2.2).
+// If-Match compares strongly: a weak tag does not identify an exact state.
+func (a *API) matches(c *gin.Context) models.Precondition {
 	lines := c.Request.Header.Values("If-Match")
-	if len(lines) == 0 {
+	sent, others := elements(lines), elements(c.Request.Header.Values("If-None-Match"))
+	if len(lines) == 0 && len(others) == 0 {
 		return nil
 	}
 	return func(current models.User) error {
-		tag, sent := entityTag(a.fields.AppendUser(nil, &current)), elements(lines)
-		if isAny(sent) || slices.Contains(sent, tag) {
-			return nil
+		tag := entityTag(a.fields.AppendUser(nil, &current))
+		refuse := func(why string, arguments ...any) error {
+			refusal := NewError("changed_meanwhile", why, arguments...)
+			refusal.tag = tag
+			return refusal
 		}
-		refusal := NewError("changed_meanwhile", "The user was changed since you read it")
-		if hasLike(sent, tag) {
-			refusal = NewError("changed_meanwhile", "The user is as you read it, but a proxy that compresses has rewritten "+
-				"its ETag: send If-Match: %s, and let the proxy leave JSON uncompressed", tag)
+		switch isMatch := len(lines) == 0 || isAny(sent) || slices.Contains(sent, tag); {
+		case !isMatch && hasLike(sent, tag):
+			return refuse("The user is as you read it, but a proxy that compresses has rewritten its ETag: send If-Match: %s, "+
+				"and let the proxy leave JSON uncompressed", tag)
+		case !isMatch:
+			return refuse("The user was changed since you read it")
+		case isAny(others):
+			return refuse("The user exists already, and If-None-Match: * only creates one")
+		case hasLike(others, tag):
+			return refuse("The user has the ETag that If-None-Match names")
 		}
-		refusal.tag = tag
-		return refusal
+		return nil
 	}
 }

@@ -27,7 +27,8 @@ type parameter[Request any] struct {
 	isValue       bool                                    // it is a value of users, and may be given again
 }
 
-// maxValues is how many values of users a request may name: each is compared with those of every user.
+// maxValues is how many values of users a request may name, and how many words q may have: each is compared with those of
+// every user.
 const maxValues = 100
 
 // sent are the parameters of a request, in the order in which they were sent.
@@ -50,6 +51,9 @@ func (p parameters[Request]) parse(query string) (asked Request, all sent, err e
 	}
 	values := 0
 	for part := range strings.SplitSeq(query, "&") {
+		if part == "" {
+			continue // as behind the last &
+		}
 		name, value, _ := strings.Cut(part, "=")
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
@@ -192,10 +196,12 @@ func listParameters(fields models.Fields) parameters[listRequest] {
 	if len(fields.Settable().OptionalNames()) == 0 {
 		searched = join(withArticles(fields.Settable().Names()), "or")
 	}
-	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters", searched, maxContains)
+	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters, and at most %d of them",
+		searched, maxContains, maxValues)
 	all = append(all, listParameter{name: "q", meaning: meaning, set: func(asked *listRequest, value string) bool {
 		asked.Where = append(asked.Where, models.Search(value))
-		return strings.TrimSpace(value) != "" && utf8.RuneCountInString(value) <= maxContains
+		words := len(strings.Fields(value))
+		return words > 0 && words <= maxValues && utf8.RuneCountInString(value) <= maxContains
 	}})
 	for _, column := range fields.Times() {
 		done := strings.TrimSuffix(column, "at") // created_ or updated_

@@ -131,7 +131,7 @@ func (s Service) engine(bodies *bodies) *gin.Engine {
 	engine.HandleMethodNotAllowed = true // 405 and Allow instead of 404
 	engine.RedirectTrailingSlash = false // another path is another resource: 404
 	_ = engine.SetTrustedProxies(nil)    // trust no headers of a proxy
-	engine.Use(s.observe, s.recoverPanic, bodies.receive, secure)
+	engine.Use(s.observe, s.recoverPanic, bodies.receive, secure, ignoreUnits)
 	if len(s.Access.Hosts) > 0 {
 		engine.Use(s.Access.checkHost)
 	}
@@ -140,4 +140,11 @@ func (s Service) engine(bodies *bodies) *gin.Engine {
 	}
 	engine.Use(nameAuthor)
 	return engine
+}
+
+// ignoreUnits leaves out a Range in another unit than bytes (RFC 9110, section 14.2): [http.ServeContent] would refuse it.
+func ignoreUnits(c *gin.Context) {
+	if !strings.HasPrefix(c.Request.Header.Get("Range"), "bytes=") {
+		c.Request.Header.Del("Range")
+	}
 }

@@ -125,7 +125,7 @@ func TestAnEntityTagAllowsOneChange(t *testing.T) {
 		expectStale(t, p.Do(t, "DELETE", "/api/users/1", "", header...), first.Header.Get("ETag"))
 	}
 	now := program.ETag(t, p, 1)
-	for _, other := range []string{"w/" + now, strings.Trim(now, `"`), `"x"`, "", `"a,*,b"`, `"x", *`, `"a,` + now + `,b"`,
+	for _, other := range []string{"w/" + now, strings.Trim(now, `"`), `"x"`, "", `"a,*,b"`, `"x", *`, `"a,` + now + `,b"`, `"*`, `*"`, `"*,`, `"x, *`,
 		`"x` + now, now[:len(now)-1] + `x"`} {
 		expectStale(t, p.Do(t, "PATCH", "/api/users/1", both, "If-Match: "+other), now)
 	}
@@ -227,7 +227,8 @@ var byEmails = []scenario{
 	{"only to create replaces nobody", "PUT" + byEmail + onlyNew, named, 412, exists},
 	{"only to create replaces nobody by id", "PUT /api/users/1" + onlyNew, both, 412, exists},
 	{"only to create creates nobody by id", "PUT /api/users/3" + onlyNew, both, 404, noUser},
-	{"only to create is nothing to a change", "PATCH" + byEmail + onlyNew, named, 200, renamed},
+	{"only to create changes nobody", "PATCH" + byEmail + onlyNew, named, 412, exists},
+	{"only to create deletes nobody", "DELETE" + byEmail + onlyNew, "", 412, exists},
 	{"a tag that may not match is nothing to a replacement", "PUT" + byEmail + "\nIf-None-Match: \"x\"", named, 200, renamed},
 	{"only to replace replaces", "PUT" + byEmail + "\nIf-Match: *", named, 200, renamed},
 	{"only to replace creates nobody", "PUT" + nobodys + "\nIf-Match: *", named, 412, nobody},

@@ -79,6 +79,8 @@ var searches = []struct{ name, query, ids, total string }{
 	{"created within a day", "created_from=2024-01-02&created_to=2024-01-03&count=true&limit=1", "1", "5"},
 
 	{"without a parameter come all users, by id", "", "1 2 3 4 5 7", ""},
+	{"an empty pair is none", "&", "1 2 3 4 5 7", ""},
+	{"also behind the last one, or between two", "&limit=2&&after=1&", "2 3", ""},
 	{"the largest limit is 1000", "limit=1000", "1 2 3 4 5 7", ""},
 	{"after comes after", "after=3", "4 5 7", ""},
 	{"after may be an id without a user", "after=6", "7", ""},
@@ -146,14 +148,14 @@ var badQueries = []struct{ parameter, expects, queries string }{
 	{"created_from", "a day or a time in UTC, such as 2026-01-31 or 2026-01-31 12:00:00", "created_from= created_from=2026 created_from=2026-02-30 " +
 		"created_from=2026-1-1 created_from=2026-01-01T12 created_from=2026-01-01T12:00:00%2B2 created_from=yesterday created_from=2026-01-01&created_from=2026-01-02"},
 	{"created_to", "a day or a time in UTC, …", "created_to=12:00 created_to=%ff"},
-	{"q", "words that are parts of …, in UTF-8, of at most 1000 characters", "q= q=+ q=%E3%80%80%0a q=a&q=b q=%zz q=%ff q q=%ed%a0%80 q=" + strings.Repeat("%C3%A9", 1001)},
+	{"q", "words that are parts of …, in UTF-8, of at most 1000 characters", "q= q=+ q=%E3%80%80%0a q=a&q=b q=%zz q=%ff q q=%ed%a0%80 q=" + strings.Repeat("%C3%A9", 1001) + " q=a" + strings.Repeat("+a", 100)},
 	{"lmit", "", "lmit=5 limit=5&lmit=5 lmit"},
 	{"Limit", "", "Limit=5"},
 	{"id!", "", "id!=7"},
 	{"created_at", "", "created_at=2024-01-02 limit=1&created_at="},
 	{"email[]", "", "email[]=a"},
 	{"%zz", "", "%zz=1"},
-	{"", "", "=1 & limit=1&"},
+	{"", "", "=1 = limit=1&="},
 }
 
 func TestAParameterThatIsNotUnderstoodIsRefusedByName(t *testing.T) {

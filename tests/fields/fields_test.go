@@ -73,7 +73,7 @@ func TestListsFilterAndSearchAField(t *testing.T) {
 		exchange{"a filter with a broken escape", "GET /api/users?room=5%", "", "400 " +
 			program.ErrorBody("The parameter room must be the whole room of a user, in UTF-8, with each % of it written as %25")},
 		exchange{"an empty search", "GET /api/users?q=", "", "400 " +
-			program.ErrorBody("The parameter q must be words that are parts of any field, in UTF-8, of at most 1000 characters")},
+			program.ErrorBody("The parameter q must be words that are parts of any field, in UTF-8, of at most 1000 characters, and at most 100 of them")},
 		exchange{"an unknown parameter", "GET /api/users?fax=1", "",
 			`400 {"error":"Unknown parameter \"fax\": a list takes id, name, name!, email, email!, …room, room!, department, department!, q, …"}`},
 	)
