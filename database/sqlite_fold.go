@@ -67,7 +67,7 @@ var letters = sync.OnceValues(func() (create, fill string) {
 	var rows []string
 	for char := rune(utf8.RuneSelf); char <= lastFolded; char++ {
 		if letter := string(char); models.Fold(letter) != letter {
-			rows = append(rows, fmt.Sprintf("('%s', '%s')", letter, models.Fold(letter)))
+			rows = append(rows, fmt.Sprintf("('%s', '%s')", letter, strings.ReplaceAll(models.Fold(letter), "'", "''")))
 		}
 	}
 	fill = "INSERT INTO users_search_letters VALUES " + strings.Join(rows, ", ")

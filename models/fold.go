@@ -22,10 +22,12 @@ func Fold(text string) string {
 	decomposed := norm.NFD.String(text)
 	folded := make([]byte, 0, len(decomposed))
 	for at, char := range decomposed {
-		switch lower := unicode.ToLower(char); {
+		lower := unicode.ToLower(char)
+		typed, isKnown := Undecomposed[lower]
+		switch {
 		case isAccent(char):
-		case Undecomposed[lower] != "":
-			folded = append(folded, Undecomposed[lower]...)
+		case isKnown:
+			folded = append(folded, typed...)
 		case char == utf8.RuneError: // perhaps a byte that is no character
 			_, size := utf8.DecodeRuneInString(decomposed[at:])
 			folded = append(folded, decomposed[at:at+size]...)
@@ -64,10 +66,11 @@ func (f Fields) HasWords(user *Profile, words []string) bool {
 
 func isAccent(char rune) bool { return '\u0300' <= char && char <= '\u036f' }
 
-// Undecomposed are the letters in lower case that Unicode does not decompose, and ς, which ends words.
+// Undecomposed are the letters in lower case that Unicode does not decompose, ς, which ends words, the apostrophes of
+// phones, and what is pasted without being seen.
 var Undecomposed = map[rune]string{
 	'ł': "l", 'ø': "o", 'đ': "d", 'ð': "d", 'ħ': "h", 'ŧ': "t", 'ı': "i", 'ς': "σ",
-	'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th",
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", '’': "'", '‘': "'", '\u200b': "", '\ufeff': "",
 }
 
 // LaterCharacters are the marks and letters that Unicode has got since version 12, with rare ones between them:

@@ -69,3 +69,18 @@ func TestASearchMayHave100WordsAndAsManyFieldsAsThereMayBe(t *testing.T) {
 		}
 	}
 }
+
+// Phones write other apostrophes, and what was pasted may have characters that nobody sees.
+func TestApostrophesAreTheSameAndWhatIsNotSeenIsNothing(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	for i, name := range []string{"Sean O'Neill", "Sean O’Neill", "Sean O‘Neill", "\ufeffSean O\u200b'Neill", "Sean ONeill"} {
+		p.Create(t, name, fmt.Sprint(i+1, "@x"))
+	}
+	for _, q := range []string{"o'neill", "o’neill", "O‘NEILL", "\ufeffsean\u200b o'ne\u200bill"} {
+		program.Expect(t, "how many "+q+" finds", len(p.Do(t, "GET", "/api/users?q="+url.QueryEscape(q), "").Users(t)), 4)
+	}
+	p.Do(t, "GET", "/api/users?q=%E2%80%8B", "").Expect(t, 200, "[]")
+	p.Do(t, "GET", "/api/users?sort=name&limit=9", "").Expect(t, 200, `[{"id":1,…},{"id":2,…},{"id":3,…},{"id":4,…},{"id":5,…}]`)
+	p.Do(t, "GET", "/api/users?name="+url.QueryEscape("Sean O’Neill"), "").Expect(t, 200, `[{"id":2,…}]`)
+}
