@@ -102,6 +102,10 @@ var (
 	errWaiting     = NewError("too_many_waiting", "Too many clients wait for changes: try again in a few seconds")
 	ErrBusyImports = NewError("too_many_imports",
 		"Too many files are being imported at once: send it again later")
+
+	// Of a request with a key in each of the two headers.
+	ErrWrongBearer = NewError("key_invalid", "The API key in Authorization is not valid; there is another one in X-API-Key")
+	ErrWrongHeader = NewError("key_invalid", "The API key in X-API-Key is not valid; there is another one in Authorization")
 )
 
 // storageErrors are the errors by which storage refuses something, with those that the client sees.

@@ -87,9 +87,11 @@ func (a Access) checkKey(c *gin.Context) {
 
 // challenges say how to get access after each refusal of judge (RFC 6750, section 3).
 var challenges = map[*controllers.Error]string{
-	controllers.ErrNoKey:    `Bearer realm="users-api"`,
-	controllers.ErrWrongKey: `Bearer realm="users-api", error="invalid_token"`,
-	controllers.ErrReadKey:  controllers.NeedsFullAccess,
+	controllers.ErrNoKey:       `Bearer realm="users-api"`,
+	controllers.ErrWrongKey:    `Bearer realm="users-api", error="invalid_token"`,
+	controllers.ErrWrongBearer: `Bearer realm="users-api", error="invalid_token"`,
+	controllers.ErrWrongHeader: `Bearer realm="users-api", error="invalid_token"`,
+	controllers.ErrReadKey:     controllers.NeedsFullAccess,
 }
 
 // judge returns who sent a request, and why it is refused now, or nil. Every key that was sent must be valid, and the
@@ -99,7 +101,8 @@ func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
 	if a.Keys == nil {
 		return caller{}, nil
 	}
-	sent := sentKeys(request.Header)
+	bearers, named := sentKeys(request.Header)
+	sent := slices.Concat(bearers, named)
 	if len(sent) == 0 {
 		return caller{}, controllers.ErrNoKey
 	}
@@ -108,7 +111,14 @@ func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
 	for i, text := range sent {
 		key, found := a.Keys.Find(text)
 		if !found || key.Ended(now) {
-			return caller{name: key.Name}, controllers.ErrWrongKey // the log names a key that has ended
+			refusal := controllers.ErrWrongKey
+			switch isBearer := i < len(bearers); {
+			case isBearer && len(named) > 0:
+				refusal = controllers.ErrWrongBearer
+			case !isBearer && len(bearers) > 0:
+				refusal = controllers.ErrWrongHeader
+			}
+			return caller{name: key.Name}, refusal // the log names a key that has ended
 		}
 		if i == 0 || !key.Full {
 			weakest = key
@@ -123,21 +133,21 @@ func (a Access) judge(request *http.Request) (caller, *controllers.Error) {
 	return caller{weakest.Name, "read"}, nil
 }
 
-// sentKeys returns the keys of a request. It ignores an Authorization header with another scheme: a proxy may ask for
-// its own password and pass it on.
-func sentKeys(header http.Header) (keys []string) {
+// sentKeys returns the keys of a request in Authorization and in X-API-Key. It ignores an Authorization header with
+// another scheme: a proxy may ask for its own password and pass it on.
+func sentKeys(header http.Header) (bearers, named []string) {
 	for _, line := range header.Values("Authorization") {
 		scheme, key, _ := strings.Cut(line, " ")
 		if key = strings.TrimLeft(key, " "); strings.EqualFold(scheme, "Bearer") && key != "" {
-			keys = append(keys, key)
+			bearers = append(bearers, key)
 		}
 	}
 	for _, key := range header.Values("X-API-Key") {
 		if key != "" {
-			keys = append(keys, key)
+			named = append(named, key)
 		}
 	}
-	return keys
+	return bearers, named
 }
 
 // nameAuthor lets what a request writes be recorded under the name of its key.

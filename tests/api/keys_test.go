@@ -107,6 +107,8 @@ func TestAKeyIsTakenInEveryForm(t *testing.T) {
 		reads   = "This API key can only read"
 		wrong   = "The API key is not valid"
 		missing = "An API key is needed"
+		first   = "The API key in Authorization is not valid; there is another one in X-API-Key"
+		second  = "The API key in X-API-Key is not valid; there is another one in Authorization"
 		bearer  = "Authorization: Bearer "
 		named   = "X-API-Key: "
 	)
@@ -117,8 +119,10 @@ func TestAKeyIsTakenInEveryForm(t *testing.T) {
 		named + fullKey: taken,
 		bearer + fullKey + "\r\n" + named + otherKey:      taken,
 		"Authorization: Basic YTpi\r\n" + named + fullKey: taken, // a proxy's password beside it
-		bearer + fullKey + "\r\n" + named + "x":           wrong,
-		bearer + "x\r\n" + named + fullKey:                wrong,
+		bearer + fullKey + "\r\n" + named + "x":           second,
+		bearer + "x\r\n" + named + fullKey:                first,
+		"Authorization: Basic YTpi\r\n" + named + "x":     wrong,
+		bearer + "x\r\n" + bearer + fullKey:               wrong,
 		named + fullKey + "\r\n" + named + fullKey + "x":  wrong,
 		named + fullKey + ", " + otherKey:                 wrong,
 		named + fullKey + "0":                             wrong,
