@@ -185,7 +185,14 @@ func (f *csvFile) read() ([]string, error) {
 	}
 }
 
-func (f *csvFile) refuse(why error) error { return &database.RowError{Line: f.row.Line, Err: why} }
+// refuse returns the error of a row. If it has several lines, a quote that is missing may have made one of them.
+func (f *csvFile) refuse(why error) error {
+	row := &database.RowError{Line: f.row.Line, Err: why}
+	if f.rows.lines > row.Line {
+		row.Last = f.rows.lines
+	}
+	return row
+}
 
 // split is a [bufio.SplitFunc]. A row ends at a LF outside quotes. If a quote stands elsewhere than around a value,
 // encoding/csv refuses the row: it ends with its line, so that no row behind it is taken for a part of it.

@@ -116,7 +116,7 @@ func (a *API) store(c *gin.Context, done *imported, asked importRequest, open op
 		allRows(next, a.settable)(yield)
 	}
 	for _, err := range rows {
-		if _, isRow := errors.AsType[*database.RowError](err); err != nil && !isRow {
+		if row, isRow := errors.AsType[*database.RowError](err); err != nil && (!isRow || row.Last > 0) {
 			return err
 		}
 		done.rows++
@@ -166,6 +166,12 @@ func importRefusal(err error, fields models.Fields, asProblem bool) error {
 			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
 		refused.refusedFile = refusedFile{[]refusedRow{}, many.Users}
+		return refused
+	}
+	if row, ok := errors.AsType[*database.RowError](err); ok {
+		refused := NewError("rows_refused", "The row in lines %d to %d cannot be read: nobody knows how many rows are in it; "+
+			"nothing was stored", row.Line, row.Last)
+		refused.Rows = listed(&database.RefusedRows{Listed: []*database.RowError{row}}, fields, asProblem)
 		return refused
 	}
 	rows, ok := errors.AsType[*database.RefusedRows](err)
@@ -327,7 +333,7 @@ func (r *textRows) next() ([]byte, error) {
 	for r.in.Scan() && r.in.Err() == nil {
 		row := r.in.Bytes()
 		first := r.lines + 1
-		r.lines = first + bytes.Count(row, []byte("\n"))
+		r.lines = first + bytes.Count(bytes.TrimSuffix(row, []byte("\n")), []byte("\n")) // a row that is not closed has the last LF
 		row = bytes.TrimRight(row, "\r")
 		row = bytes.TrimLeft(row, byteOrderMark) // of a file that was joined behind another
 		if len(bytes.TrimSpace(row)) == 0 {

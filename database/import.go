@@ -58,6 +58,7 @@ type DeletedUser struct {
 // RowError is why a row of a file is refused: it cannot be read, or the table does not accept it.
 type RowError struct {
 	Line int
+	Last int // the line in which it ends, if it may have other rows in it: then the file is refused as a whole
 	Err  error
 }
 
