@@ -229,6 +229,8 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 			tries = 0
 		case !again, connecting:
 			return err
+		case trouble == aborted: // otherwise this one may take the same lock again before the other has woken up
+			_ = sleep(ctx, 20*time.Millisecond)
 		}
 	}
 }
