@@ -99,7 +99,8 @@ func (u *Users) Deleted(ctx context.Context, text, before string, limit int) (en
 	}
 	err = u.snapshot(ctx, func(tx *gorm.DB) (err error) {
 		query := tx.Where(`op = 'deleted' AND before IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM users_changes AS later WHERE later.user_id = users_changes.user_id AND later.seq > users_changes.seq)
+			AND NOT EXISTS (SELECT 1 FROM users_changes AS later
+				WHERE later.user_id = users_changes.user_id AND later.seq > users_changes.seq)
 			AND NOT EXISTS (SELECT 1 FROM users WHERE id = user_id)`)
 		entries, more, err = u.page(query, before, limit, isWanted)
 		return err
