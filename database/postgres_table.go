@@ -191,14 +191,15 @@ func (p *postgresPool) expectRights(db *gorm.DB) error {
 // schemaTimeout is how long a change of the schema waits for other programs.
 const schemaTimeout = 30 * time.Second
 
-// changeSchema makes a change of the table in its own transaction, and beside no other change: it begins with a lock
-// that only other changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it
-// waits for no more than half a second, and is tried again while another program holds the table.
-func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB) error) error {
+// changeSchema changes the schema in one transaction, and beside no other change: it begins with a lock that only other
+// changes, and VACUUM, wait for. What comes after it may need a lock that everything waits for: so it waits for no more
+// than half a second, and is tried again while another program holds the table.
+func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB, dialect dialect) error) error {
+	begin := "BEGIN ISOLATION LEVEL READ COMMITTED; " + p.address.noLimit + "SET LOCAL lock_timeout = '5s'; " +
+		"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'"
 	for until := time.Now().Add(schemaTimeout); ; {
 		err := p.repeat(ctx, until.Add(schemaTimeout), func(ctx context.Context) error {
-			return p.transaction(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED; "+p.address.noLimit+"SET LOCAL lock_timeout = '5s'; "+
-				"LOCK TABLE users IN SHARE UPDATE EXCLUSIVE MODE; SET LOCAL lock_timeout = '500ms'", change)
+			return p.transaction(ctx, begin, func(tx *gorm.DB) error { return change(tx, p.dialect) })
 		})
 		// A build of an index that a killed command has begun lets go of its lock just before its end.
 		isBusy := troubleOf(err) == locked || class(sqlState(err)) == "XX" && time.Until(until) > schemaTimeout/2
@@ -217,47 +218,59 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 	}
 }
 
-// buildUnique builds a unique index, or returns who stands in its way.
-func (p *postgresPool) buildUnique(ctx context.Context, index uniqueIndex) error {
-	err := p.build(ctx, index.name, "", "CREATE UNIQUE INDEX CONCURRENTLY "+index.definition())
-	if sqlState(err) == codeDuplicate { // nobody does if another program has changed them meanwhile
-		return cmp.Or(p.snapshot(ctx, index.sharing), err)
-	}
-	return err
-}
-
-// indexSearch creates an index of trigrams for each column, with which the server finds the users whose field contains
-// a text. It is on the expression that searches compare, and the server compares what it finds, so searches find the
-// same.
+// indexSearch makes an index of trigrams for each column, with which the server finds the users whose field contains a
+// text. It is on the expression that searches compare, and the server compares what it finds, so searches find the same.
+//
+// No write waits: PostgreSQL builds these indexes beside them, which no transaction can do. A build that is broken off
+// leaves an index that is not valid, which is removed at once, or by the next command.
 func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) error {
 	var schema string
-	const begin = "BEGIN; SET LOCAL lock_timeout = '3500ms'"
-	err := p.transaction(ctx, begin, func(db *gorm.DB) error {
-		if _, err := p.dialect.describe(db, fields); err != nil {
+	err := p.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
+		if _, err := dialect.describe(tx, fields); err != nil {
 			return err
 		}
-		err := db.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error
-		if err != nil {
+		if err := dialect.dropSearchIndex(tx); err != nil {
+			return err
+		}
+		if err := tx.Exec("CREATE EXTENSION IF NOT EXISTS pg_trgm").Error; err != nil {
 			return &models.StorageError{Text: fmt.Sprintf("the extension pg_trgm is needed: %v: install PostgreSQL's contrib "+
 				"modules on the server (Debian's postgresql has them), and as a superuser or the owner of the database, run "+
 				"`CREATE EXTENSION pg_trgm`", err)}
 		}
-		return db.Raw(`SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+		return tx.Raw(`SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
 			WHERE e.extname = 'pg_trgm'`).Row().Scan(&schema)
 	})
-	for _, column := range fields.Settable().Names() {
-		if err != nil {
-			return err
-		}
-		// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
-		// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
-		name := "users_search_" + column
-		create := fmt.Sprintf(`CREATE INDEX CONCURRENTLY %s ON users USING gin ((%s) %s.gin_trgm_ops)
-			WITH (gin_pending_list_limit = 512)`, name, p.dialect.fold(quote(column)+"::text"), schema)
-		err = p.build(ctx, name, p.dialect.indexComment(), create)
+	if err != nil {
+		return err
 	}
-	if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
-		err = p.transaction(ctx, begin, func(db *gorm.DB) error { return db.Exec("ANALYZE users").Error })
+	err = p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
+		// In a session of a pooler, they would stay for others.
+		err := db.Exec("SELECT set_config(name, '0', false) FROM (VALUES ('lock_timeout'), ('statement_timeout')) AS limits (name) "+
+			"WHERE pg_backend_pid() = ?", int64(server.PgConn().PID())).Error
+		for _, column := range fields.Settable().Names() {
+			// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64
+			// clients, p99 is 16 ms then, and 46 ms with PostgreSQL's 4 MB, at the same rate.
+			name := "users_search_" + column
+			if err == nil {
+				err = db.Exec(fmt.Sprintf("CREATE INDEX CONCURRENTLY %s ON users USING gin ((%s) %s.gin_trgm_ops) "+
+					"WITH (gin_pending_list_limit = 512)", name, p.dialect.fold(quote(column)+"::text"), schema)).Error
+			}
+			if err == nil {
+				err = db.Exec("COMMENT ON INDEX " + name + " IS '" + p.dialect.indexComment() + "'").Error
+			}
+		}
+		if err == nil { // only with figures about the expressions can the planner tell rare texts from frequent ones
+			err = db.Exec("ANALYZE users").Error
+		}
+		return err
+	})
+	if err != nil {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*schemaTimeout)
+		defer cancel()
+		drop := func(tx *gorm.DB, dialect dialect) error { return dialect.dropSearchIndex(tx) }
+		if failed := p.changeSchema(limited, drop); failed != nil {
+			p.logger.Warn("an unfinished index of searches may be left: run the command again", "error", failed)
+		}
 	}
 	return p.explain(err)
 }
@@ -267,8 +280,8 @@ const isSearchIndex = `EXISTS (SELECT FROM pg_class index JOIN pg_attribute a ON
 	JOIN pg_opclass o ON o.oid = i.indclass[0] WHERE index.oid = i.indexrelid AND o.opcname = 'gin_trgm_ops'
 	AND index.relname = 'users_search_' || a.attname AND i.indnatts = 1 AND i.indkey[0] = 0 AND i.indpred IS NULL)`
 
-// dropPostgresSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
-func dropPostgresSearchIndex(tx *gorm.DB) error {
+// dropSearchIndex removes the indexes of searches, and leaves the extension, which others may use.
+func (postgresDialect) dropSearchIndex(tx *gorm.DB) error {
 	var names []string
 	err := tx.Raw(`SELECT i.indexrelid::regclass::text FROM pg_index i
 		WHERE i.indrelid = to_regclass('users') AND ` + isSearchIndex).Scan(&names).Error
@@ -276,59 +289,4 @@ func dropPostgresSearchIndex(tx *gorm.DB) error {
 		return err
 	}
 	return tx.Exec("DROP INDEX " + strings.Join(names, ", ")).Error
-}
-
-// build builds an index, and gives it a comment, unless there is one with that comment. No write waits for it:
-// PostgreSQL builds the index beside them, which no transaction can do. So a build that is broken off leaves an index
-// behind that is not valid. It is removed at once, or before the next build.
-func (p *postgresPool) build(ctx context.Context, name, comment, create string) error {
-	exists, err := p.removeUnfinished(ctx, name, comment)
-	if err != nil || exists {
-		return err
-	}
-	err = p.connection(ctx, func(db *gorm.DB, _ *pgx.Conn) error {
-		defer p.pool.Reset()
-		// In a session that is this process's own: see setSessionDefaults.
-		err := db.Exec("SELECT set_config('lock_timeout', '0', false) WHERE current_setting('lock_timeout') = '3500ms'").Error
-		if err == nil {
-			err = p.explain(db.Exec(create).Error)
-		}
-		if err == nil && comment != "" {
-			var index string
-			err = db.Raw("SELECT i.indexrelid::regclass::text "+indexNamed, name).Row().Scan(&index)
-			err = cmp.Or(err, db.Exec("COMMENT ON INDEX "+index+" IS '"+comment+"'").Error)
-		}
-		return err
-	})
-	if err != nil {
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*schemaTimeout)
-		defer cancel()
-		if _, failed := p.removeUnfinished(limited, name, comment); failed != nil {
-			p.logger.Warn("the unfinished index "+name+" may be left: run the command again", "error", failed)
-		}
-	}
-	return err
-}
-
-// indexNamed is the index i, of the class index, that has a name.
-const indexNamed = `FROM pg_index i JOIN pg_class index ON index.oid = i.indexrelid
-	WHERE i.indrelid = to_regclass('users') AND index.relname = ?`
-
-// removeUnfinished removes an index that is not valid, after any build of it has ended, or has another comment, and
-// reports whether there is one.
-func (p *postgresPool) removeUnfinished(ctx context.Context, name, comment string) (exists bool, err error) {
-	err = p.changeSchema(ctx, func(tx *gorm.DB) error {
-		var found string
-		err := tx.Raw(`SELECT i.indexrelid::regclass::text, i.indisvalid
-				AND ?::text IN ('', coalesce(obj_description(i.indexrelid, 'pg_class'), 'none')) `+
-			indexNamed, comment, name).Row().Scan(&found, &exists)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return nil
-		case err != nil, exists:
-			return err
-		}
-		return tx.Exec("DROP INDEX " + found).Error
-	})
-	return exists, err
 }

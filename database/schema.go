@@ -101,31 +101,25 @@ func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) (ha
 // RestartChanges makes users_changes and what else a start makes, as the owner of the tables, and begins a new epoch:
 // clients that keep a copy export again.
 func (d Location) RestartChanges(ctx context.Context) error {
-	restart := func(dialect dialect) func(tx *gorm.DB) error {
-		return func(tx *gorm.DB) error {
-			_, err := d.prepareChanges(tx, dialect, true)
-			return err
-		}
-	}
-	return d.changeSchema(ctx, restart(sqliteDialect{}), restart(postgresDialect{}))
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
+		_, err := d.prepareChanges(tx, dialect, true)
+		return err
+	})
 }
 
 // AddFields adds the columns of fields, of a setting or of the model. That of updated_at is a time: users who exist get
 // that of their creation.
 func (d Location) AddFields(ctx context.Context, names ...string) error {
 	d.Fields = fieldsWith(names...)
-	add := func(dialect dialect) func(tx *gorm.DB) error {
-		return func(tx *gorm.DB) error {
-			added, err := addMissing(tx, dialect, names)
-			for _, name := range names {
-				if err == nil && !slices.Contains(added, name) {
-					err = fmt.Errorf("the table users has the column %s already: nothing was changed", name)
-				}
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
+		added, err := addMissing(tx, dialect, names)
+		for _, name := range names {
+			if err == nil && !slices.Contains(added, name) {
+				err = fmt.Errorf("the table users has the column %s already: nothing was changed", name)
 			}
-			return err
 		}
-	}
-	return d.changeSchema(ctx, add(sqliteDialect{}), add(postgresDialect{}))
+		return err
+	})
 }
 
 // fieldsWith returns fields with these among them, which a setting adds unless they are of the model.
@@ -141,69 +135,43 @@ func (d Location) AddUniqueFields(ctx context.Context, names ...string) error {
 		return errors.New("nothing was changed, because updated_at is a time, which many users may share")
 	}
 	d.Fields = fieldsWith(names...)
-	prepare := func(tx *gorm.DB, dialect dialect) error {
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
 		before, err := dialect.describe(tx, nil)
-		for _, name := range names {
-			if err == nil && slices.Contains(before.unique, name) {
-				err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
-			}
-		}
 		if err == nil {
 			_, err = addMissing(tx, dialect, names)
 		}
 		if err == nil {
 			_, err = dialect.describe(tx, d.Fields.Named(names...)) // their types
 		}
-		return err
-	}
-	build := func(create func(uniqueIndex) error) (err error) {
 		for _, name := range names {
-			if err == nil {
-				err = create(uniqueIndex{
-					name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
-					shared: "some users have the same " + name,
-				})
+			index := uniqueIndex{
+				name: "users_" + name + "_unique", key: quote(name), where: " WHERE " + quote(name) + " <> ''",
+				shared: "some users have the same " + name,
+			}
+			switch {
+			case err != nil:
+			case slices.Contains(before.unique, name):
+				err = fmt.Errorf("the table users has a unique index on the column %s already: nothing was changed", name)
+			default:
+				err = index.create(tx)
 			}
 		}
 		return err
-	}
-	return d.change(ctx, nil, func(tx *gorm.DB) error {
-		if err := prepare(tx, sqliteDialect{}); err != nil {
-			return err
-		}
-		return build(func(index uniqueIndex) error { return createSQLiteUnique(tx, index) })
-	}, func(p *postgresPool) error {
-		if err := p.changeSchema(ctx, func(tx *gorm.DB) error { return prepare(tx, p.dialect) }); err != nil {
-			return err
-		}
-		if err := build(func(index uniqueIndex) error { return p.buildUnique(ctx, index) }); err != nil {
-			return err
-		}
-		return p.read(ctx, func(db *gorm.DB) error {
-			made, err := p.dialect.describe(db, nil)
-			for _, name := range names {
-				if err == nil && !slices.Contains(made.unique, name) {
-					err = fmt.Errorf("the index users_%s_unique is another program's: rename it", name)
-				}
-			}
-			return err
-		})
 	})
 }
 
 // IgnoreEmailCase makes emails that differ only in the case of ASCII letters count as the same. If such emails exist,
 // the error is [*models.SameValues].
 func (d Location) IgnoreEmailCase(ctx context.Context) error {
-	index := uniqueIndex{name: "users_email_nocase", shared: "some emails differ only in the case of their letters"}
-	return d.change(ctx, nil, func(tx *gorm.DB) error {
-		if t, err := (sqliteDialect{}).describe(tx, nil); err != nil || t.ignoresCase {
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
+		t, err := dialect.describe(tx, nil)
+		if err != nil || t.ignoresCase {
 			return err
 		}
-		index.key = "email COLLATE NOCASE"
-		return createSQLiteUnique(tx, index)
-	}, func(p *postgresPool) error {
-		index.key = foldedEmail
-		return p.buildUnique(ctx, index)
+		index := uniqueIndex{
+			name: "users_email_nocase", key: dialect.foldedEmail(), shared: "some emails differ only in the case of their letters",
+		}
+		return index.create(tx)
 	})
 }
 
@@ -213,44 +181,48 @@ type uniqueIndex struct {
 	shared           string // says that users share a key, for [models.SameValues]
 }
 
-func (i uniqueIndex) definition() string { return i.name + " ON users (" + i.key + ")" + i.where }
-
-// sharing returns the error that names the users who share a key, or nil if none do.
-func (i uniqueIndex) sharing(db *gorm.DB) error {
+// create creates the index, or returns the error that names the users who share a key.
+func (i uniqueIndex) create(tx *gorm.DB) error {
 	same := models.SameValues{Why: i.shared}
-	err := db.Raw("SELECT id FROM users WHERE "+i.key+" IN (SELECT "+i.key+" FROM users"+i.where+
+	err := tx.Raw("SELECT id FROM users WHERE "+i.key+" IN (SELECT "+i.key+" FROM users"+i.where+
 		" GROUP BY 1 HAVING count(*) > 1) ORDER BY "+i.key+", id LIMIT ?", models.MaxListed+1).Scan(&same.IDs).Error
 	if err == nil && len(same.IDs) > 0 {
 		err = &same
 	}
+	if err == nil {
+		err = tx.Exec("CREATE UNIQUE INDEX " + i.name + " ON users (" + i.key + ")" + i.where).Error
+	}
 	return err
 }
 
-// IndexSearch creates the index of searches, for the fields of the database. Where there is one, SQLite makes it anew,
-// and PostgreSQL adds what is missing.
+// IndexSearch makes the index of searches anew, for the fields of the database.
 func (d Location) IndexSearch(ctx context.Context) error {
-	return d.change(ctx, d.Fields, func(tx *gorm.DB) error { return indexSQLiteSearch(tx, d.Fields) },
-		func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields) })
+	if d.URL != "" {
+		return d.onPostgres(ctx, func(p *postgresPool) error { return p.indexSearch(ctx, d.Fields) })
+	}
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
+		if _, err := dialect.describe(tx, d.Fields); err != nil {
+			return err
+		}
+		return indexSQLiteSearch(tx, d.Fields)
+	})
 }
 
 // DropSearchIndex removes the index of searches.
 func (d Location) DropSearchIndex(ctx context.Context) error {
-	return d.changeSchema(ctx, dropSQLiteSearchIndex, dropPostgresSearchIndex)
+	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error { return dialect.dropSearchIndex(tx) })
 }
 
-// changeSchema runs the change for this kind of database in a transaction.
-func (d Location) changeSchema(ctx context.Context, onSQLite, onPostgres func(tx *gorm.DB) error) error {
-	return d.change(ctx, nil, onSQLite, func(p *postgresPool) error { return p.changeSchema(ctx, onPostgres) })
-}
-
-// change runs the change for this kind of database: on SQLite in a transaction, where the table has some fields. On
-// PostgreSQL it may need more than one.
-func (d Location) change(ctx context.Context, needs models.Fields, onSQLite func(tx *gorm.DB) error,
-	onPostgres func(p *postgresPool) error,
-) error {
-	if d.URL == "" {
-		return d.changeSQLite(ctx, needs, onSQLite)
+// changeSchema changes the schema in one transaction. The table must be one that can be served without further fields.
+func (d Location) changeSchema(ctx context.Context, change func(tx *gorm.DB, dialect dialect) error) error {
+	if d.URL != "" {
+		return d.onPostgres(ctx, func(p *postgresPool) error { return p.changeSchema(ctx, change) })
 	}
+	return d.changeSQLite(ctx, change)
+}
+
+// onPostgres calls run with connections of its own.
+func (d Location) onPostgres(ctx context.Context, run func(p *postgresPool) error) error {
 	ended, endAll := context.WithCancel(context.WithoutCancel(ctx))
 	defer endAll()
 	p, err := connectPostgres(ctx, d, ended)
@@ -258,5 +230,5 @@ func (d Location) change(ctx context.Context, needs models.Fields, onSQLite func
 		return err
 	}
 	defer p.close(ctx) //nolint:errcheck // nothing is in progress
-	return onPostgres(p)
+	return run(p)
 }

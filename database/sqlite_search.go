@@ -1,7 +1,6 @@
 package database
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,31 +55,24 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 
 // indexSQLiteSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
 func indexSQLiteSearch(tx *gorm.DB, fields models.Fields) error {
-	if err := dropSQLiteSearchIndex(tx); err != nil {
+	if err := (sqliteDialect{}).dropSearchIndex(tx); err != nil {
 		return err
 	}
 	statements, fill := indexStatements(fields.Settable().Names())
 	return tx.Exec(strings.Join(slices.Insert(statements, 2, fill...), "; ")).Error
 }
 
-// dropSQLiteSearchIndex removes what is left of the index: its tables, and its triggers, which begin with an INSERT into
-// one of them, as another program's may have one of their names. Those of an earlier version wrote to users_search_written.
-func dropSQLiteSearchIndex(tx *gorm.DB) error {
-	foreign := false
-	err := tx.Raw(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_search' COLLATE NOCASE
-		AND sql NOT LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`).Row().Scan(&foreign)
-	if err == nil && foreign {
-		err = errors.New("users_search is another program's: rename it")
-	}
+// dropSearchIndex removes what is left of the index: its tables, and its triggers, which begin with an INSERT into one of
+// them, as another program's may have one of their names. Those of an earlier version wrote to users_search_written.
+func (sqliteDialect) dropSearchIndex(tx *gorm.DB) error {
 	var drops []string
-	if err == nil {
-		err = tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = 'users_search'
+	err := tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema
+		WHERE name = 'users_search' AND sql LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(%'
 			OR name = 'users_search_letters' AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
 			OR sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
 			OR name IN ('users_search_created', 'users_search_changed', 'users_search_deleted')
 				AND (sql LIKE '% BEGIN INSERT INTO users_search (%' OR sql LIKE '% BEGIN INSERT INTO users_search_written SELECT%')`).
-			Scan(&drops).Error
-	}
+		Scan(&drops).Error
 	if err != nil || len(drops) == 0 {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	driver "github.com/glebarez/go-sqlite"
 	"gorm.io/gorm"
 
 	"users-api/database/dbfile"
@@ -154,9 +153,9 @@ func (sqliteDialect) addColumn(tx *gorm.DB, name string) error {
 	return err
 }
 
-// changeSQLite opens the database file beside running services, and runs change in one transaction. Afterwards it is on
-// disk, or nothing was changed. The table must have the columns of some fields.
-func (d Location) changeSQLite(ctx context.Context, needs models.Fields, change func(tx *gorm.DB) error) error {
+// changeSQLite opens the database file beside running services, and changes the schema in one transaction. Afterwards that
+// is on disk, or nothing was changed.
+func (d Location) changeSQLite(ctx context.Context, change func(tx *gorm.DB, dialect dialect) error) error {
 	if _, err := os.Stat(d.Path); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
 			"DATA_DIR to the directory that the service uses", d.Path)
@@ -174,10 +173,10 @@ func (d Location) changeSQLite(ctx context.Context, needs models.Fields, change 
 	}
 	defer dbfile.Close(db)
 	err = db.Transaction(func(tx *gorm.DB) error {
-		if _, err := (sqliteDialect{}).describe(tx, needs); err != nil {
+		if _, err := (sqliteDialect{}).describe(tx, nil); err != nil {
 			return err
 		}
-		return cmp.Or(change(tx.WithContext(ctx)), ctx.Err()) // the driver may end without an error when the context does
+		return cmp.Or(change(tx.WithContext(ctx), sqliteDialect{}), ctx.Err()) // the driver may end without an error when the context does
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -188,13 +187,4 @@ func (d Location) changeSQLite(ctx context.Context, needs models.Fields, change 
 	}
 	shown, _ := sqliteDialect{}.classify(err)
 	return shown
-}
-
-// createSQLiteUnique creates a unique index, or returns who stands in its way.
-func createSQLiteUnique(tx *gorm.DB, index uniqueIndex) error {
-	err := tx.Exec("CREATE UNIQUE INDEX " + index.definition()).Error
-	if failed, ok := errors.AsType[*driver.Error](err); ok && failed.Code() == dbfile.CodeUnique {
-		return cmp.Or(index.sharing(tx), err)
-	}
-	return err
 }

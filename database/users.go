@@ -141,6 +141,8 @@ type dialect interface {
 
 	// containsWords returns the condition that each of some folded words is in one of the columns.
 	containsWords(columns, words []string) clause.Expression
+	// dropSearchIndex removes the index of searches, in whatever state it is.
+	dropSearchIndex(tx *gorm.DB) error
 	// seek lets a query that requires this of the columns with some names use the index of searches.
 	seek(db *gorm.DB, columns, words []string) *gorm.DB
 
