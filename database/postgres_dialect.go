@@ -30,11 +30,7 @@ func (postgresDialect) shownTime(column string) string {
 	return "coalesce(to_char(" + column + "::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'), '')"
 }
 
-func (postgresDialect) foldedEmail() string { return foldedEmail }
-
-// foldedEmail is an email without the case of its ASCII letters.
-const foldedEmail = `lower(email COLLATE "C")`
-
+func (postgresDialect) foldedEmail() string          { return `lower(email COLLATE "C")` }
 func (postgresDialect) lower(text string) string     { return "lower(" + text + ` COLLATE "C")` }
 func (d postgresDialect) fold(text string) string    { return strings.ReplaceAll(d.folded, "%[1]s", text) }
 func (postgresDialect) bytes(text string) string     { return "convert_to(" + text + ", 'UTF8')" }

@@ -68,32 +68,35 @@ func (p *postgresPool) prepare(ctx context.Context, d Location) (found storage, 
 
 // describe looks at the table. Without a table, each statement says so by itself.
 func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
-	var why string
-	err = db.Raw(`SELECT CASE
-			WHEN c.relkind <> 'r' THEN 'it is not an ordinary table'
-			WHEN EXISTS (SELECT FROM pg_rewrite WHERE ev_class = c.oid) THEN 'it has rules'
-			WHEN EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
-				THEN 'other tables inherit from it, so that two users may have one id'
-			WHEN row_security_active(c.oid) THEN 'row security hides users from the user in DATABASE_URL'
-			WHEN NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'id'
-				WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum
-				AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
-				THEN 'its id is no integer that is the primary key' ELSE '' END
-		FROM pg_class c WHERE c.oid = to_regclass('users')`).Row().Scan(&why)
+	var kind, key string
+	err = db.Raw(`SELECT c.relkind, coalesce((SELECT string_agg(a.attname || ' ' || a.atttypid::regtype, ', ')
+			FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+			WHERE i.indrelid = c.oid AND i.indisprimary), 'none')
+		FROM pg_class c WHERE c.oid = to_regclass('users')`).Row().Scan(&kind, &key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil
 	}
-	var columns []postgresColumn
-	if err == nil && why == "" {
-		err = db.Raw(`SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type, a.attgenerated <> '' AS is_generated,
-				o.collisdeterministic IS FALSE AS ignores_case
-			FROM pg_attribute a LEFT JOIN pg_collation o ON o.oid = a.attcollation
-			WHERE a.attrelid = to_regclass('users') AND a.attnum > 0 AND NOT a.attisdropped`).Scan(&columns).Error
+	var columns []struct{ Name, Type string }
+	if err == nil {
+		err = db.Raw(`SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+			WHERE attrelid = to_regclass('users') AND attnum > 0 AND NOT attisdropped`).Scan(&columns).Error
+	}
+	why := ""
+	switch {
+	case kind != "r":
+		why = "it is not an ordinary table"
+	case !slices.Contains([]string{"id smallint", "id integer", "id bigint"}, key):
+		why = "its id is no integer that is the primary key"
 	}
 	for _, column := range columns {
 		t.columns = append(t.columns, column.Name)
-		if unserved := column.unserved(fields); unserved != "" && why == "" {
-			why = "its column " + column.Name + unserved
+		want, types := "text or varchar", []string{"text", "character varying"}
+		if fields.IsTime(column.Name) {
+			want, types = "timestamp or timestamptz", []string{"timestamp with time zone", "timestamp without time zone"}
+		}
+		isServed := column.Name != "id" && slices.Contains(fields.Columns(), column.Name)
+		if why == "" && isServed && !slices.Contains(types, column.Type) {
+			why = "its column " + column.Name + " is of type " + column.Type + ", and must be " + want
 		}
 	}
 	if err == nil && why != "" {
@@ -116,30 +119,6 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 		err = fields.Expect(t.columns)
 	}
 	return t, err
-}
-
-// postgresColumn is a column as the catalog describes it.
-type postgresColumn struct {
-	Name, Type               string
-	IsGenerated, IgnoresCase bool
-}
-
-// unserved says why a column cannot be served as one of a user, or "".
-func (c postgresColumn) unserved(fields models.Fields) (why string) {
-	want, types := "text or varchar", []string{"text", "character varying"}
-	if fields.IsTime(c.Name) {
-		want, types = "timestamp or timestamptz", []string{"timestamp with time zone", "timestamp without time zone"}
-	}
-	switch {
-	case c.Name == "id" || !slices.Contains(fields.Columns(), c.Name):
-	case c.IsGenerated:
-		why = " is generated"
-	case c.IgnoresCase:
-		why = " has a nondeterministic collation"
-	case !slices.Contains(types, c.Type):
-		why = " is of type " + c.Type + ", and must be " + want
-	}
-	return why
 }
 
 // expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write
