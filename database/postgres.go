@@ -72,7 +72,7 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		return opened, err
 	}
 	if opened, err = p.prepare(ctx, d); err == nil {
-		err = p.read(ctx, p.expectRights)
+		err = p.read(ctx, p.warnOfLoss)
 	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections

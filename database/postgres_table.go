@@ -121,50 +121,21 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 	return t, err
 }
 
-// expectRights returns an error if this user may not do all that is needed, and logs what makes an acknowledged write
-// less durable than it should be. A column of type serial takes its ids from a sequence with rights of its own.
-func (p *postgresPool) expectRights(db *gorm.DB) error {
-	var missing string
+// warnOfLoss logs what makes an acknowledged write less durable than it should be.
+func (p *postgresPool) warnOfLoss(db *gorm.DB) error {
+	var causes string
 	err := db.Raw(`SELECT concat_ws(', ',
-		CASE WHEN NOT has_table_privilege(o, 'SELECT') THEN 'SELECT' END,
-		CASE WHEN NOT has_any_column_privilege(o, 'INSERT') THEN 'INSERT' END,
-		CASE WHEN NOT has_any_column_privilege(o, 'UPDATE') THEN 'UPDATE' END,
-		CASE WHEN NOT has_table_privilege(o, 'DELETE') THEN 'DELETE' END,
-		CASE WHEN to_regclass('users_changes') IS NOT NULL
-			AND EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
-				WHERE NOT has_table_privilege(to_regclass('users_changes')::oid, needed))
-			THEN 'SELECT, INSERT, UPDATE and DELETE on users_changes' END,
-		CASE WHEN NOT has_sequence_privilege(pg_get_serial_sequence(o::regclass::text, 'id'), 'USAGE')
-			AND EXISTS (SELECT FROM pg_attribute WHERE attrelid = o AND attname = 'id' AND attidentity = '')
-			THEN 'USAGE of its sequence' END)
-		FROM (SELECT to_regclass('users')::oid AS o) AS users`).Row().Scan(&missing)
-	if err == nil && missing != "" {
-		err = &models.StorageError{Text: "permission denied for users: " + missing, Code: codeNoRight}
+		CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'synchronous_commit is off' END,
+		CASE WHEN current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> ''
+			THEN 'synchronous_commit is local' END,
+		CASE WHEN current_setting('fsync') = 'off' THEN 'fsync is off' END,
+		CASE WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes is off' END,
+		CASE WHEN relpersistence = 'u' THEN 'the table users is UNLOGGED' END)
+		FROM pg_class WHERE oid = to_regclass('users')`).Row().Scan(&causes)
+	if causes != "" {
+		p.logger.Warn("PostgreSQL may lose what it has stored: a crash may take the last writes that were answered, or more", "cause", causes)
 	}
-	if err != nil {
-		return err
-	}
-	for _, r := range []struct{ condition, cause, risk string }{
-		{"current_setting('synchronous_commit') = 'off'", "synchronous_commit is off",
-			"a crash of the server loses the last writes that were answered"},
-		{"current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') <> ''",
-			"synchronous_commit is local, and there is a synchronous standby",
-			"a standby that takes over lacks the last writes that were answered"},
-		{"current_setting('fsync') = 'off'", "fsync is off", "a crash of the machine loses or damages the database"},
-		{"current_setting('full_page_writes') = 'off'", "full_page_writes is off",
-			"a crash of the machine may damage the database"},
-		{"EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('users') AND relpersistence = 'u')",
-			"the table users is UNLOGGED", "a crash of the server empties it, and standbys do not have it"},
-	} {
-		holds := false
-		if err := db.Raw("SELECT " + r.condition).Row().Scan(&holds); err != nil {
-			return err
-		}
-		if holds {
-			p.logger.Warn("PostgreSQL may lose what it has stored", "cause", r.cause, "risk", r.risk)
-		}
-	}
-	return nil
+	return err
 }
 
 // schemaTimeout is how long a change of the schema waits for other programs.
