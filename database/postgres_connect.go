@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -31,7 +30,6 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	p := &postgresPool{address: address, logger: d.Logger, ended: ended}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
-	config.AfterConnect = setSessionDefaults
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but not the name of the function
 			conn.CustomData()[unconfirmed] = true
@@ -73,26 +71,6 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 		return nil, p.explain(err)
 	}
 	return p, nil
-}
-
-// setSessionDefaults sets up a session that belongs to this process alone: the defaults of a role, a database or a
-// server must not end it or its statements, nor make them see an earlier moment. A pooler reports a process number of
-// its own, and not that of the server's process.
-func setSessionDefaults(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the pool's context has no deadline
-	defer cancel()
-	given := make([]string, 0, len(conn.Config().RuntimeParams))
-	for name := range conn.Config().RuntimeParams {
-		given = append(given, name)
-	}
-	_, err := conn.Exec(ctx, `SELECT set_config(name, value, false) FROM (VALUES
-			('default_transaction_isolation', 'read committed'), ('statement_timeout', '0'), ('lock_timeout', '3500ms'),
-			('transaction_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0'))
-			AS defaults (name, value)
-		WHERE pg_backend_pid() = $1::int8 AND current_setting(name, true) IS NOT NULL
-			AND name <> ALL (string_to_array($2::text, ','))`,
-		pgx.QueryExecModeExec, int64(conn.PgConn().PID()), strings.Join(given, ","))
-	return err
 }
 
 // postgresDialector is GORM's, with PostgreSQL's own type of a time.
