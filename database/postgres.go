@@ -204,8 +204,8 @@ const (
 )
 
 // repeat calls try until it succeeds, or fails for good: again when the connection was lost before anything can have
-// been stored, when what was prepared is out of date, and when PostgreSQL ended the transaction because of others. A
-// server that accepts no more connections, or is too busy for another, is asked again until the deadline.
+// been stored, and when PostgreSQL ended the transaction because of others. A server that accepts no more connections, or
+// is too busy for another, is asked again until the deadline.
 func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -215,8 +215,8 @@ func (p *postgresPool) repeat(ctx context.Context, deadline time.Time, try func(
 		_, connecting := errors.AsType[*pgconn.ConnectError](err)
 		trouble := troubleOf(err)
 		again := tries < maxTries && trouble == aborted
-		if trouble == gone || trouble == outdated {
-			p.pool.Reset() // the other connections lead to the same server, and have the same view of its tables
+		if trouble == gone {
+			p.pool.Reset() // the other connections lead to the same server
 			again, lost = again || !lost, true
 		}
 		switch {

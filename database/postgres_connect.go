@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -39,16 +38,6 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
 	}}
 	config.ConnConfig.DialFunc = dialer.DialContext
-	if validate := config.ConnConfig.ValidateConnect; validate != nil {
-		config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-			err := validate(ctx, conn) // takes any server that refuses writes for a standby
-			if errors.Is(err, pgconn.ErrReadOnlyConnection) && conn.ExecParams(ctx, "SELECT WHERE NOT pg_is_in_recovery()",
-				nil, nil, nil, nil).Read().CommandTag.RowsAffected() == 1 {
-				return errReadOnly
-			}
-			return err
-		}
-	}
 	p.writing = semaphore.NewWeighted(int64(config.MaxConns * 3 / 4))
 	if p.pool, err = pgxpool.NewWithConfig(p.ended, config); err != nil {
 		return nil, p.explain(err)
@@ -67,7 +56,7 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 		p.dialect.folded, err = p.foldExpression(ctx)
 	}
 	if err != nil {
-		_ = p.close(ctx) // likewise
+		_ = p.close(ctx) // it only waits for connections
 		return nil, p.explain(err)
 	}
 	return p, nil

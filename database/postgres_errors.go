@@ -23,21 +23,20 @@ import (
 
 // SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) that are told apart here.
 const (
-	codeUnreached   = "08001"
-	codeLost        = "08006"
-	codeUnknown     = "08007"
-	codeUnsupported = "0A000"
-	codeDuplicate   = "23505"
-	codeReadOnly    = "25006"
-	codeNoRight     = "42501"
-	codeNoTable     = "42P01"
-	codeTooMany     = "53300"
-	codeLocked      = "55P03"
-	codeCancelled   = "57014"
-	codeShutdown    = "57P01"
-	codeCrash       = "57P02"
-	codeStarting    = "57P03"
-	codeIdle        = "57P05"
+	codeUnreached = "08001"
+	codeLost      = "08006"
+	codeUnknown   = "08007"
+	codeDuplicate = "23505"
+	codeReadOnly  = "25006"
+	codeNoRight   = "42501"
+	codeNoTable   = "42P01"
+	codeTooMany   = "53300"
+	codeLocked    = "55P03"
+	codeCancelled = "57014"
+	codeShutdown  = "57P01"
+	codeCrash     = "57P02"
+	codeStarting  = "57P03"
+	codeIdle      = "57P05"
 )
 
 var (
@@ -55,7 +54,6 @@ var (
 	// errUnconfirmed: the server no longer waits for its synchronous standby. The commit is in its log, and perhaps
 	// nowhere else.
 	errUnconfirmed = errors.New("no standby has confirmed the commit")
-	errReadOnly    = errors.New("the PostgreSQL server refuses writes: default_transaction_read_only is on")
 )
 
 // unconfirmed marks a connection on which the server has reported that no standby confirmed a commit.
@@ -95,13 +93,12 @@ func class(code string) string { return code[:min(2, len(code))] }
 type trouble int
 
 const (
-	other    trouble = iota // no error of a database, or one that says nothing about the connection or the statement
-	refused                 // the server refuses what the statement asks for, and would refuse it again
-	aborted                 // the server has rolled the transaction back because of others
-	outdated                // what was prepared no longer fits: the table was changed
-	locked                  // it has waited too long for a lock
-	ended                   // a deadline or a cancel has ended it
-	gone                    // the server has ended the connection, goes away or takes no writes: another may take its place
+	other   trouble = iota // no error of a database, or one that says nothing about the connection or the statement
+	refused                // the server refuses what the statement asks for, and would refuse it again
+	aborted                // the server has rolled the transaction back because of others
+	locked                 // it has waited too long for a lock
+	ended                  // a deadline or a cancel has ended it
+	gone                   // the server has ended the connection, goes away or takes no writes: another may take its place
 )
 
 func troubleOf(err error) trouble {
@@ -125,10 +122,6 @@ func troubleOf(err error) trouble {
 		return ended
 	case codeShutdown, codeCrash, codeStarting, codeIdle, codeReadOnly:
 		return gone
-	case codeUnsupported:
-		if server.Routine == "RevalidateCachedQuery" {
-			return outdated
-		}
 	case codeLocked: // a NOWAIT in a trigger has the same code
 		if server.Routine == "ProcessInterrupts" {
 			return locked
@@ -214,10 +207,8 @@ func reason(err error) string {
 		return fmt.Sprintf("the PostgreSQL server refused the connection (SQLSTATE %s)", server.Code)
 	case isUntrusted(err):
 		return "the certificate of the PostgreSQL server is not trusted"
-	case errors.Is(err, errReadOnly):
-		return errReadOnly.Error()
 	case errors.Is(err, pgconn.ErrReadOnlyConnection):
-		return "no PostgreSQL server was found that can be written"
+		return "no PostgreSQL server was found that can be written (default_transaction_read_only may be on)"
 	case isNamed && named.IsNotFound:
 		return "the PostgreSQL server cannot be reached: its name is not known"
 	case isNumber:
@@ -245,59 +236,43 @@ func isTransient(err error) bool {
 	return troubleOf(err).isConnections() && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
-// explain turns an error at startup, or of a command, into a line that says what to do. A failure of a pooler has class
-// 08.
+// explain turns an error at startup, or of a command, into a line that says what to do.
 func (p *postgresPool) explain(err error) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
-	storage, isStorage := errors.AsType[*models.StorageError](err)
+	_, isStorage := errors.AsType[*models.StorageError](err)
 	_, isDone := errors.AsType[*startError](err)
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if err == nil || isDone || isUnknown(err) {
 		return err
 	}
-	why, code := strings.ReplaceAll(err.Error(), "\n\t", " "), sqlState(err) // pgx gives each host a line
+	why := strings.ReplaceAll(err.Error(), "\n\t", " ") // pgx gives each host a line
+	isAway := !isServers && !isStorage && troubleOf(err).isConnections() || errors.Is(err, pgconn.ErrReadOnlyConnection)
 	switch {
-	case isStorage:
-		code = storage.Code
 	case isServers:
 		why = server.Message
-	case troubleOf(err).isConnections(), errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, errReadOnly):
+	case isAway:
 		why = reason(err)
 	}
-	address := p.address
-	helps := map[string]string{ // by SQLSTATE, or by its class
-		codeNoRight: fmt.Sprintf("name the owner of the table in DATABASE_URL; or as the owner, run "+
+	switch code := sqlState(err); {
+	case isUntrusted(err):
+		why += ": name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate has it"
+	case isAway:
+		why += ": check that the server runs, and that DATABASE_URL names the right hosts and ports: the primary, or all hosts, " +
+			"separated by commas"
+	case code == codeNoRight:
+		why += fmt.Sprintf(": name the owner of the table in DATABASE_URL; or as the owner, run "+
 			"`GRANT CONNECT, CREATE ON DATABASE %[1]s TO %[2]s`, `GRANT USAGE, CREATE ON SCHEMA public TO %[2]s` and, "+
 			"where users exists, `GRANT SELECT, INSERT, UPDATE, DELETE ON users TO %[2]s` and `users-api changes restart`, which "+
-			"gives it users_changes", address.database, address.username),
-		codeNoTable: "start the service, which creates the table with the columns that USER_FIELDS names",
-		"08": "a pooler may refuse a parameter of the URL (take it out, or add it to its ignore_startup_parameters), " +
-			"or its server does not run",
-		"28": "check the user and the password in DATABASE_URL, and pg_hba.conf of the server",
-		"3D": fmt.Sprintf("create it with `createdb -O %s %s`, or name another in DATABASE_URL",
-			address.username, address.database),
-		"3F": "name a schema in search_path, in DATABASE_URL or for the role, that exists and that this user may use",
-		"53": "raise max_connections of the server, or lower pool_max_conns in DATABASE_URL",
-		"57": "look at the log of the server",
-	}
-	help := helps[code]
-	switch {
-	case help != "":
-	case connecting && slices.Contains([]string{"22023", "42601", "42704", "55P02"}, code): // of a parameter
-		help = "correct it in DATABASE_URL, or take it out; search_path names the schema there, and %20 is a blank"
-	case errors.Is(err, errReadOnly):
-		help = "switch it off in DATABASE_URL, for the role, for the database or on the server"
-	case isUntrusted(err):
-		help = "name the file of the authority that signed it as sslrootcert in DATABASE_URL, " +
-			"and the host as the certificate has it"
-	case !isStorage && !isServers && troubleOf(err).isConnections(), errors.Is(err, pgconn.ErrReadOnlyConnection):
-		help = "check that the server runs, and that DATABASE_URL names the right hosts and ports: " +
-			"the primary, or all hosts, separated by commas"
-	default:
-		help = helps[class(code)]
-	}
-	if help != "" {
-		why += ": " + help
+			"gives it users_changes", p.address.database, p.address.username)
+	case code == codeNoTable:
+		why += ": start the service, which creates the table with the columns that USER_FIELDS names"
+	case class(code) == "28":
+		why += ": check the user and the password in DATABASE_URL, and pg_hba.conf of the server"
+	case class(code) == "3D":
+		why += fmt.Sprintf(": create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.address.username, p.address.database)
+	case class(code) == "53":
+		why += ": raise max_connections of the server, or lower pool_max_conns in DATABASE_URL"
+	case slices.Contains([]string{"22023", "42601", "42704", "55P02"}, code): // of a parameter, or of search_path
+		why += ": correct it in DATABASE_URL, or take it out; search_path names the schema there, and %20 is a blank"
 	}
 	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p.address, why), err}
 }
