@@ -271,7 +271,7 @@ func (p *postgresPool) explain(err error) error {
 		why += fmt.Sprintf(": create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.address.username, p.address.database)
 	case class(code) == "53":
 		why += ": raise max_connections of the server, or lower pool_max_conns in DATABASE_URL"
-	case slices.Contains([]string{"22023", "42601", "42704", "55P02"}, code): // of a parameter, or of search_path
+	case slices.Contains([]string{"22023", "3F000", "42601", "42704", "55P02"}, code): // of a parameter
 		why += ": correct it in DATABASE_URL, or take it out; search_path names the schema there, and %20 is a blank"
 	}
 	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p.address, why), err}

@@ -38,10 +38,10 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 		"the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
 	// An unescaped character in a password could make a part of it a host or the name of a database, which are shown.
 	rest, isURL := strings.CutPrefix(strings.Replace(text, "postgresql://", "postgres://", 1), "postgres://")
-	place, parameters, _ := strings.Cut(rest, "?")
-	_, path, _ := strings.Cut(place, "/")
+	server, parameters, _ := strings.Cut(rest, "?")
+	_, path, _ := strings.Cut(server, "/")
 	query, err := url.ParseQuery(strings.ReplaceAll(parameters, "+", "%2B")) // a + is a blank only in a form
-	isAmbiguous := strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(place, "@") > 1
+	isAmbiguous := strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(server, "@") > 1
 	if !isURL || err != nil || isAmbiguous {
 		return address, nil, unreadable
 	}
@@ -55,22 +55,15 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 			query.Set(name, value)
 		}
 	}
-	config, err = pgxpool.ParseConfig("postgres://" + place + "?" + strings.ReplaceAll(query.Encode(), "+", "%20"))
+	config, err = pgxpool.ParseConfig("postgres://" + server + "?" + strings.ReplaceAll(query.Encode(), "+", "%20"))
 	if err != nil {
 		_, isParsing := errors.AsType[*pgconn.ParseConfigError](err)
-		_, why, found := strings.Cut(err.Error(), "`: ")
-		switch {
-		case !isParsing:
-			return address, nil, errors.New(what + err.Error()) // the pool's: it names only its parameter
-		case !found, strings.Contains(why, "parse as URL"):
+		why := err.Error() // the pool's names only its parameter
+		if isParsing {
+			_, why, _ = strings.Cut(why, "`: ")
+		}
+		if why == "" || strings.Contains(why, "parse as URL") {
 			return address, nil, unreadable
-		case strings.Contains(why, "sslmode is invalid"):
-			why = "sslmode must be disable, allow, prefer, require, verify-ca or verify-full; " +
-				"what other programs call no-verify is require"
-		case strings.Contains(why, " (strconv."):
-			why = why[:strings.Index(why, " (strconv.")] + ": it must be a whole number"
-		case strings.Contains(why, " (time:"):
-			why = why[:strings.Index(why, " (time:")] + ": it must be a time such as 30m"
 		}
 		return address, nil, errors.New(what + why)
 	}
@@ -86,8 +79,8 @@ func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err
 	}
 	first := &pgconn.FallbackConfig{Host: config.ConnConfig.Host, Port: config.ConnConfig.Port}
 	for _, host := range append([]*pgconn.FallbackConfig{first}, config.ConnConfig.Fallbacks...) {
-		if _, place := pgconn.NetworkAddress(host.Host, host.Port); !slices.Contains(address.hosts, place) {
-			address.hosts = append(address.hosts, place)
+		if _, at := pgconn.NetworkAddress(host.Host, host.Port); !slices.Contains(address.hosts, at) {
+			address.hosts = append(address.hosts, at)
 		}
 	}
 	address.database, address.username = config.ConnConfig.Database, config.ConnConfig.User
