@@ -20,9 +20,9 @@ import (
 // (sqlite.org/lang_createtable.html#rowid).
 func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err error) {
 	var kind string
-	var hasNoRowid, hasIndexedKey bool
-	err = db.Raw(`SELECT type, wr, EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk')
-		FROM pragma_table_list('users')`).Row().Scan(&kind, &hasNoRowid, &hasIndexedKey)
+	var hasIndexedKey bool
+	err = db.Raw(`SELECT type, EXISTS (SELECT 1 FROM pragma_index_list('users') WHERE origin = 'pk')
+		FROM pragma_table_list('users')`).Row().Scan(&kind, &hasIndexedKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, nil // each statement will say that there is no table
 	}
@@ -30,7 +30,7 @@ func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err e
 		return t, err
 	}
 	var columns []sqliteColumn
-	if err := db.Raw("SELECT name, type, pk, hidden FROM pragma_table_xinfo('users')").Scan(&columns).Error; err != nil {
+	if err := db.Raw("SELECT name, type, pk FROM pragma_table_info('users')").Scan(&columns).Error; err != nil {
 		return t, err
 	}
 	why := ""
@@ -38,12 +38,8 @@ func (sqliteDialect) describe(db *gorm.DB, fields models.Fields) (t table, err e
 		return c.PK > 0 != strings.EqualFold(c.Name, "id") || c.PK > 0 && !strings.EqualFold(c.Type, "INTEGER")
 	}
 	switch {
-	case kind == "view":
-		why = "it is a view"
 	case kind != "table":
-		why = "it is a " + kind + " table"
-	case hasNoRowid:
-		why = "it was created WITHOUT ROWID"
+		why = "it is a view or a virtual table"
 	case hasIndexedKey || slices.ContainsFunc(columns, isOtherKey):
 		why = "its id is no INTEGER PRIMARY KEY"
 	}
@@ -85,7 +81,6 @@ const uniqueColumns = `WITH alone AS (
 type sqliteColumn struct {
 	Name, Type string
 	PK         int `gorm:"column:pk"`
-	Hidden     int
 }
 
 // unserved says why a column cannot be served as one of a user, or "". Only columns of text show what a filter compares;
@@ -101,8 +96,6 @@ func (c sqliteColumn) unserved(fields models.Fields) (why string) {
 		return ""
 	case name != c.Name:
 		why = " is not spelled " + name + ": rename it"
-	case c.Hidden > 1:
-		why = " is generated: make it an ordinary column"
 	case name == "id", isText, fields.IsTime(name) && has("DATE", "TIME"):
 		return ""
 	case fields.IsTime(name):
