@@ -12,6 +12,7 @@ import (
 // batch is a transaction in which the methods of [Users] work that get its context.
 type batch struct {
 	tx     *gorm.DB
+	wrote  error // the outcome of the last write
 	failed error // ends the transaction
 }
 
@@ -49,23 +50,17 @@ func (u *Users) Batch(ctx context.Context, writes bool, run func(ctx context.Con
 	return u.storageError(ctx, u.pool.batch(ctx, inTransaction))
 }
 
-// Step calls run as a part of a batch: with an error, what it has written is rolled back.
+// Step calls run behind a savepoint of a batch: with an error, what it has written is rolled back. A failure that is no
+// refusal of a write, and no lock of another transaction, ends the batch: the database may have rolled back all of it.
 func (u *Users) Step(ctx context.Context, run func(ctx context.Context) error) error {
 	b := batchOf(ctx)
 	if b.failed != nil {
 		return b.failed
 	}
-	return b.tx.Transaction(func(tx *gorm.DB) error {
-		return run(context.WithValue(ctx, batchKey{}, b))
-	})
-}
-
-// write carries out a write of a batch behind a savepoint. A failure that is no refusal of this write, and no lock of
-// another transaction, ends the batch: the database may have rolled back all of it.
-func (b *batch) write(dialect dialect, run func(tx *gorm.DB) error) error {
-	err := b.tx.Transaction(run)
-	if dialect.endsTransaction(b.tx, err) {
-		b.failed = err
+	b.wrote = nil
+	err := b.tx.Transaction(func(*gorm.DB) error { return run(ctx) })
+	if u.dialect.endsTransaction(b.tx, b.wrote) {
+		b.failed = b.wrote
 	}
 	return err
 }

@@ -69,9 +69,10 @@ func (u *Users) Put(ctx context.Context, email string, values models.Values, all
 			}
 			return u.record(ctx, tx, changes...)
 		})
-		// Two transactions of PostgreSQL may both find nobody. The one that is refused then finds the user of the other.
+		// Two transactions of PostgreSQL may both find nobody. The one that is refused then finds the user of the other, but
+		// not in a batch, of which it is a part.
 		failure, _ := errors.AsType[*models.StorageError](err)
-		if !isNew || failure == nil || !failure.Duplicate || tries == maxPuts {
+		if !isNew || failure == nil || !failure.Duplicate || tries == maxPuts || batchOf(ctx) != nil {
 			return user, isNew, err
 		}
 	}
@@ -186,7 +187,8 @@ func (u *Users) write(ctx context.Context, run func(tx *gorm.DB) error) error {
 	}
 	var err error
 	if b := batchOf(ctx); b != nil {
-		err = b.write(u.dialect, run)
+		err = run(b.tx)
+		b.wrote = err
 	} else if !u.writes.TryAcquire(1) { // it closes
 		return models.ErrClosed
 	} else {
