@@ -64,18 +64,15 @@ func pragmas(busyTimeout time.Duration) []string {
 
 // openSQLite opens the database file, and creates the directory, the file and the table if they are missing.
 func openSQLite(ctx context.Context, d Location, ended context.Context) (opened storage, err error) {
-	if err := dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
+	if err = dbfile.MakeDirectory(filepath.Dir(d.Path), 0o700); err != nil {
 		const help = "cannot make the data directory: %w; make it by hand, or set DATA_DIR to another"
 		return opened, fmt.Errorf(help, err)
 	}
-	path, err := dbfile.FollowLinks(d.Path)
-	if err != nil {
-		return opened, err
-	}
-	file, made := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives the files beside it the same mode
+	file, made := os.OpenFile(d.Path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite gives the files beside it the same mode
 	if made == nil {
 		made = file.Close()
 	}
+	path := dbfile.FollowLinks(d.Path)
 	if err = cmp.Or(mayWrite(path), made); err == nil {
 		err = dbfile.SetAsideForeignWAL(path, d.Logger)
 	}
@@ -118,16 +115,11 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 }
 
 // prepare makes the file a database in WAL mode with the tables of this program, and looks at them. It waits for locks:
-// also for that of another process that prepares the same file, for which SQLite returns "locked" without waiting. A
-// restore may have replaced the file meanwhile.
+// also for that of another process that prepares the same file, for which SQLite returns "locked" without waiting.
 func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found storage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
 	for {
-		file, err := findFile(path)
-		if err != nil {
-			return nil, found, err
-		}
 		db, err := openPool(path, d.Fields, 1, pragmas(busyTick))
 		if err == nil {
 			err = db.Transaction(func(tx *gorm.DB) (err error) {
@@ -141,7 +133,7 @@ func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found s
 		if db != nil {
 			dbfile.Close(db)
 		}
-		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
+		if dbfile.PrimaryCode(err) != dbfile.CodeBusy || ctx.Err() != nil {
 			return nil, found, err
 		}
 		_ = sleep(ctx, busyTick/5)

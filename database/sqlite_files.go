@@ -31,11 +31,8 @@ type namedFile struct {
 // findFiles finds the files of the database at path. If that is a symbolic link, SQLite keeps the others beside its
 // target.
 func findFiles(path string) (f files, err error) {
-	target, err := dbfile.FollowLinks(path)
-	if err != nil {
-		return f, err
-	}
 	var failed [3]error
+	target := dbfile.FollowLinks(path)
 	f.database, failed[0] = findFile(path)
 	f.wal, failed[1] = findFile(target + "-wal")
 	f.shm, failed[2] = findFile(target + "-shm")

@@ -153,11 +153,8 @@ func (d Location) changeSQLite(ctx context.Context, change func(tx *gorm.DB, dia
 		return fmt.Errorf("there is no database %s: start the service, which makes it with the fields in USER_FIELDS, or set "+
 			"DATA_DIR to the directory that the service uses", d.Path)
 	}
-	path, err := dbfile.FollowLinks(d.Path)
-	if err == nil {
-		err = mayWrite(path)
-	}
-	if err != nil {
+	path := dbfile.FollowLinks(d.Path)
+	if err := mayWrite(path); err != nil {
 		return err
 	}
 	db, err := openPool(path, d.Fields, 1, pragmas(dbfile.BusyTimeout))

@@ -37,11 +37,7 @@ func Make(ctx context.Context, path, target string) (Copy, error) {
 
 // Write is [Make] to a stream. The copy is made beside the database: a container image has no other writable directory.
 func Write(ctx context.Context, path string, out io.Writer) (Copy, error) {
-	database, err := dbfile.FollowLinks(path)
-	if err != nil {
-		return Copy{}, err
-	}
-	return copyDatabase(ctx, path, database, func(partial string) error {
+	return copyDatabase(ctx, path, dbfile.FollowLinks(path), func(partial string) error {
 		file, err := os.Open(partial)
 		if err != nil {
 			return err

@@ -23,25 +23,12 @@ func Restore(ctx context.Context, path string, from *os.File, begin func()) (r C
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return r, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
 	}
-	source, err := dbfile.FollowLinks(from.Name()) // also that of a redirected standard input
-	if err != nil {
-		return r, err
-	}
+	source := dbfile.FollowLinks(from.Name()) // also that of a redirected standard input
 	if wal, err := os.Stat(source + "-wal"); err == nil && wal.Size() > 0 {
 		return r, fmt.Errorf("%s-wal holds the last commits of %[1]s, which is therefore incomplete: make a complete "+
 			"file with `users-api backup`, or with sqlite3's command `VACUUM INTO`", source)
 	}
-	if err := dbfile.ExpectNoHotJournal(source); err != nil {
-		return r, err
-	}
-	target, err := dbfile.FollowLinks(path)
-	if err == nil {
-		err = dbfile.ExpectUnused(target)
-	}
-	if err != nil {
-		return r, err
-	}
-
+	target := dbfile.FollowLinks(path)
 	begin()
 	file, err := newPartial(target)
 	if err == nil {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -89,15 +88,10 @@ func PrimaryCode(err error) int {
 	return 0
 }
 
-// maxPath is how long the path of a database may be: SQLite's limit for Unix, without the ending of a journal.
-const maxPath = 512 - len("-journal")
-
 // Explain turns SQLite's error from an attempt to open the database at path into a line that says what to do.
 func Explain(path string, err error) error {
 	const noShare = "on a network share or a shared folder, such as NFS or SMB, set DATA_DIR to a directory on a local disk"
 	code := PrimaryCode(err)
-	info, statErr := os.Stat(path)
-	full, _ := filepath.Abs(path)
 	switch {
 	case err == nil:
 		return nil
@@ -110,15 +104,10 @@ func Explain(path string, err error) error {
 			path, BusyTimeout, path, noShare)
 	case code == CodeIO, code == CodeProtocol:
 		return fmt.Errorf("cannot open the database %s: %w; %s", path, err, noShare)
-	case statErr == nil && info.IsDir():
-		return fmt.Errorf("the database %s is a directory: move it away, or set DATA_DIR to another directory", path)
-	case code == CodeCannotOpen && len(full) > maxPath:
-		return fmt.Errorf("the path of the database %s has %d bytes, and SQLite takes no more than %d: "+
-			"set DATA_DIR to a shorter one", path, len(full), maxPath)
 	case code == CodeCannotOpen, code == CodeReadOnly, errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		// The file can be written. SQLite's text would be "out of memory (14)". 25 were enough to start, 14 were not.
-		return fmt.Errorf("cannot open the database %s: the limit of open files may be too low "+
-			"(`ulimit -n`; 40 are enough to start)", path)
+		return fmt.Errorf("cannot open the database %s: its path may be too long for SQLite, which takes 504 bytes, or the "+
+			"limit of open files too low (`ulimit -n`; 40 are enough to start)", path)
 	}
 	return fmt.Errorf("cannot open the database %s: %w", path, err)
 }

@@ -18,29 +18,6 @@ import (
 // ErrMoved: the name of the database leads to a different file than when it was opened.
 var ErrMoved = errors.New("the database was replaced while it was being opened")
 
-func inUse(path, what string) error {
-	return fmt.Errorf("%s has the database %s open: stop the service, and try again", what, path)
-}
-
-// ExpectUnused returns an error while a process has the database open. It changes nothing.
-func ExpectUnused(path string) error {
-	holder := ""
-	file, err := os.Open(path)
-	if err == nil {
-		defer file.Close() //nolint:errcheck // only its locks were queried
-		holder, err = lockHolder(file)
-	}
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("cannot find out what has the database open: %w", err)
-	case holder != "":
-		return inUse(path, holder)
-	}
-	return nil
-}
-
 // LockExclusive keeps every other process from opening the database until release is called, perhaps twice, and leaves
 // no -wal file. For that it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode
 // would leave a journal. The file is for reading: closing another one of the database would release all locks (POSIX).
@@ -61,7 +38,7 @@ func LockExclusive(path string) (file *os.File, release func(), err error) {
 	switch {
 	// A service that starts may have switched back to WAL mode, in which an exclusive transaction keeps no reader out.
 	case PrimaryCode(err) == CodeBusy, err == nil && mode != "delete":
-		err = inUse(path, "a process")
+		err = fmt.Errorf("a process has the database %s open: stop the service, and try again", path)
 	case err == nil && (statErr != nil || !os.SameFile(before, after)):
 		err = ErrMoved
 	}
@@ -71,45 +48,19 @@ func LockExclusive(path string) (file *os.File, release func(), err error) {
 	return file, release, err
 }
 
-// FollowLinks returns where a path leads, even if nothing exists there yet.
-func FollowLinks(path string) (string, error) {
-	for range 40 { // the limit of Linux
-		target, err := os.Readlink(path)
-		if err != nil {
-			return path, nil // it is not a link
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
+// FollowLinks returns where a path leads, or the path itself if nothing is there yet.
+func FollowLinks(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
-	return "", fmt.Errorf("%s is a symbolic link that leads back to itself", path)
-}
-
-// ExpectNoHotJournal returns an error if the database file holds changes of an interrupted transaction. SQLite rolls
-// them back as soon as it may write the file. The first byte of a journal that is no longer needed is zero.
-func ExpectNoHotJournal(path string) error {
-	first := []byte{0}
-	journal, err := os.Open(path + "-journal")
-	if err == nil {
-		_, err = journal.Read(first)
-		_ = journal.Close() // it was only read
-	}
-	switch {
-	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("cannot look at the journal of the database: %w", err)
-	case first[0] == 0:
-		return nil
-	}
-	return fmt.Errorf("%s-journal belongs to a transaction on %s that was interrupted: open it once with sqlite3 "+
-		"(`sqlite3 %s .schema`), which takes that transaction back, and try again", path, path, path)
+	return path
 }
 
 // SetAsideForeignWAL renames a -wal file beside a database that is not its own. A kill leaves one: SQLite would play it into
 // a copy that is then put in place by hand, and delete it beside an empty file. Bytes 18 and 19 of a database are 2 in WAL
 // mode, as beside a -wal file of its own, and 1 after a backup or a stop (sqlite.org/fileformat2.html).
 func SetAsideForeignWAL(path string, logger *slog.Logger) error {
-	path, _ = FollowLinks(path)
+	path = FollowLinks(path)
 	database, err := os.Open(path)
 	if err != nil {
 		return nil // whatever opens it next says why

@@ -4,25 +4,10 @@ package dbfile
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
 )
-
-// lockHolder returns which process has locked one of the bytes of a database file that SQLite locks, or "".
-func lockHolder(file *os.File) (string, error) {
-	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart, Start: 0x40000000, Len: 512}
-	err := syscall.FcntlFlock(file.Fd(), syscall.F_GETLK, &lock)
-	if err != nil || lock.Type == syscall.F_UNLCK {
-		return "", err
-	}
-	if lock.Pid <= 0 { // on another machine, or in another container
-		return "a process", nil
-	}
-	return fmt.Sprintf("the process %d", lock.Pid), nil
-}
 
 // lock takes a lock that is none of SQLite's, until the file is closed.
 func lock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) }

@@ -89,7 +89,7 @@ func TestAFileThatCannotBeUsedEndsTheStart(t *testing.T) {
 	for directory, says := range map[string]string{
 		"/dev/null":  "/dev/null…directory",
 		"/proc/none": "/proc/none…DATA_DIR",
-		long:         long + "/users.db…SQLite takes no more than 504…DATA_DIR to a shorter",
+		long:         long + "/users.db…too long for SQLite, which takes 504 bytes",
 		text:         "users.db…not an SQLite database…DATA_DIR",
 		file:         filepath.Join(file, "users.db") + isDirectory,
 		wal:          filepath.Join(wal, "users.db-wal") + isDirectory,
