@@ -64,7 +64,6 @@ func NewRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("users-api {{.Version}}\n")
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error { return seeHelp(command, err.Error()) })
-	root.SetHelpCommand(newHelp())
 	root.AddCommand(newHealthcheck(), newBackup(), newRestore(), newAddField(), newIgnoreEmailCase(),
 		newChanges(), newIndexSearch(), newKey(), newLicenses())
 	for _, command := range root.Commands() {
@@ -101,19 +100,11 @@ func noArguments(command *cobra.Command, arguments []string) error {
 	case command.HasParent():
 		return seeHelp(command, fmt.Sprintf("%s takes no arguments, and got %q", command.Name(), arguments))
 	}
-	return unknownCommand(command, arguments[0])
-}
-
-func unknownCommand(root *cobra.Command, name string) error {
-	similar := root.SuggestionsFor(name)
-	if root.Flags().Lookup(name) != nil {
-		similar = append(similar, "--"+name)
+	problem := fmt.Sprintf("there is no command %q", arguments[0])
+	if similar := command.SuggestionsFor(arguments[0]); len(similar) > 0 {
+		problem += "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
-	if len(similar) > 0 {
-		meant := strings.Join(similar, " or ")
-		return fmt.Errorf("there is no command %q; did you mean %s? See `users-api help`", name, meant)
-	}
-	return fmt.Errorf("there is no command %q; see `users-api help`", name)
+	return seeHelp(command, problem)
 }
 
 // seeHelp returns an error about the arguments of a command that points to the command's help.
@@ -138,24 +129,6 @@ func needsSome(argument string) cobra.PositionalArgs {
 			return seeHelp(command, fmt.Sprintf("%s needs one argument, %s, or several, and got %q", command.Name(), argument, arguments))
 		}
 		return nil
-	}
-}
-
-// newHelp is cobra's help command, except that an unknown topic is an error.
-func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Explain a command, or all of them",
-		Long:  "Explains a command, or shows all commands and settings.",
-		RunE: func(help *cobra.Command, arguments []string) error {
-			help.Root().InitDefaultVersionFlag()
-			command, rest, err := help.Root().Find(arguments)
-			if err != nil || len(rest) > 0 {
-				return unknownCommand(help.Root(), strings.Join(arguments, " "))
-			}
-			command.InitDefaultHelpFlag()
-			return command.Help()
-		},
 	}
 }
 

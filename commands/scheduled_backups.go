@@ -76,7 +76,7 @@ func (b *backups) look() (names []string) {
 	return names
 }
 
-// makeOne makes a backup, deletes those beyond BACKUP_KEEP, and reports whether it succeeded.
+// makeOne makes a backup, deletes all but BACKUP_KEEP of them, and reports whether it succeeded.
 func (b *backups) makeOne(ctx context.Context) bool {
 	began := time.Now()
 	path := filepath.Join(b.Dir, began.UTC().Format(backupName))

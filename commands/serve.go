@@ -82,7 +82,7 @@ func serve(stop context.Context, settings config.Config, logger *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	location, err := findDatabase(settings, logger) // likewise: the URL may be a secret
+	location, err := findDatabase(settings, logger) // so may the URL
 	if err == nil && location.URL != "" && settings.Backups.Every > 0 {
 		err = fmt.Errorf("BACKUP_EVERY is set, and only the file has such backups: unset it; %w", errNoBackups)
 	}

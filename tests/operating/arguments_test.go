@@ -13,10 +13,8 @@ import (
 func TestAMistakeInTheArgumentsIsOneLineThatHelps(t *testing.T) {
 	t.Parallel()
 	for _, mistake := range []struct{ arguments, says string }{
-		{"serve", `there is no command "serve"…users-api help`},
+		{"serve", `there is no command "serve"…users-api --help`},
 		{"bakup", `there is no command "bakup"; did you mean backup?`},
-		{"help|bakup", "did you mean backup?"},
-		{"version", `there is no command "version"; did you mean --version?`},
 		{"--port=1", "unknown flag: --port…users-api --help"},
 		{"backup|--fast|x", "unknown flag: --fast…users-api backup --help"},
 		{"backup", "backup needs one argument, FILE or -"},
