@@ -29,7 +29,7 @@ func sameValues(a, b models.Profile) bool {
 const (
 	required    = "Name and email are required"
 	emptyCSV    = "The file is empty: its first line must name the columns, name and email among them"
-	emptyNDJSON = "The file is empty: each line must be a JSON object with a name and an email"
+	emptyNDJSON = "The file is empty: each line must be a JSON object with name and email"
 )
 
 // readFile returns what a file says: "LINE NAME|EMAIL" or "LINE: WHY" of each row, joined by "; ", or why it is refused

@@ -265,18 +265,6 @@ func join(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// withArticles returns words with "a" or "an" before each.
-func withArticles(words []string) []string {
-	all := make([]string, len(words))
-	for i, word := range words {
-		all[i] = "a " + word
-		if strings.IndexByte("aeiou", word[0]) >= 0 {
-			all[i] = "an " + word
-		}
-	}
-	return all
-}
-
 func count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

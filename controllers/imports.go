@@ -371,7 +371,7 @@ func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nex
 		switch line = bytes.Trim(line, space); {
 		case isFirst && errors.Is(err, io.EOF):
 			err = NewError("file_invalid", "The file is empty: each line must be a JSON object with %s",
-				join(withArticles(fields.RequiredNames()), "and"))
+				join(fields.RequiredNames(), "and"))
 		case err != nil:
 		case isFirst && !(bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))):
 			err = errNotLines

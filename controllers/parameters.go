@@ -50,11 +50,11 @@ func (p parameters[Request]) parse(query string) (asked Request, all sent, err e
 		return asked, nil, nil
 	}
 	values := 0
-	for part := range strings.SplitSeq(query, "&") {
-		if part == "" {
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
 			continue // as behind the last &
 		}
-		name, value, _ := strings.Cut(part, "=")
+		name, value, _ := strings.Cut(pair, "=")
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
 		}
@@ -192,12 +192,8 @@ const maxContains = 1000
 // listParameters returns the parameters of GET /api/users.
 func listParameters(fields models.Fields) parameters[listRequest] {
 	all := valueParameters(fields)
-	searched := "any field"
-	if len(fields.Settable().OptionalNames()) == 0 {
-		searched = join(withArticles(fields.Settable().Names()), "or")
-	}
-	meaning := fmt.Sprintf("words that are parts of %s, in UTF-8, of at most %d characters, and at most %d of them",
-		searched, maxContains, maxValues)
+	meaning := fmt.Sprintf("words that are parts of any field, in UTF-8, of at most %d characters, and at most %d of them",
+		maxContains, maxValues)
 	all = append(all, listParameter{name: "q", meaning: meaning, set: func(asked *listRequest, value string) bool {
 		asked.Where = append(asked.Where, models.Search(value))
 		words := len(strings.Fields(value))

@@ -115,7 +115,7 @@ var inOne = []sent{
 	{"a file without rows that deletes no user", program.CSV, "name,email\n", 200, program.Imported(0, 0, 0, 0),
 		"", kept},
 	{"an empty NDJSON file", program.NDJSON + roster + "2", "", 400,
-		`{"error":"The file is empty: each line must be a JSON object with a name and an email"}`,
+		`{"error":"The file is empty: each line must be a JSON object with name and email"}`,
 		"file_invalid", kept},
 	{"a parameter that does not exist", program.CSV + "?dryrun=true", "name,email\nB,b\n", 400, program.ErrorBody(
 		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, on_error, on_missing, max_deletes and spreadsheet`),
