@@ -128,7 +128,7 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 		Users:     users,
 		Fields:    users.Fields(),
 		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
-		Metrics:   routes.NewMetrics(version, revision, users.Stats, backups.lastBackup),
+		Metrics:   routes.NewMetrics(version, revision, users, backups.lastBackup),
 		Logger:    logger,
 		ImportMax: settings.ImportMax,
 		Version:   version,

@@ -141,7 +141,7 @@ func (u *Users) Import(ctx context.Context, rows iter.Seq2[ImportRow, error], op
 		return Imported{}, u.storageError(ctx, err)
 	}
 	if !options.DryRun {
-		u.commits.add(1)
+		u.commits.Observe(1)
 	}
 	return done, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
 	"gorm.io/gorm"
 )
@@ -29,9 +30,7 @@ type listCache struct {
 	failed   error
 	tryAgain time.Time // the array was larger than maxBytes, and may be smaller by then
 
-	served struct { // how lists were sent: from memory, after all users were read, or not from memory
-		cached, read, uncached atomic.Uint64
-	}
+	sent *prometheus.CounterVec
 }
 
 // List is all users at one moment, by ascending id.
@@ -54,7 +53,7 @@ func (u *Users) List(ctx context.Context, send func(*List) error) (isCached bool
 	case err != nil:
 		return false, u.storageError(ctx, err)
 	case list == nil:
-		u.list.served.uncached.Add(1)
+		u.list.sent.WithLabelValues("uncached").Inc()
 		return false, nil
 	}
 	list.readers.Add(1)
@@ -98,7 +97,7 @@ func (u *Users) latestList(ctx context.Context) (*List, error) {
 		return nil, err
 	}
 	if cache.current != nil && state != "" && cache.current.state == state {
-		cache.served.cached.Add(1)
+		cache.sent.WithLabelValues("cached").Inc()
 		return cache.current, nil
 	}
 	size := 0
@@ -122,7 +121,7 @@ func (u *Users) latestList(ctx context.Context) (*List, error) {
 	case err != nil:
 		return nil, err
 	}
-	cache.served.read.Add(1)
+	cache.sent.WithLabelValues("read").Inc()
 	read.state, cache.current = state, read
 	return read, nil
 }

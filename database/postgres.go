@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 
@@ -35,7 +36,7 @@ type postgresPool struct {
 	db      *gorm.DB
 	dialect postgresDialect
 	ended   context.Context // ends all waiting
-	commits commits
+	commits prometheus.Histogram
 
 	writing  *semaphore.Weighted       // held by a write under way: some connections stay for reads
 	answered atomic.Pointer[time.Time] // when the server has last committed a write, or refused one
@@ -78,7 +79,7 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 		_ = p.close(ctx) // it only waits for connections
 		return opened, p.explain(err)
 	}
-	opened.pool, opened.dialect, opened.commits, opened.batchTime = p, p.dialect, &p.commits, batchTimeout
+	opened.pool, opened.dialect, opened.commits, opened.batchTime = p, p.dialect, p.commits, batchTimeout
 	opened.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)                // others read and write meanwhile
 	opened.Temp = NewTempFiles(filepath.Join(os.TempDir(), "users-api-spool-")) // DATA_DIR belongs to SQLite
 	return opened, nil
@@ -152,7 +153,7 @@ func (p *postgresPool) write(ctx context.Context, run func(tx *gorm.DB) error) e
 		p.answered.Store(new(time.Now()))
 	}
 	if err == nil {
-		p.commits.add(1)
+		p.commits.Observe(1)
 	}
 	return p.outcome(err, errTooLate)
 }
@@ -166,7 +167,7 @@ func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) e
 		return p.transaction(ctx, p.beginWrite(answerTimeout), run)
 	})
 	if err == nil {
-		p.commits.add(1)
+		p.commits.Observe(1)
 	}
 	return p.outcome(err, models.ErrBatchTooSlow)
 }
@@ -333,17 +334,18 @@ func (p *postgresPool) state(ctx context.Context) (state string, err error) {
 
 // measure asks how many bytes the table takes with its indexes, as PostgreSQL keeps its log for the whole cluster, and how
 // long the oldest entry of the feed has been held back.
-func (p *postgresPool) measure(ctx context.Context, stats *Stats) {
+func (p *postgresPool) measure(ctx context.Context) (database, _ int64, lag time.Duration) {
 	_ = p.read(ctx, func(db *gorm.DB) error {
-		_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&stats.DatabaseBytes)
+		_ = db.Raw("SELECT pg_total_relation_size(to_regclass('users'))").Row().Scan(&database)
 		var held int64
 		err := db.Raw(`SELECT at FROM users_changes WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())
 			ORDER BY xid, seq LIMIT 1`).Row().Scan(&held)
 		if err == nil {
-			stats.FeedLag = time.Since(time.UnixMilli(held))
+			lag = time.Since(time.UnixMilli(held))
 		}
 		return nil
 	})
+	return database, 0, lag
 }
 
 // close closes the connections. When the context ends, what still runs is cancelled, and nothing is waited for: a

@@ -26,7 +26,7 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	if err != nil {
 		return nil, err
 	}
-	p := &postgresPool{address: address, logger: d.Logger, ended: ended}
+	p := &postgresPool{address: address, logger: d.Logger, ended: ended, commits: newCommits()}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
 	config.PingTimeout = 2 * time.Second
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {

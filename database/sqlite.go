@@ -15,6 +15,7 @@ import (
 
 	driver "github.com/glebarez/go-sqlite"
 	"github.com/glebarez/sqlite"
+	"github.com/prometheus/client_golang/prometheus"
 	"gorm.io/gorm"
 
 	"users-api/database/dbfile"
@@ -31,7 +32,7 @@ import (
 type sqlitePool struct {
 	writer, readers, fresh *gorm.DB
 
-	commits  commits
+	commits  prometheus.Histogram
 	group    groupcommit.Group[*gorm.DB]
 	files    files
 	ended    context.Context // ends all waiting
@@ -105,11 +106,12 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 		err = fmt.Errorf("cannot remove what a program that was killed has left behind: %w", err)
 		return opened, dbfile.Explain(d.Path, err)
 	}
-	s := &sqlitePool{ended: ended, replaced: make(chan struct{}), writeLock: make(chan struct{}, 1)}
+	s := &sqlitePool{ended: ended, commits: newCommits(), replaced: make(chan struct{}), writeLock: make(chan struct{}, 1)}
 	s.group = groupcommit.Group[*gorm.DB]{
-		Transact: s.share, IsBroken: leavesTraces, Committed: s.commits.add, Patience: dbfile.BusyTimeout,
+		Transact: s.share, IsBroken: leavesTraces, Patience: dbfile.BusyTimeout,
+		Committed: func(writes int) { s.commits.Observe(float64(writes)) },
 	}
-	opened.pool, opened.commits, opened.replaced, opened.searchers = s, &s.commits, s.replaced, maxReaders-1
+	opened.pool, opened.commits, opened.replaced, opened.searchers = s, s.commits, s.replaced, maxReaders-1
 	opened.batchTime = dbfile.BusyTimeout // it holds the one writer, and others wait as long
 	return opened, dbfile.Explain(d.Path, s.connect(d, path))
 }
@@ -258,7 +260,7 @@ func (s *sqlitePool) share(ctx context.Context, since time.Time, run func(tx *go
 func (s *sqlitePool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
 	err := s.transaction(ctx, time.Now(), run)
 	if err == nil {
-		s.commits.add(1)
+		s.commits.Observe(1)
 	}
 	return err
 }
@@ -306,8 +308,8 @@ func (s *sqlitePool) state(context.Context) (version string, err error) {
 	return version, err
 }
 
-func (s *sqlitePool) measure(_ context.Context, stats *Stats) {
-	stats.DatabaseBytes, stats.WALBytes = s.files.database.size(), s.files.wal.size()
+func (s *sqlitePool) measure(context.Context) (database, wal int64, lag time.Duration) {
+	return s.files.database.size(), s.files.wal.size(), 0
 }
 
 // sqliteDialect is the SQL of SQLite, and its errors.

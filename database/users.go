@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -71,10 +72,10 @@ type storage struct {
 	pool       pool
 	dialect    dialect
 	table      table
-	hasEntries bool // of users_changes, although none are to be kept
-	commits    *commits
-	searchers  int           // how many searches can run at once
-	batchTime  time.Duration // how long a batch may take
+	hasEntries bool                 // of users_changes, although none are to be kept
+	commits    prometheus.Histogram // how many writes shared each
+	searchers  int                  // how many searches can run at once
+	batchTime  time.Duration        // how long a batch may take
 	// Temp is for imports, exports and long lists.
 	Temp *TempFiles
 	// replaced is closed once the database file was found removed or replaced; nil on a server.
@@ -99,8 +100,9 @@ type pool interface {
 	batch(ctx context.Context, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
-	// measure adds the sizes of the database to the metrics. What fails is missing.
-	measure(ctx context.Context, stats *Stats)
+	// measure returns the sizes of the database and of what is not moved into it yet, and how old the oldest entry of the
+	// feed is that is not shown yet. What fails is 0.
+	measure(ctx context.Context) (database, wal int64, lag time.Duration)
 	close(ctx context.Context) error
 }
 
@@ -159,7 +161,7 @@ type dialect interface {
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to
 // listMemory bytes. The context ends the wait for a lock, or for a server that starts. The error says what to do.
 func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
-	u := &Users{list: listCache{maxBytes: listMemory}, keep: d.KeepChanges}
+	u := &Users{list: listCache{maxBytes: listMemory, sent: newListCounter()}, keep: d.KeepChanges}
 	u.ended, u.endAll = context.WithCancel(context.WithoutCancel(ctx))
 	open := openSQLite
 	if d.URL != "" {

@@ -3,9 +3,7 @@ package database
 import (
 	"context"
 	"errors"
-	"math/bits"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -197,16 +195,4 @@ func (u *Users) write(ctx context.Context, run func(tx *gorm.DB) error) error {
 	}
 	shown, _ := u.dialect.classify(err)
 	return shown
-}
-
-// commits counts commits for [Stats].
-type commits struct {
-	bySize [len(Stats{}.CommitWrites)]atomic.Uint64
-	writes atomic.Uint64
-}
-
-// add counts a commit of this many writes.
-func (c *commits) add(writes int) {
-	c.bySize[min(bits.Len(uint(writes-1)), len(c.bySize)-1)].Add(1)
-	c.writes.Add(uint64(writes))
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"users-api/database"
 )
 
 // Metrics are the metrics of the service, in their own registry. Counting a request takes 0.4 µs.
@@ -24,9 +22,9 @@ type Metrics struct {
 	inFlight  prometheus.Gauge
 }
 
-// NewMetrics returns the metrics of a service: its build, the statistics of its storage, and the time of its last
-// backup, which is 1970 if none is known.
-func NewMetrics(version, revision string, stats func() database.Stats, lastBackup func() time.Time) *Metrics {
+// NewMetrics returns the metrics of a service: its build, those of its storage, and the time of its last backup, which is
+// 1970 if none is known.
+func NewMetrics(version, revision string, storage prometheus.Collector, lastBackup func() time.Time) *Metrics {
 	requestLabels := []string{"method", "route"}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -48,7 +46,7 @@ func NewMetrics(version, revision string, stats func() database.Stats, lastBacku
 		Name: "users_api_build_info", Help: "1, with what the program was built from.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.byKey, m.durations, m.inFlight, build, storage(stats),
+	m.registry.MustRegister(m.requests, m.byKey, m.durations, m.inFlight, build, storage,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.gauge("users_api_last_backup_timestamp_seconds", "When the last backup was made; 0 when none is known.",
 		func() int64 { return lastBackup().Unix() })
@@ -80,41 +78,4 @@ func (m *Metrics) count(c *gin.Context, route string, by caller, took time.Durat
 	if by.name != "" || by.access != "" {
 		m.byKey.WithLabelValues(cmp.Or(by.name, "unnamed")).Inc()
 	}
-}
-
-// storage is a [prometheus.Collector] of the statistics that the storage engine keeps anyway.
-type storage func() database.Stats
-
-func (s storage) Describe(descriptions chan<- *prometheus.Desc) {
-	prometheus.DescribeByCollect(s, descriptions)
-}
-
-func (s storage) Collect(metrics chan<- prometheus.Metric) {
-	stats, counter, gauge := s(), prometheus.CounterValue, prometheus.GaugeValue
-	send := func(name, help string, kind prometheus.ValueType, value float64) {
-		metrics <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), kind, value)
-	}
-	commits, upTo := uint64(0), map[float64]uint64{}
-	for i, n := range stats.CommitWrites {
-		commits += n
-		upTo[float64(uint(1)<<i)] = commits
-	}
-	writes := prometheus.NewDesc("users_api_commit_writes", "How many writes shared a commit.", nil, nil)
-	metrics <- prometheus.MustNewConstHistogram(writes, commits, float64(stats.Writes), upTo)
-	lists := prometheus.NewDesc("users_api_list_total", "Lists of all users: cached in memory, read for this response, "+
-		"or not kept there because they are too large.", []string{"result"}, nil)
-	for result, n := range map[string]uint64{
-		"cached": stats.Cached, "read": stats.Read, "uncached": stats.Uncached,
-	} {
-		metrics <- prometheus.MustNewConstMetric(lists, counter, float64(n), result)
-	}
-	send("users_api_commits_total", "Commits that held writes.", counter, float64(commits))
-	send("users_api_database_bytes", "Size of the database file.", gauge, float64(stats.DatabaseBytes))
-	send("users_api_wal_bytes", "Size of the database's -wal file.", gauge, float64(stats.WALBytes))
-	// What follows is 0 while changes are not recorded.
-	oldest := float64(max(0, stats.FeedOldest.Unix())) // no time is long before 1970
-	send("users_api_changes_entries", "About how many entries the feed of changes has.", gauge, float64(stats.FeedEntries))
-	send("users_api_changes_oldest_timestamp_seconds", "When the oldest entry was written; 0 when there is none.", gauge, oldest)
-	send("users_api_changes_lag_seconds", "How long the feed has been held back by an open transaction on the PostgreSQL server.",
-		gauge, stats.FeedLag.Seconds())
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"users-api/database"
 	"users-api/models"
@@ -63,7 +64,7 @@ func startWith(t *testing.T, handler gin.HandlerFunc, change ...func(*limits)) *
 
 // noFigures are the metrics of a storage that counts nothing.
 func noFigures() *Metrics {
-	return NewMetrics("v1", "abc", func() database.Stats { return database.Stats{} }, time.Now)
+	return NewMetrics("v1", "abc", prometheus.NewRegistry(), time.Now)
 }
 
 func silent(users *database.Users) Service {

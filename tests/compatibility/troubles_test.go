@@ -80,7 +80,7 @@ func TestAClientWhoseCreationsTheTableRefusesIsNoTroubleToOthers(t *testing.T) {
 	if program.PostgreSQL {
 		return
 	}
-	commits := func() float64 { return program.Scrape(t, p)["users_api_commits_total"][""] }
+	commits := func() float64 { return program.Scrape(t, p)["users_api_commit_writes_count"][""] }
 	const creations, refused = 20, 2 // by nameOf
 	round := 0
 	program.WaitFor(t, "creations that wait together share a commit", func() bool { // a busy machine may part them
