@@ -131,9 +131,19 @@ func (p *postgresPool) beginWrite(lockTimeout time.Duration) string {
 		"SET LOCAL client_min_messages = warning; SET LOCAL lock_timeout = %d", max(1, lockTimeout.Milliseconds()))
 }
 
-// write calls run in a transaction on a connection of its own, and commits it. Its time begins when it gets the
-// connection, as long as the server answers others: of 5,000 creations at once, 1,500 would have failed.
 func (p *postgresPool) write(ctx context.Context, run func(tx *gorm.DB) error) error {
+	return p.store(ctx, answerTimeout, errTooLate, run)
+}
+
+func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
+	return p.store(ctx, batchTimeout, models.ErrBatchTooSlow, run)
+}
+
+// store calls run in a transaction on a connection of its own, and commits it. Its time begins when it gets the
+// connection, as long as the server answers others: of 5,000 creations at once, 1,500 would have failed.
+func (p *postgresPool) store(
+	ctx context.Context, limit time.Duration, late *models.StorageError, run func(tx *gorm.DB) error,
+) error {
 	since := time.Now()
 	waits, stop := context.WithCancel(ctx)
 	defer stop()
@@ -145,9 +155,9 @@ func (p *postgresPool) write(ctx context.Context, run func(tx *gorm.DB) error) e
 	if last := p.answered.Load(); last != nil && last.After(since) {
 		since = *last // until then it has waited for others, and not for the server
 	}
-	deadline := since.Add(answerTimeout)
+	deadline := since.Add(limit)
 	err := p.repeat(context.Background(), deadline, func(ctx context.Context) error {
-		return p.transaction(ctx, p.beginWrite(time.Until(deadline)-lockMargin), run)
+		return p.transaction(ctx, p.beginWrite(min(answerTimeout, time.Until(deadline))-lockMargin), run)
 	})
 	if err == nil || troubleOf(err) == refused {
 		p.answered.Store(new(time.Now()))
@@ -155,21 +165,7 @@ func (p *postgresPool) write(ctx context.Context, run func(tx *gorm.DB) error) e
 	if err == nil {
 		p.commits.Observe(1)
 	}
-	return p.outcome(err, errTooLate)
-}
-
-func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
-	if p.writing.Acquire(ctx, 1) != nil {
-		return ctx.Err()
-	}
-	defer p.writing.Release(1)
-	err := p.repeat(ctx, time.Now().Add(batchTimeout), func(ctx context.Context) error {
-		return p.transaction(ctx, p.beginWrite(answerTimeout), run)
-	})
-	if err == nil {
-		p.commits.Observe(1)
-	}
-	return p.outcome(err, models.ErrBatchTooSlow)
+	return p.outcome(err, late)
 }
 
 // importing is write for an import. Imports of all processes take turns. From then on another program may hold a lock
