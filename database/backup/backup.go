@@ -157,16 +157,10 @@ func newPartial(target string) (*os.File, error) {
 // process writes its file often, so one of yesterday has none.
 func RemoveAbandoned(directory, finalName string) {
 	partial := regexp.MustCompile("^" + finalName + `\.\d+\.partial(-wal|-shm|-journal)?$`)
-	removeFiles(directory, func(file fs.FileInfo) bool {
-		return partial.MatchString(file.Name()) && time.Since(file.ModTime()) > 24*time.Hour
-	})
-}
-
-// removeFiles removes the unwanted files of a directory. Its next use reports what is wrong with the directory.
-func removeFiles(directory string, unwanted func(fs.FileInfo) bool) {
-	entries, _ := os.ReadDir(directory)
+	entries, _ := os.ReadDir(directory) // its next use reports what is wrong with it
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && unwanted(info) {
+		info, err := entry.Info()
+		if err == nil && partial.MatchString(info.Name()) && time.Since(info.ModTime()) > 24*time.Hour {
 			_ = os.Remove(filepath.Join(directory, entry.Name()))
 		}
 	}

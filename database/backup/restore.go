@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"users-api/database"
@@ -116,13 +114,8 @@ func replace(ctx context.Context, target, candidate string) (kept string, err er
 	return kept, errors.Join(os.Rename(candidate, target), dbfile.SyncName(target))
 }
 
-// keep gives the database a second name, or copies it where the file system has no links (FAT, many network shares). SQLite
-// must not open one file under two names, so it removes one that a restore has left that was killed after this.
+// keep gives the database a second name, or copies it where the file system has no links (FAT, many network shares).
 func keep(ctx context.Context, old *os.File, kept string) error {
-	databaseName, _ := old.Stat()
-	removeFiles(filepath.Dir(kept), func(file fs.FileInfo) bool {
-		return os.SameFile(file, databaseName) && strings.HasPrefix(file.Name(), filepath.Base(old.Name())+".replaced-")
-	})
 	if os.Link(old.Name(), kept) == nil {
 		return nil
 	}

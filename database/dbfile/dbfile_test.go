@@ -110,33 +110,3 @@ func isLocked(path string) bool {
 	}
 	return dbfile.PrimaryCode(err) == dbfile.CodeBusy
 }
-
-// Two restores may meet: one renames the file that the other locks.
-func TestAFileThatIsReplacedWhileItIsLockedIsNotTaken(t *testing.T) {
-	t.Parallel()
-	path, db := open(t)
-	dbfile.Close(db)
-	content := []byte(program.ReadFile(t, path))
-	var noticed atomic.Bool
-	var wait sync.WaitGroup
-	defer wait.Wait()
-	defer noticed.Store(true)
-	wait.Go(func() {
-		for !noticed.Load() {
-			_ = errors.Join(os.WriteFile(path+".new", content, 0o600), os.Rename(path+".new", path))
-			time.Sleep(time.Millisecond)
-		}
-	})
-	for deadline := time.Now().Add(time.Minute); ; {
-		_, release, err := dbfile.LockExclusive(path)
-		switch {
-		case err == nil:
-			release()
-		case errors.Is(err, dbfile.ErrMoved):
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("it is never noticed")
-		}
-	}
-}

@@ -15,9 +15,6 @@ import (
 // the shared lock for as long as it is open, and none is left stale. The system releases all locks of a process on a
 // file when it closes any descriptor of that file. So this code is for processes that do not serve.
 
-// ErrMoved: the name of the database leads to a different file than when it was opened.
-var ErrMoved = errors.New("the database was replaced while it was being opened")
-
 // LockExclusive keeps every other process from opening the database until release is called, perhaps twice, and leaves
 // no -wal file. For that it leaves WAL mode, for which SQLite needs the database for itself. Exclusive locking mode
 // would leave a journal. The file is for reading: closing another one of the database would release all locks (POSIX).
@@ -33,14 +30,9 @@ func LockExclusive(path string) (file *os.File, release func(), err error) {
 			err = db.Raw("PRAGMA journal_mode").Row().Scan(&mode)
 		}
 	}
-	before, _ := file.Stat()
-	after, statErr := os.Stat(path)
-	switch {
 	// A service that starts may have switched back to WAL mode, in which an exclusive transaction keeps no reader out.
-	case PrimaryCode(err) == CodeBusy, err == nil && mode != "delete":
+	if PrimaryCode(err) == CodeBusy || err == nil && mode != "delete" {
 		err = fmt.Errorf("a process has the database %s open: stop the service, and try again", path)
-	case err == nil && (statErr != nil || !os.SameFile(before, after)):
-		err = ErrMoved
 	}
 	if err != nil {
 		release()
