@@ -68,7 +68,8 @@ each NAME in USER_FIELDS.
 			switch {
 			case unique:
 				change = database.Location.AddUniqueFields
-				will = "adding the text columns " + all + " if there are none, and a unique index of the values of each that are not empty, to"
+				will = "adding the text columns " + all + " if there are none, and a unique index of the values of each that are " +
+					"not empty, to"
 				done = "done: no two users have the same value; now " + serve
 			case slices.Contains(names, models.UpdatedAt):
 				will = "adding the columns " + all + " (updated_at is a time, the others are texts) to"

@@ -116,8 +116,8 @@ func (s *sentChange) UnmarshalJSON(object []byte) error {
 	return err
 }
 
-// precondition refuses what If-Match and If-None-Match refuse, and an id or a time that differs from the user's. Clients send back what
-// they have read, so equal values are accepted.
+// precondition refuses what If-Match and If-None-Match refuse, and an id or a time that differs from the user's. Clients
+// send back what they have read, so equal values are accepted.
 func (s *sentChange) precondition(match models.Precondition) models.Precondition {
 	if len(s.fixed) == 0 {
 		return match

@@ -254,7 +254,8 @@ func (p *postgresPool) explain(err error) error {
 	}
 	switch code := sqlState(err); {
 	case isUntrusted(err):
-		why += ": name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate has it"
+		why += ": name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate " +
+			"has it"
 	case isAway:
 		why += ": check that the server runs, and that DATABASE_URL names the right hosts and ports: the primary, or all hosts, " +
 			"separated by commas"
@@ -268,7 +269,8 @@ func (p *postgresPool) explain(err error) error {
 	case class(code) == "28":
 		why += ": check the user and the password in DATABASE_URL, and pg_hba.conf of the server"
 	case class(code) == "3D":
-		why += fmt.Sprintf(": create it with `createdb -O %s %s`, or name another in DATABASE_URL", p.address.username, p.address.database)
+		why += fmt.Sprintf(": create it with `createdb -O %s %s`, or name another in DATABASE_URL",
+			p.address.username, p.address.database)
 	case class(code) == "53":
 		why += ": raise max_connections of the server, or lower pool_max_conns in DATABASE_URL"
 	case slices.Contains([]string{"22023", "3F000", "42601", "42704", "55P02"}, code): // of a parameter

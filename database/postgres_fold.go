@@ -64,8 +64,10 @@ func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 	for _, part := range models.LaterCharacters.R32 {
 		later += fmt.Sprintf(`\U%08x-\U%08x`, part.Lo, part.Hi)
 	}
+	to = strings.ReplaceAll(to, "'", "''")
 	return `CASE WHEN octet_length(%[1]s) = char_length(%[1]s) OR %[1]s COLLATE "C" ~ '[` + later + `]' ` +
-		`THEN lower(%[1]s COLLATE "C") ELSE normalize(translate(` + folded + `, '` + from + `', '` + strings.ReplaceAll(to, "'", "''") + `'), NFC) COLLATE "C" END`, err
+		`THEN lower(%[1]s COLLATE "C") ` +
+		`ELSE normalize(translate(` + folded + `, '` + from + `', '` + to + `'), NFC) COLLATE "C" END`, err
 }
 
 // containsWords folds each field once for all words.

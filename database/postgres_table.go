@@ -59,7 +59,8 @@ func (p *postgresPool) prepare(ctx context.Context, d Location) (found storage, 
 			return err
 		})
 	})
-	if server, isServers := errors.AsType[*pgconn.PgError](err); isServers && (server.Code == codeNoRight || troubleOf(err) == locked) {
+	server, isServers := errors.AsType[*pgconn.PgError](err)
+	if isServers && (server.Code == codeNoRight || troubleOf(err) == locked) {
 		err = &startError{fmt.Sprintf("cannot prepare the tables in %s: %s: let their owner run `users-api changes restart` once, "+
 			"with a DATABASE_URL of its own, and look that nothing holds users locked", p.address, server.Message), err}
 	}
@@ -133,7 +134,8 @@ func (p *postgresPool) warnOfLoss(db *gorm.DB) error {
 		CASE WHEN relpersistence = 'u' THEN 'the table users is UNLOGGED' END)
 		FROM pg_class WHERE oid = to_regclass('users')`).Row().Scan(&causes)
 	if causes != "" {
-		p.logger.Warn("PostgreSQL may lose what it has stored: a crash may take the last writes that were answered, or more", "cause", causes)
+		p.logger.Warn("PostgreSQL may lose what it has stored", "cause", causes,
+			"risk", "a crash takes the last writes that were answered, or more")
 	}
 	return err
 }
@@ -195,7 +197,7 @@ func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) er
 	}
 	err = p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
 		// In a session of a pooler, they would stay for others.
-		err := db.Exec("SELECT set_config(name, '0', false) FROM (VALUES ('lock_timeout'), ('statement_timeout')) AS limits (name) "+
+		err := db.Exec("SELECT set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false) "+
 			"WHERE pg_backend_pid() = ?", int64(server.PgConn().PID())).Error
 		for _, column := range fields.Settable().Names() {
 			// The index collects 512 kB before a creation sorts them into it, and waits for that. Of creations by 64

@@ -166,7 +166,8 @@ func (d Location) changeSQLite(ctx context.Context, change func(tx *gorm.DB, dia
 		if _, err := (sqliteDialect{}).describe(tx, nil); err != nil {
 			return err
 		}
-		return cmp.Or(change(tx.WithContext(ctx), sqliteDialect{}), ctx.Err()) // the driver may end without an error when the context does
+		err := change(tx.WithContext(ctx), sqliteDialect{})
+		return cmp.Or(err, ctx.Err()) // the driver may end without an error when the context does
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
