@@ -218,7 +218,7 @@ func (s *sqlitePool) transaction(ctx context.Context, since time.Time, run func(
 		return context.Cause(ctx)
 	}
 	defer func() {
-		if s.files.wal.size() > walLimit && time.Since(s.truncated) > time.Second { // in vain while another program reads
+		if sizeOf(s.files.wal.path) > walLimit && time.Since(s.truncated) > time.Second { // in vain while another program reads
 			s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 			s.truncated = time.Now()
 		}
@@ -309,7 +309,15 @@ func (s *sqlitePool) state(context.Context) (version string, err error) {
 }
 
 func (s *sqlitePool) measure(context.Context) (database, wal int64, lag time.Duration) {
-	return s.files.database.size(), s.files.wal.size(), 0
+	return sizeOf(s.files.database.path), sizeOf(s.files.wal.path), 0
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // sqliteDialect is the SQL of SQLite, and its errors.

@@ -50,14 +50,6 @@ func (n namedFile) isSameFile() bool {
 	return err == nil && (runtime.GOOS == "windows" || os.SameFile(n.info, info))
 }
 
-func (n namedFile) size() int64 {
-	info, err := os.Stat(n.path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
 // checkFiles returns ErrReplaced, and closes replaced, once a restart would not find what was written.
 func (s *sqlitePool) checkFiles() error {
 	s.looking.Lock()
