@@ -123,9 +123,8 @@ func restore(command *cobra.Command, arguments []string) error {
 		defer from.Close() //nolint:errcheck // it was only read
 	}
 	began := time.Now()
-	restored, err := backup.Restore(command.Context(), location.Path, from, func() {
-		fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, location)
-	})
+	fmt.Fprintf(os.Stderr, "restoring %s to %s\n", shown, location)
+	restored, err := backup.Restore(command.Context(), location.Path, from)
 	if err == nil {
 		report("restored", restored, began)
 	}

@@ -212,10 +212,9 @@ func (u *Users) addUsers(tx *gorm.DB, changes *models.Changes) error {
 	return nil
 }
 
-// PruneChanges deletes entries that are older than CHANGES_KEEP in small commits, which write no user. Where nothing is
-// recorded, it deletes all.
+// PruneChanges deletes entries that are older than CHANGES_KEEP in small commits, which write no user.
 func (u *Users) PruneChanges(ctx context.Context) error {
-	if u.keep == 0 && !u.hasEntries {
+	if u.keep == 0 {
 		return nil
 	}
 	before := time.Now().Add(-u.keep).UnixMilli()
@@ -235,15 +234,12 @@ func (u *Users) PruneChanges(ctx context.Context) error {
 // reports whether there may be more. Of the newest only the values go: a client that has seen it has missed nothing.
 func (u *Users) prune(tx *gorm.DB, before int64) (more bool, err error) {
 	oldest := tx.Model(&models.Change{}).Select("seq", "at").Where("seq > 0").Order("seq").Limit(pruneStep)
+	newest := u.dialect.feed(tx, descending).Select("seq").Limit(1)
 	old := tx.Table("(?) AS oldest", oldest).Select("seq").
-		Where("seq <= (SELECT max(seq) FROM (?) AS oldest WHERE at < ?)", oldest, before)
-	if u.keep > 0 {
-		newest := u.dialect.feed(tx, descending).Select("seq").Limit(1)
-		old = old.Where("seq <> (?)", newest)
-		forget := tx.Model(&models.Change{}).Where("seq = (?) AND at < ? AND (before IS NOT NULL OR after IS NOT NULL)", newest, before)
-		if err := forget.Updates(map[string]any{"before": nil, "after": nil}).Error; err != nil {
-			return false, err
-		}
+		Where("seq <= (SELECT max(seq) FROM (?) AS oldest WHERE at < ?) AND seq <> (?)", oldest, before, newest)
+	forget := tx.Model(&models.Change{}).Where("seq = (?) AND at < ? AND (before IS NOT NULL OR after IS NOT NULL)", newest, before)
+	if err := forget.Updates(map[string]any{"before": nil, "after": nil}).Error; err != nil {
+		return false, err
 	}
 	deleted := tx.Where("seq IN (?)", old).Delete(&models.Change{})
 	if deleted.Error != nil || deleted.RowsAffected == 0 {

@@ -51,8 +51,8 @@ func (p *postgresPool) expectServer(ctx context.Context) error {
 // prepare makes the tables that are missing in one transaction, which processes that start at once take in turn: if two
 // create a table at once, PostgreSQL refuses one of them midway.
 func (p *postgresPool) prepare(ctx context.Context, d Location) (found storage, err error) {
-	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d); "+
-		"SET LOCAL lock_timeout = %d", createLock, answerTimeout.Milliseconds())
+	begin := fmt.Sprintf("BEGIN ISOLATION LEVEL READ COMMITTED; %sSET LOCAL lock_timeout = 0; "+
+		"SELECT pg_advisory_xact_lock(%d); SET LOCAL lock_timeout = %d", p.address.noLimit, createLock, answerTimeout.Milliseconds())
 	err = p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		return p.transaction(ctx, begin, func(tx *gorm.DB) (err error) {
 			found, err = d.prepare(tx, p.dialect, false)

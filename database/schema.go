@@ -30,7 +30,7 @@ func (d Location) prepare(tx *gorm.DB, dialect dialect, restart bool) (found sto
 		found.table, err = dialect.describe(tx, d.Fields)
 	}
 	if err == nil {
-		found.hasEntries, err = d.prepareChanges(tx, dialect, restart)
+		err = d.prepareChanges(tx, dialect, restart)
 	}
 	found.dialect = dialect
 	return found, err
@@ -60,50 +60,44 @@ func addMissing(tx *gorm.DB, dialect dialect, names []string) (added []string, e
 	return added, err
 }
 
-// prepareChanges makes users_changes, and an epoch where there is none.
-func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) (hasEntries bool, err error) {
+// prepareChanges makes users_changes, and an epoch where there is none. Where nothing is to be recorded, it deletes what was.
+func (d Location) prepareChanges(tx *gorm.DB, dialect dialect, restart bool) error {
 	dropped, err := dialect.dropEarlier(tx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if len(dropped) > 0 {
 		d.Logger.Info("what an earlier version has made was removed", "from", "users", "removed", strings.Join(dropped, ", "))
 	}
 	columns, err := dialect.columns(tx, models.Change{}.TableName())
+	records := d.KeepChanges > 0 || restart
 	switch {
-	case err != nil:
-		return false, err
-	case len(columns) == 0 && d.KeepChanges == 0 && !restart:
-		return false, nil
+	case err != nil, len(columns) == 0 && !records:
+		return err
 	case len(columns) == 0:
 		err = dialect.createChanges(tx)
 	case !slices.Contains(columns, "user_id"):
 		err = errors.New("the table users_changes is another program's: rename it, or give users-api another database")
 	}
-	if err == nil && (d.KeepChanges > 0 || restart) {
-		return false, dialect.beginEpoch(tx, restart)
+	if err == nil && records {
+		err = dialect.beginEpoch(tx, restart)
 	}
-	if err != nil {
-		return false, err
+	if err != nil || records {
+		return err
 	}
-	err = tx.Where("seq = 0").Delete(&models.Change{}).Error // a later start with another CHANGES_KEEP begins a new epoch
-	var first []models.Change
-	if err == nil {
-		err = tx.Select("seq").Limit(1).Find(&first).Error
-	}
-	if len(first) > 0 {
+	deleted := tx.Where("seq >= 0").Delete(&models.Change{}) // a later start with another CHANGES_KEEP begins a new epoch
+	if deleted.RowsAffected > 1 {
 		d.Logger.Warn("CHANGES_KEEP is 0: what was recorded is deleted now, with the history of every user", "help",
 			"all processes of one database need the same CHANGES_KEEP")
 	}
-	return len(first) > 0, err
+	return deleted.Error
 }
 
 // RestartChanges makes users_changes and what else a start makes, as the owner of the tables, and begins a new epoch:
 // clients that keep a copy export again.
 func (d Location) RestartChanges(ctx context.Context) error {
 	return d.changeSchema(ctx, func(tx *gorm.DB, dialect dialect) error {
-		_, err := d.prepareChanges(tx, dialect, true)
-		return err
+		return d.prepareChanges(tx, dialect, true)
 	})
 }
 
@@ -141,7 +135,7 @@ func (d Location) AddUniqueFields(ctx context.Context, names ...string) error {
 			_, err = addMissing(tx, dialect, names)
 		}
 		if err == nil {
-			_, err = dialect.describe(tx, d.Fields.Named(names...)) // their types
+			_, err = dialect.describe(tx, d.Fields) // their types
 		}
 		for _, name := range names {
 			index := uniqueIndex{

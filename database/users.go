@@ -69,13 +69,12 @@ type Users struct {
 
 // storage is an open database of either kind.
 type storage struct {
-	pool       pool
-	dialect    dialect
-	table      table
-	hasEntries bool                 // of users_changes, although none are to be kept
-	commits    prometheus.Histogram // how many writes shared each
-	searchers  int                  // how many searches can run at once
-	batchTime  time.Duration        // how long a batch may take
+	pool      pool
+	dialect   dialect
+	table     table
+	commits   prometheus.Histogram // how many writes shared each
+	searchers int                  // how many searches can run at once
+	batchTime time.Duration        // how long a batch may take
 	// Temp is for imports, exports and long lists.
 	Temp *TempFiles
 	// replaced is closed once the database file was found removed or replaced; nil on a server.

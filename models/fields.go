@@ -102,11 +102,6 @@ func (f Fields) Find(name string) *Field {
 	return nil
 }
 
-// Named returns the fields with some names.
-func (f Fields) Named(names ...string) Fields {
-	return slices.DeleteFunc(slices.Clone(f), func(field *Field) bool { return !slices.Contains(names, field.Name) })
-}
-
 // Settable returns the fields that a client may set.
 func (f Fields) Settable() Fields {
 	return slices.DeleteFunc(slices.Clone(f), func(field *Field) bool { return field.Time })

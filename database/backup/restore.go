@@ -15,8 +15,8 @@ import (
 
 // Restore puts the database from a file or a stream at path, and keeps the previous one beside it. It refuses while any
 // process has that open. The candidate is copied beside the database and checked. Then one rename replaces the
-// database: whenever this process is killed, path leads to the old or the new one. It calls begin before it reads.
-func Restore(ctx context.Context, path string, from *os.File, begin func()) (r Copy, err error) {
+// database: whenever this process is killed, path leads to the old or the new one.
+func Restore(ctx context.Context, path string, from *os.File) (r Copy, err error) {
 	// What would be refused later is refused before anything is read.
 	if err := dbfile.MakeDirectory(filepath.Dir(path), 0o700); err != nil {
 		return r, fmt.Errorf("cannot make the data directory: %w; make it by hand, or set DATA_DIR to another", err)
@@ -27,7 +27,6 @@ func Restore(ctx context.Context, path string, from *os.File, begin func()) (r C
 			"file with `users-api backup`, or with sqlite3's command `VACUUM INTO`", source)
 	}
 	target := dbfile.FollowLinks(path)
-	begin()
 	file, err := newPartial(target)
 	if err == nil {
 		defer os.Remove(file.Name()) //nolint:errcheck // it has another name once it is restored

@@ -110,7 +110,7 @@ func TestACandidateThatCannotBeServedIsRefusedAndNothingIsChanged(t *testing.T) 
 	killed, err := os.Open(p.DatabasePath()) // the files beside it are looked at although it is the standard input
 	program.Must(t, err)
 	defer killed.Close() //nolint:errcheck // it was only read
-	program.RunCommand(t, t.TempDir(), killed, "restore", "-").ExpectMistake(t, p.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
+	program.RunCommand(t, t.TempDir(), killed, "restore", "-").ExpectFailure(t, "restoring …", p.DatabasePath()+"-wal", "incomplete", "VACUUM INTO")
 	program.RunCommand(t, p.DataDir, nil, "restore", "/nowhere/backup.db").ExpectMistake(t, "/nowhere/backup.db", "no such file")
 }
 
