@@ -2,11 +2,7 @@
 
 package commands
 
-import (
-	"errors"
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // setUser makes id the user and the only group of this process.
 func setUser(id int) error {
@@ -17,10 +13,4 @@ func setUser(id int) error {
 		return err
 	}
 	return syscall.Setuid(id)
-}
-
-func sameDisk(a, b string) bool {
-	one, err := os.Stat(a)
-	other, err2 := os.Stat(b)
-	return errors.Join(err, err2) == nil && one.Sys().(*syscall.Stat_t).Dev == other.Sys().(*syscall.Stat_t).Dev
 }

@@ -1,14 +1,6 @@
 package commands
 
-import (
-	"errors"
-	"path/filepath"
-	"strings"
-)
+import "errors"
 
 // setUser is not supported on Windows, where no process is root.
 func setUser(int) error { return errors.ErrUnsupported }
-
-func sameDisk(a, b string) bool {
-	return strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
-}

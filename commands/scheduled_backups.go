@@ -35,11 +35,6 @@ func (b *backups) lastBackup() time.Time { return time.Unix(b.newest.Load(), 0) 
 // run makes a backup whenever the newest is older than BACKUP_EVERY, until the context ends. Other processes may serve
 // the same file and make them too, so run looks again before each.
 func (b *backups) run(ctx context.Context) {
-	_ = dbfile.MakeDirectory(b.Dir, 0o700) // makeOne reports the error
-	if sameDisk(b.Dir, b.database) {       // if that disk breaks, both are lost
-		b.logger.Warn("the backups are on the same disk as the database: set BACKUP_DIR to a directory on another",
-			"backups", b.Dir)
-	}
 	for said := false; ; {
 		b.look()
 		next := b.lastBackup().Add(b.Every)
