@@ -60,9 +60,6 @@ func Read() (Config, error) {
 	}
 	if env.GetString("ADMIN_PORT") != "" {
 		config.AdminPort = new(env.number("ADMIN_PORT", 0))
-		if *config.AdminPort == config.Port && config.Port != 0 {
-			env.refuse("ADMIN_PORT", ", and PORT is the same: give each a port of its own")
-		}
 	}
 	return config, env.mistake
 }

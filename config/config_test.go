@@ -67,7 +67,7 @@ func TestAMistakeIsNamedWithItsValue(t *testing.T) {
 		"LOG_LEVEL":       {"loud", "error+4"},
 		"RUN_AS":          {"nobody"},
 		"LISTEN_ADDRESS":  {"localhost", "127.0.0.1:80", "[::1]", "1.2.3", " ::1"},
-		"ADMIN_PORT":      {"no", "65536", "3000"}, // PORT is the same
+		"ADMIN_PORT":      {"no", "65536"},
 		"ALLOWED_HOSTS": {",", "a,,b", "a:80", "http://a", "*.example.org", "bücher.example", "[::1]:80",
 			"a b", "-a"},
 		"CHANGES_KEEP": {"59m", "30", "-1h", "30d", "forever"},

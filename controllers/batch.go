@@ -58,7 +58,7 @@ func (a *API) Batch(handler http.Handler) func(*gin.Context) error {
 			return err
 		}
 		sent = batch{}
-		_ = c.Request.Body.Close() // its place is free, however slowly the client takes the answer
+		_ = c.Request.Body.Close() // its slot is free, however slowly the client takes the answer
 		return sendFrom(c, http.StatusOK, contentType, content, size)
 	}
 }

@@ -95,26 +95,26 @@ func (u *Users) deleted(user *models.User) models.Change {
 	return models.Change{Op: models.OpDeleted, UserID: new(user.ID), Before: new(string(u.fields.AppendUser(nil, user)))}
 }
 
-// place is where an entry stands in the feed. Its text is a cursor.
-type place struct {
+// cursor is where an entry stands in the feed. Clients have its text.
+type cursor struct {
 	epoch        string
 	xid, seq, at int64
 }
 
-func (p place) String() string { return fmt.Sprintf("%s.%d.%d.%d", p.epoch, p.xid, p.seq, p.at) }
+func (c cursor) String() string { return fmt.Sprintf("%s.%d.%d.%d", c.epoch, c.xid, c.seq, c.at) }
 
-func placeOf(epoch string, change *models.Change) place {
-	return place{epoch, change.XID, change.Seq, change.At}
+func cursorOf(epoch string, change *models.Change) cursor {
+	return cursor{epoch, change.XID, change.Seq, change.At}
 }
 
-// parseCursor returns the place that a cursor means, which must be one of this epoch.
-func parseCursor(cursor, epoch string) (p place, err error) {
-	p.epoch = epoch
-	_, _ = fmt.Sscanf(cursor, epoch+".%d.%d.%d", &p.xid, &p.seq, &p.at)
-	if p.String() != cursor {
+// parseCursor returns the cursor that a text is, which must be one of this epoch.
+func parseCursor(text, epoch string) (c cursor, err error) {
+	c.epoch = epoch
+	_, _ = fmt.Sscanf(text, epoch+".%d.%d.%d", &c.xid, &c.seq, &c.at)
+	if c.String() != text {
 		err = models.ErrCursorGone
 	}
-	return p, err
+	return c, err
 }
 
 // begin returns the first entry of the feed, and its epoch.
@@ -134,7 +134,7 @@ func (u *Users) cursor(db *gorm.DB) (string, error) {
 	if u.keep == 0 {
 		return "", nil
 	}
-	var end place
+	var end cursor
 	err := db.Raw(u.dialect.end()).Row().Scan(&end.epoch, &end.xid, &end.seq, &end.at) // by GORM's model it takes four times as long
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -155,7 +155,7 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 		if err != nil {
 			return err
 		}
-		from := placeOf(epoch, &first)
+		from := cursorOf(epoch, &first)
 		if after != "" {
 			if from, err = parseCursor(after, epoch); err != nil {
 				return err
@@ -165,12 +165,12 @@ func (u *Users) Changes(ctx context.Context, after string, limit int) (changes m
 		if err := query.Limit(limit + 1).Find(&changes.Entries).Error; err != nil {
 			return err
 		}
-		if len(changes.Entries) == 0 || placeOf(epoch, &changes.Entries[0]) != from {
+		if len(changes.Entries) == 0 || cursorOf(epoch, &changes.Entries[0]) != from {
 			return models.ErrCursorGone
 		}
 		changes.Entries, changes.Next = changes.Entries[1:], from.String()
 		for i := range changes.Entries {
-			changes.Entries[i].Cursor = placeOf(epoch, &changes.Entries[i]).String()
+			changes.Entries[i].Cursor = cursorOf(epoch, &changes.Entries[i]).String()
 		}
 		return u.addUsers(tx, &changes)
 	})

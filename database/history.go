@@ -22,7 +22,7 @@ func (u *Users) page(query *gorm.DB, before string, limit int, isWanted func(*mo
 	tx := query.Session(&gorm.Session{NewDB: true})
 	_, epoch, err := begin(tx)
 	if err == nil && before != "" {
-		var from place
+		var from cursor
 		from, err = parseCursor(before, epoch)
 		query = query.Where("users_changes.seq < ?", from.seq)
 	}
@@ -46,7 +46,7 @@ func (u *Users) page(query *gorm.DB, before string, limit int, isWanted func(*mo
 			return entries, true, nil
 		}
 		bytes += 200 + len(valueOf(change.Before)) + len(valueOf(change.After))
-		change.Cursor = placeOf(epoch, &change).String()
+		change.Cursor = cursorOf(epoch, &change).String()
 		entries = append(entries, change)
 	}
 	return entries, false, rows.Err()

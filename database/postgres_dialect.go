@@ -60,7 +60,7 @@ func (postgresDialect) feed(db *gorm.DB, order order) *gorm.DB {
 		Order("users_changes.xid" + order.word + ", users_changes.seq" + order.word)
 }
 
-func (postgresDialect) from(feed *gorm.DB, first place) *gorm.DB {
+func (postgresDialect) from(feed *gorm.DB, first cursor) *gorm.DB {
 	return feed.Where("(users_changes.xid, users_changes.seq) >= (?::text::xid8, ?)", first.xid, first.seq)
 }
 

@@ -353,7 +353,7 @@ func (sqliteDialect) feed(db *gorm.DB, order order) *gorm.DB {
 	return db.Model(&models.Change{}).Order("seq" + order.word)
 }
 
-func (sqliteDialect) from(feed *gorm.DB, first place) *gorm.DB {
+func (sqliteDialect) from(feed *gorm.DB, first cursor) *gorm.DB {
 	return feed.Where("seq >= ?", first.seq)
 }
 

@@ -162,8 +162,8 @@ type dialect interface {
 	end() string
 	// feed selects the entries that the feed can show now, in its order, which is that of commits on SQLite.
 	feed(db *gorm.DB, order order) *gorm.DB
-	// from selects those from a place on.
-	from(feed *gorm.DB, first place) *gorm.DB
+	// from selects those from a cursor on.
+	from(feed *gorm.DB, first cursor) *gorm.DB
 }
 
 // Open opens the database and creates what is missing: the directory, the file, the table. The list is cached in up to

@@ -21,7 +21,7 @@ type Change struct {
 
 	// XID is the number of the transaction on PostgreSQL, where it decides the order of the feed; on SQLite it is 0.
 	XID    int64  `gorm:"column:xid;->;-:migration"`
-	Cursor string `gorm:"-"` // the place behind the entry in the feed
+	Cursor string `gorm:"-"` // where the entry stands in the feed
 	User   *User  `gorm:"-"` // as it is when the feed is read; nil if it no longer exists, and with OpMany
 }
 

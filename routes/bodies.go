@@ -21,7 +21,7 @@ type bodies struct {
 	large   *semaphore.Weighted // one slot per large body, taken when it turns out to be large
 	batches *semaphore.Weighted // one slot per batch, taken with its first byte: a small one may have large answers
 	imports *semaphore.Weighted // one slot per file that is imported
-	dryRuns *semaphore.Weighted // likewise, for read-only keys: they cannot block an import
+	dryRuns *semaphore.Weighted // one slot per dry run of a read-only key, which cannot block an import
 }
 
 func newBodies(l limits) *bodies {
