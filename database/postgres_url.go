@@ -34,14 +34,14 @@ func (d Location) CheckURL() error {
 // parseURL reads DATABASE_URL. The error never repeats it: the password may be anywhere in it.
 func parseURL(text string) (address postgresAddress, config *pgxpool.Config, err error) {
 	const what = "DATABASE_URL cannot be used: "
-	unreadable := errors.New(what + "it must be postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the password " +
-		"the characters : / ? # [ ] @ % must be written as %3A %2F %3F %23 %5B %5D %40 %25")
+	unreadable := errors.New(what + "it must be one line, postgres://USER:PASSWORD@HOST:5432/DATABASE, and in the user and the " +
+		"password the characters : / ? # [ ] @ % and blanks must be written as %3A %2F %3F %23 %5B %5D %40 %25 %20")
 	// An unescaped character in a password could make a part of it a host or the name of a database, which are shown.
 	rest, isURL := strings.CutPrefix(strings.Replace(text, "postgresql://", "postgres://", 1), "postgres://")
 	server, parameters, _ := strings.Cut(rest, "?")
 	_, path, _ := strings.Cut(server, "/")
 	query, err := url.ParseQuery(strings.ReplaceAll(parameters, "+", "%2B")) // a + is a blank only in a form
-	isAmbiguous := strings.Contains(text, "#") || strings.Contains(path+parameters, "@") || strings.Count(server, "@") > 1
+	isAmbiguous := strings.ContainsAny(text, "# \t\r\n") || strings.Contains(path+parameters, "@") || strings.Count(server, "@") > 1
 	if !isURL || err != nil || isAmbiguous {
 		return address, nil, unreadable
 	}

@@ -42,10 +42,7 @@ func (d Location) String() string {
 	if d.URL == "" {
 		return d.Path
 	}
-	address, _, err := parseURL(d.URL)
-	if err != nil {
-		return "PostgreSQL"
-	}
+	address, _, _ := parseURL(d.URL)
 	return "postgres://" + strings.Join(address.hosts, ",") + "/" + address.database
 }
 

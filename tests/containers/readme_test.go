@@ -102,7 +102,7 @@ func TestASettingInEnvIsServedOrNamedOrEndsTheStart(t *testing.T) {
 		"API_KEY_FILE=./api_key":              "the file that API_KEY_FILE names cannot be read: no such file or directory",
 		"API_READ_KEY_FILE=/keys/api_key":     "the file that API_READ_KEY_FILE names cannot be read",
 		"DATABASE_URL_FILE=./database_url":    "the file that DATABASE_URL_FILE names cannot be read",
-		"DATABASE_URL=mysql://users":          "DATABASE_URL must begin with postgres://",
+		"DATABASE_URL=mysql://users":          "DATABASE_URL cannot be used: it must be one line, postgres://",
 		"LISTEN_ADDRESS=127.0.0.1":            "with compose, set PUBLISH instead",
 		"DATA_DIR=/srv/people":                "/srv",
 		"BACKUP_EVERY=24h\nBACKUP_DIR=/mnt/b": "",
