@@ -56,7 +56,8 @@ each NAME in USER_FIELDS.
   users-api add-field --unique employee_no`,
 		Args: needsSome("NAME"),
 		RunE: func(command *cobra.Command, names []string) error {
-			added := slices.DeleteFunc(slices.Clone(names), isOfTheModel)
+			own := models.NewFields().OptionalNames() // which a table of before may lack
+			added := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(own, name) })
 			if err := controllers.CheckAdded(added); err != nil {
 				return seeHelp(command, err.Error())
 			}
@@ -81,9 +82,6 @@ each NAME in USER_FIELDS.
 	command.Flags().BoolVar(&unique, "unique", false, "let no two users have the same value")
 	return command
 }
-
-// isOfTheModel reports whether every user has a field, which a table of before may lack.
-func isOfTheModel(name string) bool { return slices.Contains(models.NewFields().OptionalNames(), name) }
 
 func newIgnoreEmailCase() *cobra.Command {
 	return &cobra.Command{
