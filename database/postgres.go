@@ -72,12 +72,17 @@ func openPostgres(ctx context.Context, d Location, ended context.Context) (opene
 	if err != nil {
 		return opened, err
 	}
-	if opened, err = p.prepare(ctx, d); err == nil {
+	help := ""
+	if opened, err = p.prepare(ctx, d); sqlState(err) == codeNoRight || troubleOf(err) == locked {
+		help = ": let the owner of users run `users-api changes restart` once, with a DATABASE_URL of its own, and look that " +
+			"nothing holds users locked"
+	}
+	if err == nil {
 		err = p.read(ctx, p.warnOfLoss)
 	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
-		return opened, p.explain(err)
+		return opened, p.explain(err, help)
 	}
 	opened.pool, opened.dialect, opened.commits, opened.batchTime = p, p.dialect, p.commits, batchTimeout
 	opened.searchers = min(3, int(p.pool.Config().MaxConns)/2-1)                // others read and write meanwhile

@@ -40,7 +40,7 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	config.ConnConfig.DialFunc = dialer.DialContext
 	p.writing = semaphore.NewWeighted(int64(config.MaxConns * 3 / 4))
 	if p.pool, err = pgxpool.NewWithConfig(p.ended, config); err != nil {
-		return nil, p.explain(err)
+		return nil, p.explain(err, "")
 	}
 	dialector := postgres.New(postgres.Config{Conn: stdlib.OpenDBFromPool(p.pool)}).(*postgres.Dialector)
 	if p.db, err = openGORM(postgresDialector{dialector}, d.Fields); err == nil {
@@ -57,7 +57,7 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	}
 	if err != nil {
 		_ = p.close(ctx) // it only waits for connections
-		return nil, p.explain(err)
+		return nil, p.explain(err, "")
 	}
 	return p, nil
 }

@@ -236,12 +236,12 @@ func isTransient(err error) bool {
 	return troubleOf(err).isConnections() && !isUntrusted(err) || errors.Is(err, pgconn.ErrReadOnlyConnection)
 }
 
-// explain turns an error at startup, or of a command, into a line that says what to do.
-func (p *postgresPool) explain(err error) error {
+// explain turns an error at startup, or of a command, into a line that says what to do: what the caller knows, or else what
+// helps in general.
+func (p *postgresPool) explain(err error, help string) error {
 	server, isServers := errors.AsType[*pgconn.PgError](err)
 	_, isStorage := errors.AsType[*models.StorageError](err)
-	_, isDone := errors.AsType[*startError](err)
-	if err == nil || isDone || isUnknown(err) {
+	if err == nil || isUnknown(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	why := strings.ReplaceAll(err.Error(), "\n\t", " ") // pgx gives each host a line
@@ -253,6 +253,8 @@ func (p *postgresPool) explain(err error) error {
 		why = reason(err)
 	}
 	switch code := sqlState(err); {
+	case help != "":
+		why += help
 	case isUntrusted(err):
 		why += ": name the file of the authority that signed it as sslrootcert in DATABASE_URL, and the host as the certificate " +
 			"has it"
@@ -276,14 +278,5 @@ func (p *postgresPool) explain(err error) error {
 	case slices.Contains([]string{"22023", "3F000", "42601", "42704", "55P02"}, code): // of a parameter
 		why += ": correct it in DATABASE_URL, or take it out; search_path names the schema there, and %20 is a blank"
 	}
-	return &startError{fmt.Sprintf("cannot use the PostgreSQL database at %s: %s", p.address, why), err}
+	return fmt.Errorf("cannot use the PostgreSQL database at %s: %s", p.address, why)
 }
-
-// startError is an error with the line that explains it.
-type startError struct {
-	line string
-	error
-}
-
-func (e *startError) Error() string { return e.line }
-func (e *startError) Unwrap() error { return e.error }

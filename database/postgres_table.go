@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"gorm.io/gorm"
 
 	"users-api/models"
@@ -59,11 +58,6 @@ func (p *postgresPool) prepare(ctx context.Context, d Location) (found storage, 
 			return err
 		})
 	})
-	server, isServers := errors.AsType[*pgconn.PgError](err)
-	if isServers && (server.Code == codeNoRight || troubleOf(err) == locked) {
-		err = &startError{fmt.Sprintf("cannot prepare the tables in %s: %s: let their owner run `users-api changes restart` once, "+
-			"with a DATABASE_URL of its own, and look that nothing holds users locked", p.address, server.Message), err}
-	}
 	return found, err
 }
 
@@ -159,7 +153,7 @@ func (p *postgresPool) changeSchema(ctx context.Context, change func(tx *gorm.DB
 		case err == nil, ctx.Err() != nil, !isBusy && sqlState(err) == "" && !troubleOf(err).isConnections():
 			return cmp.Or(ctx.Err(), err)
 		case !isBusy:
-			return p.explain(err)
+			return p.explain(err, "")
 		case time.Until(until) < time.Second:
 			return fmt.Errorf("nothing was changed, because another program was using users for %s "+
 				"(pg_stat_activity shows which): try again when it has ended", schemaTimeout)
@@ -224,7 +218,7 @@ func (p *postgresPool) indexSearch(ctx context.Context, fields models.Fields) er
 			p.logger.Warn("an unfinished index of searches may be left: run the command again", "error", failed)
 		}
 	}
-	return p.explain(err)
+	return p.explain(err, "")
 }
 
 // isSearchIndex is true of the index i if indexSearch has made it: one of trigrams, with the name of a column.

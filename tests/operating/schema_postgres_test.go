@@ -88,7 +88,7 @@ var changesOfBefore = []string{"DROP TABLE users_changes",
 	"CREATE FUNCTION users_changes_record() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
 	"CREATE TRIGGER users_changes_created AFTER INSERT ON users FOR EACH STATEMENT EXECUTE FUNCTION users_changes_record()"}
 
-const byTheOwner = "let their owner run `users-api changes restart` once, with a DATABASE_URL of its own"
+const byTheOwner = "let the owner of users run `users-api changes restart` once, with a DATABASE_URL of its own"
 
 // A role that may write users may neither own nor create a table. The owner does once what a start cannot do then.
 func TestAnotherRoleStartsOnceTheOwnerHasMadeWhatItNeeds(t *testing.T) {
