@@ -2,7 +2,11 @@
 # Keeps copy.json the same as the service: {"next":"CURSOR","users":{"ID":{"id":"ID",…},…}}
 # KEY is a key that may read, if the service requires one.
 api=${API:-http://localhost:3000/api} new=copy.json.new.$$
-ask() { curl -sS ${KEY:+-H "Authorization: Bearer $KEY"} "$@"; }
+ask() {
+  curl -sS -H @/dev/fd/3 "$@" 3<<END # not as an argument, which others see
+${KEY:+Authorization: Bearer $KEY}
+END
+}
 ids_as_text() { sed 's/"id":\([-0-9]*\)/"id":"\1"/g'; } # jq 1.6 rounds numbers above 2^53
 export_all() {
   next=$(ask -f -o $new -w '%header{changes-cursor}' $api/users.ndjson) || return

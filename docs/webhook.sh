@@ -2,7 +2,11 @@
 # Posts {"changes":[…],"next":"…"} to HOOK. KEY is a key that may read, if the service requires one.
 api=${API:-http://localhost:3000/api}
 : "${HOOK:?}"
-ask() { curl -sSfG ${KEY:+-H "Authorization: Bearer $KEY"} "$@"; }
+ask() {
+  curl -sSfG -H @/dev/fd/3 "$@" 3<<END # not as an argument, which others see
+${KEY:+Authorization: Bearer $KEY}
+END
+}
 while sleep 1; do
   if [ ! -s cursor.txt ]; then
     cursor=$(ask -o /dev/null -w '%header{changes-cursor}' -d limit=1 $api/users) || continue

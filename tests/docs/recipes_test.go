@@ -1,14 +1,11 @@
 package docs
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -16,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -39,13 +35,13 @@ type recipe struct {
 
 var (
 	shownRecipe = regexp.MustCompile("(?s)```sh\n(.*?)```\n```answer\n(.*?)```")
-	shownBegin  = regexp.MustCompile("(?s)```shell\n(api=.*?)```")
+	shownBegin  = regexp.MustCompile("(?s)```shell\n((?:api=|send\\(\\)).*?)```")
 	shownError  = regexp.MustCompile(`^\{("error"|.*"status":4)`)
 	ofTests     = strings.NewReplacer("',Zoe,zoe@new.example,", "',Zoe,zoe@new.example,"+program.OwnCells(), // a row of all columns
 		"key:hr-sync", "nobody") // as in these tests, which need no key
 )
 
-// recipesOf returns what a document says to paste before its recipes, and them. README.md shows the API first, without these lines.
+// recipesOf returns what is to be pasted before the recipes of a document, and them: the lines of README.md, and those of its own.
 // The test fails when a block has no answer below it.
 func recipesOf(t *testing.T, path string) (begin string, found []recipe) {
 	t.Helper()
@@ -58,12 +54,15 @@ func recipesOf(t *testing.T, path string) (begin string, found []recipe) {
 	if shown := strings.Count(text, "```sh\n"); lines == nil || len(found) != shown || shown < 5 {
 		t.Fatalf("%d of %d scripts in %s have an answer below them, and they begin with %q", len(found), shown, path, lines)
 	}
-	return lines[1], found
+	if path != readme {
+		begin, _ = recipesOf(t, readme)
+	}
+	return begin + lines[1], found
 }
 
 // inEarnest is a script after its reader has changed the one word that makes it more than a dry run.
 func inEarnest(script string) string {
-	return strings.NewReplacer("echo ask ", "ask ", "dry_run=true", "dry_run=false").Replace(script)
+	return strings.NewReplacer("echo ask ", "ask ", "echo send ", "send ", "dry_run=true", "dry_run=false").Replace(script)
 }
 
 // needTools skips a test that runs scripts where a program that they call is missing.
@@ -162,7 +161,11 @@ func TestEachRecipeDoesWhatItSays(t *testing.T) {
 			}
 			for i, got := range paste(t, shell, p, directory, scripts...) {
 				step := steps[i]
-				if step.prints != "" && shown(got.stdout) != shown(step.prints) || (got.code != "0") != step.refused {
+				isShown := shown(got.stdout) == shown(step.prints)
+				if step.refused {
+					isShown = got.stdout == "" && strings.Contains(shown(got.stderr), shown(step.prints))
+				}
+				if step.prints != "" && !isShown || (got.code != "0") != step.refused {
 					t.Errorf("%s\nends with %s and prints\n%s\nand %s shows\n%s\n%s",
 						step.script, got.code, got.stdout, document.path, step.prints, got.stderr)
 				}
@@ -202,6 +205,9 @@ func TestARecipeHarmsNobodyElse(t *testing.T) {
 	})
 }
 
+// alarmed is a script as somebody runs it who wants to know when it fails: there the shells do not heed `set -e`.
+func alarmed(script string) string { return "if ! {\n" + script + "}; then false; fi\n" }
+
 // A recipe that cannot do its work ends with an exit code that is not 0, says why, and changes nobody, also in earnest.
 func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 	t.Parallel()
@@ -214,13 +220,13 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 		{"the key is not valid", `Bearer \$KEY`, "Bearer a-key-that-was-removed", `401`, 14},
 		{"the lines before it were not pasted", `^(?s)api=.*`, "", `ask`, 14},
 		{"its file is missing", `printf '[^'%]+'( \|)`, "cat missing.csv$1", `missing\.csv`, 4},
-		{"nobody has the email", `email=\w+@example\.org`, "email=nobody@example.org", "nobody has this email", 1},
-		{"nobody has the email in the path", `/\w+@example\.org`, "/nobody@example.org", "404", 1},
-		{"several users are found", `email=\w+@example\.org`, "q=example.org", "412", 1},
-		{"its filter is refused", `email=\w+@example\.org`, "mail=ada@example.org", "400", 1},
+		{"nobody has the email in the path", `/\w+@example\.org`, "/nobody@example.org", "User not found", 2},
+		{"somebody else has changed the user", `etag=.*`, `etag='"x"'`, "412", 1},
+		{"its filter is refused", `department=Sales`, "departement=Sales", `Unknown parameter \\"departement\\"`, 1},
+		{"a request of a batch is refused", `"@new\.example"`, `"@example.com"`, `409 /api/users/\d+ it@example.com Email is .*used`, 1},
 		{"more users would be deleted than it allows", `max_deletes=10`, "max_deletes=0", "422", 1},
 		{"nobody is in the department", `department=Sales`, "department=Sale", "nobody is in it", 1},
-		{"the key wrote nothing", `by=nobody`, "by=key:other", "nobody is to come back|the key did nothing", 2},
+		{"the key wrote nothing", `by=nobody`, "by=key:other", "nobody is to come back|nothing is left", 2},
 	}
 	eachShell(t, func(t *testing.T, shell string) {
 		cases := cases
@@ -229,7 +235,7 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 		}
 		p, directory := program.Serve(t, withFields, "API_KEY="+key), t.TempDir()
 		const users = others + "Ada,ada@example.org,,,\nGrace,grace@example.org,,,\n" +
-			"Ada,ada@new.example,Sales,,\nBob,bob@old.example,Sales,,\n"
+			"Ada,ada@new.example,Sales,,\nIt,it@old.example,Sales,,\n"
 		p.Do(t, "POST", program.CSV, users, "X-API-Key: "+key).Expect(t, 200, "…")
 		before := p.Do(t, "GET", "/api/users", "", "X-API-Key: "+key)
 		for _, c := range cases {
@@ -240,7 +246,7 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 				for _, r := range found {
 					changed := inEarnest(find.ReplaceAllString(r.script, c.replace))
 					if strings.Contains(changed, "ask ") && (changed != inEarnest(r.script) || scripts[0] != begin) {
-						scripts = append(scripts, changed)
+						scripts = append(scripts, alarmed(changed))
 					}
 				}
 				if len(scripts) == 1 {
@@ -259,6 +265,77 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 			program.Must(t, os.RemoveAll(filepath.Join(directory, "excel")))
 		}
 	})
+}
+
+// A recipe during which the service fails, at its first request or after some good answers, fails too, and says what the service says.
+func TestARecipeDuringWhichTheServiceFailsSaysSo(t *testing.T) {
+	t.Parallel()
+	const says = "too little room is left"
+	eachShell(t, func(t *testing.T, shell string) {
+		p := program.Serve(t, withFields)
+		p.Do(t, "POST", program.CSV, others+"Ada,ada@example.org,,,\nBob,bob@old.example,Sales,,\nEve,eve@new.example,,,\n").Expect(t, 200, "…")
+		address, err := url.Parse(p.URL)
+		program.Must(t, err)
+		var good, asked, most atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) > good.Load() {
+				http.Error(w, program.ErrorBody(says), http.StatusServiceUnavailable)
+				return
+			}
+			httputil.NewSingleHostReverseProxy(address).ServeHTTP(w, r)
+		}))
+		t.Cleanup(server.Close)
+		for _, path := range []string{readme, recipes} {
+			begin, found := recipesOf(t, path)
+			for _, r := range found {
+				for good.Store(0); good.Load() < 3; good.Add(1) {
+					asked.Store(0)
+					got := paste(t, shell, p.At(server.URL), t.TempDir(), begin, alarmed(r.script))[1]
+					if asked.Load() <= good.Load() || !strings.Contains(r.script, "ask ") {
+						break
+					}
+					most.Store(max(most.Load(), asked.Load()))
+					if got.code == "0" || !strings.Contains(got.stderr, says) && !strings.Contains(r.script, "ask -I") {
+						t.Errorf("%s\nends with %s after %v good answers, and says\n%s%s", r.script, got.code, &good, got.stdout, got.stderr)
+					}
+				}
+			}
+		}
+		program.Expect(t, "that it failed on the third page of a list", most.Load() >= 3, true)
+	})
+}
+
+// Whoever is not in the file is deactivated, and nobody else: with the mark at the beginning of what Excel saves as UTF-8, and with more
+// emails than an argument may hold.
+func TestWhoLeftIsWhoIsNotInTheFile(t *testing.T) {
+	t.Parallel()
+	needTools(t, "dash")
+	begin, found := recipesOf(t, recipes)
+	at := slices.IndexFunc(found, func(r recipe) bool { return strings.Contains(r.script, `active: "false"`) })
+	deactivate := regexp.MustCompile(`printf '[^%']+' \|`).ReplaceAllString(inEarnest(found[at].script), "cat staff.csv |")
+	users := program.ManyRows(5_000) + "Left,left@example.org\n"
+	staff := regexp.MustCompile(`(?m)^.*,`).ReplaceAllString(program.ManyRows(5_000), "")
+	for name, c := range map[string]struct{ file, fields, says, left string }{
+		"a file of Excel":         {"\ufeff" + strings.ReplaceAll(staff, "\n", "\r\n"), withFields, `"updated":1,`, "Left"},
+		"emails without a header": {"\ufeff" + strings.TrimPrefix(staff, "email\n"), withFields, `"updated":1,`, "Left"},
+		"no field active":         {staff, "USER_FIELDS=room", "users have no field active", ""},
+		"a file of others":        {"\ufeffsomebody@example.com\n", withFields, "no line of the file is the email of a user", ""},
+		"an empty file":           {"", withFields, "no line of the file is the email of a user", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, directory := program.Serve(t, c.fields), t.TempDir()
+			p.Do(t, "POST", program.CSV, users).Expect(t, 200, "…")
+			program.WriteFile(t, filepath.Join(directory, "staff.csv"), c.file)
+			got := paste(t, "dash", p, directory, begin, alarmed(deactivate))[1]
+			if (got.code == "0") != (c.left != "") || !strings.Contains(got.stdout+got.stderr, c.says) {
+				t.Errorf("it ends with %s and says\n%.1000s%.1000s", got.code, got.stdout, got.stderr)
+			}
+			if c.left != "" {
+				program.Expect(t, "how many are inactive", p.Do(t, "GET", "/api/users.csv?active=false", "").Body, "…\n5001,Left,…,false,…")
+			}
+		})
+	}
 }
 
 // Ids above 2^53 are not rounded, as jq 1.6 does: to the id of somebody else.
@@ -287,182 +364,4 @@ func TestARecipeTakesIDsAsTheyAre(t *testing.T) {
 	program.Expect(t, "how many scripts were tried", tried, 7)
 	p.Do(t, "GET", "/api/users", "").Expect(t, 200, `[{"id":9007199254740992,"name":"Somebody",…},`+
 		`{"id":9007199254740993,"name":"Ada","email":"ada@old.example",…},{"id":9007199254740995,"name":"Grace",…}]`)
-}
-
-// begin starts a script of docs/ in a directory, beside a program, with further settings. It is killed when the test ends.
-func begin(t *testing.T, p *program.Program, directory, name string, settings ...string) (command *exec.Cmd) {
-	t.Helper()
-	stderr, err := os.OpenFile(filepath.Join(directory, "stderr"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	program.Must(t, err)
-	defer func() { _ = stderr.Close() }() // the script has its own
-	path, err := filepath.Abs("../../docs/" + name)
-	program.Must(t, err)
-	command = exec.Command("sh", path)
-	command.Dir, command.Stderr = directory, stderr
-	command.Env = append(append(os.Environ(), "API="+p.URL+"/api"), settings...)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	program.Must(t, command.Start())
-	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() }) // its curl, too
-	return command
-}
-
-// README.md's start with Go is one command.
-func TestTheStartWithGoServes(t *testing.T) {
-	t.Parallel()
-	shown := regexp.MustCompile(`(?m)^[A-Z_=0-9. ]*go run -tags nomsgpack \.$`).FindString(program.ReadFile(t, "../../README.md"))
-	if shown == "" {
-		t.Fatal("README.md does not start the service with Go")
-	}
-	command := exec.Command("sh", "-c", shown)
-	command.Dir, command.Env = "../..", append(os.Environ(), "PORT=0", "DATA_DIR="+t.TempDir())
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	log, err := command.StderrPipe()
-	program.Must(t, err)
-	program.Must(t, command.Start())
-	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() })
-	line := bufio.NewScanner(log)
-	for line.Scan() {
-		if address := regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(line.Text()); address != nil {
-			program.At(address[1]).Do(t, "GET", "/health", "").Expect(t, 200, `{"status":"ok"}`)
-			return
-		}
-		t.Log(line.Text())
-	}
-	t.Errorf("%s does not listen", shown)
-}
-
-// The script keeps a copy, however often it and the service are killed. jq 1.6 rounds ids above 2^53, to that of another user.
-func TestTheScriptKeepsACopyThroughKills(t *testing.T) {
-	t.Parallel()
-	needTools(t)
-	const apart = "LISTEN_ADDRESS=127.0.0.77" // of no client, so that none can take the port while the program is away
-	p := program.Serve(t, apart)
-	address, err := url.Parse(p.URL)
-	program.Must(t, err)
-	directory := t.TempDir()
-	follower := begin(t, p, directory, "keep-a-copy.sh")
-	for round := range 2 {
-		for i := range 5 {
-			p.Create(t, fmt.Sprintf(`\n "%d" é`, i), fmt.Sprint(round, "-", i))
-		}
-		p.Do(t, "PATCH", fmt.Sprint("/api/users/", 5*round+1), fmt.Sprintf(`{"name":"round %d"}`, round))
-		p.Delete(t, int64(5*round+2))
-		expectCopy(t, p, directory)
-		_ = follower.Process.Kill() // and its curl goes on
-		p.Create(t, "while nothing follows", fmt.Sprint(round))
-		p.Kill(t)
-		follower = begin(t, p, directory, "keep-a-copy.sh")
-		p = program.Serve(t, apart, "DATA_DIR="+p.DataDir, "PORT="+address.Port())
-	}
-	const odd int64 = 9007199254740993
-	program.OpenOther(t, p.DatabasePath()).Insert(
-		fmt.Sprintf("INSERT INTO users (id, name, email) VALUES (%d, 'Even', 'even'), (%d, 'Odd', 'odd')", odd-1, odd))
-	p.Run(t, "changes", "restart").MustSucceed(t) // the place of the copy is no longer valid
-	expectCopy(t, p, directory)
-	p.Change(t, odd, `{"name":"\\\"id\\\":1 \"id\":2"}`)
-	expectCopy(t, p, directory)
-	p.Delete(t, odd)
-	expectCopy(t, p, directory)
-	p.Do(t, "POST", program.CSV, program.ManyRows(10_001)).Expect(t, 200, "…")
-	expectCopy(t, p, directory)
-}
-
-// nginx gives up on a response after 60 s, which must not be what ends each wait.
-func TestTheScriptsWaitForLessThanAProxyDoes(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{"../../docs/keep-a-copy.sh", "../../docs/webhook.sh"} {
-		program.Expect(t, "what "+path+" waits for", regexp.MustCompile(` wait=\d+ `).FindString(program.ReadFile(t, path)), " wait=50 ")
-	}
-}
-
-// expectCopy waits until the copy in a directory has all users as they are, but for ids as text.
-func expectCopy(t *testing.T, p *program.Program, directory string, header ...string) {
-	t.Helper()
-	want := program.RawUsers(t, p.Do(t, "GET", "/api/users", "", header...))
-	program.WaitFor(t, "the copy is complete", func() bool {
-		text, _ := os.ReadFile(filepath.Join(directory, "copy.json"))
-		var copied struct{ Users map[string]json.RawMessage }
-		err := json.Unmarshal(text, &copied)
-		got := map[string]string{}
-		for id, user := range copied.Users {
-			got[id] = strings.Replace(program.WithoutOwn(string(user)), `{"id":"`+id+`",`, `{"id":`+id+`,`, 1)
-		}
-		return err == nil && maps.Equal(got, want)
-	})
-}
-
-// Without its key the script says what is wrong, also when it loses the key while it follows; with a key that reads it follows.
-func TestTheScriptThatKeepsACopySaysThatItNeedsAKey(t *testing.T) {
-	t.Parallel()
-	needTools(t)
-	const full, read = "key-with-full-access", "key-that-only-reads"
-	keys := filepath.Join(t.TempDir(), "keys")
-	program.WriteFile(t, keys, read+"\n")
-	p := program.Serve(t, "API_KEY="+full, "API_READ_KEY_FILE="+keys)
-	directory := t.TempDir()
-	says := func(what string) {
-		t.Helper()
-		program.WaitFor(t, "the script says "+what, func() bool {
-			said, err := os.ReadFile(filepath.Join(directory, "stderr"))
-			return err == nil && strings.Contains(string(said), what)
-		})
-	}
-	without := begin(t, p, directory, "keep-a-copy.sh")
-	says("error: 401")
-	_ = without.Process.Kill()
-	follower := begin(t, p, directory, "keep-a-copy.sh", "KEY="+read)
-	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada@example.org"), "X-API-Key: "+full)
-	expectCopy(t, p, directory, "X-API-Key: "+full)
-	_ = follower.Process.Kill()
-	begin(t, p, directory, "keep-a-copy.sh", "KEY=a-key-that-was-removed")
-	says(`the service answers {"error":"The API key is not valid"}401`)
-}
-
-// The webhook gets every change at least once and in order, also those that were written while it was away.
-func TestTheWebhookGetsEveryChange(t *testing.T) {
-	t.Parallel()
-	needTools(t)
-	var (
-		mu  sync.Mutex
-		got []string
-		off atomic.Bool
-	)
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if off.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		sent, _ := io.ReadAll(r.Body)
-		for _, change := range regexp.MustCompile(`"op":"(\w+)","id":(\d+)`).FindAllStringSubmatch(string(sent), -1) {
-			got = append(got, change[1]+" "+change[2])
-		}
-	}))
-	t.Cleanup(hook.Close)
-	expect := func(want ...string) {
-		t.Helper()
-		program.WaitFor(t, strings.Join(want, ", "), func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return slices.Equal(slices.Compact(slices.Clone(got)), want) // a kill may let it send again what it has just sent
-		})
-	}
-	p := program.Serve(t)
-	directory := t.TempDir()
-	p.Create(t, "before", "before") // which the other system has
-	first := begin(t, p, directory, "webhook.sh", "HOOK="+hook.URL)
-	program.WaitFor(t, "it has its place", func() bool {
-		place, err := os.ReadFile(filepath.Join(directory, "cursor.txt"))
-		return err == nil && len(place) > 0
-	})
-	ada := p.Create(t, "Ada", "ada")
-	expect("created 2")
-	off.Store(true)
-	p.Do(t, "PATCH", fmt.Sprint("/api/users/", ada), `{"name":"Ada King"}`)
-	_ = first.Process.Kill()
-	p.Delete(t, ada)
-	off.Store(false)
-	begin(t, p, directory, "webhook.sh", "HOOK="+hook.URL)
-	expect("created 2", "changed 2", "deleted 2")
 }
