@@ -184,16 +184,19 @@ func (s *API) Create(c *gin.Context) error {
 	if err := s.checkUserName(c.Request.Context(), &wanted.Profile, nil); err != nil {
 		return err
 	}
-	id, err := s.users.Create(c.Request.Context(), wanted.Profile)
+	var user models.User // is read in the same transaction: whoever is told that it failed can send it again
+	err := s.users.Batch(c.Request.Context(), true, func(ctx context.Context) error {
+		id, err := s.users.Create(ctx, wanted.Profile)
+		if err == nil {
+			user, err = s.users.Get(ctx, database.Who{ID: id})
+		}
+		return err
+	})
 	if err != nil {
 		return taken(err)
 	}
-	c.Set(controllers.LoggedWrite, slog.Int64("user", id))
-	user, err := s.users.Get(c.Request.Context(), database.Who{ID: id})
-	if err != nil {
-		return err
-	}
-	c.Header("Location", location(id))
+	c.Set(controllers.LoggedWrite, slog.Int64("user", user.ID))
+	c.Header("Location", location(user.ID))
 	return send(c, http.StatusCreated, s.render(&user))
 }
 
