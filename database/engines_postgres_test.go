@@ -8,6 +8,6 @@ import (
 	"users-api/tests/postgresql"
 )
 
-func TestInsidePostgreSQL(t *testing.T) {
-	expectEngine(t, Location{URL: postgresql.Shared(t).NewDatabase(t)})
+func TestPostgreSQLFoldsAsGoDoes(t *testing.T) {
+	expectFolds(t, Location{URL: postgresql.Shared(t).NewDatabase(t)})
 }

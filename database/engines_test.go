@@ -15,57 +15,20 @@ import (
 	"users-api/tests/program"
 )
 
-func TestInsideSQLite(t *testing.T) {
-	expectEngine(t, Location{Path: filepath.Join(t.TempDir(), "users.db")})
-}
-
-// A transaction of GORM inside one of storage is a savepoint: it goes with the outer one, and may fail alone.
-func expectEngine(t *testing.T, at Location) {
-	t.Helper()
-	at.Fields, at.Logger = models.NewFields()[:2], slog.New(slog.DiscardHandler)
-	u, err := at.Open(t.Context(), 0)
-	program.Must(t, err)
-	defer u.Close(t.Context()) //nolint:errcheck // nothing is under way
-	expectFolds(t, u)
-	create := func(tx *gorm.DB, email string) error {
-		return tx.Create(&models.User{Profile: models.Profile{Name: "n", Email: email}}).Error
-	}
-	broken := errors.New("broken")
-	for _, test := range []struct {
-		name         string
-		outer, inner error
-		stored       int64
-	}{
-		{"the outer one takes the other", broken, nil, 0},
-		{"both are taken back by themselves", broken, broken, 0},
-		{"the inner one is taken back", nil, broken, 1},
-		{"both are committed", nil, nil, 2},
-	} {
-		err := u.pool.write(t.Context(), func(tx *gorm.DB) error {
-			outer := errors.Join(tx.Exec("DELETE FROM users").Error, create(tx, "outer"))
-			inner := tx.Transaction(func(tx *gorm.DB) error { return errors.Join(create(tx, "inner"), test.inner) })
-			if outer != nil || !errors.Is(inner, test.inner) {
-				t.Errorf("%s: %v, %v", test.name, outer, inner)
-			}
-			return test.outer
-		})
-		var stored int64
-		failed := u.Query(t.Context(), models.Query{Count: true}, func(result Result) error {
-			stored = result.Total
-			return nil
-		})
-		if !errors.Is(err, test.outer) || failed != nil || stored != test.stored {
-			t.Errorf("%s: %d users are stored, want %d, %v, %v", test.name, stored, test.stored, err, failed)
-		}
-	}
+func TestSQLiteFoldsAsGoDoes(t *testing.T) {
+	expectFolds(t, Location{Path: filepath.Join(t.TempDir(), "users.db")})
 }
 
 // expectFolds expects that the database folds every character as Go does.
-func expectFolds(t *testing.T, u *Users) {
+func expectFolds(t *testing.T, at Location) {
 	t.Helper()
 	if testing.Short() { // one goroutine folds: the race detector finds nothing, and takes ten times as long
 		return
 	}
+	at.Fields, at.Logger = models.NewFields()[:2], slog.New(slog.DiscardHandler)
+	u, err := at.Open(t.Context(), 0)
+	program.Must(t, err)
+	defer u.Close(t.Context()) //nolint:errcheck // nothing is under way
 	var texts []any
 	for first := rune(1); first <= utf8.MaxRune; first += 16 {
 		text := ""
@@ -90,5 +53,21 @@ func expectFolds(t *testing.T, u *Users) {
 				t.Fatalf("%+q is folded to %+q, want %+q, %v", text, got[i], want, err)
 			}
 		}
+	}
+}
+
+func TestATempFileThatCannotBeMadeSaysWhy(t *testing.T) {
+	_, err := NewTempFiles(filepath.Join(t.TempDir(), "gone", "users.db-spool-")).New()
+	if err == nil || err.Error() != "a temporary file cannot be written: no such file or directory" {
+		t.Errorf("got %v", err)
+	}
+	files := NewTempFiles(filepath.Join(t.TempDir(), "users.db-spool-"))
+	for range maxTempFiles {
+		file, err := files.New()
+		program.Must(t, err)
+		defer file.Close()
+	}
+	if _, err := files.New(); !errors.Is(err, models.ErrNoRoom) {
+		t.Errorf("one more than may be open: %v", err)
 	}
 }

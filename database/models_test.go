@@ -6,14 +6,16 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"fmt"
 	"iter"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
+	_ "github.com/glebarez/go-sqlite" // the driver of database/sql
 
 	"users-api/database"
 	"users-api/models"
@@ -32,7 +34,6 @@ type engine struct {
 	other func(t testing.TB, at database.Location) *sql.DB
 	// failing returns where an empty database is whose statements fail.
 	failing func(t testing.TB, statements *failing.Statements) database.Location
-	noNUL   bool // a text with a NUL is refused
 	delayed bool // the feed shows a commit only once all older transactions have ended
 }
 
@@ -42,18 +43,9 @@ var databases []engine
 // atEnd is called after all tests.
 var atEnd []func()
 
-// TestMain tries 20 random sequences of actions in each test that tries some, 5 with -short, or as many as -rapid.checks
-// says. It sets that flag before any test reads it. More tests run at a time than there are processors: most wait for a disk.
+// TestMain runs more tests at a time than there are processors: most wait for a disk.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8") // it is a number
-	flag.Parse()
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		some := "20"
-		if testing.Short() {
-			some = "5"
-		}
-		_ = checks.Value.Set(some) // it is a number
-	}
 	code := m.Run()
 	for _, end := range atEnd {
 		end()
@@ -121,7 +113,7 @@ func connect(t testing.TB, driver, name string) *sql.DB {
 }
 
 // run runs statements as another program does.
-func run(t rapid.TB, db *sql.DB, statements ...string) {
+func run(t testing.TB, db *sql.DB, statements ...string) {
 	for _, statement := range statements {
 		if _, err := db.Exec(statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -208,7 +200,7 @@ func lines(rows []models.Values) iter.Seq2[database.ImportRow, error] {
 }
 
 // selected returns the users that a query selects.
-func selected(t rapid.TB, from *database.Users, query models.Query) (users []models.User) {
+func selected(t testing.TB, from *database.Users, query models.Query) (users []models.User) {
 	t.Helper()
 	err := from.Query(ctx, query, func(result database.Result) error {
 		for user, err := range result.Users {
@@ -229,4 +221,32 @@ func selected(t rapid.TB, from *database.Users, query models.Query) (users []mod
 func refusal(err error) *models.StorageError {
 	failed, _ := errors.AsType[*models.StorageError](err)
 	return failed
+}
+
+var sqlite = engine{
+	name: "SQLite",
+	empty: func(t testing.TB) database.Location {
+		return database.Location{Path: filepath.Join(t.TempDir(), "data", "users.db")}
+	},
+	other: func(t testing.TB, at database.Location) *sql.DB {
+		t.Helper()
+		return connect(t, "sqlite", "file:"+at.Path+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)")
+	},
+	failing: func(t testing.TB, statements *failing.Statements) database.Location {
+		return database.Location{Path: failing.File(t, statements)}
+	},
+}
+
+func init() { databases = append(databases, sqlite) }
+
+// The version of SQLite matters: those before 3.51.3 can corrupt a database when its -wal file is reset.
+func TestSQLiteIsNewEnough(t *testing.T) {
+	t.Parallel()
+	other := sqlite.other(t, database.Location{Path: filepath.Join(t.TempDir(), "users.db")})
+	var version string
+	program.Must(t, other.QueryRow("SELECT sqlite_version()").Scan(&version))
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil || major*1_000_000+minor*1000+patch < 3_051_003 {
+		t.Errorf("SQLite is %s", version)
+	}
 }

@@ -35,7 +35,7 @@ var postgres = engine{
 	failing: func(t testing.TB, statements *failing.Statements) database.Location {
 		return database.Location{URL: failing.Server(t, postgresql.Shared(t).NewDatabase(t), statements)}
 	},
-	noNUL: true, delayed: true,
+	delayed: true,
 }
 
 func init() {
@@ -102,33 +102,6 @@ func TestOnlyTheWritesThatWaitForALockAreRefused(t *testing.T) {
 	s.create(t, "same")
 }
 
-// What PostgreSQL ends for the sake of another transaction is done again, whatever its defaults are.
-func TestAWriteThatADeadlockEndsIsDoneAgain(t *testing.T) {
-	t.Parallel()
-	s := postgres.open(t, plain())
-	run(t, s.other(t, s.at), fmt.Sprintf("ALTER DATABASE %s SET default_transaction_isolation = 'serializable'",
-		postgresql.Ask(t, s.at.URL, "SELECT current_database()")))
-	s.reopen(t)
-	id := s.create(t, "ada")
-	other := begin(t, s, "SET LOCAL deadlock_timeout = '1h'", "INSERT INTO users (name, email) VALUES ('n', 'wanted')")
-	changed := make(chan error, 1)
-	go func() {
-		_, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "email", "wanted"), func(models.User) error { return nil })
-		changed <- err
-	}()
-	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0") // the change has locked the user, and waits for the email
-	if _, err := other.Exec(fmt.Sprint("UPDATE users SET name = 'other' WHERE id = ", id)); err != nil {
-		t.Error(err)
-	}
-	if err := other.Rollback(); err != nil {
-		t.Error(err)
-	}
-	failed := <-changed
-	if user, err := s.Get(ctx, database.Who{ID: id}); failed != nil || err != nil || user.Email != "wanted" || user.Name != "ada" {
-		t.Errorf("stored is %+v, %v, and the change ended with %v", user, err, failed)
-	}
-}
-
 func TestLostConnectionsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	s := postgres.open(t, plain())
@@ -180,6 +153,8 @@ func TestATimeLimitOnWhatIsIdleRefusesNothing(t *testing.T) {
 	}
 }
 
+func all(models.User) error { return nil }
+
 // What another transaction only refers to, by a foreign key, can be changed, and not be deleted.
 func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
 	t.Parallel()
@@ -200,70 +175,6 @@ func TestARowThatIsReferredToHoldsUpNoChange(t *testing.T) {
 	}
 	program.Must(t, open.Rollback())
 	program.Must(t, s.remove(id))
-}
-
-// A request of a batch that waits for another transaction is refused alone, and leaves nothing behind.
-func TestAStepOfABatchThatWaitsForALockIsRefusedAlone(t *testing.T) {
-	t.Parallel()
-	s := postgres.open(t, plain())
-	held, other := s.create(t, "held"), s.create(t, "other")
-	open := begin(t, s, fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", held))
-	var outcomes []error
-	err := s.Batch(ctx, true, func(ctx context.Context) error {
-		outcomes = nil
-		for _, step := range []func(ctx context.Context) error{
-			func(ctx context.Context) error { return s.add(ctx, "first") },
-			func(ctx context.Context) error {
-				_, err := s.Change(ctx, database.Who{ID: other}, values(s.fields, "name", "lost"), nil)
-				if err == nil {
-					_, err = s.Delete(ctx, database.Who{ID: held}, nil)
-				}
-				return err
-			},
-			func(ctx context.Context) error { return s.add(ctx, "last") },
-		} {
-			outcomes = append(outcomes, s.Step(ctx, step))
-		}
-		return nil
-	})
-	program.Must(t, open.Rollback())
-	if failed := refusal(outcomes[1]); err != nil || errors.Join(outcomes[0], outcomes[2]) != nil || failed == nil || failed.Meaning != "locked" {
-		t.Errorf("the steps end with %v, and the batch with %v", outcomes, err)
-	}
-	program.Expect(t, "the users", s.users(t), "held held, other other, n first, n last")
-}
-
-// A deadlock ends one of the transactions: if it is the batch, all of it begins again.
-func TestABatchThatADeadlockEndsBeginsAgain(t *testing.T) {
-	t.Parallel()
-	s := postgres.open(t, plain())
-	run(t, s.other(t, s.at), fmt.Sprintf("ALTER DATABASE %s SET deadlock_timeout = '3s'", // a busy machine takes long to wait, too
-		postgresql.Ask(t, s.at.URL, "SELECT current_database()")))
-	s.reopen(t)
-	first, second := s.create(t, "first"), s.create(t, "second")
-	other := begin(t, s, "SET LOCAL deadlock_timeout = '1h'", fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", second))
-	tries, done, goesOn := 0, make(chan error, 1), make(chan bool)
-	go func() {
-		done <- s.Batch(ctx, true, func(ctx context.Context) error {
-			if tries++; tries == 2 {
-				<-goesOn // otherwise it may be faster than the other one that it has made way for
-			}
-			steps := []error{s.Step(ctx, func(ctx context.Context) error { return s.add(ctx, "new") })}
-			for _, id := range []int64{first, second} {
-				steps = append(steps, s.Step(ctx, func(ctx context.Context) error {
-					_, err := s.Change(ctx, database.Who{ID: id}, values(s.fields, "name", "changed"), nil)
-					return err
-				}))
-			}
-			return errors.Join(steps...)
-		})
-	}()
-	await(t, s.at.URL, "count(*) FILTER (WHERE wait_event_type = 'Lock') > 0") // the batch waits for the second user
-	_, err := other.Exec(fmt.Sprint("UPDATE users SET name = 'x' WHERE id = ", first))
-	close(goesOn)
-	program.Must(t, errors.Join(err, other.Rollback(), <-done))
-	program.Expect(t, "how often it was tried", tries, 2)
-	program.Expect(t, "the users", s.users(t), "changed first, changed second, n new")
 }
 
 // A client that leaves ends its statement only after a moment: most end by themselves until then, and PgBouncer 1.18 crashes

@@ -1,7 +1,6 @@
 package database_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"users-api/database"
 	"users-api/models"
-	"users-api/tests/program"
 )
 
 func TestStorage(t *testing.T) {
@@ -20,26 +18,7 @@ func TestStorage(t *testing.T) {
 		{"rows of many users with the same emails are stored in their order", repeatedRows},
 		{"a write is refused at once while the close waits for another", closing},
 		{"a write beside an import waits for it, however long that takes, or is refused in time", writesBesideImport},
-		{"a user who is restored by two at once is created once", restoredByTwo},
 	}, plain())
-}
-
-func restoredByTwo(t *testing.T, s *storage) {
-	id := s.create(t, "ada")
-	for range 20 {
-		program.Must(t, s.remove(id))
-		outcomes := make(chan error, 2)
-		for _, users := range []*database.Users{s.Users, s.open(t, 0)} {
-			go func() {
-				_, err := users.Restore(ctx, id, models.Values{})
-				outcomes <- err
-			}()
-		}
-		first, second := <-outcomes, <-outcomes
-		if (first == nil) == (second == nil) || !errors.Is(cmp.Or(first, second), models.ErrExists) {
-			t.Fatalf("the restores end with %v and %v", first, second)
-		}
-	}
 }
 
 const updates = database.ConflictUpdates
@@ -107,8 +86,8 @@ func closing(t *testing.T, s *storage) {
 }
 
 // writesBesideImport imports a file whose last row comes only after longer than any write waits for another program. On SQLite
-// what it has written waits for it, and then for another program that holds the lock for a moment; a client that leaves waits no
-// longer. On PostgreSQL only writes that need what the import has written wait, and are refused in time.
+// what it has written waits for it, and a client that leaves waits no longer. On PostgreSQL only writes that need what the import
+// has written wait, and are refused in time.
 func writesBesideImport(t *testing.T, s *storage) {
 	const waits = 6 * time.Second
 	changed, deleted := s.create(t, "changed"), s.create(t, "deleted")
@@ -169,22 +148,10 @@ func writesBesideImport(t *testing.T, s *storage) {
 	if err := s.add(leaving, "of no row"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a creation whose client leaves: %v", err)
 	}
-	other, locked := s.other(t, s.at), make(chan bool)
-	run(t, other, "PRAGMA busy_timeout = 0") // it tries again at once, and so before the writes that wait
-	go func() {
-		for locks := false; !locks; { // SQLite has no way to wait for a lock that many want
-			_, err := other.Exec("BEGIN IMMEDIATE")
-			locks = err == nil
-		}
-		time.Sleep(300 * time.Millisecond)
-		run(t, other, "COMMIT")
-		close(locked)
-	}()
 	close(last)
 	if err := <-imported; err != nil {
 		t.Error(err)
 	}
-	<-locked
 	if got, want := sorted(), []string{"a change: done", "a creation: duplicate", "a deletion: done"}; !slices.Equal(got, want) {
 		t.Errorf("after the import, each is done, or of a duplicate: %q, want %q", got, want)
 	}
