@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -12,61 +10,6 @@ import (
 
 	"users-api/models"
 )
-
-// objects are objects in every form that JSON allows.
-var objects = []string{
-	`{}`, ` { } `, "\t{\r\n}", `{"a":1}`, ` { "a" : 1 , "b" : "x" } `, "{\"a\"\n:\n1\n}",
-	`{"a":1,"a":2}`, `{"a":{"b":[1,{"c":"}"}]},"d":[",","]"]}`, `{"a":"\"","b":"\\"}`, `{"a":"\\\"}","b":1}`,
-	`{"\u006eame":"A","":null,"é":"\ud83d\ude00"}`, `{"a":"\\ud800"}`, `{"a":[],"b":{},"c":true,"d":-1.5e+3}`,
-	`{"\"":"\u0000"}`, `{"a" : [ 1 , 2 ] , "b":"" }`,
-}
-
-// FuzzChange sends any bytes as the body of a change of a user with an added field. What is accepted means what
-// encoding/json reads.
-func FuzzChange(f *testing.F) {
-	fields := models.NewFields("fax")
-	for _, text := range append(
-		objects, `{"name":"B","email":"b@c"}`, `{"name":null}`, `{"nmae":""}`, `{"id":7}`, `x`, "\xff", `{"name":"\ud800"}`,
-		`{"name":"B","email":"b@c","fax":null}`, `{"fax":""}`, `{"fax":"1","fax":5}`, `{"fax":5,"fax":"1"}`,
-		"\ufeff{}", "\ufeff",
-	) {
-		f.Add([]byte(text), true)
-		f.Add([]byte(text), false)
-	}
-	f.Fuzz(func(t *testing.T, text []byte, whole bool) {
-		sent := sentChange{sentUser: sentUser{fields: fields}, whole: whole}
-		if err := (OneObject{}).BindBody(text, &sent); err != nil {
-			checkWords(t, err)
-			return
-		}
-		var want map[string]any
-		if text = bytes.TrimPrefix(text, []byte(byteOrderMark)); len(strings.Trim(string(text), " \t\r\n")) > 0 {
-			if err := json.Unmarshal(text, &want); err != nil {
-				t.Fatalf("%q was accepted: %v", text, err)
-			}
-		}
-		for _, field := range fields {
-			var got any
-			if text := field.Value(&sent.Profile); text != nil {
-				got = *text
-			}
-			was, isSent := want[field.Name]
-			isSet := sent.Given.Has(field)
-			if isSet != (isSent || whole) || isSet && (got != was || field.Required && got == "") {
-				t.Errorf("%s was %v and is %v", field.Name, was, got)
-			}
-		}
-		for key := range want {
-			if !slices.Contains(fields.Columns(), key) {
-				t.Errorf("%q has the key %q", text, key)
-			}
-		}
-		allow := sent.precondition(nil)
-		if id := want["id"]; id != nil && id != 7.0 && (allow == nil || allow(models.User{ID: 7}) == nil) {
-			t.Errorf("%q changes the id", text)
-		}
-	})
-}
 
 // plainReference is what may stand between < and > in a Link header.
 var plainReference = regexp.MustCompile(`^\?[!-;=?-~]*$`)

@@ -42,33 +42,6 @@ func (s *service) large(t *testing.T) *program.Conn {
 	return conn
 }
 
-// A body keeps its place until it is answered: what a handler made of it is as large.
-func TestLargeBodiesWaitForAPlaceAndSmallOnesDoNot(t *testing.T) {
-	t.Parallel()
-	whole, goOn := make(chan struct{}, 9), make(chan struct{})
-	s := startWith(t, reader(whole, goOn), func(l *limits) { l.largeBodies = 2 })
-	first, second := s.large(t), s.large(t)
-	for _, conn := range []*program.Conn{first, second} {
-		conn.Send("x")
-		await(t, "a body is worked on", whole)
-	}
-	third := s.large(t)
-	third.Send("x")
-	for _, size := range []int{0, 1, smallBody} {
-		s.Do(t, "POST", "/", strings.Repeat("x", size)).Expect(t, 204, "")
-	}
-	if len(whole) != 0 {
-		t.Fatal("a third body has arrived")
-	}
-	goOn <- struct{}{}
-	await(t, "the third body has the place of another", whole)
-	goOn <- struct{}{}
-	goOn <- struct{}{}
-	for _, conn := range []*program.Conn{first, second, third} {
-		conn.Answer().Expect(t, 204, "")
-	}
-}
-
 // full is a service whose one place for a large body is taken until the test ends.
 func full(t *testing.T, change func(*limits)) *service {
 	t.Helper()

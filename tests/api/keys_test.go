@@ -151,6 +151,7 @@ func TestAnOpenServiceThatOtherMachinesReachSaysSoOnce(t *testing.T) {
 		"LISTEN_ADDRESS=": 1, "LISTEN_ADDRESS=0.0.0.0": 1, "LISTEN_ADDRESS=|ALLOWED_HOSTS=a.example": 1,
 		"LISTEN_ADDRESS=127.0.0.1": 0, "LISTEN_ADDRESS=::1": 0, "LISTEN_ADDRESS=|API_KEY=" + fullKey: 0,
 		"LISTEN_ADDRESS=|PUBLISH=3000": 1, "LISTEN_ADDRESS=|PUBLISH=0.0.0.0:": 1, "LISTEN_ADDRESS=|PUBLISH=127.0.0.1:3000": 0, // with compose
+		"LISTEN_ADDRESS=|PUBLISH=[::]:3000": 1, "LISTEN_ADDRESS=|PUBLISH=127.0.0.2:8000-8010": 0, "LISTEN_ADDRESS=|PUBLISH=[::1]:3000": 0,
 	} {
 		p := program.Serve(t, strings.Split(settings, "|")...)
 		p.Do(t, "GET", "/nothing", "", "X-Request-Id: the-last")

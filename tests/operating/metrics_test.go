@@ -61,7 +61,9 @@ func TestAScrapeHasEveryFigure(t *testing.T) {
 	for _, name := range []string{"users_api_build_info", "go_goroutines", "process_resident_memory_bytes"} {
 		program.Expect(t, "how many "+name+" there are", len(got[name]), 1)
 	}
-	program.Forbid(t, program.AskAdmin(t, p, "/metrics").Body, "ada@", "ADA", "alan", "bob", "BOB", "example.org")
+	text := program.AskAdmin(t, p, "/metrics").Body // in which the commits of at most so many writes are counted, up to each number
+	program.Expect(t, "the sizes of commits", text, `…users_api_commit_writes_bucket{le="1"} 4…users_api_commit_writes_bucket{le="512"} 4…`)
+	program.Forbid(t, text, "ada@", "ADA", "alan", "bob", "BOB", "example.org")
 }
 
 func TestMetricsSayHowFarTheFeedGoesBack(t *testing.T) {
