@@ -3,8 +3,6 @@ package scim
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -145,39 +143,6 @@ func TestAFilterFindsUsers(t *testing.T) {
 	}
 	expect(t, p, exchange{"who is active", "GET /Users?filter=id pr", "", `200 {…[{"active":true,…},{"active":false,…},{"active":true,…},` +
 		`{"active":true,…},{"active":false,…}]}`})
-}
-
-// Filters of the table, combined at random, find whom they find one by one, combined in the same way.
-func TestRandomFiltersFindWhomTheirPartsFind(t *testing.T) {
-	t.Parallel()
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	p := serveDirectory(t)
-	all := []string{"1", "2", "3", "4", "10"}
-	var combine func(depth int) (filter string, finds func(id string) bool)
-	combine = func(depth int) (string, func(string) bool) {
-		if depth == 0 {
-			one := filters[random.IntN(len(filters)-3)] // but for the three that are as long as filters may be
-			return "(" + one.filter + ")", func(id string) bool { return slices.Contains(strings.Fields(one.ids), id) }
-		}
-		left, first := combine(random.IntN(depth))
-		right, second := combine(random.IntN(depth))
-		switch random.IntN(3) {
-		case 0:
-			return "not (" + left + ")", func(id string) bool { return !first(id) }
-		case 1:
-			return "(" + left + " or " + right + ")", func(id string) bool { return first(id) || second(id) }
-		default:
-			return "(" + left + " and " + right + ")", func(id string) bool { return first(id) && second(id) }
-		}
-	}
-	for range program.Times(300, 5000) {
-		filter, finds := combine(random.IntN(4))
-		ids := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return !finds(id) })
-		if got := found(t, p, filter); got != strings.Join(ids, " ") {
-			t.Fatalf("with seed %d, %s finds %s, want %v", seed, filter, got, ids)
-		}
-	}
 }
 
 // An unknown filter is never an empty list: the provider would create everyone again.

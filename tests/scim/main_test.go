@@ -1,5 +1,5 @@
-// Package scim proves what identity providers get from /scim/v2: each rule that docs/scim.md promises, whole conversations as the
-// providers' documents describe them, and random changes that another implementation judges.
+// Package scim proves what identity providers get from /scim/v2: each rule that docs/scim.md promises, and whole conversations as
+// the providers' documents describe them.
 package scim
 
 import (

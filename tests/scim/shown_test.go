@@ -61,8 +61,13 @@ func TestAnEmailStandsForAUserNameThatIsMissing(t *testing.T) {
 		exchange{"and that of an email that would be one", "PATCH /Users/2", operations(`{"op":"replace","path":"emails","value":[{"value":"carol"}]}`), taken},
 		exchange{"nothing was changed", "GET /api/users", "", before},
 		exchange{"the email of somebody with another userName is free", "POST /Users", `{"userName":"carol@x","emails":[{"value":"new@x"}]}`, `201 {…"userName":"carol@x"}`},
-		exchange{"what changes nothing", "PATCH /Users/2", operations(`{"op":"replace","path":"displayName","value":"N"}`), `200 {…"userName":"bob@x"}`},
-		exchange{"writes nothing", "GET /api/users/2", "", `200 {…"user_name":""}`},
+		exchange{"what changes nothing", "PATCH /Users/2", operations(`{"op":"replace","path":"displayName","value":"N"}`), `200 {…"userName":"bob@x"}`})
+	for _, operation := range []string{`{"op":"remove","path":"emails"}`, `{"op":"replace","path":"emails","value":[]}`,
+		`{"op":"replace","path":"emails[type eq \"work\"].value","value":""}`, `{"op":"remove","path":"displayName"},{"op":"remove","path":"name"}`} {
+		expect(t, p, exchange{"a name and an email stay", "PATCH /Users/2", operations(operation), `200 {…"displayName":"N",…"value":"bob@x"…}`})
+	}
+	expect(t, p, exchange{"which writes nothing", "GET /api/users/2/changes", "", `200 {"changes":[{…"op":"created",…}]}`},
+		exchange{"nor a user_name", "GET /api/users/2", "", `200 {…"user_name":""}`},
 		exchange{"a provider links whom it has found", "PUT /Users/2", `{"userName":"bob@x","externalId":"b","emails":[{"value":"bob@x"}]}`, `200 {…"userName":"bob@x"}`},
 		exchange{"what two have already can stay", "PUT /Users/4", `{"userName":"ada@x","externalId":"d","emails":[{"value":"dan@x"}]}`, `200 {…"userName":"ada@x"}`})
 }
