@@ -129,33 +129,8 @@ const (
 	droppedIndex = "done: searches look at every user again"
 )
 
-// The command may run beside the service, twice, and while it writes. Every answer is as before: tests/api/random_pages_test.go asks
-// for many.
-func TestSearchesAreAnsweredTheSameWithAnIndexAndWithout(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada Lovelace", "ada@example.org")
-	p.Create(t, "Ångström", "a_dd@example.org")
-	for _, step := range []struct{ command, will, done string }{
-		{"index-search --drop", dropping, droppedIndex}, {"index-search", indexing, indexed}, {"index-search", indexing, indexed},
-		{"index-search --drop", dropping, droppedIndex}, {"index-search", indexing, indexed},
-	} {
-		expectDone(t, p.Run(t, strings.Fields(step.command)...), step.will, step.done)
-		knows := program.Serve(t, "DATA_DIR="+p.DataDir)
-		for query, want := range map[string]string{"lovelace": "1", "_dd": "1", "ANGSTR%C3%96M": "1", "a_d+EXAMPLE": "1", "xyz": "0"} {
-			answer := knows.Do(t, "GET", "/api/users?count=true&q="+query, "")
-			program.Expect(t, step.command+", then "+query, answer.Header.Get("X-Total-Count"), want)
-		}
-	}
-	p.Stop(t)
-	p = program.Serve(t, "DATA_DIR="+p.DataDir)
-	p.Create(t, "Grace", "grace@navy.example")
-	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('Barbara', 'liskov@mit.example')")
-	p.Do(t, "GET", "/api/users?q=GRACE", "").Expect(t, 200, `[{"id":3,"name":"Grace",…}]`)
-	p.Do(t, "GET", "/api/users?q=liskov", "").Expect(t, 200, `[{"id":4,"name":"Barbara",…,"created_at":"20…"}]`)
-}
-
-// A command that is killed leaves nothing that a search or a write notices, and the next one makes the index.
+// A command that is killed leaves nothing that a search or a write notices, and the next one makes the index, in which is what
+// anybody writes. tests/api/random_pages_test.go asks it.
 func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	t.Parallel()
 	p := program.Serve(t)
@@ -179,8 +154,10 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 		expect("beside", i+1)
 	}
 	expectDone(t, p.Run(t, "index-search"), indexing, indexed)
+	p = p.Again(t)
 	p.Create(t, "beside", "after")
-	expect("beside", 6)
+	program.OpenOther(t, p.DatabasePath()).Do("INSERT INTO users (name, email) VALUES ('beside', 'another program')")
+	expect("beside", 7)
 }
 
 // Another program's may have a name of the command's own, or one that begins like it.
@@ -209,23 +186,6 @@ func TestWhatIsAnotherProgramsStaysWhenTheIndexIsDropped(t *testing.T) {
 	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
 	p.Run(t, "changes", "restart").MustSucceed(t) // which removes what earlier versions have made
 	program.Expect(t, "what another program has made", other.Ask(named), made)
-}
-
-// After another program has written, everybody who keeps a copy is to export again, also where the service runs.
-func TestAllCursorsAreGoneOnceTheFeedIsBegunAgain(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Create(t, "Ada", "ada")
-	cursor := func() string { return p.Do(t, "GET", "/api/users?limit=1", "").Header.Get("Changes-Cursor") }
-	before := cursor()
-	p.Do(t, "GET", "/api/changes?after="+before, "").Expect(t, 200, "…")
-	expectDone(t, p.Run(t, "changes", "restart"), "beginning the feed of changes again, in users_changes, for users in …",
-		"done: every client of GET /api/changes exports all users again")
-	p.Do(t, "GET", "/api/changes?after="+before, "").Expect(t, 410, "…export all users again…")
-	after := cursor()
-	p.Change(t, 1, `{"name":"Ada L."}`)
-	p.Do(t, "GET", "/api/changes?wait=60&after="+after, "").Expect(t, 200, `{"changes":[{…"op":"changed","id":1,…}],…`)
-	p.Do(t, "GET", "/api/users/1/changes", "").Expect(t, 200, `{"changes":[{…"op":"changed"…},{…"op":"created"…}]}`)
 }
 
 // aged makes entries older than CHANGES_KEEP, as time would.
@@ -287,10 +247,6 @@ func TestWithoutChangesNothingIsKeptAndALaterStartBeginsAnew(t *testing.T) {
 	other := program.OpenOther(t, p.DatabasePath())
 	off.Create(t, "Alan", "alan")
 	program.WaitFor(t, "all entries are deleted", func() bool { return other.Ask("SELECT count(*) || '' FROM users_changes") == "0" })
-	for _, path := range []string{"changes", "users/1/changes", "users/deleted"} {
-		off.Do(t, "GET", "/api/"+path, "").Expect(t, 404, program.ErrorBody("Changes are not recorded: CHANGES_KEEP is 0"))
-	}
-	program.Expect(t, "the cursor of a list", off.Do(t, "GET", "/api/users", "").Header.Get("Changes-Cursor"), "")
 	off.Stop(t)
 	off = program.Serve(t, "DATA_DIR="+p.DataDir, "CHANGES_KEEP=0")
 	program.Forbid(t, off.Log(), "level=WARN")

@@ -3,6 +3,7 @@
 package operating
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,45 +29,6 @@ func TestSearchesUseTheIndexThatTheCommandHasMade(t *testing.T) {
 	})
 	expectDone(t, p.Run(t, "index-search", "--drop"), dropping, droppedIndex)
 	program.Expect(t, "how many indexes are left", other.Ask("SELECT count(*)::text "+searchIndexes), "0")
-}
-
-// The owner of a server may refuse what a command needs, in the middle of it.
-func TestAChangeOfTheSchemaThatPostgreSQLRefusesIsNotSaidToBeDone(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Do("ALTER TABLE users ADD COLUMN city TEXT", `CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS
-		'BEGIN RAISE EXCEPTION ''not allowed here''; END'`)
-	const table = `SELECT string_agg(attname, ',' ORDER BY attnum) || (SELECT count(*) FROM pg_index WHERE indrelid = a.attrelid)
-		FROM pg_attribute a WHERE attrelid = 'users'::regclass AND attnum > 0 AND NOT attisdropped GROUP BY attrelid`
-	for _, test := range []struct{ command, statement string }{
-		{"add-field room", "ALTER TABLE"},
-		{"add-field updated_at", "ALTER TABLE"},
-		{"add-field --unique room", "ALTER TABLE"},
-		{"add-field --unique city", "CREATE INDEX"},
-		{"ignore-email-case", "CREATE INDEX"},
-		{"index-search", "CREATE EXTENSION"},
-		{"index-search", "CREATE INDEX"},
-		{"index-search", "COMMENT"},
-		{"index-search --drop", "DROP INDEX"},
-	} {
-		t.Run(test.command+" without "+test.statement, func(t *testing.T) {
-			o := other.On(t)
-			if test.statement == "DROP INDEX" {
-				p.Run(t, "index-search").MustSucceed(t)
-			}
-			before := o.Ask(table)
-			o.Do("CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('" + test.statement + "') EXECUTE FUNCTION refuse()")
-			refused := p.Run(t, strings.Fields(test.command)...)
-			o.Do("DROP EVENT TRIGGER refuse")
-			refused.ExpectFailure(t, "…", "not allowed here")
-			program.Expect(t, "what the table has", o.Ask(table), before)
-		})
-	}
-	p.Create(t, "Ada", "ada")
-	for _, command := range []string{"index-search --drop", "add-field --unique room", "ignore-email-case", "index-search"} {
-		p.Run(t, strings.Fields(command)...).MustSucceed(t)
-	}
 }
 
 // A role that may write users may not be their owner.
@@ -136,4 +98,33 @@ func TestAStartThatCannotRemoveWhatAnEarlierVersionMadeSaysSo(t *testing.T) {
 	p.Create(t, "Alan", "alan@example.org")
 	program.Expect(t, "how many triggers are left", other.Ask("SELECT count(*)::text FROM pg_trigger WHERE NOT tgisinternal"), "0")
 	p.Do(t, "GET", "/api/users/2/changes", "").Expect(t, 200, `{"changes":[{…"op":"created","id":2,…}]}`)
+}
+
+// Whatever the role or the database sets, commands and requests do the same.
+func TestDefaultsOfTheDatabaseChangeNothing(t *testing.T) {
+	t.Parallel()
+	first := program.Serve(t)
+	first.Stop(t)
+	url := program.DatabaseURL(t, first.DataDir)
+	for setting, value := range map[string]string{
+		"standard_conforming_strings": "off", "datestyle": "'SQL, DMY'", "timezone": "'Asia/Kolkata'", "client_encoding": "LATIN1",
+		"default_transaction_isolation": "serializable", "lock_timeout": "1", "search_path": `"$user", public, pg_catalog`,
+		"bytea_output": "escape", "intervalstyle": "iso_8601", "default_transaction_deferrable": "on", "enable_indexscan": "off",
+	} {
+		postgresql.SQL(t, url, fmt.Sprintf("DO $$ BEGIN EXECUTE format($s$ALTER DATABASE %%I SET %s = %s$s$, current_database()); END $$", setting, value))
+	}
+	for _, command := range [][]string{{"ignore-email-case"}, {"add-field", "--unique", "room"}, {"index-search"}, {"changes", "restart"}} {
+		first.Run(t, command...).MustSucceed(t)
+	}
+	p := program.Serve(t, "DATA_DIR="+first.DataDir)
+	const name = `100% sure_ \'ly Ä€` + "\x01"
+	id := p.Create(t, name, "Ada@example.org")
+	p.Do(t, "POST", program.CSV, "name,email\nAlan,\\1\n").Expect(t, 200, program.Imported(1, 0, 0, 0))
+	for path, want := range map[string]int{"?q=_+%5C%27LY": 1, "?email=ada@EXAMPLE.org": 1, "?email=%5C1": 1, "": 2} {
+		users := p.Do(t, "GET", "/api/users"+path, "").Users(t)
+		if len(users) != want || want == 2 && (users[0].Name != name || !program.IsTime(users[0].CreatedAt)) {
+			t.Errorf("%q lists %+v", path, users)
+		}
+	}
+	p.Delete(t, id)
 }
