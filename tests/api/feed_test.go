@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -230,10 +228,6 @@ func TestACopyIsTheListAfterEveryWrite(t *testing.T) {
 	next := read(t, p, "").Next
 	program.OpenOther(t, p.DatabasePath()).Do("UPDATE users SET name = 'unseen'")
 	program.Expect(t, "what the feed has of another program's write", read(t, p, "?after="+next).Changes, "[]")
-	p.Run(t, "changes", "restart").MustSucceed(t)
-	p.Do(t, "GET", "/api/changes?after="+next, "").Expect(t, 410, gone)
-	f.Settle(t, p)
-	program.Expect(t, "how often the client began, once changes were restarted", f.Exports, 2)
 }
 
 // A request that waits returns when another process of the service writes, and an empty one after its time.
@@ -308,21 +302,4 @@ func TestAStopAnswersRequestsThatWaitAtOnce(t *testing.T) {
 		client.Answer().Expect(t, 200, `{"changes":[],"next":"…`)
 	}
 	program.Forbid(t, p.Log(), "cut_by", "level=ERROR", "level=WARN msg=\"some clients")
-}
-
-// A key may be removed while a client waits with it: a request in progress finishes.
-func TestARequestThatWaitsIsAnsweredAfterItsKeyWasRemoved(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "keys")
-	program.WriteFile(t, file, fullKey+"\n"+otherKey)
-	p := program.Serve(t, "API_KEY_FILE="+file, "ADMIN_PORT=0")
-	const stays, goes = "X-API-Key: " + fullKey, "X-API-Key: " + otherKey
-	waits := p.Dial(t)
-	waits.Send("GET /api/changes?wait=60 HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", goes)
-	expectFollowers(t, p, 1)
-	program.WriteFile(t, file, fullKey)
-	p.Signal(syscall.SIGHUP)
-	program.WaitFor(t, "the key is refused", func() bool { return p.Do(t, "GET", "/api/users", "", goes).Status == 401 })
-	p.Do(t, "POST", "/api/users", program.Body("Ada", "ada"), stays).Expect(t, 201, "…")
-	waits.Answer().Expect(t, 200, `{"changes":[{…"op":"created"…}],"next":"…"}`)
 }
