@@ -13,10 +13,6 @@ import (
 // processes is how many serve one database.
 const processes = 2
 
-func shellCommand(_ *testing.T, p *program.Program, statement string) []string {
-	return []string{"sqlite3", "-bail", "-cmd", ".timeout 20000", p.DatabasePath(), statement}
-}
-
 // The disk of the database is full for a while.
 func TestOnAFullDisk(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func TestManyProcessesOnOneDatabase(t *testing.T) {
 func TestAnotherProgramBesideTheService(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, same(processes, database(t))...)
-	s.other = newShell(t, s.places[0].Load()).ask
+	s.other = (&otherProgram{t: t, other: program.OpenOther(t, s.places[0].Load().DatabasePath())}).ask
 	s.run(none, killed, paused)
 }
 

@@ -85,7 +85,3 @@ func endSessions(t *testing.T, database string) {
 
 // processes is how many serve one database.
 const processes = 3
-
-func shellCommand(t *testing.T, p *program.Program, statement string) []string {
-	return []string{"psql", "-qXAt", "-v", "ON_ERROR_STOP=1", program.DatabaseURL(t, p.DataDir), "-c", statement}
-}

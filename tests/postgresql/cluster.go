@@ -1,17 +1,25 @@
 package postgresql
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
 )
 
 // Documented is a cluster as a document describes it: three machines, 10.0.0.1 to 10.0.0.3, called pg1 to pg3. The
@@ -155,4 +163,187 @@ func (c *Cluster) Patronictl(t testing.TB, arguments ...string) {
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("patronictl %v: %v\n%s", arguments, err, output)
 	}
+}
+
+// Machine is one of a [Cluster], with a server, its Patroni and a member of etcd.
+type Machine struct {
+	Name    string
+	Cluster *Cluster
+
+	address, folder string
+	environment     []string // Patroni's
+	etcdEnvironment []string
+	etcd, patroni   *process
+	gates           []*toxiproxy.Proxy // between its Patroni and each member of etcd
+}
+
+func (c *Cluster) newMachine(t testing.TB, n int, documented Documented) *Machine {
+	t.Helper()
+	for _, name := range []string{"patroni", "etcd"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Fatalf("a cluster needs Debian's packages patroni, etcd-server and postgresql: %v", err)
+		}
+	}
+	m := &Machine{Name: fmt.Sprint("pg", n), Cluster: c, address: fmt.Sprint(c.network, n), folder: newFolder(t)}
+	t.Cleanup(func() { _ = os.RemoveAll(m.folder) })
+	// Each Patroni has a way of its own to each member of etcd, which can be cut.
+	var ways []string
+	for member := 1; member <= 3; member++ {
+		way := fmt.Sprintf("%s%d:%d", c.network, n, 23000+member)
+		server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+		gate := toxiproxy.NewProxy(server, way, way, fmt.Sprintf("%s%d:2379", c.network, member))
+		must(t, gate.Start())
+		t.Cleanup(gate.Stop)
+		m.gates = append(m.gates, gate)
+		ways = append(ways, way)
+	}
+	m.etcdEnvironment = append(c.environment(documented.EtcdEnvironment, n),
+		"ETCD_DATA_DIR="+filepath.Join(m.folder, "etcd"))
+	m.environment = append(c.environment(documented.ServerEnvironment, n),
+		"PATRONI_POSTGRESQL_BIN_DIR="+filepath.Dir(binary(t, "postgres")), "PATRONI_POSTGRESQL_DATA_DIR="+m.data(),
+		"PATRONI_POSTGRESQL_PGPASS="+filepath.Join(m.folder, "pgpass"),
+		"PATRONI_ETCD3_HOSTS="+strings.Join(ways, ","), "PATRONI_ETCD3_USE_PROXIES=true")
+	// Three servers of one machine cannot share the directory of their sockets.
+	config := strings.Replace(c.here(documented.Config), "\npostgresql:\n",
+		"\npostgresql:\n  parameters:\n    unix_socket_directories: "+m.folder+"\n", 1)
+	must(t, os.WriteFile(filepath.Join(m.folder, "patroni.yml"), []byte(config), 0o644))
+	t.Cleanup(m.remove)
+	return m
+}
+
+// environment returns that of a machine; the document has that of the first.
+func (c *Cluster) environment(documented string, n int) (settings []string) {
+	for _, line := range strings.Split(strings.TrimSpace(documented), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if !strings.HasPrefix(line, "ETCD_INITIAL_CLUSTER=") {
+			line = strings.NewReplacer("10.0.0.1", fmt.Sprint("10.0.0.", n), "=pg1", fmt.Sprint("=pg", n)).Replace(line)
+		}
+		settings = append(settings, c.here(line))
+	}
+	return settings
+}
+
+func (m *Machine) setting(name string) (value string) {
+	for _, setting := range m.environment {
+		if rest, found := strings.CutPrefix(setting, name+"="); found {
+			value = rest
+		}
+	}
+	return value
+}
+
+func (m *Machine) data() string { return filepath.Join(m.folder, "data") }
+
+func (m *Machine) startEtcd(t testing.TB) {
+	t.Helper()
+	m.etcd = begin(t, syscall.SIGQUIT, m.etcdEnvironment, "/usr/bin/etcd")
+}
+
+// waitForEtcd waits until the members of etcd have found each other. Patroni ends if they have not.
+func (m *Machine) waitForEtcd(t testing.TB) {
+	t.Helper()
+	for deadline := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
+		response, err := http.Get("http://" + m.address + ":2379/version")
+		if err == nil {
+			text, _ := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if strings.Contains(string(text), `"etcdcluster":"3`) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the members of etcd do not find each other: %v\n%s", err, m.etcd.text())
+		}
+	}
+}
+
+// startPatroni starts Patroni, which starts the server. If the test's process is killed, Patroni stops the server.
+func (m *Machine) startPatroni(t testing.TB) {
+	t.Helper()
+	path := cmp.Or(os.Getenv("PATRONI"), "/usr/bin/patroni")
+	m.patroni = begin(t, syscall.SIGTERM, m.environment, path, filepath.Join(m.folder, "patroni.yml"))
+}
+
+// server returns the server's first process, or 0. The file of one that was killed may name another program's by now.
+func (m *Machine) server() int {
+	text, _ := os.ReadFile(filepath.Join(m.data(), "postmaster.pid")) // there may be none
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(line)
+	if directory, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); directory != m.data() {
+		return 0
+	}
+	return pid
+}
+
+// signal sends a signal to all processes of the machine.
+func (m *Machine) signal(signal syscall.Signal) {
+	for _, p := range []*process{m.patroni, m.etcd} {
+		if p != nil {
+			p.signal(signal)
+		}
+	}
+	m.signalServer(signal)
+}
+
+func (m *Machine) signalServer(signal syscall.Signal) {
+	if server := m.server(); server != 0 {
+		signalAll(server, signal)
+	}
+}
+
+// Kill ends all processes of the machine as kill -9 does. Those that would notice that others have ended are stopped
+// first.
+func (m *Machine) Kill(t testing.TB) {
+	t.Helper()
+	m.signal(syscall.SIGSTOP)
+	m.signal(syscall.SIGKILL)
+	m.patroni.wait(t)
+	m.etcd.wait(t)
+}
+
+// StartAgain starts a machine that was killed.
+func (m *Machine) StartAgain(t testing.TB) {
+	t.Helper()
+	m.startEtcd(t)
+	m.waitForEtcd(t)
+	m.startPatroni(t)
+}
+
+// Pause stops all processes of the machine where they are, as a virtual machine is that is moved.
+func (m *Machine) Pause(testing.TB) { m.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused machine go on.
+func (m *Machine) Resume(testing.TB) { m.signal(syscall.SIGCONT) }
+
+// CutOff cuts what Patroni has to do with etcd: connections stay open, and nothing arrives any more.
+func (m *Machine) CutOff(t testing.TB) {
+	for _, gate := range m.gates {
+		for _, stream := range []string{"upstream", "downstream"} {
+			cut := fmt.Sprintf(`{"name":%q,"type":"timeout","stream":%[1]q,"attributes":{"timeout":0}}`, stream)
+			if _, err := gate.Toxics.AddToxicJson(strings.NewReader(cut)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Reconnect undoes CutOff.
+func (m *Machine) Reconnect(testing.TB) {
+	for _, gate := range m.gates {
+		gate.Toxics.ResetToxics(context.Background())
+	}
+}
+
+// remove kills what runs.
+func (m *Machine) remove() {
+	m.signal(syscall.SIGKILL)
+	for _, p := range []*process{m.patroni, m.etcd} {
+		if p != nil {
+			<-p.exited
+		}
+	}
+	m.signalServer(syscall.SIGKILL) // Patroni may have started one meanwhile
+	freeSharedMemory(m.data())
 }

@@ -54,6 +54,21 @@ func (o *Other) Ask(query string) (text string) {
 	return text
 }
 
+// Users runs a statement that returns ids, names and emails.
+func (o *Other) Users(statement string) (users []User, err error) {
+	rows, err := o.conn.QueryContext(context.Background(), statement)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // it is read to its end
+	for user := (User{}); rows.Next(); users = append(users, user) {
+		if err := rows.Scan(&user.ID, &user.Name, &user.Email); err != nil {
+			return nil, err
+		}
+	}
+	return users, rows.Err()
+}
+
 // insist runs a statement again for as long as the database is locked. SQLite waits longer and longer between its
 // own attempts, so that busy writers can starve it; a fresh attempt starts with short waits.
 func (o *Other) insist(statement string, run func() error) {
@@ -110,9 +125,6 @@ func (o *Other) Fill(n int) {
 
 // Empty deletes all users. Ids begin at 1 again.
 func (o *Other) Empty() { o.t.Helper(); o.Do(empty...) }
-
-// Intact returns "ok", or what is wrong with the database.
-func (o *Other) Intact() string { o.t.Helper(); return o.Ask(intact) }
 
 // What tests are of that only SQLite has: for [NeedsFile].
 const (

@@ -103,7 +103,7 @@ func expectTexts(t testing.TB, in string, texts []string) {
 // ExpectIntact fails the test unless the database at a path is whole.
 func ExpectIntact(t testing.TB, path string) {
 	t.Helper()
-	Expect(t, "the integrity of "+path, OpenOther(t, path).Intact(), "ok")
+	Expect(t, "the integrity of "+path, OpenOther(t, path).Ask(intact), "ok")
 }
 
 // ErrorBody is the body of an error with this text.

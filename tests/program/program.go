@@ -5,6 +5,7 @@ package program
 import (
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -223,4 +224,33 @@ func (p *Program) Kill(t testing.TB) {
 	t.Helper()
 	p.Signal(syscall.SIGKILL)
 	p.Wait(t)
+}
+
+// Client is the HTTP client that sends every request of [Program.Send].
+func Client() *http.Client { return client }
+
+// Memory returns a figure of /proc/PID/status in bytes: VmRSS is what the process has in memory, VmHWM its peak.
+func (p *Program) Memory(t testing.TB, figure string) int64 {
+	t.Helper()
+	_, line, _ := strings.Cut(ReadFile(t, fmt.Sprintf("/proc/%d/status", p.PID())), figure+":")
+	var kib int64
+	_, err := fmt.Sscan(line, &kib)
+	Must(t, err)
+	return kib << 10
+}
+
+// ExpectMemory fails the test if the program ever took more than some MiB, which the race detector multiplies.
+func (p *Program) ExpectMemory(t testing.TB, most int64) {
+	t.Helper()
+	if peak := p.Memory(t, "VmHWM"); peak > MemoryBound(most<<20) {
+		t.Errorf("the peak of memory is %d MiB, want %d at most", peak>>20, most)
+	}
+}
+
+// MemoryBound is how much memory a program may take that has a bound, which the race detector multiplies.
+func MemoryBound(bytes int64) int64 {
+	if raceEnabled {
+		return 10 * bytes
+	}
+	return bytes
 }
