@@ -163,23 +163,6 @@ func TestADatabasePutInPlaceByHandIsNotMixedWithTheWALFileThatAKillHasLeft(t *te
 	}
 }
 
-func TestCorruptPagesAreAClear500(t *testing.T) {
-	t.Parallel()
-	program.NeedsFile(t, program.Files)
-	p := program.Serve(t)
-	other := program.OpenOther(t, p.DatabasePath())
-	other.Fill(5000)
-	other.Close()
-	p.Stop(t)
-	file, err := os.OpenFile(p.DatabasePath(), os.O_WRONLY, 0)
-	program.Must(t, err)
-	_, err = file.WriteAt(make([]byte, 40*4096), 60*4096)
-	program.Must(t, errors.Join(err, file.Close()))
-	again := program.Serve(t, "DATA_DIR="+p.DataDir)
-	again.Do(t, "GET", "/api/users", "").Expect(t, 500, `{"error":"database disk image is malformed (11)"}`)
-	again.Do(t, "GET", "/health", "")
-}
-
 func TestAStartInADirectoryItCannotWriteSaysWhatHelps(t *testing.T) {
 	t.Parallel()
 	program.NeedsFile(t, program.Files)

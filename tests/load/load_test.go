@@ -1,0 +1,234 @@
+// Package load proves what holds under heavy load and with large files. Most of its tests take minutes and run with
+// -long alone.
+package load
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"users-api/tests/program"
+)
+
+func TestStalledClientsAreClosedAndDelayNoOthers(t *testing.T) {
+	t.Parallel()
+	program.NeedsLong(t)
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(200_000)
+	p.List(t)
+	open := func() int { return len(program.NamesIn(t, fmt.Sprintf("/proc/%d/fd", p.PID()))) }
+	before, began := open(), time.Now()
+	for beginning, n := range map[string]int{
+		"GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n":                                   100, // it is not read
+		"GET /api/users HTTP/1.1\r\nHost: x\r\nX-Half: ":                               800,
+		"POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"name\":": 100,
+	} {
+		for range n {
+			conn := p.Dial(t)
+			conn.Buffer(4096)
+			conn.Send("%s", beginning)
+		}
+	}
+	for i := range 5 {
+		p.Create(t, "n", fmt.Sprint(i))
+		p.List(t)
+	}
+	if now := open(); now < before+100 { // a reader is given 60 s
+		t.Errorf("others are answered only once those are closed: %d files are open, and %d were before", now, before)
+	}
+	for open() > before+10 && time.Since(began) < 3*time.Minute {
+		time.Sleep(time.Second)
+	}
+	// A stalled reader is given 60 s, and one more for each KiB that its system took.
+	if closed := time.Since(began); closed > 140*time.Second {
+		t.Errorf("a stalled connection was open for %s", closed)
+	}
+	p.ExpectMemory(t, 256)
+}
+
+// Each slow reader keeps the list that it began with. Two of 8 MB are more than 12 MiB: the next one is not kept.
+func TestListsThatSlowReadersHoldTakeABoundedAmountOfMemory(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=12", "ADMIN_PORT=0")
+	program.OpenOther(t, p.DatabasePath()).Fill(80_000)
+	read := func(email string) {
+		conn := p.Dial(t)
+		conn.Buffer(4096)
+		conn.Send("GET /api/users HTTP/1.1\r\nHost: x\r\n\r\n")
+		conn.Begin()
+		p.Create(t, "n", email)
+	}
+	uncached := func() float64 { return program.Scrape(t, p)["users_api_list_total"]["result=uncached"] }
+	read("first")
+	read("second")
+	program.Expect(t, "lists that are not kept", uncached(), 0)
+	read("third")
+	program.Expect(t, "lists that are not kept", uncached(), 1)
+}
+
+func TestAListThatHasBecomeSmallEnoughIsKeptAgain(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t, "LIST_MEMORY_MIB=1", "ADMIN_PORT=0")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Fill(20_000)
+	p.List(t)
+	lists := func() map[string]float64 { return program.Scrape(t, p)["users_api_list_total"] }
+	program.Expect(t, "lists that are not kept", lists()["result=uncached"], 1)
+	other.Do("DELETE FROM users WHERE id > 5")
+	program.WaitFor(t, "a list comes from memory", func() bool {
+		program.Expect(t, "users of a list", len(p.List(t)), 5)
+		return lists()["result=cached"] > 0
+	})
+}
+
+func TestTwoThousandClientsAtOnceAreServed(t *testing.T) {
+	program.NeedsLong(t)
+	p := program.Serve(t)
+	var wait sync.WaitGroup
+	for i := range 2000 {
+		wait.Go(func() {
+			for n := range 5 {
+				answer, err := p.Send("POST", "/api/users", program.Body("n", fmt.Sprintf("%d-%d", i, n)))
+				if err != nil || answer.Status != 201 {
+					t.Errorf("a creation is answered %d %s, %v", answer.Status, answer.Body, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	p.ExpectMemory(t, 256)
+}
+
+func TestHostileFilesAreRefusedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	size := 8 << 20
+	if *program.Long > 0 {
+		size = 256 << 20 // more than the bound below
+	}
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	for _, test := range []struct {
+		name, path, begin, again string
+		status                   int
+		says                     string
+	}{
+		{"a quote that never ends", program.CSV, "name,email\n\"", "a,\n", 400, "a quote that ends a value may be"},
+		{"one line", program.CSV, "", "name,email", 400, "The file is one line"},
+		{"one line behind the header", program.CSV, "name,email\n", "x", 400, "The row in line 2 is longer than 4 MiB"},
+		{"columns without end", program.CSV, "name,email\n", ",", 400, "The row in line 2 has more than 16384 values"},
+		{"NUL bytes", program.CSV, "", "\x00", 400, "The file is not text in UTF-8"},
+		{"a long header", program.CSV, strings.Repeat("name,email,", 100_000) + "\n", "a,", 400, "The file is one line"},
+		{"gzip", program.CSV, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"gzip as NDJSON", program.NDJSON, "\x1f\x8b\x08", "\x00", 400, "The file is compressed"},
+		{"rows that are all refused", program.CSV, "name,email\n", "," + strings.Repeat("x", 1000) + "\n", 422,
+			"rows cannot be imported; nothing was stored"},
+		{"one line of NDJSON", program.NDJSON, "", "{", 400, "The file is one line"},
+		{"NUL bytes as NDJSON", program.NDJSON, "", strings.Repeat("\x00", 63) + "\n", 400, "The file is not text in UTF-8"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request := p.Dial(t)
+			request.Send("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", test.path, size)
+			go func() {
+				block := strings.Repeat(test.again, 1<<16)
+				n, err := io.WriteString(request, test.begin)
+				for sent := n; err == nil && sent < size; sent += n {
+					n, err = io.WriteString(request, block[:min(len(block), size-sent)])
+				}
+			}()
+			request.Answer().Expect(t, test.status, "…"+test.says+"…")
+		})
+	}
+	p.ExpectMemory(t, 192)
+	p.ExpectUsers(t, "Ada")
+	program.ExpectNoSpool(t, p)
+}
+
+// Rows are looked up together only as far as their texts are short.
+func TestLongRowsAreImportedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	program.NeedsLong(t)
+	const n = 400 // of 1 MiB each, and fewer than are looked up together if they are short
+	p := program.Serve(t)
+	p.Do(t, "POST", program.CSV, program.ManyRows(n)).Expect(t, 200, program.Imported(n, 0, 0, 0))
+	_, rows, _ := strings.Cut(program.ManyRows(n), "\n")
+	long := strings.Repeat("x", 1<<20)
+	length := len("name,email\n") + len(rows) + n*len(long)
+	request := p.Dial(t)
+	request.Send("POST %s?on_conflict=skip HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\nname,email\n", program.CSV, length)
+	for row := range strings.Lines(rows) {
+		_, err := io.WriteString(request, long+row)
+		program.Must(t, err)
+	}
+	request.Answer().Expect(t, 200, program.Imported(0, 0, n, 0))
+	p.ExpectMemory(t, 192)
+}
+
+func TestAMillionUsersAreImportedInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	program.NeedsLong(t)
+	const n = 1_000_000
+	p := program.Serve(t)
+	p.At(p.URL).Do(t, "POST", program.CSV, program.ManyRows(n)).Expect(t, 200, program.Imported(n, 0, 0, 0))
+	p.ExpectMemory(t, 192)
+}
+
+func TestNothingGrowsInASoak(t *testing.T) {
+	program.NeedsLong(t)
+	p := program.Serve(t, "ADMIN_PORT=0")
+	idle := program.Scrape(t, p)["go_goroutines"][""]
+	var requests atomic.Int64
+	take := func() (memory, wal, files float64) {
+		figures := program.Scrape(t, p)
+		return figures["process_resident_memory_bytes"][""], figures["users_api_wal_bytes"][""], figures["process_open_fds"][""]
+	}
+	soak(t, p, *program.Long/3, idle, &requests)
+	memory, wal, files := take()
+	soak(t, p, *program.Long-*program.Long/3, idle, &requests)
+	memoryThen, walThen, filesThen := take()
+	t.Logf("%d requests in %s; after a third, %.0f bytes of memory, %.0f of the -wal file and %.0f files; at the end %.0f, %.0f and %.0f",
+		requests.Load(), *program.Long, memory, wal, files, memoryThen, walThen, filesThen)
+	if memoryThen > memory*1.25+8<<20 || walThen > max(2*wal, 80<<20) || filesThen > files+2 { // 64 MB of the -wal file are usual
+		t.Error("something has grown")
+	}
+}
+
+// soak has clients create, delete and list for a while. About a thousand users exist at a time. Nothing may fail, and when they
+// have gone there are as many goroutines as before.
+func soak(t *testing.T, p *program.Program, during time.Duration, idle float64, requests *atomic.Int64) {
+	t.Helper()
+	until := time.Now().Add(during)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			var mine []int64
+			for time.Now().Before(until) {
+				requests.Add(1)
+				switch choice := rand.IntN(10); {
+				case choice < 5:
+					p.List(t)
+				case len(mine) > 128 || choice == 5 && len(mine) > 0:
+					p.Delete(t, mine[0])
+					mine = mine[1:]
+				default:
+					mine = append(mine, p.Create(t, "n", fmt.Sprint(rand.Uint64())))
+				}
+			}
+			for _, id := range mine {
+				p.Delete(t, id)
+			}
+		})
+	}
+	wait.Wait()
+	program.Client().CloseIdleConnections()
+	program.WaitFor(t, "the goroutines of clients have ended", func() bool {
+		return program.Scrape(t, p)["go_goroutines"][""] <= idle+5
+	})
+}
+
+func TestMain(m *testing.M) { program.Main(m) }
