@@ -15,6 +15,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"users-api/database"
 )
 
 const (
@@ -41,14 +43,14 @@ func (a *API) Batch(handler http.Handler) func(*gin.Context) error {
 		}
 		c.Set(LoggedWrite, slog.Int("requests", len(sent.items)))
 		reads := func(one item) bool { return one.method == http.MethodGet }
-		writes := !c.GetBool(MayOnlyRead) && slices.ContainsFunc(sent.items, func(one item) bool { return !reads(one) })
+		writes := !database.MayOnlyRead(c.Request.Context()) && slices.ContainsFunc(sent.items, func(one item) bool { return !reads(one) })
 		var answers *spool
 		var content io.Reader
 		var size int64
 		defer func() { answers.close() }()
 		err := a.users.Batch(c.Request.Context(), writes, func(ctx context.Context) (err error) {
 			answers.close() // of the run before
-			answers = newSpool(a.users.Temp, batchMemory)
+			answers = a.newSpool(ctx)
 			if err = a.carryOut(ctx, handler, &sent, answers); err == nil {
 				content, size, _, err = answers.content()
 			}
@@ -62,9 +64,6 @@ func (a *API) Batch(handler http.Handler) func(*gin.Context) error {
 		return sendFrom(c, http.StatusOK, contentType, content, size)
 	}
 }
-
-// batchMemory is how many bytes of an answer are not in a file.
-const batchMemory = 1 << 20
 
 // carryOut writes the answers to the requests of a batch, which it carries out one after another. One whose answer does not
 // fit does nothing, like all that follow it.

@@ -118,7 +118,7 @@ var storageErrors = map[error]*Error{
 	models.ErrCursorGone: NewError("cursor_gone",
 		"These changes are no longer there: export all users again, and go on from its Changes-Cursor"),
 	models.ErrNoRoom: NewError("no_room",
-		"Too many long lists, exports and imports are under way, or too little of the disk is free: try again later"),
+		"For a file of this size, beside those of others, too little of the disk is free: try again later"),
 	models.ErrEmailUsed: errEmailUsed,
 	models.ErrRepeated:  NewError("email_used", "Email is already used by an earlier row of the file"),
 	models.ErrSeveral:   NewError("email_not_unique", "Several users have this email: use the id of the one that you mean"),

@@ -62,7 +62,7 @@ func (f *Feed) Get(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	return send(c, http.StatusOK, contentType, f.Fields.AppendChanges(nil, changes, !c.GetBool(MayOnlyRead)))
+	return send(c, http.StatusOK, contentType, f.Fields.AppendChanges(nil, changes, !database.MayOnlyRead(c.Request.Context())))
 }
 
 // await returns the changes after a cursor as soon as there are any, and none if the time is over or the service stops.

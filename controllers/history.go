@@ -11,18 +11,16 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"users-api/database"
 	"users-api/models"
 )
-
-// MayOnlyRead names, in the context of a request, that whoever sent it may only read: true, or nothing.
-const MayOnlyRead = "may only read"
 
 // NeedsFullAccess is the challenge to who may only read (RFC 6750, section 3).
 const NeedsFullAccess = `Bearer realm="users-api", error="insufficient_scope"`
 
 // fullAccess refuses who may only read: entries name other people.
 func fullAccess(c *gin.Context) error {
-	if c.GetBool(MayOnlyRead) {
+	if database.MayOnlyRead(c.Request.Context()) {
 		c.Header("WWW-Authenticate", NeedsFullAccess)
 		return errHistory
 	}

@@ -84,7 +84,7 @@ func renderNDJSON(fields models.Fields, _ bool) (begin, end string, row func(*mo
 // sendUsers sends the requested users, as of one moment: first it writes all of them. It reads one user more than the
 // limit, to know whether others follow.
 func (a *API) sendUsers(c *gin.Context, asked *listRequest, as format) error {
-	spool := newSpool(a.users.Temp, listMemory)
+	spool := a.newSpool(c.Request.Context())
 	defer spool.close()
 	begin, end, row := as.render(a.fields, asked.spreadsheet)
 	_, _ = io.WriteString(spool, begin) // into memory

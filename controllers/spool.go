@@ -2,10 +2,13 @@ package controllers
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
 	"io"
+
+	"golang.org/x/sync/semaphore"
 
 	"users-api/database"
 )
@@ -13,25 +16,41 @@ import (
 // spool is a response that is written to its end before it is sent: its headers say how it ends, it never breaks off
 // because storage fails, and a slow client holds no transaction. What is long is in a temporary file.
 type spool struct {
+	ctx    context.Context // of the request
 	temp   *database.TempFiles
-	most   int          // bytes that are not in a file
+	places *semaphore.Weighted
+	place  bool         // whether it has one
 	memory bytes.Buffer // what is not in the file
 	file   *database.TempFile
 	sum    hash.Hash
 }
 
-// listMemory is how many bytes of a list are not in a file.
-const listMemory = 128 << 10
+const (
+	// smallAnswer is how many bytes of an answer need neither a place in memory nor a file, and largeAnswer how many need
+	// no file if there is a place: so it can be given while the disk is full.
+	smallAnswer = 128 << 10
+	largeAnswer = 1 << 20
+	// answersInMemory is how many places there are, and again for whoever may only read. Slow clients keep them.
+	answersInMemory = 16
+)
 
-func newSpool(temp *database.TempFiles, most int) *spool {
-	return &spool{temp: temp, most: most, sum: sha256.New()}
+func (a *API) newSpool(ctx context.Context) *spool {
+	s := &spool{ctx: ctx, temp: a.users.Temp, places: a.places, sum: sha256.New()}
+	if database.MayOnlyRead(ctx) {
+		s.places = a.readersPlaces
+	}
+	return s
 }
 
 // Write appends data. The error is as for [database.TempFile.Write].
 func (s *spool) Write(data []byte) (int, error) {
 	_, _ = s.sum.Write(data)
 	_, _ = s.memory.Write(data)
-	if s.memory.Len() < s.most {
+	size := s.memory.Len()
+	if size > smallAnswer && s.file == nil && !s.place {
+		s.place = s.places.TryAcquire(1)
+	}
+	if size <= smallAnswer || s.place && size <= largeAnswer {
 		return len(data), nil
 	}
 	return len(data), s.flush()
@@ -39,12 +58,21 @@ func (s *spool) Write(data []byte) (int, error) {
 
 func (s *spool) flush() (err error) {
 	if s.file == nil {
-		if s.file, err = s.temp.New(); err != nil {
-			return err
-		}
+		s.file, err = s.temp.NewAnswer(s.ctx)
 	}
-	_, err = s.memory.WriteTo(s.file)
+	if err == nil {
+		_, err = s.memory.WriteTo(s.file)
+		s.leave()
+	}
 	return err
+}
+
+// leave gives the place in memory back.
+func (s *spool) leave() {
+	if s.place {
+		s.places.Release(1)
+	}
+	s.place = false
 }
 
 // content returns all that was written, how long it is, and an entity tag of it.
@@ -64,7 +92,11 @@ func (s *spool) content() (content io.ReadSeeker, size int64, tag string, err er
 }
 
 func (s *spool) close() {
-	if s != nil && s.file != nil {
+	if s == nil {
+		return
+	}
+	s.leave()
+	if s.file != nil {
 		s.file.Close()
 	}
 }

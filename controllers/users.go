@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/semaphore"
 
 	"users-api/database"
 	"users-api/models"
@@ -21,6 +22,8 @@ type API struct {
 	settable      models.Fields // those that a client may set
 	logger        *slog.Logger  // of imports
 	list, csvList parameters[listRequest]
+	// places and readersPlaces are held by answers of some size in memory.
+	places, readersPlaces *semaphore.Weighted
 }
 
 // NewAPI returns the handlers for the users in a storage.
@@ -28,7 +31,8 @@ func NewAPI(users *database.Users, fields models.Fields, logger *slog.Logger) *A
 	list := listParameters(fields)
 	forSpreadsheet := func(asked *listRequest, at int) { asked.spreadsheet = at == 0 }
 	csvList := list.and("an export", choice("spreadsheet", forSpreadsheet, "true", "false"))
-	return &API{users, fields, fields.Settable(), logger, list, csvList}
+	places := func() *semaphore.Weighted { return semaphore.NewWeighted(answersInMemory) }
+	return &API{users, fields, fields.Settable(), logger, list, csvList, places(), places()}
 }
 
 // Create handles POST /api/users: 201, 400 or 500. A duplicate email is a storage error with the text of the storage; a

@@ -46,6 +46,14 @@ func WithAuthor(ctx context.Context, by, request string) context.Context {
 	return context.WithValue(ctx, authorKey{}, author{nullable(by), nullable(request)})
 }
 
+type onlyReads struct{}
+
+// OnlyReads returns the context of a request from whoever may only read, whose places are counted apart.
+func OnlyReads(ctx context.Context) context.Context { return context.WithValue(ctx, onlyReads{}, true) }
+
+// MayOnlyRead reports whether a context is such a one.
+func MayOnlyRead(ctx context.Context) bool { return ctx.Value(onlyReads{}) != nil }
+
 // recordError is the failure to record a write, which has been carried out already: it must not be committed.
 type recordError struct{ error }
 

@@ -47,7 +47,14 @@ func (u *Users) Query(ctx context.Context, query models.Query, send func(Result)
 		}
 		return send(result)
 	}
-	if isSearch || query.Limit == 0 { // it may look at every user, and waits for others that do
+	// It may look at every user, and waits for others that do. A batch has a connection, for which they may wait.
+	if (isSearch || query.Limit == 0) && batchOf(ctx) == nil {
+		if MayOnlyRead(ctx) {
+			if err := u.reading.Acquire(ctx, 1); err != nil {
+				return err
+			}
+			defer u.reading.Release(1)
+		}
 		if err := u.searches.Acquire(ctx, 1); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -13,16 +14,13 @@ import (
 	"users-api/models"
 )
 
-// TempFiles makes the files that hold imports, exports and long lists while clients bring or take them. Slow clients
-// could fill the disk that the database needs: so there are few at once, and each leaves at least as much free as it
-// takes.
+// TempFiles makes the files that hold imports and long answers while clients bring or take them. Slow clients could fill
+// the disk that the database needs: so each file leaves at least as much free as it takes, all answers together too, and
+// those to whoever may only read three times as much.
 type TempFiles struct {
-	prefix string
-	open   atomic.Int64
+	prefix          string
+	sent, toReaders atomic.Int64 // bytes of all answers, and of those to whoever may only read
 }
-
-// maxTempFiles is how many there may be at once.
-const maxTempFiles = 64
 
 // NewTempFiles returns a maker of files whose names begin with prefix, for as long as they have names.
 func NewTempFiles(prefix string) *TempFiles { return &TempFiles{prefix: prefix} }
@@ -39,37 +37,55 @@ func (t *TempFiles) Clear() error {
 	return err
 }
 
-// New returns an empty file, which loses its name at once: a kill leaves none. The error is [models.ErrNoRoom], or the disk's.
+// New returns an empty file for what a client brings, which loses its name at once: a kill leaves none.
 func (t *TempFiles) New() (*TempFile, error) {
-	if t.open.Add(1) > maxTempFiles {
-		t.open.Add(-1)
-		return nil, models.ErrNoRoom
-	}
 	file, err := os.CreateTemp(filepath.Dir(t.prefix), filepath.Base(t.prefix)) // only for this user
 	if err == nil && runtime.GOOS != "windows" {                                // which does not remove an open file
 		err = os.RemoveAll(file.Name())
 	}
 	if err != nil {
 		_ = file.Close() // of no file, if there is none
-		t.open.Add(-1)
 		return nil, tempFileError(err)
 	}
 	return &TempFile{ReadSeeker: file, of: t, file: file}, nil
 }
 
+// NewAnswer returns an empty file for the answer to a request with this context.
+func (t *TempFiles) NewAnswer(ctx context.Context) (*TempFile, error) {
+	file, err := t.New()
+	if err == nil {
+		file.isAnswer, file.toReader = true, MayOnlyRead(ctx)
+	}
+	return file, err
+}
+
 // TempFile is written from its beginning to its end, and read as often as it is needed.
 type TempFile struct {
-	io.ReadSeeker // the file
-	of            *TempFiles
-	file          *os.File
-	size          int64
+	io.ReadSeeker      // the file
+	of                 *TempFiles
+	file               *os.File
+	size               int64
+	isAnswer, toReader bool
+}
+
+// grow counts what is added to the file, and returns how much must be free for that.
+func (f *TempFile) grow(bytes int64) (needed int64) {
+	f.size += bytes
+	needed = f.size
+	if f.isAnswer {
+		needed = f.of.sent.Add(bytes)
+	}
+	if f.toReader {
+		needed = max(needed, 3*f.of.toReaders.Add(bytes))
+	}
+	return needed
 }
 
 // Write appends data. An error is [models.ErrNoRoom], or of the disk; without a report of free space nothing is refused. A
 // file does not wait for room: a client that is slow for hours may hold it.
 func (f *TempFile) Write(data []byte) (int, error) {
-	f.size += int64(len(data))
-	if free, err := freeBytes(filepath.Dir(f.of.prefix)); err == nil && free < f.size {
+	needed := f.grow(int64(len(data)))
+	if free, err := freeBytes(filepath.Dir(f.of.prefix)); err == nil && free < needed {
 		return 0, models.ErrNoRoom
 	}
 	n, err := f.file.Write(data)
@@ -78,7 +94,7 @@ func (f *TempFile) Write(data []byte) (int, error) {
 
 // Close discards the file.
 func (f *TempFile) Close() {
-	f.of.open.Add(-1)
+	f.grow(-f.size)
 	_ = f.file.Close() // its content is no longer needed
 	if runtime.GOOS == "windows" {
 		_ = os.RemoveAll(f.file.Name())

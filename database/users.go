@@ -59,6 +59,7 @@ type Users struct {
 	list     listCache
 	follow   follower
 	searches *semaphore.Weighted // held by a query that looks at every user
+	reading  *semaphore.Weighted // held before that by one for who may only read: few of these are ever in front of others
 	imports  *semaphore.Weighted // held by an import: many that wait would take the connections of all other requests
 	ended    context.Context     // ends all waiting
 	endAll   context.CancelFunc
@@ -72,7 +73,7 @@ type storage struct {
 	commits   prometheus.Histogram // how many writes shared each
 	searchers int                  // how many searches can run at once
 	batchTime time.Duration        // how long a batch may take
-	// Temp is for imports, exports and long lists.
+	// Temp is for imports, and for answers that are long.
 	Temp *TempFiles
 	// replaced is closed once the database file was found removed or replaced; nil on a server.
 	replaced <-chan struct{}
@@ -179,7 +180,7 @@ func (d Location) Open(ctx context.Context, listMemory int) (*Users, error) {
 	}
 	u.reader = newReader(d.Fields, u.dialect)
 	searchers := min(u.searchers, max(1, runtime.GOMAXPROCS(0)-1)) // one core is left for writes and lists
-	u.searches = semaphore.NewWeighted(int64(searchers))
+	u.searches, u.reading = semaphore.NewWeighted(int64(searchers)), semaphore.NewWeighted(int64(searchers))
 	u.imports, u.follow.turn = semaphore.NewWeighted(1), semaphore.NewWeighted(1)
 	u.writes = semaphore.NewWeighted(allWrites)
 	return u, nil

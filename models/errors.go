@@ -8,7 +8,7 @@ import (
 
 var (
 	ErrNotFound = errors.New("user not found")
-	// ErrNoRoom: there are many temporary files, or one leaves too little of the disk free. A later one may succeed.
+	// ErrNoRoom: a temporary file leaves too little of the disk free. A later one may succeed.
 	ErrNoRoom = errors.New("no room for another temporary file")
 	ErrNoFeed = errors.New("changes are not recorded")
 	// ErrExists: a user who is to be restored has not been deleted, or not any more.

@@ -71,7 +71,7 @@ func (a Access) checkKey(c *gin.Context) {
 	caller, refusal := a.judge(c.Request)
 	c.Set(callerKey, caller)
 	if caller.access == "read" {
-		c.Set(controllers.MayOnlyRead, true)
+		c.Request = c.Request.WithContext(database.OnlyReads(c.Request.Context()))
 	}
 	if caller.access != "" {
 		c.Header("X-API-Key-Access", caller.access) // a client need not try a write to learn what its key may do

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"users-api/controllers"
+	"users-api/database"
 )
 
 // bodies limits what requests may hold: a body has limited time to arrive, and only a few bodies at once may be large.
@@ -21,13 +22,15 @@ type bodies struct {
 	large   *semaphore.Weighted // one slot per large body, taken when it turns out to be large
 	batches *semaphore.Weighted // one slot per batch, taken with its first byte: a small one may have large answers
 	imports *semaphore.Weighted // one slot per file that is imported
-	dryRuns *semaphore.Weighted // one slot per dry run of a read-only key, which cannot block an import
+
+	readBatches, dryRuns *semaphore.Weighted // the same for whoever may only read: they cannot block others
 }
 
 func newBodies(l limits) *bodies {
 	return &bodies{
 		limits: l, large: semaphore.NewWeighted(l.largeBodies), batches: semaphore.NewWeighted(l.batches),
-		imports: semaphore.NewWeighted(l.imports), dryRuns: semaphore.NewWeighted(l.dryRuns),
+		imports:     semaphore.NewWeighted(l.imports),
+		readBatches: semaphore.NewWeighted(l.readBatches), dryRuns: semaphore.NewWeighted(l.dryRuns),
 	}
 }
 
@@ -65,9 +68,13 @@ func (k *keepAlive) Read(into []byte) (int, error) {
 }
 
 // admit applies the limits to a body, which takes one of some slots once it is no longer small. It comes after everything
-// that refuses requests, so that a client without access takes no slot.
-func (b *bodies) admit(slots *semaphore.Weighted, small int) gin.HandlerFunc {
+// that refuses requests, so that a client without access takes no slot. Some slots are for whoever may only read.
+func (b *bodies) admit(slots, reading *semaphore.Weighted, small int) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		slots := slots
+		if database.MayOnlyRead(c.Request.Context()) {
+			slots = reading
+		}
 		deadline := time.Now().Add(b.limits.body)
 		body := &body{
 			ReadCloser: c.Request.Body, slots: slots, small: small, client: c.Request.Context(), deadline: deadline,
@@ -128,7 +135,7 @@ func (b *bodies) admitFile(c *gin.Context) {
 		return // net/http would not remove the deadline
 	}
 	slots := b.imports
-	if by, _ := c.Value(callerKey).(caller); by.access == "read" {
+	if database.MayOnlyRead(c.Request.Context()) {
 		slots = b.dryRuns
 	}
 	if !slots.TryAcquire(1) {

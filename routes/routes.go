@@ -55,7 +55,7 @@ func (s Service) handler(ending context.Context, l limits) http.Handler {
 
 func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 	bodies := newBodies(l)
-	admit, admitBatch := bodies.admit(bodies.large, smallBody), bodies.admit(bodies.batches, 0)
+	admit, admitBatch := bodies.admit(bodies.large, bodies.large, smallBody), bodies.admit(bodies.batches, bodies.readBatches, 0)
 	engine := s.engine(bodies)
 	api := controllers.NewAPI(s.Users, s.Fields, s.Logger)
 	feed := &controllers.Feed{Users: s.Users, Fields: s.Fields, Stop: ending}

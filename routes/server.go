@@ -30,7 +30,8 @@ type limits struct {
 	stop        time.Duration // to finish a request after the service was asked to stop
 	behind      time.Duration // to send 60 KiB of a file, and to take them of a response
 	largeBodies int64         // how many bodies may be larger than smallBody at once
-	batches     int64         // how many batches may arrive, be carried out or be answered at once
+	batches     int64         // how many batches may arrive or be carried out at once
+	readBatches int64         // how many more from read-only keys
 	imports     int64         // how many files may arrive at once
 	dryRuns     int64         // how many more from read-only keys
 }
@@ -41,7 +42,7 @@ func usual() limits {
 	return limits{
 		header: 10 * time.Second, body: 20 * time.Second, idle: 120 * time.Second,
 		probe: 2 * time.Second, stop: 6 * time.Second, behind: time.Minute,
-		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4,
+		largeBodies: 16, batches: 4, readBatches: 2, imports: 8, dryRuns: 4,
 	}
 }
 

@@ -100,7 +100,7 @@ func serve(t *testing.T, served Service, handler gin.HandlerFunc, change ...func
 	if handler != nil {
 		bodies := newBodies(l)
 		engine := served.engine(bodies)
-		engine.Any("/", bodies.admit(bodies.large, smallBody), handler)
+		engine.Any("/", bodies.admit(bodies.large, bodies.large, smallBody), handler)
 		all = l.paced(engine)
 	} else {
 		all, lost = served.handler(ending, l), served.Users.Replaced()

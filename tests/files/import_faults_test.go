@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +120,56 @@ func expectNoRoom(t *testing.T, answer program.Answer) {
 	program.ExpectHeader(t, answer, "Retry-After", "5")
 }
 
+// Whoever may only read can take many answers, slowly, and stop nobody else: these have places of their own.
+func TestSlowReadersWithAReadKeyStopNobodyElse(t *testing.T) {
+	t.Parallel()
+	const read, full = "X-API-Key: read-key-0123456789", "X-API-Key: full-key-0123456789"
+	disk := program.SmallDisk(t, "72m")
+	p := program.Serve(t, "DATA_DIR="+disk, "TMPDIR="+disk, "LIST_MEMORY_MIB=0",
+		"API_KEY=full-key-0123456789", "API_READ_KEY=read-key-0123456789")
+	rows := "name,email\n"
+	for i := range 10 {
+		rows += strings.Repeat("n", 500_000) + fmt.Sprintf(",%d\n", i)
+	}
+	p.Do(t, "POST", program.CSV, rows, full).Expect(t, 200, program.Imported(10, 0, 0, 0))
+	batch := func(items int) string {
+		const item = `{"method":"GET","path":"/api/users?limit=1"}`
+		return `{"requests":[` + strings.Repeat(item+",", items-1) + item + `]}`
+	}
+	for i := range 64 {
+		request, body := []string{"GET " + program.CSV, "GET /api/users", "POST /api/users/batch", "GET /api/users?limit=1"}[i%4], ""
+		if i%4 == 2 {
+			body = batch(20)
+		}
+		reader := p.Dial(t)
+		reader.Buffer(4 << 10)
+		reader.Send("%s HTTP/1.1\r\nHost: x\r\n%s\r\nContent-Length: %d\r\n\r\n%s", request, read, len(body), body)
+		reader.Begin()
+	}
+	for _, path := range []string{"/api/users", "/api/users?limit=5", program.CSV, program.NDJSON} {
+		p.Do(t, "GET", path, "", full).Expect(t, 200, "…nnn…")
+	}
+	p.Do(t, "POST", "/api/users/batch", batch(20), full).Expect(t, 200, "…nnn…")
+	p.Do(t, "POST", program.CSV, program.ManyRows(100_000), full).Expect(t, 200, program.Imported(100_000, 0, 0, 0))
+}
+
+// What an answer of 1 MiB needs is memory: while the disk is full, an operator can look at what there is.
+func TestOnAFullDiskAnswersOf1MiBAreGiven(t *testing.T) {
+	t.Parallel()
+	disk := program.SmallDisk(t, "4m")
+	p := program.Serve(t, "DATA_DIR="+disk, "TMPDIR="+disk, "LIST_MEMORY_MIB=0")
+	p.Create(t, strings.Repeat("n", 900_000), "ada")
+	program.FillDisk(t, filepath.Join(disk, "ballast"))
+	const batch = `{"requests":[{"method":"GET","path":"/api/users/1"}%s]}`
+	for range 20 { // each gives back what it takes
+		for _, path := range []string{"/api/users", "/api/users?limit=9", "/api/users?q=n", program.CSV, program.NDJSON} {
+			p.Do(t, "GET", path, "").Expect(t, 200, "…nnn…")
+		}
+		p.Do(t, "POST", "/api/users/batch", fmt.Sprintf(batch, "")).Expect(t, 200, "…nnn…")
+	}
+	expectNoRoom(t, p.Do(t, "POST", "/api/users/batch", fmt.Sprintf(batch, `,{"method":"GET","path":"/api/users?limit=1"}`)))
+}
+
 // Exports are written beside the database: many slow readers must not take the disk from writers.
 func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 	t.Parallel()
@@ -138,7 +189,7 @@ func TestSlowReadersOfExportsLeaveTheDiskToWrites(t *testing.T) {
 	for i := range 7 {
 		p.Create(t, strings.Repeat("n", 900_000), fmt.Sprint("during ", i))
 	}
-	people := program.ManyRows(400_000) // more than is left beside the readers
+	people := program.ManyRows(900_000) // more than is left beside the readers
 	expectNoRoom(t, program.ImportRefused(t, p, program.CSV, people))
 	for _, reader := range readers {
 		_ = reader.Close()
