@@ -39,6 +39,7 @@ type postgresPool struct {
 	commits prometheus.Histogram
 
 	writing  *semaphore.Weighted       // held by a write under way: some connections stay for reads
+	busy     *semaphore.Weighted       // held by a transaction: one connection stays for reads of one user
 	answered atomic.Pointer[time.Time] // when the server has last committed a write, or refused one
 }
 
@@ -109,8 +110,8 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 	begun := false
 	err := p.repeat(ctx, time.Now().Add(searchTimeout), func(ctx context.Context) error {
 		err := p.transaction(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+p.address.noLimit+
-			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+
-			"LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
+			"SET LOCAL lock_timeout = '3500ms'; SET LOCAL plan_cache_mode = force_custom_plan; "+findAll+
+			"; LOCK TABLE users IN ACCESS SHARE MODE", func(tx *gorm.DB) error {
 			if begun = begins.Stop(); !begun {
 				return context.Canceled // in a moment, ctx is too
 			}
@@ -129,6 +130,9 @@ func (p *postgresPool) snapshot(ctx context.Context, run func(tx *gorm.DB) error
 	return p.outcome(cmp.Or(err, failed), errSlow)
 }
 
+// findAll lets an index of searches return all that it finds.
+const findAll = "SET LOCAL gin_fuzzy_search_limit = 0"
+
 // beginWrite begins a transaction that writes, and waits for each lock of other transactions for some milliseconds. The
 // warning that no standby has confirmed the commit must arrive.
 func (p *postgresPool) beginWrite(lockTimeout time.Duration) string {
@@ -141,7 +145,12 @@ func (p *postgresPool) write(ctx context.Context, run func(tx *gorm.DB) error) e
 }
 
 func (p *postgresPool) batch(ctx context.Context, run func(tx *gorm.DB) error) error {
-	return p.store(ctx, batchTimeout, models.ErrBatchTooSlow, run)
+	return p.store(ctx, batchTimeout, models.ErrBatchTooSlow, func(tx *gorm.DB) error {
+		if err := tx.Exec(findAll).Error; err != nil {
+			return err
+		}
+		return run(tx)
+	})
 }
 
 // store calls run in a transaction on a connection of its own, and commits it. Its time begins when it gets the
@@ -277,6 +286,10 @@ func (p *postgresPool) connection(ctx context.Context, run func(db *gorm.DB, ser
 // The statements that begin it travel together, and the end of it says whether a standby has confirmed it: neither can
 // be had from database/sql, so pgx begins and ends it on the connection that GORM uses in between.
 func (p *postgresPool) transaction(ctx context.Context, begin string, run func(tx *gorm.DB) error) error {
+	if err := p.busy.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer p.busy.Release(1)
 	return p.connection(ctx, func(db *gorm.DB, server *pgx.Conn) error {
 		sent := context.WithoutCancel(ctx)
 		tx, err := server.BeginTx(sent, pgx.TxOptions{BeginQuery: begin})

@@ -28,7 +28,18 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 	}
 	p := &postgresPool{address: address, logger: d.Logger, ended: ended, commits: newCommits()}
 	config.MaxConnIdleTime = 5 * time.Minute // an idle service leaves room for others
-	config.PingTimeout = 2 * time.Second
+	config.ShouldPing = func(ctx context.Context, idle pgxpool.ShouldPingParams) bool {
+		if idle.IdleDuration < time.Second {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		isLost := idle.Conn.Ping(ctx) != nil // and closed: the pool finds that out at once
+		if isLost {
+			p.pool.Reset() // a network that has forgotten this connection has forgotten the others, too
+		}
+		return isLost
+	}
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
 		if notice.Routine == "SyncRepWaitForLSN" { // the message may be in any language, but not the name of the function
 			conn.CustomData()[unconfirmed] = true
@@ -38,7 +49,8 @@ func connectPostgres(ctx context.Context, d Location, ended context.Context) (*p
 		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4, // for a network that was cut
 	}}
 	config.ConnConfig.DialFunc = dialer.DialContext
-	p.writing = semaphore.NewWeighted(int64(config.MaxConns * 3 / 4))
+	p.busy = semaphore.NewWeighted(int64(config.MaxConns - 1))
+	p.writing = semaphore.NewWeighted(int64(min(config.MaxConns*3/4, config.MaxConns-2)))
 	if p.pool, err = pgxpool.NewWithConfig(p.ended, config); err != nil {
 		return nil, p.explain(err, "")
 	}

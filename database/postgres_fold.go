@@ -32,7 +32,7 @@ func (p *postgresPool) foldExpression(ctx context.Context) (string, error) {
 	var known []string
 	lower, end := "translate(lower(", ` COLLATE "C"), '`+strings.Join(capitals, "")+"', '"+strings.Join(small, "")+"')"
 	err := p.read(ctx, func(db *gorm.DB) error {
-		return db.Raw(`SELECT ' COLLATE ' || quote_ident(collname) FROM pg_collation
+		return db.Raw(`SELECT ' COLLATE "' || collname || '"' FROM pg_collation
 			WHERE collnamespace = 'pg_catalog'::regnamespace AND collencoding IN (-1, pg_char_to_encoding('UTF8'))
 			AND collname IN ('pg_c_utf8', 'C.utf8', 'C.UTF-8', 'und-x-icu') ORDER BY collname <> 'pg_c_utf8', collname`).Scan(&known).Error
 	})

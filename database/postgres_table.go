@@ -22,9 +22,9 @@ const isCaseIndex = `(index.relname = 'users_email_nocase' AND i.indisunique AND
 	AND i.indpred IS NULL AND i.indkey[0] = 0)`
 
 // isNotEmpty is true of the index i if it has the values of the column a that are not empty. The server writes brackets
-// and types into its condition, and more of them if the column is a varchar.
-const isNotEmpty = `replace(translate(pg_get_expr(i.indpred, i.indrelid), '()', ''), '::text', '')
-	= quote_ident(a.attname) || ' <> '''''`
+// and types into its condition, more of them if the column is a varchar, and quotes if its settings say so.
+const isNotEmpty = `replace(translate(pg_get_expr(i.indpred, i.indrelid), '()"', ''), '::text', '')
+	= a.attname || ' <> '''''`
 
 // expectServer returns an error if the server or the database is not one that can be served.
 func (p *postgresPool) expectServer(ctx context.Context) error {
@@ -73,7 +73,7 @@ func (d postgresDialect) describe(db *gorm.DB, fields models.Fields) (t table, e
 	}
 	var columns []struct{ Name, Type string }
 	if err == nil {
-		err = db.Raw(`SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+		err = db.Raw(`SELECT attname AS name, translate(format_type(atttypid, NULL), '"', '') AS type FROM pg_attribute
 			WHERE attrelid = to_regclass('users') AND attnum > 0 AND NOT attisdropped`).Scan(&columns).Error
 	}
 	why := ""

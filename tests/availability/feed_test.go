@@ -135,3 +135,28 @@ func TestReadsGoOnWhileAllWritesWait(t *testing.T) {
 	}
 	p.Change(t, id, `{"name":"Ada King"}`)
 }
+
+// With few connections, imports, writes and pages may wait for one another, and one user is read all the same.
+func TestOneUserIsReadWhileAllElseWaits(t *testing.T) {
+	t.Parallel()
+	url := postgresql.Shared(t).NewDatabase(t)
+	p := program.Serve(t, "DATABASE_URL="+url+"?pool_max_conns=4")
+	id := p.Create(t, "Ada", "ada@example.org")
+	path := fmt.Sprint("/api/users/", id)
+	postgresql.Hold(t, url, "UPDATE users SET name = 'n'")
+	postgresql.Hold(t, url, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", 0x66696c6573)) // another process imports
+	file := program.BeginImport(t, p, program.CSV, "name,email\nAlan,alan@example.org\n")
+	deletions := strings.Repeat(fmt.Sprintf(`,{"method":"DELETE","path":%q}`, path), 10)[1:] // each waits 4 s
+	for range 4 {
+		batch := fmt.Sprintf(`{"requests":[%s]}`, deletions)
+		p.Dial(t).Send("POST /api/users/batch HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(batch), batch)
+	}
+	program.WaitFor(t, "an import and two batches wait", func() bool {
+		return postgresql.Ask(t, url, `SELECT (count(*) >= 3)::text FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock'`) == "true"
+	})
+	for _, read := range []string{path, "/api/users/ada@example.org", "/api/users?email=ada@example.org"} {
+		p.Do(t, "GET", read, "").Expect(t, 200, `…"name":"Ada",…`)
+	}
+	_ = file.Close()
+}
