@@ -92,10 +92,10 @@ func openSQLite(ctx context.Context, d Location, ended context.Context) (opened 
 	if err != nil {
 		return opened, dbfile.Explain(d.Path, err)
 	}
-	left, err := sqliteDialect{}.columns(first, "users_search")
+	left, err := leftOfIndex(first)
 	if err == nil && len(left) > 0 && !opened.table.indexed {
-		d.Logger.Warn("searches look at every user: users_search is another version's, or for other fields",
-			"help", "run `users-api index-search`, which makes it anew")
+		d.Logger.Warn("searches look at every user: users_search is another version's, for other fields, or damaged, so that "+
+			"writes fail, too", "help", "run `users-api index-search`, which makes it anew")
 	}
 	defer dbfile.Close(first) // the others are open: none is the last, which would remove the -wal file
 	if err != nil {

@@ -50,7 +50,7 @@ func hasIndex(db *gorm.DB, columns []string) (bool, error) {
 	}
 	statements, _ := indexStatements(columns)
 	isMissing := func(statement string) bool { return !slices.Contains(stored, statement) }
-	return !slices.ContainsFunc(statements, isMissing), nil
+	return !slices.ContainsFunc(statements, isMissing) && db.Exec("SELECT 1 FROM users_search LIMIT 0").Error == nil, nil
 }
 
 // indexSQLiteSearch makes the index anew. Writes wait until it is done: 1,000,000 users take about 24 s.
@@ -62,21 +62,40 @@ func indexSQLiteSearch(tx *gorm.DB, fields models.Fields) error {
 	return tx.Exec(strings.Join(slices.Insert(statements, 2, fill...), "; ")).Error
 }
 
-// dropSearchIndex removes what is left of the index: its tables, and its triggers, which begin with an INSERT into one of
-// them, as another program's may have one of their names. Those of an earlier version wrote to users_search_written.
+// dropSearchIndex removes what is left of the index, whatever state it is in. DROP needs a table of FTS5 that is
+// whole: so its row in the schema is removed, and then the tables in which FTS5 has kept it.
 func (sqliteDialect) dropSearchIndex(tx *gorm.DB) error {
-	var drops []string
-	err := tx.Raw(`SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema
-		WHERE name = 'users_search' AND sql LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(%'
-			OR name = 'users_search_letters' AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
-			OR sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
-			OR name IN ('users_search_created', 'users_search_changed', 'users_search_deleted')
-				AND (sql LIKE '% BEGIN INSERT INTO users_search (%' OR sql LIKE '% BEGIN INSERT INTO users_search_written SELECT%')`).
-		Scan(&drops).Error
-	if err != nil || len(drops) == 0 {
+	foreign := false
+	err := tx.Raw(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'users_search' COLLATE NOCASE
+		AND sql NOT LIKE 'CREATE VIRTUAL TABLE users_search USING fts5(\_%' ESCAPE '\')`).Row().Scan(&foreign)
+	if err == nil && foreign {
+		err = errors.New("users_search is another program's: rename it")
+	}
+	if err == nil {
+		err = tx.Exec(`PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'table' AND name = 'users_search';
+			PRAGMA writable_schema = RESET`).Error
+	}
+	if err != nil {
 		return err
 	}
-	return tx.Exec(strings.Join(drops, "; ")).Error
+	left, err := leftOfIndex(tx)
+	if err == nil && len(left) > 0 {
+		err = tx.Exec("DROP " + strings.Join(left, "; DROP ")).Error
+	}
+	return err
+}
+
+// leftOfIndex returns what there is of an index: tables, and triggers, which begin with an INSERT into one of them, as
+// another program's may have one of their names. Those of an earlier version wrote to users_search_written.
+func leftOfIndex(db *gorm.DB) (left []string, err error) {
+	err = db.Raw(`SELECT type || ' ' || name FROM sqlite_schema WHERE type = 'table' AND name = 'users_search'
+		OR name LIKE 'users\_search\_%' ESCAPE '\' AND sql LIKE 'CREATE TABLE ''users\_search\_%' ESCAPE '\'
+		OR name = 'users_search_letters' AND sql LIKE 'CREATE TABLE users_search_letters (letter TEXT UNIQUE, folded TEXT /%'
+		OR sql = 'CREATE TABLE users_search_written (id INTEGER PRIMARY KEY)'
+		OR name IN ('users_search_created', 'users_search_changed', 'users_search_deleted')
+			AND (sql LIKE '% BEGIN INSERT INTO users_search (%' OR sql LIKE '% BEGIN INSERT INTO users_search_written SELECT%')`).
+		Scan(&left).Error
+	return left, err
 }
 
 func (sqliteDialect) seek(db *gorm.DB, columns, words []string) *gorm.DB {

@@ -160,6 +160,43 @@ func TestAnIndexIsMadeAgainAfterItsCommandWasKilled(t *testing.T) {
 	expect("beside", 7)
 }
 
+// What saves a damaged file, or loads a dump, may leave parts of the index, and then every write fails.
+func TestWhateverIsLeftOfAnIndexIsRemovedAndMadeAgain(t *testing.T) {
+	t.Parallel()
+	program.NeedsFile(t, program.Files)
+	const table = `PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'users_search'; PRAGMA writable_schema = RESET; `
+	for name, lost := range map[string]string{
+		"its table":                      table,
+		"a table in which FTS5 keeps it": "DROP TABLE users_search_config",
+		"all of these": "DROP TABLE users_search_config; DROP TABLE users_search_data; DROP TABLE users_search_idx; " +
+			"DROP TABLE users_search_docsize",
+		"its table and one of these": table + "DROP TABLE users_search_data",
+		"a trigger":                  "DROP TRIGGER users_search_changed",
+		"its letters":                "DROP TABLE users_search_letters",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := program.Serve(t)
+			p.Create(t, "Ada", "ada@example.org")
+			p.Run(t, "index-search").MustSucceed(t)
+			p.Stop(t)
+			program.OpenOther(t, p.DatabasePath()).Do(lost)
+			p = program.Serve(t, "DATA_DIR="+p.DataDir)
+			p.WaitForLog(t, "run `users-api index-search`, which makes it anew")
+			p.Do(t, "GET", "/api/users?q=ada", "").Expect(t, 200, `[{"id":1,…}]`)
+			p.Run(t, "index-search", "--drop").MustSucceed(t)
+			p = p.Again(t)
+			p.Create(t, "Alan", "alan@example.org")
+			p.Run(t, "index-search").MustSucceed(t)
+			p = p.Again(t)
+			program.Forbid(t, p.Log(), "index-search")
+			p.Delete(t, 1)
+			p.Do(t, "GET", "/api/users?q=ALAN", "").Expect(t, 200, `[{"id":2,…}]`)
+			program.ExpectIntact(t, p.DatabasePath())
+		})
+	}
+}
+
 // Another program's may have a name of the command's own, or one that begins like it.
 func TestWhatIsAnotherProgramsStaysWhenTheIndexIsDropped(t *testing.T) {
 	t.Parallel()
