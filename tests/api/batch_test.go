@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -426,6 +427,22 @@ func TestABatchWithoutWritesWaitsForNoLock(t *testing.T) {
 	}
 	program.Expect(t, "whether the lock is still held", program.OpenOther(t, p.DatabasePath()).MustWait(), true)
 	other.LetGo()
+}
+
+// A batch has a connection, and a search the turn of searches: neither waits for what the other has.
+func TestBatchesAndSearchesDoNotWaitForOneAnother(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	program.OpenOther(t, p.DatabasePath()).Fill(2000)
+	search := item("GET /api/users?limit=1&q=user1999", "")
+	batch := batchOf(slices.Repeat([]string{search}, 10)...)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { p.Do(t, "POST", batchPath, batch).Expect(t, 200, `…"id":1999,…`) })
+		all.Go(func() { p.Do(t, "GET", "/api/users?limit=1&q=user1998", "").Expect(t, 200, `[{"id":1998,…}]`) })
+		all.Go(func() { p.Do(t, "GET", program.CSV+"?q=user1997", "").Expect(t, 200, "…User 1997…") })
+	}
+	all.Wait()
 }
 
 // On SQLite a batch holds the one writer. Each search looks at every user.
