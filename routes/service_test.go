@@ -149,7 +149,7 @@ func TestTheLimitsOfClientsAreThoseThatAreDocumented(t *testing.T) {
 	want := limits{header: 10 * time.Second, body: 20 * time.Second, idle: 2 * time.Minute,
 		probe: 2 * time.Second, stop: 6 * time.Second,
 		behind:      time.Minute,
-		largeBodies: 16, batches: 4, imports: 8, dryRuns: 4}
+		largeBodies: 16, batches: 4, readBatches: 2, imports: 8, dryRuns: 4}
 	program.Expect(t, "the limits", fmt.Sprintf("%+v", usual()), fmt.Sprintf("%+v", want))
 	server := want.server(context.Background(), nil, slog.New(slog.DiscardHandler))
 	if server.ReadHeaderTimeout != want.header || server.ReadTimeout != want.body || server.IdleTimeout != want.idle ||
