@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"users-api/database"
 	"users-api/models"
 	"users-api/routes"
@@ -53,7 +51,7 @@ func (d engine) openFailing(t testing.TB, fields models.Fields) failingStorage {
 func (d engine) serveFailing(t *testing.T) (*program.Program, failingStorage) {
 	t.Helper()
 	f := d.openFailing(t, slices.Concat(plain(), models.NewFields("external_id", "active")[len(models.NewFields()):]))
-	figures := routes.NewMetrics("v1", "abc", prometheus.NewRegistry(), time.Now)
+	figures := routes.NewMetrics("v1", "abc", f.Users, time.Now)
 	served := routes.Service{Users: f.Users, Fields: f.fields, Metrics: figures, Logger: slog.New(slog.DiscardHandler), ImportMax: 1 << 20}
 	accept, err := net.Listen("tcp", "127.0.0.1:0")
 	program.Must(t, err)

@@ -176,22 +176,6 @@ func putBack(t *testing.T, dump, directory string) {
 	postgresql.SQL(t, program.DatabaseURL(t, directory), program.ReadFile(t, dump))
 }
 
-// A role that is not the owner may not remove what an earlier version has left. The owner does so once.
-func TestAStartThatMayNotRemoveWhatIsLeftSaysWhatTheOwnerRuns(t *testing.T) {
-	t.Parallel()
-	p := program.Serve(t)
-	p.Stop(t)
-	url := program.DatabaseURL(t, p.DataDir)
-	as := "DATABASE_URL=" + postgresql.AsAnotherRole(t, url)
-	postgresql.SQL(t, url, "DROP TABLE users_changes")
-	program.ExpectRefusal(t, program.Launch(t, program.Path(), as), "let the owner of users run `users-api changes restart` once")
-	postgresql.SQL(t, url, strings.Join(feedOf(t, "testdata/abb483f-postgresql/users.sql", ""), ""))
-	program.ExpectRefusal(t, program.Launch(t, program.Path(), as), "let the owner of users run `users-api changes restart` once")
-	p.Run(t, "changes", "restart").MustSucceed(t)
-	postgresql.SQL(t, url, "GRANT ALL ON users_changes TO PUBLIC")
-	program.Serve(t, as).Create(t, "Ada", "ada@example.org")
-}
-
 // What PostgreSQL does in another way than SQLite, and what docs/postgresql.md says of it.
 
 // An index of PostgreSQL holds no value of more than a third of a page.

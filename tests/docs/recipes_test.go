@@ -231,7 +231,8 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 	eachShell(t, func(t *testing.T, shell string) {
 		cases := cases
 		if shell != "dash" { // what the shell itself refuses; what curl refuses is alike in all
-			cases = slices.DeleteFunc(slices.Clone(cases), func(c failing) bool { return !regexp.MustCompile("nobody|ask|409").MatchString(c.says) })
+			differs := regexp.MustCompile("nobody|ask|409")
+			cases = slices.DeleteFunc(slices.Clone(cases), func(c failing) bool { return !differs.MatchString(c.says) })
 		}
 		p, directory := program.Serve(t, withFields, "API_KEY="+key), t.TempDir()
 		const users = others + "Ada,ada@example.org,,,\nGrace,grace@example.org,,,\n" +
@@ -267,13 +268,15 @@ func TestARecipeThatFailsSaysSoAndChangesNobody(t *testing.T) {
 	})
 }
 
-// A recipe during which the service fails, at its first request or after some good answers, fails too, and says what the service says.
+// A recipe during which the service fails, at its first request or after some good answers, fails too, and says what the
+// service says.
 func TestARecipeDuringWhichTheServiceFailsSaysSo(t *testing.T) {
 	t.Parallel()
 	const says = "too little room is left"
 	eachShell(t, func(t *testing.T, shell string) {
+		const users = others + "Ada,ada@example.org,,,\nBob,bob@old.example,Sales,,\nEve,eve@new.example,,,\n"
 		p := program.Serve(t, withFields)
-		p.Do(t, "POST", program.CSV, others+"Ada,ada@example.org,,,\nBob,bob@old.example,Sales,,\nEve,eve@new.example,,,\n").Expect(t, 200, "…")
+		p.Do(t, "POST", program.CSV, users).Expect(t, 200, "…")
 		address, err := url.Parse(p.URL)
 		program.Must(t, err)
 		var good, asked, most atomic.Int64
@@ -305,8 +308,8 @@ func TestARecipeDuringWhichTheServiceFailsSaysSo(t *testing.T) {
 	})
 }
 
-// Whoever is not in the file is deactivated, and nobody else: with the mark at the beginning of what Excel saves as UTF-8, and with more
-// emails than an argument may hold.
+// Whoever is not in the file is deactivated, and nobody else: with the mark at the beginning of what Excel saves as UTF-8,
+// and with more emails than an argument may hold.
 func TestWhoLeftIsWhoIsNotInTheFile(t *testing.T) {
 	t.Parallel()
 	needTools(t, "dash")
