@@ -78,10 +78,21 @@ func openCSV(body io.Reader, fields models.Fields, spreadsheet bool, found *note
 	case isRow:
 		err = NewError("file_invalid", "The header cannot be read. %s", row.Err)
 	case err == nil && len(missing) > 0:
-		err = NewError("file_invalid", "The first line of the file must name the columns: it has %s, and not %s",
-			join(quoted(header), "and"), join(quoted(missing), "and"))
+		err = errNoColumns(header, missing)
 	}
 	return f.next, err
+}
+
+func errNoColumns(header, missing []string) error {
+	verb, help := "is", ""
+	if len(missing) > 1 {
+		verb = "are"
+	}
+	if missing[0] == "name" {
+		help = ". First and last names belong together in one column with this title"
+	}
+	return NewError("file_invalid", "The first line of the file must name the columns: it has %s; %s %s missing%s",
+		strings.Join(quoted(header), ", "), join(quoted(missing), "and"), verb, help)
 }
 
 // findDelimiter returns which of comma, semicolon and tab finds the most of the required columns in the header, or else

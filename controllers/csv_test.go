@@ -62,6 +62,7 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 	const openQuote = `This quoted value is not closed correctly: the separator or the end of the line must follow ` +
 		`its last quote, and a quote inside it is written ""`
 	const refused = "refused: The first line of the file must name the columns: "
+	const joined = ". First and last names belong together in one column with this title"
 	const space = "A space stands before the quote at the start of a value: take it out"
 	const loneCR = "A CR stands within a value that has no quotes around it: " +
 		"lines must end with LF or CRLF, and a value with a line break needs quotes"
@@ -88,14 +89,16 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 		{"blanks alone", "  \n\t\n ", "refused: " + emptyCSV},
 		{"a byte order mark alone", "\ufeff", "refused: " + emptyCSV},
 		{"what curl -d sends", "name,emailAda,a@x", "refused: " + errOneLine.Message},
-		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada" and "a@x", and not "name" and "email"`},
+		{"no header", "Ada,a@x\nAlan,b@x\n", refused + `it has "Ada", "a@x"; "name" and "email" are missing` + joined},
 		{"another separator within a title", "name;email;street, town\nA;a;x\n", "2 A|a"},
 		{"other separators within titles", "a,b,c\tname\te-mail\td;e;f;g;h;i;j\n1\tA\ta\t2\n", "2 A|a"},
 		{"an index without a title", "\tname\temail\n0\tA\ta\n", "2 A|a"},
 		{"a space before quotes behind semicolons", "\"name\"; \"email\"\nA;a\n",
 			"refused: The header cannot be read. " + space},
 		{"other titles", "Vorname;Fax;Mail (privat, neu)\nA;1;a\n",
-			refused + `it has "Vorname", "Fax" and "Mail (privat, neu)", and not "name" and "email"`},
+			refused + `it has "Vorname", "Fax", "Mail (privat, neu)"; "name" and "email" are missing` + joined},
+		{"first and last names", "Vorname,Nachname,email\nA,B,a\n", refused + `it has "Vorname", "Nachname", "email"; "name" is missing` + joined},
+		{"a header without email", "name,mail\nA,a\n", refused + `it has "name", "mail"; "email" is missing`},
 		{"email twice", "name,E-mail,Email\nA,a,b\n", "refused: The header has the column \"email\" twice"},
 		{"what cannot be seen in titles", "\u200b\ufeffna\u00adme\u00a0,\x1a\u2060 email\u200e\nA,\u200ba\n", "2 A|\u200ba"},
 		{"a second header", "name,id,email\nA,1,a\n\ufeffName,x,E-Mail \nemail,,name\nname,2,b\nB,3,email\n",
@@ -110,6 +113,10 @@ func TestACSVFileIsReadAsProgramsWriteIt(t *testing.T) {
 			"refused: The header cannot be read. " + inner},
 		{"a header that is not UTF-8", "name,email,\xff\nA,a,b\n", notUTF8(1)},
 		{"a long header", strings.Repeat("name,", largestHeader) + "\n", "refused: " + errOneLine.Message},
+		{"a vCard", "\ufeff\r\nBEGIN:VCARD\r\nVERSION:3.0\r\n", "refused: The file is a vCard: export the address book as CSV instead"},
+		{"LDIF", "dn: uid=ada\nmail: a\n", "refused: " + errLDIF.Message},
+		{"LDIF with its version", "version: 1\n\ndn: uid=ada\n", "refused: " + errLDIF.Message},
+		{"LDIF of ldapsearch", "# extended LDIF\n#\n", "refused: " + errLDIF.Message},
 		{"a workbook", "PK\x03\x04\x14", "refused: The file is a workbook or a zip file, and not text: save it as CSV"},
 
 		{"rows that are refused, and those between", "name,email\n,a\nA,\nB,b\nC,c,3\nD\n",
@@ -169,6 +176,11 @@ func TestNDJSONIsReadLineByLine(t *testing.T) {
 		{"rows that are refused", "{}\n{\n[]\n{\"name\":1,\"email\":\"a\"}\n" + ada,
 			"1: " + required + "; 2: The line is not valid JSON: see byte 1; " +
 				"3: The line must be a JSON object, not an array; 4: The field name must be a string, not a number; 5 A|a"},
+		{"a first line that is cut off", `"A","email":"a"}` + "\n" + ada, "1: The line is not valid JSON: see byte 4; 2 A|a"},
+		{"no line that is an object", "{\n\"name\":\"A\"\n}\n", "1: The line is not valid JSON: see byte 1; " +
+			"2: The line is not valid JSON: see byte 7; 3: The line is not valid JSON: see byte 1; refused: " + errNotLines.Message},
+		{"an array with an object in each line", "[\n" + ada + ",\n" + ada + "\n]\n", "refused: " + errNotLines.Message},
+		{"a vCard", "BEGIN:VCARD\n", "refused: The file is a vCard: export the address book as CSV instead"},
 		{"a first line with a mistake", "\n{\"name\":A}\n" + ada, "2: The line is not valid JSON: see byte 9; 3 A|a"},
 		{"keys that are not quite fields", `{"NAME":"A","E-Mail":"a"}` + "\n" + `{"name":"A","Email":"a","email":"b"}`,
 			"1: " + required + `: "NAME" is not "name" and "E-Mail" is not "email"; 2 A|b`},

@@ -263,6 +263,7 @@ var (
 	errOneLine = NewError("file_invalid", "The file is one line, or its first line is too long. "+
 		"Lines must end with LF or CRLF; send it with curl --data-binary, because curl -d takes the line breaks out")
 	errCompressedFile = NewError("file_invalid", "The file is compressed: send it uncompressed")
+	errLDIF           = NewError("file_invalid", "The file is LDIF: export the directory as CSV instead")
 	errNotLines       = NewError("file_invalid", "The file must have one JSON object per line: "+
 		"jq -c '.[]' FILE makes such lines of an array, and jq -c . FILE of objects on several lines. Send CSV to users.csv")
 	errIsJSON = NewError("file_invalid", "The file is JSON, and not CSV: send it to users.ndjson, "+
@@ -274,7 +275,7 @@ func errNotUTF8(line int) error {
 		`which Excel calls "CSV UTF-8 (Comma delimited)"`, line)
 }
 
-// otherKinds are the first bytes of files that are not text in UTF-8, and what to do about each.
+// otherKinds are the first bytes of files that are neither CSV nor NDJSON, and what to do about each.
 var otherKinds = []struct {
 	magic string
 	error error
@@ -282,6 +283,8 @@ var otherKinds = []struct {
 	{gzipMagic, errCompressedFile},
 	{"PK\x03\x04", NewError("file_invalid", "The file is a workbook or a zip file, and not text: save it as CSV")},
 	{"\xd0\xcf\x11\xe0", NewError("file_invalid", "The file is a workbook, and not text: save it as CSV")},
+	{"BEGIN:VCARD", NewError("file_invalid", "The file is a vCard: export the address book as CSV instead")},
+	{"dn:", errLDIF}, {"version: 1", errLDIF}, {"# extended LDIF", errLDIF},
 }
 
 // openText returns the text of a file without byte order marks, and what is known of its start behind blanks.
@@ -295,12 +298,12 @@ func openText(file io.Reader) (text *bufio.Reader, start []byte, err error) {
 	if err != nil && err != io.EOF {
 		return nil, nil, err
 	}
+	start = bytes.TrimLeft(start, space)
 	for _, kind := range otherKinds {
 		if bytes.HasPrefix(start, []byte(kind.magic)) {
 			return nil, nil, kind.error
 		}
 	}
-	start = bytes.TrimLeft(start, space)
 	if line, _, _ := bytes.Cut(start, []byte("\n")); bytes.IndexByte(line, 0) >= 0 { // UTF-16
 		return nil, nil, errNotUTF8(1)
 	}
@@ -358,23 +361,25 @@ func (r *textRows) next() ([]byte, error) {
 
 // openNDJSON opens a file with one JSON object per line. Each line is read like the body that creates a user, and blank
 // lines are skipped. A file with only blank lines is refused: with on_missing=delete, a mistyped file name would delete
-// every user.
+// every user. So is one in which no line is an object.
 func openNDJSON(body io.Reader, fields models.Fields, _ bool, found *notes) (nextRow, error) {
 	text, _, err := openText(body)
 	if err != nil {
 		return nil, err
 	}
-	rows := newTextRows(text, bufio.ScanLines)
+	rows, hasObject := newTextRows(text, bufio.ScanLines), false
 	return func() (row database.ImportRow, err error) {
 		isFirst := rows.line == 0
 		line, err := rows.next()
-		switch line = bytes.Trim(line, space); {
+		line = bytes.Trim(line, space)
+		hasObject = hasObject || bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))
+		switch {
 		case isFirst && errors.Is(err, io.EOF):
 			err = NewError("file_invalid", "The file is empty: each line must be a JSON object with %s",
 				join(fields.RequiredNames(), "and"))
-		case err != nil:
-		case isFirst && !(bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))):
+		case isFirst && err == nil && line[0] == '[', errors.Is(err, io.EOF) && !hasObject:
 			err = errNotLines
+		case err != nil:
 		case isFirst && bytes.Contains(line, []byte("}{")) && !jsontext.Value(line).IsValid(allowDuplicates):
 			err = errOneLine
 		}

@@ -121,7 +121,7 @@ var inOne = []sent{
 		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, on_error, on_missing, max_deletes and spreadsheet`),
 		"parameter_unknown", kept},
 	{"a header without email", program.CSV, "name,mail\nA,a\n", 400, program.ErrorBody(
-		`The first line of the file must name the columns: it has "name" and "mail", and not "email"`), "file_invalid", kept},
+		`The first line of the file must name the columns: it has "name", "mail"; "email" is missing`), "file_invalid", kept},
 	{"rows that cannot be read", program.CSV, "name,email\nA\nA,\"b\"c\nA,b\"c\nA,\rb\n", 422, "…",
 		"rows_refused file_invalid file_invalid file_invalid file_invalid", kept},
 	{"a form", program.CSV + form, multipart, 415, useCurl("people.csv"), "form_refused", kept},
