@@ -30,7 +30,7 @@ func (t *TempFiles) Clear() error {
 	entries, err := os.ReadDir(filepath.Dir(t.prefix))
 	for _, entry := range entries {
 		path := filepath.Join(filepath.Dir(t.prefix), entry.Name())
-		if strings.HasPrefix(path, t.prefix) && !entry.IsDir() {
+		if strings.HasPrefix(path, t.prefix) {
 			err = errors.Join(err, os.RemoveAll(path)) // another process that starts may have done so already
 		}
 	}

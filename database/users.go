@@ -106,6 +106,9 @@ type pool interface {
 	batch(ctx context.Context, run func(tx *gorm.DB) error) error
 	// importing is like write, for an import, without its time limit.
 	importing(ctx context.Context, run func(tx *gorm.DB) error) error
+	// trying is like importing, on a copy of the users that nobody else sees, and that is gone afterwards. No write waits
+	// for it.
+	trying(ctx context.Context, run func(tx *gorm.DB) error) error
 	// measure returns the sizes of the database and of what is not moved into it yet, and how old the oldest entry of the
 	// feed is that is not shown yet. What fails is 0.
 	measure(ctx context.Context) (database, wal int64, lag time.Duration)

@@ -390,3 +390,24 @@ func TestAnImportRefusesAValueThatMustBeUnique(t *testing.T) {
 		})
 	}
 }
+
+// A dry run may take minutes, and anyone who can read may ask for one.
+func TestADryRunHoldsUpNoWrite(t *testing.T) {
+	t.Parallel()
+	p := program.Serve(t)
+	p.Create(t, "Ada", "ada")
+	other := program.OpenOther(t, p.DatabasePath())
+	other.Do(slowTable...)
+	_, rows, _ := strings.Cut(program.ManyRows(60_000), "\n")
+	dryRun := program.BeginImport(t, p, program.CSV+"?on_conflict=update&dry_run=true", "name,email\nX,ada\nNext,next\n"+rows)
+	program.WaitFor(t, "it stores rows", func() bool { return isTrying(p, other) })
+	p.Do(t, "PATCH", "/api/users/1", `{"name":"Ada King"}`).Expect(t, 200, "…")
+	p.Create(t, "Next", "next")
+	if !isTrying(p, other) {
+		t.Error("it has ended: the writes have waited for it")
+	}
+	_ = dryRun.Close()
+	program.Expect(t, "the log", p.Line(t, "import ended"), "…stored=false…")
+	p.ExpectUsers(t, "Ada King", "Next")
+	program.ExpectNoSpool(t, p)
+}

@@ -3,6 +3,7 @@
 package files
 
 import (
+	"path/filepath"
 	"testing"
 
 	"users-api/tests/program"
@@ -25,6 +26,12 @@ var slowTable = []string{
 		SELECT count(*) AS rows FROM n`,
 	"CREATE TABLE work (rows)",
 	"CREATE TRIGGER r AFTER INSERT ON users WHEN new.id > 20 BEGIN INSERT INTO work SELECT rows FROM slow; END",
+}
+
+// isTrying reports whether a dry run stores rows in a slow table.
+func isTrying(p *program.Program, _ *program.Other) bool {
+	journals, _ := filepath.Glob(p.DatabasePath() + "-spool-*/*-journal")
+	return len(journals) == 1
 }
 
 // refusing makes the table refuse users with one name.
