@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -155,9 +154,8 @@ func (f *csvFile) next() (database.ImportRow, error) {
 			f.row.Set(field, fromSpreadsheet(values[i]))
 		default:
 			f.row.Set(field, values[i])
-			if f.found.Warnings == nil && fromSpreadsheet(values[i]) != values[i] {
-				f.found.Warnings = []string{fmt.Sprintf("Line %d has an apostrophe as an export with spreadsheet=true adds it: "+
-					"import the file with spreadsheet=true to remove it", f.row.Line)}
+			if f.found.apostrophe == 0 && fromSpreadsheet(values[i]) != values[i] {
+				f.found.apostrophe = f.row.Line
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func readFile(open openFile, file io.Reader) string {
 		return "refused: " + err.Error()
 	}
 	var rows []string
-	for row, err := range allRows(next, fields) {
+	for row, err := range allRows(next, fields, false, &notes{}) {
 		refusal, isRow := errors.AsType[*database.RowError](err)
 		switch {
 		case isRow:
@@ -276,7 +276,7 @@ func FuzzRoundTrip(f *testing.F) {
 				t.Fatal(err)
 			}
 			var got []models.Profile
-			for row, err := range allRows(next, fields) {
+			for row, err := range allRows(next, fields, false, &notes{}) {
 				if err != nil {
 					t.Fatalf("%q, %q: %v", name, email, err)
 				}

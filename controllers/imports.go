@@ -44,6 +44,20 @@ type openFile func(file io.Reader, fields models.Fields, spreadsheet bool, found
 type notes struct {
 	IgnoredColumns []string `json:"ignored_columns"`
 	Warnings       []string `json:"warnings,omitempty"` // sentences
+
+	apostrophe, blank, blanks int // the lines of the first row with each, and how many emails have a blank at an end
+}
+
+// warn writes the warnings.
+func (n *notes) warn() {
+	if n.apostrophe > 0 {
+		n.Warnings = append(n.Warnings, fmt.Sprintf("Line %d has an apostrophe as an export with spreadsheet=true adds it: "+
+			"import the file with spreadsheet=true to remove it", n.apostrophe))
+	}
+	if n.blanks > 0 {
+		n.Warnings = append(n.Warnings, fmt.Sprintf("%s with a blank (see line %d), and is another one than without it",
+			count(n.blanks, "email begins or ends", "emails begin or end"), n.blank))
+	}
 }
 
 // imported is what an import has done, and for the log how many rows the file has and when all of it had arrived.
@@ -73,6 +87,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters[importRequest], o
 	begun := time.Now()
 	done := imported{arrived: begun}
 	err = a.store(c, &done, asked, open)
+	done.warn()
 	stored := err == nil && !asked.DryRun
 	counts := slog.Group("", // adds them without a prefix
 		"created", done.Created, "updated", done.Updated, "skipped", done.Skipped, "deleted", done.Deleted)
@@ -82,7 +97,7 @@ func (a *API) importFile(c *gin.Context, parameters parameters[importRequest], o
 		c.Set(LoggedWrite, counts)
 	}
 	if err != nil {
-		return importRefusal(err, a.fields, wantsProblem(c))
+		return importRefusal(err, a.fields, done.Warnings, wantsProblem(c))
 	}
 	if skipped := done.Imported.Refused; skipped != nil {
 		done.skippedRows = &skippedRows{skipped.Refused, listed(skipped, a.fields, wantsProblem(c))}
@@ -113,7 +128,7 @@ func (a *API) store(c *gin.Context, done *imported, asked importRequest, open op
 			yield(database.ImportRow{}, err)
 			return
 		}
-		allRows(next, a.settable)(yield)
+		allRows(next, a.settable, asked.KeepValues, &done.notes)(yield)
 	}
 	for _, err := range rows {
 		if row, isRow := errors.AsType[*database.RowError](err); err != nil && (!isRow || row.Last > 0) {
@@ -128,9 +143,9 @@ func (a *API) store(c *gin.Context, done *imported, asked importRequest, open op
 	return err
 }
 
-// allRows yields the rows of a file, and refuses those that lack a required field. An error that is not of one row ends
-// the sequence.
-func allRows(next nextRow, fields models.Fields) iter.Seq2[database.ImportRow, error] {
+// allRows yields the rows of a file, and refuses those that lack a required field: if a user keeps its values, only the email
+// must be there. An error that is not of one row ends the sequence.
+func allRows(next nextRow, fields models.Fields, keep bool, found *notes) iter.Seq2[database.ImportRow, error] {
 	return func(yield func(database.ImportRow, error) bool) {
 		for {
 			row, err := next()
@@ -138,7 +153,13 @@ func allRows(next nextRow, fields models.Fields) iter.Seq2[database.ImportRow, e
 				return
 			}
 			if lacking := lacking(fields, &row.Profile); err == nil && len(lacking) > 0 {
-				err = &database.RowError{Line: row.Line, Err: errRequired(lacking)}
+				if row.IfNew = errRequired(lacking); !keep || row.Email == "" {
+					err = &database.RowError{Line: row.Line, Err: row.IfNew}
+				}
+			}
+			if err == nil && strings.TrimSpace(row.Email) != row.Email {
+				found.blank = cmp.Or(found.blank, row.Line)
+				found.blanks++
 			}
 			if _, isRow := errors.AsType[*database.RowError](err); !yield(row, err) || err != nil && !isRow {
 				return
@@ -151,6 +172,7 @@ func allRows(next nextRow, fields models.Fields) iter.Seq2[database.ImportRow, e
 type refusedFile struct {
 	Rows         []refusedRow           `json:"rows,omitzero"`
 	DeletedUsers []database.DeletedUser `json:"deleted_users,omitzero"` // those that would be deleted
+	Warnings     []string               `json:"warnings,omitempty"`
 }
 
 type refusedRow struct {
@@ -160,27 +182,27 @@ type refusedRow struct {
 }
 
 // importRefusal returns the error that the client sees if an import is refused because of the file.
-func importRefusal(err error, fields models.Fields, asProblem bool) error {
-	if many, ok := errors.AsType[*database.TooManyDeletes](err); ok {
-		refused := NewError("too_many_deletions",
-			"%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
+func importRefusal(err error, fields models.Fields, warnings []string, asProblem bool) error {
+	var refused *Error
+	many, isMany := errors.AsType[*database.TooManyDeletes](err)
+	rows, isRows := errors.AsType[*database.RefusedRows](err)
+	row, isRow := errors.AsType[*database.RowError](err)
+	switch {
+	case isMany:
+		refused = NewError("too_many_deletions", "%s not in the file and would be deleted, and max_deletes is %d; nothing was stored",
 			count(many.Missing, "user is", "users are"), many.Max)
-		refused.refusedFile = refusedFile{[]refusedRow{}, many.Users}
-		return refused
-	}
-	if row, ok := errors.AsType[*database.RowError](err); ok {
-		refused := NewError("rows_refused", "The row in lines %d to %d cannot be read: nobody knows how many rows are in it; "+
+		rows, refused.DeletedUsers = &database.RefusedRows{}, many.Users
+	case isRow:
+		refused = NewError("rows_refused", "The row in lines %d to %d cannot be read: nobody knows how many rows are in it; "+
 			"nothing was stored", row.Line, row.Last)
-		refused.Rows = listed(&database.RefusedRows{Listed: []*database.RowError{row}}, fields, asProblem)
-		return refused
-	}
-	rows, ok := errors.AsType[*database.RefusedRows](err)
-	if !ok {
+		rows = &database.RefusedRows{Listed: []*database.RowError{row}}
+	case isRows:
+		refused = NewError("rows_refused", "%d of %s cannot be imported; nothing was stored",
+			rows.Refused, count(rows.All, "row", "rows"))
+	default:
 		return err
 	}
-	refused := NewError("rows_refused", "%d of %s cannot be imported; nothing was stored",
-		rows.Refused, count(rows.All, "row", "rows"))
-	refused.Rows = listed(rows, fields, asProblem)
+	refused.Rows, refused.Warnings = listed(rows, fields, asProblem), warnings
 	return refused
 }
 
@@ -189,10 +211,15 @@ func listed(rows *database.RefusedRows, fields models.Fields, asProblem bool) []
 	all := []refusedRow{}
 	for _, row := range rows.Listed {
 		cause := shownError(valueUsed(row.Err, fields))
-		if cause.code == "value_used" {
-			cause.Message += " or an earlier row of the file" // storage does not tell
-		}
 		listed := refusedRow{Line: row.Line, Error: cause.Message}
+		what, _, _ := strings.Cut(cause.Message, " ") // Email, or the name of another field
+		switch {
+		case row.Frees:
+			listed.Error = fmt.Sprintf("%s is used by the user in line %d, who would get another: put that row first; "+
+				"if the two exchange theirs, empty one by an import before this one", what, row.By)
+		case row.By > 0:
+			listed.Error = fmt.Sprintf("%s is already used by the row in line %d", what, row.By)
+		}
 		if asProblem {
 			listed.Code = cause.code
 		}
@@ -213,6 +240,7 @@ var (
 	ndjsonImport = parameters[importRequest]{"an import", []parameter[importRequest]{
 		choice("dry_run", func(asked *importRequest, at int) { asked.DryRun = at == 0 }, "true", "false"),
 		choice("on_conflict", func(asked *importRequest, at int) { asked.OnConflict = database.Conflict(at) }, conflicts...),
+		choice("empty", func(asked *importRequest, at int) { asked.KeepValues = true }, "keep"),
 		choice("on_error", func(asked *importRequest, at int) { asked.SkipRefused = true }, "skip"),
 		choice("on_missing", func(asked *importRequest, at int) { asked.DeleteMissing = true }, "delete"),
 		number("max_deletes", 0, 1_000_000_000, func(asked *importRequest, value int) { asked.MaxDeletes = value }),
@@ -231,6 +259,8 @@ func parseImport(c *gin.Context, parameters parameters[importRequest]) (importRe
 	asked, sent, err := parameters.parse(c.Request.URL.RawQuery)
 	switch {
 	case err != nil:
+	case asked.KeepValues && asked.OnConflict != database.ConflictUpdates:
+		err = NewError("parameter_invalid", "The parameter empty must come with on_conflict=update: only a user who exists keeps a value")
 	case asked.DeleteMissing && asked.OnConflict != database.ConflictUpdates:
 		err = NewError("parameter_invalid",
 			"The parameter on_missing must come with on_conflict=update: the table becomes what the file says")

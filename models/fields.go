@@ -250,5 +250,8 @@ func (f Fields) Differing(values *Values, user *Profile) (differing FieldSet) {
 	return differing
 }
 
+// IsEmpty reports whether a value is NULL or an empty text.
+func IsEmpty(value *string) bool { return value == nil || *value == "" }
+
 // MaxAdded is how many fields a setting may add.
 const MaxAdded = 32

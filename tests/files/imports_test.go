@@ -42,12 +42,12 @@ var inEither = []sent{
 	{"refused rows", "", "B,b\n,c\nC,\nX,ada\nY,b", 422, refusedRows("4", "5 rows",
 		`{"line":3,"error":"Name is required"},{"line":4,"error":"Email is required"},`+
 			`{"line":5,"error":"Email is already used by another user"},`+
-			`{"line":6,"error":"Email is already used by an earlier row of the file"}`),
+			`{"line":6,"error":"Email is already used by the row in line 2"}`),
 		"rows_refused field_missing field_missing email_used email_used", kept},
 	{"good rows beside refused ones", skipping, "B,b\n,c\nC,\nX,ada\nY,b\nD,d", 200, skipped(2, 0, 0, 4,
 		`{"line":3,"error":"Name is required"},{"line":4,"error":"Email is required"},`+
 			`{"line":5,"error":"Email is already used by another user"},`+
-			`{"line":6,"error":"Email is already used by an earlier row of the file"}`),
+			`{"line":6,"error":"Email is already used by the row in line 2"}`),
 		"", kept + ", … B b, … D d"},
 	{"a dry run of good rows beside refused ones", skipping + "&dry_run=true", "B,b\n,c", 200,
 		skipped(1, 0, 0, 1, `{"line":3,"error":"Name is required"}`), "", kept},
@@ -70,11 +70,22 @@ var inEither = []sent{
 	{"an email that two rows update", "?on_conflict=update", "X,ada\nAda,ada", 200, program.Imported(0, 2, 0, 0), "", kept},
 	{"the table becomes the file", roster + "1", "X,ada\nB,b", 200, deleting(1, 1, 0, 1, `{"id":2,"email":"alan"}`), "",
 		"1 X ada, 3 B b"},
+	{"too many deletions, and an email with a blank", roster + "0", "Ada,ada\nB,b ", 422, blanks(
+		`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored",`+
+			`"rows":[],"deleted_users":[{"id":2,"email":"alan"}]}`, "1 email begins or ends", 3), "too_many_deletions", kept},
 	{"too many deletions", roster + "0", "Ada,ada", 422,
 		`{"error":"1 user is not in the file and would be deleted, and max_deletes is 0; nothing was stored",` +
 			`"rows":[],"deleted_users":[{"id":2,"email":"alan"}]}`, "too_many_deletions", kept},
 	{"refused rows, which name no deleted users", roster + "0", ",new", 422,
 		refusedRows("1", "1 row", `{"line":2,"error":"Name is required"}`), "rows_refused field_missing", kept},
+	{"empty without an update", "?empty=keep", "B,b", 400,
+		`{"error":"The parameter empty must come with on_conflict=update: only a user who exists keeps a value"}`, "parameter_invalid", kept},
+	{"a name that is kept", "?on_conflict=update&empty=keep", ",ada\n,b\nC,c\n,c", 422,
+		refusedRows("1", "4 rows", `{"line":3,"error":"Name is required"}`), "rows_refused field_missing", kept},
+	{"emails with blanks", "", "B, b\nC,b\nD,b\u00a0", 200, blanks(program.Imported(3, 0, 0, 0), "2 emails begin or end", 2), "",
+		kept + ", 3 B  b, 4 C b, 5 D b\u00a0"},
+	{"an email with a blank, beside one that is used", "", "B, b\nC,ada", 422, blanks(refusedRows("1", "2 rows",
+		`{"line":3,"error":"Email is already used by another user"}`), "1 email begins or ends", 2), "rows_refused email_used", kept},
 	{"on_conflict=replace", "?on_conflict=replace", "B,b", 400,
 		`{"error":"The parameter on_conflict must be fail, skip or update"}`, "parameter_invalid", kept},
 	{"on_missing=keep", "?on_missing=keep", "B,b", 400, `{"error":"The parameter on_missing must be delete"}`,
@@ -89,6 +100,12 @@ var inEither = []sent{
 		"parameter_invalid", kept},
 	{"max_deletes alone", "?max_deletes=1", "B,b", 400,
 		`{"error":"The parameter max_deletes must come with on_missing=delete"}`, "parameter_invalid", kept},
+}
+
+// blanks is an answer with a warning about emails.
+func blanks(answer, emails string, line int) string {
+	return strings.TrimSuffix(answer, "}") +
+		fmt.Sprintf(`,"warnings":["%s with a blank (see line %d), and is another one than without it"]}`, emails, line)
 }
 
 const (
@@ -118,7 +135,7 @@ var inOne = []sent{
 		`{"error":"The file is empty: each line must be a JSON object with name and email"}`,
 		"file_invalid", kept},
 	{"a parameter that does not exist", program.CSV + "?dryrun=true", "name,email\nB,b\n", 400, program.ErrorBody(
-		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, on_error, on_missing, max_deletes and spreadsheet`),
+		`Unknown parameter "dryrun": an import takes dry_run, on_conflict, empty, on_error, on_missing, max_deletes and spreadsheet`),
 		"parameter_unknown", kept},
 	{"a header without email", program.CSV, "name,mail\nA,a\n", 400, program.ErrorBody(
 		`The first line of the file must name the columns: it has "name", "mail"; "email" is missing`), "file_invalid", kept},
@@ -342,34 +359,44 @@ func TestAnImportRefusesAValueThatMustBeUnique(t *testing.T) {
 	p = p.Again(t, "USER_FIELDS=room")
 	other := program.OpenOther(t, p.DatabasePath())
 	const update, kept = "?on_conflict=update", "Ada 1, Alan 2"
-	const used = `"room is already used by another user or an earlier row of the file"`
-	refused := func(of string, lines ...int) string {
-		var rows []string
-		for _, line := range lines {
-			rows = append(rows, fmt.Sprintf(`{"line":%d,"error":%s}`, line, used))
-		}
-		return "422 " + refusedRows(fmt.Sprint(len(lines)), of, strings.Join(rows, ","))
+	const by, byOther = `room is already used by `, `room is already used by another user`
+	const exchange = `room is used by the user in line %d, who would get another: put that row first; ` +
+		`if the two exchange theirs, empty one by an import before this one`
+	row := func(line int, why string, values ...any) string {
+		return fmt.Sprintf(`{"line":%d,"error":"`+why+`"}`, append([]any{line}, values...)...)
+	}
+	refused := func(of string, rows ...string) string {
+		return "422 " + refusedRows(fmt.Sprint(len(rows)), of, strings.Join(rows, ","))
 	}
 	stored := func(created, updated, skipped int) string {
 		return "200 " + program.Imported(created, updated, skipped, 0)
 	}
+	emptied := func(answer string) string {
+		return strings.Replace(answer, `"ignored`, `"emptied":{"room":1},"ignored`, 1)
+	}
 	for _, test := range []struct{ name, parameters, file, want, users string }{
-		{"a value of a user", "", "Ben,3\nCleo,1", refused("2 rows", 3), kept},
-		{"a value of an earlier row", "", "Ben,3\nCleo,3\nDan,3", refused("3 rows", 3, 4), kept},
+		{"a value of a user", "", "Ben,3\nCleo,1", refused("2 rows", row(3, byOther)), kept},
+		{"a value of an earlier row", "", "Ben,3\nCleo,3\nDan,3", refused("3 rows", row(3, by+"the row in line 2"), row(4, by+"the row in line 2")), kept},
 		{"no value, which several have", "", "Ben,\nCleo,", stored(2, 0, 0), kept + ", Ben , Cleo "},
 		{"rows that are left out", skipping, "Ben,3\nCleo,1\nDan,3\nEve,4", "200 " + skipped(2, 0, 0, 2,
-			`{"line":3,"error":`+used+`},{"line":4,"error":`+used+`}`), kept + ", Ben 3, Eve 4"},
+			row(3, byOther)+","+row(4, by+"the row in line 2")), kept + ", Ben 3, Eve 4"},
 		{"an email that exists, too", "", "Alan,1", "422 " + refusedRows("1", "1 row",
 			`{"line":2,"error":"Email is already used by another user"}`), kept},
 		{"a user who keeps the value", update, "Ada,1\nAlan,3", stored(0, 1, 1), "Ada 1, Alan 3"},
-		{"a value of another user", update, "Ada,2", refused("1 row", 2), kept},
-		{"two who swap their values", update, "Ada,2\nAlan,1", refused("2 rows", 2, 3), kept},
-		{"a value that an earlier row gives up", update, "Ada,\nAlan,1\nBen,2", stored(1, 2, 0), "Ada , Alan 1, Ben 2"},
-		{"a value that a later row gives up", update, "Ben,1\nAda,", refused("2 rows", 2), kept},
-		{"a value that a later row gets", update, "Ben,3\nAda,3", refused("2 rows", 3), kept},
-		{"a dry run", update + "&dry_run=true", "Ada,2", refused("1 row", 2), kept},
+		{"a value of another user", update, "Ada,2", refused("1 row", row(2, byOther)), kept},
+		{"two who swap their values", update, "Ada,2\nAlan,1", refused("2 rows", row(2, exchange, 3), row(3, exchange, 2)), kept},
+		{"a value that an earlier row gives up", update, "Ada,\nAlan,1\nBen,2", emptied(stored(1, 2, 0)), "Ada , Alan 1, Ben 2"},
+		{"a value that a later row gives up", update, "Ben,1\nAda,", refused("2 rows", row(2, exchange, 3)), kept},
+		{"a value that a later row gets", update, "Ben,3\nAda,3", refused("2 rows", row(3, by+"the row in line 2")), kept},
+		{"a dry run", update + "&dry_run=true", "Ada,2", refused("1 row", row(2, byOther)), kept},
 		{"users who are skipped", "?on_conflict=skip", "Ada,2\nBen,3", stored(1, 0, 1), kept + ", Ben 3"},
-		{"a value of a user who is not in the file", roster + "1", "Ada,2", refused("1 row", 2), kept},
+		{"a value of a user who is not in the file", roster + "1", "Ada,2", "200 " + deleting(0, 1, 0, 1, `{"id":2,"email":"alan"}`), "Ada 2"},
+		{"a user whose email is another now", roster + "1", "Ada,1\nBen,2",
+			"200 " + deleting(1, 0, 1, 1, `{"id":2,"email":"alan"}`), "Ada 1, Ben 2"},
+		{"a user who needs what a later row gives up twice", update, "Ada,5\nAda,\nBen,1\nAda,6", emptied(stored(1, 3, 0)), "Ada 6, Alan 2, Ben 1"},
+		{"a value that an earlier row has only had", update, "Ben,3\nBen,\nCleo,3", emptied(stored(2, 1, 0)), kept + ", Ben , Cleo 3"},
+		{"values that are kept", update + "&empty=keep", "Ada,\nAlan,3\nBen,", stored(1, 1, 1), "Ada 1, Alan 3, Ben "},
+		{"a value that is kept, and so not free", update + "&empty=keep", "Ada,\nBen,1", refused("2 rows", row(3, byOther)), kept},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			other.Empty()

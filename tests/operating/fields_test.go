@@ -36,6 +36,7 @@ func TestAMistakeInTheFieldsIsNamed(t *testing.T) {
 		"every user has a time":                 {"created_at", "every user has the field created_at already"},
 		"q is a parameter":                      {"q", "q" + taken},
 		"max_deletes is a parameter of imports": {"max_deletes", "max_deletes" + taken},
+		"empty is a parameter of imports":       {"empty", "empty" + taken},
 		"created_from is a parameter":           {"created_from", "created_from" + taken},
 		"updated_to is one with updated_at":     {"updated_to", "updated_to" + taken},
 		"wait is a parameter of the feed":       {"wait", "wait" + taken},
