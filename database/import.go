@@ -165,7 +165,11 @@ func (s idSet) add(id int64)      { s[id>>6] |= 1 << (id & 63) }
 func (s idSet) has(id int64) bool { return s[id>>6]&(1<<(id&63)) != 0 }
 
 func (i *fileImport) run(rows iter.Seq2[ImportRow, error]) error {
-	i.unique = slices.DeleteFunc(i.fields.Named(i.table.unique...), func(field *models.Field) bool { return field.Unique })
+	for _, name := range i.table.unique {
+		if field := i.fields.Find(name); field != nil && !field.Unique {
+			i.unique = append(i.unique, field)
+		}
+	}
 	i.oneEach = slices.Contains(i.table.unique, "email")
 	i.looksUp = i.options.OnConflict != ConflictFails || !i.oneEach
 	if i.options.OnConflict != ConflictFails && !i.oneEach {

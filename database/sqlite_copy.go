@@ -18,8 +18,8 @@ func (s *sqlitePool) trying(ctx context.Context, run func(tx *gorm.DB) error) er
 	defer cancel(nil)
 	defer context.AfterFunc(s.ended, func() { cancel(models.ErrClosed) })()
 	directory, name := filepath.Split(s.path)
-	size := s.files.database.size() + s.files.wal.size()
-	if free, err := freeBytes(directory); err == nil && free < 2*size {
+	size, wal, _ := s.measure(ctx)
+	if free, err := freeBytes(directory); err == nil && free < 2*(size+wal) {
 		return models.ErrNoRoom
 	}
 	folder, err := os.MkdirTemp(directory, name+spoolName)

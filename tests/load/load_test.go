@@ -4,9 +4,7 @@ package load
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
