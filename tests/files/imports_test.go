@@ -79,7 +79,8 @@ var inEither = []sent{
 	{"refused rows, which name no deleted users", roster + "0", ",new", 422,
 		refusedRows("1", "1 row", `{"line":2,"error":"Name is required"}`), "rows_refused field_missing", kept},
 	{"empty without an update", "?empty=keep", "B,b", 400,
-		`{"error":"The parameter empty must come with on_conflict=update: only a user who exists keeps a value"}`, "parameter_invalid", kept},
+		`{"error":"The parameter empty must come with on_conflict=update: only a user who exists keeps a value"}`,
+		"parameter_invalid", kept},
 	{"a name that is kept", "?on_conflict=update&empty=keep", ",ada\n,b\nC,c\n,c", 422,
 		refusedRows("1", "4 rows", `{"line":3,"error":"Name is required"}`), "rows_refused field_missing", kept},
 	{"emails with blanks", "", "B, b\nC,b\nD,b\u00a0", 200, blanks(program.Imported(3, 0, 0, 0), "2 emails begin or end", 2), "",
@@ -376,7 +377,8 @@ func TestAnImportRefusesAValueThatMustBeUnique(t *testing.T) {
 	}
 	for _, test := range []struct{ name, parameters, file, want, users string }{
 		{"a value of a user", "", "Ben,3\nCleo,1", refused("2 rows", row(3, byOther)), kept},
-		{"a value of an earlier row", "", "Ben,3\nCleo,3\nDan,3", refused("3 rows", row(3, by+"the row in line 2"), row(4, by+"the row in line 2")), kept},
+		{"a value of an earlier row", "", "Ben,3\nCleo,3\nDan,3",
+			refused("3 rows", row(3, by+"the row in line 2"), row(4, by+"the row in line 2")), kept},
 		{"no value, which several have", "", "Ben,\nCleo,", stored(2, 0, 0), kept + ", Ben , Cleo "},
 		{"rows that are left out", skipping, "Ben,3\nCleo,1\nDan,3\nEve,4", "200 " + skipped(2, 0, 0, 2,
 			row(3, byOther)+","+row(4, by+"the row in line 2")), kept + ", Ben 3, Eve 4"},
@@ -390,13 +392,16 @@ func TestAnImportRefusesAValueThatMustBeUnique(t *testing.T) {
 		{"a value that a later row gets", update, "Ben,3\nAda,3", refused("2 rows", row(3, by+"the row in line 2")), kept},
 		{"a dry run", update + "&dry_run=true", "Ada,2", refused("1 row", row(2, byOther)), kept},
 		{"users who are skipped", "?on_conflict=skip", "Ada,2\nBen,3", stored(1, 0, 1), kept + ", Ben 3"},
-		{"a value of a user who is not in the file", roster + "1", "Ada,2", "200 " + deleting(0, 1, 0, 1, `{"id":2,"email":"alan"}`), "Ada 2"},
+		{"a value of a user who is not in the file", roster + "1", "Ada,2",
+			"200 " + deleting(0, 1, 0, 1, `{"id":2,"email":"alan"}`), "Ada 2"},
 		{"a user whose email is another now", roster + "1", "Ada,1\nBen,2",
 			"200 " + deleting(1, 0, 1, 1, `{"id":2,"email":"alan"}`), "Ada 1, Ben 2"},
-		{"a user who needs what a later row gives up twice", update, "Ada,5\nAda,\nBen,1\nAda,6", emptied(stored(1, 3, 0)), "Ada 6, Alan 2, Ben 1"},
+		{"a user who needs what a later row gives up twice", update, "Ada,5\nAda,\nBen,1\nAda,6",
+			emptied(stored(1, 3, 0)), "Ada 6, Alan 2, Ben 1"},
 		{"a value that an earlier row has only had", update, "Ben,3\nBen,\nCleo,3", emptied(stored(2, 1, 0)), kept + ", Ben , Cleo 3"},
 		{"values that are kept", update + "&empty=keep", "Ada,\nAlan,3\nBen,", stored(1, 1, 1), "Ada 1, Alan 3, Ben "},
-		{"a value that is kept, and so not free", update + "&empty=keep", "Ada,\nBen,1", refused("2 rows", row(3, byOther)), kept},
+		{"a value that is kept, and so not free", update + "&empty=keep", "Ada,\nBen,1",
+			refused("2 rows", row(3, byOther)), kept},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			other.Empty()

@@ -31,7 +31,8 @@ var slowTable = []string{
 
 // isTrying reports whether a dry run stores rows in a slow table.
 func isTrying(_ *program.Program, other *program.Other) bool {
-	return other.Ask("SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'") == "1"
+	return other.Ask(`SELECT count(*)::text FROM pg_stat_activity
+		WHERE datname = current_database() AND wait_event = 'PgSleep'`) == "1"
 }
 
 // refusing makes the table refuse users with one name.
