@@ -126,6 +126,10 @@ func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found s
 	ctx, cancel := context.WithTimeout(ctx, dbfile.BusyTimeout)
 	defer cancel()
 	for {
+		file, err := findFile(path)
+		if err != nil {
+			return nil, found, err
+		}
 		db, err := openPool(path, d.Fields, 1, pragmas(busyTick))
 		if err == nil {
 			err = db.Transaction(func(tx *gorm.DB) (err error) {
@@ -133,13 +137,13 @@ func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found s
 				return err
 			})
 		}
-		if err == nil {
+		if err == nil && file.isSameFile() { // otherwise a restore has replaced it meanwhile
 			return db, found, nil
 		}
 		if db != nil {
 			dbfile.Close(db)
 		}
-		if dbfile.PrimaryCode(err) != dbfile.CodeBusy || ctx.Err() != nil {
+		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
 			return nil, found, err
 		}
 		_ = sleep(ctx, busyTick/5)
