@@ -42,8 +42,8 @@ func (a *API) Batch(handler http.Handler) func(*gin.Context) error {
 			return err
 		}
 		c.Set(LoggedWrite, slog.Int("requests", len(sent.items)))
-		reads := func(one item) bool { return one.method == http.MethodGet }
-		writes := !database.MayOnlyRead(c.Request.Context()) && slices.ContainsFunc(sent.items, func(one item) bool { return !reads(one) })
+		isWrite := func(one item) bool { return one.method != http.MethodGet }
+		writes := slices.ContainsFunc(sent.items, isWrite) && !database.MayOnlyRead(c.Request.Context())
 		var answers *spool
 		var content io.Reader
 		var size int64

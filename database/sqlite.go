@@ -144,7 +144,7 @@ func prepare(ctx context.Context, d Location, path string) (db *gorm.DB, found s
 			dbfile.Close(db)
 		}
 		if dbfile.PrimaryCode(err) != dbfile.CodeBusy && file.isSameFile() || ctx.Err() != nil {
-			return nil, found, err
+			return nil, found, cmp.Or(err, ctx.Err())
 		}
 		_ = sleep(ctx, busyTick/5)
 	}
