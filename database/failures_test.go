@@ -135,7 +135,7 @@ var requests = []struct {
 
 // failure is what SQLite and PostgreSQL say of a statement that fails, and of what follows it in its transaction. Where an
 // import cannot take back a row that was refused, it is why this was.
-var failure = regexp.MustCompile(`authoriz|this statement fails|transaction is aborted|UNIQUE constraint failed`)
+var failure = regexp.MustCompile(`authoriz|this statement fails|transaction is aborted|UNIQUE constraint failed|violates unique constraint`)
 
 // A request of which a statement fails is answered with the error of the database, and never with a part of an answer, or as if
 // nobody were found. It has stored nothing, and spoils nothing.
