@@ -63,12 +63,14 @@ export async function readUsers(query, signal) {
   return { users: await readJSON(answer, signal), headers: answer.headers };
 }
 
-/** Returns a user and its entity tag. A proxy that compresses makes it W/"…" or "…-gzip": the digits are the service's. */
+/** Returns a user and its entity tag. */
 export async function readUser(id, signal) {
   const answer = await call('GET', `api/users/${id}`, { signal });
-  const [digits] = /[0-9a-f]{32}/.exec(answer.headers.get('ETag')) ?? [];
-  return { user: await readJSON(answer, signal), tag: `"${digits}"` };
+  return { user: await readJSON(answer, signal), tag: tagOf(answer.headers) };
 }
+
+/** Returns the service's entity tag. A proxy that compresses makes it W/"…" or "…-gzip": the digits are the service's. */
+export const tagOf = (headers) => `"${/[0-9a-f]{32}/.exec(headers.get('ETag'))?.[0]}"`;
 
 /** Sends requests in one. Returns for each the user that it is answered with, and its tag, or how it failed. */
 export async function callMany(requests) {

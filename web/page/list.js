@@ -97,14 +97,15 @@ export async function load({ counts = true } = {}) {
   list.ariaBusy = true;
   const slow = setTimeout(() => { if (table.hidden) showBlank('#loading'); }, 150);
   try {
+    const query = pageQuery(place, size);
     const [listed, found] = await Promise.all([
-      readUsers(pageQuery(place, size), signal),
+      readUsers(query, signal),
       isSearchForID() ? findUser(place.q, signal) : null,
     ]).finally(() => clearTimeout(slow));
     if (signal.aborted) return;
     [page, sought] = [listed.users, found];
     showPage(listed.headers);
-    followFrom(listed.headers.get('Changes-Cursor'), users);
+    followFrom(query, listed.headers, users);
     if (counts || total === null) await loadCounts(signal);
   } catch (error) {
     if (!signal.aborted) showTrouble(error);
