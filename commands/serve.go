@@ -125,13 +125,14 @@ func serveUsers(stop context.Context, settings config.Config, keys *config.Keyri
 	}
 	version, revision := readBuild()
 	service := routes.Service{
-		Users:     users,
-		Fields:    users.Fields(),
-		Access:    routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
-		Metrics:   routes.NewMetrics(version, revision, users, backups.lastBackup),
-		Logger:    logger,
-		ImportMax: settings.ImportMax,
-		Version:   version,
+		Users:       users,
+		Fields:      users.Fields(),
+		ChangesKeep: settings.ChangesKeep,
+		Access:      routes.Access{Keys: keys, Hosts: settings.AllowedHosts},
+		Metrics:     routes.NewMetrics(version, revision, users, backups.lastBackup),
+		Logger:      logger,
+		ImportMax:   settings.ImportMax,
+		Version:     version,
 	}
 	serveAt := service.Prepare(stop)
 

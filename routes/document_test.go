@@ -21,7 +21,7 @@ import (
 func readDocument(t *testing.T, into any) {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	web.Files("", plain())["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
+	web.Files("", plain(), 0)["/openapi.json"].ServeHTTP(answer, httptest.NewRequest("GET", "/openapi.json", nil))
 	program.Must(t, json.Unmarshal(answer.Body.Bytes(), into))
 }
 

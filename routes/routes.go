@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,6 +28,8 @@ type Service struct {
 	Version string // the program's, for the OpenAPI document
 	// ImportMax is the largest file that can be imported, in bytes.
 	ImportMax int64
+	// ChangesKeep is how long what was written is kept on record, and can be undone.
+	ChangesKeep time.Duration
 }
 
 // handler returns the handler of all requests. The limits on bodies wrap Gin instead of running inside it, because
@@ -109,7 +112,7 @@ func (s Service) routes(ending context.Context, l limits) *gin.Engine {
 		group.Match(reads, "/"+path, handle(provisioning.Describe))
 	}
 
-	for path, file := range web.Files(s.Version, s.Fields) {
+	for path, file := range web.Files(s.Version, s.Fields, s.ChangesKeep) {
 		engine.Match(reads, path, gin.WrapH(file))
 	}
 	return engine

@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"users-api/models"
 )
@@ -33,14 +34,14 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Files returns the handlers of GET and HEAD, by path. version is the program's, for the document. What is shown and
-// described follows from the fields of a user.
-func Files(version string, fields models.Fields) map[string]http.Handler {
+// described follows from the fields of a user; what can be undone, from how long changes are kept.
+func Files(version string, fields models.Fields, keep time.Duration) map[string]http.Handler {
 	texts, all := readAll()
 	tag := hash(all...)
 	assets := "assets/" + tag
 	files := map[string]http.Handler{
-		"/":             newPage("page/index.html", texts, assets, fields, pagePolicy),
-		"/docs":         newPage("docs/index.html", texts, assets, fields, docsPolicy),
+		"/":             newPage("page/index.html", texts, assets, fields, keep, pagePolicy),
+		"/docs":         newPage("docs/index.html", texts, assets, fields, keep, docsPolicy),
 		"/openapi.json": newDocument(version, fields),
 	}
 	for name, text := range texts {
@@ -54,15 +55,21 @@ func Files(version string, fields models.Fields) map[string]http.Handler {
 	return files
 }
 
-// newPage returns a handler that serves a page, with the path of its scripts and styles, and with the fields of a user.
-func newPage(name string, texts map[string]string, assets string, fields models.Fields, policy string) http.Handler {
+// newPage returns a handler that serves a page, with the path of its scripts and styles, the fields of a user, and how
+// long changes are kept.
+func newPage(name string, texts map[string]string, assets string, fields models.Fields, keep time.Duration, policy string,
+) http.Handler {
 	page := template.Must(template.New("web/" + name).Funcs(template.FuncMap{"label": label}).Parse(texts[name]))
 	settable := fields.Settable()
 	html := fill(page, struct {
 		Assets           string
 		Fields, Optional []string      // the names of those that people may change
 		Columns          models.Fields // all that a list shows behind created_at
-	}{assets, settable.Names(), settable.OptionalNames(), slices.DeleteFunc(slices.Clone(fields), isRequired)})
+		Keep             int64         // how long changes are kept, in seconds
+	}{
+		assets, settable.Names(), settable.OptionalNames(),
+		slices.DeleteFunc(slices.Clone(fields), isRequired), int64(keep.Seconds()),
+	})
 	return newFile("index.html", hash(html), func() string { return html }, map[string]string{
 		"Content-Security-Policy":    policy,
 		"Cross-Origin-Opener-Policy": "same-origin",

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/goccy/go-yaml"
@@ -48,7 +49,7 @@ func (a answer) text() string {
 }
 
 func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
-	for path, file := range Files("1.0", models.NewFields()) {
+	for path, file := range Files("1.0", models.NewFields(), time.Hour) {
 		packed, plain := get(file, "GET", "Accept-Encoding: br, gzip"), get(file, "GET")
 		if packed.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is sent as %v and %v", path, packed.Header, plain.Header)
@@ -73,7 +74,7 @@ func TestEveryFileIsServedPackedAndPlainUnderTagsOfTheirOwn(t *testing.T) {
 }
 
 func TestThePageIsAnsweredAsItIsAskedFor(t *testing.T) {
-	page := Files("1.0", models.NewFields())["/"]
+	page := Files("1.0", models.NewFields(), time.Hour)["/"]
 	const gzip = "Accept-Encoding: gzip"
 	plain, packed := get(page, "GET"), get(page, "GET", gzip)
 	whole, small := plain.raw, packed.raw
@@ -116,7 +117,7 @@ var (
 )
 
 func TestThePageLoadsEveryScriptAtOnce(t *testing.T) {
-	all := Files("1.0", models.NewFields())
+	all := Files("1.0", models.NewFields(), time.Hour)
 	html := get(all["/"], "GET").text()
 	for path, file := range all {
 		for _, name := range imported.FindAllStringSubmatch(get(file, "GET").text(), -1) {
@@ -150,7 +151,7 @@ func TestThePageIsSmallAndNamesNoOtherHost(t *testing.T) {
 }
 
 func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
-	page := get(Files("1.0", models.NewFields())["/"], "GET").Header
+	page := get(Files("1.0", models.NewFields(), time.Hour)["/"], "GET").Header
 	policy := page.Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
 		if !strings.Contains(policy, want) {
@@ -166,7 +167,7 @@ func TestThePolicyAllowsNothingInlineAndNoOtherHost(t *testing.T) {
 // The sums are those of swagger-ui-dist 5.35.0 in the npm registry, unpacked.
 func TestSwaggerUIIsWhatItsMakersPublished(t *testing.T) {
 	sums := map[string]string{}
-	for path, file := range Files("1.0", models.NewFields()) {
+	for path, file := range Files("1.0", models.NewFields(), time.Hour) {
 		sum := sha256.Sum256([]byte(get(file, "GET").text()))
 		sums[path[strings.LastIndexByte(path, '/')+1:]] = hex.EncodeToString(sum[:])
 	}
@@ -200,7 +201,7 @@ func odd() models.Fields {
 // describe returns the document of a service with some fields.
 func describe(t *testing.T, fields models.Fields) *openapi3.T {
 	t.Helper()
-	text := get(Files("1.0", fields)["/openapi.json"], "GET").text()
+	text := get(Files("1.0", fields, time.Hour)["/openapi.json"], "GET").text()
 	document, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err == nil {
 		err = document.Validate(t.Context(), openapi3.EnableExamplesValidation())
@@ -276,7 +277,7 @@ func TestTheDocumentIsItsSourceWithHEAD(t *testing.T) {
 	describeHEAD(api)
 	set(at(api, "info"), "version", "1.0")
 	want, err := yaml.MarshalWithOptions(api, yaml.JSON())
-	if text := get(Files("1.0", plain())["/openapi.json"], "GET").text(); err != nil || text != string(want) {
+	if text := get(Files("1.0", plain(), time.Hour)["/openapi.json"], "GET").text(); err != nil || text != string(want) {
 		t.Errorf("the document is %s, want %s (%v)", text, want, err)
 	}
 }
@@ -289,7 +290,7 @@ func expectSame(t *testing.T, what string, got, want []string) {
 }
 
 func TestTagsChangeWithTheFields(t *testing.T) {
-	few, many := Files("1.0", plain()), Files("1.0", more())
+	few, many := Files("1.0", plain(), time.Hour), Files("1.0", more(), time.Hour)
 	for _, path := range []string{"/", "/openapi.json"} {
 		if tag := get(few[path], "GET").Header.Get("ETag"); tag == get(many[path], "GET").Header.Get("ETag") {
 			t.Errorf("%s has the tag %s with more fields too", path, tag)

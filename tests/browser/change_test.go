@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -93,16 +94,26 @@ func TestEscapeAsksBeforeTypedTextIsLost(t *testing.T) {
 // escapes presses Escape, and answers whether what was typed may be lost.
 func (p *person) escapes(mayBeLost bool) {
 	p.Helper()
-	questions := chromedp.Events(p.ctx, page.JavascriptDialogOpening)
-	pressed := make(chan error, 1)
-	go func() { pressed <- chromedp.Do(p.ctx, chromedp.KeyEvent(kb.Escape)) }() // until there is an answer
-	for question, err := range questions {
+	p.answers(discard, mayBeLost, func() error { return chromedp.Do(p.ctx, chromedp.KeyEvent(kb.Escape)) })
+}
+
+const discard = "Discard what you typed?"
+
+// answers does something until the browser asks a question, and answers it.
+func (p *person) answers(question string, answer bool, act func() error) {
+	p.Helper()
+	ctx, stop := context.WithTimeout(p.ctx, patience)
+	defer stop()
+	questions := chromedp.Events(ctx, page.JavascriptDialogOpening)
+	acted := make(chan error, 1)
+	go func() { acted <- act() }() // until there is an answer
+	for asked, err := range questions {
 		p.must(err)
-		p.expect("the question", question.Message, "Discard what you typed?")
-		call(p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: mayBeLost})
+		p.expect("the question", asked.Message, question)
+		call(p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: answer})
 		break
 	}
-	p.must(<-pressed)
+	p.must(<-acted)
 }
 
 // tries saves a name and an email that are not taken, until each field says so and the first that does has the focus.
@@ -163,40 +174,59 @@ func (p *person) tabsTo(role, name string) *person {
 	return p
 }
 
-func TestAnothersChangeIsShownBesideOnesOwn(t *testing.T) {
+// Mine are the fields that I edited. Only what both have changed is asked about.
+func TestOnlyAFieldThatBothHaveChangedIsAskedAbout(t *testing.T) {
 	page, p := withFields(t, "phone,"+oddNames)
 	page.look("dark", 360, 740)
-	const mine, theirs = `{"name":"Mine","email":"ada@example.org",…"phone":"mine"…"null":null…`,
-		`{"name":"Theirs","email":"theirs@example.org",…"phone":"theirs"…"null":"n"…`
-	for _, tried := range []struct{ decision, name, stored string }{
-		{"Save mine", "Mine", mine}, // all that the person saw
-		{"Keep what is stored", "Theirs", theirs},
+	for _, tried := range []struct{ name, theirs, decision, stored string }{
+		{"different fields", `{"email":"theirs@example.org","phone":"theirs"}`, "",
+			`"name":"Mine","email":"theirs@example.org",…"phone":"theirs"…"form":"mine"…`},
+		{"the same value", `{"name":"Mine","phone":"theirs"}`, "", `"name":"Mine",…"phone":"theirs"…"form":"mine"…`},
+		{"mine", `{"name":"Theirs","phone":"theirs"}`, "Overwrite theirs", `"name":"Mine",…"phone":"theirs"…"form":"mine"…`},
+		{"theirs", `{"name":"Theirs","phone":"theirs"}`, "Keep theirs", `"name":"Theirs",…"phone":"theirs"…"form":"mine"…`},
 	} {
-		t.Run(tried.decision, func(t *testing.T) {
-			id := p.Do(t, http.MethodPost, "/api/users", body("Ada", `,"phone":"mine","form":"f"`)).User(t).ID
+		t.Run(tried.name, func(t *testing.T) {
+			id := p.Do(t, http.MethodPost, "/api/users", body("Ada", `,"phone":"old"`)).User(t).ID
 			defer p.Delete(t, id)
 			ada := page.in(t)
 			ada.open("/")
-			ada.opens("Change Ada", "Change user").fills("Name", "Mine")
-			p.Change(t, id, `{"name":"Theirs","email":"theirs@example.org","phone":"theirs","null":"n"}`)
-			ada.types(kb.Enter).sees("dialog", "Somebody else changed this user")
-			ada.reads(changed)
-			ada.sees("cell", "Mine")
-			ada.sees("cell", "Theirs")
-			differs := evaluate[string](ada, `[
-				...document.querySelectorAll('#conflict tr:has(.differs) th')].map((th) => th.textContent).join(' ')`)
-			ada.expect("what differs", differs, "Name Email Phone Null")
-			ada.expect("the names that run into the values", evaluate[string](ada, `[
-				...document.querySelectorAll('#conflict th')].filter(
-				({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((th) => th.textContent).join(' ')`), "")
-			ada.check()
-			ada.clicks("button", "Back").isAt("textbox", "Name")
-			ada.expect("the name, back in the form", ada.value("Name"), "Mine")
+			ada.opens("Change Ada", "Change user").fills("Name", "Mine").fills("Form", "mine")
+			p.Change(t, id, tried.theirs)
 			ada.types(kb.Enter)
-			ada.clicks("button", tried.decision).lists(tried.name)
-			stored := p.Do(t, http.MethodGet, fmt.Sprint("/api/users/", id), "")
-			stored.Expect(t, 200, `{"id":…,`+tried.stored[1:])
-			ada.isAt("button", "Change "+tried.name)
+			if tried.decision != "" {
+				ada.sees("dialog", "Somebody else changed the same")
+				ada.expect("what is asked about", evaluate[string](ada, `[...document.querySelectorAll('#conflict tbody tr')].filter(
+					(tr) => tr.checkVisibility()).map((tr) => tr.innerText).join()`),
+					"Name\tMine\tTheirs")
+				ada.expect("the button that stands out", evaluate[string](ada, `document.querySelector('#conflict .primary').innerText`),
+					"Keep theirs")
+				ada.check()
+				ada.clicks("button", "Back").isAt("textbox", "Form")
+				ada.expect("the name, back in the form", ada.value("Name"), "Mine")
+				ada.types(kb.Enter)
+				ada.clicks("button", tried.decision)
+			}
+			ada.seesNo("dialog", "Change user")
+			p.Do(t, http.MethodGet, fmt.Sprint("/api/users/", id), "").Expect(t, 200, `{"id":…,`+tried.stored)
+		})
+	}
+}
+
+// Who was deleted meanwhile is there again with its id and what was typed; where nothing is kept, with another id.
+func TestAUserWhoWasDeletedMeanwhileIsAddedAgainWithWhatWasTyped(t *testing.T) {
+	for keep, id := range map[string]int{"720h": 1, "0": 3} {
+		t.Run("CHANGES_KEEP="+keep, func(t *testing.T) {
+			p := start(t, "USER_FIELDS=phone,room", "CHANGES_KEEP="+keep)
+			p.Do(t, http.MethodPost, "/api/users", body("Ada", `,"phone":"1815"`))
+			p.Create(t, "Ben", "ben@example.org")
+			ada := visit(t, p, "/")
+			ada.opens("Change Ada", "Change user").fills("Room", "7")
+			p.Delete(t, 1)
+			ada.clicks("button", "Save").reads("Somebody has deleted this user meanwhile")
+			ada.check()
+			p.ExpectUsers(t, "Ben")
+			ada.clicks("button", "Add again").stores(p, id, `"phone":"1815","room":"7"`)
+			ada.seesNo("dialog", "Change user")
 		})
 	}
 }
@@ -235,7 +265,7 @@ func TestWhatWasDoneIsSaidBesideTheButtonsOfTheSelection(t *testing.T) {
 		for _, button := range []string{"Clear", "Delete 1 user"} {
 			ada.clicks("checkbox", "Select User 000").sees("button", "Delete 1 user")
 			ada.opens("Change "+strings.Repeat("A long name ", 5)+"…", "Change user")
-			ada.clicks("button", "Save").reads("… was saved")
+			ada.clicks("button", "Save").reads("… stays as it is")
 			ada.clicks("button", button)
 		}
 		ada.sees("dialog", "Delete this user?")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -33,6 +34,16 @@ var states = []struct {
 	}},
 	{"found by the id", func(p *person) { p.open("/?q=1").reads("and one has this ID") }},
 	{"deleting", func(p *person) { p.opens("Delete Ada Lovelace", "Delete this user?") }},
+	{"changed", func(p *person) {
+		p.changes("Émilie du Châtelet", "Email", fmt.Sprint(time.Now().UnixNano(), "@example.org"))
+		p.sees("button", "Undo")
+		p.until("the list", func() bool { return evaluate[string](p, `document.querySelector('#list').ariaBusy`) == "false" })
+	}},
+	{"a history", func(p *person) {
+		evaluate[any](p, `location.hash = '#user=2&history'`)
+		p.reads("@example.org → ", "Added")
+	}},
+	{"who was deleted", func(p *person) { p.opens("Deleted", "Deleted users").sees("checkbox", "Select Gone") }},
 	{"importing", func(p *person) {
 		p.imports("people.csv", "name,email\n,x@example.org\n").reads("Why it is refused")
 	}},
@@ -78,7 +89,9 @@ func manyFields(n int) (names, values string) {
 func TestNoStateHasAnAccessibilityViolationOrScrollsSideways(t *testing.T) {
 	for _, n := range []int{0, 1, 32} {
 		names, values := manyFields(n)
-		ada, _ := withFields(t, names, body("Ada Lovelace", values), body("Émilie du Châtelet", ""), body("שרה", ""))
+		ada, p := withFields(t, names, body("Ada Lovelace", values), body("Émilie du Châtelet", ""), body("שרה", ""),
+			body("Gone", ""))
+		p.Delete(t, 4)
 		opened, seen := states, looks
 		if n > 0 {
 			opened, seen = slices.Concat(states[:2], fieldStates), append(seen, look{"dark", 800})

@@ -29,8 +29,8 @@ func TestBehindAProxyThatCompressesEverythingWorks(t *testing.T) {
 			ada.changes("User 000", "Name", "Ada")
 			ada.opens("Change Ada", "Change user").fills("Name", "Mine")
 			p.Change(t, 1, `{"name":"Theirs"}`)
-			ada.clicks("button", "Save").sees("dialog", "Somebody else changed this user")
-			ada.clicks("button", "Save mine").lists("User 002", "User 001", "Mine")
+			ada.clicks("button", "Save").sees("dialog", "Somebody else changed the same")
+			ada.clicks("button", "Overwrite theirs").lists("User 002", "User 001", "Mine")
 			ada.fills("Search names and emails", "mine").lists("Mine")
 			ada.clicks("button", "Export")
 			ada.expect("the file", ada.downloads(exactly), "…\r\n1,Mine,…\r\n")
@@ -41,6 +41,7 @@ func TestBehindAProxyThatCompressesEverythingWorks(t *testing.T) {
 			ada.opens("Delete 2 users", "Delete 2 users?")
 			ada.clicks("button", "Delete 2 users").reads("2 users deleted")
 			p.ExpectUsers(t)
+			ada.clicks("button", "Undo").lists("User 002", "User 001")
 		})
 	}
 }

@@ -33,7 +33,7 @@ func documentWith(userFields string) routers.Router {
 func parseDocument(userFields string) routers.Router {
 	names := strings.FieldsFunc(userFields, func(char rune) bool { return char == ',' })
 	answer, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/openapi.json", nil)
-	web.Files("0.0.0", models.NewFields(names...))["/openapi.json"].ServeHTTP(answer, request)
+	web.Files("0.0.0", models.NewFields(names...), 0)["/openapi.json"].ServeHTTP(answer, request)
 	text, err := openapi3.NewLoader().LoadFromData(answer.Body.Bytes())
 	if err == nil {
 		err = text.Validate(context.Background())

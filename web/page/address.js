@@ -1,6 +1,8 @@
 // The address of the page: what is searched for, in which order, and behind which user the list begins. It is all that
 // back, reload and a bookmark need. How many users come before that one is only in the browser's history.
 
+let written = location.search; // the place that the list shows
+
 const sorts = [...document.querySelectorAll('#order option')].map(({ value }) => value.split(' ')[0]);
 const fields = [...document.querySelectorAll('#field option')].map(({ value }) => value).slice(1);
 
@@ -12,6 +14,7 @@ export const isID = (text) => /^-?\d{1,19}$/.test(text);
 
 /** Returns the place that the address names. */
 export function readAddress() {
+  written = location.search;
   const given = new URLSearchParams(location.search);
   const filter = fields.flatMap((name) => [name, `${name}!`]).find((name) => given.has(name)) ?? '';
   const sort = sorts.find((name) => name === given.get('sort')) ?? 'id';
@@ -38,7 +41,11 @@ export function writeAddress(place, isNew) {
   if (after !== null) given.set('after', after);
   const address = given.size ? `?${given}` : location.pathname;
   history[isNew ? 'pushState' : 'replaceState']({ from }, '', address);
+  written = location.search;
 }
+
+/** Reports whether the address, after Back, names another place than the list shows. */
+export const isElsewhere = () => location.search !== written;
 
 /** Returns the parameters that say which users are sought. The service has the same. */
 export const filters = ({ q, filter, value }) => ({ ...(q && { q }), ...(filter && { [filter]: value }) });

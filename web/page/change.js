@@ -1,42 +1,78 @@
-// Adding and changing a user. A change is sent with the entity tag of what was read: when somebody else was faster,
-// both versions are shown and the person decides.
+// Adding, changing and restoring a user. Only the fields that were edited are sent; what somebody else has changed
+// meanwhile stays, and about what both have changed the person decides.
 
 import { Refusal, call, readJSON, readUser } from './api.js';
+import { writeFields } from './conflict.js';
 import { load } from './list.js';
+import { enter, leave } from './opened.js';
 import { inputs, say, short } from './show.js';
+import { done, undoChanges } from './undo.js';
 
 const dialog = document.querySelector('#user');
 const form = dialog.querySelector('form');
-const conflict = document.querySelector('#conflict');
+const button = form.querySelector('.primary');
 const required = [...inputs.values()].filter(({ dataset }) => !('optional' in dataset));
 
 let read = null; // the user and the tag that are changed; null while one is added
+let isGone = false; // the user was deleted, and is added again
+let place = ''; // what the address says while the form is open
 let isBusy = false;
 let doubted = ''; // the name and the email of which the person was warned
 
 export function addUser() {
   read = null;
-  open('Add user');
+  open('Add user', '#add');
 }
 
 /** Reads a user again before it is changed: the list may be old. */
 export async function changeUser(id) {
   try {
     read = await readUser(id);
-    open('Change user');
+    open(document.documentElement.dataset.access === 'read' ? 'User' : 'Change user', `#user=${id}`);
   } catch (error) {
+    leave(`#user=${id}`);
     say(error.message);
     load();
   }
 }
 
-function open(title) {
+/** Shows a user who was deleted and cannot be restored as it was, to be restored with another value. */
+export function restoreUser(user, error) {
+  read = { user };
+  open('Restore user', '');
+  isGone = true;
+  button.textContent = 'Restore';
+  showErrors(errorsOf(error));
+}
+
+/** Shows a user as somebody, or this person, has changed it meanwhile, with what was typed over it. */
+export async function showAgain() {
+  const typed = edited();
+  read = await readUser(read.user.id);
+  fill();
+  for (const [field, value] of Object.entries(typed)) inputs.get(field).value = shown(value);
+}
+
+export const shownUser = () => read.user;
+
+function open(title, address) {
   dialog.querySelector('h2').textContent = title;
   dialog.querySelector('#user-id').textContent = read ? `ID ${read.user.id}` : '';
-  for (const [field, input] of inputs) input.value = shown(stored(field));
-  doubted = '';
+  fill();
+  for (const input of inputs.values()) input.readOnly = title === 'User';
+  [doubted, isGone, button.textContent] = ['', false, 'Save'];
+  for (const link of form.querySelectorAll('[data-open=history]')) link.hidden = !address.startsWith('#user');
   showErrors(new Map());
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
+  place = address;
+  if (place) enter(place);
+}
+
+function fill() {
+  for (const [field, input] of inputs) {
+    input.defaultValue = shown(stored(field));
+    input.value = input.defaultValue;
+  }
 }
 
 /** Returns the value of a field that is changed. One that is added has none, whatever the field is called. */
@@ -46,8 +82,9 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault();
   if (isBusy || warn()) return;
   isBusy = true;
+  showErrors(new Map());
   try {
-    await (read ? saveChange() : saveNew());
+    await (isGone ? saveAgain() : read ? saveChange() : saveNew());
   } catch (error) {
     showErrors(errorsOf(error));
   } finally {
@@ -58,14 +95,15 @@ form.addEventListener('submit', async (event) => {
 /** Returns what an input shows of a value: null looks like an empty text, and an input has one line. */
 const shown = (value) => (value ?? '').replace(/[\r\n]/g, '');
 
-const isEdited = (field) => inputs.get(field).value !== shown(stored(field));
+const isEdited = (field) => inputs.get(field).value !== inputs.get(field).defaultValue;
 
-/** Returns the user that the form describes. An input that shows what is stored leaves it as it is. */
-function written() {
-  return Object.fromEntries([...inputs].map(
-    ([field, { value }]) => [field, isEdited(field) ? value : stored(field)],
-  ));
-}
+/** Returns the fields that the person has edited. An optional one that was cleared has no value. */
+const edited = () => Object.fromEntries([...inputs].filter(([field]) => isEdited(field)).map(
+  ([field, { value, dataset }]) => [field, value === '' && 'optional' in dataset ? null : value],
+));
+
+/** Returns the user that the form describes. An input that was not edited leaves what is stored as it is. */
+const written = () => ({ ...Object.fromEntries([...inputs.keys()].map((field) => [field, stored(field)])), ...edited() });
 
 /** Warns, once, of what the service stores as it is and nobody means. Reports whether there is a new warning. */
 function warn() {
@@ -83,68 +121,77 @@ function warn() {
   return true;
 }
 
+const mayDiscard = () => Object.keys(edited()).length === 0 || confirm('Discard what you typed?');
+
 /** Asks before what was typed is lost, unless it is just being saved. Escape is easily hit by mistake; Cancel is not. */
-function leave(event) {
-  if (![...inputs.keys()].some(isEdited)) return;
+function refuse(event) {
+  if (Object.keys(edited()).length === 0) return;
   event.preventDefault();
-  if (!isBusy && confirm('Discard what you typed?')) dialog.close();
+  if (!isBusy && mayDiscard()) dialog.close();
 }
 
 // A browser lets a page refuse a cancel only now and then, so Escape is caught before. A phone that goes back has no key.
-dialog.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) leave(event); });
-dialog.addEventListener('cancel', leave);
+dialog.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !event.isComposing) refuse(event); });
+dialog.addEventListener('cancel', refuse);
+dialog.addEventListener('close', () => { if (place) leave(place); });
+
+/** Closes the form where the address, after Back, no longer has it. Reports whether it may. */
+export function closeForm(address) {
+  if (!dialog.open || place === '' || address.startsWith(place)) return true;
+  if (isBusy || !mayDiscard()) {
+    enter(place);
+    return false;
+  }
+  dialog.close();
+  return true;
+}
 
 async function saveNew() {
-  showErrors(new Map());
   const answer = await call('POST', 'api/users', { body: JSON.stringify(written()) });
   const { name } = await readJSON(answer);
-  done(`${short(name)} was added`);
+  finish(`${short(name)} was added`);
 }
 
-/** Sends only what was changed: the service refuses an empty email, and another program may have stored one. */
-async function saveChange(mine = written()) {
-  showErrors(new Map());
-  const { user, tag } = read;
-  const change = Object.fromEntries(Object.entries(mine).filter(([field, value]) => value !== user[field]));
+async function saveChange() {
   try {
-    await call('PATCH', `api/users/${user.id}`, { body: JSON.stringify(change), headers: { 'If-Match': tag } });
-    done(`${short(mine.name)} was saved`);
+    const change = await writeFields(read, edited());
+    if (!change) return;
+    const name = short(change.after.name ?? change.name);
+    if (Object.keys(change.after).length > 0) {
+      finish(`${name} was saved`, () => undoChanges([change]));
+    } else {
+      dialog.close();
+      say(`${name} stays as it is`);
+      load();
+    }
   } catch (error) {
-    if (error.status !== 412) throw error;
-    await resolveConflict(mine, error.message);
+    if (error.status !== 404) throw error;
+    isGone = true;
+    button.textContent = 'Add again';
+    throw new Error('Somebody has deleted this user meanwhile. Add it again with what is typed here?', { cause: error });
   }
 }
 
-/** Shows both versions, and does what the person decides. */
-async function resolveConflict(mine, words) {
-  const now = await readUser(read.user.id);
-  conflict.querySelector('.error').textContent = words;
-  for (const field of Object.keys(mine)) {
-    const differs = mine[field] !== now.user[field];
-    for (const [version, user] of [['mine', mine], ['stored', now.user]]) {
-      const cell = conflict.querySelector(`[data-${version}=${field}]`);
-      cell.textContent = user[field];
-      cell.classList.toggle('differs', differs);
+/** Restores a user who was deleted, with what was typed. Where nothing is kept of it, it is another with the same values. */
+async function saveAgain() {
+  try {
+    await call('POST', `api/users/${read.user.id}/restore`, { body: JSON.stringify(edited()) });
+    finish(`${short(written().name)} was restored`);
+  } catch (error) {
+    if (error.answer?.code === 'user_exists') { // somebody else has restored it
+      isGone = false;
+      await saveChange();
+    } else if (error.status === 404) {
+      await saveNew();
+    } else {
+      throw error;
     }
   }
-  const decision = await decide();
-  if (decision === 'stored') done('What is stored was kept');
-  if (decision !== 'mine') return;
-  read = now;
-  await saveChange(mine);
 }
 
-function decide() {
-  conflict.returnValue = '';
-  conflict.showModal();
-  return new Promise((resolve) => {
-    conflict.addEventListener('close', () => resolve(conflict.returnValue), { once: true });
-  });
-}
-
-function done(sentence) {
+function finish(sentence, undo) {
   dialog.close();
-  say(sentence);
+  done(sentence, undo);
   load();
 }
 

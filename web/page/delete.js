@@ -1,9 +1,11 @@
 // Deleting one user or several, after the people who would be gone were named.
 
 import { readUser } from './api.js';
+import { restoreUsers } from './deleted.js';
 import { choose, load } from './list.js';
 import { changeEach, sayLeft, showFailures } from './many.js';
-import { count, inputs, say, short, showText } from './show.js';
+import { count, inputs, keptFor, restorableUntil, say, short, showText } from './show.js';
+import { done } from './undo.js';
 
 const most = 6; // people that are named; the others are counted
 const mostValues = 5; // of a person
@@ -12,6 +14,7 @@ const longest = 320; // characters of a value: more than an email can have
 const dialog = document.querySelector('#delete');
 const title = dialog.querySelector('h2');
 const error = dialog.querySelector('.error');
+const hint = dialog.querySelector('.hint');
 const people = dialog.querySelector('.people');
 const progress = dialog.querySelector('progress');
 const button = dialog.querySelector('.danger');
@@ -45,6 +48,7 @@ function ask() {
   const n = doomed.length;
   title.textContent = n === 1 ? 'Delete this user?' : `Delete ${count(n)}?`;
   button.textContent = n === 1 ? 'Delete' : `Delete ${count(n)}`;
+  if (keptFor > 0) hint.textContent = `${n === 1 ? 'It' : 'They'} can be restored until ${restorableUntil()}.`;
   people.replaceChildren(...doomed.slice(0, most).map(person));
   if (n > most) {
     const others = document.createElement('li');
@@ -76,12 +80,11 @@ dialog.addEventListener('close', () => working?.abort());
 
 /** Deletes everybody, and says how many were deleted and how many not. Closing the dialog stops it. */
 async function deleteAll(users, signal) {
-  const { failures, waiting } = await changeEach(users, progress, signal, deleteOne);
+  const { done: deleted, failures, waiting } = await changeEach(users, progress, signal, deleteOne);
   const gone = failures.filter(({ failure }) => failure.status === 404); // somebody else deleted them
   const failed = failures.filter((one) => !gone.includes(one));
   const alive = new Set([...failed.map(({ user }) => user), ...waiting]);
-  const n = users.length - gone.length - alive.size;
-  let words = `${count(n)} deleted${sayLeft({ gone, failures: failed, waiting })}`;
+  let words = `${count(deleted.length)} deleted${sayLeft({ gone, failures: failed, waiting })}`;
   if (users.length === 1) words = failures[0]?.failure.message ?? `${short(users[0].name)} was deleted`;
   if (alive.size > 0 && !signal.aborted) {
     show(words, users.length === 1 ? [] : failed);
@@ -90,8 +93,9 @@ async function deleteAll(users, signal) {
     dialog.scrollTop = 0;
   } else {
     if (!signal.aborted) dialog.close();
-    say(words);
+    if (deleted.length === 0) say(words);
   }
+  if (deleted.length > 0) done(words, async (bar) => (await restoreUsers(deleted, bar)).words);
   if (alive.size === users.length) return;
   choose(users.filter((user) => !alive.has(user)).map(({ id }) => id), false); // nobody can do anything to them any more
   load();

@@ -5,8 +5,9 @@ import { filters, isSearch } from './address.js';
 import { call, whole } from './api.js';
 import { hasKey } from './key.js';
 import { chosenUsers, countFound, currentPlace, sayFilter } from './list.js';
-import { doToEach, sayLeft, showFailures } from './many.js';
 import { count, showNumber } from './show.js';
+
+const mostIDs = 100; // in one request
 
 const dialog = document.querySelector('#export');
 const links = dialog.querySelectorAll('a');
@@ -35,22 +36,21 @@ export function exportUsers(what = 'found') {
   dialog.showModal();
 }
 
-function say(words, failure = '', failures = []) {
+function say(words, failure = '') {
   busy.textContent = words;
   error.textContent = failure;
   progress.hidden = true;
-  showFailures(dialog.querySelector('.failed'), failures);
 }
 
 const isFor = (what) => dialog.querySelector(`[value=${what}]`).checked;
 
 /** The links lead to what is searched for, or to all. */
 function showLinks() {
-  for (const link of links) link.href = fileOf(link, isFor('found') ? filters(currentPlace()) : {});
+  for (const link of links) link.href = fileOf(link, isFor('found') ? Object.entries(filters(currentPlace())) : []);
 }
 
 function fileOf({ dataset }, parameters) {
-  const query = new URLSearchParams({ ...parameters, ...('spreadsheet' in dataset && { spreadsheet: true }) });
+  const query = new URLSearchParams([...parameters, ...('spreadsheet' in dataset ? [['spreadsheet', true]] : [])]);
   return `api/users.${dataset.file}${query.size ? `?${query}` : ''}`;
 }
 
@@ -79,28 +79,28 @@ async function download(link, signal) {
   }
 }
 
-/** Makes one file of those of the selected users: the service alone knows how a value is written. */
+/** Makes one file of the selected users by their ids, in as many parts as that takes. */
 async function downloadChosen(link, signal) {
   say('Fetching the users…');
-  const users = chosenUsers();
-  const rows = new Map();
-  let header = '';
-  const left = await doToEach(users, progress, signal, async ({ id, email }) => {
-    if (email === '') throw new Error('A user without an email is only in the file of all users');
-    const answer = await call('GET', fileOf(link, { email }), { signal });
-    const text = await whole(answer.text(), signal);
-    const begin = link.dataset.file === 'csv' ? text.indexOf('\n') + 1 : 0;
-    if (begin === text.length) throw new Error('No user has this email any more');
-    header = text.slice(0, begin);
-    rows.set(id, text.slice(begin));
-  });
-  if (signal.aborted) return;
-  if (rows.size > 0) {
-    const mark = 'spreadsheet' in link.dataset ? '\ufeff' : ''; // which is no part of a text that was read
-    const file = [mark, header, ...users.map(({ id }) => rows.get(id) ?? '')];
-    save(new Blob(file), `users-selected.${link.dataset.file}`);
+  const ids = chosenUsers().map(({ id }) => id).sort((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1));
+  const parts = 'spreadsheet' in link.dataset ? ['\ufeff'] : []; // which is no part of a text that was read
+  let n = 0;
+  [progress.max, progress.value, progress.hidden] = [ids.length, 0, ids.length <= mostIDs];
+  try {
+    for (let i = 0; i < ids.length; i += mostIDs) {
+      const some = ids.slice(i, i + mostIDs).map((id) => ['id', id]);
+      const answer = await call('GET', fileOf(link, [...some, ['count', true]]), { signal });
+      const text = await whole(answer.text(), signal);
+      parts.push(i > 0 && link.dataset.file === 'csv' ? text.slice(text.indexOf('\n') + 1) : text);
+      n += Number(answer.headers.get('X-Total-Count'));
+      progress.value = i + some.length;
+    }
+  } catch (failure) {
+    if (!signal.aborted) say('', failure.message);
+    return;
   }
-  say(`${count(rows.size)} exported${sayLeft(left)}`, '', left.failures);
+  if (n > 0) save(new Blob(parts), `users-selected.${link.dataset.file}`);
+  say(`${count(n)} exported${n < ids.length ? `, ${showNumber(ids.length - n)} not found` : ''}`);
 }
 
 function save(blob, name) {

@@ -1,11 +1,16 @@
 // Where the page begins: it shows the place that the address names, and connects what people do with what happens.
 
-import { addUser, changeUser } from './change.js';
+import { isElsewhere } from './address.js';
+import { addUser, changeUser, closeForm } from './change.js';
+import { showDeleted } from './deleted.js';
 import { deleteUsers } from './delete.js';
 import { exportUsers } from './export.js';
+import { showHistory } from './history.js';
 import { importUsers, isFile } from './import.js';
 import * as list from './list.js';
+import { opened } from './opened.js';
 import { setField } from './set.js';
+import { keptFor } from './show.js';
 
 const typingPause = 200; // ms without a key before a search is sent
 
@@ -16,6 +21,8 @@ const mayWrite = () => document.documentElement.dataset.access === 'full';
 const opens = {
   add: addUser,
   import: () => importUsers(),
+  deleted: () => showDeleted(),
+  history: showHistory,
   export: () => exportUsers(),
   'export-chosen': () => exportUsers('chosen'),
   'set-chosen': setField,
@@ -82,7 +89,7 @@ on('#next', 'click', list.goToNext);
 on('#last', 'click', list.goToLast);
 on('#again', 'click', () => list.load());
 on('#news', 'click', () => list.load());
-window.addEventListener('popstate', list.follow);
+window.addEventListener('popstate', follow);
 window.addEventListener('online', () => list.load());
 window.addEventListener('offline', () => list.load());
 
@@ -117,5 +124,32 @@ document.addEventListener('drop', (event) => {
   if (mayWrite()) importUsers(event.dataTransfer.files[0]);
 });
 
+/** Shows what the address names, after Back or forward. */
+function follow() {
+  if (isElsewhere()) list.follow();
+  for (const name of ['history', 'deleted']) {
+    if (!opened().has(name)) find(`#${name}`)?.close();
+  }
+  if (closeForm(location.hash)) openNamed();
+}
+
+/** Opens what the address names over the list. */
+async function openNamed() {
+  const address = opened();
+  const isOpen = find('#user').open;
+  if (address.has('add') && !isOpen) addUser();
+  if (address.has('user') && !isOpen) await changeUser(address.get('user'));
+  if (keptFor === 0 || !mayWrite()) return;
+  if (address.has('history') && find('#user').open && !find('#history').open) showHistory();
+  if (address.has('deleted') && !find('#deleted').open) showDeleted(address.get('deleted'));
+}
+
+// Reload and closing the tab ask before typed text is lost.
+window.addEventListener('beforeunload', (event) => {
+  const inputs = [...document.querySelectorAll(':is(#user, #set)[open] input')];
+  if (inputs.some(({ value, defaultValue, type }) => type !== 'checkbox' && value !== defaultValue)) event.preventDefault();
+});
+
 list.showPlace();
 list.load();
+openNamed();

@@ -2,16 +2,19 @@
 
 import { choose, chosenUsers, load } from './list.js';
 import { changeEach, sayLeft, showFailures } from './many.js';
-import { count, say } from './show.js';
+import { count, inputs, say } from './show.js';
+import { done, undoChanges } from './undo.js';
 
 const dialog = document.querySelector('#set');
 const find = (selector) => dialog.querySelector(selector);
+
+const [field, value, empty] = ['#set-field', '#set-value', '#set-empty'].map(find);
 
 let working = null; // stops what is under way
 
 export function setField() {
   working = null;
-  find('#set-value').value = '';
+  [field.value, value.value, empty.checked] = ['', '', false];
   find('progress').hidden = true;
   show([], '');
   dialog.showModal();
@@ -19,43 +22,65 @@ export function setField() {
 
 find('form').addEventListener('submit', async (event) => {
   event.preventDefault();
-  if (working) return;
+  if (working || !isChosen()) return;
   const mine = new AbortController();
   working = mine;
   show([], '');
-  await setAll(find('#set-field').value, find('#set-value').value, mine.signal);
+  await setAll(field.value, empty.checked ? null : value.value, mine.signal);
   if (working === mine) working = null;
 });
 
 dialog.addEventListener('close', () => working?.abort());
+dialog.addEventListener('change', sayWhat);
+
+/** Says on the button what it would do. */
+function sayWhat() {
+  const of = field.value === '' ? '' : ` ${inputs.get(field.value).labels[0].textContent} for ${count(chosenUsers().length)}`;
+  find('.primary').textContent = (empty.checked ? 'Empty' : 'Set') + of;
+  value.disabled = empty.checked;
+}
+
+/** Reports whether a field and what it becomes are chosen, or says what is not. Nothing is emptied by mistake. */
+function isChosen() {
+  const missing = field.value === '' ? field : value.value === '' && !empty.checked ? value : null;
+  if (!missing) return true;
+  show([], missing === field ? 'Choose a field' : 'Type a value, or choose to empty the field');
+  missing.focus();
+  return false;
+}
 
 /** Those with whom it has failed stay selected, unless they are gone: one can try again. */
-async function setAll(field, value, signal) {
+async function setAll(name, text, signal) {
   const users = chosenUsers();
-  const left = await changeEach(users, find('progress'), signal, (user, seen) => setOne(user, seen, field, value));
+  const left = await changeEach(users, find('progress'), signal, (user, seen) => setOne(user, seen, name, text));
   const isThere = left.failures.filter(({ failure }) => failure.status !== 404);
   const stay = new Set([...isThere.map(({ user }) => user), ...left.waiting]);
   choose(users.filter((user) => !stay.has(user)).map(({ id }) => id), false);
   const failed = left.failures.length + left.waiting.length;
   const words = `${count(users.length - failed)} changed${sayLeft(left)}`;
+  if (left.done.length === 0 && signal.aborted) say(words);
   if (failed > 0 && !signal.aborted) {
     show(left.failures, words);
   } else {
     if (!signal.aborted) dialog.close();
     if (chosenUsers().length === 0) document.querySelector('#list').focus({ preventScroll: true }); // the bar is gone
-    say(words);
   }
+  const changes = left.done.map((user) => ({
+    id: user.id, name: user.name, before: { [name]: user[name] }, after: { [name]: text },
+  }));
+  if (changes.length > 0) done(words, () => undoChanges(changes));
   load();
 }
 
 /** Changes a user, unless somebody else has changed the field since the person saw it. */
-function setOne(user, seen, field, value) {
-  if (user[field] !== seen[field]) throw new Error('Somebody else has changed this field meanwhile');
-  return { method: 'PATCH', body: { [field]: value } };
+function setOne(user, seen, name, text) {
+  if (user[name] !== seen[name]) throw new Error('Somebody else has changed this field meanwhile');
+  return { method: 'PATCH', body: { [name]: text } };
 }
 
 function show(failures, words) {
   find('h2').textContent = `Set a field of ${count(chosenUsers().length)}`;
+  sayWhat();
   find('.error').textContent = words;
   showFailures(find('.failed'), failures);
 }

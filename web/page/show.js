@@ -2,6 +2,7 @@
 // is called only ever becomes text, never markup.
 
 const time = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const since = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const units = [['year', 31_556_952], ['month', 2_629_746], ['day', 86_400], ['hour', 3_600], ['minute', 60], ['second', 1]]; // in seconds
 const number = new Intl.NumberFormat();
@@ -43,6 +44,18 @@ export function showEmail(element, email) {
     return part;
   }));
 }
+
+/** Returns how a value is shown beside another: none can be seen. */
+export const shownValue = (value) => ((value ?? '') === '' ? '–' : value);
+
+/** Returns who made a change, as an entry has it: person:ada or key:hr-sync. */
+export const sayWho = (by) => by.replace(/^person:/, '').replace(/^key:/, 'key ');
+
+/** How long what was done is kept and can be taken back, in seconds; 0 where it is not. */
+export const keptFor = Number(document.documentElement.dataset.keep);
+
+/** Returns until when somebody who is deleted now can be restored. */
+export const restorableUntil = () => (keptFor < 172_800 ? time : day).format(Date.now() + keptFor * 1000);
 
 /** Returns a count with its noun: "1 user", "1,204 users". */
 export const count = (n, noun = 'user') => `${number.format(n)} ${noun}${n === 1 ? '' : 's'}`;
